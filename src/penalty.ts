@@ -1,0 +1,65 @@
+import { InvalidInput } from './errors.ts';
+
+/** Specification section 2.3. */
+export const PENALTY_TYPES = ['ban', 'mute', 'gag', 'silence', 'warn'] as const;
+export type PenaltyType = (typeof PENALTY_TYPES)[number];
+
+/** The types that `/mutes` lists. */
+export const MUTE_TYPES = ['gag', 'mute', 'silence'] as const satisfies readonly PenaltyType[];
+
+/** Specification section 3. */
+export const PENALTY_STATUSES = ['ACTIVE', 'EXPIRED', 'UNBANNED'] as const;
+export type PenaltyStatus = (typeof PENALTY_STATUSES)[number];
+
+const POLISH_STATUSES: Record<string, PenaltyStatus> = {
+  aktywny: 'ACTIVE',
+  wygasly: 'EXPIRED',
+  odbanowany: 'UNBANNED',
+};
+
+/**
+ * Reads a status in any letter case, in English or Polish, with or without diacritics, composed or not.
+ * @throws {InvalidInput} for anything else.
+ */
+export function parsePenaltyStatus(text: string): PenaltyStatus {
+  const folded = foldDiacritics(text);
+  const status =
+    PENALTY_STATUSES.find((known) => known.toLowerCase() === folded) ??
+    (Object.hasOwn(POLISH_STATUSES, folded) ? POLISH_STATUSES[folded] : undefined);
+  if (status) return status;
+  throw new InvalidInput(
+    `status ${quote(text)} is not known: use ${PENALTY_STATUSES.join(', ')} (or aktywny, wygasły, odbanowany)`,
+  );
+}
+
+/**
+ * Reads a penalty type in any letter case.
+ * @param allowed the types this caller takes, all by default.
+ * @throws {InvalidInput} for anything else.
+ */
+export function parsePenaltyType<T extends PenaltyType = PenaltyType>(
+  text: string,
+  allowed: readonly T[] = PENALTY_TYPES as unknown as readonly T[],
+): T {
+  const folded = text.toLowerCase();
+  const type = allowed.find((known) => known === folded);
+  if (type) return type;
+  throw new InvalidInput(`type ${quote(text)} is not known: use ${allowed.join(', ')}`);
+}
+
+/**
+ * The status a record has at `now`: an ACTIVE one whose end has passed is EXPIRED.
+ * @param stored what the row says, which may lag behind the clock.
+ */
+export function statusAt(stored: PenaltyStatus, endsAt: Date | null, now: Date): PenaltyStatus {
+  return stored === 'ACTIVE' && endsAt !== null && endsAt <= now ? 'EXPIRED' : stored;
+}
+
+/** Lower case without diacritics; ł has no decomposition, so it is named. */
+function foldDiacritics(text: string): string {
+  return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase().replaceAll('ł', 'l');
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.slice(0, 64));
+}
