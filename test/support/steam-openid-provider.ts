@@ -1,0 +1,170 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+
+/** How the provider answers `check_authentication`; `honest` verifies its own signature and its own nonces. */
+export type ProviderConduct =
+  | 'honest'
+  | 'vouches for anything'
+  | 'refuses everything'
+  | 'redirects'
+  | 'never answers'
+  | 'fails'
+  | 'answers without end'
+  | 'answers in HTML'
+  | 'contradicts itself'
+  | 'speaks another protocol';
+
+export type SteamOpenIdProvider = {
+  /** The address of the login page, what `STEAM_OPENID_URL` is set to. */
+  url: string;
+  /** Who is signed in at the provider; the next sign-in is his. */
+  steamId: string;
+  /** When true the login page redirects at once; otherwise it shows a button, as Steam does. */
+  approvesAtOnce: boolean;
+  conduct: ProviderConduct;
+  /** The clock of the provider, for nonces. */
+  now: () => Date;
+  /** The bodies of all `check_authentication` requests so far. */
+  checks: URLSearchParams[];
+  /** A signed assertion with any field replaced before signing; the site that asks chooses `return_to`. */
+  sign(fields: Record<string, string>): URLSearchParams;
+  stop(): Promise<void>;
+};
+
+const NS = 'http://specs.openid.net/auth/2.0';
+const SIGNED = 'signed,op_endpoint,claimed_id,identity,return_to,response_nonce,assoc_handle';
+
+/**
+ * Steam's OpenID 2.0 provider on loopback: `checkid_setup` with a page and a button, assertions signed with HMAC-SHA1
+ * over the key-value form, `check_authentication` that says yes once a nonce. It can misbehave in every way a relying
+ * party has to survive.
+ */
+export function startSteamOpenIdProvider(options: { steamId?: string } = {}): SteamOpenIdProvider {
+  const secret = randomBytes(20);
+  const spentNonces = new Set<string>();
+  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: handle });
+  const url = `http://127.0.0.1:${server.port}/openid/login`;
+
+  const provider: SteamOpenIdProvider = {
+    url,
+    steamId: options.steamId ?? '76561198000000001',
+    approvesAtOnce: false,
+    conduct: 'honest',
+    now: () => new Date(),
+    checks: [],
+    sign,
+    stop: () => server.stop(true),
+  };
+  return provider;
+
+  function sign(fields: Record<string, string>): URLSearchParams {
+    const claimedId = new URL(`id/${provider.steamId}`, url).href;
+    const assertion = new URLSearchParams({
+      'openid.ns': NS,
+      'openid.mode': 'id_res',
+      'openid.op_endpoint': url,
+      'openid.claimed_id': claimedId,
+      'openid.identity': claimedId,
+      'openid.return_to': 'http://nowhere.invalid/',
+      'openid.response_nonce': `${provider.now().toISOString().slice(0, 19)}Z${randomBytes(12).toString('base64url')}`,
+      'openid.assoc_handle': '1234567890',
+      'openid.signed': SIGNED,
+    });
+    for (const [name, value] of Object.entries(fields)) assertion.set(name, value);
+    assertion.set('openid.sig', signatureOf(assertion));
+    return assertion;
+  }
+
+  function signatureOf(assertion: URLSearchParams): string {
+    const names = (assertion.get('openid.signed') ?? '').split(',');
+    const form = names.map((name) => `${name}:${assertion.get(`openid.${name}`) ?? ''}\n`).join('');
+    return createHmac('sha1', secret).update(form).digest('base64');
+  }
+
+  async function handle(request: Request): Promise<Response> {
+    const { pathname, searchParams } = new URL(request.url);
+    if (request.method === 'GET' && pathname === '/openid/login') return showLogin(searchParams);
+    if (request.method !== 'POST') return new Response('not found', { status: 404 });
+    const form = new URLSearchParams(await request.text());
+    if (pathname === '/openid/approve') return redirectBack(form.get('return_to') ?? '');
+    if (pathname === '/openid/cancel') return cancelBack(form.get('return_to') ?? '');
+    if (pathname === '/openid/login') return checkAuthentication(form);
+    return new Response('not found', { status: 404 });
+  }
+
+  function showLogin(query: URLSearchParams): Response {
+    const returnTo = query.get('openid.return_to') ?? '';
+    const realm = query.get('openid.realm') ?? '';
+    const isSound =
+      query.get('openid.ns') === NS &&
+      query.get('openid.mode') === 'checkid_setup' &&
+      query.get('openid.identity') === `${NS}/identifier_select` &&
+      query.get('openid.claimed_id') === `${NS}/identifier_select` &&
+      realm !== '' &&
+      returnTo.startsWith(realm);
+    if (!isSound) return new Response('malformed OpenID request', { status: 400 });
+    if (provider.approvesAtOnce) return redirectBack(returnTo);
+    const hidden = `<input type="hidden" name="return_to" value="${Bun.escapeHTML(returnTo)}">`;
+    return new Response(
+      `<!doctype html><title>Sign in</title><p>${Bun.escapeHTML(realm)} asks who you are.</p>
+       <form method="post" action="/openid/approve">${hidden}<button id="imageLogin">Sign in</button></form>
+       <form method="post" action="/openid/cancel">${hidden}<button id="cancel">Cancel</button></form>`,
+      { headers: { 'content-type': 'text/html; charset=utf-8' } },
+    );
+  }
+
+  function redirectBack(returnTo: string): Response {
+    const target = new URL(returnTo);
+    for (const [key, value] of sign({ 'openid.return_to': returnTo })) target.searchParams.append(key, value);
+    return Response.redirect(target.href, 302);
+  }
+
+  function cancelBack(returnTo: string): Response {
+    const target = new URL(returnTo);
+    target.searchParams.append('openid.ns', NS);
+    target.searchParams.append('openid.mode', 'cancel');
+    return Response.redirect(target.href, 302);
+  }
+
+  function checkAuthentication(form: URLSearchParams): Response | Promise<Response> {
+    provider.checks.push(form);
+    switch (provider.conduct) {
+      case 'vouches for anything':
+        return plain(`ns:${NS}\nis_valid:true\n`);
+      case 'refuses everything':
+        return plain(`ns:${NS}\nis_valid:false\n`);
+      case 'redirects':
+        return new Response(null, { status: 302, headers: { location: '/openid/elsewhere' } });
+      case 'never answers':
+        return new Promise(() => {});
+      case 'fails':
+        return new Response('down', { status: 503 });
+      case 'answers without end':
+        return plain(`ns:${NS}\nis_valid:true\n${'filler:x\n'.repeat(100_000)}`);
+      case 'answers in HTML':
+        return plain('<html><p>is_valid:true</p></html>');
+      case 'contradicts itself':
+        return plain(`ns:${NS}\nis_valid:true\nis_valid:false\n`);
+      case 'speaks another protocol':
+        return plain('ns:http://openid.net/signon/1.1\nis_valid:true\n');
+      case 'honest':
+        return plain(`ns:${NS}\nis_valid:${isGenuine(form)}\n`);
+    }
+  }
+
+  /** OpenID 2.0 section 11.4.2.1: the mode is changed back for verification, and one nonce is confirmed once. */
+  function isGenuine(form: URLSearchParams): boolean {
+    const assertion = new URLSearchParams(form);
+    assertion.set('openid.mode', 'id_res');
+    const given = Buffer.from(assertion.get('openid.sig') ?? '');
+    const ours = Buffer.from(signatureOf(assertion));
+    const nonce = assertion.get('openid.response_nonce') ?? '';
+    if (form.get('openid.mode') !== 'check_authentication' || spentNonces.has(nonce)) return false;
+    if (given.length !== ours.length || !timingSafeEqual(given, ours)) return false;
+    spentNonces.add(nonce);
+    return true;
+  }
+}
+
+function plain(text: string): Response {
+  return new Response(text, { headers: { 'content-type': 'text/plain; charset=utf-8' } });
+}
