@@ -1,0 +1,195 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { Unauthorized, Unavailable } from '../../src/errors.ts';
+
+export type DiscordOAuth = {
+  /** `DISCORD_API_URL`; authorization, token and user addresses lie below it. */
+  apiUrl: string;
+  clientId: string;
+  clientSecret: string;
+  /** The one return address registered with Discord, compared there and sent twice, character for character. */
+  redirectUri: string;
+  fetch: (url: string, init: RequestInit) => Promise<Response>;
+  /** How long each of Discord's answers may take, 5,000 ms by default. */
+  timeoutMs?: number;
+  /** Told when the access token could not be handed back; it is dropped here in any case. */
+  onRevokeFailed?: (cause: unknown) => void;
+};
+
+/** The public part of a Discord account that is kept. */
+export type DiscordAccount = {
+  /** 1 to 20 digits. */
+  id: string;
+  username: string;
+  /** The avatar's hash, null when the account has none. */
+  avatar: string | null;
+};
+
+/** What is known on our side about the link that was begun in this browser. */
+export type ExpectedAuthorization = { state: string; codeVerifier: string };
+
+/** Discord's return was not believed; `reason` says why. */
+export class LinkRefused extends Unauthorized {
+  override name = 'LinkRefused';
+  constructor(
+    readonly reason: 'callback' | 'state' | 'code' | 'account',
+    options?: ErrorOptions,
+  ) {
+    super(`the Discord link was refused: ${reason}`, options);
+  }
+}
+
+/** The visitor pressed "cancel" at Discord. */
+export class LinkCancelled extends Unauthorized {
+  override name = 'LinkCancelled';
+}
+
+const SCOPE = 'identify';
+const ANSWER_TIMEOUT_MS = 5_000;
+const LARGEST_ANSWER_BYTES = 65_536;
+const CALLBACK_KEYS: ReadonlySet<string> = new Set([
+  'code',
+  'state',
+  'error',
+  'error_description',
+  'error_uri',
+  'iss',
+]);
+
+/**
+ * The address at Discord where the visitor allows the link: authorization code, PKCE with S256, scope `identify`.
+ * @see https://discord.com/developers/docs/topics/oauth2 · RFC 7636
+ */
+export function buildAuthorizationUrl(discord: DiscordOAuth, pending: ExpectedAuthorization): string {
+  const url = new URL(`${discord.apiUrl}/oauth2/authorize`);
+  url.searchParams.set('response_type', 'code');
+  url.searchParams.set('client_id', discord.clientId);
+  url.searchParams.set('scope', SCOPE);
+  url.searchParams.set('redirect_uri', discord.redirectUri);
+  url.searchParams.set('state', pending.state);
+  url.searchParams.set(
+    'code_challenge',
+    createHash('sha256').update(pending.codeVerifier).digest('base64url'),
+  );
+  url.searchParams.set('code_challenge_method', 'S256');
+  return url.href;
+}
+
+/**
+ * Turns the query of the return address into the Discord account that allowed the link. The access token lives for
+ * one request, is revoked, and is never stored.
+ * @param query the raw query string. The caller makes sure that `expected.state` is used once.
+ * @throws {LinkRefused} · {LinkCancelled} · {Unavailable} when Discord does not answer.
+ */
+export async function fetchDiscordAccount(
+  discord: DiscordOAuth,
+  query: string,
+  expected: ExpectedAuthorization,
+): Promise<DiscordAccount> {
+  const code = readCode(query, expected.state);
+  const accessToken = await exchangeCode(discord, code, expected.codeVerifier);
+  try {
+    return await fetchAccount(discord, accessToken);
+  } finally {
+    await revokeToken(discord, accessToken).catch((cause: unknown) => discord.onRevokeFailed?.(cause));
+  }
+}
+
+function readCode(query: string, expectedState: string): string {
+  const pairs = [...new URLSearchParams(query)];
+  const fields = new Map(pairs);
+  const isSound =
+    query.length <= 4_096 &&
+    fields.size === pairs.length &&
+    pairs.every(([key, value]) => CALLBACK_KEYS.has(key) && /^[\x20-\x7e]*$/.test(value));
+  if (!isSound) throw new LinkRefused('callback');
+  if (!isEqual(fields.get('state') ?? '', expectedState)) throw new LinkRefused('state');
+  if (fields.get('error') === 'access_denied') throw new LinkCancelled('the link was cancelled at Discord');
+
+  const code = fields.get('code');
+  if (fields.has('error') || !code || code.length > 512) throw new LinkRefused('callback');
+  return code;
+}
+
+async function exchangeCode(discord: DiscordOAuth, code: string, codeVerifier: string): Promise<string> {
+  const answer = await ask(discord, '/oauth2/token', {
+    method: 'POST',
+    headers: { authorization: basicAuthorization(discord) },
+    body: new URLSearchParams({
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: discord.redirectUri,
+      code_verifier: codeVerifier,
+    }),
+  });
+  const { access_token: token, token_type: type, scope } = answer;
+  // RFC 6749 section 5.1: the type is matched in any case. A wider scope than asked for is not ours to hold.
+  const isUsable = typeof token === 'string' && token !== '' && String(type).toLowerCase() === 'bearer';
+  if (!isUsable) throw new LinkRefused('code');
+  if (scope !== undefined && scope !== SCOPE) {
+    await revokeToken(discord, token).catch((cause: unknown) => discord.onRevokeFailed?.(cause));
+    throw new LinkRefused('code');
+  }
+  return token;
+}
+
+async function fetchAccount(discord: DiscordOAuth, accessToken: string): Promise<DiscordAccount> {
+  const { id, username, avatar } = await ask(discord, '/users/@me', {
+    method: 'GET',
+    headers: { authorization: `Bearer ${accessToken}` },
+  });
+  const isAccount =
+    typeof id === 'string' &&
+    /^[0-9]{1,20}$/.test(id) &&
+    typeof username === 'string' &&
+    username.length <= 64 &&
+    (avatar === null || avatar === undefined || (typeof avatar === 'string' && /^\w{1,64}$/.test(avatar)));
+  if (!isAccount) throw new LinkRefused('account');
+  return { id, username: username.replaceAll('\0', ''), avatar: avatar ?? null };
+}
+
+/** RFC 7009. */
+async function revokeToken(discord: DiscordOAuth, token: string): Promise<void> {
+  await ask(discord, '/oauth2/token/revoke', {
+    method: 'POST',
+    headers: { authorization: basicAuthorization(discord) },
+    body: new URLSearchParams({ token, token_type_hint: 'access_token' }),
+  });
+}
+
+function basicAuthorization({ clientId, clientSecret }: DiscordOAuth): string {
+  const encode = (text: string) => encodeURIComponent(text);
+  return `Basic ${Buffer.from(`${encode(clientId)}:${encode(clientSecret)}`).toString('base64')}`;
+}
+
+/** One JSON object from Discord; 4xx refuses the link, everything else that is no 200 means "not now". */
+async function ask(discord: DiscordOAuth, path: string, init: RequestInit): Promise<Record<string, unknown>> {
+  const signal = AbortSignal.timeout(discord.timeoutMs ?? ANSWER_TIMEOUT_MS);
+  let status: number;
+  let text: string;
+  try {
+    const response = await discord.fetch(`${discord.apiUrl}${path}`, { ...init, redirect: 'manual', signal });
+    status = response.status;
+    text = await response.text();
+  } catch (cause) {
+    throw new Unavailable('Discord does not answer', { cause });
+  }
+  if (status === 429 || status >= 500) throw new Unavailable(`Discord answered ${status} to ${path}`);
+  if (status !== 200 || text.length > LARGEST_ANSWER_BYTES) throw new LinkRefused('code');
+  return readObject(text);
+}
+
+function readObject(text: string): Record<string, unknown> {
+  if (text === '') return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch (cause) {
+    throw new LinkRefused('account', { cause });
+  }
+}
+
+function isEqual(given: string, expected: string): boolean {
+  const a = createHash('sha256').update(given).digest();
+  const b = createHash('sha256').update(expected).digest();
+  return timingSafeEqual(a, b);
+}
