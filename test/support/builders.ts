@@ -1,0 +1,63 @@
+import type { Db } from '../../src/db/client.ts';
+import { penalties, servers, users } from '../../src/db/schema.ts';
+import type { SteamId64 } from '../../src/steam-id.ts';
+
+/** A valid SteamID64, the same for the same number. */
+export function aSteamId(number: number): SteamId64 {
+  return String(76561198000000000n + BigInt(number)) as SteamId64;
+}
+
+type PenaltyRow = typeof penalties.$inferInsert;
+
+/** A row for `penalties`: a permanent active ban unless told otherwise. */
+export function aPenalty(values: Partial<PenaltyRow> = {}): PenaltyRow {
+  return {
+    type: 'ban',
+    status: 'ACTIVE',
+    playerName: 'Rzeźnik',
+    playerSteamId: aSteamId(1),
+    adminName: 'Ala',
+    adminSteamId: aSteamId(900),
+    reason: 'Wallhack',
+    durationMinutes: 0,
+    serverId: 1,
+    createdAt: new Date('2026-11-01T12:00:00Z'),
+    endsAt: null,
+    ...values,
+  };
+}
+
+/** Inserts penalties; returns the rows as stored, in the order given. */
+export async function insertPenalties(db: Db, rows: Partial<PenaltyRow>[]) {
+  return db.insert(penalties).values(rows.map(aPenalty)).returning();
+}
+
+let lastServer = 0;
+
+/** Inserts a server with a slug and address of its own unless told otherwise. */
+export async function insertServer(db: Db, values: Partial<typeof servers.$inferInsert> = {}) {
+  lastServer += 1;
+  const [row] = await db
+    .insert(servers)
+    .values({
+      slug: `server-${lastServer}`,
+      name: `Server ${lastServer}`,
+      address: `127.0.0.1:${20_000 + lastServer}`,
+      mode: 'Competitive',
+      region: 'EU',
+      ...values,
+    })
+    .returning();
+  if (!row) throw new Error('the server was not inserted');
+  return row;
+}
+
+/** Inserts a user; the SteamID is {@link aSteamId} of `number`. */
+export async function insertUser(db: Db, number: number, values: Partial<typeof users.$inferInsert> = {}) {
+  const [row] = await db
+    .insert(users)
+    .values({ steamId64: aSteamId(number), nickname: `Player ${number}`, ...values })
+    .returning();
+  if (!row) throw new Error('the user was not inserted');
+  return row;
+}

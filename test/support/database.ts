@@ -1,0 +1,71 @@
+import { afterAll } from 'bun:test';
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { connect, type Database, openDatabase } from '../../src/db/client.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded.ts';
+import { migrateDatabase } from '../../src/db/migrate.ts';
+
+/** Nothing here outlives the run, so the server need not wait for the disk. */
+const FAST_SETTINGS = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=200'];
+
+type TestServer = { embedded: EmbeddedPostgres; dataDir: string; nextNumber: number };
+
+/** Test files share one server, each in a database of its own; the preload stops it. */
+const shared = globalThis as typeof globalThis & { testServer?: Promise<TestServer> };
+
+export type TestDatabase = Database & { url: string };
+
+/**
+ * A migrated, empty database of this test file's own on a real PostgreSQL.
+ * Closed and dropped when the file's tests are done.
+ */
+export async function createTestDatabase({ max = 8 }: { max?: number } = {}): Promise<TestDatabase> {
+  shared.testServer ??= startTestServer();
+  const server = await shared.testServer;
+  server.nextNumber += 1;
+  const name = `test_${server.nextNumber}`;
+  await runOnServer(server, `create database ${name} template template_migrated`);
+  const url = databaseUrl(server, name);
+  const database = openDatabase(url, { max });
+  afterAll(async () => {
+    await database.close({ timeoutSeconds: 1 });
+    await runOnServer(server, `drop database ${name} with (force)`);
+  });
+  return Object.assign(database, { url });
+}
+
+/** Called once, after the last test file. */
+export async function stopTestServer(): Promise<void> {
+  const server = await shared.testServer;
+  if (!server) return;
+  await server.embedded.stop();
+  await rm(server.dataDir, { recursive: true, force: true });
+}
+
+async function startTestServer(): Promise<TestServer> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'community-api-test-'));
+  const embedded = await startEmbeddedPostgres({
+    dataDir,
+    log: pino({ level: 'silent' }),
+    settings: FAST_SETTINGS,
+  });
+  const server = { embedded, dataDir, nextNumber: 0 };
+  await runOnServer(server, 'create database template_migrated');
+  await migrateDatabase(databaseUrl(server, 'template_migrated'));
+  return server;
+}
+
+async function runOnServer(server: TestServer, statement: string): Promise<void> {
+  const connection = connect(server.embedded.url, { max: 1 });
+  await connection.unsafe(statement);
+  await connection.end();
+}
+
+function databaseUrl(server: TestServer, name: string): string {
+  const url = new URL(server.embedded.url);
+  url.pathname = `/${name}`;
+  return url.href;
+}

@@ -1,0 +1,4 @@
+import { afterAll } from 'bun:test';
+import { stopTestServer } from './database.ts';
+
+afterAll(stopTestServer);
