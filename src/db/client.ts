@@ -101,7 +101,8 @@ export function isDatabaseOutage(error: unknown): boolean {
 const statementsByDb = new WeakMap<object, Map<string, unknown>>();
 
 /**
- * A statement prepared once for each handle: the server parses it once a connection, Drizzle builds it once.
+ * A statement prepared once for each handle: the server parses it once a connection, Drizzle builds it once
+ * (inside a transaction once for each transaction, which is a handle of its own).
  * @param name unique over the program.
  */
 export function prepared<T>(db: Db, name: string, build: (db: Db) => T): T {

@@ -1,0 +1,136 @@
+import { timingSafeEqual } from 'node:crypto';
+import { and, count, desc, eq, gt, inArray, isNull, lt, or, sql } from 'drizzle-orm';
+import { generateApiToken, hashApiToken } from '../api-token.ts';
+import { type Db, prepared } from '../db/client.ts';
+import { apiTokens, users } from '../db/schema.ts';
+import { Conflict, InvalidInput, NotFound } from '../errors.ts';
+import type { SteamId64 } from '../steam-id.ts';
+
+export type ApiToken = Omit<typeof apiTokens.$inferSelect, 'tokenHash'> & { steamId64: SteamId64 };
+
+/** Contract section 4. */
+export const MAX_LIVE_TOKENS = 10;
+const MAX_NAME_LENGTH = 64;
+
+/**
+ * Makes a token for a user; the answer is the only time it is seen.
+ * @throws {InvalidInput} for a name that is empty or over 64 characters, or an expiry that has passed.
+ * @throws {Conflict} when the user has 10 live tokens; {@link NotFound} when there is no such user.
+ */
+export async function createApiToken(
+  db: Db,
+  userId: number,
+  { name, expiresAt = null, now }: { name: string; expiresAt?: Date | null; now: Date },
+): Promise<{ token: string; id: number }> {
+  const label = name.trim();
+  if (label === '' || label.length > MAX_NAME_LENGTH || /\p{Cc}/u.test(label)) {
+    throw new InvalidInput(
+      `The name of a token has 1 to ${MAX_NAME_LENGTH} characters, none of them a control character`,
+    );
+  }
+  if (expiresAt && expiresAt <= now) throw new InvalidInput('A token cannot expire in the past');
+  const token = generateApiToken();
+  return db.transaction(async (tx) => {
+    // Locks the owner's row: two requests at once must not make an eleventh token.
+    const [owner] = await tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).for('update');
+    if (!owner) throw new NotFound('User not found');
+    const [live] = await tx
+      .select({ count: count() })
+      .from(apiTokens)
+      .where(and(eq(apiTokens.userId, userId), isLive(now)));
+    if ((live?.count ?? 0) >= MAX_LIVE_TOKENS) {
+      throw new Conflict(`A user has at most ${MAX_LIVE_TOKENS} live tokens: revoke one first`);
+    }
+    const [row] = await tx
+      .insert(apiTokens)
+      .values({
+        userId,
+        name: label,
+        tokenHash: hashApiToken(token),
+        lastFour: token.slice(-4),
+        expiresAt,
+        createdAt: now,
+      })
+      .returning({ id: apiTokens.id });
+    if (!row) throw new Error('the token was not inserted');
+    return { token, id: row.id };
+  });
+}
+
+/** The live token (known, not revoked, not expired, of an existing user) that a caller shows. */
+export async function findLiveApiToken(db: Db, token: string, now: Date): Promise<ApiToken | undefined> {
+  const hash = hashApiToken(token);
+  const [found] = await prepared(db, 'live_api_token', (handle) =>
+    handle
+      .select({ token: apiTokens, steamId64: users.steamId64 })
+      .from(apiTokens)
+      .innerJoin(users, eq(users.id, apiTokens.userId))
+      .where(and(eq(apiTokens.tokenHash, sql.placeholder('hash')), isNull(apiTokens.revokedAt)))
+      .prepare('live_api_token'),
+  ).execute({ hash });
+  if (!found || !timingSafeEqual(Buffer.from(found.token.tokenHash), Buffer.from(hash))) return undefined;
+  if (found.token.expiresAt && found.token.expiresAt <= now) return undefined;
+  return withoutHash(found);
+}
+
+/** Newest first; of one user, or of all. Revoked and expired ones are listed too. */
+export async function listApiTokens(db: Db, { userId }: { userId?: number } = {}): Promise<ApiToken[]> {
+  const rows = await db
+    .select({ token: apiTokens, steamId64: users.steamId64 })
+    .from(apiTokens)
+    .innerJoin(users, eq(users.id, apiTokens.userId))
+    .where(userId === undefined ? undefined : eq(apiTokens.userId, userId))
+    .orderBy(desc(apiTokens.id));
+  return rows.map(withoutHash);
+}
+
+/**
+ * Revokes a token, at once and in every process: they hear of it by notification.
+ * @param ofUserId when given, only a token of this user.
+ * @throws {NotFound} when there is no such token; revoking twice changes nothing.
+ */
+export async function revokeApiToken(
+  db: Db,
+  id: number,
+  { ofUserId, now }: { ofUserId?: number; now: Date },
+): Promise<void> {
+  const isWanted = and(
+    eq(apiTokens.id, id),
+    ofUserId === undefined ? undefined : eq(apiTokens.userId, ofUserId),
+  );
+  const [known] = await db.select({ id: apiTokens.id }).from(apiTokens).where(isWanted);
+  if (!known) throw new NotFound(`There is no token ${id}`);
+  await db
+    .update(apiTokens)
+    .set({ revokedAt: now })
+    .where(and(isWanted, isNull(apiTokens.revokedAt)));
+}
+
+/** Writes that tokens were used; one statement for a batch of ids. */
+export async function saveApiTokenUses(db: Db, ids: readonly number[], usedAt: Date): Promise<void> {
+  if (ids.length === 0) return;
+  await db
+    .update(apiTokens)
+    .set({ lastUsedAt: usedAt })
+    .where(
+      and(
+        inArray(apiTokens.id, [...ids]),
+        or(isNull(apiTokens.lastUsedAt), lt(apiTokens.lastUsedAt, usedAt)),
+      ),
+    );
+}
+
+function isLive(now: Date) {
+  return and(isNull(apiTokens.revokedAt), or(isNull(apiTokens.expiresAt), gt(apiTokens.expiresAt, now)));
+}
+
+function withoutHash({
+  token,
+  steamId64,
+}: {
+  token: typeof apiTokens.$inferSelect;
+  steamId64: SteamId64;
+}): ApiToken {
+  const { tokenHash: _, ...rest } = token;
+  return { ...rest, steamId64 };
+}

@@ -1,0 +1,74 @@
+import { eq, sql } from 'drizzle-orm';
+import { type Db, prepared } from '../db/client.ts';
+import { users } from '../db/schema.ts';
+import { Conflict } from '../errors.ts';
+import type { SteamId64 } from '../steam-id.ts';
+import { isBanned } from './penalties.ts';
+
+export type User = typeof users.$inferSelect;
+export type LookedUpUser = User & { isBanned: boolean };
+
+/** Values an operator or a sign-in may set; absent ones stay as they are. */
+export type UserChanges = Partial<Omit<typeof users.$inferInsert, 'id' | 'steamId64' | 'createdAt'>>;
+
+/** The user with this Discord account, or else SteamID, and whether an active ban exists at `now`. Specification 4.5. */
+export async function findUser(
+  db: Db,
+  who: { discordId: string } | { steamId64: SteamId64 },
+  now: Date,
+): Promise<LookedUpUser | undefined> {
+  const user =
+    'discordId' in who
+      ? await findUserByDiscordId(db, who.discordId)
+      : await findUserBySteamId(db, who.steamId64);
+  return user && { ...user, isBanned: await isBanned(db, user.steamId64, now) };
+}
+
+export async function findUserBySteamId(db: Db, steamId64: SteamId64): Promise<User | undefined> {
+  const [user] = await prepared(db, 'user_by_steamid', (handle) =>
+    handle
+      .select()
+      .from(users)
+      .where(eq(users.steamId64, sql.placeholder('id')))
+      .prepare('user_by_steamid'),
+  ).execute({ id: steamId64 });
+  return user;
+}
+
+export async function findUserByDiscordId(db: Db, discordId: string): Promise<User | undefined> {
+  // 20 digits may exceed bigint: no such account exists.
+  if (BigInt(discordId) > 0x7fff_ffff_ffff_ffffn) return undefined;
+  const [user] = await prepared(db, 'user_by_discord_id', (handle) =>
+    handle
+      .select()
+      .from(users)
+      .where(eq(users.discordId, sql.placeholder('id')))
+      .prepare('user_by_discord_id'),
+  ).execute({ id: discordId });
+  return user;
+}
+
+/**
+ * Makes the user, or changes what is given.
+ * @throws {Conflict} when the Discord account is linked to another user.
+ */
+export async function saveUser(db: Db, steamId64: SteamId64, changes: UserChanges = {}): Promise<User> {
+  if (changes.discordId) {
+    const holder = await findUserByDiscordId(db, changes.discordId);
+    if (holder && holder.steamId64 !== steamId64) {
+      throw new Conflict(`The Discord account ${changes.discordId} is linked to ${holder.steamId64}`);
+    }
+  }
+  const [user] = await db
+    .insert(users)
+    .values({ steamId64, ...changes })
+    .onConflictDoUpdate({ target: users.steamId64, set: { steamId64, ...changes } })
+    .returning();
+  if (!user) throw new Error(`user ${steamId64} was not saved`);
+  return user;
+}
+
+/** Gives the configured owners their flags, so that they hold before a first sign-in. */
+export async function saveOwners(db: Db, steamIds: readonly SteamId64[]): Promise<void> {
+  for (const steamId of steamIds) await saveUser(db, steamId, { isOwner: true, isAdmin: true });
+}

@@ -1,0 +1,142 @@
+import { expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
+import { penalties } from '../../../src/db/schema.ts';
+import { PENALTY_STATUSES, PENALTY_TYPES, type PenaltyType, statusAt } from '../../../src/penalty.ts';
+import { listPenalties, markExpiredPenalties } from '../../../src/queries/penalties.ts';
+import type { PenaltyFilter } from '../../../src/queries/penalty-filter.ts';
+import { UNKNOWN_STEAM_ID } from '../../../src/steam-id.ts';
+import { aPenalty, aSteamId, insertPenalties } from '../../support/builders.ts';
+import { createTestDatabase } from '../../support/database.ts';
+
+const { db } = await createTestDatabase();
+const now = new Date('2026-11-21T10:00:00Z');
+const hour = 3_600_000;
+
+let seed = 11;
+const random = (below: number) => {
+  seed = (seed * 1103515245 + 12345) % 2147483648;
+  return Math.floor((seed / 2147483648) * below);
+};
+
+/** Six thousand rows over half a year, crowded into few days here and there, a tenth of them due but not swept. */
+async function insertHistory() {
+  const rows = Array.from({ length: 6000 }, () => {
+    const day = random(10) < 4 ? random(3) * 40 : random(180);
+    const createdAt = new Date(now.getTime() - day * 24 * hour - random(24 * 3600) * 1000);
+    const isEnding = random(3) > 0;
+    return aPenalty({
+      type: PENALTY_TYPES[random(5)] ?? 'ban',
+      status: PENALTY_STATUSES[random(3)] ?? 'ACTIVE',
+      serverId: random(4),
+      adminSteamId: random(3) === 0 ? UNKNOWN_STEAM_ID : aSteamId(900 + random(4)),
+      playerSteamId: random(5) === 0 ? UNKNOWN_STEAM_ID : aSteamId(1 + random(40)),
+      createdAt,
+      endsAt: isEnding ? new Date(createdAt.getTime() + random(1000) * hour) : null,
+      durationMinutes: isEnding ? 60 : 0,
+    });
+  });
+  for (let i = 0; i < rows.length; i += 1000) await insertPenalties(db, rows.slice(i, i + 1000));
+}
+
+/** What the specification says, worked out row by row. */
+function expected(
+  all: (typeof penalties.$inferSelect)[],
+  filter: PenaltyFilter,
+  page: number,
+  perPage: number,
+) {
+  const truth = all
+    .map((row) => ({ ...row, status: statusAt(row.status, row.endsAt, now) }))
+    .filter((row) => filter.status === undefined || row.status === filter.status)
+    .filter((row) => filter.serverId === undefined || row.serverId === filter.serverId)
+    .filter((row) => filter.playerSteamId === undefined || row.playerSteamId === filter.playerSteamId)
+    .filter((row) => filter.adminSteamId === undefined || row.adminSteamId === filter.adminSteamId)
+    .sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || b.id - a.id);
+  const listed = truth.filter((row) => filter.types === undefined || filter.types.includes(row.type));
+  const countOf = (type: PenaltyType) => truth.filter((row) => row.type === type).length;
+  return {
+    rows: listed.slice((page - 1) * perPage, page * perPage),
+    total: listed.length,
+    counts: {
+      ban: countOf('ban'),
+      mute: countOf('mute'),
+      gag: countOf('gag'),
+      silence: countOf('silence'),
+      warn: countOf('warn'),
+    },
+  };
+}
+
+const FILTERS: PenaltyFilter[] = [
+  {},
+  { types: ['warn'] },
+  { types: ['gag', 'mute', 'silence'] },
+  { serverId: 2 },
+  { adminSteamId: UNKNOWN_STEAM_ID },
+  { adminSteamId: aSteamId(901) },
+  { playerSteamId: aSteamId(3) },
+  { playerSteamId: UNKNOWN_STEAM_ID },
+  { serverId: 1, adminSteamId: UNKNOWN_STEAM_ID },
+  { serverId: 1, playerSteamId: aSteamId(3) },
+  { adminSteamId: aSteamId(901), playerSteamId: UNKNOWN_STEAM_ID },
+  { serverId: 77 },
+];
+
+test('rows, total and counts equal a row by row truth for every filter, swept or not', async () => {
+  await insertHistory();
+  for (const isSwept of [false, true]) {
+    if (isSwept) while ((await markExpiredPenalties(db, now, 500)) > 0);
+    const all = await db.select().from(penalties);
+    for (const base of FILTERS) {
+      for (const status of [undefined, ...PENALTY_STATUSES]) {
+        const filter = status ? { ...base, status } : base;
+        for (const perPage of [7, 100]) {
+          const { total } = expected(all, filter, 1, perPage);
+          const last = Math.max(Math.ceil(total / perPage), 1);
+          for (const page of new Set([
+            1,
+            2,
+            Math.ceil(last / 3),
+            Math.ceil(last / 2),
+            last - 1,
+            last,
+            last + 1,
+          ])) {
+            if (page < 1) continue;
+            const found = await listPenalties(db, filter, { page, perPage, now });
+            expect({ filter, page, perPage, ...found }).toEqual({
+              filter,
+              page,
+              perPage,
+              ...expected(all, filter, page, perPage),
+            });
+          }
+        }
+      }
+    }
+  }
+}, 60_000);
+
+test('total, counts and rows agree with one another while others write', async () => {
+  const writers = Array.from({ length: 4 }, async (_, writer) => {
+    for (let round = 0; round < 40; round++) {
+      await insertPenalties(db, [{ serverId: 500, type: 'gag', createdAt: new Date(now.getTime() - round) }]);
+      if (round % 3 === writer % 3)
+        await db.execute(
+          sql`delete from penalties where id = (select max(id) from penalties where server_id = 500)`,
+        );
+    }
+  });
+  let isWriting = true;
+  const done = Promise.all(writers).then(() => (isWriting = false));
+  while (isWriting) {
+    const { rows, total, counts } = await listPenalties(
+      db,
+      { serverId: 500 },
+      { page: 1, perPage: 1000, now },
+    );
+    expect(rows.length).toBe(total);
+    expect(counts.gag).toBe(total);
+  }
+  await done;
+});
