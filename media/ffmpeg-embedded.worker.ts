@@ -1,0 +1,65 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import type { FfmpegCore } from '@ffmpeg/core';
+import type { EmbeddedAnswer, EmbeddedTask } from './ffmpeg-embedded.ts';
+
+/**
+ * The thread ffmpeg runs in. Its files live in memory: only the ones named in the task are copied in and out, so what
+ * an upload makes ffmpeg open is never a file of this machine, and there are no sockets.
+ */
+// Not awaited here: a message that comes before the listener below would be lost.
+const loading = loadCore();
+const lastLines: string[] = [];
+addEventListener('message', async ({ data }: MessageEvent<EmbeddedTask>) => {
+  postMessage(await answer(data));
+});
+
+async function answer(task: EmbeddedTask): Promise<EmbeddedAnswer> {
+  const core = await loading;
+  try {
+    core.FS.writeFile(task.input.name, await readFile(task.input.path));
+    lastLines.length = 0;
+    core.reset();
+    const status = core.exec(...task.args);
+    const complaint = lastLines.join(' | ').slice(-400);
+    if (status !== 0)
+      return { failure: 'rejected', message: `ffmpeg exited with code ${status}: ${complaint}` };
+    for (const { name, path } of task.outputs) await writeFile(path, core.FS.readFile(name));
+    return {};
+  } catch (error) {
+    return {
+      failure: 'crashed',
+      message: error instanceof Error ? error.message : String(error),
+      code: codeOf(error),
+    };
+  } finally {
+    for (const { name } of [task.input, ...task.outputs]) removeFromMemory(core, name);
+  }
+}
+
+function removeFromMemory(core: FfmpegCore, name: string): void {
+  try {
+    core.FS.unlink(name);
+  } catch {
+    // It was never written.
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
+async function loadCore(): Promise<FfmpegCore> {
+  // The build is made for a browser's worker: it reads these names while it starts.
+  Reflect.set(globalThis, 'self', globalThis);
+  Reflect.set(globalThis, 'location', { href: import.meta.url });
+  Reflect.set(globalThis, 'importScripts', () => undefined);
+  const { default: createCore } = await import('@ffmpeg/core');
+  const wasm = fileURLToPath(import.meta.resolve('@ffmpeg/core/wasm'));
+  const core = await createCore({ wasmBinary: await readFile(wasm) });
+  core.setLogger(({ message }) => {
+    lastLines.push(message);
+    if (lastLines.length > 5) lastLines.shift();
+  });
+  return core;
+}

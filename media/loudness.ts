@@ -1,0 +1,184 @@
+import { FRAMES_PER_BLOCK, type PcmScan, SAMPLE_RATE } from './pcm.ts';
+
+/**
+ * The decisions about a sound: what is kept of it, how much gain it gets, when it is good enough.
+ * Loudness as in ITU-R BS.1770-4 and EBU R 128 (LUFS), peaks as true peaks (dBTP).
+ */
+
+/** A sound has to be this close to the loudness asked for. */
+const TOLERANCE_LU = 0.3;
+export const CEILING_DBTP = -1;
+/** The limiter aims lower: resampling and the encoder add peaks of their own. */
+const LIMITER_CEILING_DB = -1.5;
+const MOST_GAIN_DB = 40;
+/** More limiting than this is heard as distortion; then the sound stays quieter instead. */
+const MOST_REDUCTION_DB = 6;
+/** LAME's constant 192 kbit/s comes out this much quieter than what went in. */
+const ENCODER_LOSS_DB = 0.27;
+/** Below this a clip has nothing to hear. */
+export const SILENT_LUFS = -60;
+
+const SILENCE_BELOW_PEAK_DB = 45;
+const SILENCE_FLOOR_DBFS = -60;
+const KEEP_BEFORE_SECONDS = 0.01;
+const KEEP_AFTER_SECONDS = 0.15;
+const START_FADE_SECONDS = 0.003;
+const END_FADE_SECONDS = 0.01;
+const CUT_FADE_SECONDS = 0.8;
+/** Integrated loudness needs blocks of 400 ms: a shorter clip is measured as a loop. */
+const SHORTEST_MEASURED_SECONDS = 3;
+
+/** The kept part, in frames; the end is exclusive. */
+export type Trim = { start: number; end: number; isStripped: boolean; isCut: boolean };
+
+/** One measurement; `Number.NEGATIVE_INFINITY` where there is nothing. */
+export type Loudness = { integratedLufs: number; truePeakDbtp: number };
+
+/** `ceilingDb` is set when the limiter runs. */
+export type GainPlan = { gainDb: number; ceilingDb: number | undefined };
+
+/**
+ * What is kept: leading and trailing silence go, pauses inside stay, the rest is cut at the longest length.
+ * @returns `undefined` when all of it is silent.
+ */
+export function decideTrim(scan: PcmScan, options: { maxSeconds: number }): Trim | undefined {
+  const peak = scan.blockPeaks.reduce((largest, value) => Math.max(largest, value), 0);
+  const threshold = Math.max(peak * toRatio(-SILENCE_BELOW_PEAK_DB), toRatio(SILENCE_FLOOR_DBFS));
+  const first = scan.blockPeaks.findIndex((value) => value > threshold);
+  if (first === -1) return undefined;
+  const last = scan.blockPeaks.findLastIndex((value) => value > threshold);
+  const start = Math.max(0, first * FRAMES_PER_BLOCK - toFrames(KEEP_BEFORE_SECONDS));
+  const end = Math.min(scan.frames, (last + 1) * FRAMES_PER_BLOCK + toFrames(KEEP_AFTER_SECONDS));
+  const longest = toFrames(options.maxSeconds);
+  return {
+    start,
+    end: Math.min(end, start + longest),
+    isStripped: start > 0,
+    isCut: end - start > longest,
+  };
+}
+
+/**
+ * The gain that brings a clip to the loudness asked for, and whether the limiter has to help.
+ * A clip that would need more than 6 dB of limiting is planned quieter.
+ */
+export function planGain(measured: Loudness, options: { targetLufs: number }): GainPlan {
+  const wanted = options.targetLufs - measured.integratedLufs + ENCODER_LOSS_DB;
+  return boundGain(measured, { gainDb: Math.min(wanted, MOST_GAIN_DB), ceilingDb: undefined });
+}
+
+/** Whether an encoded sound may be published; the gain of a clip at its bounds cannot rise, so it may be quieter. */
+export function isRightLoudness(
+  result: Loudness,
+  context: { source: Loudness; plan: GainPlan; targetLufs: number },
+): boolean {
+  const { source, plan, targetLufs } = context;
+  if (result.truePeakDbtp > CEILING_DBTP) return false;
+  const error = result.integratedLufs - targetLufs;
+  if (Math.abs(error) <= TOLERANCE_LU) return true;
+  return error < 0 && isAtBounds(source, plan);
+}
+
+/** The next attempt, from what the last one came out as. */
+export function correctGain(
+  result: Loudness,
+  context: { source: Loudness; plan: GainPlan; targetLufs: number },
+): GainPlan {
+  const { source, plan, targetLufs } = context;
+  const overshoot = result.truePeakDbtp - CEILING_DBTP;
+  const ceilingDb = overshoot > 0 ? (plan.ceilingDb ?? LIMITER_CEILING_DB) - overshoot - 0.1 : plan.ceilingDb;
+  const error = result.integratedLufs - targetLufs;
+  const gainDb = Math.abs(error) <= TOLERANCE_LU / 2 ? plan.gainDb : plan.gainDb - error;
+  return boundGain(source, { gainDb: Math.min(gainDb, MOST_GAIN_DB), ceilingDb });
+}
+
+/** Of what was encoded, the one to publish when none is right: peaks kept first, then nearest to the target. */
+export function isBetterLoudness(candidate: Loudness, other: Loudness, targetLufs: number): boolean {
+  const candidateFits = candidate.truePeakDbtp <= CEILING_DBTP;
+  const otherFits = other.truePeakDbtp <= CEILING_DBTP;
+  if (candidateFits !== otherFits) return candidateFits;
+  return Math.abs(candidate.integratedLufs - targetLufs) < Math.abs(other.integratedLufs - targetLufs);
+}
+
+function boundGain(source: Loudness, plan: GainPlan): GainPlan {
+  const ceiling = plan.ceilingDb ?? LIMITER_CEILING_DB;
+  const mostGain = ceiling + MOST_REDUCTION_DB - source.truePeakDbtp;
+  const gainDb = Math.min(plan.gainDb, mostGain);
+  const needsLimiter = plan.ceilingDb !== undefined || source.truePeakDbtp + gainDb > ceiling;
+  return { gainDb, ceilingDb: needsLimiter ? ceiling : undefined };
+}
+
+function isAtBounds(source: Loudness, plan: GainPlan): boolean {
+  const mostGain = Math.min(
+    MOST_GAIN_DB,
+    (plan.ceilingDb ?? LIMITER_CEILING_DB) + MOST_REDUCTION_DB - source.truePeakDbtp,
+  );
+  return plan.gainDb > mostGain - 0.05;
+}
+
+/** Cuts the kept part out and rounds its edges. */
+export function trimFilters(trim: Trim): string[] {
+  const length = trim.end - trim.start;
+  const endFade = Math.min(toFrames(trim.isCut ? CUT_FADE_SECONDS : END_FADE_SECONDS), length);
+  const startFade = Math.min(toFrames(START_FADE_SECONDS), length);
+  return [
+    `atrim=start_sample=${trim.start}:end_sample=${trim.end}`,
+    'asetpts=N/SR/TB',
+    ...(trim.isStripped ? [`afade=t=in:ss=0:ns=${startFade}`] : []),
+    `afade=t=out:ss=${length - endFade}:ns=${endFade}`,
+  ];
+}
+
+/** Gain, then the limiter on a signal sampled four times as often, where true peaks are samples. */
+export function gainFilters({ gainDb, ceilingDb }: GainPlan): string[] {
+  const volume = `volume=${gainDb.toFixed(4)}dB:precision=double`;
+  if (ceilingDb === undefined) return [volume];
+  const limit = toRatio(ceilingDb).toFixed(6);
+  return [
+    volume,
+    `aresample=${SAMPLE_RATE * 4}`,
+    `alimiter=limit=${limit}:level=false:attack=2:release=80:latency=true`,
+    `aresample=${SAMPLE_RATE}`,
+  ];
+}
+
+/** Measures `frames` frames into the file; {@link parseMeasurement} reads it. */
+export function measureFilters(frames: number, fileName: string): string[] {
+  const loops = Math.ceil(toFrames(SHORTEST_MEASURED_SECONDS) / Math.max(frames, 1)) - 1;
+  return [
+    ...(loops > 0 ? [`aloop=loop=${loops}:size=${frames}`] : []),
+    'ebur128=metadata=1:peak=true:framelog=verbose',
+    `ametadata=mode=print:file=${fileName}`,
+  ];
+}
+
+/** Reads what `ametadata` wrote: a block of `key=value` lines every 100 ms, the last of each counts. */
+export function parseMeasurement(text: string): Loudness {
+  const integrated = lastNumber(text, 'lavfi.r128.I');
+  const peaks = ['lavfi.r128.true_peaks_ch0', 'lavfi.r128.true_peaks_ch1'].map((key) =>
+    lastNumber(text, key),
+  );
+  return {
+    integratedLufs: integrated ?? Number.NEGATIVE_INFINITY,
+    truePeakDbtp: toDecibels(Math.max(...peaks.map((peak) => peak ?? 0))),
+  };
+}
+
+function lastNumber(text: string, key: string): number | undefined {
+  const at = text.lastIndexOf(`${key}=`);
+  if (at === -1) return undefined;
+  const value = Number.parseFloat(text.slice(at + key.length + 1));
+  return Number.isFinite(value) ? value : undefined;
+}
+
+function toFrames(seconds: number): number {
+  return Math.round(seconds * SAMPLE_RATE);
+}
+
+function toRatio(decibels: number): number {
+  return 10 ** (decibels / 20);
+}
+
+function toDecibels(ratio: number): number {
+  return 20 * Math.log10(ratio);
+}

@@ -1,0 +1,229 @@
+import { readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { RoundSoundFailure } from '../src/round-sound.ts';
+import { type Ffmpeg, FfmpegError, type FfmpegJob, RENDER_LIMITS } from './ffmpeg.ts';
+import {
+  correctGain,
+  decideTrim,
+  type GainPlan,
+  gainFilters,
+  isBetterLoudness,
+  isRightLoudness,
+  type Loudness,
+  measureFilters,
+  parseMeasurement,
+  planGain,
+  SILENT_LUFS,
+  type Trim,
+  trimFilters,
+} from './loudness.ts';
+import { SAMPLE_RATE, scanPcm, toWaveform } from './pcm.ts';
+import { type Demuxer, sniffAudioFile } from './sniff.ts';
+
+/** The names inside the folder of an upload; nothing of the user's is ever a file name. */
+export const UPLOAD_NAME = 'upload.bin';
+export const SOUND_NAME = 'sound.mp3';
+const DECODED_NAME = 'decoded.f32';
+const ATTEMPT_NAME = 'attempt.mp3';
+const VERIFIED_NAME = 'verified.f32';
+const MEASUREMENT_NAME = 'measured.txt';
+
+/** How much of an upload is looked at, silence at its start included. */
+const MOST_DECODED_SECONDS = 75;
+const WAVEFORM_BARS = 160;
+const MOST_CORRECTIONS = 3;
+/** Louder than this is no recording but damage. */
+const LOUDEST_SAMPLE = 1000;
+
+/** The upload cannot become a sound; `reason` is what the player is told. */
+export class SoundRefused extends Error {
+  override name = 'SoundRefused';
+
+  constructor(
+    readonly reason: RoundSoundFailure,
+    options?: ErrorOptions,
+  ) {
+    super(`the sound is refused: ${reason}`, options);
+  }
+}
+
+export type RenderedSound = {
+  durationMs: number;
+  /** Of the kept part before, and of the published file after, in LUFS. */
+  loudnessBefore: number;
+  loudnessAfter: number;
+  truePeakDbtp: number;
+  /** Peaks of the published file from 0 to 100. */
+  waveform: number[];
+};
+
+export type RenderOptions = {
+  maxSeconds: number;
+  targetLufs: number;
+  /** Told before the step that it names. */
+  onStep?: (step: 'measuring' | 'rendering') => Promise<void>;
+};
+
+/**
+ * Makes `sound.mp3` out of `upload.bin` in the folder: decodes, trims, measures, corrects the loudness, encodes,
+ * and verifies the encoded file. The same upload gives the same bytes. What it needs besides is removed.
+ * @throws {SoundRefused} when the upload is to blame.
+ * @throws {FfmpegError} when ffmpeg is missing.
+ */
+export async function renderSound(
+  ffmpeg: Ffmpeg,
+  directory: string,
+  options: RenderOptions,
+): Promise<RenderedSound> {
+  try {
+    await options.onStep?.('measuring');
+    const demuxer = await sniffAudioFile(join(directory, UPLOAD_NAME));
+    if (demuxer === undefined) throw new SoundRefused('not-audio');
+    const trim = await decodeAndTrim(ffmpeg, directory, { demuxer, maxSeconds: options.maxSeconds });
+    const source = await measureSource(ffmpeg, directory, trim);
+    if (source.integratedLufs <= SILENT_LUFS) throw new SoundRefused('silent');
+    await options.onStep?.('rendering');
+    return await encodeUntilRight(ffmpeg, directory, { trim, source, targetLufs: options.targetLufs });
+  } finally {
+    const scratch = [DECODED_NAME, ATTEMPT_NAME, VERIFIED_NAME, MEASUREMENT_NAME];
+    await Promise.all(scratch.map((name) => rm(join(directory, name), { force: true })));
+  }
+}
+
+async function decodeAndTrim(
+  ffmpeg: Ffmpeg,
+  directory: string,
+  options: { demuxer: Demuxer; maxSeconds: number },
+): Promise<Trim> {
+  await runOnUpload(ffmpeg, decodeJob(directory, options.demuxer));
+  const scan = await scanPcm(join(directory, DECODED_NAME));
+  const loudest = scan.blockPeaks.reduce((largest, value) => Math.max(largest, value), 0);
+  if (scan.frames === 0 || scan.invalidSamples > 0 || loudest > LOUDEST_SAMPLE) {
+    throw new SoundRefused('unreadable');
+  }
+  const trim = decideTrim(scan, { maxSeconds: options.maxSeconds });
+  if (trim === undefined) throw new SoundRefused('silent');
+  return trim;
+}
+
+async function measureSource(ffmpeg: Ffmpeg, directory: string, trim: Trim): Promise<Loudness> {
+  const filters = [...trimFilters(trim), ...measureFilters(trim.end - trim.start, MEASUREMENT_NAME)];
+  await runOnUpload(ffmpeg, {
+    directory,
+    input: PCM_INPUT,
+    output: { options: ['-filter_threads', '1', '-af', filters.join(',')] },
+    sideOutputs: [MEASUREMENT_NAME],
+  });
+  return parseMeasurement(await readFile(join(directory, MEASUREMENT_NAME), 'utf8'));
+}
+
+async function encodeUntilRight(
+  ffmpeg: Ffmpeg,
+  directory: string,
+  context: { trim: Trim; source: Loudness; targetLufs: number },
+): Promise<RenderedSound> {
+  const { trim, source, targetLufs } = context;
+  let plan = planGain(source, { targetLufs });
+  let best: (Loudness & { durationMs: number; waveform: number[] }) | undefined;
+  for (let correction = 0; correction <= MOST_CORRECTIONS; correction++) {
+    await runOnUpload(ffmpeg, encodeJob(directory, trim, plan));
+    const result = await verify(ffmpeg, directory, trim.end - trim.start);
+    if (best === undefined || isBetterLoudness(result, best, targetLufs)) {
+      await rename(join(directory, ATTEMPT_NAME), join(directory, SOUND_NAME));
+      best = result;
+    }
+    if (isRightLoudness(result, { source, plan, targetLufs })) break;
+    plan = correctGain(result, { source, plan, targetLufs });
+  }
+  if (best === undefined) throw new SoundRefused('unreadable');
+  return {
+    durationMs: best.durationMs,
+    loudnessBefore: source.integratedLufs,
+    loudnessAfter: best.integratedLufs,
+    truePeakDbtp: best.truePeakDbtp,
+    waveform: best.waveform,
+  };
+}
+
+/** Decodes the encoded file as players will, and measures that. */
+async function verify(
+  ffmpeg: Ffmpeg,
+  directory: string,
+  frames: number,
+): Promise<Loudness & { durationMs: number; waveform: number[] }> {
+  await runOnUpload(ffmpeg, {
+    directory,
+    input: { name: ATTEMPT_NAME, options: [...QUIET, '-f', 'mp3'] },
+    output: {
+      name: VERIFIED_NAME,
+      options: [...PCM_OUTPUT, '-af', measureFilters(frames, MEASUREMENT_NAME).join(',')],
+    },
+    sideOutputs: [MEASUREMENT_NAME],
+  });
+  const scan = await scanPcm(join(directory, VERIFIED_NAME), { maxFrames: frames });
+  return {
+    ...parseMeasurement(await readFile(join(directory, MEASUREMENT_NAME), 'utf8')),
+    durationMs: Math.round((scan.frames * 1000) / SAMPLE_RATE),
+    waveform: toWaveform(scan.blockPeaks, WAVEFORM_BARS),
+  };
+}
+
+const QUIET = ['-hide_banner', '-nostdin', '-v', 'error', '-threads', '1'];
+const PCM_FORMAT = ['-f', 'f32le', '-ar', String(SAMPLE_RATE), '-ac', '2'];
+const PCM_INPUT: FfmpegJob['input'] = { name: DECODED_NAME, options: [...QUIET, ...PCM_FORMAT] };
+const PCM_OUTPUT = [...PCM_FORMAT, '-c:a', 'pcm_f32le', '-threads', '1', '-filter_threads', '1'];
+
+/**
+ * The only call that reads what a stranger sent. The demuxer is forced; others, other protocols than plain files,
+ * many streams, and long probing are refused by ffmpeg itself. Pictures, subtitles and data are not decoded.
+ */
+function decodeJob(directory: string, demuxer: Demuxer): FfmpegJob {
+  return {
+    directory,
+    input: {
+      name: UPLOAD_NAME,
+      options: [
+        ...QUIET,
+        ...['-protocol_whitelist', 'file,pipe'],
+        ...['-format_whitelist', 'mp3,wav,w64,aiff,ogg,flac,mov,matroska,aac,caf'],
+        ...['-max_streams', '16', '-probesize', '5000000', '-analyzeduration', '5000000'],
+        ...['-t', String(MOST_DECODED_SECONDS), '-vn', '-sn', '-dn', '-f', demuxer],
+      ],
+    },
+    output: {
+      name: DECODED_NAME,
+      options: ['-map', '0:a:0', '-map_metadata', '-1', '-vn', '-sn', '-dn', ...PCM_OUTPUT],
+    },
+  };
+}
+
+/** MP3 at a constant 192 kbit/s, without tags or anything that differs from one run to the next. */
+function encodeJob(directory: string, trim: Trim, plan: GainPlan): FfmpegJob {
+  const filters = [...trimFilters(trim), ...gainFilters(plan)];
+  return {
+    directory,
+    input: PCM_INPUT,
+    output: {
+      name: ATTEMPT_NAME,
+      options: [
+        ...['-af', filters.join(','), '-filter_threads', '1', '-threads', '1'],
+        ...['-c:a', 'libmp3lame', '-b:a', '192k', '-ar', String(SAMPLE_RATE), '-ac', '2'],
+        ...['-map_metadata', '-1', '-id3v2_version', '0', '-write_id3v1', '0'],
+        ...['-fflags', '+bitexact', '-flags:a', '+bitexact', '-f', 'mp3'],
+      ],
+    },
+  };
+}
+
+/** A call whose failure is the upload's fault, unless ffmpeg could not be started or the disk is full. */
+async function runOnUpload(ffmpeg: Ffmpeg, job: FfmpegJob): Promise<void> {
+  try {
+    await ffmpeg.run(job, RENDER_LIMITS);
+  } catch (error) {
+    if (!(error instanceof FfmpegError) || error.failure === 'missing') throw error;
+    if (NO_SPACE.test(error.message)) throw error;
+    throw new SoundRefused(error.failure === 'overran' ? 'too-complex' : 'unreadable', { cause: error });
+  }
+}
+
+const NO_SPACE = /No space left on device|Disk quota exceeded|Input\/output error/;
