@@ -8,18 +8,16 @@ import type { EmbeddedAnswer, EmbeddedTask } from './ffmpeg-embedded.ts';
  * an upload makes ffmpeg open is never a file of this machine, and there are no sockets.
  */
 // Not awaited here: a message that comes before the listener below would be lost.
-const loading = loadCore();
-const lastLines: string[] = [];
+const compiling = compileCore();
 addEventListener('message', async ({ data }: MessageEvent<EmbeddedTask>) => {
   postMessage(await answer(data));
 });
 
 async function answer(task: EmbeddedTask): Promise<EmbeddedAnswer> {
-  const core = await loading;
+  const lastLines: string[] = [];
   try {
+    const core = await startCore(await compiling, lastLines);
     core.FS.writeFile(task.input.name, await readFile(task.input.path));
-    lastLines.length = 0;
-    core.reset();
     const status = core.exec(...task.args);
     const complaint = lastLines.join(' | ').slice(-400);
     if (status !== 0)
@@ -32,16 +30,6 @@ async function answer(task: EmbeddedTask): Promise<EmbeddedAnswer> {
       message: error instanceof Error ? error.message : String(error),
       code: codeOf(error),
     };
-  } finally {
-    for (const { name } of [task.input, ...task.outputs]) removeFromMemory(core, name);
-  }
-}
-
-function removeFromMemory(core: FfmpegCore, name: string): void {
-  try {
-    core.FS.unlink(name);
-  } catch {
-    // It was never written.
   }
 }
 
@@ -49,14 +37,23 @@ function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
-async function loadCore(): Promise<FfmpegCore> {
+async function compileCore(): Promise<WebAssembly.Module> {
+  return WebAssembly.compile(await readFile(fileURLToPath(import.meta.resolve('@ffmpeg/core/wasm'))));
+}
+
+/** A fresh one each time (some 10 ms): a call leaves its stack and globals behind, and uploads must not meet. */
+async function startCore(compiled: WebAssembly.Module, lastLines: string[]): Promise<FfmpegCore> {
   // The build is made for a browser's worker: it reads these names while it starts.
   Reflect.set(globalThis, 'self', globalThis);
   Reflect.set(globalThis, 'location', { href: import.meta.url });
   Reflect.set(globalThis, 'importScripts', () => undefined);
   const { default: createCore } = await import('@ffmpeg/core');
-  const wasm = fileURLToPath(import.meta.resolve('@ffmpeg/core/wasm'));
-  const core = await createCore({ wasmBinary: await readFile(wasm) });
+  const core = await createCore({
+    instantiateWasm(imports, done) {
+      WebAssembly.instantiate(compiled, imports).then((instance) => done(instance, compiled));
+      return {};
+    },
+  });
   core.setLogger(({ message }) => {
     lastLines.push(message);
     if (lastLines.length > 5) lastLines.shift();

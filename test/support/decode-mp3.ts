@@ -1,0 +1,41 @@
+import { join } from 'node:path';
+import { RENDER_LIMITS } from '../../media/ffmpeg.ts';
+import { createEmbeddedFfmpeg } from '../../media/ffmpeg-embedded.ts';
+import type { Audio } from './audio.ts';
+
+const SAMPLE_RATE = 44_100;
+
+/** Decodes a published sound with a decoder that is not the pipeline's: mpg123 where there is one. */
+export async function decodeMp3(folder: string, name: string): Promise<Audio> {
+  const bytes = Bun.which('mpg123')
+    ? await decodeWithMpg123(join(folder, name))
+    : await decodeEmbedded(folder, name);
+  const samples = new Float32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.byteLength / 4));
+  return {
+    sampleRate: SAMPLE_RATE,
+    channels: [0, 1].map((channel) =>
+      Float32Array.from({ length: samples.length / 2 }, (_, frame) => samples[frame * 2 + channel] ?? 0),
+    ),
+  };
+}
+
+async function decodeWithMpg123(path: string): Promise<Uint8Array> {
+  const child = Bun.spawn(['mpg123', '-q', '-e', 'f32', '-s', path], { stdout: 'pipe', stderr: 'ignore' });
+  const bytes = await child.stdout.bytes();
+  if ((await child.exited) !== 0) throw new Error(`mpg123 refuses ${path}`);
+  return bytes;
+}
+
+async function decodeEmbedded(folder: string, name: string): Promise<Uint8Array> {
+  const ffmpeg = createEmbeddedFfmpeg();
+  await ffmpeg.run(
+    {
+      directory: folder,
+      input: { name, options: ['-v', 'error', '-f', 'mp3'] },
+      output: { name: 'decoded-by-test.f32', options: ['-f', 'f32le', '-c:a', 'pcm_f32le'] },
+    },
+    RENDER_LIMITS,
+  );
+  await ffmpeg.close();
+  return Bun.file(join(folder, 'decoded-by-test.f32')).bytes();
+}

@@ -1,0 +1,52 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Ffmpeg, FfmpegLog } from '../../media/ffmpeg.ts';
+import { RENDER_LIMITS } from '../../media/ffmpeg.ts';
+import { createEmbeddedFfmpeg } from '../../media/ffmpeg-embedded.ts';
+import { createNativeFfmpeg } from '../../media/ffmpeg-native.ts';
+
+export const SILENT_LOG: FfmpegLog = { info: () => undefined, warn: () => undefined };
+
+/** Whether this machine has an ffmpeg of its own. CI must have one: there, its absence fails a test. */
+export const HAS_NATIVE_FFMPEG = Bun.which('ffmpeg') !== null;
+
+/** The engines to test here; the native one is left out (and shown as skipped) where there is none. */
+export const ENGINES = ['native', 'embedded'] as const;
+export type EngineName = (typeof ENGINES)[number];
+
+export function isOnThisMachine(engine: EngineName): boolean {
+  return engine === 'embedded' || HAS_NATIVE_FFMPEG;
+}
+
+export async function openEngine(engine: EngineName, workDirectory: string): Promise<Ffmpeg> {
+  if (engine === 'embedded') return createEmbeddedFfmpeg();
+  const native = await createNativeFfmpeg(SILENT_LOG, { path: 'ffmpeg', workDirectory });
+  if (typeof native === 'string') throw new Error(native);
+  return native;
+}
+
+/** A folder of this test file's own; `remove` it at the end. */
+export async function makeFolder(name: string): Promise<{ path: string; remove: () => Promise<void> }> {
+  const path = await mkdtemp(join(tmpdir(), `${name}-`));
+  return { path, remove: () => rm(path, { recursive: true, force: true }) };
+}
+
+/** Encodes a WAV with the embedded ffmpeg, so that no encoder has to be installed. */
+export async function encode(
+  ffmpeg: Ffmpeg,
+  folder: string,
+  request: { wav: Uint8Array; options: readonly string[]; extension: string },
+): Promise<Uint8Array> {
+  const output = `encoded.${request.extension}`;
+  await Bun.write(join(folder, 'source.wav'), request.wav);
+  await ffmpeg.run(
+    {
+      directory: folder,
+      input: { name: 'source.wav', options: ['-v', 'error', '-f', 'wav'] },
+      output: { name: output, options: request.options },
+    },
+    RENDER_LIMITS,
+  );
+  return Bun.file(join(folder, output)).bytes();
+}
