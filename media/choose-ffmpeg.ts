@@ -7,15 +7,16 @@ import { createNativeFfmpeg } from './ffmpeg-native.ts';
  * Picks the ffmpeg: the configured one, else the system's (5.1 or newer, with what we need), else the embedded one.
  * A native ffmpeg that vanishes later is replaced by the next choice, with a log line.
  * @param options.ffmpegPath the operator's `FFMPEG_PATH`.
+ * @param options.systemName what to look for in the system's path otherwise; `ffmpeg` by default.
  * @param options.workDirectory ours; holds the launcher script.
  * @throws {InvalidInput} when the configured ffmpeg does not do.
  */
 export async function chooseFfmpeg(
   log: FfmpegLog,
-  options: { ffmpegPath?: string | undefined; workDirectory: string },
+  options: { ffmpegPath?: string | undefined; systemName?: string; workDirectory: string },
 ): Promise<Ffmpeg> {
-  const { ffmpegPath, workDirectory } = options;
-  const native = await createNativeFfmpeg(log, { path: ffmpegPath ?? 'ffmpeg', workDirectory });
+  const { ffmpegPath, systemName = 'ffmpeg', workDirectory } = options;
+  const native = await createNativeFfmpeg(log, { path: ffmpegPath ?? systemName, workDirectory });
   if (typeof native !== 'string') {
     log.info({ ffmpeg: native.description }, 'sounds are rendered by a native ffmpeg');
     return replaceWhenMissing(log, native, workDirectory);

@@ -188,6 +188,8 @@ function decodeJob(directory: string, demuxer: Demuxer): FfmpegJob {
         ...['-format_whitelist', 'mp3,wav,w64,aiff,ogg,flac,mov,matroska,aac,caf'],
         ...['-max_streams', '16', '-probesize', '5000000', '-analyzeduration', '5000000'],
         ...['-t', String(MOST_DECODED_SECONDS), '-vn', '-sn', '-dn', '-f', demuxer],
+        // Off by default; said all the same, as it would open what the upload names.
+        ...(demuxer === 'mov' ? ['-enable_drefs', '0', '-use_absolute_path', '0'] : []),
       ],
     },
     output: {
