@@ -1,0 +1,186 @@
+import { and, asc, count, desc, eq, gt, ilike, isNull, ne, or, type SQL, sql } from 'drizzle-orm';
+import type { Db } from '../db/client.ts';
+import { apiTokens, users } from '../db/schema.ts';
+import { Conflict, NotFound } from '../errors.ts';
+import { readSteamId, type SteamId64 } from '../steam-id.ts';
+import { recordAudit } from './audit-log.ts';
+import type { User } from './sessions.ts';
+
+/** The flags an owner may set on the moderation page. */
+export const USER_FLAGS = ['isAdmin', 'isOwner', 'hasSvip', 'isServiceplus'] as const;
+export type UserFlags = Pick<User, (typeof USER_FLAGS)[number]>;
+
+/** A user as the moderation list shows him. */
+export type ListedUser = User & { liveTokens: number };
+
+/**
+ * The row of a user who signed in, made the first time.
+ * @param profile what Steam says of him; what it does not say stays as it was.
+ * @param isOwner named in `OWNER_STEAMIDS`: sets both flags, never takes them away.
+ */
+export async function saveSignIn(
+  db: Db,
+  steamId64: SteamId64,
+  { profile = {}, isOwner }: { profile?: { nickname?: string; avatarUrl?: string }; isOwner: boolean },
+): Promise<User> {
+  const flags = isOwner ? { isOwner: true, isAdmin: true } : {};
+  return db.transaction(async (tx) => {
+    const [created] = await tx
+      .insert(users)
+      .values({ steamId64, ...profile, ...flags })
+      .onConflictDoNothing()
+      .returning();
+    if (created) {
+      await recordAudit(tx, { actorUserId: created.id, action: 'user.created', subject: steamId64 });
+    }
+    const [user] = await tx
+      .update(users)
+      .set({ steamId64, ...profile, ...flags })
+      .where(eq(users.steamId64, steamId64))
+      .returning();
+    if (!user) throw new NotFound(`user ${steamId64} went away during sign-in`);
+    await recordAudit(tx, { actorUserId: user.id, action: 'user.signed-in', subject: steamId64 });
+    return user;
+  });
+}
+
+export async function findAccount(db: Db, steamId64: SteamId64): Promise<User | undefined> {
+  const [user] = await db.select().from(users).where(eq(users.steamId64, steamId64));
+  return user;
+}
+
+/**
+ * Links a Discord account to a user; the same one again brings its name and avatar up to date.
+ * @throws {Conflict} when it is linked to another user. The unique index decides, so that two at once cannot both win.
+ */
+export async function linkDiscord(
+  db: Db,
+  user: Pick<User, 'id' | 'steamId64'>,
+  account: { id: string; username: string; avatar: string | null },
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const [elsewhere] = await tx
+      .select({ id: users.id })
+      .from(users)
+      .where(and(eq(users.discordId, account.id), ne(users.id, user.id)));
+    if (elsewhere) throw linkedElsewhere(account.id);
+    await tx
+      .update(users)
+      .set({
+        discordId: account.id,
+        discordUsername: account.username,
+        discordAvatar: account.avatar ?? '',
+      })
+      .where(eq(users.id, user.id))
+      .catch((cause: unknown) => {
+        throw isUniqueViolation(cause) ? linkedElsewhere(account.id, { cause }) : cause;
+      });
+    await recordAudit(tx, {
+      actorUserId: user.id,
+      action: 'discord.linked',
+      subject: user.steamId64,
+      details: { discordId: account.id, username: account.username },
+    });
+  });
+}
+
+/** Takes the link away; nothing happens when there is none. */
+export async function unlinkDiscord(db: Db, user: Pick<User, 'id' | 'steamId64'>): Promise<void> {
+  await db.transaction(async (tx) => {
+    const [before] = await tx.select().from(users).where(eq(users.id, user.id)).for('update');
+    if (!before?.discordId) return;
+    await tx
+      .update(users)
+      .set({ discordId: null, discordUsername: '', discordAvatar: '' })
+      .where(eq(users.id, user.id));
+    await recordAudit(tx, {
+      actorUserId: user.id,
+      action: 'discord.unlinked',
+      subject: user.steamId64,
+      details: { discordId: before.discordId, username: before.discordUsername },
+    });
+  });
+}
+
+/**
+ * Sets what a user may do and is shown as.
+ * @throws {NotFound} for a SteamID nobody signed in with.
+ */
+export async function setUserFlags(
+  db: Db,
+  steamId64: SteamId64,
+  { flags, actorUserId }: { flags: UserFlags; actorUserId: number },
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const [before] = await tx.select().from(users).where(eq(users.steamId64, steamId64)).for('update');
+    if (!before) throw new NotFound(`no user ${steamId64}`);
+    const changed = USER_FLAGS.filter((flag) => before[flag] !== flags[flag]);
+    if (changed.length === 0) return;
+    await tx.update(users).set(flags).where(eq(users.id, before.id));
+    const details = Object.fromEntries(changed.map((flag) => [flag, flags[flag]]));
+    await recordAudit(tx, { actorUserId, action: 'user.flags-set', subject: steamId64, details });
+  });
+}
+
+/**
+ * Users for the moderation list, newest first; with a search, by any SteamID notation, a profile address, a Discord id
+ * (all exact), or part of a nickname or Discord name.
+ * @param page from 1. @param perPage 25 by default.
+ */
+export async function searchUsers(
+  db: Db,
+  { query, page, perPage = 25, now }: { query: string; page: number; perPage?: number; now: Date },
+): Promise<{ users: ListedUser[]; total: number }> {
+  const matches = matchUsers(query.trim());
+  const [[totals], rows] = await Promise.all([
+    db.select({ total: count() }).from(users).where(matches),
+    db
+      .select({ user: users, liveTokens: countLiveTokens(now) })
+      .from(users)
+      .where(matches)
+      .orderBy(desc(users.createdAt), asc(users.id))
+      .limit(perPage)
+      .offset((page - 1) * perPage),
+  ]);
+  return {
+    users: rows.map(({ user, liveTokens }) => ({ ...user, liveTokens })),
+    total: totals?.total ?? 0,
+  };
+}
+
+function matchUsers(text: string): SQL | undefined {
+  if (text === '') return undefined;
+  const profile = /^(?:https?:\/\/)?steamcommunity\.com\/profiles\/([0-9]{17}|\[U:1:[0-9]{1,10}\])\/?$/i.exec(
+    text,
+  );
+  const steamId = readSteamId(profile?.[1] ?? text);
+  if (steamId) return eq(users.steamId64, steamId);
+  const part = `%${text.replaceAll('\0', '').replace(/[\\%_]/g, '\\$&')}%`;
+  const isDiscordId = /^[0-9]{15,19}$/.test(text);
+  return or(
+    ilike(users.nickname, part),
+    ilike(users.discordUsername, part),
+    isDiscordId ? eq(users.discordId, text) : undefined,
+  );
+}
+
+function countLiveTokens(now: Date): SQL<number> {
+  const isLive = and(
+    eq(apiTokens.userId, users.id),
+    isNull(apiTokens.revokedAt),
+    or(isNull(apiTokens.expiresAt), gt(apiTokens.expiresAt, now)),
+  );
+  return sql<number>`(select count(*)::int from ${apiTokens} where ${isLive})`;
+}
+
+function linkedElsewhere(discordId: string, options?: ErrorOptions): Conflict {
+  return new Conflict(`the Discord account ${discordId} is linked to another user`, options);
+}
+
+/** PostgreSQL 23505, wrapped or not. */
+function isUniqueViolation(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if ('code' in cause && cause.code === '23505') return true;
+  }
+  return false;
+}

@@ -1,0 +1,73 @@
+import { desc, eq, lt } from 'drizzle-orm';
+import type { Db } from '../db/client.ts';
+import { auditLog, users } from '../db/schema.ts';
+
+/** What can be done that changes something; the page has a sentence for each. */
+export const AUDIT_ACTIONS = [
+  'user.created',
+  'user.signed-in',
+  'user.signed-out-everywhere',
+  'user.flags-set',
+  'token.created',
+  'token.revoked',
+  'discord.linked',
+  'discord.unlinked',
+  'sound.uploaded',
+  'sound.removed',
+] as const;
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+export type AuditEntry = {
+  id: number;
+  at: Date;
+  action: string;
+  /** The SteamID64 of the user it was done to, where there is one. */
+  subject: string;
+  details: Record<string, unknown>;
+  /** Undefined: the operator's tool, or a user who is gone. */
+  actor: { steamId64: string; nickname: string } | undefined;
+};
+
+type NewEntry = {
+  /** The acting user's id; null for the operator's tool. */
+  actorUserId: number | null;
+  action: AuditAction;
+  /** The SteamID64 of the user it was done to. */
+  subject: string;
+  /** Never a token, a secret or an address. */
+  details?: Record<string, unknown>;
+};
+
+/** Writes one line; give it the transaction that makes the change, so that neither exists without the other. */
+export async function recordAudit(
+  db: Db,
+  { actorUserId, action, subject, details = {} }: NewEntry,
+): Promise<void> {
+  await db.insert(auditLog).values({ actorUserId, action, subject, details });
+}
+
+/**
+ * Newest first.
+ * @param before only entries older than this id, for the next page.
+ * @param limit 50 by default.
+ */
+export async function listAuditEntries(
+  db: Db,
+  { before, limit = 50 }: { before?: number | undefined; limit?: number } = {},
+): Promise<AuditEntry[]> {
+  const rows = await db
+    .select({ entry: auditLog, steamId64: users.steamId64, nickname: users.nickname })
+    .from(auditLog)
+    .leftJoin(users, eq(users.id, auditLog.actorUserId))
+    .where(before === undefined ? undefined : lt(auditLog.id, before))
+    .orderBy(desc(auditLog.id))
+    .limit(limit);
+  return rows.map(({ entry, steamId64, nickname }) => ({
+    id: entry.id,
+    at: entry.at,
+    action: entry.action,
+    subject: entry.subject,
+    details: entry.details,
+    actor: steamId64 === null ? undefined : { steamId64, nickname: nickname ?? '' },
+  }));
+}
