@@ -1,0 +1,93 @@
+// What a script adds to a page that works without one: copy buttons, a dialog in place of the page that asks, and
+// times in the visitor's own zone.
+
+for (const button of document.querySelectorAll('[data-copy]')) {
+  const source = document.getElementById(button.dataset.copy);
+  const label = button.querySelector('[data-copy-label]');
+  if (!source || !label || !navigator.clipboard) continue;
+  const before = label.textContent;
+  let timer;
+  button.hidden = false;
+  button.addEventListener('click', async () => {
+    await navigator.clipboard.writeText(source.textContent.trim());
+    label.textContent = document.body.dataset.copied;
+    label.setAttribute('role', 'status');
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      label.textContent = before;
+    }, 2500);
+  });
+}
+
+const locale = document.documentElement.lang === 'en' ? 'en-GB' : document.documentElement.lang;
+const format = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
+for (const time of document.querySelectorAll('time[data-local]')) {
+  const text = format.format(new Date(time.dateTime));
+  if (time.dataset.local === 'text') time.textContent = text;
+  else time.title = text;
+}
+
+document.addEventListener('click', (event) => {
+  const link = event.target instanceof Element ? event.target.closest('a[data-confirm]') : null;
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey || typeof HTMLDialogElement === 'undefined')
+    return;
+  event.preventDefault();
+  askToConfirm(link);
+});
+
+/** The question of the page behind the link, in a dialog; its answer is the same POST. */
+function askToConfirm(link) {
+  const dialog = element('dialog', { class: 'dialog', 'aria-labelledby': 'dialog-title' });
+  const form = element('form', { method: 'post', action: link.getAttribute('href'), class: 'row' });
+  const cancel = element(
+    'button',
+    { type: 'button', class: 'button button-quiet' },
+    document.body.dataset.cancel,
+  );
+  const confirm = element(
+    'button',
+    { type: 'submit', class: 'button button-danger' },
+    link.dataset.confirmButton,
+  );
+  form.append(
+    element('input', { type: 'hidden', name: 'csrf_token', value: link.dataset.csrf }),
+    confirm,
+    cancel,
+  );
+  dialog.append(
+    element('h2', { id: 'dialog-title' }, link.dataset.confirm),
+    element('p', {}, link.dataset.confirmLead),
+    form,
+  );
+  cancel.addEventListener('click', () => dialog.close());
+  dialog.addEventListener('click', (event) => {
+    if (event.target === dialog) dialog.close();
+  });
+  dialog.addEventListener('close', () => {
+    dialog.remove();
+    link.focus();
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  cancel.focus();
+}
+
+function element(name, attributes, text = '') {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.textContent = text;
+  return made;
+}
+
+// A second press while the first is under way sends nothing twice.
+document.addEventListener('submit', (event) => {
+  for (const button of event.target.querySelectorAll('button[type="submit"]')) {
+    setTimeout(() => {
+      button.disabled = true;
+    });
+    // Back from the cache of the browser it is ready again.
+    addEventListener('pageshow', () => {
+      button.disabled = false;
+    });
+  }
+});

@@ -1,0 +1,62 @@
+/** The languages of the account page; the first is what is spoken when the browser asks for neither. */
+export const LOCALES = ['en', 'pl'] as const;
+export type Locale = (typeof LOCALES)[number];
+
+export function readLocale(text: string | null | undefined): Locale | undefined {
+  return LOCALES.find((locale) => locale === text);
+}
+
+/**
+ * The language a browser prefers among ours, English when it names none of them.
+ * @param header `Accept-Language`, RFC 9110 section 12.5.4: quality 0 means "not this one".
+ */
+export function pickLocale(header: string | null): Locale {
+  const preferred = (header ?? '')
+    .slice(0, 512)
+    .split(',')
+    .map((part, index) => {
+      const [range = '', ...parameters] = part.trim().toLowerCase().split(';');
+      const quality = parameters.map((parameter) => /^\s*q=([0-9.]+)\s*$/.exec(parameter)?.[1]).find(Boolean);
+      return { locale: readLocale(range.split('-')[0]), quality: Number(quality ?? 1), index };
+    })
+    .filter(({ locale, quality }) => locale !== undefined && quality > 0)
+    .sort((a, b) => b.quality - a.quality || a.index - b.index);
+  return preferred[0]?.locale ?? 'en';
+}
+
+/** `2 Nov 2026, 14:05 UTC`; a script on the page turns it into the visitor's own zone. */
+export function formatInstant(locale: Locale, at: Date): string {
+  const format = new Intl.DateTimeFormat(locale === 'en' ? 'en-GB' : 'pl', {
+    dateStyle: 'medium',
+    timeStyle: 'short',
+    timeZone: 'UTC',
+  });
+  return `${format.format(at)} UTC`;
+}
+
+const UNITS = [
+  ['year', 365 * 86_400],
+  ['month', 30 * 86_400],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+] as const;
+
+/** `3 days ago`, `in 2 months`, `now` for less than a minute. */
+export function formatRelative(locale: Locale, at: Date, now: Date): string {
+  const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+  const seconds = (at.getTime() - now.getTime()) / 1000;
+  const [unit, size] = UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? ['second', 1];
+  return unit === 'second' ? format.format(0, 'second') : format.format(Math.trunc(seconds / size), unit);
+}
+
+/** Picks the plural form of a count; Polish has three for whole numbers. */
+export function plural(
+  locale: Locale,
+  count: number,
+  forms: { one: string; few?: string; many?: string; other: string },
+): string {
+  const category = new Intl.PluralRules(locale).select(count);
+  const form = category === 'one' || category === 'few' || category === 'many' ? forms[category] : undefined;
+  return `${count} ${form ?? forms.other}`;
+}

@@ -1,0 +1,192 @@
+import type { Db } from '../../src/db/client.ts';
+import { Forbidden, NotFound } from '../../src/errors.ts';
+import { findAccount, searchUsers, setUserFlags, type USER_FLAGS } from '../../src/queries/accounts.ts';
+import { listApiTokens, revokeApiToken } from '../../src/queries/api-tokens.ts';
+import { listAuditEntries, recordAudit } from '../../src/queries/audit-log.ts';
+import type { User } from '../../src/queries/sessions.ts';
+import { readSteamId, type SteamId64 } from '../../src/steam-id.ts';
+import type { Site } from './layout.tsx';
+import { ConfirmPage, nameOf } from './layout.tsx';
+import { AuditPage, UserPage, UsersPage } from './moderation-pages.tsx';
+import { type Redirect, respondWithPage } from './page-response.ts';
+import type { AccountRoute } from './section.ts';
+import type { Signer } from './signing.ts';
+import { type NoticeKey, textsOf } from './texts.ts';
+import { parseTokenId } from './tokens-section.tsx';
+import { type MemberVisit, readMemberForm, requireModerator } from './visit.ts';
+
+type ModerationDeps = {
+  db: Db;
+  site: Site;
+  signer: Signer;
+  redirect: Redirect;
+  /** Takes the notice of the last action, once. */
+  readNotice: (visit: MemberVisit) => NoticeKey | undefined;
+  /** `OWNER_STEAMIDS` */
+  ownerSteamIds: readonly SteamId64[];
+};
+
+const USERS_PER_PAGE = 25;
+const ENTRIES_PER_PAGE = 50;
+
+/** The view for administrators: users, their tokens and flags, and who changed what. */
+export function moderationRoutes(deps: ModerationDeps): AccountRoute[] {
+  const routes: AccountRoute[] = [
+    { method: 'GET', path: '/moderation', handle: (visit) => showUsers(deps, visit) },
+    { method: 'GET', path: '/moderation/audit', handle: (visit) => showAudit(deps, visit) },
+    {
+      method: 'GET',
+      path: '/moderation/users/:steamid64',
+      handle: (visit, { steamid64 }) => showUser(deps, visit, steamid64),
+    },
+    {
+      method: 'POST',
+      path: '/moderation/users/:steamid64/flags',
+      handle: (visit, { steamid64 }) => saveFlags(deps, visit, steamid64),
+    },
+    {
+      method: 'GET',
+      path: '/moderation/users/:steamid64/tokens/:id/revoke',
+      handle: (visit, { steamid64, id }) => askToRevoke(deps, visit, { steamid64, id }),
+    },
+    {
+      method: 'POST',
+      path: '/moderation/users/:steamid64/tokens/:id/revoke',
+      handle: (visit, { steamid64, id }) => revoke(deps, visit, { steamid64, id }),
+    },
+  ];
+  return routes.map((route) => ({
+    ...route,
+    handle: async (visit, params) => {
+      requireModerator(visit);
+      return route.handle(visit, params);
+    },
+  }));
+}
+
+async function showUsers({ db, site, readNotice }: ModerationDeps, visit: MemberVisit): Promise<Response> {
+  const query = (visit.url.searchParams.get('q') ?? '').slice(0, 128);
+  const page = readPositive(visit.url.searchParams.get('page')) ?? 1;
+  const found = await searchUsers(db, { query, page, perPage: USERS_PER_PAGE, now: visit.now });
+  const lastPage = Math.max(1, Math.ceil(found.total / USERS_PER_PAGE));
+  return respondWithPage(
+    <UsersPage
+      site={site}
+      visit={visit}
+      notice={readNotice(visit)}
+      query={query}
+      users={found.users}
+      total={found.total}
+      page={page}
+      lastPage={lastPage}
+    />,
+  );
+}
+
+async function showUser(deps: ModerationDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
+  const user = await findNamedUser(deps.db, id);
+  const tokens = await listApiTokens(deps.db, { userId: user.id });
+  return respondWithPage(
+    <UserPage
+      site={deps.site}
+      visit={visit}
+      notice={deps.readNotice(visit)}
+      user={user}
+      tokens={tokens}
+      isFixedOwner={deps.ownerSteamIds.includes(user.steamId64)}
+    />,
+  );
+}
+
+async function showAudit({ db, site }: ModerationDeps, visit: MemberVisit): Promise<Response> {
+  const before = readPositive(visit.url.searchParams.get('before'));
+  const entries = await listAuditEntries(db, { before, limit: ENTRIES_PER_PAGE + 1 });
+  return respondWithPage(
+    <AuditPage
+      site={site}
+      visit={visit}
+      entries={entries.slice(0, ENTRIES_PER_PAGE)}
+      hasOlder={entries.length > ENTRIES_PER_PAGE}
+      isNewest={before === undefined}
+    />,
+  );
+}
+
+async function saveFlags(
+  deps: ModerationDeps,
+  visit: MemberVisit,
+  id: string | undefined,
+): Promise<Response> {
+  const form = await readMemberForm(deps, visit);
+  if (!visit.user.isOwner) throw new Forbidden('flags are set by owners');
+  const user = await findNamedUser(deps.db, id);
+  const flags = {
+    isAdmin: form.get('isAdmin') === 'on',
+    isOwner: form.get('isOwner') === 'on',
+    hasSvip: form.get('hasSvip') === 'on',
+    isServiceplus: form.get('isServiceplus') === 'on',
+  } satisfies Record<(typeof USER_FLAGS)[number], boolean>;
+  // Else the last owner could lock everybody out, and a configured one would come back at the next sign-in.
+  const isFixedOwner = deps.ownerSteamIds.includes(user.steamId64);
+  if (isFixedOwner || user.id === visit.user.id) flags.isOwner = true;
+  if (isFixedOwner) flags.isAdmin = true;
+  await setUserFlags(deps.db, user.steamId64, { flags, actorUserId: visit.user.id });
+  return deps.redirect(visit, pathOf(user), 'flags-saved');
+}
+
+type TokenPath = { steamid64: string | undefined; id: string | undefined };
+
+async function askToRevoke(deps: ModerationDeps, visit: MemberVisit, path: TokenPath): Promise<Response> {
+  const { user, token } = await findNamedToken(deps.db, path);
+  const t = textsOf(visit.locale).tokens;
+  return respondWithPage(
+    <ConfirmPage
+      site={deps.site}
+      visit={visit}
+      title={t.revokeTitle}
+      lead={`${nameOf(user, visit.locale)}: ${t.revokeLead(token.name, token.lastFour)}`}
+      label={t.revoke}
+      back={pathOf(user)}
+    />,
+  );
+}
+
+async function revoke(deps: ModerationDeps, visit: MemberVisit, path: TokenPath): Promise<Response> {
+  await readMemberForm(deps, visit);
+  const { user, token } = await findNamedToken(deps.db, path);
+  await deps.db.transaction(async (tx) => {
+    await revokeApiToken(tx, token.id, { ofUserId: user.id, now: visit.now });
+    await recordAudit(tx, {
+      actorUserId: visit.user.id,
+      action: 'token.revoked',
+      subject: user.steamId64,
+      details: { tokenId: token.id, name: token.name },
+    });
+  });
+  return deps.redirect(visit, pathOf(user), 'token-revoked');
+}
+
+async function findNamedUser(db: Db, id: string | undefined): Promise<User> {
+  const steamId = readSteamId(id ?? '');
+  const user = steamId && (await findAccount(db, steamId));
+  if (!user) throw new NotFound('no such user');
+  return user;
+}
+
+async function findNamedToken(db: Db, { steamid64, id }: TokenPath) {
+  const user = await findNamedUser(db, steamid64);
+  const tokenId = parseTokenId(id);
+  const tokens = await listApiTokens(db, { userId: user.id });
+  const token = tokens.find((candidate) => candidate.id === tokenId && candidate.revokedAt === null);
+  if (!token) throw new NotFound(`no live token ${tokenId}`);
+  return { user, token };
+}
+
+function pathOf(user: User): string {
+  return `/account/moderation/users/${user.steamId64}`;
+}
+
+/** A number from a query parameter; undefined for anything that is no whole number from 1 to 10^15 − 1. */
+function readPositive(text: string | null): number | undefined {
+  return text !== null && /^[1-9][0-9]{0,14}$/.test(text) ? Number(text) : undefined;
+}

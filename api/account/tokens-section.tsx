@@ -1,0 +1,325 @@
+import type { Db } from '../../src/db/client.ts';
+import { Conflict, InvalidInput, NotFound } from '../../src/errors.ts';
+import {
+  type ApiToken,
+  createApiToken,
+  listApiTokens,
+  MAX_LIVE_TOKENS,
+  revokeApiToken,
+} from '../../src/queries/api-tokens.ts';
+import { recordAudit } from '../../src/queries/audit-log.ts';
+import { claimNonce } from '../../src/queries/used-nonces.ts';
+import { Icon } from './icons.tsx';
+import {
+  ConfirmLink,
+  ConfirmPage,
+  CopyButton,
+  CsrfField,
+  FullMoment,
+  Layout,
+  Moment,
+  type Site,
+} from './layout.tsx';
+import { PageError } from './page-error.ts';
+import { type Redirect, respondWithPage } from './page-response.ts';
+import type { AccountSection } from './section.ts';
+import { textsOf } from './texts.ts';
+import { type MemberVisit, readMemberForm } from './visit.ts';
+
+type TokensDeps = {
+  db: Db;
+  site: Site;
+  /** `PUBLIC_URL`, for the ready command. */
+  publicUrl: string;
+  signer: Parameters<typeof readMemberForm>[0]['signer'];
+  redirect: Redirect;
+};
+
+/** How long a token may be asked to live, in days. */
+const EXPIRIES = ['7', '30', '90', '365', 'never'] as const;
+type Expiry = (typeof EXPIRIES)[number];
+const DEFAULT_EXPIRY: Expiry = '90';
+const DAY_MS = 86_400_000;
+/** A form that was shown longer ago than this may be sent twice. */
+const FORM_ID_MS = 7 * DAY_MS;
+
+/** API tokens: create, list, revoke. */
+export function tokensSection(deps: TokensDeps): AccountSection {
+  return {
+    id: 'tokens',
+    title: (locale) => textsOf(locale).tokens.title,
+    render: (visit) => renderTokens(deps, visit),
+    routes: [
+      { method: 'POST', path: '/tokens', handle: (visit) => createToken(deps, visit) },
+      { method: 'GET', path: '/tokens/:id/revoke', handle: (visit, { id }) => askToRevoke(deps, visit, id) },
+      { method: 'POST', path: '/tokens/:id/revoke', handle: (visit, { id }) => revokeToken(deps, visit, id) },
+    ],
+  };
+}
+
+/** Whether a token works at `now`. */
+export function isLiveToken(token: ApiToken, now: Date): boolean {
+  return token.revokedAt === null && (token.expiresAt === null || token.expiresAt > now);
+}
+
+/** The id in a path: a row id, nothing else. */
+export function parseTokenId(text: string | undefined): number {
+  if (text === undefined || !/^[0-9]{1,9}$/.test(text)) throw new NotFound(`there is no token ${text}`);
+  return Number(text);
+}
+
+async function renderTokens({ db }: TokensDeps, visit: MemberVisit): Promise<string> {
+  const t = textsOf(visit.locale).tokens;
+  const tokens = (await listApiTokens(db, { userId: visit.user.id })).filter((token) =>
+    isLiveToken(token, visit.now),
+  );
+  return (
+    <>
+      <p class="lead">{t.lead}</p>
+      {tokens.length === 0 ? <p class="empty">{t.none}</p> : <TokenTable tokens={tokens} visit={visit} />}
+      {tokens.length >= MAX_LIVE_TOKENS ? (
+        <p class="hint">{t.full(MAX_LIVE_TOKENS)}</p>
+      ) : (
+        <CreateForm visit={visit} />
+      )}
+      <p class="hint">{t.count(tokens.length, MAX_LIVE_TOKENS)}</p>
+    </>
+  );
+}
+
+function TokenTable({ tokens, visit }: { tokens: ApiToken[]; visit: MemberVisit }): JSX.Element {
+  const t = textsOf(visit.locale).tokens;
+  return (
+    <table class="list">
+      <thead>
+        <tr>
+          <th scope="col">{t.columns.name}</th>
+          <th scope="col">{t.columns.token}</th>
+          <th scope="col">{t.columns.created}</th>
+          <th scope="col">{t.columns.used}</th>
+          <th scope="col">{t.columns.expires}</th>
+          <th scope="col">
+            <span class="sr-only">{t.revoke}</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {tokens.map((token) => (
+          <tr>
+            <th scope="row" class="list-title" safe>
+              {token.name}
+            </th>
+            <td data-label={t.columns.token}>
+              <code>
+                <span aria-hidden="true">…</span>
+                <span class="sr-only">{t.endsWith} </span>
+                <span safe>{token.lastFour}</span>
+              </code>
+            </td>
+            <td data-label={t.columns.created}>
+              <Moment at={token.createdAt} visit={visit} />
+            </td>
+            <td data-label={t.columns.used}>
+              {token.lastUsedAt ? <Moment at={token.lastUsedAt} visit={visit} /> : t.neverUsed}
+            </td>
+            <td data-label={t.columns.expires}>
+              {token.expiresAt ? <Moment at={token.expiresAt} visit={visit} /> : t.noExpiry}
+            </td>
+            <td class="list-action">
+              <ConfirmLink
+                href={`/account/tokens/${token.id}/revoke`}
+                label={t.revoke}
+                fullLabel={t.revokeNamed(token.name)}
+                title={t.revokeTitle}
+                lead={t.revokeLead(token.name, token.lastFour)}
+                visit={visit}
+              />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function CreateForm({ visit }: { visit: MemberVisit }): JSX.Element {
+  const t = textsOf(visit.locale).tokens;
+  return (
+    <form method="post" action="/account/tokens" class="create">
+      <CsrfField visit={visit} />
+      <input type="hidden" name="form_id" value={crypto.randomUUID()} />
+      <div class="field field-wide">
+        <label for="token-name">{t.name}</label>
+        <input
+          id="token-name"
+          name="name"
+          required
+          maxlength="64"
+          autocomplete="off"
+          aria-describedby="token-name-hint"
+        />
+        <p class="hint" id="token-name-hint">
+          {t.nameHint}
+        </p>
+      </div>
+      <div class="field">
+        <label for="token-expiry">{t.expiry}</label>
+        <select id="token-expiry" name="expires">
+          {EXPIRIES.map((expiry) => (
+            <option value={expiry} selected={expiry === DEFAULT_EXPIRY}>
+              {t.expiries[expiry]}
+            </option>
+          ))}
+        </select>
+      </div>
+      <button class="button button-primary" type="submit">
+        <Icon name="key" />
+        {t.create}
+      </button>
+    </form>
+  );
+}
+
+/**
+ * Makes the token and shows it in the answer itself: it goes into no cookie, no address and no table. Sending the same
+ * form again (reload, back and forth) makes no second one.
+ */
+async function createToken({ db, site, publicUrl, signer, redirect }: TokensDeps, visit: MemberVisit) {
+  const form = await readMemberForm({ signer }, visit);
+  const name = (form.get('name') ?? '').trim();
+  if (name === '' || name.length > 64 || /\p{Cc}/u.test(name)) throw new PageError('token-name', 400);
+  const expiresAt = readExpiry(form.get('expires'), visit.now);
+
+  const formId = form.get('form_id')?.slice(0, 64);
+  const isFirst =
+    !formId ||
+    (await claimNonce(db, `form:${visit.user.id}:${formId}`, new Date(visit.now.getTime() + FORM_ID_MS)));
+  if (!isFirst) return redirect(visit, '/account#tokens', 'token-already-created');
+
+  const { token } = await db
+    .transaction(async (tx) => {
+      const created = await createApiToken(tx, visit.user.id, { name, expiresAt, now: visit.now });
+      await recordAudit(tx, {
+        actorUserId: visit.user.id,
+        action: 'token.created',
+        subject: visit.user.steamId64,
+        details: { tokenId: created.id, name, expiresAt: expiresAt?.toISOString() ?? null },
+      });
+      return created;
+    })
+    .catch((error: unknown) => {
+      throw error instanceof Conflict ? new PageError('token-limit', 409, { cause: error }) : error;
+    });
+  return respondWithPage(
+    <CreatedPage
+      site={site}
+      visit={visit}
+      name={name}
+      token={token}
+      expiresAt={expiresAt}
+      publicUrl={publicUrl}
+    />,
+  );
+}
+
+type CreatedProps = {
+  site: Site;
+  visit: MemberVisit;
+  name: string;
+  token: string;
+  expiresAt: Date | null;
+  publicUrl: string;
+};
+
+function CreatedPage({ site, visit, name, token, expiresAt, publicUrl }: CreatedProps): JSX.Element {
+  const t = textsOf(visit.locale).tokens;
+  const command = `curl -H "Authorization: Bearer ${token}" "${publicUrl}/api/v1/penalties?per_page=5"`;
+  return (
+    <Layout site={site} visit={visit} title={t.createdTitle}>
+      <section class="card narrow" aria-labelledby="created">
+        <h1 id="created">{t.createdTitle}</h1>
+        <p>
+          <span safe>{t.createdLead(name)}</span>{' '}
+          {expiresAt && (
+            <span class="hint">
+              {t.columns.expires}: <FullMoment at={expiresAt} locale={visit.locale} />
+            </span>
+          )}
+        </p>
+        <p class="warning">
+          <Icon name="warning" />
+          <span>{t.shownOnce}</span>
+        </p>
+        <div class="secret">
+          <span class="sr-only">{t.tokenLabel}</span>
+          <code id="new-token" class="secret-text" safe>
+            {token}
+          </code>
+          <CopyButton target="new-token" label={t.tokenLabel} visit={visit} />
+        </div>
+        <h2 class="minor">{t.tryIt}</h2>
+        <div class="secret">
+          <span class="sr-only">{t.curlLabel}</span>
+          <code id="new-token-curl" class="secret-text" safe>
+            {command}
+          </code>
+          <CopyButton target="new-token-curl" label={t.curlLabel} visit={visit} />
+        </div>
+        <p class="row">
+          <a class="button button-primary" href="/account#tokens">
+            {t.done}
+          </a>
+        </p>
+      </section>
+    </Layout>
+  );
+}
+
+async function askToRevoke(
+  { db, site }: TokensDeps,
+  visit: MemberVisit,
+  id: string | undefined,
+): Promise<Response> {
+  const token = await findOwnToken(db, visit, id);
+  const t = textsOf(visit.locale).tokens;
+  return respondWithPage(
+    <ConfirmPage
+      site={site}
+      visit={visit}
+      title={t.revokeTitle}
+      lead={t.revokeLead(token.name, token.lastFour)}
+      label={t.revoke}
+      back="/account#tokens"
+    />,
+  );
+}
+
+async function revokeToken({ db, signer, redirect }: TokensDeps, visit: MemberVisit, id: string | undefined) {
+  await readMemberForm({ signer }, visit);
+  const token = await findOwnToken(db, visit, id);
+  await db.transaction(async (tx) => {
+    await revokeApiToken(tx, token.id, { ofUserId: visit.user.id, now: visit.now });
+    await recordAudit(tx, {
+      actorUserId: visit.user.id,
+      action: 'token.revoked',
+      subject: visit.user.steamId64,
+      details: { tokenId: token.id, name: token.name },
+    });
+  });
+  return redirect(visit, '/account#tokens', 'token-revoked');
+}
+
+/** @throws {NotFound} for a token of somebody else as for one that never was. */
+async function findOwnToken(db: Db, visit: MemberVisit, id: string | undefined): Promise<ApiToken> {
+  const tokenId = parseTokenId(id);
+  const tokens = await listApiTokens(db, { userId: visit.user.id });
+  const token = tokens.find((candidate) => candidate.id === tokenId && candidate.revokedAt === null);
+  if (!token) throw new NotFound(`there is no live token ${tokenId}`);
+  return token;
+}
+
+function readExpiry(text: string | undefined, now: Date): Date | null {
+  const expiry = EXPIRIES.find((known) => known === (text ?? DEFAULT_EXPIRY));
+  if (!expiry) throw new InvalidInput('expires is none of the choices');
+  return expiry === 'never' ? null : new Date(now.getTime() + Number(expiry) * DAY_MS);
+}

@@ -1,0 +1,427 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import { auditLog, sessions, usedNonces, users } from '../../../src/db/schema.ts';
+import { startAccountSite } from '../../support/account.ts';
+import { openBrowser, signIn } from '../../support/browser.ts';
+import { aSteamId } from '../../support/builders.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { startSteamOpenIdProvider } from '../../support/steam-openid-provider.ts';
+
+const { db } = await createTestDatabase();
+const steam = startSteamOpenIdProvider();
+steam.approvesAtOnce = true;
+const site = startAccountSite({ db, steam, ownerSteamIds: [aSteamId(900)] });
+afterAll(async () => {
+  await site.stop();
+  await steam.stop();
+});
+
+let lastPlayer = 0;
+beforeEach(() => {
+  lastPlayer += 1;
+  steam.steamId = aSteamId(lastPlayer);
+  steam.conduct = 'honest';
+  steam.approvesAtOnce = true;
+  site.clock.now = null;
+});
+
+const DAY_MS = 86_400_000;
+
+describe('a visitor who is not signed in', () => {
+  test('sees the way in', async () => {
+    const page = await openBrowser(site.origin).get('/account');
+    expect(page.status).toBe(200);
+    expect(page.text).toContain('Sign in through Steam');
+    expect(page.text).toContain('href="/account/sign-in"');
+  });
+
+  test('is sent to the sign-in from a page, and gets 401 for a form', async () => {
+    const browser = openBrowser(site.origin);
+    const page = await browser.get('/account/moderation');
+    expect([page.status, page.location]).toEqual([303, '/account']);
+    expect((await browser.follow(page)).text).toContain('Please sign in to see that page.');
+    expect((await browser.get('/account')).text).not.toContain('Please sign in');
+    expect((await browser.post('/account/tokens', { name: 'x' })).status).toBe(401);
+  });
+
+  test('may write a slash at the end', async () => {
+    expect((await openBrowser(site.origin).get('/account/')).status).toBe(200);
+  });
+
+  test('gets a page for an unknown address', async () => {
+    const page = await openBrowser(site.origin).get('/account/nothing');
+    expect(page.status).toBe(404);
+    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+  });
+});
+
+describe('language', () => {
+  test('follows Accept-Language with its qualities', async () => {
+    for (const [header, lang] of [
+      ['pl', 'pl'],
+      ['pl-PL,pl;q=0.9,en;q=0.8', 'pl'],
+      ['de,en;q=0.5,pl;q=0.7', 'pl'],
+      ['en;q=0.9,pl;q=0', 'en'],
+      ['de-AT', 'en'],
+      ['*', 'en'],
+      [';;;,=,xx;q=x', 'en'],
+    ]) {
+      const page = await openBrowser(site.origin, { language: header ?? '' }).get('/account');
+      expect([header, page.text.includes(`<html lang="${lang}">`)]).toEqual([header, true]);
+    }
+  });
+
+  test('can be switched, and stays switched', async () => {
+    const browser = openBrowser(site.origin, { language: 'en' });
+    expect((await browser.get('/account?lang=pl')).text).toContain('Zaloguj się przez Steam');
+    expect((await browser.get('/account')).text).toContain('Zaloguj się przez Steam');
+    expect((await browser.get('/account?lang=xx')).text).toContain('<html lang="pl">');
+  });
+});
+
+describe('signing in', () => {
+  test('makes a user row at the first time, and one session', async () => {
+    const browser = openBrowser(site.origin);
+    const page = await signIn(browser);
+    expect(page.status).toBe(200);
+    expect(page.text).toContain(steam.steamId);
+    const [user] = await db
+      .select()
+      .from(users)
+      .where(eq(users.steamId64, aSteamId(lastPlayer)));
+    expect(user).toMatchObject({ nickname: '', isAdmin: false, isOwner: false, discordId: null });
+    const open = await db
+      .select()
+      .from(sessions)
+      .where(eq(sessions.userId, user?.id ?? 0));
+    expect(open).toHaveLength(1);
+    const actions = await db
+      .select({ action: auditLog.action })
+      .from(auditLog)
+      .where(eq(auditLog.subject, steam.steamId));
+    expect(actions.map(({ action }) => action)).toEqual(['user.created', 'user.signed-in']);
+  });
+
+  test('keeps the row and the known nickname the next time', async () => {
+    await signIn(openBrowser(site.origin));
+    await db
+      .update(users)
+      .set({ nickname: 'Known' })
+      .where(eq(users.steamId64, aSteamId(lastPlayer)));
+    const page = await signIn(openBrowser(site.origin));
+    expect(page.text).toContain('Known');
+    expect(
+      await db
+        .select()
+        .from(users)
+        .where(eq(users.steamId64, aSteamId(lastPlayer))),
+    ).toHaveLength(1);
+  });
+
+  test('makes owners of OWNER_STEAMIDS owners and admins', async () => {
+    steam.steamId = aSteamId(900);
+    const page = await signIn(openBrowser(site.origin));
+    expect(page.text).toContain('/account/moderation');
+    const [user] = await db
+      .select()
+      .from(users)
+      .where(eq(users.steamId64, aSteamId(900)));
+    expect(user).toMatchObject({ isAdmin: true, isOwner: true });
+  });
+
+  test('is cancelled at Steam without harm', async () => {
+    steam.approvesAtOnce = false;
+    const browser = openBrowser(site.origin);
+    const start = await browser.get('/account/sign-in');
+    const returnTo = new URL(start.location).searchParams.get('openid.return_to') ?? '';
+    const back = await browser.get(
+      `${returnTo}&openid.ns=http://specs.openid.net/auth/2.0&openid.mode=cancel`,
+    );
+    expect([back.status, back.location]).toEqual([303, '/account']);
+    expect((await browser.follow(back)).text).toContain('You cancelled at Steam');
+    expect(browser.cookies.has('session')).toBe(false);
+  });
+
+  test('a replay of the return address signs nobody in', async () => {
+    const browser = openBrowser(site.origin);
+    const provider = await browser.follow(await browser.get('/account/sign-in'));
+    const stateCookie = browser.cookies.get('sign-in') ?? '';
+    expect((await browser.follow(provider)).status).toBe(303);
+
+    browser.cookies.clear();
+    expect((await browser.follow(provider)).status).toBe(400);
+    browser.cookies.set('sign-in', stateCookie);
+    const replay = await browser.follow(provider);
+    expect(replay.status).toBe(400);
+    expect(replay.text).toContain('could not be verified');
+    expect(browser.cookies.has('session')).toBe(false);
+  });
+
+  test('login CSRF: a return address made in another browser signs nobody in', async () => {
+    const attacker = openBrowser(site.origin);
+    const provider = await attacker.follow(await attacker.get('/account/sign-in'));
+    const victim = openBrowser(site.origin);
+    await victim.get('/account/sign-in');
+    const page = await victim.get(provider.location);
+    expect(page.status).toBe(400);
+    expect(victim.cookies.has('session')).toBe(false);
+  });
+
+  test('a state is refused ten minutes after it was made, and when its cookie was touched', async () => {
+    const browser = openBrowser(site.origin);
+    site.clock.now = new Date();
+    const provider = await browser.follow(await browser.get('/account/sign-in'));
+    site.clock.now = new Date(Date.now() + 600_001);
+    expect((await browser.follow(provider)).status).toBe(400);
+
+    site.clock.now = null;
+    const another = await browser.follow(await browser.get('/account/sign-in'));
+    browser.cookies.set('sign-in', `${browser.cookies.get('sign-in')}x`);
+    expect((await browser.follow(another)).status).toBe(400);
+  });
+
+  test('session fixation: an id from before sign-in is worth nothing after it', async () => {
+    const browser = openBrowser(site.origin);
+    await signIn(browser);
+    const before = browser.cookies.get('session') ?? '';
+    const provider = await browser.follow(await openBrowserAt(browser, '/account/sign-in'));
+    await browser.follow(provider);
+    const after = browser.cookies.get('session') ?? '';
+    expect(after).not.toBe(before);
+    browser.cookies.set('session', before);
+    expect((await browser.get('/account')).text).toContain('Sign in through Steam');
+    browser.cookies.set('session', after);
+    expect((await browser.get('/account')).text).toContain(steam.steamId);
+  });
+
+  test('says so when Steam is away', async () => {
+    steam.conduct = 'fails';
+    const page = await signIn(openBrowser(site.origin));
+    expect(page.status).toBe(503);
+    expect(page.headers.get('retry-after')).toBe('30');
+    expect(page.text).toContain('Steam does not answer');
+  });
+
+  test('begins at the public address, where Steam sends him back, without going in circles', async () => {
+    const page = await openBrowser(site.origin).get('/account/sign-in', { host: 'other.example' });
+    expect([page.status, page.location]).toEqual([303, `${site.origin}/account/sign-in?at=public`]);
+    const again = await openBrowser(site.origin).get('/account/sign-in?at=public', { host: 'other.example' });
+    expect(again.location).toStartWith(steam.url);
+  });
+
+  test('leaves only what has not expired behind', async () => {
+    await db.insert(usedNonces).values({ nonce: 'old', expiresAt: new Date(Date.now() - 1) });
+    await signIn(openBrowser(site.origin));
+    expect(await db.select().from(usedNonces).where(eq(usedNonces.nonce, 'old'))).toBeEmpty();
+  });
+});
+
+/** Starts a sign-in although one is signed in already: from a second tab that was open before. */
+async function openBrowserAt(browser: ReturnType<typeof openBrowser>, path: string) {
+  const session = browser.cookies.get('session') ?? '';
+  browser.cookies.delete('session');
+  const page = await browser.get(path);
+  browser.cookies.set('session', session);
+  return page;
+}
+
+describe('a session', () => {
+  test('is a signed, HttpOnly, SameSite=Lax cookie of thirty days, stored as a hash', async () => {
+    const browser = openBrowser(site.origin);
+    await signIn(browser);
+    const line = browser.setCookies.find((cookie) => cookie.startsWith('session='));
+    expect(line).toMatch(/^session=[\w-]{43}\.[\w-]{43}; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Lax$/);
+    const id = browser.cookies.get('session')?.split('.')[0] ?? '';
+    const stored = await db.select({ idHash: sessions.idHash }).from(sessions);
+    expect(stored.some(({ idHash }) => idHash.includes(id))).toBe(false);
+  });
+
+  test('is Secure, with the __Host- prefix and HSTS, when the public address is https', async () => {
+    const secure = startAccountSite({ db, steam, publicUrl: 'https://community.example' });
+    try {
+      const browser = openBrowser(secure.origin);
+      const start = await browser.get('/account/sign-in?at=public');
+      const provider = await browser.follow(start);
+      const back = new URL(provider.location);
+      expect(back.origin).toBe('https://community.example');
+      const page = await browser.get(back.pathname + back.search);
+      expect(page.status).toBe(303);
+      expect(page.headers.get('strict-transport-security')).toBe('max-age=31536000');
+      for (const line of browser.setCookies) {
+        expect(line).toMatch(/^__Host-[\w-]+=[^;]*; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Lax; Secure$/);
+      }
+      expect((await browser.get('/account')).text).toContain(steam.steamId);
+    } finally {
+      await secure.stop();
+    }
+  });
+
+  test('with a touched id or signature is none, nor is one sent twice', async () => {
+    const browser = openBrowser(site.origin);
+    await signIn(browser);
+    const [id = '', signature = ''] = browser.cookies.get('session')?.split('.') ?? [];
+    for (const value of [
+      `${id}x.${signature}`,
+      `${id}.${signature}x`,
+      `${id}.`,
+      id,
+      `${id}.${signature}.x`,
+      `x; session=${id}.${signature}`,
+      '',
+    ]) {
+      browser.cookies.set('session', value);
+      expect([value, (await browser.get('/account')).text.includes('Sign in through Steam')]).toEqual([
+        value,
+        true,
+      ]);
+    }
+  });
+
+  test('slides: thirty days after the last visit, not after the first', async () => {
+    const browser = openBrowser(site.origin);
+    const start = Date.now();
+    await signIn(browser);
+    for (const days of [29, 58, 87]) {
+      site.clock.now = new Date(start + days * DAY_MS);
+      expect((await browser.get('/account')).text).toContain(steam.steamId);
+    }
+    site.clock.now = new Date(start + (87 + 30) * DAY_MS + 1000);
+    expect((await browser.get('/account')).text).toContain('Sign in through Steam');
+  });
+
+  test('ends here on sign-out, and stays elsewhere', async () => {
+    const [here, elsewhere] = [openBrowser(site.origin), openBrowser(site.origin)];
+    await signIn(here);
+    await signIn(elsewhere);
+    expect((await here.get('/account')).text).toContain('2 devices');
+    const cookie = here.cookies.get('session') ?? '';
+    const out = await here.post('/account/sign-out');
+    expect([out.status, out.location]).toEqual([303, '/account']);
+    here.cookies.set('session', cookie);
+    expect((await here.get('/account')).text).toContain('Sign in through Steam');
+    expect((await elsewhere.get('/account')).text).toContain('on this device only');
+  });
+
+  test('ends everywhere on request', async () => {
+    const [here, elsewhere] = [openBrowser(site.origin), openBrowser(site.origin)];
+    await signIn(here);
+    await signIn(elsewhere);
+    await here.post('/account/sign-out-everywhere');
+    expect((await elsewhere.get('/account')).text).toContain('Sign in through Steam');
+    expect((await here.get('/account')).text).toContain('Sign in through Steam');
+  });
+});
+
+describe('every POST', () => {
+  const paths = [
+    '/account/tokens',
+    '/account/sign-out',
+    '/account/sign-out-everywhere',
+    '/account/discord/unlink',
+  ];
+
+  test('needs the CSRF token of its own session', async () => {
+    const [browser, other] = [openBrowser(site.origin), openBrowser(site.origin)];
+    await signIn(browser);
+    steam.steamId = aSteamId(500);
+    const foreign = (await signIn(other)).field('csrf_token') ?? '';
+    for (const path of paths) {
+      for (const token of ['', 'x', foreign]) {
+        const page = await browser.post(path, { name: 'x', csrf_token: token });
+        expect([path, token, page.status]).toEqual([path, token, 403]);
+      }
+    }
+    expect((await browser.get('/account')).text).toContain(aSteamId(lastPlayer));
+  });
+
+  test('is refused from another site although the token is right', async () => {
+    const browser = openBrowser(site.origin);
+    await signIn(browser);
+    for (const from of ['cross-site', 'same-site', 'none']) {
+      const page = await browser.post('/account/sign-out', {}, { 'sec-fetch-site': from });
+      expect([from, page.status]).toEqual([from, 403]);
+    }
+    expect((await browser.post('/account/sign-out', {}, { 'sec-fetch-site': 'same-origin' })).status).toBe(
+      303,
+    );
+  });
+
+  test('is refused when it is large, of another type, or repeats a field', async () => {
+    const browser = openBrowser(site.origin);
+    const token = (await signIn(browser)).field('csrf_token') ?? '';
+    const cookie = `session=${browser.cookies.get('session')}`;
+    const send = (body: string, type = 'application/x-www-form-urlencoded') =>
+      fetch(`${site.origin}/account/sign-out`, {
+        method: 'POST',
+        body,
+        redirect: 'manual',
+        headers: { cookie, 'content-type': type },
+      });
+    expect((await send(`csrf_token=${token}&x=${'x'.repeat(20_000)}`)).status).toBe(400);
+    expect((await send(JSON.stringify({ csrf_token: token }), 'application/json')).status).toBe(400);
+    expect((await send(`csrf_token=${token}&csrf_token=${token}`)).status).toBe(400);
+    expect((await send(`csrf_token=${token}`)).status).toBe(303);
+  });
+});
+
+describe('every answer', () => {
+  test('carries the security headers, pages and failures alike', async () => {
+    const browser = openBrowser(site.origin);
+    await signIn(browser);
+    for (const path of ['/account', '/account/nothing', '/account/moderation', '/account/tokens/1/revoke']) {
+      const { headers } = await browser.get(path);
+      const policy = headers.get('content-security-policy') ?? '';
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("script-src 'self'");
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).not.toContain('unsafe');
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('x-frame-options')).toBe('DENY');
+      expect(headers.get('cache-control')).toBe('no-store');
+    }
+  });
+
+  test('needs nothing inline: no script, style or handler attribute stands in the markup', async () => {
+    const browser = openBrowser(site.origin);
+    for (const { text } of [await browser.get('/account'), await signIn(browser)]) {
+      expect(text).not.toMatch(/<script(?![^>]* src=)/);
+      expect(text).not.toMatch(/<style|\sstyle=|\son\w+=/);
+    }
+  });
+
+  test('names stylesheet and script by the hash of their bytes, to be kept for ever', async () => {
+    const page = await openBrowser(site.origin).get('/account');
+    const addresses = [...page.text.matchAll(/(?:href|src)="(\/account\/assets\/[^"]+)"/g)].map(
+      ([, path]) => path ?? '',
+    );
+    expect(addresses).toHaveLength(3);
+    for (const path of addresses) {
+      const response = await fetch(site.origin + path);
+      expect(response.status).toBe(200);
+      expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+      expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+      const etag = response.headers.get('etag') ?? '';
+      const known = await fetch(site.origin + path, { headers: { 'if-none-match': etag } });
+      expect(known.status).toBe(304);
+    }
+    expect((await fetch(`${site.origin}/account/assets/account.css`)).status).toBe(404);
+    expect((await fetch(`${site.origin}/account/assets/..%2faccount.tsx`)).status).toBe(404);
+  });
+});
+
+test('trips to Steam and forms have a limit', async () => {
+  const spent = { take: () => ({ isAllowed: false }) };
+  const free = { take: () => ({ isAllowed: true }) };
+  const limited = startAccountSite({ db, steam, limits: { trips: spent, forms: free } });
+  const page = await openBrowser(limited.origin).get('/account/sign-in');
+  await limited.stop();
+  expect([page.status, page.headers.get('retry-after')]).toEqual([429, '60']);
+
+  const formless = startAccountSite({ db, steam, limits: { trips: free, forms: spent } });
+  const browser = openBrowser(formless.origin);
+  await signIn(browser);
+  const status = (await browser.post('/account/sign-out')).status;
+  await formless.stop();
+  expect(status).toBe(429);
+});
