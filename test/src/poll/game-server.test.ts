@@ -1,0 +1,291 @@
+import { afterEach, describe, expect, test } from 'bun:test';
+import { createSocket } from 'node:dgram';
+import {
+  type SimulatedGame,
+  type SimulatedGameServer,
+  type SimulatedManner,
+  startSimulatedGameServer,
+} from '../../../src/demo/simulated-game-server.ts';
+import { queryGameServer } from '../../../src/poll/game-server.ts';
+
+const running: SimulatedGameServer[] = [];
+
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((server) => server.stop()));
+});
+
+async function aServer(
+  options: { host?: string; game?: Partial<SimulatedGame>; manner?: Partial<SimulatedManner> } = {},
+) {
+  const server = await startSimulatedGameServer(options);
+  running.push(server);
+  return server;
+}
+
+function aPlayer(name: string, score = 0) {
+  return { name, score, joinedAt: Date.now() - 60_000 };
+}
+
+function ask(server: { address: string }, timeoutMs = 2000) {
+  return queryGameServer(server.address, { timeoutMs });
+}
+
+describe('a server that answers', () => {
+  test('tells host name, map, counts, ping, and players by score', async () => {
+    const server = await aServer({
+      game: {
+        hostname: '  [PL] Mirage 24/7 ★  ',
+        map: 'de_mirage',
+        maxPlayers: 20,
+        players: [aPlayer('Zażółć', 3), aPlayer('Иван', 17), aPlayer('田中', -2)],
+      },
+    });
+    const outcome = await ask(server);
+    expect(outcome).toEqual({
+      isAnswered: true,
+      answer: {
+        hostname: '[PL] Mirage 24/7 ★',
+        map: 'de_mirage',
+        playersCount: 3,
+        maxPlayers: 20,
+        pingMs: expect.any(Number),
+        players: [
+          { name: 'Иван', score: 17 },
+          { name: 'Zażółć', score: 3 },
+          { name: '田中', score: -2 },
+        ],
+      },
+    });
+    if (outcome.isAnswered) expect(outcome.answer.pingMs).toBeGreaterThanOrEqual(1);
+  });
+
+  test.each(['both', 'players', 'none'] as const)(
+    'is understood with challenges for %s',
+    async (challenges) => {
+      const server = await aServer({ game: { players: [aPlayer('Ala', 1)] }, manner: { challenges } });
+      expect(await ask(server)).toMatchObject({
+        isAnswered: true,
+        answer: { players: [{ name: 'Ala', score: 1 }] },
+      });
+    },
+  );
+
+  test('leaves nameless entries out of the players and in the count', async () => {
+    const server = await aServer({ game: { players: [aPlayer(''), aPlayer('Ola', 5), aPlayer('  ')] } });
+    expect(await ask(server)).toMatchObject({
+      isAnswered: true,
+      answer: { playersCount: 3, players: [{ name: 'Ola', score: 5 }] },
+    });
+  });
+
+  test('keeps people apart from bots by what the server lists', async () => {
+    const server = await aServer({
+      game: { bots: 2, players: [aPlayer('Ala', 1), aPlayer('Ola', 2)] },
+    });
+    expect(await ask(server)).toMatchObject({
+      answer: {
+        playersCount: 2,
+        players: [
+          { name: 'Ola', score: 2 },
+          { name: 'Ala', score: 1 },
+        ],
+      },
+    });
+  });
+
+  test('loses control characters in its texts, NUL among them', async () => {
+    const server = await aServer({
+      game: {
+        hostname: '\u0001Red\u0007 server',
+        map: 'de_\u0002dust2',
+        players: [aPlayer('\u0003A\u001bla\0', 1)],
+      },
+    });
+    expect(await ask(server)).toMatchObject({
+      answer: { hostname: 'Red server', map: 'de_dust2', players: [{ name: 'Ala', score: 1 }] },
+    });
+  });
+
+  test.each([false, true])(
+    'is put together from split answers (parts reversed: %p)',
+    async (partsReversed) => {
+      const players = Array.from({ length: 64 }, (_, number) =>
+        aPlayer(`Player with a long name ${number}`, number),
+      );
+      const server = await aServer({ game: { players }, manner: { splitAboveBytes: 200, partsReversed } });
+      const outcome = await ask(server);
+      expect(outcome).toMatchObject({
+        isAnswered: true,
+        answer: { playersCount: 64, hostname: 'Simulated server' },
+      });
+      if (outcome.isAnswered) {
+        expect(outcome.answer.players).toHaveLength(64);
+        expect(outcome.answer.players[0]).toEqual({ name: 'Player with a long name 63', score: 63 });
+      }
+    },
+  );
+
+  test('that never tells its players is online with none', async () => {
+    const server = await aServer({
+      game: { players: [aPlayer('Ala'), aPlayer('Ola')] },
+      manner: { answers: 'info-only' },
+    });
+    expect(await ask(server, 600)).toMatchObject({
+      isAnswered: true,
+      answer: { map: 'de_mirage', playersCount: 2, players: [] },
+    });
+  });
+
+  test('is asked again when a request got lost', async () => {
+    const server = await aServer({ game: { players: [aPlayer('Ala', 4)] }, manner: { loseRequests: 1 } });
+    expect(await ask(server, 1500)).toMatchObject({
+      isAnswered: true,
+      answer: { players: [{ name: 'Ala', score: 4 }] },
+    });
+  });
+
+  test('slowly, but in time, shows its ping', async () => {
+    const server = await aServer({ manner: { delayMs: 60 } });
+    const outcome = await ask(server, 2500);
+    expect(outcome.isAnswered).toBe(true);
+    if (outcome.isAnswered) expect(outcome.answer.pingMs).toBeGreaterThanOrEqual(55);
+  });
+
+  test('is found by host name and over IPv6', async () => {
+    const four = await aServer();
+    expect(await queryGameServer(`localhost:${four.port}`, { timeoutMs: 1000 })).toMatchObject({
+      isAnswered: true,
+    });
+    const six = await aServer({ host: '::1' });
+    expect(six.address).toBe(`[::1]:${six.port}`);
+    expect(await ask(six)).toMatchObject({ isAnswered: true });
+    expect(await queryGameServer(`[0:0::0001]:${six.port}`, { timeoutMs: 1000 })).toMatchObject({
+      isAnswered: true,
+    });
+  });
+});
+
+describe('a poll is missed', () => {
+  test('when nothing comes back', async () => {
+    const server = await aServer({ manner: { answers: 'silent' } });
+    const startedAt = performance.now();
+    expect(await ask(server, 300)).toEqual({ isAnswered: false, reason: 'time-out' });
+    expect(performance.now() - startedAt).toBeLessThan(900);
+    expect(server.requests.info).toBeGreaterThan(1);
+  });
+
+  test('when the answer is too slow', async () => {
+    const server = await aServer({ manner: { delayMs: 700 } });
+    expect(await ask(server, 300)).toEqual({ isAnswered: false, reason: 'time-out' });
+  });
+
+  test('when nobody listens at the port, at once', async () => {
+    const server = await aServer();
+    await server.stop();
+    const startedAt = performance.now();
+    expect(await ask(server, 3000)).toEqual({ isAnswered: false, reason: 'refused' });
+    expect(performance.now() - startedAt).toBeLessThan(1000);
+  });
+
+  test('when the server banned our address, told apart from a time-out', async () => {
+    const server = await aServer({ manner: { answers: 'banned' } });
+    expect(await ask(server)).toEqual({ isAnswered: false, reason: 'banned-by-server' });
+  });
+
+  test.each(['garbage', 'empty'] as const)('when the answer is %s', async (answers) => {
+    const server = await aServer({ manner: { answers } });
+    expect(await ask(server, 300)).toEqual({ isAnswered: false, reason: 'malformed' });
+  });
+
+  test('when the A2S_INFO answer is cut, wherever', async () => {
+    const server = await aServer({ game: { hostname: 'Cut', map: 'de_nuke' } });
+    const wholeBytes = await infoBytesOf(server);
+    for (let infoBytes = 6; infoBytes < wholeBytes; infoBytes++) {
+      // The version ends here and the extra data begins: a whole answer of an older server.
+      if (infoBytes === wholeBytes - '\xb1..secure,simulated\0........'.length) continue;
+      server.manner.infoBytes = infoBytes;
+      expect([infoBytes, await ask(server, 1000)]).toEqual([
+        infoBytes,
+        { isAnswered: false, reason: 'malformed' },
+      ]);
+    }
+    server.manner.infoBytes = wholeBytes;
+    expect(await ask(server)).toMatchObject({ isAnswered: true });
+  });
+
+  test('when the A2S_PLAYER answer is cut', async () => {
+    const server = await aServer({ game: { players: [aPlayer('Ala', 1), aPlayer('Ola', 2)] } });
+    for (const playerBytes of [6, 10, 19, 25]) {
+      server.manner.playerBytes = playerBytes;
+      expect(await ask(server, 1000)).toEqual({ isAnswered: false, reason: 'malformed' });
+    }
+  });
+
+  test('when an answer that came in parts is cut', async () => {
+    const server = await aServer({ manner: { splitAboveBytes: 40 } });
+    server.manner.infoBytes = 70;
+    expect(await ask(server, 300)).toEqual({ isAnswered: false, reason: 'malformed' });
+  });
+
+  test('when the server has neither a map nor a place', async () => {
+    const server = await aServer({ game: { map: '', maxPlayers: 0 } });
+    expect(await ask(server)).toEqual({ isAnswered: false, reason: 'no-game' });
+    server.game.maxPlayers = 10;
+    expect(await ask(server)).toMatchObject({ isAnswered: true });
+  });
+
+  test.each(['no-such-host.invalid:27015', 'nonsense', '127.0.0.1:0', ''])(
+    'when no host is found in %p',
+    async (address) => {
+      expect(await queryGameServer(address, { timeoutMs: 1000 })).toEqual({
+        isAnswered: false,
+        reason: 'host-unknown',
+      });
+    },
+  );
+
+  test('when we stop asking, at once', async () => {
+    const server = await aServer({ manner: { answers: 'silent' } });
+    const stopping = new AbortController();
+    const startedAt = performance.now();
+    const outcome = queryGameServer(server.address, { timeoutMs: 5000, signal: stopping.signal });
+    setTimeout(() => stopping.abort(), 50);
+    expect(await outcome).toEqual({ isAnswered: false, reason: 'aborted' });
+    expect(performance.now() - startedAt).toBeLessThan(1000);
+  });
+});
+
+test.skipIf(process.platform !== 'linux')(
+  'answers of somebody else are not taken for the server’s',
+  async () => {
+    const server = await aServer({ manner: { answers: 'silent' } });
+    const liar = createSocket('udp4');
+    const query = ask(server, 400);
+    // Every port a query may have: the liar cannot know which, so it is told by the system's table.
+    await Bun.sleep(50);
+    const ports = await udpPorts();
+    for (const port of ports) liar.send(Buffer.from('\xff\xff\xff\xfflBanned', 'latin1'), port, '127.0.0.1');
+    expect(await query).toEqual({ isAnswered: false, reason: 'time-out' });
+    liar.close();
+  },
+);
+
+async function udpPorts(): Promise<number[]> {
+  const table = await Bun.file('/proc/net/udp').text();
+  return [...table.matchAll(/0100007F:([0-9A-F]{4}) 0100007F/g)].map(([, port]) =>
+    Number.parseInt(port ?? '', 16),
+  );
+}
+
+/** Length of the whole A2S_INFO datagram, asked without gamedig. */
+function infoBytesOf(server: SimulatedGameServer): Promise<number> {
+  return new Promise((settle) => {
+    server.manner.challenges = 'none';
+    const socket = createSocket('udp4');
+    socket.on('message', (datagram) => {
+      socket.close();
+      settle(datagram.length);
+    });
+    socket.send(Buffer.from('\xff\xff\xff\xffTSource Engine Query\0', 'latin1'), server.port, '127.0.0.1');
+  });
+}
