@@ -1,0 +1,99 @@
+/** What a limiter says of one request. */
+export type RateLimitVerdict = {
+  isAllowed: boolean;
+  /** Requests allowed in any window. */
+  limit: number;
+  /** Requests left now, after this one. */
+  remaining: number;
+  /** Whole seconds, at least 1, until the oldest counted request leaves the window. */
+  resetSeconds: number;
+};
+
+export type RateLimiter = {
+  /** Counts a request of `key` and judges it; a refused one does not count. Never lets more than the limit through in any window. */
+  take: (key: string, nowMs: number) => RateLimitVerdict | Promise<RateLimitVerdict>;
+  close?: () => Promise<void>;
+};
+
+export const WINDOW_MS = 60_000;
+/** Up to this limit every request's own time is kept; beyond it times are rounded up, so that a key stays small. */
+const MAX_MARKS = 64;
+const ROUNDED_MS = WINDOW_MS / (MAX_MARKS - 4);
+/** Keys with a log of their own in one generation: some 25 MB. */
+const MAX_KEYS = 100_000;
+const SHARED_KEYS = 8192;
+
+/** When requests came, oldest first: `times[i]` is the latest of `counts[i]` requests. */
+type Log = { times: number[]; counts: number[]; total: number };
+
+/**
+ * An exact sliding log in memory. The cost of a request does not depend on the limit.
+ *
+ * Memory is bounded: logs idle for a whole window are dropped a generation at a time, and past 100,000 keys in a window
+ * further ones share logs, so that a flood of addresses can neither exhaust memory nor wash its own traces away.
+ */
+export function createMemoryRateLimiter(limit: number, { maxKeys = MAX_KEYS } = {}): RateLimiter {
+  let current = new Map<string, Log>();
+  let previous = new Map<string, Log>();
+  let turnsAtMs = 0;
+  const roundedMs = limit <= MAX_MARKS ? 0 : ROUNDED_MS;
+
+  function logOf(key: string, nowMs: number): Log {
+    if (nowMs >= turnsAtMs) {
+      // What was not asked for in a whole window holds no request that still counts.
+      previous = nowMs >= turnsAtMs + WINDOW_MS ? new Map() : current;
+      current = new Map();
+      turnsAtMs = nowMs + WINDOW_MS;
+    }
+    const name = current.has(key) || previous.has(key) || current.size < maxKeys ? key : sharedKey(key);
+    const known = current.get(name);
+    if (known) return known;
+    const log = previous.get(name) ?? { times: [], counts: [], total: 0 };
+    current.set(name, log);
+    return log;
+  }
+
+  return {
+    take: (key, nowMs) => {
+      const log = logOf(key, nowMs);
+      dropExpired(log, nowMs);
+      const isAllowed = log.total < limit;
+      if (isAllowed) mark(log, nowMs, roundedMs);
+      const oldestMs = log.times[0] ?? nowMs;
+      return {
+        isAllowed,
+        limit,
+        remaining: limit - log.total,
+        resetSeconds: Math.max(Math.ceil((oldestMs + WINDOW_MS - nowMs) / 1000), 1),
+      };
+    },
+  };
+}
+
+function dropExpired(log: Log, nowMs: number): void {
+  let expired = 0;
+  while (expired < log.times.length && (log.times[expired] ?? 0) <= nowMs - WINDOW_MS) {
+    log.total -= log.counts[expired] ?? 0;
+    expired += 1;
+  }
+  if (expired === 0) return;
+  log.times.splice(0, expired);
+  log.counts.splice(0, expired);
+}
+
+function mark(log: Log, nowMs: number, roundedMs: number): void {
+  const last = log.times.length - 1;
+  const lastTime = log.times[last];
+  log.total += 1;
+  if (lastTime !== undefined && nowMs <= lastTime) {
+    log.counts[last] = (log.counts[last] ?? 0) + 1;
+    return;
+  }
+  // Rounded up, never down: a mark may leave the window late, never early.
+  log.times.push(roundedMs === 0 ? nowMs : (Math.floor(nowMs / roundedMs) + 1) * roundedMs);
+  log.counts.push(1);
+}
+
+function sharedKey(key: string): string {
+  return `\0${Bun.hash.crc32(key) % SHARED_KEYS}`;
+}
