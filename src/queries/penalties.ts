@@ -76,16 +76,18 @@ export async function isBanned(db: Db, playerSteamId: SteamId64, now: Date): Pro
  * @returns how many were marked.
  */
 export async function markExpiredPenalties(db: Db, now: Date, limit = 5000): Promise<number> {
-  const due = db
-    .select({ id: penalties.id })
-    .from(penalties)
-    .where(isDue(now.toISOString()))
-    .orderBy(asc(penalties.endsAt))
-    .limit(limit);
+  const due = () =>
+    db
+      .select({ id: penalties.id })
+      .from(penalties)
+      .where(isDue(now.toISOString()))
+      .orderBy(asc(penalties.endsAt));
+  // Any update waits for other writers, an import perhaps: none is begun without need.
+  if ((await due().limit(1)).length === 0) return 0;
   const marked = await db
     .update(penalties)
     .set({ status: 'EXPIRED' })
-    .where(and(inArray(penalties.id, due), eq(penalties.status, 'ACTIVE')))
+    .where(and(inArray(penalties.id, due().limit(limit)), eq(penalties.status, 'ACTIVE')))
     .returning({ id: penalties.id });
   return marked.length;
 }
