@@ -1,0 +1,78 @@
+import { Elysia } from 'elysia';
+import type { Logger } from 'pino';
+import { NotFound } from '../src/errors.ts';
+import { MethodNotAllowed, toErrorAnswer } from './error-handler.ts';
+import { health } from './health.ts';
+import { openApi } from './openapi.ts';
+import {
+  CORS_HEADERS,
+  createRoutes,
+  type Incoming,
+  type RouteDeps,
+  type Routes,
+  respondError,
+} from './routes.ts';
+import { penalties } from './v1/penalties.ts';
+import { roundSounds } from './v1/round-sounds.ts';
+import { servers } from './v1/servers.ts';
+import { users } from './v1/users.ts';
+
+export type ApiDeps = RouteDeps & {
+  publicUrl: string;
+  version: string;
+  servers: Parameters<typeof servers>[1];
+  penalties: Parameters<typeof penalties>[1];
+  users: Parameters<typeof users>[1];
+  roundSounds: Omit<Parameters<typeof roundSounds>[1], 'publicUrl'>;
+  health: Parameters<typeof health>[0];
+};
+
+/** Both forms of the base address (specification 1.6); they share handlers, caches and limits. */
+export const BASES = ['/api/v1', '/index.php/api/v1'] as const;
+
+const METHODS = 'GET, HEAD, OPTIONS';
+const PREFLIGHT_HEADERS = {
+  ...CORS_HEADERS,
+  'Access-Control-Allow-Methods': METHODS,
+  'Access-Control-Allow-Headers': 'Authorization, Content-Type, If-None-Match',
+  'Access-Control-Max-Age': '86400',
+};
+
+/** Everything HTTP: the API under both bases, its document, health. Not yet listening. */
+export function createApi(deps: ApiDeps) {
+  const routes = createRoutes(deps);
+  return new Elysia({ serve: { idleTimeout: 30, maxRequestBodySize: 1024 * 1024 } })
+    .onError(({ code, error }) => answerError(code, error, deps.log))
+    .use(health(deps.health))
+    .use(openApi(deps))
+    .use(version1(BASES[0], routes, deps))
+    .use(version1(BASES[1], routes, deps));
+}
+
+/** Version 1 under one base. What no route takes is answered here too: limited, in JSON, with 405 for a known path. */
+function version1(prefix: string, routes: Routes, deps: ApiDeps) {
+  const app = new Elysia({ prefix })
+    .use(servers(routes, deps.servers))
+    .use(roundSounds(routes, { ...deps.roundSounds, publicUrl: deps.publicUrl }))
+    .use(penalties(routes, deps.penalties))
+    .use(users(routes, deps.users));
+  const known = app.routes.map(({ path }) => new RegExp(`^${path.replace(/:[^/]+/g, '[^/]+')}/?$`));
+  const refuse = ({ request, server }: Incoming) => {
+    const { pathname } = new URL(request.url);
+    const isKnown = known.some((path) => path.test(pathname));
+    if (isKnown && request.method === 'OPTIONS')
+      return new Response(null, { status: 204, headers: PREFLIGHT_HEADERS });
+    return routes.open({ request, server }, () => {
+      throw isKnown ? new MethodNotAllowed(METHODS) : new NotFound('Not found');
+    });
+  };
+  const hidden = { detail: { hide: true } };
+  return app
+    .all('/', ({ request, server }) => refuse({ request, server }), hidden)
+    .all('/*', ({ request, server }) => refuse({ request, server }), hidden);
+}
+
+function answerError(code: string | number, error: unknown, log: Logger): Response {
+  if (code === 'NOT_FOUND') return respondError({ status: 404, message: 'Not found' }, {}, 'no-store');
+  return respondError(toErrorAnswer(error, log), {}, 'no-store');
+}

@@ -1,0 +1,37 @@
+import { Elysia } from 'elysia';
+import type { Registry } from 'prom-client';
+
+export type Readiness = { isReady: boolean; parts: Record<string, unknown> };
+
+type Deps = {
+  /** Whether the database is reachable and migrated, and how each part is. */
+  readiness: () => Promise<Readiness>;
+  metrics: Registry;
+  /** Whether a peer may read `/metrics`, by its address. */
+  mayReadMetrics: (address: string) => boolean;
+};
+
+const NO_STORE = { 'Cache-Control': 'no-store' };
+
+/** `/healthz`: the process lives. `/readyz`: it can answer. `/metrics`: Prometheus text. None of them counts for limits. */
+export function health({ readiness, metrics, mayReadMetrics }: Deps) {
+  return new Elysia({ detail: { hide: true } })
+    .get('/healthz', () => Response.json({ status: 'ok' }, { headers: NO_STORE }))
+    .get('/readyz', async () => {
+      const { isReady, parts } = await readiness();
+      return Response.json(
+        { status: isReady ? 'ready' : 'not ready', ...parts },
+        { status: isReady ? 200 : 503, headers: isReady ? NO_STORE : { ...NO_STORE, 'Retry-After': '2' } },
+      );
+    })
+    .get('/metrics', async ({ request, server }) => {
+      const peer = server?.requestIP(request)?.address ?? '';
+      // A proxy on this machine is loopback too: what it forwards is not.
+      if (request.headers.has('x-forwarded-for') || !mayReadMetrics(peer)) {
+        return Response.json({ success: false, message: 'Not found' }, { status: 404, headers: NO_STORE });
+      }
+      return new Response(await metrics.metrics(), {
+        headers: { ...NO_STORE, 'Content-Type': metrics.contentType },
+      });
+    });
+}

@@ -1,0 +1,191 @@
+import type { Server } from 'bun';
+import type { Logger } from 'pino';
+import { findClientAddress, rateLimitKey } from '../src/client-address.ts';
+import { Unauthorized } from '../src/errors.ts';
+import type { ApiToken } from '../src/queries/api-tokens.ts';
+import type { RateLimiter, RateLimitVerdict } from '../src/rate-limiter.ts';
+import { readShownToken, type TokenChecker } from './api-token.ts';
+import { toErrorAnswer } from './error-handler.ts';
+import type { JsonBody } from './json.ts';
+
+export type RouteDeps = {
+  log: Logger;
+  tokens: TokenChecker;
+  limiters: { public: RateLimiter; protected: RateLimiter };
+  isTrustedProxy: (address: string) => boolean;
+  now: () => Date;
+};
+
+/** What Elysia hands over; never the whole context, which would make it parse what nobody reads. */
+export type Incoming = { request: Request; server: Server<unknown> | null };
+
+/** An answer before headers that depend on the request. */
+export type Answer = { body: JsonBody; cacheControl: string };
+
+/** Nothing may be read from a query but by this: the last of repeated keys, empty as absent. Contract section 3. */
+export type Query = { get: (name: string) => string | undefined };
+
+export type Routes = ReturnType<typeof createRoutes>;
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** Sent with every answer under both bases, errors included. `@elysiajs/cors` is not used: its `Vary: *` defeats caches. */
+export const CORS_HEADERS = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers':
+    'ETag, RateLimit, RateLimit-Policy, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset',
+};
+
+/** A status change is to be seen within 5 s: two by the poll's notification and us, two and one by caches. */
+export const PUBLIC_CACHE_CONTROL = 'public, max-age=2, stale-while-revalidate=1';
+
+/**
+ * Wraps a route's own work in what every route does, in the contract's order: rate limit, token, then parameters.
+ * `open` is for public routes, `guarded` for those that need a token.
+ */
+export function createRoutes(deps: RouteDeps) {
+  const addressOf = ({ request, server }: Incoming): string => {
+    const peer = server?.requestIP(request)?.address ?? '0.0.0.0';
+    return rateLimitKey(findClientAddress(peer, request.headers.get('x-forwarded-for'), deps.isTrustedProxy));
+  };
+
+  async function open(
+    incoming: Incoming,
+    work: (query: Query) => Answer | Promise<Answer>,
+  ): Promise<Response> {
+    const { request } = incoming;
+    const taken = deps.limiters.public.take(addressOf(incoming), deps.now().getTime());
+    const verdict = taken instanceof Promise ? await taken : taken;
+    const headers = rateLimitHeaders('public', verdict);
+    if (!verdict.isAllowed) return tooManyRequests(verdict, headers, deps.now());
+    try {
+      const worked = work({ get: (name) => lastValue(queryOf(request), name) });
+      return respondPublic(request, worked instanceof Promise ? await worked : worked, headers);
+    } catch (error) {
+      return respondError(toErrorAnswer(error, deps.log), headers, 'no-store');
+    }
+  }
+
+  async function guarded(
+    incoming: Incoming,
+    work: (query: Query, token: ApiToken, now: Date) => Promise<unknown>,
+  ): Promise<Response> {
+    const { request } = incoming;
+    const query = queryOf(request);
+    const now = deps.now();
+    const shown = readShownToken(request.headers.get('authorization'), query);
+    const found = await findToken(shown, now);
+    const key = found.token ? `user ${found.token.userId}` : `address ${addressOf(incoming)}`;
+    const verdict = await deps.limiters.protected.take(key, now.getTime());
+    const headers = { ...rateLimitHeaders('protected', verdict), Vary: 'Authorization' };
+    if (!verdict.isAllowed) return tooManyRequests(verdict, headers, now);
+    try {
+      if (found.failure) throw found.failure;
+      if (!shown) throw new Unauthorized('An API token is required');
+      if (!found.token) throw new Unauthorized('The API token is invalid');
+      const value = await work({ get: (name) => lastValue(query, name) }, found.token, now);
+      return new Response(JSON.stringify(value), {
+        headers: {
+          'Content-Type': JSON_TYPE,
+          'Cache-Control': 'private, no-cache',
+          ...CORS_HEADERS,
+          ...headers,
+        },
+      });
+    } catch (error) {
+      return respondError(toErrorAnswer(error, deps.log), headers, 'private, no-store');
+    }
+  }
+
+  async function findToken(shown: string | undefined, now: Date) {
+    try {
+      return { token: shown ? await deps.tokens.find(shown, now) : undefined, failure: undefined };
+    } catch (failure) {
+      return { token: undefined, failure };
+    }
+  }
+
+  return { open, guarded };
+}
+
+function respondPublic(
+  request: Request,
+  { body, cacheControl }: Answer,
+  rateHeaders: Record<string, string>,
+): Response {
+  const isGzip = request.headers.get('accept-encoding')?.includes('gzip') === true;
+  const headers: Record<string, string> = {
+    'Cache-Control': cacheControl,
+    ETag: body.etag,
+    Vary: 'Accept-Encoding',
+    ...CORS_HEADERS,
+    ...rateHeaders,
+  };
+  if (matchesEtag(request.headers.get('if-none-match'), body.etag))
+    return new Response(null, { status: 304, headers });
+  headers['Content-Type'] = JSON_TYPE;
+  if (!isGzip) return new Response(body.bytes, { headers });
+  headers['Content-Encoding'] = 'gzip';
+  return new Response(body.gzip, { headers });
+}
+
+/** A list of tags or `*`; compared weakly, as RFC 9110 13.1.2 says for GET. */
+function matchesEtag(ifNoneMatch: string | null, etag: string): boolean {
+  if (ifNoneMatch === null) return false;
+  if (ifNoneMatch === etag || ifNoneMatch.trim() === '*') return true;
+  const opaque = etag.slice(2);
+  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === opaque);
+}
+
+function rateLimitHeaders(
+  policy: string,
+  { limit, remaining, resetSeconds }: RateLimitVerdict,
+): Record<string, string> {
+  return {
+    'X-RateLimit-Limit': String(limit),
+    'X-RateLimit-Remaining': String(remaining),
+    'RateLimit-Policy': `"${policy}";q=${limit};w=60`,
+    RateLimit: `"${policy}";r=${remaining};t=${resetSeconds}`,
+  };
+}
+
+function tooManyRequests(
+  { resetSeconds }: RateLimitVerdict,
+  headers: Record<string, string>,
+  now: Date,
+): Response {
+  const answer = { status: 429, message: 'Too many requests' };
+  const reset = Math.ceil(now.getTime() / 1000) + resetSeconds;
+  return respondError(
+    answer,
+    { ...headers, 'Retry-After': String(resetSeconds), 'X-RateLimit-Reset': String(reset) },
+    headers.Vary ? 'private, no-store' : 'no-store',
+  );
+}
+
+/** The error body of specification section 7. */
+export function respondError(
+  { status, message, headers: own }: ReturnType<typeof toErrorAnswer>,
+  headers: Record<string, string>,
+  cacheControl: string,
+): Response {
+  return new Response(JSON.stringify({ success: false, message }), {
+    status,
+    headers: {
+      'Content-Type': JSON_TYPE,
+      'Cache-Control': cacheControl,
+      ...CORS_HEADERS,
+      ...headers,
+      ...own,
+    },
+  });
+}
+
+function queryOf(request: Request): URLSearchParams {
+  const start = request.url.indexOf('?');
+  return new URLSearchParams(start === -1 ? '' : request.url.slice(start + 1));
+}
+
+function lastValue(query: URLSearchParams, name: string): string | undefined {
+  return query.getAll(name).at(-1) || undefined;
+}
