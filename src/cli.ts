@@ -1,0 +1,47 @@
+import { Command, CommanderError } from 'commander';
+import packageJson from '../package.json';
+import { addServerCommands } from './cli/servers.ts';
+import { createSession } from './cli/session.ts';
+import { addTokenCommands } from './cli/tokens.ts';
+import { addUserCommands } from './cli/users.ts';
+import { parseConfig } from './config.ts';
+import { DomainError } from './errors.ts';
+import { createLogger } from './log.ts';
+
+/** Wrong usage ends with 2, a failure with 1. Contract section 5. */
+const WRONG_USAGE = 2;
+const FAILURE = 1;
+
+const session = createSession(() => {
+  const config = parseConfig(process.env);
+  return { config, log: createLogger(process.env.LOG_LEVEL ? config.logLevel : 'warn', 2) };
+});
+const program = new Command('cli')
+  .description("The operator's tool: it works on the service's database, whether or not the service runs.")
+  .version(packageJson.version)
+  .option('--json', 'JSON on stdout')
+  .showHelpAfterError('(--help lists what there is)')
+  .exitOverride();
+
+addServerCommands(program, session);
+addTokenCommands(program, session);
+addUserCommands(program, session);
+
+process.exit(await run());
+
+async function run(): Promise<number> {
+  try {
+    if (process.argv.length <= 2) {
+      program.outputHelp();
+      return 0;
+    }
+    await program.parseAsync();
+    return process.exitCode === undefined ? 0 : Number(process.exitCode);
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
+    console.error(error instanceof DomainError ? error.message : error);
+    return FAILURE;
+  } finally {
+    await session.close();
+  }
+}
