@@ -1,11 +1,13 @@
 import { Elysia } from 'elysia';
 import type { Logger } from 'pino';
 import { NotFound } from '../src/errors.ts';
+import { type AccountDeps, accountPages } from './account/account.tsx';
 import { MethodNotAllowed, toErrorAnswer } from './error-handler.ts';
 import { health } from './health.ts';
 import { openApi } from './openapi.ts';
 import {
   CORS_HEADERS,
+  clientKey,
   createRoutes,
   type Incoming,
   type RouteDeps,
@@ -25,6 +27,7 @@ export type ApiDeps = RouteDeps & {
   users: Parameters<typeof users>[1];
   roundSounds: Omit<Parameters<typeof roundSounds>[1], 'publicUrl'>;
   health: Parameters<typeof health>[0];
+  account: Omit<AccountDeps, 'log' | 'clientKey'>;
 };
 
 /** Both forms of the base address (specification 1.6); they share handlers, caches and limits. */
@@ -38,13 +41,14 @@ const PREFLIGHT_HEADERS = {
   'Access-Control-Max-Age': '86400',
 };
 
-/** Everything HTTP: the API under both bases, its document, health. Not yet listening. */
+/** Everything HTTP: the API under both bases, its document, health, the account page. Not yet listening. */
 export function createApi(deps: ApiDeps) {
   const routes = createRoutes(deps);
   return new Elysia({ serve: { idleTimeout: 30, maxRequestBodySize: 1024 * 1024 } })
     .onError(({ code, error }) => answerError(code, error, deps.log))
     .use(health(deps.health))
     .use(openApi(deps))
+    .use(accountPages({ ...deps.account, log: deps.log, clientKey: (incoming) => clientKey(incoming, deps) }))
     .use(version1(BASES[0], routes, deps))
     .use(version1(BASES[1], routes, deps));
 }

@@ -39,15 +39,21 @@ export const CORS_HEADERS = {
 /** A status change is to be seen within 5 s: two by the poll's notification and us, two and one by caches. */
 export const PUBLIC_CACHE_CONTROL = 'public, max-age=2, stale-while-revalidate=1';
 
+/** What a request without a token is limited by: the address it came from, behind trusted proxies the one they name. */
+export function clientKey(
+  { request, server }: Incoming,
+  { isTrustedProxy }: Pick<RouteDeps, 'isTrustedProxy'>,
+): string {
+  const peer = server?.requestIP(request)?.address ?? '0.0.0.0';
+  return rateLimitKey(findClientAddress(peer, request.headers.get('x-forwarded-for'), isTrustedProxy));
+}
+
 /**
  * Wraps a route's own work in what every route does, in the contract's order: rate limit, token, then parameters.
  * `open` is for public routes, `guarded` for those that need a token.
  */
 export function createRoutes(deps: RouteDeps) {
-  const addressOf = ({ request, server }: Incoming): string => {
-    const peer = server?.requestIP(request)?.address ?? '0.0.0.0';
-    return rateLimitKey(findClientAddress(peer, request.headers.get('x-forwarded-for'), deps.isTrustedProxy));
-  };
+  const addressOf = (incoming: Incoming): string => clientKey(incoming, deps);
 
   async function open(
     incoming: Incoming,

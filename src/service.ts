@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
+import { loadSessionSecret } from '../api/account/account.tsx';
 import { createTokenChecker } from '../api/api-token.ts';
 import { createApi } from '../api/app.ts';
 import packageJson from '../package.json';
@@ -32,6 +33,9 @@ export type Service = {
 const DRAIN_MS = 2500;
 const SWEEP_MS = 1000;
 const TOKEN_FLUSH_MS = 5000;
+/** Account page: starts and returns of a sign-in or link, by address; forms sent, by user. */
+const TRIPS_PER_MINUTE = 30;
+const FORMS_PER_MINUTE = 60;
 
 /** Starts the parts that `config.roles` names, in the order they need each other. What was started is stopped when one fails. */
 export async function runService(config: Config, log: Logger): Promise<Service> {
@@ -116,6 +120,15 @@ async function startApi({ config, log, database, board, changes, stops }: ApiPar
     users: { findUser: (who, now) => findUser(database.reader, who, now) },
     roundSounds: { findTitle: (steamId64) => sounds.current().get(steamId64) },
     health: { readiness: () => readiness(database), metrics: new Registry(), mayReadMetrics },
+    account: {
+      db: database.db,
+      settings: config,
+      sessionSecret: await loadSessionSecret(database.db, config.sessionSecret),
+      limits: {
+        trips: createMemoryRateLimiter(TRIPS_PER_MINUTE),
+        forms: createMemoryRateLimiter(FORMS_PER_MINUTE),
+      },
+    },
   });
   try {
     app.listen({ hostname: config.host, port: config.port, reusePort: false });

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { Server } from 'bun';
 import { Elysia } from 'elysia';
 import { type Db, isDatabaseOutage } from '../../src/db/client.ts';
 import { Forbidden, InvalidInput, NotFound, Unavailable } from '../../src/errors.ts';
@@ -25,6 +26,8 @@ type Limiter = {
   take: (key: string, nowMs: number) => { isAllowed: boolean } | Promise<{ isAllowed: boolean }>;
 };
 
+type Incoming = { request: Request; server: Server<unknown> | null };
+
 export type AccountDeps = {
   db: Db;
   settings: {
@@ -36,7 +39,7 @@ export type AccountDeps = {
   /** Signs sessions, states and CSRF tokens; see {@link loadSessionSecret}. */
   sessionSecret: string;
   /** What a visitor is limited by: his address, behind trusted proxies the one they name. */
-  clientKey: (request: Request, peer: string) => string;
+  clientKey: (incoming: Incoming) => string;
   /** Trips to Steam and Discord by address, and forms by user: each a minute. */
   limits: { trips: Limiter; forms: Limiter };
   log: { info: (fields: object, message: string) => void; error: (fields: object, message: string) => void };
@@ -45,6 +48,9 @@ export type AccountDeps = {
   /** Cards of other parts, shown after the tokens; `section.ts` says how one is made. */
   sections?: (facilities: { site: Site; signer: Signer }) => readonly AccountSection[];
 };
+
+/** Pages are no part of the API's document. */
+const HIDDEN = { detail: { hide: true } };
 
 /** `SESSION_SECRET`, or one made at the first start and kept in the database, so that replicas share it. */
 export async function loadSessionSecret(db: Db, configured: string | undefined): Promise<string> {
@@ -98,24 +104,34 @@ export function accountPages(deps: AccountDeps) {
   const memberRoutes = [...sections.flatMap((section) => section.routes ?? []), ...moderationRoutes(shared)];
 
   const app = new Elysia({ name: 'account' })
-    .get('/account', ({ request }) => answer(request, showAccount))
-    .get('/account/sign-in', ({ request, server }) =>
-      answer(request, async (visit) => {
-        await limitTrips(visit, server?.requestIP(request)?.address);
-        return visit.session ? redirect(visit, '/account') : startSignIn(signIn, visit);
-      }),
+    .get('/account', ({ request }) => answer(request, showAccount), HIDDEN)
+    .get(
+      '/account/sign-in',
+      ({ request, server }) =>
+        answer(request, async (visit) => {
+          await requireRoom(deps.limits.trips, deps.clientKey({ request, server }), visit);
+          return visit.session ? redirect(visit, '/account') : startSignIn(signIn, visit);
+        }),
+      HIDDEN,
     )
-    .get('/account/sign-in/return', ({ request, server }) =>
-      answer(request, async (visit) => {
-        await limitTrips(visit, server?.requestIP(request)?.address);
-        return finishSignIn(signIn, visit);
-      }),
+    .get(
+      '/account/sign-in/return',
+      ({ request, server }) =>
+        answer(request, async (visit) => {
+          await requireRoom(deps.limits.trips, deps.clientKey({ request, server }), visit);
+          return finishSignIn(signIn, visit);
+        }),
+      HIDDEN,
     )
-    .get('/account/assets/:file', ({ request, params }) => {
-      const response = site.assets.respond(params.file, request);
-      return response ? secure(response) : answer(request, notFound);
-    })
-    .all('/account/*', ({ request }) => answer(request, notFound), { parse: 'none' });
+    .get(
+      '/account/assets/:file',
+      ({ request, params }) => {
+        const response = site.assets.respond(params.file, request);
+        return response ? secure(response) : answer(request, notFound);
+      },
+      HIDDEN,
+    )
+    .all('/account/*', ({ request }) => answer(request, notFound), { parse: 'none', ...HIDDEN });
   for (const route of memberRoutes) {
     app.route(
       route.method,
@@ -173,10 +189,6 @@ export function accountPages(deps: AccountDeps) {
     if (failure.status === 429) response.headers.set('retry-after', '60');
     if (failure.status === 503) response.headers.set('retry-after', '30');
     return response;
-  }
-
-  async function limitTrips(visit: Visit, peer = ''): Promise<void> {
-    await requireRoom(deps.limits.trips, deps.clientKey(visit.request, peer), visit);
   }
 
   function readNotice(visit: Visit): NoticeKey | undefined {

@@ -46,7 +46,7 @@ export function startAccountSite(options: Options): AccountSite {
       ownerSteamIds: options.ownerSteamIds ?? [],
     },
     sessionSecret: SECRET,
-    clientKey: (_request, peer) => peer,
+    clientKey: () => '127.0.0.1',
     limits: options.limits ?? { trips: unlimited, forms: unlimited },
     log: {
       info: (fields, message) => log.push({ level: 'info', fields, message }),
