@@ -63,7 +63,9 @@ function Profile({
     <aside class="profile">
       <div class="card profile-card">
         <Avatar user={user} size="large" />
-        <h1 safe>{nameOf(user, locale)}</h1>
+        <h1>
+          <bdi safe>{nameOf(user, locale)}</bdi>
+        </h1>
         {badges.length > 0 && (
           <ul class="badges">
             {badges.map((flag) => (
@@ -77,7 +79,7 @@ function Profile({
             <code id="steam-id" safe>
               {user.steamId64}
             </code>
-            <CopyButton target="steam-id" label={t.steamId} visit={visit} />
+            <CopyButton target="steam-id" label={t.steamId} visit={visit} isSmall />
           </dd>
           <dt>{t.accountId}</dt>
           <dd>

@@ -10,7 +10,7 @@ import {
 } from './discord-oauth.ts';
 import { codeVerifierOf, type FlowDeps, finishFlow, startFlow } from './flow.ts';
 import { Icon } from './icons.tsx';
-import { attribute, ConfirmLink, ConfirmPage, CsrfField, type Site } from './layout.tsx';
+import { attribute, ConfirmLink, ConfirmPage, CsrfField, firstLetter, type Site } from './layout.tsx';
 import { PageError } from './page-error.ts';
 import { type Redirect, respondWithPage } from './page-response.ts';
 import type { AccountRoute, AccountSection } from './section.ts';
@@ -59,7 +59,9 @@ function renderDiscord({ discord }: DiscordDeps, visit: MemberVisit): string | P
           <DiscordAvatar user={user} />
           <span>
             <span class="hint">{t.linkedAs}</span>
-            <strong safe>{user.discordUsername || user.discordId}</strong>
+            <strong>
+              <bdi safe>{user.discordUsername || user.discordId}</bdi>
+            </strong>
           </span>
         </p>
       )}
@@ -94,7 +96,7 @@ function DiscordAvatar({ user }: { user: MemberVisit['user'] }): JSX.Element {
   if (!user.discordId || !user.discordAvatar) {
     return (
       <span class="avatar avatar-small avatar-letter" aria-hidden="true" safe>
-        {user.discordUsername.slice(0, 1).toUpperCase()}
+        {firstLetter(user.discordUsername)}
       </span>
     );
   }

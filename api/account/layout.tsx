@@ -152,9 +152,14 @@ export function Avatar({ user, size }: { user: User; size: 'small' | 'large' }):
   }
   return (
     <span class={`avatar avatar-${size} avatar-letter`} aria-hidden="true" safe>
-      {[...(user.nickname || '?')][0]?.toUpperCase() ?? '?'}
+      {firstLetter(user.nickname)}
     </span>
   );
+}
+
+/** The first letter or digit, in upper case: names begin with flags, swords and direction marks. */
+export function firstLetter(name: string): string {
+  return /[\p{L}\p{N}]/u.exec(name)?.[0].toUpperCase() ?? '?';
 }
 
 /** What a user is shown as: the name known, else a word and the end of the SteamID. Not escaped. */
@@ -180,21 +185,17 @@ export function FullMoment({ at, locale }: { at: Date; locale: Locale }): JSX.El
   );
 }
 
+type CopyProps = { target: string; label: string; visit: Visit; isSmall?: boolean };
+
 /** A button that copies what the element `target` holds; shown by the script, since it needs one. */
-export function CopyButton({
-  target,
-  label,
-  visit,
-}: {
-  target: string;
-  label: string;
-  visit: Visit;
-}): JSX.Element {
+export function CopyButton({ target, label, visit, isSmall = false }: CopyProps): JSX.Element {
   const t = textsOf(visit.locale);
   return (
     <button type="button" class="button button-quiet copy" data-copy={target} hidden>
       <Icon name="copy" />
-      <span data-copy-label>{t.copy}</span>
+      <span data-copy-label class={isSmall ? 'sr-only' : undefined}>
+        {t.copy}
+      </span>
       <span class="sr-only">{label}</span>
     </button>
   );

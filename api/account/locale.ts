@@ -34,20 +34,21 @@ export function formatInstant(locale: Locale, at: Date): string {
   return `${format.format(at)} UTC`;
 }
 
+/** Unit, its length in seconds, and from how many seconds on it is used: 40 days say more than a month. */
 const UNITS = [
-  ['year', 365 * 86_400],
-  ['month', 30 * 86_400],
-  ['day', 86_400],
-  ['hour', 3_600],
-  ['minute', 60],
+  ['year', 365 * 86_400, 365 * 86_400],
+  ['month', 30 * 86_400, 60 * 86_400],
+  ['day', 86_400, 86_400],
+  ['hour', 3_600, 3_600],
+  ['minute', 60, 60],
 ] as const;
 
 /** `3 days ago`, `in 2 months`, `now` for less than a minute. */
 export function formatRelative(locale: Locale, at: Date, now: Date): string {
-  const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
   const seconds = (at.getTime() - now.getTime()) / 1000;
-  const [unit, size] = UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? ['second', 1];
-  return unit === 'second' ? format.format(0, 'second') : format.format(Math.trunc(seconds / size), unit);
+  const unit = UNITS.find(([, , from]) => Math.abs(seconds) >= from);
+  if (!unit) return new Intl.RelativeTimeFormat(locale, { numeric: 'auto' }).format(0, 'second');
+  return new Intl.RelativeTimeFormat(locale).format(Math.trunc(seconds / unit[1]), unit[0]);
 }
 
 /** Picks the plural form of a count; Polish has three for whole numbers. */

@@ -16,7 +16,7 @@ import {
   nameOf,
   type Site,
 } from './layout.tsx';
-import type { Locale } from './locale.ts';
+import { formatInstant, type Locale } from './locale.ts';
 import { type NoticeKey, textsOf } from './texts.ts';
 import { isLiveToken } from './tokens-section.tsx';
 import type { MemberVisit } from './visit.ts';
@@ -129,7 +129,7 @@ function UserTable({ users, visit }: { users: ListedUser[]; visit: MemberVisit }
             <th scope="row" class="list-title">
               <a class="person" href={`/account/moderation/users/${user.steamId64}`}>
                 <Avatar user={user} size="small" />
-                <span safe>{nameOf(user, visit.locale)}</span>
+                <bdi safe>{nameOf(user, visit.locale)}</bdi>
               </a>
             </th>
             <td data-label={t.columns.steamId}>
@@ -212,8 +212,8 @@ export function UserPage({ site, visit, notice, user, tokens, isFixedOwner }: Us
       <section class="card person-card" aria-labelledby="person">
         <Avatar user={user} size="large" />
         <div>
-          <h2 id="person" safe>
-            {nameOf(user, visit.locale)}
+          <h2 id="person">
+            <bdi safe>{nameOf(user, visit.locale)}</bdi>
           </h2>
           <Badges user={user} locale={visit.locale} />
           <dl class="facts facts-inline">
@@ -379,18 +379,20 @@ export function AuditPage({ site, visit, entries, hasOlder, isNewest }: AuditPro
         ) : (
           <AuditTable entries={entries} visit={visit} />
         )}
-        <nav class="pages" aria-label={t.audit}>
-          {!isNewest && (
-            <a class="button button-quiet" href="/account/moderation/audit">
-              {t.newest}
-            </a>
-          )}
-          {hasOlder && last && (
-            <a class="button button-quiet" href={`/account/moderation/audit?before=${last.id}`}>
-              {t.older}
-            </a>
-          )}
-        </nav>
+        {(!isNewest || hasOlder) && (
+          <nav class="pages" aria-label={t.audit}>
+            {!isNewest && (
+              <a class="button button-quiet" href="/account/moderation/audit">
+                {t.newest}
+              </a>
+            )}
+            {hasOlder && last && (
+              <a class="button button-quiet" href={`/account/moderation/audit?before=${last.id}`}>
+                {t.older}
+              </a>
+            )}
+          </nav>
+        )}
       </Card>
     </Frame>
   );
@@ -418,7 +420,7 @@ function AuditTable({ entries, visit }: { entries: AuditEntry[]; visit: MemberVi
             <td data-label={t.auditColumns.who}>
               {entry.actor ? (
                 <a href={`/account/moderation/users/${entry.actor.steamId64}`}>
-                  <span safe>{nameOf(entry.actor, visit.locale)}</span>
+                  <bdi safe>{nameOf(entry.actor, visit.locale)}</bdi>
                 </a>
               ) : (
                 <span class="hint">{t.operator}</span>
@@ -434,7 +436,7 @@ function AuditTable({ entries, visit }: { entries: AuditEntry[]; visit: MemberVi
               )}
             </td>
             <td data-label={t.auditColumns.details} class="details">
-              <span safe>{describe(entry.details)}</span>
+              <span safe>{describe(entry.details, visit.locale)}</span>
             </td>
             <td data-label={t.auditColumns.at}>
               <FullMoment at={entry.at} locale={visit.locale} />
@@ -451,9 +453,14 @@ function wordsFor(action: string, locale: Locale): string {
   return known ? textsOf(locale).moderation.actions[known] : action;
 }
 
-/** `name: stats website · expiresAt: –` */
-function describe(details: Record<string, unknown>): string {
+/** `name: stats website · expires: 19 Feb 2027, 03:27 UTC` */
+function describe(details: Record<string, unknown>, locale: Locale): string {
+  const labels: Record<string, string> = textsOf(locale).moderation.detailLabels;
+  const isInstant = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
   return Object.entries(details)
-    .map(([key, value]) => `${key}: ${value === null ? '–' : String(value)}`)
+    .map(([key, value]) => {
+      const text = value === null ? '–' : String(value);
+      return `${labels[key] ?? key}: ${isInstant.test(text) ? formatInstant(locale, new Date(text)) : text}`;
+    })
     .join(' · ');
 }

@@ -12,9 +12,11 @@ for (const button of document.querySelectorAll('[data-copy]')) {
     await navigator.clipboard.writeText(source.textContent.trim());
     label.textContent = document.body.dataset.copied;
     label.setAttribute('role', 'status');
+    button.dataset.done = '';
     clearTimeout(timer);
     timer = setTimeout(() => {
       label.textContent = before;
+      delete button.dataset.done;
     }, 2500);
   });
 }
