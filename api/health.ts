@@ -1,12 +1,12 @@
 import { Elysia } from 'elysia';
-import type { Registry } from 'prom-client';
+import type { Metrics } from '../src/metrics.ts';
 
 export type Readiness = { isReady: boolean; parts: Record<string, unknown> };
 
 type Deps = {
   /** Whether the database is reachable and migrated, and how each part is. */
   readiness: () => Promise<Readiness>;
-  metrics: Registry;
+  metrics: Metrics;
   /** Whether a peer may read `/metrics`, by its address. */
   mayReadMetrics: (address: string) => boolean;
 };
@@ -30,8 +30,7 @@ export function health({ readiness, metrics, mayReadMetrics }: Deps) {
       if (request.headers.has('x-forwarded-for') || !mayReadMetrics(peer)) {
         return Response.json({ success: false, message: 'Not found' }, { status: 404, headers: NO_STORE });
       }
-      return new Response(await metrics.metrics(), {
-        headers: { ...NO_STORE, 'Content-Type': metrics.contentType },
-      });
+      const { text, contentType } = await metrics.render();
+      return new Response(text, { headers: { ...NO_STORE, 'Content-Type': contentType } });
     });
 }

@@ -2,6 +2,7 @@ import type { Server } from 'bun';
 import type { Logger } from 'pino';
 import { findClientAddress, rateLimitKey } from '../src/client-address.ts';
 import { Unauthorized } from '../src/errors.ts';
+import type { Count } from '../src/metrics.ts';
 import type { ApiToken } from '../src/queries/api-tokens.ts';
 import type { RateLimiter, RateLimitVerdict } from '../src/rate-limiter.ts';
 import { readShownToken, type TokenChecker } from './api-token.ts';
@@ -14,6 +15,8 @@ export type RouteDeps = {
   limiters: { public: RateLimiter; protected: RateLimiter };
   isTrustedProxy: (address: string) => boolean;
   now: () => Date;
+  /** Counts an answer for `/metrics`. */
+  countAnswer: Count<'kind' | 'status'>;
 };
 
 /** What Elysia hands over; never the whole context, which would make it parse what nobody reads. */
@@ -24,6 +27,9 @@ export type Answer = { body: JsonBody; cacheControl: string };
 
 /** Nothing may be read from a query but by this: the last of repeated keys, empty as absent. Contract section 3. */
 export type Query = { get: (name: string) => string | undefined };
+
+type PublicWork = (query: Query) => Answer | Promise<Answer>;
+type ProtectedWork = (query: Query, token: ApiToken, now: Date) => Promise<unknown>;
 
 export type Routes = ReturnType<typeof createRoutes>;
 
@@ -55,10 +61,20 @@ export function clientKey(
 export function createRoutes(deps: RouteDeps) {
   const addressOf = (incoming: Incoming): string => clientKey(incoming, deps);
 
-  async function open(
-    incoming: Incoming,
-    work: (query: Query) => Answer | Promise<Answer>,
-  ): Promise<Response> {
+  const counted = (kind: string, response: Response): Response => {
+    deps.countAnswer({ kind, status: response.status });
+    return response;
+  };
+
+  async function open(incoming: Incoming, work: PublicWork): Promise<Response> {
+    return counted('public', await answerOpen(incoming, work));
+  }
+
+  async function guarded(incoming: Incoming, work: ProtectedWork): Promise<Response> {
+    return counted('protected', await answerGuarded(incoming, work));
+  }
+
+  async function answerOpen(incoming: Incoming, work: PublicWork): Promise<Response> {
     const { request } = incoming;
     const taken = deps.limiters.public.take(addressOf(incoming), deps.now().getTime());
     const verdict = taken instanceof Promise ? await taken : taken;
@@ -72,10 +88,7 @@ export function createRoutes(deps: RouteDeps) {
     }
   }
 
-  async function guarded(
-    incoming: Incoming,
-    work: (query: Query, token: ApiToken, now: Date) => Promise<unknown>,
-  ): Promise<Response> {
+  async function answerGuarded(incoming: Incoming, work: ProtectedWork): Promise<Response> {
     const { request } = incoming;
     const query = queryOf(request);
     const now = deps.now();

@@ -36,7 +36,7 @@ export function createMemoryRateLimiter(limit: number, { maxKeys = MAX_KEYS } = 
   let current = new Map<string, Log>();
   let previous = new Map<string, Log>();
   let turnsAtMs = 0;
-  const roundedMs = limit <= MAX_MARKS ? 0 : ROUNDED_MS;
+  const roundedMs = roundingOf(limit);
 
   function logOf(key: string, nowMs: number): Log {
     if (nowMs >= turnsAtMs) {
@@ -59,15 +59,30 @@ export function createMemoryRateLimiter(limit: number, { maxKeys = MAX_KEYS } = 
       dropExpired(log, nowMs);
       const isAllowed = log.total < limit;
       if (isAllowed) mark(log, nowMs, roundedMs);
-      const oldestMs = log.times[0] ?? nowMs;
-      return {
-        isAllowed,
-        limit,
-        remaining: limit - log.total,
-        resetSeconds: Math.max(Math.ceil((oldestMs + WINDOW_MS - nowMs) / 1000), 1),
-      };
+      return toVerdict({ isAllowed, limit, total: log.total, oldestAgeMs: nowMs - (log.times[0] ?? nowMs) });
     },
   };
+}
+
+/** To what multiple times are rounded up, so that a key keeps few marks whatever the limit; 0: not at all. */
+export function roundingOf(limit: number): number {
+  return limit <= MAX_MARKS ? 0 : ROUNDED_MS;
+}
+
+/** @param oldestAgeMs how long ago the oldest counted request came; negative when it was rounded up past now. */
+export function toVerdict({
+  isAllowed,
+  limit,
+  total,
+  oldestAgeMs,
+}: {
+  isAllowed: boolean;
+  limit: number;
+  total: number;
+  oldestAgeMs: number;
+}): RateLimitVerdict {
+  const resetSeconds = Math.max(Math.ceil((WINDOW_MS - oldestAgeMs) / 1000), 1);
+  return { isAllowed, limit, remaining: limit - total, resetSeconds };
 }
 
 function dropExpired(log: Log, nowMs: number): void {

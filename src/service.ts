@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import { Registry } from 'prom-client';
 import { loadSessionSecret } from '../api/account/account.tsx';
 import { createTokenChecker } from '../api/api-token.ts';
 import { createApi } from '../api/app.ts';
@@ -7,26 +6,43 @@ import packageJson from '../package.json';
 import { createBoard } from './board.ts';
 import { createAddressMatcher } from './client-address.ts';
 import type { Config, Role } from './config.ts';
-import { listenForChanges } from './db/changes.ts';
-import { type Database, openDatabase } from './db/client.ts';
+import { type Changes, listenForChanges } from './db/changes.ts';
+import { type Database, isDatabaseOutage, openDatabase } from './db/client.ts';
 import { startEmbeddedPostgres } from './db/embedded.ts';
 import { migrateDatabase } from './db/migrate.ts';
-import { InvalidInput } from './errors.ts';
+import { InvalidInput, Unavailable } from './errors.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
+import { countApiTokens } from './queries/api-tokens.ts';
 import { listPenalties, markExpiredPenalties } from './queries/penalties.ts';
 import { listReadySounds } from './queries/round-sounds.ts';
-import { type HistoryPoint, listServerHistory } from './queries/servers.ts';
+import { type HistoryPoint, listServerHistory, listServers } from './queries/servers.ts';
 import { findUser, saveOwners } from './queries/users.ts';
-import { createMemoryRateLimiter } from './rate-limiter.ts';
-import { createServerBoard } from './server-board.ts';
+import { createMemoryRateLimiter, type RateLimiter } from './rate-limiter.ts';
+import { createRedisRateLimiter } from './redis-rate-limiter.ts';
+import { runRegularly } from './regular-work.ts';
+import { createServerBoard, type ServerBoard } from './server-board.ts';
 import { createStaleCache } from './stale-cache.ts';
 
 export type Service = {
   /** Where HTTP listens; undefined when this process does not run the API. */
   port: number | undefined;
   database: Database;
-  databaseUrl: string;
   /** Stops everything in order, within five seconds. */
   stop: () => Promise<void>;
+};
+
+/** What every part is given. */
+type Context = {
+  config: Config;
+  log: Logger;
+  database: Database;
+  changes: Changes;
+  board: ServerBoard;
+  metrics: Metrics;
+  /** Names what is to be stopped; the last named is stopped first. */
+  onStop: (name: string, stop: () => unknown) => void;
+  /** Adds a part's state to `/readyz`; it does not decide whether the process is ready. */
+  addHealth: (name: string, read: () => unknown) => void;
 };
 
 /** How long requests that run may take once the service stops. */
@@ -49,77 +65,103 @@ export async function runService(config: Config, log: Logger): Promise<Service> 
       }
     }
   };
+  const onStop: Context['onStop'] = (name, stopPart) => stops.push({ name, stop: stopPart });
   try {
-    const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, stops));
-    await migrateDatabase(databaseUrl);
-    const database = openDatabase(databaseUrl, { replicaUrls: config.databaseReplicaUrls });
-    stops.push({ name: 'database', stop: () => database.close({ timeoutSeconds: 1 }) });
-    await saveOwners(database.db, config.ownerSteamIds);
-    const has = (role: Role) => config.roles.includes(role);
+    const database = await prepareDatabase(config, log, onStop);
     const changes = await listenForChanges(database.connection, log);
-    stops.push({ name: 'notifications', stop: changes.stop });
+    onStop('notifications', changes.stop);
     const board = await createServerBoard(database.db, log);
-    stops.push({ name: 'server board', stop: board.stop });
+    onStop('server board', board.stop);
     changes.onChange('servers', board.invalidate);
     changes.onChange('server_snapshots', board.invalidate);
 
-    if (has('sync')) stops.push({ name: 'expiry', stop: startSweeping(database, log) });
-    const port = has('api') ? await startApi({ config, log, database, board, changes, stops }) : undefined;
-    return { port, database, databaseUrl, stop };
+    const metrics = createMetrics();
+    metrics.addGauge('servers_online', 'Listed servers that are online.', () => countOnline(board));
+    const health = new Map<string, () => unknown>();
+    const addHealth: Context['addHealth'] = (name, read) => health.set(name, read);
+    const context: Context = { config, log, database, changes, board, metrics, onStop, addHealth };
+
+    const has = (role: Role) => config.roles.includes(role);
+    if (has('sync')) startSync(context);
+    const port = has('api') ? await startApi(context, health) : undefined;
+    await adviseOperator(context);
+    return { port, database, stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-type Stops = { name: string; stop: () => unknown }[];
-
-async function startEmbedded(config: Config, log: Logger, stops: Stops): Promise<string> {
-  const embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
-  stops.push({ name: 'embedded PostgreSQL', stop: embedded.stop });
-  return embedded.url;
+async function prepareDatabase(config: Config, log: Logger, onStop: Context['onStop']): Promise<Database> {
+  let url = config.databaseUrl;
+  if (url === undefined) {
+    const embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
+    onStop('embedded PostgreSQL', embedded.stop);
+    url = embedded.url;
+  }
+  try {
+    await migrateDatabase(url);
+  } catch (error) {
+    if (!isDatabaseOutage(error)) throw error;
+    throw new Unavailable(`The database of DATABASE_URL is out of reach: ${new URL(url).host}`, {
+      cause: error,
+    });
+  }
+  const database = openDatabase(url, { replicaUrls: config.databaseReplicaUrls });
+  onStop('database', () => database.close({ timeoutSeconds: 1 }));
+  await saveOwners(database.db, config.ownerSteamIds);
+  return database;
 }
 
-type ApiParts = {
-  config: Config;
-  log: Logger;
-  database: Database;
-  board: Awaited<ReturnType<typeof createServerBoard>>;
-  changes: Awaited<ReturnType<typeof listenForChanges>>;
-  stops: Stops;
-};
+/** Role `sync`: what keeps the penalties in step with the clock and with their sources. */
+function startSync({ database, log, onStop }: Context): void {
+  const sweep = async () => {
+    while ((await markExpiredPenalties(database.db, new Date())) > 0);
+  };
+  onStop('expiry', runRegularly({ name: 'marking expired penalties', everyMs: SWEEP_MS, work: sweep, log }));
+}
 
-async function startApi({ config, log, database, board, changes, stops }: ApiParts): Promise<number> {
+/** Role `api`: HTTP. */
+async function startApi(context: Context, health: Map<string, () => unknown>): Promise<number> {
+  const { config, log, database, changes, board, metrics, onStop } = context;
   const sounds = await createBoard({
     name: 'sounds',
     log,
     read: () => listReadySounds(database.db),
     build: (ready) => new Map(ready.map(({ steamId64, title }) => [steamId64, title])),
   });
-  stops.push({ name: 'sound board', stop: sounds.stop });
+  onStop('sound board', sounds.stop);
   changes.onChange('round_sounds', sounds.invalidate);
+
   const tokens = createTokenChecker(database.db);
   changes.onChange('api_tokens', tokens.forget);
-  stops.push({ name: 'token uses', stop: () => tokens.flush() });
-  stops.push({ name: 'token uses', stop: every(TOKEN_FLUSH_MS, () => tokens.flush(), log) });
+  onStop('last uses of tokens', tokens.flush);
+  onStop(
+    'token uses',
+    runRegularly({ name: 'writing last uses of tokens', everyMs: TOKEN_FLUSH_MS, work: tokens.flush, log }),
+  );
 
-  const mayReadMetrics = createAddressMatcher(['127.0.0.0/8', '::1', ...config.metricsAllow]);
   const app = createApi({
     log,
     tokens,
     limiters: {
-      public: createMemoryRateLimiter(config.rateLimit.publicPerMinute),
-      protected: createMemoryRateLimiter(config.rateLimit.protectedPerMinute),
+      public: createLimiter(context, 'public', config.rateLimit.publicPerMinute),
+      protected: createLimiter(context, 'protected', config.rateLimit.protectedPerMinute),
     },
     isTrustedProxy: createAddressMatcher(config.trustedProxies),
     now: () => new Date(),
+    countAnswer: metrics.addCounter('http_answers_total', 'Answers under both bases.', ['kind', 'status']),
     publicUrl: config.publicUrl,
     version: packageJson.version,
     servers: { board, readHistory: createHistoryReader(database), now: () => new Date() },
     penalties: { listPenalties: (filter, options) => listPenalties(database.reader, filter, options) },
     users: { findUser: (who, now) => findUser(database.reader, who, now) },
     roundSounds: { findTitle: (steamId64) => sounds.current().get(steamId64) },
-    health: { readiness: () => readiness(database), metrics: new Registry(), mayReadMetrics },
+    health: {
+      readiness: () => readReadiness(database, health),
+      metrics,
+      mayReadMetrics: createAddressMatcher(['127.0.0.0/8', '::1', ...config.metricsAllow]),
+    },
     account: {
       db: database.db,
       settings: config,
@@ -133,47 +175,41 @@ async function startApi({ config, log, database, board, changes, stops }: ApiPar
   try {
     app.listen({ hostname: config.host, port: config.port, reusePort: false });
   } catch (error) {
-    throw listenFailure(error, config);
+    throw toListenFailure(error, config);
   }
   const { server } = app;
   if (!server?.port) throw new Error('HTTP does not listen');
-  stops.push({
-    name: 'HTTP',
-    stop: () =>
-      drain(
-        () => server.stop(),
-        () => server.stop(true),
-      ),
-  });
-  log.info({ host: config.host, port: server.port }, 'HTTP listens');
+  onStop('HTTP', () => drain({ stopAccepting: () => server.stop(), closeAll: () => server.stop(true) }));
+  log.info({ host: config.host, port: server.port, url: config.publicUrl }, 'HTTP listens');
   return server.port;
 }
 
-function listenFailure(error: unknown, { host, port }: Config): unknown {
+function createLimiter({ config, log, onStop }: Context, name: string, limit: number): RateLimiter {
+  if (config.redisUrl === undefined) return createMemoryRateLimiter(limit);
+  const limiter = createRedisRateLimiter({ url: config.redisUrl, limit, name, log });
+  onStop(`${name} limits`, () => limiter.close?.());
+  return limiter;
+}
+
+function toListenFailure(error: unknown, { host, port }: Config): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'EADDRINUSE')
+  if (code === 'EADDRINUSE') {
     return new InvalidInput(`PORT=${port} is taken on ${host}: stop what listens there or give another PORT`);
+  }
   if (code === 'EACCES') return new InvalidInput(`PORT=${port} needs more rights: give a PORT above 1023`);
   return error;
 }
 
 /** Lets running requests finish, then closes what is still open. */
-async function drain(stopAccepting: () => Promise<unknown>, closeAll: () => Promise<unknown>): Promise<void> {
+async function drain({
+  stopAccepting,
+  closeAll,
+}: Record<'stopAccepting' | 'closeAll', () => Promise<unknown>>) {
   const isDrained = await Promise.race([
     stopAccepting().then(() => true),
     Bun.sleep(DRAIN_MS).then(() => false),
   ]);
   if (!isDrained) await Promise.race([closeAll(), Bun.sleep(500)]);
-}
-
-function startSweeping(database: Database, log: Logger): () => void {
-  return every(
-    SWEEP_MS,
-    async () => {
-      while ((await markExpiredPenalties(database.db, new Date())) > 0);
-    },
-    log,
-  );
 }
 
 const HISTORY_FRESH_MS = 30_000;
@@ -201,7 +237,7 @@ function createHistoryReader(database: Database): (serverId: number, hours: numb
     });
 }
 
-async function readiness(database: Database) {
+async function readReadiness(database: Database, health: Map<string, () => unknown>) {
   const isReachable = await Promise.race([
     database.connection`select 1`.then(
       () => true,
@@ -209,25 +245,22 @@ async function readiness(database: Database) {
     ),
     Bun.sleep(1000).then(() => false),
   ]);
-  return { isReady: isReachable, parts: { database: isReachable ? 'up' : 'down' } };
+  const parts = Object.fromEntries([...health].map(([name, read]) => [name, read()]));
+  return { isReady: isReachable, parts: { database: isReachable ? 'up' : 'down', ...parts } };
 }
 
-/** Runs work again and again, never twice at once; a failure is logged when it begins. Returns what stops it. */
-function every(intervalMs: number, work: () => Promise<unknown>, log: Logger): () => void {
-  let isRunning = false;
-  let isFailing = false;
-  const timer = setInterval(async () => {
-    if (isRunning) return;
-    isRunning = true;
-    try {
-      await work();
-      isFailing = false;
-    } catch (error) {
-      if (!isFailing) log.warn({ err: error }, 'regular work failed: trying again');
-      isFailing = true;
-    } finally {
-      isRunning = false;
-    }
-  }, intervalMs);
-  return () => clearInterval(timer);
+function countOnline(board: ServerBoard): number {
+  return board.current().filter(({ snapshot }) => snapshot?.isOnline).length;
+}
+
+/** On an empty database, says what to do first. */
+async function adviseOperator({ database, log }: Context): Promise<void> {
+  if ((await listServers(database.db)).length === 0) {
+    log.info('no servers yet; add the first: bun run cli servers add --name "My server" --address HOST:PORT');
+  }
+  if ((await countApiTokens(database.db)) === 0) {
+    log.info(
+      'no API tokens yet; make the first: bun run cli tokens create --steamid64 YOUR_STEAMID --name "website"',
+    );
+  }
 }

@@ -84,6 +84,12 @@ export async function listApiTokens(db: Db, { userId }: { userId?: number } = {}
   return rows.map(withoutHash);
 }
 
+/** How many tokens there are, live or not. */
+export async function countApiTokens(db: Db): Promise<number> {
+  const [row] = await db.select({ count: count() }).from(apiTokens);
+  return row?.count ?? 0;
+}
+
 /**
  * Revokes a token, at once and in every process: they hear of it by notification.
  * @param ofUserId when given, only a token of this user.
