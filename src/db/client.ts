@@ -21,7 +21,13 @@ export type Database = {
   close: (options?: { timeoutSeconds?: number }) => Promise<void>;
 };
 
-type ConnectOptions = { max?: number; applicationName?: string; statementTimeoutMs?: number };
+type ConnectOptions = {
+  max?: number;
+  applicationName?: string;
+  statementTimeoutMs?: number;
+  /** The driver replaces its connections every half hour or so, and what a session holds is lost: not these. */
+  keepsSession?: boolean;
+};
 
 const STATEMENT_TIMEOUT_MS = 15_000;
 
@@ -58,6 +64,7 @@ export function connect(
     max = 4,
     applicationName = 'community-api',
     statementTimeoutMs = STATEMENT_TIMEOUT_MS,
+    keepsSession = false,
   }: ConnectOptions = {},
 ): Connection {
   return postgres(url, {
@@ -66,6 +73,7 @@ export function connect(
     // A server that came back is found within half a second, however long it was away.
     backoff: () => 0.3,
     onnotice: () => {},
+    ...(keepsSession && { max_lifetime: null }),
     connection: { application_name: applicationName, statement_timeout: statementTimeoutMs },
   });
 }

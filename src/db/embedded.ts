@@ -169,7 +169,11 @@ async function joinServer(cluster: Cluster, password: string, log: Logger, port?
   const deadline = Date.now() + START_LIMIT_MS;
   for (let attempt = 0; ; attempt++) {
     const running = await withStartLock(cluster, () => ensureRunning(cluster, log, port));
-    const connection = connect(serverUrl(running.port, password), { max: 1, applicationName: 'lease' });
+    const connection = connect(serverUrl(running.port, password), {
+      max: 1,
+      applicationName: 'lease',
+      keepsSession: true,
+    });
     try {
       await connection`select pg_advisory_lock_shared(${USERS_LOCK})`;
       return { connection, ...running, isRejoining: false };
