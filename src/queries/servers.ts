@@ -1,4 +1,4 @@
-import { and, asc, eq, gte, lt, sql } from 'drizzle-orm';
+import { and, asc, eq, gte, lt, type SQL, sql } from 'drizzle-orm';
 import { type Db, prepared } from '../db/client.ts';
 import { type ServerPlayer, serverSamples, serverSnapshots, servers } from '../db/schema.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
@@ -112,61 +112,99 @@ export function checkAddress(address: string): { host: string; port: number } {
 /** Offline after this many missed polls in a row. */
 export const MISSES_BEFORE_OFFLINE = 2;
 
-/**
- * Writes a poll: the snapshot and a sample of the player count, in one transaction.
- * A poll without an answer keeps what was known, and makes the server offline at the second miss in a row.
- */
+/** One poll of one server; without an answer it was missed. */
+export type ServerPoll = { serverId: number; answer: ServerAnswer | undefined; polledAt: Date };
+/** What a server is after a poll was written. */
+export type PolledServer = { serverId: number; isOnline: boolean; missedPolls: number };
+
+/** Writes one poll, see {@link saveServerPolls}. */
 export async function saveServerPoll(
   db: Db,
   serverId: number,
   { answer, polledAt }: { answer: ServerAnswer | undefined; polledAt: Date },
 ): Promise<void> {
-  await db.transaction(async (tx) => {
-    const [saved] = answer
-      ? await tx
-          .insert(serverSnapshots)
-          .values({ serverId, ...answer, isOnline: true, missedPolls: 0, polledAt, seenAt: polledAt })
-          .onConflictDoUpdate({
-            target: serverSnapshots.serverId,
-            set: { ...answer, isOnline: true, missedPolls: 0, polledAt, seenAt: polledAt },
-          })
-          .returning()
-      : await saveMissedPoll(tx, serverId, polledAt);
-    if (!saved) return;
-    await tx
-      .insert(serverSamples)
-      .values({
-        serverId,
-        sampledAt: polledAt,
-        playersAverage: saved.playersCount,
-        playersMaximum: Math.min(saved.playersCount, 32_767),
-        maxPlayers: Math.min(saved.maxPlayers, 32_767),
-        onlineShare: saved.isOnline ? 1 : 0,
-      })
-      .onConflictDoNothing();
-  });
+  await saveServerPolls(db, [{ serverId, answer, polledAt }]);
 }
 
-function saveMissedPoll(db: Db, serverId: number, polledAt: Date) {
-  const misses = sql`${serverSnapshots.missedPolls} + 1`;
-  const isStillOnline = sql<boolean>`(${serverSnapshots.isOnline} and ${misses} < ${MISSES_BEFORE_OFFLINE})`;
-  const whileOnline = <T>(value: unknown, otherwise: T) =>
-    sql<T>`case when ${isStillOnline} then ${value} else ${otherwise} end`;
+/**
+ * Writes polls, at most one of each server: the snapshots and a sample of each player count, in one statement.
+ * A poll without an answer keeps what was known, and makes the server offline at the second miss in a row.
+ * Servers that are gone are left out of the result.
+ */
+export async function saveServerPolls(db: Db, polls: readonly ServerPoll[]): Promise<PolledServer[]> {
+  const rows = polls.map(({ serverId, answer, polledAt }) => ({
+    server_id: serverId,
+    is_answered: answer !== undefined,
+    hostname: answer?.hostname ?? '',
+    map: answer?.map ?? '',
+    players_count: answer?.playersCount ?? 0,
+    max_players: answer?.maxPlayers ?? 0,
+    ping_ms: answer?.pingMs ?? 0,
+    players: answer?.players ?? [],
+    polled_at: polledAt.toISOString(),
+  }));
+  const saved = await db.execute<{ server_id: number; is_online: boolean; missed_polls: number }>(sql`
+    with poll as materialized (
+      select told.* from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as told(
+        server_id integer, is_answered boolean, hostname text, map text, players_count integer, max_players integer,
+        ping_ms integer, players jsonb, polled_at timestamptz
+      )
+      join servers on servers.id = told.server_id
+      order by told.server_id
+      for key share of servers
+    ), saved as (
+      insert into server_snapshots as known (
+        server_id, is_online, hostname, map, players_count, max_players, ping_ms, players, missed_polls, polled_at, seen_at
+      )
+      select server_id, is_answered, hostname, map, players_count, max_players, ping_ms, players,
+        case when is_answered then 0 else 1 end, polled_at, case when is_answered then polled_at end
+      from poll
+      on conflict (server_id) do update set
+        is_online = excluded.is_online or (known.is_online and known.missed_polls + 1 < ${MISSES_BEFORE_OFFLINE}),
+        hostname = case when excluded.is_online then excluded.hostname else known.hostname end,
+        map = case when excluded.is_online then excluded.map else known.map end,
+        max_players = case when excluded.is_online then excluded.max_players else known.max_players end,
+        players_count = ${keptWhileOnline('players_count', sql`0`)},
+        ping_ms = ${keptWhileOnline('ping_ms', sql`0`)},
+        players = ${keptWhileOnline('players', sql`'[]'::jsonb`)},
+        missed_polls = case when excluded.is_online then 0 else least(known.missed_polls + 1, 1000000) end,
+        polled_at = excluded.polled_at,
+        seen_at = coalesce(excluded.seen_at, known.seen_at)
+      returning server_id, is_online, players_count, max_players, missed_polls, polled_at
+    ), sampled as (
+      insert into server_samples (server_id, sampled_at, players_average, players_maximum, max_players, online_share)
+      select server_id, polled_at, players_count, least(players_count, 32767), least(max_players, 32767), is_online::integer
+      from saved
+      on conflict do nothing
+    )
+    select server_id, is_online, missed_polls from saved`);
+  return [...saved].map((row) => ({
+    serverId: row.server_id,
+    isOnline: row.is_online,
+    missedPolls: row.missed_polls,
+  }));
+}
+
+/** The polled value; at a miss the known one while the server counts as online, and `otherwise` when it goes offline. */
+function keptWhileOnline(column: 'players_count' | 'ping_ms' | 'players', otherwise: SQL): SQL {
+  const name = sql.identifier(column);
+  return sql`case when excluded.is_online then excluded.${name}
+    when known.is_online and known.missed_polls + 1 < ${MISSES_BEFORE_OFFLINE} then known.${name} else ${otherwise} end`;
+}
+
+/** Servers to poll, and what their last poll made of them; hidden ones are left alone. */
+export async function listPolledServers(db: Db) {
   return db
-    .insert(serverSnapshots)
-    .values({ serverId, isOnline: false, missedPolls: 1, polledAt })
-    .onConflictDoUpdate({
-      target: serverSnapshots.serverId,
-      set: {
-        isOnline: isStillOnline,
-        missedPolls: sql`least(${misses}, 1000000)`,
-        playersCount: whileOnline(serverSnapshots.playersCount, sql`0`),
-        pingMs: whileOnline(serverSnapshots.pingMs, sql`0`),
-        players: whileOnline(serverSnapshots.players, sql`'[]'::jsonb`),
-        polledAt,
-      },
+    .select({
+      id: servers.id,
+      slug: servers.slug,
+      address: servers.address,
+      isOnline: serverSnapshots.isOnline,
     })
-    .returning();
+    .from(servers)
+    .leftJoin(serverSnapshots, eq(serverSnapshots.serverId, servers.id))
+    .where(eq(servers.isHidden, false))
+    .orderBy(asc(servers.id));
 }
 
 export type HistoryPoint = {
