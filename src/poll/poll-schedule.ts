@@ -1,0 +1,122 @@
+export type Scheduled = { id: number; address: string };
+
+export type PollSchedule<T extends Scheduled> = {
+  /** What to poll from now on: new ones at once, all of them again when nothing was polled before. */
+  setTargets: (targets: readonly T[]) => void;
+  counts: () => { targets: number; running: number; waiting: number };
+  /** Starts nothing more. */
+  stop: () => void;
+};
+
+type Options<T> = {
+  intervalMs: number;
+  /** Polls under way at most; slow ones hold a place each, so that this is far above what an interval needs. */
+  maxRunning: number;
+  /** Must not reject. */
+  poll: (target: T) => Promise<void>;
+};
+
+type Entry<T> = { target: T; timer: ReturnType<typeof setTimeout> | undefined; isRunning: boolean };
+
+/** Polls started in one turn of the event loop: a turn stays well below 20 ms. */
+const STARTS_A_TURN = 8;
+/** Multiples of the golden ratio spread consecutive ids evenly, however many there are. */
+const GOLDEN_RATIO = 0.618_033_988_749_895;
+
+/**
+ * Polls each target once an interval, at a moment of its own, so that many spread over the interval.
+ * A target is never polled twice at a time: its turn is skipped while a poll of it is under way.
+ */
+export function createPollSchedule<T extends Scheduled>({
+  intervalMs,
+  maxRunning,
+  poll,
+}: Options<T>): PollSchedule<T> {
+  const entries = new Map<number, Entry<T>>();
+  const waiting: Entry<T>[] = [];
+  let running = 0;
+  let isPumping = false;
+  let isStopped = false;
+
+  function enqueue(entry: Entry<T>): void {
+    entry.timer = undefined;
+    waiting.push(entry);
+    pumpSoon();
+  }
+
+  function pumpSoon(): void {
+    if (isPumping || waiting.length === 0 || running >= maxRunning) return;
+    isPumping = true;
+    setImmediate(() => {
+      isPumping = false;
+      for (let started = 0; started < STARTS_A_TURN && running < maxRunning; started++) {
+        const entry = waiting.shift();
+        if (!entry) return;
+        if (isPolled(entry)) void run(entry);
+      }
+      pumpSoon();
+    });
+  }
+
+  /** Whether the entry was not removed while it waited. */
+  function isPolled(entry: Entry<T>): boolean {
+    return !isStopped && entries.get(entry.target.id) === entry && !entry.isRunning;
+  }
+
+  async function run(entry: Entry<T>): Promise<void> {
+    running += 1;
+    entry.isRunning = true;
+    const startedAt = performance.now();
+    await poll(entry.target);
+    entry.isRunning = false;
+    running -= 1;
+    pumpSoon();
+    if (!isPolled(entry)) return;
+    entry.timer = setTimeout(() => enqueue(entry), delayAfter(entry.target.id, startedAt, intervalMs));
+  }
+
+  function remove(entry: Entry<T>): void {
+    clearTimeout(entry.timer);
+    entries.delete(entry.target.id);
+  }
+
+  return {
+    setTargets: (targets) => {
+      if (isStopped) return;
+      const ids = new Set(targets.map(({ id }) => id));
+      for (const entry of [...entries.values()]) if (!ids.has(entry.target.id)) remove(entry);
+      for (const target of targets) {
+        const known = entries.get(target.id);
+        if (known?.target.address === target.address) {
+          known.target = target;
+          continue;
+        }
+        if (known) remove(known);
+        const entry: Entry<T> = { target, timer: undefined, isRunning: false };
+        entries.set(target.id, entry);
+        enqueue(entry);
+      }
+    },
+    counts: () => ({ targets: entries.size, running, waiting: waiting.length }),
+    stop: () => {
+      isStopped = true;
+      for (const entry of [...entries.values()]) remove(entry);
+      waiting.length = 0;
+    },
+  };
+}
+
+/**
+ * Time from now to the target's next moment, at least half an interval after its last start.
+ * @param startedAt of the last poll, by `performance.now()`.
+ */
+export function delayAfter(
+  id: number,
+  startedAt: number,
+  intervalMs: number,
+  now = performance.now(),
+): number {
+  const phase = ((id * GOLDEN_RATIO) % 1) * intervalMs;
+  const earliest = Math.max(startedAt + intervalMs / 2, now);
+  return phase + Math.ceil((earliest - phase) / intervalMs) * intervalMs - now;
+}

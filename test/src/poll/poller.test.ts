@@ -1,0 +1,285 @@
+import { afterEach, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import pino from 'pino';
+import { openDatabase } from '../../../src/db/client.ts';
+import { serverSamples, serverSnapshots } from '../../../src/db/schema.ts';
+import {
+  type SimulatedGame,
+  type SimulatedGameServer,
+  type SimulatedManner,
+  startSimulatedGameServer,
+} from '../../../src/demo/simulated-game-server.ts';
+import { delayAfter } from '../../../src/poll/poll-schedule.ts';
+import { createPoller, type Poller } from '../../../src/poll/poller.ts';
+import { removeServer, setServerHidden } from '../../../src/queries/servers.ts';
+import { insertServer } from '../../support/builders.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { startDatabaseProxy } from '../../support/database-proxy.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const database = await createTestDatabase();
+const { db } = database;
+
+const stops: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop();
+  await database.connection`truncate servers cascade`;
+});
+
+async function aGameServer(
+  options: { game?: Partial<SimulatedGame>; manner?: Partial<SimulatedManner> } = {},
+) {
+  const game = await startSimulatedGameServer(options);
+  stops.push(game.stop);
+  return game;
+}
+
+async function aListedServer(game: SimulatedGameServer, values: { isHidden?: boolean; slug?: string } = {}) {
+  return insertServer(db, { address: game.address, ...values });
+}
+
+type Line = { level: number; msg: string; server?: string; reason?: string };
+
+async function startPoller(
+  options: { url?: string; intervalSeconds?: number } = {},
+): Promise<{ poller: Poller; lines: Line[]; messagesOf: (slug: string) => string[] }> {
+  const lines: Line[] = [];
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const url = options.url ?? database.url;
+  const own = url === database.url ? undefined : openDatabase(url, { max: 4 });
+  const poller = createPoller({
+    db: own?.db ?? db,
+    databaseUrl: url,
+    log,
+    intervalSeconds: options.intervalSeconds ?? 1,
+  });
+  stops.push(async () => {
+    await poller.stop();
+    await own?.close({ timeoutSeconds: 1 });
+  });
+  await poller.start();
+  const messagesOf = (slug: string) => lines.filter(({ server }) => server === slug).map(({ msg }) => msg);
+  return { poller, lines, messagesOf };
+}
+
+async function snapshotOf(serverId: number) {
+  const [row] = await db.select().from(serverSnapshots).where(eq(serverSnapshots.serverId, serverId));
+  return row;
+}
+
+test('keeps what a server answers, and a sample of each poll', async () => {
+  const game = await aGameServer({
+    game: {
+      hostname: 'Arena',
+      map: 'am_aim',
+      maxPlayers: 10,
+      players: [{ name: 'Ala', score: 7, joinedAt: 0 }],
+    },
+  });
+  const { id } = await aListedServer(game);
+  await startPoller();
+  expect(await waitFor(() => snapshotOf(id))).toEqual({
+    serverId: id,
+    isOnline: true,
+    hostname: 'Arena',
+    map: 'am_aim',
+    playersCount: 1,
+    maxPlayers: 10,
+    pingMs: expect.any(Number),
+    players: [{ name: 'Ala', score: 7 }],
+    missedPolls: 0,
+    polledAt: expect.any(Date),
+    seenAt: expect.any(Date),
+  });
+  game.game.map = 'de_train';
+  game.game.players = [];
+  await waitFor(async () => (await snapshotOf(id))?.map === 'de_train');
+  const samples = await waitFor(async () => {
+    const rows = await db.select().from(serverSamples).where(eq(serverSamples.serverId, id));
+    return rows.length >= 2 && rows;
+  });
+  expect(samples[0]).toMatchObject({ playersAverage: 1, playersMaximum: 1, maxPlayers: 10, onlineShare: 1 });
+});
+
+test('a server is offline after two misses in a row, not one, and comes back; each is logged once', async () => {
+  const game = await aGameServer({
+    game: { hostname: 'Dust', players: [{ name: 'Ala', score: 1, joinedAt: 0 }] },
+  });
+  const { id, slug } = await aListedServer(game);
+  const { messagesOf, lines } = await startPoller();
+  await waitFor(async () => (await snapshotOf(id))?.isOnline);
+  game.manner.answers = 'garbage';
+  const once = await waitFor(async () => {
+    const row = await snapshotOf(id);
+    return row?.missedPolls === 1 && row;
+  });
+  expect(once).toMatchObject({ isOnline: true, playersCount: 1, players: [{ name: 'Ala', score: 1 }] });
+  const twice = await waitFor(async () => {
+    const row = await snapshotOf(id);
+    return row?.missedPolls === 2 && row;
+  });
+  expect(twice).toMatchObject({
+    isOnline: false,
+    hostname: 'Dust',
+    map: 'de_mirage',
+    maxPlayers: 24,
+    playersCount: 0,
+    pingMs: 0,
+    players: [],
+  });
+  await waitFor(async () => ((await snapshotOf(id))?.missedPolls ?? 0) >= 3);
+  game.manner.answers = 'normal';
+  await waitFor(async () => (await snapshotOf(id))?.isOnline);
+  await waitFor(() => messagesOf(slug).length >= 3);
+  expect(messagesOf(slug)).toEqual(['server is online', 'server is offline', 'server is online']);
+  expect(lines.find(({ msg }) => msg === 'server is offline')?.reason).toBe('malformed');
+}, 20_000);
+
+test('a server that banned our address is told apart, once', async () => {
+  const game = await aGameServer({ manner: { answers: 'banned' } });
+  const { id, slug } = await aListedServer(game);
+  const { messagesOf } = await startPoller();
+  await waitFor(async () => ((await snapshotOf(id))?.missedPolls ?? 0) >= 2);
+  expect(messagesOf(slug)).toEqual([
+    'server banned our address: it answers "Banned by server" to every question',
+    'server is offline',
+  ]);
+});
+
+test('finds added, shown, hidden and removed servers within two seconds or so', async () => {
+  const [first, second] = [await aGameServer(), await aGameServer()];
+  const hidden = await aListedServer(first, { isHidden: true });
+  const { poller } = await startPoller();
+  const added = await aListedServer(second);
+  await waitFor(() => snapshotOf(added.id), { limitMs: 3000 });
+  expect(await snapshotOf(hidden.id)).toBeUndefined();
+  expect(first.requests.info).toBe(0);
+  await setServerHidden(db, hidden.slug, false);
+  await waitFor(() => snapshotOf(hidden.id), { limitMs: 3000 });
+  await removeServer(db, added.slug);
+  await waitFor(() => poller.health().servers === 1, { limitMs: 3000 });
+  await setServerHidden(db, hidden.slug, true);
+  await waitFor(() => poller.health().servers === 0, { limitMs: 3000 });
+}, 15_000);
+
+test('a silent server delays no other, and is never asked twice at a time', async () => {
+  const silent = await Promise.all(
+    Array.from({ length: 20 }, () => aGameServer({ manner: { answers: 'silent' } })),
+  );
+  const quick = await aGameServer();
+  for (const game of silent) await aListedServer(game);
+  const { id } = await aListedServer(quick);
+  const { poller } = await startPoller();
+  await waitFor(() => snapshotOf(id), { limitMs: 900 });
+  for (let look = 0; look < 50; look++) {
+    expect(poller.health().running).toBeLessThanOrEqual(21);
+    await Bun.sleep(20);
+  }
+  expect(quick.requests.player).toBeGreaterThanOrEqual(2);
+}, 10_000);
+
+test('one process polls; another takes over when it ends or loses its session', async () => {
+  const game = await aGameServer();
+  const { id } = await aListedServer(game);
+  const first = await startPoller();
+  const second = await startPoller();
+  expect([first.poller.health().isPolling, second.poller.health().isPolling]).toEqual([true, false]);
+  await waitFor(() => snapshotOf(id));
+  await first.poller.stop();
+  await waitFor(() => second.poller.health().isPolling, { limitMs: 3000 });
+  const takenOverAt = new Date();
+  await waitFor(async () => ((await snapshotOf(id))?.polledAt ?? 0) > takenOverAt);
+
+  const third = await startPoller();
+  expect(third.poller.health().isPolling).toBe(false);
+  await database.connection`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where application_name = 'lease poller' and datname = current_database()
+      and pid in (select pid from pg_locks where locktype = 'advisory' and granted)`;
+  await waitFor(() => second.poller.health().isPolling !== third.poller.health().isPolling, {
+    limitMs: 4000,
+  });
+  for (let look = 0; look < 50; look++) {
+    expect(second.poller.health().isPolling && third.poller.health().isPolling).toBe(false);
+    await Bun.sleep(20);
+  }
+}, 20_000);
+
+test.each(['cut', 'freeze'] as const)(
+  'survives a database that goes away (%s), and counts no miss for it',
+  async (how) => {
+    const proxy = await startDatabaseProxy(database.url);
+    stops.push(proxy.stop);
+    const game = await aGameServer();
+    const { id } = await aListedServer(game);
+    const { poller, lines } = await startPoller({ url: proxy.url });
+    await waitFor(() => snapshotOf(id));
+    proxy[how]();
+    await waitFor(() => !poller.health().isPolling);
+    await Bun.sleep(2500);
+    expect(await snapshotOf(id)).toMatchObject({ isOnline: true, missedPolls: 0 });
+    expect(lines.filter(({ level }) => level >= 40).length).toBeLessThanOrEqual(3);
+    proxy.restore();
+    const restoredAt = new Date();
+    await waitFor(async () => ((await snapshotOf(id))?.polledAt ?? 0) > restoredAt, { limitMs: 4000 });
+    expect(await snapshotOf(id)).toMatchObject({ isOnline: true, missedPolls: 0 });
+  },
+  20_000,
+);
+
+test('stops within a second, whatever is under way', async () => {
+  const games = await Promise.all(
+    Array.from({ length: 10 }, () => aGameServer({ manner: { answers: 'silent' } })),
+  );
+  for (const game of games) await aListedServer(game);
+  const { poller } = await startPoller({ intervalSeconds: 15 });
+  await waitFor(() => poller.health().running === 10);
+  const startedAt = performance.now();
+  await poller.stop();
+  expect(performance.now() - startedAt).toBeLessThan(1000);
+  await waitFor(() => poller.health().running === 0, { limitMs: 1000 });
+  expect(await db.select().from(serverSnapshots)).toEqual([]);
+});
+
+test('thins samples older than a day', async () => {
+  const server = await insertServer(db, { isHidden: true });
+  const twoDaysAgo = Math.floor((Date.now() - 2 * 86_400_000) / 300_000) * 300_000;
+  await db.insert(serverSamples).values(
+    [4, 8].map((players, number) => ({
+      serverId: server.id,
+      sampledAt: new Date(twoDaysAgo + number * 15_000),
+      playersAverage: players,
+      playersMaximum: players,
+      maxPlayers: 10,
+      onlineShare: 1,
+    })),
+  );
+  await startPoller();
+  const rows = await waitFor(async () => {
+    const found = await db.select().from(serverSamples).where(eq(serverSamples.serverId, server.id));
+    return found.length === 1 && found;
+  });
+  expect(rows[0]).toMatchObject({
+    periodSeconds: 300,
+    playersAverage: 6,
+    playersMaximum: 8,
+    sampledAt: new Date(twoDaysAgo),
+  });
+});
+
+test('polls of many servers spread evenly over the interval', () => {
+  const dueAt = Array.from({ length: 1000 }, (_, number) => delayAfter(number + 1, 0, 15_000, 20));
+  const perSecond = new Map<number, number>();
+  for (const at of dueAt) {
+    const second = Math.floor(((at + 20) % 15_000) / 1000);
+    perSecond.set(second, (perSecond.get(second) ?? 0) + 1);
+  }
+  expect(perSecond.size).toBe(15);
+  expect(Math.max(...perSecond.values())).toBeLessThan(75);
+  // From then on once an interval exactly.
+  expect(delayAfter(7, delayAfter(7, 0, 15_000, 0), 15_000, delayAfter(7, 0, 15_000, 0))).toBeCloseTo(
+    15_000,
+    3,
+  );
+});

@@ -1,0 +1,67 @@
+import { createServer, connect as dial, type Socket } from 'node:net';
+
+export type DatabaseProxy = {
+  /** The database's address, by way of the proxy. */
+  url: string;
+  /** Cuts every connection and refuses new ones, as a database that went away. */
+  cut: () => void;
+  /** Lets bytes vanish: connections stay open and nothing is answered. */
+  freeze: () => void;
+  restore: () => void;
+  stop: () => Promise<void>;
+};
+
+/** A TCP proxy on loopback before a real PostgreSQL, to take the database away from one test and no other. */
+export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy> {
+  const target = new URL(databaseUrl);
+  const sockets = new Set<Socket>();
+  let state: 'through' | 'cut' | 'frozen' = 'through';
+
+  const server = createServer((client) => {
+    if (state === 'cut') {
+      client.destroy();
+      return;
+    }
+    const upstream = dial(Number(target.port), target.hostname);
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from);
+      from.on('data', (bytes) => {
+        if (state === 'through') to.write(bytes);
+      });
+      from.on('error', () => {});
+      from.on('close', () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+    }
+  });
+  const disconnect = () => {
+    for (const socket of [...sockets]) socket.destroy();
+  };
+  await new Promise<void>((settle) => server.listen(0, '127.0.0.1', settle));
+  const address = server.address();
+  const url = new URL(databaseUrl);
+  url.port = String(typeof address === 'object' && address ? address.port : 0);
+  return {
+    url: url.href,
+    cut: () => {
+      state = 'cut';
+      disconnect();
+    },
+    freeze: () => {
+      state = 'frozen';
+    },
+    restore: () => {
+      state = 'through';
+      // What was swallowed cannot be made up for.
+      disconnect();
+    },
+    stop: async () => {
+      disconnect();
+      await new Promise<void>((settle) => server.close(() => settle()));
+    },
+  };
+}
