@@ -1,4 +1,4 @@
-import type { Children } from '@kitajs/html';
+import { type Children, escapeHtml } from '@kitajs/html';
 import type { User } from '../../src/queries/sessions.ts';
 import type { Assets } from './assets.ts';
 import { CSRF_FIELD } from './form.ts';
@@ -261,7 +261,7 @@ export function ConfirmPage({ site, visit, title, lead, label, back }: ConfirmPa
   );
 }
 
-/** Kita escapes the quote in attribute values but leaves `&`, so that `&quot;` in a name would be shown as a quote. */
+/** For attribute values: Kita escapes only the quote there, so that `&quot;` in a name would be shown as one. */
 export function attribute(text: string): string {
-  return text.replaceAll('&', '&amp;');
+  return escapeHtml(text);
 }

@@ -1,4 +1,5 @@
-import { and, asc, count, desc, eq, gt, ilike, isNull, ne, or, type SQL, sql } from 'drizzle-orm';
+import { and, asc, count, desc, eq, gt, isNull, ne, or, type SQL, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Db } from '../db/client.ts';
 import { apiTokens, users } from '../db/schema.ts';
 import { Conflict, NotFound } from '../errors.ts';
@@ -158,10 +159,15 @@ function matchUsers(text: string): SQL | undefined {
   const part = `%${text.replaceAll('\0', '').replace(/[\\%_]/g, '\\$&')}%`;
   const isDiscordId = /^[0-9]{15,19}$/.test(text);
   return or(
-    ilike(users.nickname, part),
-    ilike(users.discordUsername, part),
+    isLike(users.nickname, part),
+    isLike(users.discordUsername, part),
     isDiscordId ? eq(users.discordId, text) : undefined,
   );
+}
+
+/** In any letter case of any language: in a database of locale C, ILIKE knows the letters of English alone. */
+function isLike(column: PgColumn, part: string): SQL {
+  return sql`lower(${column} collate "und-x-icu") like lower(${part}::text collate "und-x-icu")`;
 }
 
 function countLiveTokens(now: Date): SQL<number> {
