@@ -1,0 +1,261 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import { apiTokens, auditLog, users } from '../../../src/db/schema.ts';
+import { createApiToken, findLiveApiToken } from '../../../src/queries/api-tokens.ts';
+import { startAccountSite } from '../../support/account.ts';
+import { openBrowser, signIn } from '../../support/browser.ts';
+import { aSteamId, insertUser } from '../../support/builders.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { startSteamOpenIdProvider } from '../../support/steam-openid-provider.ts';
+
+const { db } = await createTestDatabase();
+const steam = startSteamOpenIdProvider();
+steam.approvesAtOnce = true;
+const OWNER = aSteamId(900);
+const site = startAccountSite({ db, steam, ownerSteamIds: [OWNER] });
+afterAll(async () => {
+  await site.stop();
+  await steam.stop();
+});
+
+const HOSTILE = '<img src=x onerror=alert(1)>"\'&amp;';
+await insertUser(db, 1, {
+  nickname: 'Rzeźnik',
+  discordId: '80351110224678912',
+  discordUsername: 'rzeznik.pl',
+});
+await insertUser(db, 2, { nickname: '100%_legit', discordUsername: 'under_score' });
+await insertUser(db, 3, { nickname: HOSTILE, discordId: '3', discordUsername: HOSTILE });
+await insertUser(db, 4, { nickname: 'Admin', isAdmin: true });
+for (let number = 10; number < 40; number++) await insertUser(db, number, { nickname: `Crowd ${number}` });
+
+async function as(number: number) {
+  steam.steamId = aSteamId(number);
+  const browser = openBrowser(site.origin);
+  await signIn(browser);
+  return browser;
+}
+
+const owner = await as(900);
+const admin = await as(4);
+
+describe('the moderation view', () => {
+  test('is for admins and owners alone, every address of it', async () => {
+    const player = await as(1);
+    expect((await player.get('/account')).text).not.toContain('/account/moderation');
+    const { id } = await createApiToken(db, (await userOf(2)).id, { name: 'x', now: new Date() });
+    const user = `/account/moderation/users/${aSteamId(2)}`;
+    for (const path of [
+      '/account/moderation',
+      '/account/moderation/audit',
+      user,
+      `${user}/tokens/${id}/revoke`,
+    ]) {
+      expect([path, (await player.get(path)).status]).toEqual([path, 403]);
+      expect([path, (await admin.get(path)).status]).toEqual([path, 200]);
+      expect([path, (await openBrowser(site.origin).get(path)).status]).toEqual([path, 303]);
+    }
+    for (const path of [`${user}/flags`, `${user}/tokens/${id}/revoke`]) {
+      expect([path, (await player.post(path)).status]).toEqual([path, 403]);
+    }
+  });
+
+  test('stops for somebody who was admin, at the next request', async () => {
+    await insertUser(db, 50, { isAdmin: true });
+    const former = await as(50);
+    expect((await former.get('/account/moderation')).status).toBe(200);
+    await db
+      .update(users)
+      .set({ isAdmin: false })
+      .where(eq(users.steamId64, aSteamId(50)));
+    expect((await former.get('/account/moderation')).status).toBe(403);
+  });
+
+  test('finds users by any SteamID notation, profile address, nickname, Discord name and id', async () => {
+    for (const query of [
+      aSteamId(1),
+      'STEAM_1:1:19867136',
+      'STEAM_0:1:19867136',
+      '[U:1:39734273]',
+      `https://steamcommunity.com/profiles/${aSteamId(1)}/`,
+      'rzeź',
+      'RZEŹNIK',
+      'rzeznik.pl',
+      '80351110224678912',
+      '  Rzeźnik ',
+    ]) {
+      expect([query, await found(query)]).toEqual([query, [aSteamId(1)]]);
+    }
+  });
+
+  test('takes wildcards, quotes and NUL bytes as what they are', async () => {
+    expect(await found('100%_legit')).toEqual([aSteamId(2)]);
+    expect(await found('%')).toEqual([aSteamId(2)]);
+    expect(await found("'; drop table users; --")).toEqual([]);
+    expect(await found('\\')).toEqual([]);
+    expect(await found('\u0000')).not.toBeUndefined();
+    expect(await found('<img src=x')).toEqual([aSteamId(3)]);
+  });
+
+  test('has pages, and survives senseless page numbers', async () => {
+    const first = await admin.get('/account/moderation');
+    expect(first.text).toContain('Page 1 of 2');
+    expect(first.text).toContain('page=2');
+    const second = await admin.get('/account/moderation?page=2');
+    expect(second.text).toContain('Page 2 of 2');
+    for (const page of ['0', '-1', 'x', '1e9', '']) {
+      expect((await admin.get(`/account/moderation?page=${page}`)).text).toContain('Page 1 of 2');
+    }
+    const past = await admin.get('/account/moderation?page=99');
+    expect(past.status).toBe(200);
+    expect(past.text).toContain('Nobody matches');
+    expect((await admin.get('/account/moderation?page=999999999999999')).status).toBe(200);
+  });
+});
+
+async function found(query: string): Promise<string[]> {
+  const page = await admin.get(`/account/moderation?${new URLSearchParams({ q: query })}`);
+  expect(page.status).toBe(200);
+  return [...page.text.matchAll(/href="\/account\/moderation\/users\/(\d+)"/g)].map(([, id]) => id ?? '');
+}
+
+async function userOf(number: number) {
+  const [user] = await db
+    .select()
+    .from(users)
+    .where(eq(users.steamId64, aSteamId(number)));
+  if (!user) throw new Error(`no user ${number}`);
+  return user;
+}
+
+describe('an admin', () => {
+  test('revokes any token, which is written down', async () => {
+    const target = await userOf(1);
+    const { token, id } = await createApiToken(db, target.id, { name: 'Leaked', now: new Date() });
+    const user = `/account/moderation/users/${aSteamId(1)}`;
+    expect((await admin.get(user)).text).toContain('Leaked');
+    expect((await admin.get(`${user}/tokens/${id}/revoke`)).text).toContain('Rzeźnik: Programs that use');
+    const page = await admin.post(`${user}/tokens/${id}/revoke`);
+    expect([page.status, page.location]).toEqual([303, user]);
+    const after = await admin.follow(page);
+    expect(after.text).toContain('The token is revoked');
+    expect(after.text).toContain('state-revoked');
+    expect(await findLiveApiToken(db, token, new Date())).toBeUndefined();
+
+    const [entry] = await db.select().from(auditLog).where(eq(auditLog.action, 'token.revoked'));
+    expect(entry).toMatchObject({
+      actorUserId: (await userOf(4)).id,
+      subject: aSteamId(1),
+      details: { tokenId: id, name: 'Leaked' },
+    });
+    expect((await admin.post(`${user}/tokens/${id}/revoke`)).status).toBe(404);
+    expect((await admin.post(`/account/moderation/users/${aSteamId(2)}/tokens/${id}/revoke`)).status).toBe(
+      404,
+    );
+  });
+
+  test('may not set flags', async () => {
+    const path = `/account/moderation/users/${aSteamId(4)}/flags`;
+    expect((await admin.post(path, { isOwner: 'on', isAdmin: 'on' })).status).toBe(403);
+    expect((await userOf(4)).isOwner).toBe(false);
+    expect((await admin.get(`/account/moderation/users/${aSteamId(4)}`)).text).toContain(
+      'Only owners may change flags',
+    );
+  });
+});
+
+describe('an owner', () => {
+  test('sets and takes flags; only what changed is written down', async () => {
+    const path = `/account/moderation/users/${aSteamId(2)}`;
+    const page = await owner.post(`${path}/flags`, { hasSvip: 'on', isServiceplus: 'on' });
+    expect((await owner.follow(page)).text).toContain('The flags are saved');
+    expect(await userOf(2)).toMatchObject({
+      isAdmin: false,
+      isOwner: false,
+      hasSvip: true,
+      isServiceplus: true,
+    });
+    await owner.post(`${path}/flags`, { hasSvip: 'on' });
+    expect(await userOf(2)).toMatchObject({ hasSvip: true, isServiceplus: false });
+    await owner.post(`${path}/flags`, { hasSvip: 'on' });
+    const entries = await db.select().from(auditLog).where(eq(auditLog.action, 'user.flags-set'));
+    expect(entries.map(({ details }) => details)).toEqual([
+      { hasSvip: true, isServiceplus: true },
+      { isServiceplus: false },
+    ]);
+  });
+
+  test('cannot lose the flag by his own hand or against the configuration', async () => {
+    await owner.post(`/account/moderation/users/${OWNER}/flags`, {});
+    expect(await userOf(900)).toMatchObject({ isOwner: true, isAdmin: true });
+    await insertUser(db, 60, { isOwner: true, isAdmin: true });
+    const second = await as(60);
+    await second.post(`/account/moderation/users/${OWNER}/flags`, {});
+    expect(await userOf(900)).toMatchObject({ isOwner: true, isAdmin: true });
+    await second.post(`/account/moderation/users/${aSteamId(60)}/flags`, {});
+    expect(await userOf(60)).toMatchObject({ isOwner: true, isAdmin: false });
+    await owner.post(`/account/moderation/users/${aSteamId(60)}/flags`, {});
+    expect((await userOf(60)).isOwner).toBe(false);
+  });
+
+  test('gets 404 for users there are not', async () => {
+    for (const id of ['0', 'abc', aSteamId(77_777), '%00']) {
+      expect([id, (await owner.post(`/account/moderation/users/${id}/flags`)).status]).toEqual([id, 404]);
+    }
+  });
+});
+
+describe('the audit log', () => {
+  test('tells who did what to whom, newest first, a page at a time', async () => {
+    const page = await admin.get('/account/moderation/audit');
+    expect(page.text).toContain('set flags');
+    expect(page.text).toContain('SVIP: true · Premium: true');
+    const actor = await userOf(900);
+    await db.insert(auditLog).values(
+      Array.from({ length: 60 }, (_, index) => ({
+        actorUserId: index === 0 ? null : actor.id,
+        action: 'token.created',
+        subject: aSteamId(2),
+        details: { name: `Filler ${index}` },
+      })),
+    );
+    const newest = await admin.get('/account/moderation/audit');
+    expect(newest.text).toContain('Filler 59');
+    expect(newest.text).not.toContain('Filler 9<');
+    const before = /audit\?before=(\d+)/.exec(newest.text)?.[1];
+    const older = await admin.get(`/account/moderation/audit?before=${before}`);
+    expect(older.text).toContain('name: Filler 9<');
+    expect(older.text).toContain('operator');
+    expect(older.text).toContain('Newest entries');
+  });
+});
+
+test('what a player calls himself is never markup, wherever it is shown', async () => {
+  const hostile = await as(3);
+  await hostile.post('/account/tokens', { name: HOSTILE.slice(0, 64) });
+  const created = await hostile.post('/account/tokens', { name: HOSTILE });
+  const [row] = await db
+    .select()
+    .from(apiTokens)
+    .where(eq(apiTokens.userId, (await userOf(3)).id));
+  const token = row?.id;
+  const user = `/account/moderation/users/${aSteamId(3)}`;
+  const pages = [
+    created,
+    await hostile.get('/account'),
+    await hostile.get('/account?lang=pl'),
+    await hostile.get(`/account/tokens/${token}/revoke`),
+    await hostile.get('/account/discord/unlink'),
+    await admin.get(user),
+    await admin.get(`${user}/tokens/${token}/revoke`),
+    await admin.get(`/account/moderation?${new URLSearchParams({ q: HOSTILE })}`),
+    await admin.get('/account/moderation/audit'),
+  ];
+  for (const page of pages) {
+    expect([page.url, page.status]).toEqual([page.url, 200]);
+    expect([page.url, page.text.includes('<img src=x')]).toEqual([page.url, false]);
+    expect([page.url, page.text.includes('&lt;img src=x')]).toEqual([page.url, true]);
+    // Nor does the quote end an attribute.
+    expect(page.text).not.toMatch(/="[^"]*onerror=alert\(1\)>"[^>]*'/);
+  }
+});

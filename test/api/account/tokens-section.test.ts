@@ -1,0 +1,187 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import { apiTokens, auditLog, users } from '../../../src/db/schema.ts';
+import { createApiToken, findLiveApiToken, saveApiTokenUses } from '../../../src/queries/api-tokens.ts';
+import { startAccountSite } from '../../support/account.ts';
+import { type Browser, openBrowser, signIn } from '../../support/browser.ts';
+import { aSteamId } from '../../support/builders.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { startSteamOpenIdProvider } from '../../support/steam-openid-provider.ts';
+
+const { db } = await createTestDatabase();
+const steam = startSteamOpenIdProvider();
+steam.approvesAtOnce = true;
+const site = startAccountSite({ db, steam });
+afterAll(async () => {
+  await site.stop();
+  await steam.stop();
+});
+
+let lastPlayer = 0;
+let browser: Browser;
+let userId: number;
+beforeEach(async () => {
+  lastPlayer += 1;
+  steam.steamId = aSteamId(lastPlayer);
+  site.clock.now = null;
+  browser = openBrowser(site.origin);
+  await signIn(browser);
+  const [user] = await db
+    .select()
+    .from(users)
+    .where(eq(users.steamId64, aSteamId(lastPlayer)));
+  userId = user?.id ?? 0;
+});
+
+const DAY_MS = 86_400_000;
+const shown = (text: string) => /id="new-token"[^>]*>([^<]+)</.exec(text)?.[1] ?? '';
+const listRows = () => db.select().from(apiTokens).where(eq(apiTokens.userId, userId));
+
+describe('creating a token', () => {
+  test('shows it once, with a ready curl line, and keeps only its hash', async () => {
+    const page = await browser.post('/account/tokens', { name: 'Stats website', expires: '30' });
+    expect(page.status).toBe(200);
+    const token = shown(page.text);
+    expect(token).toMatch(/^[a-z]+_[0-9A-Za-z]{36}$/);
+    expect(page.text).toContain(
+      `curl -H &quot;Authorization: Bearer ${token}&quot; &quot;${site.origin}/api/v1/penalties?per_page=5&quot;`,
+    );
+    expect(page.headers.get('cache-control')).toBe('no-store');
+    expect(await findLiveApiToken(db, token, new Date())).toMatchObject({ userId, name: 'Stats website' });
+
+    const list = await browser.get('/account');
+    expect(list.text).not.toContain(token);
+    expect(list.text).toContain('Stats website');
+    expect(list.text).toContain(`<span>${token.slice(-4)}</span>`);
+    expect(list.text).toContain('in 29 days');
+    expect(JSON.stringify(await listRows())).not.toContain(token);
+    expect(browser.setCookies.join()).not.toContain(token);
+  });
+
+  test('lives as long as was chosen, 90 days unless something is', async () => {
+    const now = new Date('2026-11-21T10:00:00Z');
+    await signInAt(now);
+    for (const [expires, days] of [
+      ['7', 7],
+      ['365', 365],
+      ['never', null],
+      [undefined, 90],
+    ] as const) {
+      const page = await browser.post('/account/tokens', { name: 'x', ...(expires && { expires }) });
+      const token = await findLiveApiToken(db, shown(page.text), now);
+      expect(token?.expiresAt ?? null).toEqual(
+        days === null ? null : new Date(now.getTime() + days * DAY_MS),
+      );
+    }
+  });
+
+  test('is refused without a sound name or with an expiry that is no choice', async () => {
+    for (const form of [{ name: '' }, { name: '   ' }, { name: 'x'.repeat(65) }, { name: 'a\u0000b' }, {}]) {
+      const page = await browser.post('/account/tokens', form);
+      expect([form, page.status]).toEqual([form, 400]);
+      expect(page.text).toContain('1 to 64 characters');
+    }
+    expect((await browser.post('/account/tokens', { name: 'x', expires: '36500' })).status).toBe(400);
+    expect(await listRows()).toBeEmpty();
+  });
+
+  test('sent twice makes one token', async () => {
+    const formId = (await browser.get('/account')).field('form_id') ?? '';
+    expect(formId).toHaveLength(36);
+    const first = await browser.post('/account/tokens', { name: 'once', form_id: formId });
+    const second = await browser.post('/account/tokens', { name: 'once', form_id: formId });
+    expect([first.status, second.status]).toEqual([200, 303]);
+    expect((await browser.follow(second)).text).toContain('no second token was made');
+    expect(await listRows()).toHaveLength(1);
+  });
+
+  test('stops at ten live tokens; revoked and expired ones make room', async () => {
+    for (let count = 1; count <= 9; count++) {
+      await createApiToken(db, userId, { name: `Token ${count}`, now: new Date() });
+    }
+    await createApiToken(db, userId, {
+      name: 'short',
+      expiresAt: new Date(Date.now() + DAY_MS),
+      now: new Date(),
+    });
+    expect((await browser.get('/account')).text).toContain('You have 10 live tokens');
+    const refused = await browser.post('/account/tokens', { name: 'eleventh' });
+    expect(refused.status).toBe(409);
+    expect(refused.text).toContain('Revoke one you no longer need first');
+    site.clock.now = new Date(Date.now() + 2 * DAY_MS);
+    expect((await browser.post('/account/tokens', { name: 'eleventh' })).status).toBe(200);
+  });
+
+  test('is written to the audit log, without the token', async () => {
+    const page = await browser.post('/account/tokens', { name: 'Audited', expires: 'never' });
+    const entries = await db.select().from(auditLog).where(eq(auditLog.action, 'token.created'));
+    expect(entries.at(-1)).toMatchObject({
+      actorUserId: userId,
+      subject: steam.steamId,
+      details: { name: 'Audited', expiresAt: null },
+    });
+    expect(JSON.stringify(entries)).not.toContain(shown(page.text));
+  });
+});
+
+describe('the list', () => {
+  test('shows when a token was last used, and leaves out what no longer lives', async () => {
+    const { id } = await createApiToken(db, userId, { name: 'Used', now: new Date() });
+    await createApiToken(db, userId, { name: 'Fresh', now: new Date() });
+    await saveApiTokenUses(db, [id], new Date(Date.now() - 3 * 3_600_000));
+    await createApiToken(db, userId, {
+      name: 'Short',
+      expiresAt: new Date(Date.now() + DAY_MS),
+      now: new Date(),
+    });
+    const page = await browser.get('/account');
+    expect(page.text).toContain('3 hours ago');
+    expect(page.text).toContain('not yet');
+    site.clock.now = new Date(Date.now() + 2 * DAY_MS);
+    expect((await browser.get('/account')).text).not.toContain('Short');
+  });
+});
+
+describe('revoking a token', () => {
+  test('asks on a page of its own first, and works at once', async () => {
+    const { token, id } = await createApiToken(db, userId, { name: 'Old', now: new Date() });
+    const question = await browser.get(`/account/tokens/${id}/revoke`);
+    expect(question.text).toContain('Revoke this token?');
+    expect(question.text).toContain(`action="/account/tokens/${id}/revoke"`);
+    expect(await findLiveApiToken(db, token, new Date())).toBeDefined();
+
+    const page = await browser.post(`/account/tokens/${id}/revoke`);
+    expect([page.status, page.location]).toEqual([303, '/account#tokens']);
+    expect((await browser.follow(page)).text).toContain('The token is revoked');
+    expect(await findLiveApiToken(db, token, new Date())).toBeUndefined();
+    expect((await browser.get('/account')).text).not.toContain('Old');
+  });
+
+  test('of somebody else, or of nobody, is not found', async () => {
+    const owner = openBrowser(site.origin);
+    steam.steamId = aSteamId(700 + lastPlayer);
+    await signIn(owner);
+    await owner.post('/account/tokens', { name: 'Foreign' });
+    const [foreign] = await db.select().from(apiTokens).where(eq(apiTokens.name, 'Foreign'));
+    for (const id of [foreign?.id, 999_999, 'abc', '1e3', '-1', '99999999999', '%00']) {
+      expect([id, (await browser.get(`/account/tokens/${id}/revoke`)).status]).toEqual([id, 404]);
+      expect([id, (await browser.post(`/account/tokens/${id}/revoke`)).status]).toEqual([id, 404]);
+    }
+    const [after] = await db.select().from(apiTokens).where(eq(apiTokens.name, 'Foreign'));
+    expect(after?.revokedAt).toBeNull();
+  });
+
+  test('needs the CSRF token', async () => {
+    const { id } = await createApiToken(db, userId, { name: 'Safe', now: new Date() });
+    expect((await browser.post(`/account/tokens/${id}/revoke`, { csrf_token: '' })).status).toBe(403);
+    expect((await listRows())[0]?.revokedAt).toBeNull();
+  });
+});
+
+async function signInAt(now: Date): Promise<void> {
+  steam.now = () => now;
+  site.clock.now = now;
+  browser = openBrowser(site.origin);
+  await signIn(browser);
+  steam.now = () => new Date();
+}
