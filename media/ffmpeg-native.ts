@@ -2,7 +2,7 @@ import { ChildProcess, execFile } from 'node:child_process';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import createCommand from 'fluent-ffmpeg';
+import createCommand, { type FfmpegCommand } from 'fluent-ffmpeg';
 import { type Ffmpeg, FfmpegError, type FfmpegJob, type FfmpegLimits, type FfmpegLog } from './ffmpeg.ts';
 
 const execute = promisify(execFile);
@@ -59,8 +59,10 @@ function runCommand(
   const command = createCommand({ cwd: job.directory, stdoutLines: 0, logger: undefined });
   // fluent-ffmpeg keeps the path for the whole process: say it anew before each command.
   command.setFfmpegPath(launcher);
-  command.input(job.input.name).inputOptions(...job.input.options);
-  command.outputOptions(...job.output.options);
+  guardSpawn(command);
+  command.input(job.input.name);
+  if (job.input.options.length > 0) command.inputOptions(...job.input.options);
+  if (job.output.options.length > 0) command.outputOptions(...job.output.options);
   if (job.output.name === undefined) command.outputOptions('-f', 'null').output('-');
   else command.output(job.output.name);
 
@@ -94,13 +96,32 @@ function runCommand(
   return promise;
 }
 
-function describeFailure(error: Error, stderr: string, hasOverrun: boolean): FfmpegError {
+/**
+ * When a process cannot be started at all (no such folder, no process left), fluent-ffmpeg reads a buffer that was
+ * never made, and throws where no promise sees it. This gives it an empty one.
+ */
+function guardSpawn(command: FfmpegCommand): void {
+  const spawn: unknown = Reflect.get(command, '_spawnFfmpeg');
+  if (typeof spawn !== 'function') return;
+  const nothing = { get: () => '' };
+  Reflect.set(command, '_spawnFfmpeg', (...words: unknown[]) => {
+    const done = words.at(-1);
+    if (typeof done !== 'function') return spawn.apply(command, words);
+    const guarded = (error: unknown, stdout: unknown = nothing, stderr: unknown = nothing) =>
+      done(error, stdout, stderr);
+    return spawn.apply(command, [...words.slice(0, -1), guarded]);
+  });
+}
+
+function describeFailure(error: Error, stderr: string, hasOverrun: boolean): Error {
   const lastWords = stderr.trim().split('\n').slice(-3).join(' | ').slice(-400);
   const message = `${error.message}: ${lastWords}`;
   if (hasOverrun) return new FfmpegError('overran', 'ffmpeg took too long and was killed', { cause: error });
   if (LIMIT_SIGNALS.test(error.message)) return new FfmpegError('overran', message, { cause: error });
   const status = /exited with code (\d+)/.exec(error.message)?.[1];
-  const isMissing = status === undefined || NOT_STARTED_STATUSES.includes(status);
+  // Not started for another reason (the folder is gone, no process is left): no verdict about ffmpeg.
+  if (status === undefined) return new Error(message, { cause: error });
+  const isMissing = NOT_STARTED_STATUSES.includes(status);
   return new FfmpegError(isMissing ? 'missing' : 'rejected', message, { cause: error });
 }
 

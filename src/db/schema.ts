@@ -17,6 +17,7 @@ import {
   uniqueIndex,
 } from 'drizzle-orm/pg-core';
 import { PENALTY_STATUSES, PENALTY_TYPES } from '../penalty.ts';
+import { ROUND_SOUND_STATUSES, type RoundSoundFailure } from '../round-sound.ts';
 import type { SteamId64 } from '../steam-id.ts';
 
 /** Ids kept as bigint and read as strings: Steam's and Discord's exceed 2^53. */
@@ -255,10 +256,9 @@ export const settings = pgTable('settings', {
   value: text('value').notNull(),
 });
 
-export const ROUND_SOUND_STATUSES = ['queued', 'measuring', 'rendering', 'ready', 'failed'] as const;
 export const roundSoundStatus = pgEnum('round_sound_status', ROUND_SOUND_STATUSES);
 
-/** Uploaded round-end sounds: at most one `ready` row a player, beside the uploads under way or failed. */
+/** Uploaded round-end sounds: at most one `ready` row a player, beside an upload under way or failed. */
 export const roundSounds = pgTable(
   'round_sounds',
   {
@@ -267,18 +267,27 @@ export const roundSounds = pgTable(
     status: roundSoundStatus('status').notNull().default('queued'),
     /** The original file name, cleaned. */
     title: text('title').notNull(),
-    failure: text('failure'),
+    /** Name of the folder in the inbox that holds the upload until it is ready or failed. */
+    uploadKey: text('upload_key').notNull().unique(),
+    failure: text('failure').$type<RoundSoundFailure>(),
+    /** How often a worker took it; the number also tells a worker whether the row is still its own. */
+    attempts: smallint('attempts').notNull().default(0),
+    /** Until then no worker takes it: one is at work, or the next attempt is put off. */
+    claimedUntil: instant('claimed_until'),
+    /** Of the rendered file, hexadecimal; set before the file is moved into place. */
+    sha256: text('sha256'),
     loudnessBeforeLufs: real('loudness_before_lufs'),
     loudnessAfterLufs: real('loudness_after_lufs'),
     durationMs: integer('duration_ms'),
+    /** Peaks of the published file, 0 to 100. */
+    waveform: smallint('waveform').array(),
     createdAt: instant('created_at').notNull().defaultNow(),
     readyAt: instant('ready_at'),
   },
   (table) => [
     uniqueIndex('round_sounds_ready').on(table.steamId64).where(sql`status = 'ready'`),
-    index('round_sounds_queue')
-      .on(table.createdAt)
-      .where(sql`status in ('queued', 'measuring', 'rendering')`),
+    index('round_sounds_player').on(table.steamId64, table.id.desc()),
+    index('round_sounds_queue').on(table.id).where(sql`status in ('queued', 'measuring', 'rendering')`),
   ],
 );
 

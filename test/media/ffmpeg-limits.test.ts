@@ -67,6 +67,14 @@ for (const engine of ENGINES) {
       await ffmpeg.close();
     });
 
+    test('says so when the folder of the call is gone, and serves the next one', async () => {
+      const ffmpeg = await openEngine(engine, folder.path);
+      const lost = ffmpeg.run({ ...TO_MP3, directory: join(folder.path, 'gone') }, RENDER_LIMITS);
+      expect(await lost.catch((error: unknown) => error)).toBeInstanceOf(Error);
+      await ffmpeg.run(TO_MP3, RENDER_LIMITS);
+      await ffmpeg.close();
+    });
+
     test('ends what runs when it is closed', async () => {
       const ffmpeg = await openEngine(engine, folder.path);
       const running = ffmpeg.run(ENDLESS, RENDER_LIMITS).catch((error: unknown) => error);

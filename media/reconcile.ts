@@ -1,0 +1,111 @@
+import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Db } from '../src/db/client.ts';
+import {
+  findRoundSoundById,
+  findRoundSounds,
+  listRoundSounds,
+  listUnfinishedUploadKeys,
+  saveSoundLoss,
+  withoutReadySound,
+} from '../src/queries/round-sounds.ts';
+import { readSteamId } from '../src/steam-id.ts';
+import { publishedPath, type SoundFolders, uploadFolder } from './sound-folders.ts';
+
+type Log = { warn(details: object, message: string): void; error(details: object, message: string): void };
+
+/** A folder without a row may be an upload whose row comes in a moment. */
+const UPLOAD_GRACE_MS = 15 * 60_000;
+const KEEP_ORPHANS_MS = 30 * 24 * 60 * 60_000;
+/** Tells our folder from an empty mount point, where files seem lost that are not. */
+const MARK_NAME = '.published-sounds';
+
+/**
+ * Makes disk and rows agree again after whatever happened: uploads without a row go, unfinished copies go, published
+ * files without a row are put aside for 30 days, and published rows without a file are marked as lost.
+ * @param graceMs how old an upload without a row has to be; 15 minutes by default.
+ */
+export async function reconcileSounds(
+  db: Db,
+  folders: SoundFolders,
+  log: Log,
+  { graceMs = UPLOAD_GRACE_MS, now = Date.now() }: { graceMs?: number; now?: number } = {},
+): Promise<void> {
+  await removeOrphanUploads(db, folders, { graceMs, now });
+  await removeOrphanFiles(db, folders, log);
+  await markLostSounds(db, folders, log);
+  await removeOldOrphans(folders, now);
+}
+
+async function removeOrphanUploads(
+  db: Db,
+  folders: SoundFolders,
+  { graceMs, now }: { graceMs: number; now: number },
+): Promise<void> {
+  // The folders before the rows: an upload that comes in between has both.
+  const keys = await readdir(folders.inbox);
+  const unfinished = await listUnfinishedUploadKeys(db);
+  const known = new Set((await listRoundSounds(db)).map(({ uploadKey }) => uploadKey));
+  for (const key of keys.filter((name) => !unfinished.has(name))) {
+    const path = uploadFolder(folders, key);
+    const ageMs = now - (await modifiedAt(path));
+    if (known.has(key) || ageMs >= graceMs) await rm(path, { recursive: true, force: true });
+  }
+}
+
+async function removeOrphanFiles(db: Db, folders: SoundFolders, log: Log): Promise<void> {
+  for (const name of await readdir(folders.published)) {
+    const path = join(folders.published, name);
+    const soundId = /^\.(\d+)\.partial$/.exec(name)?.[1];
+    if (soundId !== undefined) {
+      const sound = await findRoundSoundById(db, Number(soundId));
+      const isUnderWay = sound && sound.status !== 'ready' && sound.status !== 'failed';
+      if (!isUnderWay) await rm(path, { force: true });
+      continue;
+    }
+    const steamId64 = readSteamId(/^(\d{17})\.mp3$/.exec(name)?.[1] ?? '');
+    if (steamId64 === undefined) continue;
+    await withoutReadySound(db, steamId64, async () => {
+      // A worker died after the move and before its row was ready: the next one finishes that.
+      const { latest } = await findRoundSounds(db, steamId64);
+      if (latest && latest.sha256 !== null && latest.status !== 'failed') return;
+      await mkdir(folders.orphans, { recursive: true });
+      await rename(path, join(folders.orphans, `${Date.now()}-${name}`));
+      log.warn({ file: path }, 'a published sound that no row knows was put aside');
+    });
+  }
+}
+
+async function markLostSounds(db: Db, folders: SoundFolders, log: Log): Promise<void> {
+  const ready = (await listRoundSounds(db)).filter(({ status }) => status === 'ready');
+  const mark = Bun.file(join(folders.published, MARK_NAME));
+  const lost: typeof ready = [];
+  for (const sound of ready) {
+    if (!(await Bun.file(publishedPath(folders, sound.steamId64)).exists())) lost.push(sound);
+  }
+  if (lost.length > 0 && !(await mark.exists())) {
+    const { length: count } = lost;
+    log.error({ folder: folders.published, count }, 'published sounds are missing: is the folder mounted?');
+    return;
+  }
+  if (!(await mark.exists())) await writeFile(join(folders.published, MARK_NAME), '');
+  for (const sound of lost) {
+    await saveSoundLoss(db, sound.id);
+    log.warn({ steamId64: sound.steamId64, sound: sound.id }, 'the file of a published sound is lost');
+  }
+}
+
+async function removeOldOrphans(folders: SoundFolders, now: number): Promise<void> {
+  const names = await readdir(folders.orphans).catch(() => []);
+  for (const name of names) {
+    const putAsideAt = Number(/^\d+/.exec(name)?.[0] ?? now);
+    if (now - putAsideAt > KEEP_ORPHANS_MS) await rm(join(folders.orphans, name), { force: true });
+  }
+}
+
+async function modifiedAt(path: string): Promise<number> {
+  return stat(path).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => 0,
+  );
+}

@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { SteamId64 } from '../src/steam-id.ts';
+
+/** Where sounds lie on the disk. Processes that share a database share these folders too. */
+export type SoundFolders = {
+  /** One folder for each accepted upload, until it is ready or failed. */
+  inbox: string;
+  /** What is served: `{steamid64}.mp3`. Hidden names are never served. */
+  published: string;
+  /** Files found in `published` that no row knows; kept a while, never served. */
+  orphans: string;
+};
+
+/** The folders under the configured `DATA_DIR` and `STORAGE_DIR`; made when missing. */
+export async function openSoundFolders(config: {
+  dataDir: string;
+  storageDir: string;
+}): Promise<SoundFolders> {
+  const folders = {
+    inbox: join(config.dataDir, 'inbox'),
+    published: join(config.storageDir, 'roundsound'),
+    orphans: join(config.storageDir, 'roundsound-orphans'),
+  };
+  await mkdir(folders.inbox, { recursive: true });
+  await mkdir(folders.published, { recursive: true });
+  return folders;
+}
+
+export function publishedPath(folders: SoundFolders, steamId64: SteamId64): string {
+  return join(folders.published, `${steamId64}.mp3`);
+}
+
+/** The rendered file on its way to {@link publishedPath}: on the same file system, under a name that is not served. */
+export function partialPath(folders: SoundFolders, soundId: number): string {
+  return join(folders.published, `.${soundId}.partial`);
+}
+
+export function uploadFolder(folders: SoundFolders, uploadKey: string): string {
+  return join(folders.inbox, uploadKey);
+}
+
+/** Waits until the file, or the names in the folder, are on the disk and not only in its cache. */
+export async function syncToDisk(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** SHA-256 of a file, hexadecimal; undefined when there is none. */
+export async function hashFile(path: string): Promise<string | undefined> {
+  const hash = createHash('sha256');
+  try {
+    for await (const chunk of createReadStream(path)) hash.update(chunk);
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+  return hash.digest('hex');
+}
+
+/** Whether a call of the file system failed because the file is not there. */
+export function isNotFound(error: unknown): boolean {
+  return hasCode(error, ['ENOENT']);
+}
+
+/** Whether it failed because of the disk: full, over quota, read-only, broken. */
+export function isDiskTrouble(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (hasCode(cause, ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EACCES', 'EPERM', 'EMFILE', 'ENFILE']))
+      return true;
+    if (/No space left on device|Disk quota exceeded/.test(cause.message)) return true;
+  }
+  return false;
+}
+
+function hasCode(error: unknown, codes: readonly string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
+}

@@ -1,0 +1,64 @@
+import { rename } from 'node:fs/promises';
+import type { FfmpegJob } from '../../media/ffmpeg.ts';
+import { createRoundSoundWorker } from '../../media/round-sounds.ts';
+import { openSoundFolders } from '../../media/sound-folders.ts';
+import { storeUpload } from '../../media/uploads.ts';
+import { openDatabase } from '../../src/db/client.ts';
+import { parseSteamId } from '../../src/steam-id.ts';
+import { HAS_NATIVE_FFMPEG, openEngine, SILENT_LOG } from './ffmpeg-engines.ts';
+
+/**
+ * A process that works the queue, or uploads, and kills itself with SIGKILL at the point it is told:
+ * `call N`: before ffmpeg's Nth call; `before-move`, `after-move`: around the swap of the published file;
+ * `before-row`: with the upload on the disk and no row; `never`.
+ */
+const [url = '', root = '', task = '', point = '', file = '', steamId = ''] = process.argv.slice(2);
+
+const die = (): boolean => process.kill(process.pid, 'SIGKILL');
+const database = openDatabase(url, { max: 4 });
+const folders = await openSoundFolders({ dataDir: `${root}/data`, storageDir: `${root}/storage` });
+
+if (task === 'upload') {
+  const db = new Proxy(database.db, {
+    get(target, name) {
+      if (name === 'transaction' && point === 'before-row') die();
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  const upload = {
+    steamId64: parseSteamId(steamId),
+    fileName: 'killed.wav',
+    bytes: Bun.file(file).stream(),
+    actorUserId: null,
+  };
+  await storeUpload(db, folders, { upload, maxBytes: 10_000_000 });
+  if (point === 'after-row') die();
+} else {
+  const engine = await openEngine(HAS_NATIVE_FFMPEG ? 'native' : 'embedded', `${root}/data`);
+  let calls = 0;
+  const ffmpeg = {
+    ...engine,
+    run: async (job: FfmpegJob, limits: Parameters<typeof engine.run>[1]) => {
+      calls++;
+      const running = engine.run(job, limits);
+      if (point === `call ${calls}`) {
+        // While ffmpeg runs, not before it.
+        await Bun.sleep(30);
+        die();
+      }
+      await running;
+    },
+  };
+  const moveFile = async (from: string, to: string): Promise<void> => {
+    if (point === 'before-move') die();
+    await rename(from, to);
+    if (point === 'after-move') die();
+  };
+  const log = { ...SILENT_LOG, error: () => undefined };
+  createRoundSoundWorker(
+    { db: database.db, ffmpeg, folders, log, moveFile },
+    { maxSeconds: 10, targetLufs: -18, leaseMs: 1000, idleMs: 50 },
+  ).start();
+}
+if (task === 'upload') process.exit(0);
