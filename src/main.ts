@@ -4,21 +4,18 @@ import { createLogger } from './log.ts';
 import { runService } from './service.ts';
 
 /** `bun start`. A bad setting, a taken port or a database out of reach end it with one line and exit code 1. */
+const signal = Promise.withResolvers<string>();
+// Heard from the first moment: a service told to stop while it starts stops as soon as it has started.
+for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => signal.resolve(name));
+
 try {
   const config = parseConfig(process.env);
   const log = createLogger(config.logLevel);
   const service = await runService(config, log);
-  let isStopping = false;
-  const shutDown = async (signal: string) => {
-    if (isStopping) return;
-    isStopping = true;
-    log.info({ signal }, 'stopping');
-    await service.stop();
-    log.info('stopped');
-    process.exit(0);
-  };
-  process.on('SIGTERM', () => void shutDown('SIGTERM'));
-  process.on('SIGINT', () => void shutDown('SIGINT'));
+  log.info({ signal: await signal.promise }, 'stopping');
+  await service.stop();
+  log.info('stopped');
+  process.exit(0);
 } catch (error) {
   if (!(error instanceof InvalidInput || error instanceof Unavailable)) throw error;
   console.error(error.message);

@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect } from '../../src/db/client.ts';
+import { createTestFolder, type Program, startProgram } from '../support/program.ts';
+
+const folder = createTestFolder();
+const started: Program[] = [];
+const env = {
+  DATA_DIR: folder.path,
+  STORAGE_DIR: join(folder.path, 'storage'),
+  HOST: '127.0.0.1',
+  PORT: '0',
+  ROLES: 'api,sync',
+};
+
+async function startService(extra: Record<string, string> = {}) {
+  const program = startProgram('src/main.ts', { ...env, ...extra });
+  started.push(program);
+  const [, port] = await program.waitFor(/"port":(\d+)/);
+  return { program, url: `http://127.0.0.1:${port}` };
+}
+
+const cli = async (...args: string[]) => {
+  const program = startProgram('src/cli.ts', env, args);
+  return { code: await program.exited, stdout: program.stdout(), stderr: program.stderr() };
+};
+
+/** The server process of the embedded database, if it runs. */
+function findPostmaster(): number | undefined {
+  try {
+    const pid = Number(readFileSync(join(folder.path, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]);
+    process.kill(pid, 0);
+    return pid;
+  } catch {
+    return undefined;
+  }
+}
+
+describe('bun start', () => {
+  let first: Awaited<ReturnType<typeof startService>>;
+  beforeAll(async () => {
+    first = await startService();
+  });
+  afterAll(async () => {
+    for (const program of started) program.kill('SIGKILL');
+    await Promise.all(started.map((program) => program.exited));
+    // What the killed ones left behind goes with one more user that ends in order.
+    await cli('servers', 'list');
+    await folder.remove();
+  });
+
+  test('says on an empty database how to add the first server and token', async () => {
+    await first.program.waitFor('servers add --name');
+    await first.program.waitFor('tokens create --steamid64');
+  });
+
+  test("the operator's tool works on its data while it runs, and the service sees it within a second", async () => {
+    const added = await cli('servers', 'add', '--name', 'Łódź #1', '--address', '127.0.0.1:27999');
+    expect(added).toMatchObject({ code: 0, stdout: 'Added server 1: lodz-1 (127.0.0.1:27999)\n' });
+    const deadline = Date.now() + 1000;
+    let list: { meta: { total: number } };
+    do list = (await (await fetch(`${first.url}/api/v1/servers`)).json()) as typeof list;
+    while (list.meta.total === 0 && Date.now() < deadline && (await Bun.sleep(50)) === undefined);
+    expect(list.meta.total).toBe(1);
+  });
+
+  test('refuses a port that is taken, in one line', async () => {
+    const second = startProgram('src/main.ts', { ...env, PORT: new URL(first.url).port });
+    expect(await second.exited).toBe(1);
+    expect(second.stderr()).toBe(
+      `PORT=${new URL(first.url).port} is taken on 127.0.0.1: stop what listens there or give another PORT\n`,
+    );
+    expect((await fetch(`${first.url}/healthz`)).status).toBe(200);
+  });
+
+  test('two copies share the embedded data safely; the one that stays keeps its database', async () => {
+    const second = await startService();
+    const added = await cli('servers', 'add', '--name', 'Two', '--address', '127.0.0.1:27998');
+    expect(added.code).toBe(0);
+    second.program.kill('SIGTERM');
+    expect(await second.program.exited).toBe(0);
+    const ready = await fetch(`${first.url}/readyz`);
+    expect(ready.status).toBe(200);
+    expect(findPostmaster()).toBeDefined();
+  });
+
+  test('a killed process restarts cleanly on the same data', async () => {
+    first.program.kill('SIGKILL');
+    await first.program.exited;
+    expect(findPostmaster()).toBeDefined();
+    first = await startService();
+    const list = (await (await fetch(`${first.url}/api/v1/servers`)).json()) as { meta: { total: number } };
+    expect(list.meta.total).toBe(2);
+  });
+
+  test('an embedded server that is killed comes back by itself, and so do answers', async () => {
+    const token = (await cli('tokens', 'create', '--steamid64', '[U:1:5]', '--name', 'test')).stdout.trim();
+    const pid = findPostmaster();
+    expect(pid).toBeDefined();
+    process.kill(pid ?? 0, 'SIGKILL');
+    const headers = { authorization: `Bearer ${token}` };
+    let status = 0;
+    const statuses = new Set<number>();
+    const deadline = Date.now() + 15_000;
+    while (Date.now() < deadline && !(status === 200 && findPostmaster() !== pid)) {
+      expect((await fetch(`${first.url}/api/v1/servers`)).status).toBeOneOf([200, 429]);
+      status = (await fetch(`${first.url}/api/v1/bans`, { headers })).status;
+      statuses.add(status);
+      await Bun.sleep(100);
+    }
+    expect(status).toBe(200);
+    expect([...statuses].filter((one) => ![200, 503, 429].includes(one))).toEqual([]);
+  }, 20_000);
+
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    '%s ends it within five seconds, with requests and database finished',
+    async (signal) => {
+      const { program, url } = signal === 'SIGTERM' ? await startService() : first;
+      // A request under way: the connection is open and idle, the hardest for a polite server.
+      const socket = await Bun.connect({
+        hostname: '127.0.0.1',
+        port: Number(new URL(url).port),
+        socket: { data: () => undefined },
+      });
+      socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+      const startedAt = performance.now();
+      program.kill(signal);
+      expect(await program.exited).toBe(0);
+      expect(performance.now() - startedAt).toBeLessThan(5000);
+      expect(program.stdout()).toContain('"msg":"stopped"');
+      socket.end();
+      expect(findPostmaster() === undefined).toBe(signal === 'SIGINT');
+    },
+  );
+
+  test('the lease of a service that stopped is gone: nothing holds the database', async () => {
+    expect(findPostmaster()).toBeUndefined();
+    const third = await startService();
+    const password = readFileSync(join(folder.path, 'postgres.password'), 'utf8').trim();
+    const port = readFileSync(join(folder.path, 'postgres/postmaster.pid'), 'utf8').split('\n')[3];
+    const connection = connect(`postgres://postgres:${password}@127.0.0.1:${port}/postgres`, { max: 1 });
+    const [row] =
+      await connection`select count(*)::int as leases from pg_locks where locktype = 'advisory' and mode = 'ShareLock' and granted`;
+    await connection.end();
+    expect(row?.leases).toBe(1);
+    third.program.kill('SIGINT');
+    expect(await third.program.exited).toBe(0);
+  });
+});

@@ -1,0 +1,73 @@
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A program of ours as a child process, as an operator starts it. */
+export type Program = {
+  pid: number;
+  /** All of stdout so far. */
+  stdout: () => string;
+  stderr: () => string;
+  /** Waits until stdout holds the text; fails with all output when the program ends first. */
+  waitFor: (text: string | RegExp) => Promise<RegExpExecArray>;
+  kill: (signal: NodeJS.Signals) => void;
+  exited: Promise<number>;
+};
+
+/** Starts `bun <file>` with only the environment given, besides PATH and HOME. */
+export function startProgram(file: string, env: Record<string, string>, args: string[] = []): Program {
+  const child = Bun.spawn(['bun', file, ...args], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    stdout: 'pipe',
+    stderr: 'pipe',
+    stdin: 'ignore',
+  });
+  let stdout = '';
+  let stderr = '';
+  const watchers = new Set<() => void>();
+  const collect = async (stream: ReadableStream<Uint8Array>, add: (text: string) => void) => {
+    const decoder = new TextDecoder();
+    for await (const chunk of stream) {
+      add(decoder.decode(chunk, { stream: true }));
+      for (const watcher of watchers) watcher();
+    }
+  };
+  const isRead = Promise.all([
+    collect(child.stdout, (text) => {
+      stdout += text;
+    }),
+    collect(child.stderr, (text) => {
+      stderr += text;
+    }),
+  ]);
+  const exited = Promise.all([child.exited, isRead]).then(([code]) => code);
+  return {
+    pid: child.pid,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    waitFor: (text) =>
+      new Promise((resolve, reject) => {
+        const pattern = typeof text === 'string' ? new RegExp(RegExp.escape(text)) : text;
+        const look = () => {
+          const match = pattern.exec(stdout);
+          if (!match) return;
+          watchers.delete(look);
+          resolve(match);
+        };
+        watchers.add(look);
+        look();
+        void exited.then((code) =>
+          reject(new Error(`ended with ${code} before ${pattern}\n${stdout}\n${stderr}`)),
+        );
+      }),
+    kill: (signal) => child.kill(signal),
+    exited,
+  };
+}
+
+/** A folder of this test's own; `remove` takes it away. */
+export function createTestFolder(): { path: string; remove: () => Promise<void> } {
+  const path = mkdtempSync(join(tmpdir(), 'community-api-test-'));
+  return { path, remove: () => rm(path, { recursive: true, force: true }) };
+}
