@@ -1,0 +1,188 @@
+import type { PenaltyStatus, PenaltyType } from '../../src/penalty.ts';
+import type { Texts } from './en.ts';
+import { durationInWords, plural } from './plural.ts';
+
+const rules = new Intl.PluralRules('pl');
+const count = (amount: number, one: string, few: string, many: string) =>
+  `${amount.toLocaleString('pl')} ${plural(rules, amount, { one, few, many, other: few })}`;
+
+const penaltyCounts: Record<PenaltyType, (amount: number) => string> = {
+  ban: (amount) => count(amount, 'ban', 'bany', 'banów'),
+  mute: (amount) => count(amount, 'wyciszenie głosu', 'wyciszenia głosu', 'wyciszeń głosu'),
+  gag: (amount) => count(amount, 'blokada czatu', 'blokady czatu', 'blokad czatu'),
+  silence: (amount) => count(amount, 'pełne wyciszenie', 'pełne wyciszenia', 'pełnych wyciszeń'),
+  warn: (amount) => count(amount, 'ostrzeżenie', 'ostrzeżenia', 'ostrzeżeń'),
+};
+const penaltyTypes: Record<PenaltyType, string> = {
+  ban: 'Ban',
+  mute: 'Wyciszenie głosu',
+  gag: 'Blokada czatu',
+  silence: 'Pełne wyciszenie',
+  warn: 'Ostrzeżenie',
+};
+/** The words of the API's Polish filter values. */
+const statuses: Record<PenaltyStatus, string> = {
+  ACTIVE: 'Aktywny',
+  EXPIRED: 'Wygasły',
+  UNBANNED: 'Odbanowany',
+};
+
+/** Every text of the bot in Polish. */
+export const pl: Texts = {
+  commands: {
+    server: {
+      name: 'serwer',
+      description: 'Stan serwerów gry na żywo',
+      options: {
+        name: { name: 'nazwa', description: 'Serwer; puste pole pokazuje wszystkie' },
+      },
+    },
+    banCheck: {
+      name: 'sprawdź-bany',
+      description: 'Twoje kary; moderatorzy mogą sprawdzić każdego',
+      options: {
+        steamid: { name: 'steamid', description: 'SteamID64, STEAM_X:Y:Z, [U:1:N] albo adres profilu Steam' },
+        user: { name: 'użytkownik', description: 'Użytkownik Discorda z połączonym kontem Steam' },
+        show: { name: 'pokaż', description: 'Moderatorzy: pokaż odpowiedź wszystkim na kanale' },
+      },
+    },
+    lookup: {
+      name: 'wyszukaj',
+      description: 'Kim jest członek społeczności',
+      options: {
+        user: { name: 'użytkownik', description: 'Użytkownik Discorda; ma pierwszeństwo przed SteamID' },
+        steamid: { name: 'steamid', description: 'SteamID64, STEAM_X:Y:Z, [U:1:N] albo adres profilu Steam' },
+        show: { name: 'pokaż', description: 'Moderatorzy: pokaż odpowiedź wszystkim na kanale' },
+      },
+    },
+    checkBans: { name: 'Sprawdź bany' },
+  },
+
+  server: {
+    map: 'Mapa',
+    mode: 'Tryb',
+    region: 'Region',
+    players: 'Gracze',
+    ping: 'Ping',
+    address: 'Adres',
+    updated: (when) => `Zaktualizowano ${when}`,
+    offline: 'Wyłączony',
+    offlineSince: (when) => `Wyłączony, ostatnio widziany ${when}`,
+    neverSeen: 'Wyłączony, jeszcze nigdy nie był widziany',
+    notPolled: 'Jeszcze nie odpytany',
+    nobody: 'Teraz nikt nie gra.',
+    namesUnknown: 'Serwer nie podaje, kto gra.',
+    more: (amount) => `… i jeszcze ${amount.toLocaleString('pl')}`,
+    playerCount: (amount) => count(amount, 'gracz', 'graczy', 'graczy'),
+    playersOf: (name) => `Gracze na serwerze ${name}`,
+    chartAlt: ({ peak, peakAt, average, gaps }) =>
+      `Wykres liczby graczy z ostatnich 24 godzin: najwięcej ${peak} (${peakAt}), średnio ${average}${gaps ? '; z przerwami, gdy serwer był wyłączony' : ''}.`,
+    allServers: 'Serwery',
+    totals: ({ online, servers, players, capacity }) =>
+      `Działa ${online.toLocaleString('pl')} z ${servers.toLocaleString('pl')} ${servers === 1 ? 'serwera' : 'serwerów'} · ${players.toLocaleString('pl')}/${count(capacity, 'gracz', 'graczy', 'graczy')}`,
+    none: 'Nie ma jeszcze żadnych serwerów.',
+    choose: 'Wybierz serwer',
+    chooseNext: (number) => `Wybierz serwer (${number})`,
+    noLongerListed: 'Tego serwera nie ma już na liście.',
+    live: 'Aktualizuje się samo',
+  },
+
+  chart: {
+    title: 'Gracze, ostatnie 24 godziny',
+    capacity: 'pojemność',
+    offline: 'wyłączony',
+    peak: (amount) => `szczyt ${amount}`,
+  },
+
+  record: {
+    title: (name) => `Kary gracza ${name}`,
+    clean: 'Brak kar. 🎉',
+    nothingMatches: 'Żadna kara nie pasuje do tych filtrów.',
+    active: (summary) => `**Aktywne:** ${summary}`,
+    noneActive: '**Aktywne:** brak',
+    total: (summary) => `**W historii:** ${summary}`,
+    counts: penaltyCounts,
+    types: penaltyTypes,
+    statuses,
+    entry: ({ type, id }) => `${penaltyTypes[type]} #${id}`,
+    reason: 'Powód',
+    noReason: 'nie podano powodu',
+    admin: 'Admin',
+    console: 'Konsola',
+    server: 'Serwer',
+    allServers: 'wszystkie serwery',
+    duration: 'Czas trwania',
+    durationInWords: (minutes) => durationInWords('pl', minutes),
+    permanent: 'na stałe',
+    issued: 'Nadano',
+    ends: 'Kończy się',
+    ended: 'Koniec',
+    never: 'nigdy',
+    lifted: 'Zdjęto',
+    liftedBy: (admin) => `przez ${admin}`,
+    page: ({ page, lastPage, total }) =>
+      `Strona ${page} z ${lastPage} · ${count(total, 'kara', 'kary', 'kar')}`,
+    filterType: 'Filtruj według rodzaju',
+    filterStatus: 'Filtruj według stanu',
+    everyType: 'Wszystkie rodzaje',
+    everyStatus: 'Wszystkie stany',
+  },
+
+  user: {
+    steamId: 'SteamID64',
+    otherNotations: 'Inne zapisy',
+    accountId: 'Id konta',
+    discord: 'Discord',
+    notLinked: 'niepołączony',
+    flags: 'Oznaczenia',
+    noFlags: 'brak',
+    owner: 'Właściciel',
+    admin: 'Admin',
+    svip: 'SVIP',
+    premium: 'Premium',
+    banned: 'Zbanowany',
+    memberSince: 'W społeczności od',
+    discordSince: 'Na Discordzie od',
+    unnamed: 'Gracz bez nazwy',
+  },
+
+  buttons: {
+    refresh: 'Odśwież',
+    players: 'Gracze',
+    connect: 'Połącz',
+    allServers: 'Wszystkie serwery',
+    pin: 'Przypnij tu stan na żywo',
+    first: 'Pierwsza strona',
+    previous: 'Poprzednia',
+    next: 'Następna',
+    last: 'Ostatnia strona',
+    record: 'Kary',
+    profile: 'Profil Steam',
+    account: 'Połącz moje konto',
+  },
+
+  refusals: {
+    serverNotFound: (name) => `Nie ma serwera **${name}**. Wybierz go z listy.`,
+    notASteamId: (text) =>
+      `**${text}** to nie SteamID. Podaj SteamID64 (76561198000000001), STEAM_X:Y:Z, [U:1:N] albo adres profilu Steam.`,
+    vanityUnknown: (name) => `Steam nie zna profilu **${name}**.`,
+    vanityUnavailable:
+      'Własnego adresu profilu nie da się teraz sprawdzić. Podaj SteamID64 albo adres z /profiles/ i liczbą.',
+    notLinkedYourself: 'Twoje konto Discord nie jest jeszcze połączone z kontem Steam.',
+    notLinkedUser: (mention) => `${mention} nie ma połączonego konta Steam.`,
+    userNotFound: 'Nie ma takiego członka społeczności.',
+    userOrSteamId: 'Podaj użytkownika Discorda albo SteamID.',
+    moderatorsOnly: 'Tylko moderatorzy mogą sprawdzać innych. Twoje kary: `/ban-check` bez opcji.',
+    notYours: 'Te przyciski są dla osoby, która pytała. Użyj polecenia samodzielnie.',
+    pinForModerators: 'Tylko moderatorzy mogą przypiąć stan na żywo.',
+    cannotPost:
+      'Nie mogę tu wysyłać wiadomości. Nadaj mi na tym kanale „Wyświetlanie kanału”, „Wysyłanie wiadomości” i „Umieszczanie linków”.',
+    pinned: 'Gotowe: wiadomość poniżej aktualizuje się sama. Usuń ją, żeby przestała.',
+    outdated: 'Ta wiadomość jest nieaktualna. Użyj polecenia jeszcze raz.',
+    tooFast: (when) => `Trochę wolniej, proszę. Spróbuj ponownie ${when}.`,
+    unavailable: (errorId) =>
+      `Danych nie da się teraz odczytać. Spróbuj ponownie za minutę. (Błąd \`${errorId}\`)`,
+    failed: (errorId) =>
+      `Coś poszło nie tak po naszej stronie. Spróbuj ponownie; jeśli się powtórzy, podaj adminowi ten numer błędu: \`${errorId}\``,
+  },
+};
