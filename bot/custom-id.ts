@@ -1,0 +1,22 @@
+/** A component's state travels in its `custom_id`, so that buttons survive a restart. Discord allows 100 characters. */
+export type CustomId = { name: string; args: string[] };
+
+const SEPARATOR = ':';
+
+/** @throws when it gets longer than Discord allows: every argument is an id, a page or a word of a closed set. */
+export function toCustomId(name: string, ...args: (string | number)[]): string {
+  const id = [name, ...args].join(SEPARATOR);
+  if (id.length > 100) throw new Error(`custom_id ${id} is longer than 100 characters`);
+  return id;
+}
+
+/** Takes a `custom_id` apart. Nothing in it is to be trusted: the caller checks every argument. */
+export function parseCustomId(id: string): CustomId {
+  const [name = '', ...args] = id.split(SEPARATOR);
+  return { name, args };
+}
+
+/** A positive number of at most nine digits; undefined for everything else. */
+export function readNumber(arg: string | undefined): number | undefined {
+  return arg !== undefined && /^[1-9][0-9]{0,8}$/.test(arg) ? Number(arg) : undefined;
+}

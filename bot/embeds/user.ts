@@ -1,0 +1,66 @@
+import type { LookedUpUser } from '../../src/queries/users.ts';
+import { accountId } from '../../src/steam-id.ts';
+import { toCustomId } from '../custom-id.ts';
+import type { Texts } from '../locales/en.ts';
+import { escapeText, timestamp } from '../text.ts';
+import { button, COLOURS, linkButton, type MessageView, row } from './message.ts';
+
+/** The profile of a member of the community. */
+export function userMessage(
+  user: LookedUpUser,
+  { texts, askerId }: { texts: Texts; askerId: string },
+): MessageView {
+  const { user: words } = texts;
+  const id = accountId(user.steamId64);
+  const inline = (name: string, value: string) => ({ name, value, inline: true });
+  const discordSince = user.discordId ? discordAccountCreatedAt(user.discordId) : undefined;
+  return {
+    embeds: [
+      {
+        title: escapeText(user.nickname, { max: 100, fallback: words.unnamed }),
+        color: user.isBanned ? COLOURS.danger : COLOURS.neutral,
+        fields: [
+          { name: words.flags, value: flagsOf(user, texts) },
+          inline(words.steamId, `\`${user.steamId64}\``),
+          inline(words.accountId, `\`${id}\``),
+          inline(words.otherNotations, `\`STEAM_1:${id % 2}:${Math.floor(id / 2)}\`\n\`[U:1:${id}]\``),
+          inline(words.discord, discordOf(user, texts)),
+          inline(words.memberSince, `${timestamp(user.createdAt, 'D')} (${timestamp(user.createdAt)})`),
+          ...(discordSince
+            ? [inline(words.discordSince, `${timestamp(discordSince, 'D')} (${timestamp(discordSince)})`)]
+            : []),
+        ],
+        ...(/^https:\/\/\S+$/.test(user.avatarUrl) && { thumbnail: { url: user.avatarUrl } }),
+      },
+    ],
+    components: [
+      row(
+        button(texts.buttons.record, toCustomId('record.open', askerId, user.steamId64), { emoji: '📜' }),
+        linkButton(texts.buttons.profile, `https://steamcommunity.com/profiles/${user.steamId64}`),
+      ),
+    ],
+  };
+}
+
+function flagsOf(user: LookedUpUser, { user: words }: Texts): string {
+  const flags = [
+    user.isBanned && `⛔ ${words.banned}`,
+    user.isOwner && `👑 ${words.owner}`,
+    user.isAdmin && `🛡️ ${words.admin}`,
+    user.hasSvip && `💎 ${words.svip}`,
+    user.isServiceplus && `⭐ ${words.premium}`,
+  ].filter((flag) => flag !== false);
+  return flags.join(' · ') || words.noFlags;
+}
+
+function discordOf({ discordId, discordUsername }: LookedUpUser, { user: words }: Texts): string {
+  if (discordId === null) return words.notLinked;
+  const name = escapeText(discordUsername, { max: 64 });
+  return name === '' ? `<@${discordId}>` : `<@${discordId}> (${name})`;
+}
+
+/** A snowflake carries when it was made. https://docs.discord.com/developers/reference#snowflakes */
+function discordAccountCreatedAt(id: string): Date | undefined {
+  const milliseconds = BigInt(id) >> 22n;
+  return milliseconds > 0n ? new Date(Number(milliseconds) + 1_420_070_400_000) : undefined;
+}

@@ -1,0 +1,62 @@
+/** Control and formatting characters: NUL, right-to-left marks, zero-width ones. Emoji joiners go with them. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\u2028\u2029\u115f\u1160\u2800\u3164\uffa0]/gu;
+/** What Discord's Markdown, mentions, timestamps, emoji and links are made of; a list marker counts at a line's start only. */
+const MARKUP = /[\\`*_~|>#[\]<@]|:(?=\/\/|[\w~+-]+:)|^[-+](?= )|(?<=^[0-9]+)\.(?= )/g;
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/** A name or reason as one plain line: no control characters, single spaces; `fallback` when nothing is left. */
+export function toPlainLine(text: string, fallback = ''): string {
+  const line = text.replace(/\s+/g, ' ').replace(INVISIBLE, '').replace(/ +/g, ' ').trim();
+  return line === '' ? fallback : line;
+}
+
+/** Cuts to at most `max` UTF-16 units, never within a character, and marks the cut. */
+export function cut(text: string, max: number): string {
+  if (text.length <= max) return text;
+  let kept = '';
+  for (const { segment } of graphemes.segment(text)) {
+    if (kept.length + segment.length > max - 1) break;
+    kept += segment;
+  }
+  return `${kept.trimEnd()}…`;
+}
+
+/**
+ * Foreign text for a place where Discord reads Markdown: one line, nothing in it is formatted, linked or mentioned.
+ * @param max of the text before escaping; the result is at most twice as long.
+ */
+export function escapeText(text: string, { max = 128, fallback = '' } = {}): string {
+  return cut(toPlainLine(text, fallback), max).replace(MARKUP, '\\$&');
+}
+
+/** An instant as Discord shows it in the reader's own time zone. R: relative, f: date and time, D: date. */
+export function timestamp(at: Date, style: 'R' | 'f' | 'D' = 'R'): string {
+  return `<t:${Math.floor(at.getTime() / 1000)}:${style}>`;
+}
+
+/** An operator's text in a code span. */
+export function code(text: string): string {
+  return `\`${toPlainLine(text).replaceAll('`', "'")}\``;
+}
+
+/**
+ * Joins as many lines as fit, and says how many did not.
+ * @param max length of the result in UTF-16 units, the last line included.
+ * @param hidden entries that are missing whatever fits.
+ */
+export function joinLines(
+  lines: readonly string[],
+  { max, more, hidden = 0 }: { max: number; more: (amount: number) => string; hidden?: number },
+): string {
+  const whole = [...lines, ...(hidden > 0 ? [more(hidden)] : [])].join('\n');
+  if (whole.length <= max) return whole;
+  const room = max - more(lines.length + hidden).length - 1;
+  const kept: string[] = [];
+  let length = 0;
+  for (const line of lines) {
+    length += line.length + 1;
+    if (length > room) break;
+    kept.push(line);
+  }
+  return [...kept, more(lines.length - kept.length + hidden)].join('\n');
+}
