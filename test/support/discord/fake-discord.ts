@@ -44,7 +44,12 @@ export type FakeMessage = {
   mention_roles: string[];
   pinned: boolean;
   type: number;
-  interaction_metadata?: { id: string; type: number; user: FakeUser };
+  interaction_metadata?: {
+    id: string;
+    type: number;
+    user: FakeUser;
+    authorizing_integration_owners: Record<string, string>;
+  };
   /** What the real message does not carry: for tests. */
   files: UploadedFile[];
   allowedMentions: MessageForm['allowed_mentions'];
@@ -423,6 +428,7 @@ export async function startFakeDiscord({
           id: exchange.id,
           type: exchange.type,
           user: exchange.actor.user,
+          authorizing_integration_owners: { 0: exchange.actor.guildId ?? '0' },
         },
       }),
     };

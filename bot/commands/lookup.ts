@@ -1,0 +1,63 @@
+import { ApplicationCommandType } from 'discord.js';
+import { findUser } from '../../src/queries/users.ts';
+import type { SteamId64 } from '../../src/steam-id.ts';
+import { type Asker, type Command, type Options, Refusal } from '../command.ts';
+import { type MessageView, noticeMessage } from '../embeds/message.ts';
+import { userMessage } from '../embeds/user.ts';
+import type { Reader } from '../locales/reader.ts';
+import { type BanCheckDeps, isShownToAll, MODERATE_MEMBERS } from './ban-check.ts';
+import { booleanOption, localized, stringOption, userOption } from './localized.ts';
+import { moderatorsOnly, requireMaySee, resolveSteamId } from './subject.ts';
+
+/** `/lookup user? steamid? show?` */
+export const LOOKUP_DEFINITION: Command['data'] = {
+  ...localized(({ lookup }) => lookup),
+  type: ApplicationCommandType.ChatInput,
+  default_member_permissions: MODERATE_MEMBERS,
+  options: [
+    userOption(({ lookup }) => lookup.options.user),
+    stringOption(({ lookup }) => lookup.options.steamid),
+    booleanOption(({ lookup }) => lookup.options.show),
+  ],
+};
+
+/** `/lookup`: a member's profile by the rules of `GET /users/lookup` (specification 4.5). */
+export function lookupCommand(deps: BanCheckDeps): Command {
+  return {
+    data: LOOKUP_DEFINITION,
+    execute: (asker, options) => {
+      const isPublic = isShownToAll(asker, options);
+      const reader = isPublic ? asker.publicReader : asker.reader;
+      return { to: isPublic ? 'everyone' : 'asker', render: () => renderUser(deps, asker, reader, options) };
+    },
+  };
+}
+
+async function renderUser(
+  deps: BanCheckDeps,
+  asker: Asker,
+  { texts }: Reader,
+  options: Options,
+): Promise<MessageView> {
+  const user = await findUser(deps.reader, await resolveWho(deps, asker, options), deps.now());
+  if (user) return userMessage(user, { texts, askerId: asker.discordId });
+  throw new Refusal(({ refusals }) => noticeMessage(refusals.userNotFound));
+}
+
+/** Exactly one is needed; of two, the Discord user wins. */
+async function resolveWho(
+  deps: BanCheckDeps,
+  asker: Asker,
+  { strings, users }: Options,
+): Promise<{ discordId: string } | { steamId64: SteamId64 }> {
+  const discordId = users.user;
+  if (discordId !== undefined) {
+    if (!asker.isModerator && discordId !== asker.discordId) throw moderatorsOnly();
+    return { discordId };
+  }
+  const steamId = strings.steamid?.trim();
+  if (!steamId) throw new Refusal(({ refusals }) => noticeMessage(refusals.userOrSteamId));
+  const steamId64 = await resolveSteamId(deps, steamId);
+  await requireMaySee(deps, asker, steamId64);
+  return { steamId64 };
+}

@@ -1,0 +1,63 @@
+import type { Db } from '../../src/db/client.ts';
+import { Unavailable } from '../../src/errors.ts';
+import { findUserByDiscordId } from '../../src/queries/users.ts';
+import type { SteamId64 } from '../../src/steam-id.ts';
+import { type ResolveVanity, readSteamReference } from '../../src/steam-profile.ts';
+import { type Asker, Refusal } from '../command.ts';
+import { linkButton, noticeMessage, row } from '../embeds/message.ts';
+import { escapeText } from '../text.ts';
+
+export type SubjectDeps = { reader: Db; publicUrl: string; resolveVanity: ResolveVanity };
+
+/** Reads what was typed as `steamid`. @throws {Refusal} when it names no account. */
+export async function resolveSteamId({ resolveVanity }: SubjectDeps, text: string): Promise<SteamId64> {
+  const reference = readSteamReference(text);
+  if (reference === undefined) {
+    throw new Refusal(({ refusals }) =>
+      noticeMessage(refusals.notASteamId(escapeText(text, { max: 64, fallback: '?' }))),
+    );
+  }
+  if ('steamId64' in reference) return reference.steamId64;
+  const { vanityName } = reference;
+  const steamId64 = await resolveVanity(vanityName).catch((error) => {
+    if (error instanceof Unavailable)
+      throw new Refusal(({ refusals }) => noticeMessage(refusals.vanityUnavailable));
+    throw error;
+  });
+  if (steamId64 !== undefined) return steamId64;
+  throw new Refusal(({ refusals }) => noticeMessage(refusals.vanityUnknown(escapeText(vanityName))));
+}
+
+/** The asker's own linked account. @throws {Refusal} that says how to link one. */
+export async function requireOwnSteamId(
+  { reader, publicUrl }: SubjectDeps,
+  asker: Asker,
+): Promise<SteamId64> {
+  const user = await findUserByDiscordId(reader, asker.discordId);
+  if (user) return user.steamId64;
+  throw new Refusal(({ refusals, buttons }) =>
+    noticeMessage(`${refusals.notLinkedYourself}\n${publicUrl}/account`, undefined, [
+      row(linkButton(buttons.account, `${publicUrl}/account`)),
+    ]),
+  );
+}
+
+/**
+ * Lets moderators see everyone, and everybody himself. The refusal is the same whether or not there is anything to see,
+ * and comes before any question about the other person.
+ * @throws {Refusal}
+ */
+export async function requireMaySee(
+  { reader }: SubjectDeps,
+  asker: Asker,
+  steamId64: SteamId64,
+): Promise<void> {
+  if (asker.isModerator) return;
+  const own = await findUserByDiscordId(reader, asker.discordId);
+  if (own?.steamId64 !== steamId64) throw moderatorsOnly();
+}
+
+/** What a member without rights is told, whoever he asked about. */
+export function moderatorsOnly(): Refusal {
+  return new Refusal(({ refusals }) => noticeMessage(refusals.moderatorsOnly));
+}

@@ -1,0 +1,54 @@
+import type { Logger } from 'pino';
+import type { HistoryPoint } from '../src/queries/servers.ts';
+import { chartFacts, drawPlayerChart } from './charts.ts';
+import type { Attachment } from './embeds/message.ts';
+import type { Reader } from './locales/reader.ts';
+
+/** The players of a server over the last hours, as read at `readAt`. */
+export type ReadHistory = (
+  serverId: number,
+  hours: number,
+) => Promise<{ points: HistoryPoint[]; stepSeconds: number; readAt: Date }>;
+
+type Drawing = { readAt: number; chart: Promise<Attachment | undefined> };
+
+const HOURS = 24;
+const KEPT_DRAWINGS = 200;
+/** Fewer points than this are no line. */
+const FEWEST_POINTS = 2;
+
+/**
+ * Charts of the last day, each drawn once for each reading of the history and each locale, however many ask.
+ * A chart that cannot be made is left out and logged: the card is worth having without it.
+ */
+export function createHistoryCharts({ readHistory, log }: { readHistory: ReadHistory; log: Logger }) {
+  const drawings = new Map<string, Drawing>();
+
+  return async (serverId: number, reader: Reader): Promise<Attachment | undefined> => {
+    try {
+      const history = await readHistory(serverId, HOURS);
+      const key = `${serverId} ${reader.locale}`;
+      const known = drawings.get(key);
+      if (known?.readAt === history.readAt.getTime()) return await known.chart;
+      const drawing = { readAt: history.readAt.getTime(), chart: draw(history, reader) };
+      drawings.delete(key);
+      drawings.set(key, drawing);
+      const [oldest] = drawings.keys();
+      if (drawings.size > KEPT_DRAWINGS && oldest !== undefined) drawings.delete(oldest);
+      return await drawing.chart;
+    } catch (error) {
+      log.warn({ err: error, serverId }, 'the chart of a server is left out');
+      return undefined;
+    }
+  };
+}
+
+async function draw(
+  { points, stepSeconds, readAt }: Awaited<ReturnType<ReadHistory>>,
+  reader: Reader,
+): Promise<Attachment | undefined> {
+  if (points.length < FEWEST_POINTS) return undefined;
+  const from = new Date(readAt.getTime() - HOURS * 3_600_000);
+  const bytes = await drawPlayerChart(points, { from, to: readAt, stepSeconds }, reader);
+  return { name: 'players.png', bytes, altText: reader.texts.server.chartAlt(chartFacts(points, reader)) };
+}

@@ -1,0 +1,115 @@
+import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
+import { type Db, prepared } from '../db/client.ts';
+import { penalties, servers } from '../db/schema.ts';
+import type { PenaltyStatus, PenaltyType } from '../penalty.ts';
+import type { SteamId64 } from '../steam-id.ts';
+import type { Penalty } from './penalties.ts';
+import type { PenaltyCounts } from './penalty-filter.ts';
+
+export type PlayerRecord = {
+  /** One page: active penalties first, then the others, each newest first. With the status they have at `now`. */
+  rows: (Penalty & { serverName: string | null })[];
+  /** The page shown: the one asked for, or the last one there is. From 1. */
+  page: number;
+  lastPage: number;
+  /** Of the filter. */
+  total: number;
+  /** Of the whole record, whatever the filter. */
+  counts: PenaltyCounts;
+  active: PenaltyCounts;
+  /** The name on the newest penalty. */
+  playerName: string | undefined;
+};
+
+type Options = {
+  type?: PenaltyType | undefined;
+  status?: PenaltyStatus | undefined;
+  page: number;
+  perPage: number;
+  now: Date;
+};
+
+/** A player's whole record as a moderator reads it; every status is judged at `now`. */
+export async function readPlayerRecord(
+  db: Db,
+  playerSteamId: SteamId64,
+  { type, status, page, perPage, now }: Options,
+): Promise<PlayerRecord> {
+  const subject = { player: playerSteamId, now: now.toISOString() };
+  const groups = await countGroups(db).execute(subject);
+  const sumOf = (belongs: (group: (typeof groups)[number]) => boolean) =>
+    groups.filter(belongs).reduce((sum, group) => sum + group.amount, 0);
+  const byType = (belongs: (group: (typeof groups)[number]) => boolean): PenaltyCounts => {
+    const of = (wanted: PenaltyType) => sumOf((group) => group.type === wanted && belongs(group));
+    return { ban: of('ban'), mute: of('mute'), gag: of('gag'), silence: of('silence'), warn: of('warn') };
+  };
+  const total = sumOf(
+    (group) =>
+      (type === undefined || group.type === type) && (status === undefined || group.status === status),
+  );
+  const lastPage = Math.max(1, Math.ceil(total / perPage));
+  const shown = Math.min(Math.max(1, page), lastPage);
+  const rows =
+    total === 0
+      ? []
+      : await pageRows(db).execute({
+          ...subject,
+          type: type ?? null,
+          status: status ?? null,
+          limit: perPage,
+          offset: (shown - 1) * perPage,
+        });
+  const newest = groups.toSorted((a, b) => b.newestAt.getTime() - a.newestAt.getTime())[0];
+  return {
+    rows: rows.map(({ penalty, serverName, effective }) => ({ ...penalty, status: effective, serverName })),
+    page: shown,
+    lastPage,
+    total,
+    counts: byType(() => true),
+    active: byType((group) => group.status === 'ACTIVE'),
+    playerName: newest?.name || undefined,
+  };
+}
+
+function countGroups(db: Db) {
+  return prepared(db, 'record_counts', (handle) =>
+    handle
+      .select({
+        type: penalties.type,
+        status: effectiveStatus().as('effective'),
+        amount: sql<number>`count(*)`.mapWith(Number),
+        newestAt: sql<Date>`max(${penalties.createdAt})`.mapWith((value: string) => new Date(value)),
+        name: sql<string>`(array_agg(${penalties.playerName} order by ${penalties.createdAt} desc, ${penalties.id} desc))[1]`,
+      })
+      .from(penalties)
+      .where(eq(penalties.playerSteamId, sql.placeholder('player')))
+      .groupBy(sql`1`, sql`2`)
+      .prepare('record_counts'),
+  );
+}
+
+function pageRows(db: Db) {
+  return prepared(db, 'record_page', (handle) =>
+    handle
+      .select({ penalty: penalties, serverName: servers.name, effective: effectiveStatus() })
+      .from(penalties)
+      .leftJoin(servers, eq(servers.id, penalties.serverId))
+      .where(
+        and(
+          eq(penalties.playerSteamId, sql.placeholder('player')),
+          sql`(${sql.placeholder('type')}::text is null or ${penalties.type} = ${sql.placeholder('type')}::penalty_type)`,
+          sql`(${sql.placeholder('status')}::text is null or ${effectiveStatus()} = ${sql.placeholder('status')}::penalty_status)`,
+        ),
+      )
+      .orderBy(sql`${effectiveStatus()} <> 'ACTIVE'`, desc(penalties.createdAt), desc(penalties.id))
+      .limit(sql.placeholder('limit'))
+      .offset(sql.placeholder('offset'))
+      .prepare('record_page'),
+  );
+}
+
+/** The status at `now`: an ACTIVE row whose end has passed is EXPIRED. */
+function effectiveStatus(): SQL<PenaltyStatus> {
+  return sql<PenaltyStatus>`case when ${penalties.status} = 'ACTIVE' and ${penalties.endsAt} <= ${sql.placeholder('now')}::timestamptz
+    then 'EXPIRED'::penalty_status else ${penalties.status} end`;
+}
