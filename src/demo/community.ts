@@ -1,0 +1,114 @@
+import { eq, inArray, max, sql } from 'drizzle-orm';
+import type { Db } from '../db/client.ts';
+import { penalties, serverSamples, servers, settings, users } from '../db/schema.ts';
+import { createPenalties } from './penalties.ts';
+import type { Person } from './people.ts';
+import { createPeople } from './people.ts';
+import { countDemoPlayers, DEMO_SERVERS } from './servers.ts';
+import { createUsers } from './users.ts';
+
+export const DEMO_SEED = 20_261_121;
+const PEOPLE = 600;
+const PENALTIES = 4800;
+const HISTORY_DAYS = 14;
+const SAMPLE_MS = 300_000;
+/** Rows in one statement; PostgreSQL takes 65,535 values. */
+const CHUNK = 1000;
+const MARKER = 'demo.community';
+
+/** Everybody of the demo, the same every time. */
+export function listDemoPeople(): Person[] {
+  return createPeople(PEOPLE, DEMO_SEED);
+}
+
+/**
+ * Makes the demo's community once: servers, users, penalties. All of it or nothing is there, whenever the process dies;
+ * a second call changes nothing.
+ * @param now what ages and running penalties are reckoned from.
+ * @returns whether it was made now.
+ */
+export async function seedCommunity(db: Db, now: Date): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    await tx.execute(sql`select pg_advisory_xact_lock(hashtext(${MARKER}))`);
+    const [seeded] = await tx.select().from(settings).where(eq(settings.key, MARKER));
+    if (seeded) return false;
+    const rows = await tx
+      .insert(servers)
+      .values(
+        DEMO_SERVERS.map(({ slug, name, mode, region }) => ({
+          slug,
+          name,
+          mode,
+          region,
+          address: placeholderAddress(slug),
+        })),
+      )
+      .returning({ id: servers.id });
+    const people = listDemoPeople();
+    await tx.insert(users).values(createUsers(people, now, DEMO_SEED));
+    const serverIds = rows.map(({ id }) => id);
+    for (const chunk of inChunks(
+      createPenalties(people, { count: PENALTIES, serverIds, now, seed: DEMO_SEED }),
+    )) {
+      await tx.insert(penalties).values(chunk);
+    }
+    await tx.insert(settings).values({ key: MARKER, value: String(DEMO_SEED) });
+    return true;
+  });
+}
+
+/**
+ * Fills the servers' player counts up to now: two weeks at first, and the time the demo was off at a later start.
+ * Polls that were really made stay as they are.
+ */
+export async function fillHistory(db: Db, now: Date): Promise<void> {
+  const until = Math.floor(now.getTime() / SAMPLE_MS) * SAMPLE_MS;
+  const known = await db
+    .select({ id: servers.id, slug: servers.slug, lastAt: max(serverSamples.sampledAt) })
+    .from(servers)
+    .leftJoin(serverSamples, eq(serverSamples.serverId, servers.id))
+    .groupBy(servers.id, servers.slug);
+  for (const { id, slug, lastAt } of known) {
+    const server = DEMO_SERVERS.find((demo) => demo.slug === slug);
+    if (!server) continue;
+    const earliest = until - HISTORY_DAYS * 86_400_000;
+    const from = Math.max(earliest, lastAt ? Math.floor(lastAt.getTime() / SAMPLE_MS + 1) * SAMPLE_MS : 0);
+    const rows: (typeof serverSamples.$inferInsert)[] = [];
+    for (let at = from; at < until; at += SAMPLE_MS) {
+      const counts = [0, 100_000, 200_000].map((offset) => countDemoPlayers(server, new Date(at + offset)));
+      rows.push({
+        serverId: id,
+        sampledAt: new Date(at),
+        periodSeconds: SAMPLE_MS / 1000,
+        playersAverage: counts.reduce((sum, count) => sum + count, 0) / counts.length,
+        playersMaximum: Math.max(...counts),
+        maxPlayers: server.maxPlayers,
+        onlineShare: 1,
+      });
+    }
+    for (const chunk of inChunks(rows)) await db.insert(serverSamples).values(chunk).onConflictDoNothing();
+  }
+}
+
+/** Points the demo's servers at where their simulated games listen now. @param addresses by slug. */
+export async function saveDemoAddresses(db: Db, addresses: ReadonlyMap<string, string>): Promise<void> {
+  await db.transaction(async (tx) => {
+    const slugs = [...addresses.keys()];
+    // By way of a placeholder: one may get the port that another had.
+    await tx
+      .update(servers)
+      .set({ address: sql`'demo-' || ${servers.slug} || '.invalid:1'` })
+      .where(inArray(servers.slug, slugs));
+    for (const [slug, address] of addresses) {
+      await tx.update(servers).set({ address }).where(eq(servers.slug, slug));
+    }
+  });
+}
+
+function placeholderAddress(slug: string): string {
+  return `demo-${slug}.invalid:1`;
+}
+
+function* inChunks<T>(rows: readonly T[]): Generator<T[]> {
+  for (let start = 0; start < rows.length; start += CHUNK) yield rows.slice(start, start + CHUNK);
+}

@@ -1,0 +1,64 @@
+import { parseSteamId, type SteamId64 } from '../steam-id.ts';
+import { createRandom } from './random.ts';
+
+/** Somebody who plays on the demo's servers. */
+export type Person = { steamId64: SteamId64; name: string };
+
+/** Names as players have them: many scripts, decoration, and what a careless page or query trips over. */
+const NAMES = `
+  Rzeźnik · Żółw Ninja · Pan Kłos · Gżegżółka · Ćma barowa · Łowca Dusz · Świstak · Kapitan Bąk ·
+  babcia_halina · Wiesiek z bloku · SZYBKI LOPEZ · zły porucznik · Mistrz Yogurt · Źrebak ·
+  Dziadek Mróz · Максим · Злой Кот · Снайпер_77 · Дядя Стёпа · Ёжик в тумане · Їжачок · Ґудзик ·
+  Козак Нечай · Бабушка с AWP · Αχιλλέας · Οδυσσέας · Μαύρος Λύκος · Şimşek · İstanbullu · Gölge ·
+  Yağmur · Müller · Größenwahn · Jäger · Fußpilz · Crème brûlée · Garçon · L’Éclair · El Niño ·
+  Señor Piña · Ñandú · João do Pulo · Coração · Ångström · Øystein · Blåbær · Þór · Ævar · Jääkarhu ·
+  Mänty · Vlček · Řezník · Ďábel · Ľuboš · Szőke · Őrült · Kutyafül · Țepeș · Ștefan · Đurđa · Ćevapi ·
+  Žižka · Čaroděj · Ąžuolas · Žvirblis · Ķirsis · Kass Artur · Öökull · صقر · أبو علي · النمر الأسود ·
+  شبح الصحراء · שועל · דוד המלך · צל · شیر ایرانی · پلنگ · چابک · 王小明 · 夜猫子 · 龙卷风 · 神枪手 · 老王 · 小笼包 ·
+  無名 · 忍者 · さくら · ラーメン大好き · タナカ · ねこ · 侍魂 · 勇者ああああ · 김치찌개 · 불닭볶음면 · 호랑이 · 서울사람 · 달빛 · นักแม่นปืน ·
+  เสือดำ · ช้างน้อย · शेर · राजा · বাঘ · புலி · ತೇಜಸ್ · Nguyễn · Phở Bò · Đại Ca · Արծիվ · Հայկ ·
+  გიორგი · ნიკა · አንበሳ · Қыран · Монгол баатар · བོད་མི · ខ្លា · 🦊 lis · 💀💀💀 · gg 🎯 · 👑 Królowa · 🐸 ·
+  ツ smile ツ · ★ ProKiller ★ · 『 Shadow 』 · ꧁ Lord ꧂ · ♛ admin? nope ♛ · <b>bold</b> · "quoted" name ·
+  O'Brien · Robert'); DROP TABLE · @everyone · **ważny** · _under_score_ · \`tick\` · ||spoiler|| ·
+  [PL] rekin · [RU] медведь · =[GE]= Adler · xX_sniper_Xx · 1337 · 007 · null · undefined · true · a ·
+  bardzo_dluga_nazwa_gracza_bez_spacji · Mr. Bean · toaster · potato aim · lag · whiff · NoScope ·
+  headshot_harry · eco frag · rush b · camper #1 · afk · smoke criminal · flash me pls · defuse kit ·
+  CT spawn · banana peel · silver elite · Bot Łukasz
+`
+  .split('·')
+  .map((name) => name.trim());
+
+const TAGS = [
+  '',
+  '',
+  '',
+  '',
+  '',
+  '[KTP] ',
+  '[zK] ',
+  '☆ ',
+  '| PRO | ',
+  'mini',
+  'x',
+  '[NW] ',
+  '-=Ω=- ',
+] as const;
+const ENDINGS = ['', '', '', '', ' ツ', '_', ' #2', ' 🇵🇱', '.exe', ' [AFK]', '1998', ' jr.'] as const;
+
+/** Account ids that Steam has not given out: nobody real is on the demo's lists. */
+const FIRST_ACCOUNT_ID = 4_100_000_000;
+
+/** @returns a SteamID64 of the demo, the same for the same number (0 to 1,800). */
+export function demoSteamId(number: number): SteamId64 {
+  // Steps of a prime, so that ids of neighbours look as unlike as real ones.
+  return parseSteamId(`[U:1:${FIRST_ACCOUNT_ID + number * 104_729}]`);
+}
+
+/** The community's players, the same for the same seed. */
+export function createPeople(count: number, seed: number): Person[] {
+  const random = createRandom(seed);
+  return Array.from({ length: count }, (_, number) => {
+    const plain = NAMES[number] ?? `${random.pick(TAGS)}${random.pick(NAMES)}${random.pick(ENDINGS)}`;
+    return { steamId64: demoSteamId(number), name: plain };
+  });
+}

@@ -1,0 +1,42 @@
+export type Random = ReturnType<typeof createRandom>;
+
+/**
+ * Random numbers that are the same for the same seed (mulberry32).
+ * @param seed any whole number.
+ */
+export function createRandom(seed: number) {
+  let state = seed >>> 0;
+  /** 0 to below 1. */
+  const next = () => {
+    state = (state + 0x6d2b_79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+  const below = (limit: number) => Math.floor(next() * limit);
+  return {
+    next,
+    /** A whole number from 0 to below `limit`. */
+    below,
+    /** A whole number from `least` to `most`. */
+    between: (least: number, most: number) => least + below(most - least + 1),
+    /** True in `share` (0 to 1) of the cases. */
+    chance: (share: number) => next() < share,
+    /** @throws when there is nothing to pick from. */
+    pick: <T>(from: readonly T[]): T => {
+      const picked = from[below(from.length)];
+      if (picked === undefined) throw new Error('nothing to pick from');
+      return picked;
+    },
+  };
+}
+
+/** A number from 0 to below 1, the same for the same inputs. */
+export function hashToShare(...inputs: number[]): number {
+  let state = 0x811c_9dc5;
+  for (const input of inputs) {
+    state = Math.imul(state ^ (input | 0), 0x0100_0193);
+    state = Math.imul(state ^ (state >>> 13), 0x5bd1_e995);
+  }
+  return ((state ^ (state >>> 15)) >>> 0) / 4_294_967_296;
+}

@@ -1,0 +1,47 @@
+import type { users } from '../db/schema.ts';
+import type { Person } from './people.ts';
+import { createRandom, type Random } from './random.ts';
+
+type NewUser = typeof users.$inferInsert;
+
+/** Of the people, who signed in. The first sixteen are one of every combination of the four flags. */
+export const DEMO_USERS = 60;
+const FLAGGED = 16;
+/** Discord ids of a time to come: nobody real has one. */
+const FIRST_DISCORD_ID = 1_999_000_000_000_000_000n;
+
+/**
+ * Users with Discord accounts (some without), avatars, and every combination of flags.
+ * Number 15 is owner, admin, SVIP and service plus.
+ */
+export function createUsers(people: readonly Person[], now: Date, seed: number): NewUser[] {
+  const random = createRandom(seed + 1);
+  return people.slice(0, DEMO_USERS).map((person, number) => {
+    const flags = number < FLAGGED ? number : random.chance(0.2) ? 0b0100 : 0;
+    const hasDiscord = number < FLAGGED || random.chance(0.75);
+    return {
+      steamId64: person.steamId64,
+      nickname: person.name,
+      isAdmin: (flags & 0b0001) !== 0,
+      isOwner: (flags & 0b0010) !== 0,
+      hasSvip: (flags & 0b0100) !== 0,
+      isServiceplus: (flags & 0b1000) !== 0,
+      createdAt: new Date(now.getTime() - random.between(1, 1000) * 86_400_000 - random.below(86_400_000)),
+      ...(hasDiscord && discordOf(person, number, random)),
+    };
+  });
+}
+
+function discordOf(person: Person, number: number, random: Random) {
+  const plain = person.name
+    .normalize('NFKD')
+    .replace(/[^A-Za-z0-9_.]/g, '')
+    .toLowerCase();
+  const hash = Array.from({ length: 32 }, () => random.below(16).toString(16)).join('');
+  return {
+    discordId: String(FIRST_DISCORD_ID + BigInt(number) * 7_310_585_129n),
+    discordUsername: plain.length >= 2 ? plain.slice(0, 32) : `gracz${1000 + number}`,
+    // Some have none, and animated ones begin with a_.
+    discordAvatar: random.chance(0.15) ? '' : random.chance(0.1) ? `a_${hash}` : hash,
+  };
+}
