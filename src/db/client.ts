@@ -17,6 +17,8 @@ export type Database = {
   /** List and lookup queries: a read replica when there are any. */
   reader: Db;
   connection: Connection;
+  /** The primary's address, for parts that need a connection of their own. */
+  url: string;
   /** Waits for running queries, at most `timeoutSeconds` (5 by default). */
   close: (options?: { timeoutSeconds?: number }) => Promise<void>;
 };
@@ -51,6 +53,7 @@ export function openDatabase(
       return readers[turn] ?? db;
     },
     connection,
+    url,
     close: async ({ timeoutSeconds = 5 } = {}) => {
       await Promise.all([connection, ...replicas].map((open) => open.end({ timeout: timeoutSeconds })));
     },

@@ -16,13 +16,11 @@ type TestServer = { embedded: EmbeddedPostgres; dataDir: string; nextNumber: num
 /** Test files share one server, each in a database of its own; the preload stops it. */
 const shared = globalThis as typeof globalThis & { testServer?: Promise<TestServer> };
 
-export type TestDatabase = Database & { url: string };
-
 /**
  * A migrated, empty database of this test file's own on a real PostgreSQL.
  * Closed and dropped when the file's tests are done.
  */
-export async function createTestDatabase({ max = 8 }: { max?: number } = {}): Promise<TestDatabase> {
+export async function createTestDatabase({ max = 8 }: { max?: number } = {}): Promise<Database> {
   shared.testServer ??= startTestServer();
   const server = await shared.testServer;
   server.nextNumber += 1;
@@ -34,7 +32,7 @@ export async function createTestDatabase({ max = 8 }: { max?: number } = {}): Pr
     await database.close({ timeoutSeconds: 1 });
     await runOnServer(server, `drop database ${name} with (force)`);
   });
-  return Object.assign(database, { url });
+  return database;
 }
 
 /** Called once, after the last test file. */
