@@ -1,0 +1,71 @@
+/** A source row that was set aside (quarantined) or kept with a remark. */
+export type RowReport = { table: string; id: string; reason: string };
+
+export type ImportProgress = {
+  /** Rows read so far. */
+  read: number;
+  /** How much of the source that is, 0 to 1; undefined when nobody can tell (standard input). */
+  share: number | undefined;
+};
+
+/** How an import tells what it does while it runs; all of it optional. */
+export type ImportListener = {
+  onProgress?: ((progress: ImportProgress) => void) | undefined;
+  /** Every quarantined row, as it is met. */
+  onQuarantine?: ((row: RowReport) => void) | undefined;
+  /** Every row that was kept although something about it is odd. */
+  onRemark?: ((row: RowReport) => void) | undefined;
+};
+
+export type ImportSummary = {
+  source: string;
+  /** Nothing was written: the numbers say what would have been. */
+  isDryRun: boolean;
+  read: number;
+  added: number;
+  changed: number;
+  unchanged: number;
+  /** Rows of ours that this import missed at the source: marked, kept. */
+  gone: number;
+  quarantined: number;
+  remarks: number;
+  /** Names of servers that were made, hidden until an operator shows them. */
+  serversAdded: string[];
+  /** The first {@link LISTED_REPORTS} of each; `quarantined` and `remarks` count all of them. */
+  quarantinedRows: RowReport[];
+  remarkedRows: RowReport[];
+};
+
+/** A broken source may quarantine every row; memory stays flat all the same. */
+export const LISTED_REPORTS = 1000;
+
+export function startSummary(source: string, isDryRun: boolean): ImportSummary {
+  return {
+    source,
+    isDryRun,
+    read: 0,
+    added: 0,
+    changed: 0,
+    unchanged: 0,
+    gone: 0,
+    quarantined: 0,
+    remarks: 0,
+    serversAdded: [],
+    quarantinedRows: [],
+    remarkedRows: [],
+  };
+}
+
+/** Sets a row aside: it is not imported, and the report names it. */
+export function quarantine(summary: ImportSummary, listener: ImportListener, row: RowReport): void {
+  summary.quarantined += 1;
+  if (summary.quarantinedRows.length < LISTED_REPORTS) summary.quarantinedRows.push(row);
+  listener.onQuarantine?.(row);
+}
+
+/** Notes something odd about a row that is kept. */
+export function remark(summary: ImportSummary, listener: ImportListener, row: RowReport): void {
+  summary.remarks += 1;
+  if (summary.remarkedRows.length < LISTED_REPORTS) summary.remarkedRows.push(row);
+  listener.onRemark?.(row);
+}

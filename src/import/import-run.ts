@@ -1,0 +1,111 @@
+import type { Db } from '../db/client.ts';
+import { Conflict, InvalidInput } from '../errors.ts';
+import {
+  type ImportListener,
+  type ImportSummary,
+  quarantine,
+  type RowReport,
+  remark,
+  startSummary,
+} from './import-report.ts';
+import { type ImportedPenalty, openPenaltyWriter, type PenaltyWriter } from './penalty-writer.ts';
+
+export type ImportDeps = {
+  db: Db;
+  /** For the connection that holds the source's lock while the import lasts. */
+  databaseUrl: string;
+  now: () => Date;
+};
+
+export type ImportOptions = ImportListener & {
+  /** Reads and compares everything, writes nothing. */
+  isDryRun?: boolean;
+  /** Waits for another import of the same source to end (the default) instead of refusing. */
+  waits?: boolean;
+};
+
+/** One import under way. */
+export type ImportRun = ImportDeps & {
+  source: string;
+  isDryRun: boolean;
+  writer: PenaltyWriter;
+  summary: ImportSummary;
+  listener: ImportListener;
+  /** Rows the source holds, for the share done; undefined when nobody can tell. */
+  total: number | undefined;
+};
+
+/**
+ * Runs an import under its source's lock and returns what it did.
+ * @param source names where the rows come from: part of their key.
+ * @throws {InvalidInput} for a name of more than 64 characters or none.
+ * @throws {Conflict} when another import of this source is running and `waits` is false.
+ */
+export async function runImport(
+  deps: ImportDeps,
+  source: string,
+  { isDryRun = false, waits = true, ...listener }: ImportOptions,
+  importAll: (run: ImportRun) => Promise<void>,
+): Promise<ImportSummary> {
+  if (!/^[\w.:-]{1,64}$/.test(source)) {
+    throw new InvalidInput(
+      `source ${JSON.stringify(source)} is not allowed: give 1 to 64 letters, digits, . : _ -`,
+    );
+  }
+  const writer = await openPenaltyWriter(deps.databaseUrl, source, { isDryRun, waits });
+  if (!writer) throw new Conflict(`another import of ${source} is running`);
+  try {
+    const summary = startSummary(source, isDryRun);
+    await importAll({ ...deps, source, isDryRun, writer, summary, listener, total: undefined });
+    return summary;
+  } finally {
+    await writer.close();
+  }
+}
+
+/** How to make penalties of the items (rows, or groups of rows) of one table. */
+export type ItemReader<Item> = {
+  table: string;
+  idOf: (item: Item) => string;
+  /** How many rows of the source an item is; 1 by default. */
+  rowsIn?: (item: Item) => number;
+  /** @throws {InvalidInput} for an item that cannot be imported: it is quarantined with the message. */
+  parse: (item: Item, remarkRow: (reason: string) => void) => ImportedPenalty;
+};
+
+/** Writes page after page; a bad item is quarantined, the rest is kept. */
+export async function importPages<Item>(
+  run: ImportRun,
+  pages: AsyncIterable<readonly Item[]>,
+  reader: ItemReader<Item>,
+): Promise<void> {
+  for await (const page of pages) await importPage(run, page, reader);
+}
+
+/** The same as {@link importPages} for one page. */
+export async function importPage<Item>(
+  { writer, summary, listener, total }: ImportRun,
+  page: readonly Item[],
+  { table, idOf, rowsIn = () => 1, parse }: ItemReader<Item>,
+): Promise<void> {
+  const rows: ImportedPenalty[] = [];
+  const setAside: { sourceTable: string; sourceId: string }[] = [];
+  for (const item of page) {
+    summary.read += rowsIn(item);
+    const report = (reason: string): RowReport => ({ table, id: idOf(item), reason });
+    try {
+      rows.push(parse(item, (reason) => remark(summary, listener, report(reason))));
+    } catch (error) {
+      if (!(error instanceof InvalidInput)) throw error;
+      quarantine(summary, listener, report(error.message));
+      // It is at the source all the same: what an earlier import kept of it is not gone.
+      setAside.push({ sourceTable: table, sourceId: idOf(item) });
+    }
+  }
+  const counts = await writer.write(rows);
+  await writer.keep(setAside);
+  summary.added += counts.added;
+  summary.changed += counts.changed;
+  summary.unchanged += counts.unchanged;
+  listener.onProgress?.({ read: summary.read, share: total ? Math.min(summary.read / total, 1) : undefined });
+}

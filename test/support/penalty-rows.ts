@@ -1,0 +1,21 @@
+import { asc } from 'drizzle-orm';
+import type { Database, Db } from '../../src/db/client.ts';
+import { penalties } from '../../src/db/schema.ts';
+import type { ImportDeps } from '../../src/import/import-run.ts';
+
+/** What importers work with, on a clock that stands still. */
+export function importDeps({ db, url }: Database, now = '2026-11-21T12:00:00Z'): ImportDeps {
+  return { db, databaseUrl: url, now: () => new Date(now) };
+}
+
+/** All penalties by source table and id, without our own ids. */
+export async function storedPenalties(db: Db) {
+  const rows = await db.select().from(penalties).orderBy(asc(penalties.sourceTable), asc(penalties.id));
+  return rows.map(({ id: _, ...row }) => row);
+}
+
+/** One penalty by its key at the source. */
+export async function storedPenalty(db: Db, sourceTable: string, sourceId: string | number) {
+  const rows = await storedPenalties(db);
+  return rows.find((row) => row.sourceTable === sourceTable && row.sourceId === String(sourceId));
+}
