@@ -1,0 +1,92 @@
+import mysql from 'mysql2/promise';
+import { InvalidInput, Unavailable } from '../errors.ts';
+import type { SourceDatabase, SourceRow } from './source-database.ts';
+
+const CONNECT_TIMEOUT_MS = 10_000;
+const QUERY_TIMEOUT_MS = 300_000;
+
+/**
+ * Opens a MySQL or MariaDB database whose session can only read. The session's time zone stays the server's own, so
+ * that a TIMESTAMP comes back as the wall clock that was written.
+ * @param url `mysql://user:password@host:port/database`
+ * @throws {InvalidInput} when the address names no database.
+ * @throws {Unavailable} when the server does not answer or refuses the sign-in.
+ */
+export async function openMysqlSource(url: string): Promise<SourceDatabase> {
+  const address = parseAddress(url);
+  const connection = await mysql
+    .createConnection({
+      ...address,
+      charset: 'utf8mb4',
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      enableKeepAlive: true,
+      // Every value as its text: dates without a zone, ids above 2^53.
+      typeCast: (field) => field.string(),
+    })
+    .catch((error: unknown) => {
+      throw outage(address, error);
+    });
+  // A connection that breaks between two queries fails the next one; the event alone must not end the process.
+  connection.on('error', () => {});
+  await connection.query('SET SESSION TRANSACTION READ ONLY');
+  return {
+    kind: 'mysql',
+    select,
+    async listColumns(table) {
+      const rows = await select(
+        'select column_name as name from information_schema.columns where table_schema = database() and table_name = ?',
+        [table],
+      );
+      return new Set(rows.map((row) => (row.name ?? '').toLowerCase()));
+    },
+    close: async () => {
+      await connection.end().catch(() => connection.destroy());
+    },
+  };
+
+  async function select(
+    statement: string,
+    parameters: readonly (string | number)[] = [],
+  ): Promise<SourceRow[]> {
+    try {
+      const [rows] = await connection.query<mysql.RowDataPacket[]>({
+        sql: statement,
+        values: [...parameters],
+        timeout: QUERY_TIMEOUT_MS,
+      });
+      return rows;
+    } catch (error) {
+      throw outage(address, error);
+    }
+  }
+}
+
+type Address = { host: string; port: number; user: string; password: string; database: string };
+
+function parseAddress(url: string): Address {
+  if (!URL.canParse(url))
+    throw new InvalidInput('the address of a source is mysql://user:password@host/database');
+  const parsed = new URL(url);
+  const database = decodeURIComponent(parsed.pathname.replace(/^\//, ''));
+  if (database === '' || parsed.hostname === '') {
+    throw new InvalidInput(
+      'the address of a source names a host and a database: mysql://user:password@host/database',
+    );
+  }
+  return {
+    host: parsed.hostname.replace(/^\[|\]$/g, ''),
+    port: parsed.port === '' ? 3306 : Number(parsed.port),
+    user: decodeURIComponent(parsed.username || 'root'),
+    password: decodeURIComponent(parsed.password),
+    database,
+  };
+}
+
+/** The password is in no message. */
+function outage({ host, port, database }: Address, cause: unknown): Unavailable {
+  const reason =
+    cause instanceof Error
+      ? cause.message || String(Reflect.get(cause, 'code') ?? cause.name)
+      : String(cause);
+  return new Unavailable(`the source mysql://${host}:${port}/${database} fails: ${reason}`, { cause });
+}

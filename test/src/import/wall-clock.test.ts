@@ -1,0 +1,44 @@
+import { expect, test } from 'bun:test';
+import { InvalidInput } from '../../../src/errors.ts';
+import { parseWallClock, wallClockToInstant } from '../../../src/import/wall-clock.ts';
+
+function instant(text: string, zone: string): string {
+  const wallClock = parseWallClock(text);
+  if (wallClock === undefined) throw new Error('no date');
+  return wallClockToInstant(zone)(wallClock).toISOString();
+}
+
+test('a wall clock is read in its zone, whatever the zone of the machine', () => {
+  expect(instant('2026-07-01 12:00:00', 'Europe/Warsaw')).toBe('2026-07-01T10:00:00.000Z');
+  expect(instant('2026-12-01 12:00:00', 'Europe/Warsaw')).toBe('2026-12-01T11:00:00.000Z');
+  expect(instant('2026-12-01 12:00:00.1234567', 'UTC')).toBe('2026-12-01T12:00:00.123Z');
+  expect(instant('2026-12-01 00:30:00', 'Asia/Kolkata')).toBe('2026-11-30T19:00:00.000Z');
+  expect(instant('2045-07-01 12:00:00', 'UTC')).toBe('2045-07-01T12:00:00.000Z');
+});
+
+test('the days on which the clock is changed', () => {
+  expect(instant('2026-03-29 01:59:59', 'Europe/Warsaw')).toBe('2026-03-29T00:59:59.000Z');
+  expect(instant('2026-03-29 03:00:00', 'Europe/Warsaw')).toBe('2026-03-29T01:00:00.000Z');
+  // Left out by spring: the clock that was not put forward.
+  expect(instant('2026-03-29 02:30:00', 'Europe/Warsaw')).toBe('2026-03-29T01:30:00.000Z');
+  // Shown twice by autumn: the first time.
+  expect(instant('2026-10-25 02:30:00', 'Europe/Warsaw')).toBe('2026-10-25T00:30:00.000Z');
+  expect(instant('2026-10-25 03:00:00', 'Europe/Warsaw')).toBe('2026-10-25T02:00:00.000Z');
+});
+
+test('zero dates are no dates, and what no calendar has is refused', () => {
+  for (const none of [
+    null,
+    '',
+    '0000-00-00 00:00:00',
+    '0001-01-01 00:00:00',
+    '1970-01-01 00:00:01',
+    '2026-00-00',
+  ]) {
+    expect(parseWallClock(none)).toBeUndefined();
+  }
+  for (const wrong of ['2026-02-30 00:00:00', '2026-13-01', 'yesterday', '1763719200']) {
+    expect(() => parseWallClock(wrong)).toThrow(InvalidInput);
+  }
+  expect(() => wallClockToInstant('Europe/Atlantis')).toThrow(InvalidInput);
+});

@@ -1,0 +1,61 @@
+import { afterAll } from 'bun:test';
+import mysql from 'mysql2/promise';
+
+/** Where tests look for a MariaDB or MySQL they may create databases on; `.ci/run` provides one. */
+const SERVER_URL = process.env.TEST_MYSQL_URL ?? 'mysql://root@127.0.0.1:3306';
+
+export type MariaDbDatabase = {
+  url: string;
+  /** Runs statements separated by semicolons. */
+  run: (statements: string, parameters?: readonly unknown[]) => Promise<void>;
+  drop: () => Promise<void>;
+};
+
+/**
+ * Whether a server answers. Without one the tests that need it say so and are skipped, except under CI, where its
+ * absence is a failure.
+ */
+export async function isMariaDbAtHand(): Promise<boolean> {
+  try {
+    const connection = await mysql.createConnection({ uri: SERVER_URL, connectTimeout: 2000 });
+    await connection.end();
+    return true;
+  } catch (error) {
+    const line = `no MariaDB answers at ${new URL(SERVER_URL).host} (set TEST_MYSQL_URL): ${error}`;
+    if (process.env.CI === 'true') throw new Error(line);
+    console.warn(`SKIPPED: ${line}`);
+    return false;
+  }
+}
+
+/** A database of the caller's own. */
+export async function createMariaDbDatabase(): Promise<MariaDbDatabase> {
+  const name = `community_api_test_${process.pid}_${crypto.randomUUID().slice(0, 8)}`;
+  const admin = await mysql.createConnection(SERVER_URL);
+  await admin.query(`create database ${name} default character set utf8mb4`);
+  await admin.end();
+  const url = new URL(SERVER_URL);
+  url.pathname = `/${name}`;
+  const connection = await mysql.createConnection({
+    uri: url.href,
+    multipleStatements: true,
+    charset: 'utf8mb4',
+  });
+  return {
+    url: url.href,
+    run: async (statements, parameters = []) => {
+      await connection.query(statements, [...parameters]);
+    },
+    drop: async () => {
+      await connection.query(`drop database ${name}`);
+      await connection.end();
+    },
+  };
+}
+
+/** A database that is dropped after the file's tests. */
+export async function createTestMariaDb(): Promise<MariaDbDatabase> {
+  const database = await createMariaDbDatabase();
+  afterAll(database.drop);
+  return database;
+}
