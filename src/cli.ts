@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json';
+import { addPenaltyCommands } from './cli/penalties.ts';
 import { addServerCommands } from './cli/servers.ts';
 import { createSession } from './cli/session.ts';
 import { addTokenCommands } from './cli/tokens.ts';
@@ -26,6 +27,7 @@ const program = new Command('cli')
 addServerCommands(program, session);
 addTokenCommands(program, session);
 addUserCommands(program, session);
+addPenaltyCommands(program, session);
 
 process.exit(await run());
 

@@ -1,0 +1,129 @@
+import type { Command } from 'commander';
+import { NotFound } from '../errors.ts';
+import { importIks } from '../import/iks.ts';
+import type { ImportSummary, RowReport } from '../import/import-report.ts';
+import type { ImportDeps, ImportOptions } from '../import/import-run.ts';
+import { importNdjson } from '../import/ndjson.ts';
+import { importSimpleAdmin } from '../import/simple-admin.ts';
+import { importSourcebans } from '../import/sourcebans.ts';
+import { showProgress } from './progress.ts';
+import { print, type Session } from './session.ts';
+
+/** Remarks are about rows that were kept: the first few in words, all of them counted, a thousand with `--json`. */
+const REMARKS_SHOWN = 20;
+
+type Common = { dryRun?: boolean; source?: string };
+type Import = (deps: ImportDeps, options: ImportOptions) => Promise<ImportSummary>;
+
+/** `penalties import ndjson | simpleadmin | sourcebans | iks`. */
+export function addPenaltyCommands(program: Command, session: Session): void {
+  const penalties = program.command('penalties').description('bans, mutes, gags, silences, warnings');
+  const imports = penalties
+    .command('import')
+    .description('bring penalties from elsewhere; repeating it changes nothing');
+  const importCommand = (name: string, description: string) =>
+    imports
+      .command(name)
+      .description(description)
+      .option('--dry-run', 'read and compare everything, write nothing')
+      .option(
+        '--source <name>',
+        `names the source, when several of the kind are imported (default: ${name.split(' ')[0]})`,
+      );
+
+  importCommand('ndjson <file>', 'one JSON object a line from a file, or from standard input with -').action(
+    async (file: string, options: Common, command: Command) => {
+      const input = file === '-' ? Bun.stdin : Bun.file(file);
+      if (file !== '-' && !(await input.exists()))
+        throw new NotFound(`There is no file ${JSON.stringify(file)}`);
+      const totalBytes = file === '-' ? undefined : input.size;
+      await run(command, options, (deps, shared) =>
+        importNdjson(deps, { ...shared, chunks: input.stream(), totalBytes, source: options.source }),
+      );
+    },
+  );
+  importCommand('simpleadmin', 'a database of CS2-SimpleAdmin')
+    .option('--url <url>', 'mysql://user:password@host/database or sqlite:PATH (default: SIMPLEADMIN_URL)')
+    .option(
+      '--timezone <zone>',
+      "the plugin's configured zone (default: SIMPLEADMIN_TIMEZONE, else UTC); SQLite files are in UTC",
+    )
+    .option(
+      '--online-time',
+      'take the minutes a player was online as what counts down a mute, where the plugin kept them',
+    )
+    .action(
+      async (
+        options: Common & { url?: string; timezone?: string; onlineTime?: boolean },
+        command: Command,
+      ) => {
+        const configured = session.config().simpleAdmin;
+        const url = options.url ?? configured.url;
+        if (url === undefined) command.error('error: --url is needed, or SIMPLEADMIN_URL');
+        await run(command, options, (deps, shared) =>
+          importSimpleAdmin(deps, {
+            ...shared,
+            url,
+            timezone: options.timezone ?? configured.timezone,
+            trustsOnlineTime: options.onlineTime,
+            source: options.source,
+          }),
+        );
+      },
+    );
+  importCommand('sourcebans', 'a database of SourceBans++')
+    .requiredOption('--url <url>', 'mysql://user:password@host/database')
+    .option('--prefix <prefix>', 'what the names of its tables begin with', 'sb_')
+    .action(async (options: Common & { url: string; prefix: string }, command: Command) => {
+      const { url, prefix, source } = options;
+      await run(command, options, (deps, shared) =>
+        importSourcebans(deps, { ...shared, url, prefix, source }),
+      );
+    });
+  importCommand('iks', 'a database of IKS Admin 3')
+    .requiredOption('--url <url>', 'mysql://user:password@host/database')
+    .action(async (options: Common & { url: string }, command: Command) => {
+      const { url, source } = options;
+      await run(command, options, (deps, shared) => importIks(deps, { ...shared, url, source }));
+    });
+
+  async function run(command: Command, { dryRun = false }: Common, start: Import): Promise<void> {
+    const { db, url } = await session.database();
+    const progress = showProgress(process.stderr, () => performance.now());
+    let remarks = 0;
+    const summary = await start(
+      { db, databaseUrl: url, now: () => new Date() },
+      {
+        isDryRun: dryRun,
+        onProgress: progress.update,
+        onQuarantine: (row) => progress.line(`skipped ${name(row)}: ${row.reason}`),
+        onRemark: (row) => {
+          remarks += 1;
+          if (remarks <= REMARKS_SHOWN) progress.line(`kept ${name(row)}: ${row.reason}`);
+        },
+      },
+    ).finally(progress.end);
+    print(command, summary, describe(summary));
+    // Nothing of it could be read: a script that goes on would go on with nothing.
+    if (summary.read > 0 && summary.quarantined === summary.read) process.exitCode = 1;
+  }
+}
+
+function name({ table, id }: RowReport): string {
+  return `${table} ${id}`;
+}
+
+function describe(summary: ImportSummary): string {
+  const { source, isDryRun, read, added, changed, unchanged, gone, quarantined, remarks, serversAdded } =
+    summary;
+  const lines = [
+    `${isDryRun ? 'Would import' : 'Imported'} from ${source}: ${read} read, ${added} added, ${changed} changed, ` +
+      `${unchanged} unchanged, ${gone} gone at the source, ${quarantined} quarantined`,
+  ];
+  if (remarks > REMARKS_SHOWN)
+    lines.push(`${remarks} rows were kept with a remark (--json lists the first 1000)`);
+  if (serversAdded.length > 0) {
+    lines.push(`${isDryRun ? 'Would add' : 'Added'} servers, hidden until shown: ${serversAdded.join(', ')}`);
+  }
+  return lines.join('\n');
+}

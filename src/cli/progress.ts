@@ -1,0 +1,55 @@
+import type { ImportProgress } from '../import/import-report.ts';
+
+/** Shows long work: one line that is rewritten on a terminal, a line every few seconds elsewhere. */
+export type ProgressDisplay = {
+  update: (progress: ImportProgress) => void;
+  /** Prints a line of its own. */
+  line: (text: string) => void;
+  /** Removes what is being rewritten. */
+  end: () => void;
+};
+
+const TERMINAL_MS = 200;
+const PLAIN_MS = 5000;
+const CLEAR_LINE = '\r\u001b[2K';
+
+type Output = { isTTY?: boolean; write: (text: string) => unknown };
+
+/** @param clockMs a clock that never goes back, in milliseconds. */
+export function showProgress(output: Output, clockMs: () => number): ProgressDisplay {
+  const startMs = clockMs();
+  const isTerminal = output.isTTY === true;
+  let shownMs = startMs;
+  let current = '';
+  return {
+    update(progress) {
+      const nowMs = clockMs();
+      if (nowMs - shownMs < (isTerminal ? TERMINAL_MS : PLAIN_MS)) return;
+      shownMs = nowMs;
+      current = describeProgress(progress, (nowMs - startMs) / 1000);
+      output.write(isTerminal ? `${CLEAR_LINE}${current}` : `${current}\n`);
+    },
+    line(text) {
+      output.write(isTerminal ? `${CLEAR_LINE}${text}\n${current}` : `${text}\n`);
+    },
+    end() {
+      if (isTerminal) output.write(CLEAR_LINE);
+    },
+  };
+}
+
+/** `120000 rows, 24000 rows/s, 12 %, 37 s left`. */
+export function describeProgress({ read, share }: ImportProgress, seconds: number): string {
+  const parts = [`${read} rows`, `${Math.round(read / Math.max(seconds, 0.001))} rows/s`];
+  if (share !== undefined && share > 0) {
+    parts.push(`${Math.floor(share * 100)} %`, `${formatSeconds((seconds / share) * (1 - share))} left`);
+  }
+  return parts.join(', ');
+}
+
+function formatSeconds(seconds: number): string {
+  const whole = Math.ceil(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+}

@@ -1,0 +1,140 @@
+import { Database as SqliteDatabase } from 'bun:sqlite';
+import { afterAll, beforeEach, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { createTestDatabase } from '../../support/database.ts';
+import { createTestFolder, startProgram } from '../../support/program.ts';
+import { simpleAdminSqliteSchema } from '../../support/simple-admin-schema.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const { connection, url: databaseUrl } = await createTestDatabase();
+const folder = createTestFolder();
+afterAll(folder.remove);
+beforeEach(async () => {
+  await connection`truncate penalties`;
+});
+
+const env = { DATABASE_URL: databaseUrl };
+const cli = (...args: string[]) => startProgram('src/cli.ts', env, args);
+
+async function runCli(...args: string[]) {
+  const program = cli(...args);
+  const code = await program.exited;
+  return { code, stdout: program.stdout(), stderr: program.stderr() };
+}
+
+async function countPenalties(): Promise<number> {
+  const [row] = await connection`select count(*)::int as n from penalties`;
+  return row?.n;
+}
+
+const line = (values: object) =>
+  JSON.stringify({
+    penalty_type: 'ban',
+    player_steamid: '76561198000000001',
+    created: '2026-11-01T10:00:00Z',
+    ...values,
+  });
+
+test('penalties import ndjson: good lines are kept, bad ones named with their number, a summary ends it', async () => {
+  const file = join(folder.path, 'penalties.ndjson');
+  await Bun.write(
+    file,
+    [line({ source_id: 1 }), 'junk', line({ source_id: 2, duration: -1 }), line({ source_id: 3 })].join('\n'),
+  );
+  const first = await runCli('penalties', 'import', 'ndjson', file);
+  expect(first).toMatchObject({ code: 0 });
+  expect(first.stdout).toBe(
+    'Imported from ndjson: 4 read, 2 added, 0 changed, 0 unchanged, 0 gone at the source, 2 quarantined\n',
+  );
+  expect(first.stderr).toContain('skipped line 2: it is not JSON');
+  expect(first.stderr).toContain('skipped line 3: the duration -1 is negative\n');
+  const again = await runCli('--json', 'penalties', 'import', 'ndjson', file);
+  expect(JSON.parse(again.stdout)).toMatchObject({
+    added: 0,
+    changed: 0,
+    unchanged: 2,
+    quarantined: 2,
+    quarantinedRows: [
+      { table: 'line', id: '2' },
+      { table: 'line', id: '3', reason: 'the duration -1 is negative' },
+    ],
+  });
+  expect(await countPenalties()).toBe(2);
+});
+
+test('penalties import ndjson - reads standard input', async () => {
+  const child = Bun.spawn(
+    ['bun', 'src/cli.ts', '--json', 'penalties', 'import', 'ndjson', '-', '--dry-run'],
+    {
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+      stdin: new Blob([line({}), '\n', line({ reason: 'other' })]),
+      stdout: 'pipe',
+      stderr: 'ignore',
+    },
+  );
+  expect(JSON.parse(await new Response(child.stdout).text())).toMatchObject({
+    isDryRun: true,
+    read: 2,
+    added: 2,
+  });
+  expect(await child.exited).toBe(0);
+  expect(await countPenalties()).toBe(0);
+});
+
+test('wrong usage exits with 2, a failure with 1 and one line', async () => {
+  for (const args of [['sourcebans'], ['iks'], ['ndjson'], ['simpleadmin'], ['nothing']]) {
+    expect((await runCli('penalties', 'import', ...args)).code).toBe(2);
+  }
+  for (const args of [
+    ['ndjson', '/nowhere/x.ndjson'],
+    ['iks', '--url', 'mysql://root:secret@127.0.0.1:1/x'],
+    ['iks', '--url', 'http://example.org'],
+    ['simpleadmin', '--url', 'sqlite:/nowhere/x.sqlite'],
+    ['simpleadmin', '--url', 'sqlite:/nowhere/x.sqlite', '--timezone', 'Mars'],
+  ]) {
+    const { code, stderr } = await runCli('penalties', 'import', ...args);
+    expect({ args, code }).toEqual({ args, code: 1 });
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+    expect(stderr).not.toContain('secret');
+  }
+  const file = join(folder.path, 'bad.ndjson');
+  await Bun.write(file, 'junk\n');
+  expect((await runCli('penalties', 'import', 'ndjson', file)).code).toBe(1);
+});
+
+test('an import that is killed loses nothing, and repeating it completes it', async () => {
+  const rows = 60_000;
+  const path = join(folder.path, 'simpleadmin.sqlite');
+  const file = new SqliteDatabase(path);
+  file.run(simpleAdminSqliteSchema({ migration: 11 }));
+  file.run(`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${rows})
+    insert into sa_bans (player_steamid, admin_steamid, admin_name, reason, duration, created, ends)
+    select 76561198000000000 + i, '0', 'Console', 'Aim', 0, '2026-11-01 10:00:00', null from n`);
+  file.close();
+
+  const killed = cli('penalties', 'import', 'simpleadmin', '--url', `sqlite:${path}`);
+  await waitFor(async () => (await countPenalties()) > 0, { limitMs: 20_000 });
+  killed.kill('SIGKILL');
+  await killed.exited;
+  // Its connection may still be finishing a statement, which counts as a whole or not at all.
+  await waitFor(async () => {
+    const [row] =
+      await connection`select count(*)::int as n from pg_stat_activity where application_name like 'import %'`;
+    return row?.n === 0;
+  });
+  const kept = await countPenalties();
+  expect(kept).toBeGreaterThan(0);
+  expect(kept % 10_000).toBe(0);
+
+  const repeated = await runCli('--json', 'penalties', 'import', 'simpleadmin', '--url', `sqlite:${path}`);
+  expect(JSON.parse(repeated.stdout)).toMatchObject({
+    read: rows,
+    added: rows - kept,
+    changed: 0,
+    unchanged: kept,
+    gone: 0,
+  });
+  const [check] = await connection`select count(distinct (source_table, source_id))::int as rows,
+    (select sum(n)::int from penalty_tallies, unnest(counts) n where scope = 0 and period = 0) as tallied from penalties`;
+  expect(check).toEqual({ rows, tallied: rows });
+}, 60_000);
