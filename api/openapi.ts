@@ -59,35 +59,38 @@ const schemas = {
 
 /** The document at `/swagger/json`, and a page at `/swagger` whose script and style come from a package of ours. */
 export function openApi({ publicUrl, version }: { publicUrl: string; version: string }) {
-  return new Elysia()
-    .use(
-      swagger({
-        path: '/swagger/plain',
-        specPath: '/swagger/json',
-        exclude: [/^\/(?!api\/v1)/],
-        documentation: {
-          info: {
-            title: 'Community API',
-            version,
-            description:
-              'Live CS2 server status, penalties, user lookup and round-end sounds. ' +
-              'Every path also answers under `/index.php/api/v1`. HEAD works wherever GET does.',
-          },
-          servers: [{ url: publicUrl }],
-          tags: [{ name: 'Servers' }, { name: 'Players' }, { name: 'Penalties' }, { name: 'Users' }],
-          components: {
-            // TypeBox models are JSON Schema; the plugin's types know OpenAPI's dialect only.
-            schemas: JSON.parse(JSON.stringify(schemas)),
-            securitySchemes: {
-              bearer: { type: 'http', scheme: 'bearer', description: 'A token made on the account page.' },
-              query: { type: 'apiKey', in: 'query', name: 'api_token' },
+  return (
+    new Elysia()
+      .use(
+        swagger({
+          path: '/swagger',
+          specPath: '/swagger/json',
+          exclude: [/^\/(?!api\/v1)/],
+          documentation: {
+            info: {
+              title: 'Community API',
+              version,
+              description:
+                'Live CS2 server status, penalties, user lookup and round-end sounds. ' +
+                'Every path also answers under `/index.php/api/v1`. HEAD works wherever GET does.',
+            },
+            servers: [{ url: publicUrl }],
+            tags: [{ name: 'Servers' }, { name: 'Players' }, { name: 'Penalties' }, { name: 'Users' }],
+            components: {
+              // TypeBox models are JSON Schema; the plugin's types know OpenAPI's dialect only.
+              schemas: JSON.parse(JSON.stringify(schemas)),
+              securitySchemes: {
+                bearer: { type: 'http', scheme: 'bearer', description: 'A token made on the account page.' },
+                query: { type: 'apiKey', in: 'query', name: 'api_token' },
+              },
             },
           },
-        },
-      }),
-    )
-    .get('/swagger', () => html(PAGE), { detail: { hide: true } })
-    .get('/swagger/assets/:file', ({ params }) => asset(params.file), { detail: { hide: true } });
+        }),
+      )
+      // Takes the place of the plugin's page, whose script would come from another host.
+      .get('/swagger', () => html(PAGE), { detail: { hide: true } })
+      .get('/swagger/assets/:file', ({ params }) => asset(params.file), { detail: { hide: true } })
+  );
 }
 
 const PAGE = `<!doctype html>
