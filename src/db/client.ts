@@ -14,7 +14,7 @@ export type Connection = postgres.Sql;
 export type Database = {
   /** Reads and writes. */
   db: Db;
-  /** List and lookup queries: a read replica when there are any. */
+  /** List and lookup queries: a read replica while one answers, else the primary. */
   reader: Db;
   connection: Connection;
   /** The primary's address, for parts that need a connection of their own. */
@@ -42,20 +42,61 @@ export function openDatabase(
   { replicaUrls = [], max = 16 }: { replicaUrls?: readonly string[]; max?: number } = {},
 ): Database {
   const connection = connect(url, { max });
-  const replicas = replicaUrls.map((replicaUrl) => connect(replicaUrl, { max }));
   const db: Db = drizzle(connection, { schema });
-  const readers: Db[] = replicas.map((replica) => drizzle(replica, { schema }));
+  const replicas = replicaUrls.map((replicaUrl) => openReplica(replicaUrl, max));
   let turn = 0;
   return {
     db,
     get reader() {
-      turn = (turn + 1) % Math.max(readers.length, 1);
-      return readers[turn] ?? db;
+      const answering = replicas.filter((replica) => replica.isAnswering());
+      turn += 1;
+      return answering[turn % Math.max(answering.length, 1)]?.db ?? db;
     },
     connection,
     url,
     close: async ({ timeoutSeconds = 5 } = {}) => {
-      await Promise.all([connection, ...replicas].map((open) => open.end({ timeout: timeoutSeconds })));
+      await Promise.all([
+        connection.end({ timeout: timeoutSeconds }),
+        ...replicas.map((replica) => replica.close(timeoutSeconds)),
+      ]);
+    },
+  };
+}
+
+const REPLICA_PROBE_MS = 500;
+/** A replica further behind than this does not answer for the truth. */
+const REPLICA_LAG_SECONDS = 5;
+
+/** A read replica, asked twice a second whether it answers and is not far behind; the primary serves for one that does not. */
+function openReplica(url: string, max: number) {
+  const connection = connect(url, { max });
+  const probe = connect(url, { max: 1, applicationName: 'replica probe', statementTimeoutMs: 1000 });
+  let isAnswering = false;
+  let isAsking = false;
+  const ask = async () => {
+    if (isAsking) return;
+    isAsking = true;
+    try {
+      // A replica that has replayed all it received is not behind, however long ago that was.
+      const [row] = await probe`
+        select not pg_is_in_recovery() or pg_last_wal_receive_lsn() is not distinct from pg_last_wal_replay_lsn()
+          or now() - pg_last_xact_replay_timestamp() < make_interval(secs => ${REPLICA_LAG_SECONDS}) as "isFresh"`;
+      isAnswering = row?.isFresh === true;
+    } catch {
+      isAnswering = false;
+    } finally {
+      isAsking = false;
+    }
+  };
+  void ask();
+  const timer = setInterval(ask, REPLICA_PROBE_MS);
+  const db: Db = drizzle(connection, { schema });
+  return {
+    db,
+    isAnswering: () => isAnswering,
+    close: async (timeoutSeconds: number) => {
+      clearInterval(timer);
+      await Promise.all([connection, probe].map((open) => open.end({ timeout: timeoutSeconds })));
     },
   };
 }
