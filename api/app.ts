@@ -2,6 +2,7 @@ import { Elysia } from 'elysia';
 import type { Logger } from 'pino';
 import { NotFound } from '../src/errors.ts';
 import { type AccountDeps, accountPages } from './account/account.tsx';
+import { connect } from './connect.ts';
 import { MethodNotAllowed, toErrorAnswer } from './error-handler.ts';
 import { health } from './health.ts';
 import { openApi } from './openapi.ts';
@@ -48,6 +49,7 @@ export function createApi(deps: ApiDeps) {
     .onError(({ code, error }) => answerError(code, error, deps.log))
     .use(health(deps.health))
     .use(openApi(deps))
+    .use(connect(deps.servers))
     .use(accountPages({ ...deps.account, log: deps.log, clientKey: (incoming) => clientKey(incoming, deps) }))
     .use(version1(BASES[0], routes, deps))
     .use(version1(BASES[1], routes, deps));

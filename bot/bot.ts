@@ -51,7 +51,7 @@ const TIMINGS: BotTimings = {
   readyWithinMs: 30_000,
   deferAfterMs: 1500,
   liveIntervalMs: 15_000,
-  drainMs: 2000,
+  drainMs: 1000,
 };
 const LONGEST_REGISTRATION_PAUSE_MS = 600_000;
 
@@ -132,7 +132,7 @@ export function createBot(deps: BotDeps) {
   return {
     /** Returns at once; the login goes on in the background. */
     start: (): void => connection.start(),
-    /** Takes no more interactions, waits for answers and edits under way, disconnects: within about three seconds. */
+    /** Takes no more interactions, waits for answers and edits under way, disconnects: within about two seconds. */
     stop: async (): Promise<void> => {
       isStopped = true;
       wake?.();

@@ -60,7 +60,7 @@ type End = { isFinal: boolean; reason: string; wasReady: boolean };
 const GOOD_AFTER_MS = 60_000;
 /** More breaks than this within a minute: Discord does not want us now, and a day has 1000 identifies. */
 const BREAKS_A_MINUTE = 5;
-const DESTROY_WITHIN_MS = 1000;
+const DESTROY_WITHIN_MS = 500;
 /** Close codes that only a change of settings cures. */
 const FINAL_CODES: Record<number, string> = {
   [GatewayCloseCodes.AuthenticationFailed]: 'the token is not valid any more (4004): set DISCORD_TOKEN anew',
@@ -214,7 +214,7 @@ export function createConnection(deps: Deps) {
         enter('refused', 'an error of its own');
       });
     },
-    /** Within about a second. */
+    /** Within half a second. */
     stop: async (): Promise<void> => {
       state = 'stopped';
       since = new Date();

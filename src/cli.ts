@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json';
+import { addBotCommands } from './cli/bot.ts';
 import { addPenaltyCommands } from './cli/penalties.ts';
 import { addServerCommands } from './cli/servers.ts';
 import { createSession } from './cli/session.ts';
@@ -28,6 +29,7 @@ addServerCommands(program, session);
 addTokenCommands(program, session);
 addUserCommands(program, session);
 addPenaltyCommands(program, session);
+addBotCommands(program, session);
 
 process.exit(await run());
 

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { loadSessionSecret } from '../api/account/account.tsx';
 import { createTokenChecker } from '../api/api-token.ts';
 import { createApi } from '../api/app.ts';
+import { createBot } from '../bot/bot.ts';
 import packageJson from '../package.json';
 import { createBoard } from './board.ts';
 import { createAddressMatcher } from './client-address.ts';
@@ -21,7 +22,9 @@ import { createMemoryRateLimiter, type RateLimiter } from './rate-limiter.ts';
 import { createRedisRateLimiter } from './redis-rate-limiter.ts';
 import { runRegularly } from './regular-work.ts';
 import { createServerBoard, type ServerBoard } from './server-board.ts';
+import { runSinglePart } from './single-part.ts';
 import { createStaleCache } from './stale-cache.ts';
+import { createVanityResolver } from './steam-profile.ts';
 
 export type Service = {
   /** Where HTTP listens; undefined when this process does not run the API. */
@@ -36,8 +39,12 @@ type Context = {
   config: Config;
   log: Logger;
   database: Database;
+  /** For what needs a session of its own: leases. */
+  databaseUrl: string;
   changes: Changes;
   board: ServerBoard;
+  /** Player counts of a server over the last hours, for the API and the bot's charts. */
+  readHistory: (serverId: number, hours: number) => Promise<History>;
   metrics: Metrics;
   /** Names what is to be stopped; the last named is stopped first. */
   onStop: (name: string, stop: () => unknown) => void;
@@ -67,7 +74,7 @@ export async function runService(config: Config, log: Logger): Promise<Service> 
   };
   const onStop: Context['onStop'] = (name, stopPart) => stops.push({ name, stop: stopPart });
   try {
-    const database = await prepareDatabase(config, log, onStop);
+    const { database, databaseUrl } = await prepareDatabase(config, log, onStop);
     const changes = await listenForChanges(database.connection, log);
     onStop('notifications', changes.stop);
     const board = await createServerBoard(database.db, log);
@@ -79,11 +86,14 @@ export async function runService(config: Config, log: Logger): Promise<Service> 
     metrics.addGauge('servers_online', 'Listed servers that are online.', () => countOnline(board));
     const health = new Map<string, () => unknown>();
     const addHealth: Context['addHealth'] = (name, read) => health.set(name, read);
-    const context: Context = { config, log, database, changes, board, metrics, onStop, addHealth };
+    const readHistory = createHistoryReader(database);
+    const shared = { config, log, database, databaseUrl, changes, board, readHistory };
+    const context: Context = { ...shared, metrics, onStop, addHealth };
 
     const has = (role: Role) => config.roles.includes(role);
     if (has('sync')) startSync(context);
     const port = has('api') ? await startApi(context, health) : undefined;
+    if (has('bot')) startBot(context);
     await adviseOperator(context);
     return { port, database, stop };
   } catch (error) {
@@ -92,7 +102,11 @@ export async function runService(config: Config, log: Logger): Promise<Service> 
   }
 }
 
-async function prepareDatabase(config: Config, log: Logger, onStop: Context['onStop']): Promise<Database> {
+async function prepareDatabase(
+  config: Config,
+  log: Logger,
+  onStop: Context['onStop'],
+): Promise<{ database: Database; databaseUrl: string }> {
   let url = config.databaseUrl;
   if (url === undefined) {
     const embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
@@ -110,7 +124,7 @@ async function prepareDatabase(config: Config, log: Logger, onStop: Context['onS
   const database = openDatabase(url, { replicaUrls: config.databaseReplicaUrls });
   onStop('database', () => database.close({ timeoutSeconds: 1 }));
   await saveOwners(database.db, config.ownerSteamIds);
-  return database;
+  return { database, databaseUrl: url };
 }
 
 /** Role `sync`: what keeps the penalties in step with the clock and with their sources. */
@@ -123,7 +137,7 @@ function startSync({ database, log, onStop }: Context): void {
 
 /** Role `api`: HTTP. */
 async function startApi(context: Context, health: Map<string, () => unknown>): Promise<number> {
-  const { config, log, database, changes, board, metrics, onStop } = context;
+  const { config, log, database, changes, board, readHistory, metrics, onStop } = context;
   const sounds = await createBoard({
     name: 'sounds',
     log,
@@ -153,7 +167,7 @@ async function startApi(context: Context, health: Map<string, () => unknown>): P
     countAnswer: metrics.addCounter('http_answers_total', 'Answers under both bases.', ['kind', 'status']),
     publicUrl: config.publicUrl,
     version: packageJson.version,
-    servers: { board, readHistory: createHistoryReader(database), now: () => new Date() },
+    servers: { board, readHistory, now: () => new Date() },
     penalties: { listPenalties: (filter, options) => listPenalties(database.reader, filter, options) },
     users: { findUser: (who, now) => findUser(database.reader, who, now) },
     roundSounds: { findTitle: (steamId64) => sounds.current().get(steamId64) },
@@ -182,6 +196,58 @@ async function startApi(context: Context, health: Map<string, () => unknown>): P
   onStop('HTTP', () => drain({ stopAccepting: () => server.stop(), closeAll: () => server.stop(true) }));
   log.info({ host: config.host, port: server.port, url: config.publicUrl }, 'HTTP listens');
   return server.port;
+}
+
+/** Role `bot`: Discord, in one process at a time. Whatever happens to it, the API goes on. */
+function startBot(context: Context): void {
+  const { config, log, database, databaseUrl, board, readHistory, metrics, onStop, addHealth } = context;
+  const { token, guildId, apiUrl } = config.discord;
+  if (token === undefined) {
+    addHealth('bot', () => 'off');
+    log.info('the bot is off: DISCORD_TOKEN is not set');
+    return;
+  }
+  let bot: ReturnType<typeof createBot> | undefined;
+  const part = runSinglePart({
+    databaseUrl,
+    name: 'bot',
+    log,
+    isReachable: () => isDatabaseReachable(database),
+    create: () => {
+      bot = createBot({
+        token,
+        guildId,
+        apiUrl,
+        publicUrl: config.publicUrl,
+        db: database.db,
+        reader: database.reader,
+        board,
+        readHistory,
+        resolveVanity: createVanityResolver(config.steam),
+        log,
+      });
+      return bot;
+    },
+  });
+  onStop('bot', part.stop);
+  addHealth('bot', () => {
+    const health = bot?.health();
+    return health
+      ? { state: health.state, reason: health.reason, since: health.since }
+      : { state: 'standby' };
+  });
+  metrics.addGauge('bot_connected', 'Whether the bot is connected to Discord.', () =>
+    bot?.health().state === 'ready' ? 1 : 0,
+  );
+  metrics.addGauge('bot_logins', 'Logins to Discord that were tried.', () => bot?.health().logins ?? 0);
+  for (const outcome of ['answered', 'refused', 'tooFast', 'failed', 'undelivered'] as const) {
+    const name = `bot_interactions_${outcome === 'tooFast' ? 'too_fast' : outcome}`;
+    metrics.addGauge(
+      name,
+      `Interactions that ended so: ${outcome}.`,
+      () => bot?.health().interactions[outcome] ?? 0,
+    );
+  }
 }
 
 function createLimiter({ config, log, onStop }: Context, name: string, limit: number): RateLimiter {
@@ -238,15 +304,19 @@ function createHistoryReader(database: Database): (serverId: number, hours: numb
 }
 
 async function readReadiness(database: Database, health: Map<string, () => unknown>) {
-  const isReachable = await Promise.race([
+  const isReachable = await isDatabaseReachable(database);
+  const parts = Object.fromEntries([...health].map(([name, read]) => [name, read()]));
+  return { isReady: isReachable, parts: { database: isReachable ? 'up' : 'down', ...parts } };
+}
+
+function isDatabaseReachable(database: Database): Promise<boolean> {
+  return Promise.race([
     database.connection`select 1`.then(
       () => true,
       () => false,
     ),
     Bun.sleep(1000).then(() => false),
   ]);
-  const parts = Object.fromEntries([...health].map(([name, read]) => [name, read()]));
-  return { isReady: isReachable, parts: { database: isReachable ? 'up' : 'down', ...parts } };
 }
 
 function countOnline(board: ServerBoard): number {

@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { until } from '../support/bot.ts';
+import { insertServer } from '../support/builders.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { startFakeDiscord } from '../support/discord/fake-discord.ts';
+import { createTestFolder, type Program, startProgram } from '../support/program.ts';
+
+/** The whole service as a process, at a Discord that misbehaves: whatever the bot meets, the API serves. */
+const folder = createTestFolder();
+const fake = await startFakeDiscord();
+const database = await createTestDatabase();
+const env = {
+  DATABASE_URL: database.url,
+  DATA_DIR: folder.path,
+  STORAGE_DIR: join(folder.path, 'storage'),
+  HOST: '127.0.0.1',
+  PORT: '0',
+  ROLES: 'api,bot',
+  PUBLIC_URL: 'https://play.example.org',
+  DISCORD_TOKEN: fake.token,
+  DISCORD_API_URL: fake.apiUrl,
+};
+let program: Program;
+let url: string;
+
+const ready = async () => {
+  const response = await fetch(`${url}/readyz`);
+  const body: { bot: { state: string; reason?: string } | string } = JSON.parse(await response.text());
+  return { status: response.status, bot: body.bot };
+};
+
+beforeAll(async () => {
+  await insertServer(database.db, { slug: 'mirage', name: 'Mirage', address: '203.0.113.5:27015' });
+  await insertServer(database.db, { slug: 'odd', name: 'Odd', address: 'evil\r\nX: y' });
+  program = startProgram('src/main.ts', env);
+  const [, port] = await program.waitFor(/"port":(\d+)/);
+  url = `http://127.0.0.1:${port}`;
+  await program.waitFor('the commands were put to Discord');
+});
+afterAll(async () => {
+  program.kill('SIGKILL');
+  await program.exited;
+  await fake.stop();
+  await folder.remove();
+});
+
+test('registers three slash commands and one menu entry at the first start', () => {
+  const commands = fake.commands.get('global') ?? [];
+  expect(commands.map(({ type, name }) => [type, name])).toEqual([
+    [1, 'server'],
+    [1, 'ban-check'],
+    [1, 'lookup'],
+    [2, 'Check bans'],
+  ]);
+});
+
+test('answers on Discord, and its Connect button leads into the game', async () => {
+  const { message } = await fake.command('server', { name: 'mirage' });
+  const link = message?.components[0]?.components?.find(({ style }) => style === 5)?.url;
+  expect(link).toBe('https://play.example.org/connect/mirage');
+  const redirect = await fetch(`${url}/connect/mirage`, { redirect: 'manual' });
+  expect(redirect.status).toBe(302);
+  expect(redirect.headers.get('location')).toBe('steam://connect/203.0.113.5:27015');
+  expect(redirect.headers.get('cache-control')).toBe('no-store');
+  expect((await fetch(`${url}/connect/nope`)).status).toBe(404);
+  expect((await fetch(`${url}/connect/odd`)).status).toBe(404);
+});
+
+test('/readyz and /metrics say how the bot is', async () => {
+  expect(await ready()).toMatchObject({ status: 200, bot: { state: 'ready' } });
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  expect(metrics).toContain('community_api_bot_connected 1');
+  expect(metrics).toMatch(/community_api_bot_interactions_answered \d+/);
+});
+
+test('`bun run cli bot register` puts the commands again, beside the running service', async () => {
+  fake.commands.clear();
+  const cli = startProgram('src/cli.ts', env, ['bot', 'register']);
+  expect(await cli.exited).toBe(0);
+  expect(cli.stdout()).toBe('Put 4 commands to Discord, globally\n');
+  expect(fake.commands.get('global')).toHaveLength(4);
+  const without = startProgram('src/cli.ts', { ...env, DISCORD_TOKEN: '' }, ['bot', 'register']);
+  expect(await without.exited).toBe(1);
+  expect(without.stderr()).toContain('DISCORD_TOKEN is not set');
+  const wrong = startProgram('src/cli.ts', { ...env, DISCORD_TOKEN: 'wrong' }, ['bot', 'register']);
+  expect(await wrong.exited).toBe(1);
+  expect(wrong.stderr()).toBe(
+    'Discord refuses DISCORD_TOKEN: copy the token from the developer portal again\n',
+  );
+}, 20_000);
+
+test('malformed events do not end the process', async () => {
+  for (const data of [
+    null,
+    7,
+    {},
+    { id: '1', type: 2 },
+    { id: '1', type: 3, data: null },
+    { id: '1', type: 4, data: {} },
+  ]) {
+    fake.gateway.dispatch('INTERACTION_CREATE', data);
+  }
+  fake.gateway.sendRaw('{"op":0,"t":"INTERACTION_CREATE","s":"x"}');
+  fake.gateway.sendRaw('not json');
+  expect((await fake.command('server')).callback).toBe(4);
+  expect((await fetch(`${url}/api/v1/servers`)).status).toBe(200);
+});
+
+test('a token revoked at run time is reported once; the API serves on and nothing loops', async () => {
+  const identifies = fake.gateway.identifies.length;
+  fake.gateway.closeOnIdentify = 4004;
+  fake.gateway.close(4004);
+  await program.waitFor('Discord refuses the bot');
+  await until(async () => (await ready()).status === 200);
+  expect((await ready()).bot).toMatchObject({ state: 'refused', reason: expect.stringContaining('4004') });
+  expect(await (await fetch(`${url}/metrics`)).text()).toContain('community_api_bot_connected 0');
+  expect((await fetch(`${url}/api/v1/servers`)).status).toBe(200);
+  await Bun.sleep(1500);
+  expect(fake.gateway.identifies.length).toBe(identifies);
+  expect(program.stdout().match(/Discord refuses the bot/g)).toHaveLength(1);
+});
+
+test('stops in order within the time limit', async () => {
+  const startedAt = Date.now();
+  program.kill('SIGTERM');
+  expect(await program.exited).toBe(0);
+  expect(Date.now() - startedAt).toBeLessThan(5000);
+});
+
+test('with Discord out of reach at the start, and without a token, the API runs and one line says so', async () => {
+  const alone = startProgram('src/main.ts', { ...env, DISCORD_TOKEN: '' });
+  await alone.waitFor(/"port":(\d+)/);
+  await alone.waitFor('the bot is off: DISCORD_TOKEN is not set');
+  alone.kill('SIGTERM');
+  expect(await alone.exited).toBe(0);
+  const away = startProgram('src/main.ts', { ...env, DISCORD_API_URL: 'http://127.0.0.1:1' });
+  const [, port] = await away.waitFor(/"port":(\d+)/);
+  await away.waitFor('the bot lost Discord');
+  expect((await fetch(`http://127.0.0.1:${port}/api/v1/servers`)).status).toBe(200);
+  expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200);
+  away.kill('SIGTERM');
+  expect(await away.exited).toBe(0);
+  expect(away.stdout().match(/the bot lost Discord/g)).toHaveLength(1);
+}, 20_000);
