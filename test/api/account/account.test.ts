@@ -1,10 +1,13 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
+import { loadSessionSecret } from '../../../api/account/account.tsx';
+import { requireCsrfToken } from '../../../api/account/form.ts';
 import { auditLog, sessions, usedNonces, users } from '../../../src/db/schema.ts';
 import { startAccountSite } from '../../support/account.ts';
 import { openBrowser, signIn } from '../../support/browser.ts';
 import { aSteamId } from '../../support/builders.ts';
 import { createTestDatabase } from '../../support/database.ts';
+import { startSteamApi } from '../../support/steam-api.ts';
 import { startSteamOpenIdProvider } from '../../support/steam-openid-provider.ts';
 
 const { db } = await createTestDatabase();
@@ -408,6 +411,116 @@ describe('every answer', () => {
     expect((await fetch(`${site.origin}/account/assets/account.css`)).status).toBe(404);
     expect((await fetch(`${site.origin}/account/assets/..%2faccount.tsx`)).status).toBe(404);
   });
+});
+
+describe('the persona name', () => {
+  test('comes from Steam at each sign-in when there is a key, and stays when Steam says nothing', async () => {
+    const steamApi = startSteamApi();
+    const named = startAccountSite({ db, steam, steamApi: { apiUrl: steamApi.url, apiKey: steamApi.key } });
+    try {
+      const avatarfull = 'https://avatars.steamstatic.com/a_full.jpg';
+      steamApi.players = { [steam.steamId]: { personaname: 'First', avatarfull } };
+      const page = await signIn(openBrowser(named.origin));
+      expect(page.text).toContain('First');
+      expect(page.text).toContain(`src="${avatarfull}"`);
+      steamApi.players = { [steam.steamId]: { personaname: 'Second' } };
+      expect((await signIn(openBrowser(named.origin))).text).toContain('Second');
+      steamApi.answer = 'fails';
+      const kept = await signIn(openBrowser(named.origin));
+      expect(kept.text).toContain('Second');
+      expect(kept.text).toContain(`src="${avatarfull}"`);
+      expect(JSON.stringify(named.log)).not.toContain(steamApi.key);
+    } finally {
+      await named.stop();
+      await steamApi.stop();
+    }
+  });
+});
+
+describe('the session secret', () => {
+  test('is made once and kept, so that replicas and restarts share it', async () => {
+    const [one, two] = await Promise.all([
+      loadSessionSecret(db, undefined),
+      loadSessionSecret(db, undefined),
+    ]);
+    expect(one).toBe(two);
+    expect(one).toHaveLength(43);
+    expect(await loadSessionSecret(db, undefined)).toBe(one);
+  });
+
+  test('of the configuration wins', async () => {
+    const configured = 'configured-0123456789-0123456789-0123';
+    expect(await loadSessionSecret(db, configured)).toBe(configured);
+  });
+});
+
+describe('a section of another part', () => {
+  test('gets a card and routes, with session, CSRF and headers in place', async () => {
+    const extended = startAccountSite({
+      db,
+      steam,
+      sections: ({ signer }) => [
+        {
+          id: 'sound',
+          title: (locale) => (locale === 'pl' ? 'Dźwięk' : 'Sound'),
+          render: async (visit) => `<p>for ${visit.user.steamId64}</p>`,
+          routes: [
+            {
+              method: 'POST',
+              path: '/sound/:name',
+              handle: async (visit, { name }) => {
+                const form = await visit.request.formData();
+                requireCsrfToken(signer, visit.session, visit.request, String(form.get('csrf_token')));
+                return new Response(`${name} ${(form.get('file') as File).size}`);
+              },
+            },
+          ],
+        },
+      ],
+    });
+    try {
+      const browser = openBrowser(extended.origin, { language: 'pl' });
+      const page = await signIn(browser);
+      expect(page.text).toContain('<h2 id="sound-title">Dźwięk</h2>');
+      expect(page.text).toContain(`<p>for ${steam.steamId}</p>`);
+      const send = async (csrfToken: string, cookie = `session=${browser.cookies.get('session')}`) => {
+        const body = new FormData();
+        body.set('csrf_token', csrfToken);
+        body.set('file', new File([new Uint8Array(100_000)], 'a.mp3'));
+        return fetch(`${extended.origin}/account/sound/one`, { method: 'POST', body, headers: { cookie } });
+      };
+      const sent = await send(page.field('csrf_token') ?? '');
+      expect([sent.status, await sent.text()]).toEqual([200, 'one 100000']);
+      expect(sent.headers.get('content-security-policy')).toContain("default-src 'none'");
+      expect((await send('x')).status).toBe(403);
+      expect((await send(page.field('csrf_token') ?? '', '')).status).toBe(401);
+    } finally {
+      await extended.stop();
+    }
+  });
+});
+
+test('a failure of ours is a page with a reference, and its cause only in the log', async () => {
+  const broken = startAccountSite({
+    db,
+    steam,
+    sections: () => [
+      { id: 'broken', title: () => 'Broken', render: async () => Promise.reject(new Error('secret detail')) },
+    ],
+  });
+  try {
+    const page = await signIn(openBrowser(broken.origin));
+    expect(page.status).toBe(500);
+    expect(page.text).not.toContain('secret detail');
+    const reference = /Reference: (\w+)/.exec(page.text)?.[1] ?? 'none';
+    expect(
+      broken.log.some(
+        ({ level, fields }) => level === 'error' && 'errorId' in fields && fields.errorId === reference,
+      ),
+    ).toBe(true);
+  } finally {
+    await broken.stop();
+  }
 });
 
 test('trips to Steam and forms have a limit', async () => {
