@@ -34,10 +34,10 @@ export function formatInstant(locale: Locale, at: Date): string {
   return `${format.format(at)} UTC`;
 }
 
-/** Unit, its length in seconds, and from how many seconds on it is used: 40 days say more than a month. */
+/** Unit, its length in seconds, and from how many seconds on it is used: 89 days say more than two months. */
 const UNITS = [
   ['year', 365 * 86_400, 365 * 86_400],
-  ['month', 30 * 86_400, 60 * 86_400],
+  ['month', 30 * 86_400, 100 * 86_400],
   ['day', 86_400, 86_400],
   ['hour', 3_600, 3_600],
   ['minute', 60, 60],

@@ -435,7 +435,7 @@ function AuditTable({ entries, visit }: { entries: AuditEntry[]; visit: MemberVi
                 <span safe>{entry.subject}</span>
               )}
             </td>
-            <td data-label={t.auditColumns.details} class="details">
+            <td data-label={t.auditColumns.details} class={hasDetails(entry) ? 'details' : 'list-nothing'}>
               <span safe>{describe(entry.details, visit.locale)}</span>
             </td>
             <td data-label={t.auditColumns.at}>
@@ -446,6 +446,10 @@ function AuditTable({ entries, visit }: { entries: AuditEntry[]; visit: MemberVi
       </tbody>
     </table>
   );
+}
+
+function hasDetails(entry: AuditEntry): boolean {
+  return Object.keys(entry.details).length > 0;
 }
 
 function wordsFor(action: string, locale: Locale): string {

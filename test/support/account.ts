@@ -2,6 +2,7 @@ import { type AccountDeps, accountPages } from '../../api/account/account.tsx';
 import type { Db } from '../../src/db/client.ts';
 import type { SteamId64 } from '../../src/steam-id.ts';
 import type { DiscordOAuthProvider } from './discord-oauth-provider.ts';
+import { findFreePort } from './free-port.ts';
 import type { SteamOpenIdProvider } from './steam-openid-provider.ts';
 
 export type AccountSite = {
@@ -30,7 +31,7 @@ const SECRET = 'a-secret-of-the-tests-0123456789abcdef';
 export function startAccountSite(options: Options): AccountSite {
   const clock: AccountSite['clock'] = { now: null };
   const log: AccountSite['log'] = [];
-  const port = freePort();
+  const port = findFreePort();
   const origin = `http://127.0.0.1:${port}`;
   const unlimited = { take: () => ({ isAllowed: true }) };
   const app = accountPages({
@@ -58,13 +59,4 @@ export function startAccountSite(options: Options): AccountSite {
   app.listen({ port, hostname: '127.0.0.1' });
   if (options.discord) options.discord.redirectUris = [`${origin}/account/discord/return`];
   return { origin, clock, log, stop: async () => void (await app.stop(true)) };
-}
-
-/** A port nobody listens on: the public address has to be known before the pages are built. */
-function freePort(): number {
-  const probe = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
-  const { port } = probe;
-  probe.stop(true);
-  if (port === undefined) throw new Error('no free port');
-  return port;
 }

@@ -1,0 +1,24 @@
+import { existsSync } from 'node:fs';
+import { type Browser, chromium } from 'playwright-core';
+
+const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+
+/** Where a Chromium is on this machine. */
+export const CHROMIUM_PATH = PLACES.find((path) => existsSync(path));
+
+/** A headless Chromium that talks to nobody but the pages it is shown. */
+export async function launchChromium(): Promise<Browser> {
+  if (!CHROMIUM_PATH) throw new Error(`no Chromium at ${PLACES.join(', ')}: install the package chromium`);
+  return chromium.launch({
+    executablePath: CHROMIUM_PATH,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-dev-shm-usage',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--no-first-run',
+    ],
+  });
+}
