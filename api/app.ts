@@ -17,19 +17,22 @@ import {
 } from './routes.ts';
 import { penalties } from './v1/penalties.ts';
 import { roundSounds } from './v1/round-sounds.ts';
-import { servers } from './v1/servers.ts';
+import { type BodyCache, createBodyCache, servers } from './v1/servers.ts';
 import { users } from './v1/users.ts';
 
 export type ApiDeps = RouteDeps & {
   publicUrl: string;
   version: string;
-  servers: Parameters<typeof servers>[1];
+  servers: Omit<Parameters<typeof servers>[1], 'bodies'>;
   penalties: Parameters<typeof penalties>[1];
   users: Parameters<typeof users>[1];
   roundSounds: Omit<Parameters<typeof roundSounds>[1], 'publicUrl'>;
   health: Parameters<typeof health>[0];
   account: Omit<AccountDeps, 'log' | 'clientKey'>;
 };
+
+/** Made once for both bases. */
+type Shared = { routes: Routes; bodies: BodyCache; deps: ApiDeps };
 
 /** Both forms of the base address (specification 1.6); they share handlers, caches and limits. */
 export const BASES = ['/api/v1', '/index.php/api/v1'] as const;
@@ -45,20 +48,21 @@ const PREFLIGHT_HEADERS = {
 /** Everything HTTP: the API under both bases, its document, health, the account page. Not yet listening. */
 export function createApi(deps: ApiDeps) {
   const routes = createRoutes(deps);
+  const bodies = createBodyCache(deps.servers.board);
   return new Elysia({ serve: { idleTimeout: 30, maxRequestBodySize: 1024 * 1024 } })
     .onError(({ code, error }) => answerError(code, error, deps.log))
     .use(health(deps.health))
     .use(openApi(deps))
     .use(connect(deps.servers))
     .use(accountPages({ ...deps.account, log: deps.log, clientKey: (incoming) => clientKey(incoming, deps) }))
-    .use(version1(BASES[0], routes, deps))
-    .use(version1(BASES[1], routes, deps));
+    .use(version1(BASES[0], { routes, bodies, deps }))
+    .use(version1(BASES[1], { routes, bodies, deps }));
 }
 
 /** Version 1 under one base. What no route takes is answered here too: limited, in JSON, with 405 for a known path. */
-function version1(prefix: string, routes: Routes, deps: ApiDeps) {
+function version1(prefix: string, { routes, bodies, deps }: Shared) {
   const app = new Elysia({ prefix })
-    .use(servers(routes, deps.servers))
+    .use(servers(routes, { ...deps.servers, bodies }))
     .use(roundSounds(routes, { ...deps.roundSounds, publicUrl: deps.publicUrl }))
     .use(penalties(routes, deps.penalties))
     .use(users(routes, deps.users));

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { swagger } from '@elysiajs/swagger';
 import { Elysia, t } from 'elysia';
 import { ErrorModel, MODELS, TimestampModel } from './docs.ts';
+import { toOpenApiSchema } from './openapi-dialect.ts';
 import {
   BanModel,
   CountedPaginationModel,
@@ -57,6 +58,10 @@ const schemas = {
   Error: ErrorModel,
 };
 
+function publishedSchemas() {
+  return Object.fromEntries(Object.entries(schemas).map(([name, model]) => [name, toOpenApiSchema(model)]));
+}
+
 /** The document at `/swagger/json`, and a page at `/swagger` whose script and style come from a package of ours. */
 export function openApi({ publicUrl, version }: { publicUrl: string; version: string }) {
   return (
@@ -74,11 +79,14 @@ export function openApi({ publicUrl, version }: { publicUrl: string; version: st
                 'Live CS2 server status, penalties, user lookup and round-end sounds. ' +
                 'Every path also answers under `/index.php/api/v1`. HEAD works wherever GET does.',
             },
-            servers: [{ url: publicUrl }],
+            servers: [
+              { url: publicUrl },
+              { url: `${publicUrl}/index.php`, description: 'The second form of the base address.' },
+            ],
             tags: [{ name: 'Servers' }, { name: 'Players' }, { name: 'Penalties' }, { name: 'Users' }],
             components: {
-              // TypeBox models are JSON Schema; the plugin's types know OpenAPI's dialect only.
-              schemas: JSON.parse(JSON.stringify(schemas)),
+              // Through text: the plugin's types know finished schemas only, and TypeBox's own symbols stay out.
+              schemas: JSON.parse(JSON.stringify(publishedSchemas())),
               securitySchemes: {
                 bearer: { type: 'http', scheme: 'bearer', description: 'A token made on the account page.' },
                 query: { type: 'apiKey', in: 'query', name: 'api_token' },
@@ -87,7 +95,7 @@ export function openApi({ publicUrl, version }: { publicUrl: string; version: st
           },
         }),
       )
-      // Takes the place of the plugin's page, whose script would come from another host.
+      // Takes the place of the plugin's own page, which loads its script from another host.
       .get('/swagger', () => html(PAGE), { detail: { hide: true } })
       .get('/swagger/assets/:file', ({ params }) => asset(params.file), { detail: { hide: true } })
   );

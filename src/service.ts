@@ -38,6 +38,7 @@ export type Service = {
 type Context = {
   config: Config;
   log: Logger;
+  now: () => Date;
   database: Database;
   /** For what needs a session of its own: leases. */
   databaseUrl: string;
@@ -60,8 +61,16 @@ const TOKEN_FLUSH_MS = 5000;
 const TRIPS_PER_MINUTE = 30;
 const FORMS_PER_MINUTE = 60;
 
-/** Starts the parts that `config.roles` names, in the order they need each other. What was started is stopped when one fails. */
-export async function runService(config: Config, log: Logger): Promise<Service> {
+/**
+ * Starts the parts that `config.roles` names, in the order they need each other. What was started is stopped when one
+ * fails.
+ * @param now the clock that answers are judged by.
+ */
+export async function runService(
+  config: Config,
+  log: Logger,
+  { now = () => new Date() }: { now?: () => Date } = {},
+): Promise<Service> {
   const stops: { name: string; stop: () => unknown }[] = [];
   const stop = async () => {
     for (const part of stops.splice(0).reverse()) {
@@ -86,8 +95,8 @@ export async function runService(config: Config, log: Logger): Promise<Service> 
     metrics.addGauge('servers_online', 'Listed servers that are online.', () => countOnline(board));
     const health = new Map<string, () => unknown>();
     const addHealth: Context['addHealth'] = (name, read) => health.set(name, read);
-    const readHistory = createHistoryReader(database);
-    const shared = { config, log, database, databaseUrl, changes, board, readHistory };
+    const readHistory = createHistoryReader(database, now);
+    const shared = { config, log, now, database, databaseUrl, changes, board, readHistory };
     const context: Context = { ...shared, metrics, onStop, addHealth };
 
     const has = (role: Role) => config.roles.includes(role);
@@ -137,7 +146,7 @@ function startSync({ database, log, onStop }: Context): void {
 
 /** Role `api`: HTTP. */
 async function startApi(context: Context, health: Map<string, () => unknown>): Promise<number> {
-  const { config, log, database, changes, board, readHistory, metrics, onStop } = context;
+  const { config, log, now, database, changes, board, readHistory, metrics, onStop } = context;
   const sounds = await createBoard({
     name: 'sounds',
     log,
@@ -163,11 +172,11 @@ async function startApi(context: Context, health: Map<string, () => unknown>): P
       protected: createLimiter(context, 'protected', config.rateLimit.protectedPerMinute),
     },
     isTrustedProxy: createAddressMatcher(config.trustedProxies),
-    now: () => new Date(),
+    now,
     countAnswer: metrics.addCounter('http_answers_total', 'Answers under both bases.', ['kind', 'status']),
     publicUrl: config.publicUrl,
     version: packageJson.version,
-    servers: { board, readHistory, now: () => new Date() },
+    servers: { board, readHistory, now },
     penalties: { listPenalties: (filter, options) => listPenalties(database.reader, filter, options) },
     users: { findUser: (who, now) => findUser(database.reader, who, now) },
     roundSounds: { findTitle: (steamId64) => sounds.current().get(steamId64) },
@@ -283,7 +292,10 @@ const HISTORY_STALE_MS = 15 * 60_000;
 
 type History = { points: HistoryPoint[]; stepSeconds: number; readAt: Date };
 
-function createHistoryReader(database: Database): (serverId: number, hours: number) => Promise<History> {
+function createHistoryReader(
+  database: Database,
+  now: () => Date,
+): (serverId: number, hours: number) => Promise<History> {
   const cache = createStaleCache<History>({
     freshMs: HISTORY_FRESH_MS,
     staleMs: HISTORY_STALE_MS,
@@ -291,7 +303,7 @@ function createHistoryReader(database: Database): (serverId: number, hours: numb
   });
   return (serverId, hours) =>
     cache.get(`${serverId} ${hours}`, async () => {
-      const readAt = new Date();
+      const readAt = now();
       const stepSeconds = hours <= 48 ? 300 : hours <= 24 * 60 ? 3600 : 6 * 3600;
       const since = new Date(readAt.getTime() - hours * 3_600_000);
       const points = await listServerHistory(database.reader, serverId, {

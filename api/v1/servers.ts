@@ -11,22 +11,22 @@ export const PlayerModel = t.Object(
     name: t.String({ examples: ['Rzeźnik'] }),
     score: t.Integer({ description: 'May be negative.', examples: [17] }),
   },
-  { description: 'Specification 2.2' },
+  { description: 'Specification 2.2', additionalProperties: false },
 );
 
 const serverFields = {
   id: t.Integer({ examples: [3] }),
   name: t.String({ examples: ['Only Mirage #1'] }),
   slug: t.String({ examples: ['only-mirage-1'] }),
-  hostname: t.String({ description: 'In-game host name.' }),
+  hostname: t.String({ description: 'In-game host name.', examples: ['Only Mirage | 128 tick'] }),
   ip: t.String({ description: 'Address with port, as configured.', examples: ['203.0.113.7:27015'] }),
   map: t.String({ examples: ['de_mirage'] }),
   mode: t.String({ examples: ['Competitive'] }),
   region: t.String({ examples: ['EU'] }),
-  players_count: t.Integer({ minimum: 0 }),
-  max_players: t.Integer({ minimum: 0 }),
-  is_online: t.Boolean(),
-  ping_ms: t.Integer({ minimum: 0 }),
+  players_count: t.Integer({ minimum: 0, examples: [9] }),
+  max_players: t.Integer({ minimum: 0, examples: [10] }),
+  is_online: t.Boolean({ examples: [true] }),
+  ping_ms: t.Integer({ minimum: 0, examples: [12] }),
   updated_at: TimestampModel,
 };
 
@@ -38,16 +38,26 @@ export const ServerDetailModel = t.Object(
   { ...serverFields, players: t.Array(t.Ref(MODELS.player)) },
   { description: 'Specification 2.1, with players by score', additionalProperties: false },
 );
-export const HistoryPointModel = t.Object({
-  at: TimestampModel,
-  players_average: t.Number(),
-  players_max: t.Integer(),
-  max_players: t.Integer(),
-  online_share: t.Number({ description: 'Share of the step the server was online, 0 to 1.' }),
-});
+export const HistoryPointModel = t.Object(
+  {
+    at: TimestampModel,
+    players_average: t.Number({ minimum: 0, examples: [7.35] }),
+    players_max: t.Integer({ minimum: 0, examples: [9] }),
+    max_players: t.Integer({ minimum: 0, examples: [10] }),
+    online_share: t.Number({
+      minimum: 0,
+      maximum: 1,
+      description: 'Share of the step the server was online.',
+      examples: [1],
+    }),
+  },
+  { additionalProperties: false },
+);
 
 type Deps = {
   board: ServerBoard;
+  /** One for both bases, so that they send the same bytes. */
+  bodies: BodyCache;
   readHistory: (
     serverId: number,
     hours: number,
@@ -57,7 +67,7 @@ type Deps = {
 
 /** Public server status: specification 4.1. Bytes are made once per change of the board. */
 export function servers(routes: Routes, deps: Deps) {
-  const cached = cacheBodies(deps.board);
+  const cached = deps.bodies;
   const list = (): Answer => toAnswer(cached('list', () => presentList(deps.board.current(), deps.now())));
   const detail = (slug: string): Answer => {
     const found = deps.board.findBySlug(slug);
@@ -116,7 +126,13 @@ export function servers(routes: Routes, deps: Deps) {
           tag: 'Servers',
           summary: 'The players on a server',
           parameters: [
-            { in: 'path', name: 'server', description: 'The numeric id, never the slug.', example: '1' },
+            {
+              in: 'path',
+              name: 'server',
+              description: 'The numeric id, never the slug.',
+              example: 1,
+              schema: { type: 'integer', minimum: 1 },
+            },
           ],
           answers: {
             200: { model: MODELS.serverPlayers, isCached: true },
@@ -141,7 +157,8 @@ export function servers(routes: Routes, deps: Deps) {
               in: 'query',
               name: 'hours',
               description: 'How far back, 1 to 8760; 24 by default.',
-              example: '24',
+              example: 24,
+              schema: { type: 'integer', minimum: 1, maximum: 8760, default: 24 },
             },
           ],
           answers: {
@@ -156,13 +173,16 @@ export function servers(routes: Routes, deps: Deps) {
     );
 }
 
+/** The body kept under a key, built when there is none. */
+export type BodyCache = (key: string, build: () => unknown) => JsonBody;
+
 /** Keeps what was built until the board changes. */
-function cacheBodies(board: ServerBoard) {
+export function createBodyCache(board: ServerBoard): BodyCache {
   let bodies = new Map<string, JsonBody>();
   board.onChange(() => {
     bodies = new Map();
   });
-  return (key: string, build: () => unknown): JsonBody => {
+  return (key, build) => {
     const known = bodies.get(key);
     if (known) return known;
     const body = buildJsonBody(build());

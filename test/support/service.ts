@@ -1,0 +1,120 @@
+import { afterAll } from 'bun:test';
+import pino from 'pino';
+import { BASES } from '../../api/app.ts';
+import { parseConfig } from '../../src/config.ts';
+import type { Db } from '../../src/db/client.ts';
+import { createApiToken } from '../../src/queries/api-tokens.ts';
+import { saveUser } from '../../src/queries/users.ts';
+import { runService, type Service } from '../../src/service.ts';
+import { aSteamId } from './builders.ts';
+
+/** What came over the wire; `body` is the parsed JSON, undefined where there is no body. */
+export type WireAnswer = { status: number; headers: Headers; text: string; body: unknown };
+
+export type TestService = {
+  service: Service;
+  /** `http://127.0.0.1:PORT`. */
+  origin: string;
+  /** What the service believes the time is. Frozen: an answer's bytes then depend on its data alone. */
+  clock: { now: Date };
+  /** Asks one address below the origin. */
+  ask: (path: string, init?: RequestInit) => Promise<WireAnswer>;
+  /** Asks the same path under both bases, and fails unless they answer the same status, bytes and headers. */
+  get: (path: string, init?: RequestInit) => Promise<WireAnswer>;
+  stop: () => Promise<void>;
+};
+
+type Options = {
+  databaseUrl: string;
+  /** Environment beside the database and a free port on loopback. */
+  env?: Record<string, string>;
+  /** The real clock instead of a frozen one. */
+  hasRealClock?: boolean;
+};
+
+/** Where the frozen clock begins. */
+export const NOW = new Date('2026-11-21T10:00:00Z');
+
+/** The real service on loopback, with limits nobody reaches unless `env` says otherwise; stopped after the file's tests. */
+export async function startTestService({
+  databaseUrl,
+  env = {},
+  hasRealClock = false,
+}: Options): Promise<TestService> {
+  const clock = { now: NOW };
+  const config = parseConfig({
+    DATABASE_URL: databaseUrl,
+    HOST: '127.0.0.1',
+    PORT: '0',
+    PUBLIC_URL: 'https://play.example.org',
+    RATE_LIMIT_PUBLIC: '1000000',
+    RATE_LIMIT_PROTECTED: '1000000',
+    ROLES: 'api',
+    ...env,
+  });
+  const service = await runService(config, pino({ level: 'silent' }), {
+    now: hasRealClock ? () => new Date() : () => clock.now,
+  });
+  afterAll(service.stop);
+  const origin = `http://127.0.0.1:${service.port}`;
+  const ask = async (path: string, init: RequestInit = {}) =>
+    readAnswer(await fetch(`${origin}${path}`, { redirect: 'manual', ...init }));
+  return {
+    service,
+    origin,
+    clock,
+    ask,
+    get: async (path, init) => {
+      const [answer, other] = await Promise.all(BASES.map((base) => ask(`${base}${path}`, init)));
+      if (!answer || !other) throw new Error('there are two bases');
+      const [one, two] = [answer, other].map(comparable);
+      if (one !== two) throw new Error(`the bases differ for ${path}:\n${one}\n${two}`);
+      return answer;
+    },
+    stop: service.stop,
+  };
+}
+
+/** A live token of the user {@link aSteamId} of `number`, who is made when there is none. */
+export async function aToken(
+  db: Db,
+  number = 1,
+  { expiresAt = null, now = NOW }: { expiresAt?: Date | null; now?: Date } = {},
+): Promise<{ id: number; token: string }> {
+  const owner = await saveUser(db, aSteamId(number));
+  return createApiToken(db, owner.id, { name: 'test', expiresAt, now });
+}
+
+/** The header that shows a token. */
+export function bearer(token: string): { headers: Record<string, string> } {
+  return { headers: { Authorization: `Bearer ${token}` } };
+}
+
+/** Headers as an object, without what a server adds to every answer. */
+export function headersOf({ headers }: WireAnswer): Record<string, string> {
+  const { date: _, 'content-length': __, ...rest } = Object.fromEntries(headers);
+  return rest;
+}
+
+async function readAnswer(response: Response): Promise<WireAnswer> {
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.includes('json') === true;
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: isJson && text !== '' ? JSON.parse(text) : undefined,
+  };
+}
+
+/** Two requests never have the same number left of a limit, and one may come in another second. */
+function comparable(answer: WireAnswer): string {
+  const {
+    'x-ratelimit-remaining': _,
+    ratelimit: __,
+    'x-ratelimit-reset': ___,
+    'retry-after': ____,
+    ...rest
+  } = headersOf(answer);
+  return `${answer.status}\n${answer.text}\n${JSON.stringify(Object.entries(rest).sort())}`;
+}
