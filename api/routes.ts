@@ -1,6 +1,7 @@
 import type { Server } from 'bun';
 import type { Logger } from 'pino';
 import { findClientAddress, rateLimitKey } from '../src/client-address.ts';
+import { createGate } from '../src/db/gate.ts';
 import { Unauthorized } from '../src/errors.ts';
 import type { Count } from '../src/metrics.ts';
 import type { ApiToken } from '../src/queries/api-tokens.ts';
@@ -33,6 +34,11 @@ type ProtectedWork = (query: Query, token: ApiToken, now: Date) => Promise<unkno
 
 export type Routes = ReturnType<typeof createRoutes>;
 
+/** How long a request waits for the database: a query takes some milliseconds, so after this it hangs. */
+const DATABASE_LIMIT_MS = 4000;
+/** Requests that may wait for the database at once; further ones are 503 without waiting. */
+const MAX_WAITING = 1000;
+
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Sent with every answer under both bases, errors included. `@elysiajs/cors` is not used: its `Vary: *` defeats caches. */
@@ -60,6 +66,7 @@ export function clientKey(
  */
 export function createRoutes(deps: RouteDeps) {
   const addressOf = (incoming: Incoming): string => clientKey(incoming, deps);
+  const gate = createGate({ limitMs: DATABASE_LIMIT_MS, maxWaiting: MAX_WAITING });
 
   const counted = (kind: string, response: Response): Response => {
     deps.countAnswer({ kind, status: response.status });
@@ -82,7 +89,8 @@ export function createRoutes(deps: RouteDeps) {
     if (!verdict.isAllowed) return tooManyRequests(verdict, headers, deps.now());
     try {
       const worked = work({ get: (name) => lastValue(queryOf(request), name) });
-      return respondPublic(request, worked instanceof Promise ? await worked : worked, headers);
+      const answer = worked instanceof Promise ? await gate(() => worked) : worked;
+      return respondPublic(request, answer, headers);
     } catch (error) {
       return respondError(toErrorAnswer(error, deps.log), headers, 'no-store');
     }
@@ -102,7 +110,8 @@ export function createRoutes(deps: RouteDeps) {
       if (found.failure) throw found.failure;
       if (!shown) throw new Unauthorized('An API token is required');
       if (!found.token) throw new Unauthorized('The API token is invalid');
-      const value = await work({ get: (name) => lastValue(query, name) }, found.token, now);
+      const { token } = found;
+      const value = await gate(() => work({ get: (name) => lastValue(query, name) }, token, now));
       return new Response(JSON.stringify(value), {
         headers: {
           'Content-Type': JSON_TYPE,
@@ -118,7 +127,8 @@ export function createRoutes(deps: RouteDeps) {
 
   async function findToken(shown: string | undefined, now: Date) {
     try {
-      return { token: shown ? await deps.tokens.find(shown, now) : undefined, failure: undefined };
+      const token = shown ? await gate(() => deps.tokens.find(shown, now)) : undefined;
+      return { token, failure: undefined };
     } catch (failure) {
       return { token: undefined, failure };
     }

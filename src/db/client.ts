@@ -1,6 +1,7 @@
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import * as schema from './schema.ts';
+import { createSocketFactory } from './socket.ts';
 
 /** A Drizzle handle on one server; also what a transaction is. */
 export type Db = Pick<
@@ -32,6 +33,8 @@ type ConnectOptions = {
 };
 
 const STATEMENT_TIMEOUT_MS = 15_000;
+/** How much later than the statement time limit a silent connection is given up. */
+const SILENCE_MARGIN_MS = 2000;
 
 /**
  * Opens the primary and its read replicas. No connection is made before the first query.
@@ -111,15 +114,21 @@ export function connect(
     keepsSession = false,
   }: ConnectOptions = {},
 ): Connection {
-  return postgres(url, {
+  const options = {
     max,
-    connect_timeout: 5,
+    connect_timeout: 3,
     // A server that came back is found within half a second, however long it was away.
     backoff: () => 0.3,
     onnotice: () => {},
     ...(keepsSession && { max_lifetime: null }),
     connection: { application_name: applicationName, statement_timeout: statementTimeoutMs },
-  });
+    // Without a time limit on statements silence says nothing.
+    socket: createSocketFactory(
+      statementTimeoutMs === 0 ? undefined : statementTimeoutMs + SILENCE_MARGIN_MS,
+    ),
+  };
+  // A name of its own: the driver's types do not know its `socket` option.
+  return postgres(url, options);
 }
 
 const OUTAGE_CODES = new Set([
