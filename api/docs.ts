@@ -19,7 +19,7 @@ export const MODELS = {
 
 export const TimestampModel = t.String({ format: 'date-time', examples: ['2026-11-21T10:00:00+00:00'] });
 export const ErrorModel = t.Object(
-  { success: t.Literal(false), message: t.String() },
+  { success: t.Literal(false), message: t.String({ examples: ['Server not found'] }) },
   { description: 'Specification section 7', additionalProperties: false },
 );
 
@@ -27,8 +27,18 @@ type Parameter = {
   in: 'path' | 'query';
   name: string;
   description: string;
-  example?: string;
-  schema?: object;
+  example?: string | number;
+  schema?: ParameterSchema;
+};
+
+/** What a client should send; more is accepted (letter case, notations), as the descriptions say. */
+type ParameterSchema = {
+  type: 'string' | 'integer';
+  enum?: string[];
+  minimum?: number;
+  maximum?: number;
+  default?: number;
+  pattern?: string;
 };
 
 type DocumentedHeader = { description: string; schema: { type: 'string' }; example: string };
@@ -58,14 +68,29 @@ const header = (description: string, example: string): DocumentedHeader => ({
   example,
 });
 
-const RATE_LIMIT_HEADERS = {
-  'X-RateLimit-Limit': header('Requests allowed in any 60 seconds.', '30'),
-  'X-RateLimit-Remaining': header('Requests left now.', '29'),
-  'RateLimit-Policy': header('The policy, as the IETF draft writes it.', '"public";q=30;w=60'),
-  RateLimit: header('Requests left, and seconds until one more is.', '"public";r=29;t=60'),
-  'Cache-Control': header('How long the answer may be kept.', 'public, max-age=2, stale-while-revalidate=1'),
+/** Headers of every answer of a public or a protected operation. */
+function commonHeaders({ isProtected, cacheControl }: { isProtected: boolean; cacheControl: string }) {
+  const policy = isProtected ? 'protected' : 'public';
+  const limit = isProtected ? 60 : 30;
+  return {
+    'X-RateLimit-Limit': header('Requests allowed in any 60 seconds.', String(limit)),
+    'X-RateLimit-Remaining': header('Requests left now.', String(limit - 1)),
+    'RateLimit-Policy': header('The policy, as the IETF draft writes it.', `"${policy}";q=${limit};w=60`),
+    RateLimit: header('Requests left, and seconds until one more is.', `"${policy}";r=${limit - 1};t=60`),
+    'Cache-Control': header('How long the answer may be kept.', cacheControl),
+    'Access-Control-Allow-Origin': header('Any origin may read the answer.', '*'),
+    'Access-Control-Expose-Headers': header(
+      'Headers that a page of another origin may read.',
+      'ETag, RateLimit, RateLimit-Policy, Retry-After',
+    ),
+    ...(isProtected && { Vary: header('The answer is of the token shown.', 'Authorization') }),
+  };
+}
+
+const CACHED_HEADERS = {
+  ETag: header('Weak tag of these bytes, for If-None-Match.', 'W/"1x2y3z"'),
+  Vary: header('The answer may be compressed.', 'Accept-Encoding'),
 };
-const ETAG = { ETag: header('Weak tag of these bytes, for If-None-Match.', 'W/"1x2y3z"') };
 const RETRY_AFTER = { 'Retry-After': header('Seconds to wait.', '12') };
 
 const error = (
@@ -120,13 +145,16 @@ export function describe({
   isProtected = false,
 }: Operation) {
   const responses: Record<string, ReturnType<typeof toResponse>> = {};
-  for (const [status, answer] of Object.entries(answers)) responses[status] = toResponse(answer);
+  for (const [status, answer] of Object.entries(answers)) {
+    const cacheControl = cacheControlOf({ isError: Number(status) >= 400, isProtected });
+    responses[status] = toResponse(answer, commonHeaders({ isProtected, cacheControl }));
+  }
   const isCached = answers[200]?.isCached === true;
   if (isCached) {
-    responses['304'] = toResponse({
-      description: 'Nothing changed since the tag in If-None-Match.',
-      isCached: true,
-    });
+    responses['304'] = toResponse(
+      { description: 'Nothing changed since the tag in If-None-Match.', isCached: true },
+      commonHeaders({ isProtected, cacheControl: cacheControlOf({ isError: false, isProtected }) }),
+    );
   }
   const conditional = {
     name: 'If-None-Match',
@@ -156,16 +184,18 @@ function toParameter({ in: place, name, description, example, schema = { type: '
   };
 }
 
-function toResponse({
-  model,
-  description = 'The answer.',
-  example,
-  isCached = false,
-  headers = {},
-}: DocumentedAnswer) {
+function cacheControlOf({ isError, isProtected }: { isError: boolean; isProtected: boolean }): string {
+  if (isError) return isProtected ? 'private, no-store' : 'no-store';
+  return isProtected ? 'private, no-cache' : 'public, max-age=2, stale-while-revalidate=1';
+}
+
+function toResponse(
+  { model, description = 'The answer.', example, isCached = false, headers = {} }: DocumentedAnswer,
+  common: Record<string, DocumentedHeader>,
+) {
   return {
     description,
-    headers: { ...RATE_LIMIT_HEADERS, ...(isCached && ETAG), ...headers },
+    headers: { ...common, ...(isCached && CACHED_HEADERS), ...headers },
     ...(model && {
       content: { 'application/json': { schema: { $ref: model }, ...(example !== undefined && { example }) } },
     }),

@@ -28,7 +28,14 @@ const schemas = {
     {
       success,
       data: t.Array(ref('Server')),
-      meta: t.Object({ total: t.Integer(), online: t.Integer(), cached_at: TimestampModel }, STRICT),
+      meta: t.Object(
+        {
+          total: t.Integer({ minimum: 0, examples: [6] }),
+          online: t.Integer({ minimum: 0, examples: [5] }),
+          cached_at: TimestampModel,
+        },
+        STRICT,
+      ),
     },
     STRICT,
   ),
@@ -42,7 +49,14 @@ const schemas = {
     {
       success,
       data: t.Array(ref('HistoryPoint')),
-      meta: t.Object({ hours: t.Integer(), step_seconds: t.Integer(), cached_at: TimestampModel }, STRICT),
+      meta: t.Object(
+        {
+          hours: t.Integer({ examples: [24] }),
+          step_seconds: t.Integer({ examples: [300] }),
+          cached_at: TimestampModel,
+        },
+        STRICT,
+      ),
     },
     STRICT,
   ),

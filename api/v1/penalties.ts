@@ -30,8 +30,11 @@ const recordFields = {
   admin_steamid: SteamIdModel,
   reason: t.String({ examples: ['Wallhack'] }),
   duration: t.Integer({ minimum: 0, description: 'Minutes; 0 is permanent.', examples: [1440] }),
-  status: t.Union(PENALTY_STATUSES.map((status) => t.Literal(status))),
-  server_id: t.Integer({ minimum: 0, description: '0: none.' }),
+  status: t.Union(
+    PENALTY_STATUSES.map((status) => t.Literal(status)),
+    { examples: ['ACTIVE'] },
+  ),
+  server_id: t.Integer({ minimum: 0, description: '0: none.', examples: [3] }),
   created: TimestampModel,
   ends: t.Union([TimestampModel, t.Null()], { description: 'Null when the penalty has no end.' }),
 };
@@ -39,27 +42,42 @@ const STRICT = { additionalProperties: false };
 
 export const BanModel = t.Object(recordFields, { ...STRICT, description: 'Specification 2.3' });
 export const PenaltyModel = t.Object(
-  { penalty_type: t.Union(PENALTY_TYPES.map((type) => t.Literal(type))), ...recordFields },
+  {
+    penalty_type: t.Union(
+      PENALTY_TYPES.map((type) => t.Literal(type)),
+      { examples: ['ban'] },
+    ),
+    ...recordFields,
+  },
   { ...STRICT, description: 'Specification 2.3' },
 );
 export const MuteModel = t.Object(
-  { type: t.Union(MUTE_TYPES.map((type) => t.Literal(type))), ...recordFields },
+  {
+    type: t.Union(
+      MUTE_TYPES.map((type) => t.Literal(type)),
+      { examples: ['gag'] },
+    ),
+    ...recordFields,
+  },
   { ...STRICT, description: 'Specification 2.3, with the kind of mute' },
 );
 const paginationFields = {
-  current_page: t.Integer({ minimum: 1 }),
-  total: t.Integer({ minimum: 0, description: 'Exact, by all filters.' }),
-  per_page: t.Integer({ minimum: 1, maximum: 100 }),
-  last_page: t.Integer({ minimum: 1 }),
+  current_page: t.Integer({ minimum: 1, examples: [1] }),
+  total: t.Integer({ minimum: 0, description: 'Exact, by all filters.', examples: [137] }),
+  per_page: t.Integer({ minimum: 1, maximum: 100, examples: [50] }),
+  last_page: t.Integer({ minimum: 1, examples: [3] }),
 };
 export const PaginationModel = t.Object({ ...paginationFields, cached_at: TimestampModel }, STRICT);
 export const CountedPaginationModel = t.Object(
   {
     ...paginationFields,
-    counts: t.Object(Object.fromEntries(PENALTY_TYPES.map((type) => [type, t.Integer({ minimum: 0 })])), {
-      ...STRICT,
-      description: 'Exact, by every filter but type.',
-    }),
+    counts: t.Object(
+      Object.fromEntries(PENALTY_TYPES.map((type) => [type, t.Integer({ minimum: 0, examples: [27] })])),
+      {
+        ...STRICT,
+        description: 'Exact, by every filter but type.',
+      },
+    ),
     cached_at: TimestampModel,
   },
   STRICT,
@@ -244,8 +262,15 @@ const FILTER_PARAMETERS = [
     name: 'status',
     description: `${PENALTY_STATUSES.join(', ')}, or aktywny, wygasły, odbanowany; in any letter case, with or without diacritics.`,
     example: 'ACTIVE',
+    schema: { type: 'string' as const, enum: [...PENALTY_STATUSES, 'aktywny', 'wygasły', 'odbanowany'] },
   },
-  { in: 'query' as const, name: 'server_id', description: 'The server, 0 to 2147483647.', example: '3' },
+  {
+    in: 'query' as const,
+    name: 'server_id',
+    description: 'The server; 0: records without one.',
+    example: 3,
+    schema: { type: 'integer' as const, minimum: 0, maximum: 0x7fff_ffff },
+  },
   {
     in: 'query' as const,
     name: 'steamid',
@@ -263,14 +288,16 @@ const PAGE_PARAMETERS = [
   {
     in: 'query' as const,
     name: 'per_page',
-    description: 'Records a page: 50 by default, 100 at most.',
-    example: '50',
+    description: 'Records a page: 50 by default; more than 100 are 100.',
+    example: 50,
+    schema: { type: 'integer' as const, minimum: 1, maximum: 100, default: 50 },
   },
   {
     in: 'query' as const,
     name: 'page',
     description: 'The page, from 1; one past the end has no records.',
-    example: '1',
+    example: 1,
+    schema: { type: 'integer' as const, minimum: 1, default: 1 },
   },
 ];
 
@@ -280,6 +307,7 @@ function typeParameter(types: readonly PenaltyType[]) {
     name: 'type',
     description: `${types.join(', ')}, in any letter case; all by default.`,
     example: types[0] ?? '',
+    schema: { type: 'string' as const, enum: [...types] },
   };
 }
 
