@@ -4,9 +4,8 @@ import Ajv from 'ajv';
 import addFormats from 'ajv-formats';
 import { sql } from 'drizzle-orm';
 import { BASES } from '../../api/app.ts';
-import { roundSounds } from '../../src/db/schema.ts';
 import { saveServerPoll } from '../../src/queries/servers.ts';
-import { aSteamId, insertPenalties, insertServer } from '../support/builders.ts';
+import { aSteamId, insertPenalties, insertReadySound, insertServer } from '../support/builders.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { startDatabaseProxy } from '../support/database-proxy.ts';
 import { aToken, bearer, NOW, startTestService, type TestService } from '../support/service.ts';
@@ -58,9 +57,7 @@ await saveServerPoll(db, server.id, {
   },
   polledAt: new Date(NOW.getTime() - 5000),
 });
-await db
-  .insert(roundSounds)
-  .values({ steamId64: aSteamId(1), status: 'ready', title: 'my track.wav', readyAt: NOW });
+await insertReadySound(db, aSteamId(1));
 await insertPenalties(db, [
   { type: 'ban', playerSteamId: aSteamId(1) },
   { type: 'ban', durationMinutes: 60, endsAt: new Date('2026-11-01T13:00:00Z') },

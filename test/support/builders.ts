@@ -1,5 +1,5 @@
 import type { Db } from '../../src/db/client.ts';
-import { penalties, servers, users } from '../../src/db/schema.ts';
+import { penalties, roundSounds, servers, users } from '../../src/db/schema.ts';
 import type { SteamId64 } from '../../src/steam-id.ts';
 
 /** A valid SteamID64, the same for the same number. */
@@ -60,4 +60,11 @@ export async function insertUser(db: Db, number: number, values: Partial<typeof 
     .returning();
   if (!row) throw new Error('the user was not inserted');
   return row;
+}
+
+/** Inserts a published round-end sound's row; the file itself is nobody's concern here. */
+export async function insertReadySound(db: Db, steamId64: SteamId64, title = 'my track.wav') {
+  await db
+    .insert(roundSounds)
+    .values({ steamId64, title, status: 'ready', uploadKey: `test-${steamId64}`, readyAt: new Date() });
 }
