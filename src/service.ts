@@ -13,6 +13,7 @@ import { startEmbeddedPostgres } from './db/embedded.ts';
 import { migrateDatabase } from './db/migrate.ts';
 import { InvalidInput, Unavailable } from './errors.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
+import { createPoller } from './poll/poller.ts';
 import { countApiTokens } from './queries/api-tokens.ts';
 import { listPenalties, markExpiredPenalties } from './queries/penalties.ts';
 import { listReadySounds } from './queries/round-sounds.ts';
@@ -101,6 +102,7 @@ export async function runService(
 
     const has = (role: Role) => config.roles.includes(role);
     if (has('sync')) startSync(context);
+    if (has('poller')) await startPolling(context);
     const port = has('api') ? await startApi(context, health) : undefined;
     if (has('bot')) startBot(context);
     await adviseOperator(context);
@@ -134,6 +136,27 @@ async function prepareDatabase(
   onStop('database', () => database.close({ timeoutSeconds: 1 }));
   await saveOwners(database.db, config.ownerSteamIds);
   return { database, databaseUrl: url };
+}
+
+/** Role `poller`: asks the game servers how they are. */
+async function startPolling(context: Context): Promise<void> {
+  const { config, log, database, databaseUrl, changes, metrics, onStop, addHealth } = context;
+  const poller = createPoller({
+    db: database.db,
+    databaseUrl,
+    log,
+    intervalSeconds: config.pollIntervalSeconds,
+    onServersChanged: (listener) => changes.onChange('servers', listener),
+  });
+  onStop('poller', poller.stop);
+  addHealth('poller', poller.health);
+  metrics.addGauge('polls_running', 'Questions to game servers under way.', () => poller.health().running);
+  metrics.addGauge(
+    'polls_waiting',
+    'Game servers whose turn to be asked has come.',
+    () => poller.health().waiting,
+  );
+  await poller.start();
 }
 
 /** Role `sync`: what keeps the penalties in step with the clock and with their sources. */
@@ -266,7 +289,8 @@ function createLimiter({ config, log, onStop }: Context, name: string, limit: nu
   return limiter;
 }
 
-function toListenFailure(error: unknown, { host, port }: Config): unknown {
+/** One line that names the variable, for a port that cannot be had; any other error as it is. */
+export function toListenFailure(error: unknown, { host, port }: Pick<Config, 'host' | 'port'>): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'EADDRINUSE') {
     return new InvalidInput(`PORT=${port} is taken on ${host}: stop what listens there or give another PORT`);
