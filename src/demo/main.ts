@@ -1,0 +1,57 @@
+import { parseConfig } from '../config.ts';
+import { Conflict, InvalidInput, Unavailable } from '../errors.ts';
+import { createLogger } from '../log.ts';
+import { type Demo, startDemo, toDemoConfig } from './demo.ts';
+import { DEMO_SERVERS } from './servers.ts';
+
+/** `bun run demo`: the service on made-up data, with simulated game servers. */
+
+/** Livelier and quieter than the service, unless told otherwise. */
+const DEFAULTS = { POLL_INTERVAL_SECONDS: '5', LOG_LEVEL: 'error' };
+
+const stopping = new AbortController();
+const stopped = new Promise<void>((settle) => stopping.signal.addEventListener('abort', () => settle()));
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stopping.abort());
+
+try {
+  const config = toDemoConfig(parseConfig({ ...DEFAULTS, ...process.env }));
+  console.log('Starting the demo: the first start makes its database and takes some seconds …');
+  const demo = await startDemo(config, createLogger(config.logLevel), stopping.signal);
+  console.log(describe(demo, config));
+  await stopped;
+  console.log('\nStopping …');
+  await demo.stop();
+} catch (error) {
+  if (error instanceof InvalidInput || error instanceof Conflict || error instanceof Unavailable) {
+    console.error(error.message);
+    process.exit(1);
+  }
+  // The start was given up.
+  if (!stopping.signal.aborted) throw error;
+}
+process.exit(0);
+
+function describe({ port, token, tokenOwner }: Demo, { host, dataDir }: { host: string; dataDir: string }) {
+  const isAnyAddress = host === '0.0.0.0' || host === '::';
+  const base = `http://${isAnyAddress ? 'localhost' : host.includes(':') ? `[${host}]` : host}:${port}`;
+  const authorized = `curl -s -H 'Authorization: Bearer ${token}'`;
+  const unsteady = DEMO_SERVERS.filter(({ isUnsteady }) => isUnsteady).map(({ name }) => name);
+  return `
+The demo runs; Ctrl-C stops it.
+
+  API        ${base}/api/v1/servers
+  Reference  ${base}/swagger
+  Account    ${base}/account
+  Health     ${base}/readyz
+  API token  ${token}
+             of ${tokenOwner.name}, ${tokenOwner.steamId64}
+
+Try:
+
+  curl -s '${base}/api/v1/servers'
+  ${authorized} '${base}/api/v1/penalties?status=ACTIVE&per_page=3'
+  ${authorized} '${base}/api/v1/users/lookup?steamid64=${tokenOwner.steamId64}'
+
+${DEMO_SERVERS.length} simulated game servers are polled over UDP; ${unsteady.join(', ')} is down for one minute of every four.
+Data is kept in ${dataDir}.`;
+}
