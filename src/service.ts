@@ -212,6 +212,7 @@ async function startApi(context: Context, health: Map<string, () => unknown>): P
       db: database.db,
       settings: config,
       sessionSecret: await loadSessionSecret(database.db, config.sessionSecret),
+      onTokenRevoked: tokens.forget,
       limits: {
         trips: createMemoryRateLimiter(TRIPS_PER_MINUTE),
         forms: createMemoryRateLimiter(FORMS_PER_MINUTE),

@@ -40,6 +40,8 @@ export type AccountDeps = {
   sessionSecret: string;
   /** What a visitor is limited by: his address, behind trusted proxies the one they name. */
   clientKey: (incoming: Incoming) => string;
+  /** Called once a token is revoked, so that this process refuses it before the notification comes. */
+  onTokenRevoked?: () => void;
   /** Trips to Steam and Discord by address, and forms by user: each a minute. */
   limits: { trips: Limiter; forms: Limiter };
   log: { info: (fields: object, message: string) => void; error: (fields: object, message: string) => void };
@@ -84,6 +86,7 @@ export function accountPages(deps: AccountDeps) {
     ownerSteamIds: settings.ownerSteamIds,
     claimNonce: (nonce: string, expiresAt: Date) => claimNonce(db, nonce, expiresAt),
     readNotice,
+    onTokenRevoked: deps.onTokenRevoked ?? (() => {}),
     onRefused: (error: Error) => log.info({ reason: error.message }, 'an outside sign-in was refused'),
   };
   const signIn = {

@@ -1,5 +1,5 @@
 import { type Children, escapeHtml } from '@kitajs/html';
-import type { User } from '../../src/queries/sessions.ts';
+import type { User } from '../../src/queries/users.ts';
 import type { Assets } from './assets.ts';
 import { CSRF_FIELD } from './form.ts';
 import { Icon, type IconName } from './icons.tsx';

@@ -2,7 +2,7 @@ import type { Children } from '@kitajs/html';
 import { type ListedUser, USER_FLAGS } from '../../src/queries/accounts.ts';
 import type { ApiToken } from '../../src/queries/api-tokens.ts';
 import { AUDIT_ACTIONS, type AuditEntry } from '../../src/queries/audit-log.ts';
-import type { User } from '../../src/queries/sessions.ts';
+import type { User } from '../../src/queries/users.ts';
 import { Icon } from './icons.tsx';
 import {
   Avatar,

@@ -1,9 +1,9 @@
 import type { Db } from '../../src/db/client.ts';
 import { Forbidden, NotFound } from '../../src/errors.ts';
-import { findAccount, searchUsers, setUserFlags, type USER_FLAGS } from '../../src/queries/accounts.ts';
+import { searchUsers, setUserFlags, type USER_FLAGS } from '../../src/queries/accounts.ts';
 import { listApiTokens, revokeApiToken } from '../../src/queries/api-tokens.ts';
-import { listAuditEntries, recordAudit } from '../../src/queries/audit-log.ts';
-import type { User } from '../../src/queries/sessions.ts';
+import { listAuditEntries } from '../../src/queries/audit-log.ts';
+import { findUserBySteamId, type User } from '../../src/queries/users.ts';
 import { readSteamId, type SteamId64 } from '../../src/steam-id.ts';
 import type { Site } from './layout.tsx';
 import { ConfirmPage, nameOf } from './layout.tsx';
@@ -20,6 +20,7 @@ type ModerationDeps = {
   site: Site;
   signer: Signer;
   redirect: Redirect;
+  onTokenRevoked: () => void;
   /** Takes the notice of the last action, once. */
   readNotice: (visit: MemberVisit) => NoticeKey | undefined;
   /** `OWNER_STEAMIDS` */
@@ -154,21 +155,15 @@ async function askToRevoke(deps: ModerationDeps, visit: MemberVisit, path: Token
 async function revoke(deps: ModerationDeps, visit: MemberVisit, path: TokenPath): Promise<Response> {
   await readMemberForm(deps, visit);
   const { user, token } = await findNamedToken(deps.db, path);
-  await deps.db.transaction(async (tx) => {
-    await revokeApiToken(tx, token.id, { ofUserId: user.id, now: visit.now });
-    await recordAudit(tx, {
-      actorUserId: visit.user.id,
-      action: 'token.revoked',
-      subject: user.steamId64,
-      details: { tokenId: token.id, name: token.name },
-    });
-  });
+  const { now } = visit;
+  await revokeApiToken(deps.db, token.id, { ofUserId: user.id, now, actorUserId: visit.user.id });
+  deps.onTokenRevoked();
   return deps.redirect(visit, pathOf(user), 'token-revoked');
 }
 
 async function findNamedUser(db: Db, id: string | undefined): Promise<User> {
   const steamId = readSteamId(id ?? '');
-  const user = steamId && (await findAccount(db, steamId));
+  const user = steamId && (await findUserBySteamId(db, steamId));
   if (!user) throw new NotFound('no such user');
   return user;
 }

@@ -6,8 +6,8 @@ import {
   extendSession,
   findSession,
   type Session,
-  type User,
 } from '../../src/queries/sessions.ts';
+import type { User } from '../../src/queries/users.ts';
 import type { Cookies } from './cookies.ts';
 import { hashOf, type Signer } from './signing.ts';
 

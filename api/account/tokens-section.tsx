@@ -7,7 +7,6 @@ import {
   MAX_LIVE_TOKENS,
   revokeApiToken,
 } from '../../src/queries/api-tokens.ts';
-import { recordAudit } from '../../src/queries/audit-log.ts';
 import { claimNonce } from '../../src/queries/used-nonces.ts';
 import { Icon } from './icons.tsx';
 import {
@@ -33,6 +32,7 @@ type TokensDeps = {
   publicUrl: string;
   signer: Parameters<typeof readMemberForm>[0]['signer'];
   redirect: Redirect;
+  onTokenRevoked: () => void;
 };
 
 /** How long a token may be asked to live, in days. */
@@ -196,20 +196,14 @@ async function createToken({ db, site, publicUrl, signer, redirect }: TokensDeps
     (await claimNonce(db, `form:${visit.user.id}:${formId}`, new Date(visit.now.getTime() + FORM_ID_MS)));
   if (!isFirst) return redirect(visit, '/account#tokens', 'token-already-created');
 
-  const { token } = await db
-    .transaction(async (tx) => {
-      const created = await createApiToken(tx, visit.user.id, { name, expiresAt, now: visit.now });
-      await recordAudit(tx, {
-        actorUserId: visit.user.id,
-        action: 'token.created',
-        subject: visit.user.steamId64,
-        details: { tokenId: created.id, name, expiresAt: expiresAt?.toISOString() ?? null },
-      });
-      return created;
-    })
-    .catch((error: unknown) => {
-      throw error instanceof Conflict ? new PageError('token-limit', 409, { cause: error }) : error;
-    });
+  const { token } = await createApiToken(db, visit.user.id, {
+    name,
+    expiresAt,
+    now: visit.now,
+    actorUserId: visit.user.id,
+  }).catch((error: unknown) => {
+    throw error instanceof Conflict ? new PageError('token-limit', 409, { cause: error }) : error;
+  });
   return respondWithPage(
     <CreatedPage
       site={site}
@@ -294,18 +288,15 @@ async function askToRevoke(
   );
 }
 
-async function revokeToken({ db, signer, redirect }: TokensDeps, visit: MemberVisit, id: string | undefined) {
+async function revokeToken(
+  { db, signer, redirect, onTokenRevoked }: TokensDeps,
+  visit: MemberVisit,
+  id: string | undefined,
+) {
   await readMemberForm({ signer }, visit);
   const token = await findOwnToken(db, visit, id);
-  await db.transaction(async (tx) => {
-    await revokeApiToken(tx, token.id, { ofUserId: visit.user.id, now: visit.now });
-    await recordAudit(tx, {
-      actorUserId: visit.user.id,
-      action: 'token.revoked',
-      subject: visit.user.steamId64,
-      details: { tokenId: token.id, name: token.name },
-    });
-  });
+  await revokeApiToken(db, token.id, { ofUserId: visit.user.id, now: visit.now, actorUserId: visit.user.id });
+  onTokenRevoked();
   return redirect(visit, '/account#tokens', 'token-revoked');
 }
 

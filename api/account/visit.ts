@@ -1,6 +1,7 @@
 import type { Db } from '../../src/db/client.ts';
 import { Forbidden } from '../../src/errors.ts';
-import type { Session, User } from '../../src/queries/sessions.ts';
+import type { Session } from '../../src/queries/sessions.ts';
+import type { User } from '../../src/queries/users.ts';
 import type { Cookies } from './cookies.ts';
 import { CSRF_HEADER, csrfTokenOf, readForm, requireCsrfToken } from './form.ts';
 import { type Locale, pickLocale, readLocale } from './locale.ts';

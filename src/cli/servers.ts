@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { recordAudit } from '../queries/audit-log.ts';
 import { addServer, listServers, removeServer, setServerHidden } from '../queries/servers.ts';
 import { print, type Session, toTable } from './session.ts';
 
@@ -17,7 +18,12 @@ export function addServerCommands(program: Command, session: Session): void {
     .option('--region <region>', 'region code, such as EU')
     .action(async (options: NewServer, command: Command) => {
       const { db } = await session.database();
-      const server = await addServer(db, options);
+      const server = await db.transaction(async (tx) => {
+        const added = await addServer(tx, options);
+        const details = { address: added.address };
+        await recordAudit(tx, { actorUserId: null, action: 'server.added', subject: added.slug, details });
+        return added;
+      });
       print(command, server, `Added server ${server.id}: ${server.slug} (${server.address})`);
     });
   servers
@@ -47,7 +53,10 @@ export function addServerCommands(program: Command, session: Session): void {
     .description('remove a server with its history; its penalties stay')
     .action(async (slug: string, _: unknown, command: Command) => {
       const { db } = await session.database();
-      await removeServer(db, slug);
+      await db.transaction(async (tx) => {
+        await removeServer(tx, slug);
+        await recordAudit(tx, { actorUserId: null, action: 'server.removed', subject: slug });
+      });
       print(command, { removed: slug }, `Removed ${slug}`);
     });
   for (const [verb, isHidden] of [
@@ -63,7 +72,11 @@ export function addServerCommands(program: Command, session: Session): void {
       )
       .action(async (slug: string, _: unknown, command: Command) => {
         const { db } = await session.database();
-        await setServerHidden(db, slug, isHidden);
+        await db.transaction(async (tx) => {
+          await setServerHidden(tx, slug, isHidden);
+          const action = isHidden ? 'server.hidden' : 'server.shown';
+          await recordAudit(tx, { actorUserId: null, action, subject: slug });
+        });
         print(command, { slug, isHidden }, `${slug} is ${isHidden ? 'hidden' : 'listed'}`);
       });
   }

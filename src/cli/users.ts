@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { InvalidInput, NotFound } from '../errors.ts';
+import { recordAudit } from '../queries/audit-log.ts';
 import { findUser, saveUser, type UserChanges } from '../queries/users.ts';
 import { parseSteamId, readSteamId, type SteamId64 } from '../steam-id.ts';
 import { print, type Session } from './session.ts';
@@ -33,7 +34,17 @@ export function addUserCommands(program: Command, session: Session): void {
   set.action(async (options: UserOptions, command: Command) => {
     const steamId = parseSteamId(options.steamid64);
     const { db } = await session.database();
-    const user = await saveUser(db, steamId, changesOf(options, command));
+    const changes = changesOf(options, command);
+    const user = await db.transaction(async (tx) => {
+      const saved = await saveUser(tx, steamId, changes);
+      await recordAudit(tx, {
+        actorUserId: null,
+        action: 'user.changed',
+        subject: steamId,
+        details: changes,
+      });
+      return saved;
+    });
     print(command, user, `Saved ${user.steamId64}${user.nickname ? ` (${user.nickname})` : ''}`);
   });
   users

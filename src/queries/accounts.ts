@@ -5,7 +5,7 @@ import { apiTokens, users } from '../db/schema.ts';
 import { Conflict, NotFound } from '../errors.ts';
 import { readSteamId, type SteamId64 } from '../steam-id.ts';
 import { recordAudit } from './audit-log.ts';
-import type { User } from './sessions.ts';
+import type { User } from './users.ts';
 
 /** The flags an owner may set on the moderation page. */
 export const USER_FLAGS = ['isAdmin', 'isOwner', 'hasSvip', 'isServiceplus'] as const;
@@ -43,11 +43,6 @@ export async function saveSignIn(
     await recordAudit(tx, { actorUserId: user.id, action: 'user.signed-in', subject: steamId64 });
     return user;
   });
-}
-
-export async function findAccount(db: Db, steamId64: SteamId64): Promise<User | undefined> {
-  const [user] = await db.select().from(users).where(eq(users.steamId64, steamId64));
-  return user;
 }
 
 /**

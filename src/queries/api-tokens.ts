@@ -5,6 +5,7 @@ import { type Db, prepared } from '../db/client.ts';
 import { apiTokens, users } from '../db/schema.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
 import type { SteamId64 } from '../steam-id.ts';
+import { recordAudit } from './audit-log.ts';
 
 export type ApiToken = Omit<typeof apiTokens.$inferSelect, 'tokenHash'> & { steamId64: SteamId64 };
 
@@ -13,15 +14,17 @@ export const MAX_LIVE_TOKENS = 10;
 const MAX_NAME_LENGTH = 64;
 
 /**
- * Makes a token for a user; the answer is the only time it is seen.
+ * Makes a token for a user; the answer is the only time it is seen. Written to the audit log.
+ * @param options.actorUserId who makes it; null, by default, for the operator's tool.
  * @throws {InvalidInput} for a name that is empty or over 64 characters, or an expiry that has passed.
  * @throws {Conflict} when the user has 10 live tokens; {@link NotFound} when there is no such user.
  */
 export async function createApiToken(
   db: Db,
   userId: number,
-  { name, expiresAt = null, now }: { name: string; expiresAt?: Date | null; now: Date },
+  options: { name: string; expiresAt?: Date | null; now: Date; actorUserId?: number | null },
 ): Promise<{ token: string; id: number }> {
+  const { name, expiresAt = null, now, actorUserId = null } = options;
   const label = name.trim();
   if (label === '' || label.length > MAX_NAME_LENGTH || /\p{Cc}/u.test(label)) {
     throw new InvalidInput(
@@ -32,7 +35,11 @@ export async function createApiToken(
   const token = generateApiToken();
   return db.transaction(async (tx) => {
     // Locks the owner's row: two requests at once must not make an eleventh token.
-    const [owner] = await tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).for('update');
+    const [owner] = await tx
+      .select({ steamId64: users.steamId64 })
+      .from(users)
+      .where(eq(users.id, userId))
+      .for('update');
     if (!owner) throw new NotFound('User not found');
     const [live] = await tx
       .select({ count: count() })
@@ -53,6 +60,12 @@ export async function createApiToken(
       })
       .returning({ id: apiTokens.id });
     if (!row) throw new Error('the token was not inserted');
+    await recordAudit(tx, {
+      actorUserId,
+      action: 'token.created',
+      subject: owner.steamId64,
+      details: { tokenId: row.id, name: label, expiresAt: expiresAt?.toISOString() ?? null },
+    });
     return { token, id: row.id };
   });
 }
@@ -91,25 +104,33 @@ export async function countApiTokens(db: Db): Promise<number> {
 }
 
 /**
- * Revokes a token, at once and in every process: they hear of it by notification.
- * @param ofUserId when given, only a token of this user.
+ * Revokes a token, at once and in every process: they hear of it by notification. Written to the audit log.
+ * @param options.ofUserId when given, only a token of this user.
+ * @param options.actorUserId who revokes it; null, by default, for the operator's tool.
  * @throws {NotFound} when there is no such token; revoking twice changes nothing.
  */
 export async function revokeApiToken(
   db: Db,
   id: number,
-  { ofUserId, now }: { ofUserId?: number; now: Date },
+  { ofUserId, now, actorUserId = null }: { ofUserId?: number; now: Date; actorUserId?: number | null },
 ): Promise<void> {
-  const isWanted = and(
-    eq(apiTokens.id, id),
-    ofUserId === undefined ? undefined : eq(apiTokens.userId, ofUserId),
-  );
-  const [known] = await db.select({ id: apiTokens.id }).from(apiTokens).where(isWanted);
-  if (!known) throw new NotFound(`There is no token ${id}`);
-  await db
-    .update(apiTokens)
-    .set({ revokedAt: now })
-    .where(and(isWanted, isNull(apiTokens.revokedAt)));
+  const isOwned = ofUserId === undefined ? undefined : eq(apiTokens.userId, ofUserId);
+  await db.transaction(async (tx) => {
+    const [known] = await tx
+      .select({ name: apiTokens.name, steamId64: users.steamId64 })
+      .from(apiTokens)
+      .innerJoin(users, eq(users.id, apiTokens.userId))
+      .where(and(eq(apiTokens.id, id), isOwned));
+    if (!known) throw new NotFound(`There is no token ${id}`);
+    const revoked = await tx
+      .update(apiTokens)
+      .set({ revokedAt: now })
+      .where(and(eq(apiTokens.id, id), isNull(apiTokens.revokedAt)))
+      .returning({ id: apiTokens.id });
+    if (revoked.length === 0) return;
+    const details = { tokenId: id, name: known.name };
+    await recordAudit(tx, { actorUserId, action: 'token.revoked', subject: known.steamId64, details });
+  });
 }
 
 /** Writes that tokens were used; one statement for a batch of ids. */

@@ -8,12 +8,17 @@ export const AUDIT_ACTIONS = [
   'user.signed-in',
   'user.signed-out-everywhere',
   'user.flags-set',
+  'user.changed',
   'token.created',
   'token.revoked',
   'discord.linked',
   'discord.unlinked',
   'sound.uploaded',
   'sound.removed',
+  'server.added',
+  'server.removed',
+  'server.shown',
+  'server.hidden',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
@@ -21,7 +26,7 @@ export type AuditEntry = {
   id: number;
   at: Date;
   action: string;
-  /** The SteamID64 of the user it was done to, where there is one. */
+  /** The SteamID64 of the user, or the slug of the server, it was done to. */
   subject: string;
   details: Record<string, unknown>;
   /** Undefined: the operator's tool, or a user who is gone. */
@@ -32,7 +37,7 @@ type NewEntry = {
   /** The acting user's id; null for the operator's tool. */
   actorUserId: number | null;
   action: AuditAction;
-  /** The SteamID64 of the user it was done to. */
+  /** The SteamID64 of the user, or the slug of the server, it was done to. */
   subject: string;
   /** Never a token, a secret or an address. */
   details?: Record<string, unknown>;

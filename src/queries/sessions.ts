@@ -1,8 +1,8 @@
 import { and, eq, gt, lte } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
 import { sessions, users } from '../db/schema.ts';
+import type { User } from './users.ts';
 
-export type User = typeof users.$inferSelect;
 export type Session = { idHash: string; seenAt: Date; expiresAt: Date; user: User };
 
 /** Opens a session; only the hash of its id is kept, so that a copy of the table signs nobody in. */

@@ -1,0 +1,31 @@
+import { expect, test } from 'bun:test';
+import { createApiToken, revokeApiToken } from '../../../src/queries/api-tokens.ts';
+import { listAuditEntries } from '../../../src/queries/audit-log.ts';
+import { insertUser } from '../../support/builders.ts';
+import { createTestDatabase } from '../../support/database.ts';
+
+const { db } = await createTestDatabase();
+
+test('a token made and revoked leaves one line each, and revoking twice no second one', async () => {
+  const user = await insertUser(db, 1);
+  const now = new Date();
+  const { id } = await createApiToken(db, user.id, { name: ' Website ', now });
+  await revokeApiToken(db, id, { now, actorUserId: user.id });
+  await revokeApiToken(db, id, { now, actorUserId: user.id });
+  expect(await listAuditEntries(db)).toMatchObject([
+    {
+      action: 'token.revoked',
+      subject: user.steamId64,
+      details: { tokenId: id, name: 'Website' },
+      actor: { steamId64: user.steamId64, nickname: 'Player 1' },
+    },
+    { action: 'token.created', subject: user.steamId64, actor: undefined },
+  ]);
+});
+
+test('a change that fails leaves no line', async () => {
+  const before = await listAuditEntries(db);
+  await expect(createApiToken(db, 1, { name: '', now: new Date() })).rejects.toThrow();
+  await expect(revokeApiToken(db, 999, { now: new Date() })).rejects.toThrow();
+  expect(await listAuditEntries(db)).toEqual(before);
+});
