@@ -143,11 +143,11 @@ export const penalties = pgTable(
   },
   (table) => [
     uniqueIndex('penalties_source').on(table.source, table.sourceTable, table.sourceId),
-    index('penalties_created').on(table.createdAt.desc(), table.id.desc()),
-    index('penalties_type_status').on(table.type, table.status, table.createdAt.desc(), table.id.desc()),
-    index('penalties_player').on(table.playerSteamId, table.createdAt.desc(), table.id.desc()),
-    index('penalties_admin').on(table.adminSteamId, table.createdAt.desc(), table.id.desc()),
-    index('penalties_server').on(table.serverId, table.createdAt.desc(), table.id.desc()),
+    index('penalties_created').on(table.createdAt, table.id),
+    index('penalties_type_status').on(table.type, table.status, table.createdAt, table.id),
+    index('penalties_player').on(table.playerSteamId, table.createdAt, table.id),
+    index('penalties_admin').on(table.adminSteamId, table.createdAt, table.id),
+    index('penalties_server').on(table.serverId, table.createdAt, table.id),
     index('penalties_due').on(table.endsAt).where(sql`status = 'ACTIVE' and ends_at is not null`),
   ],
 );
@@ -247,7 +247,7 @@ export const auditLog = pgTable(
     subject: text('subject').notNull().default(''),
     details: jsonb('details').$type<Record<string, unknown>>().notNull().default({}),
   },
-  (table) => [index('audit_log_at').on(table.at.desc())],
+  (table) => [index('audit_log_at').on(table.at)],
 );
 
 /** Small values the service keeps for itself: session secret, hash of the registered commands. */
@@ -286,7 +286,7 @@ export const roundSounds = pgTable(
   },
   (table) => [
     uniqueIndex('round_sounds_ready').on(table.steamId64).where(sql`status = 'ready'`),
-    index('round_sounds_player').on(table.steamId64, table.id.desc()),
+    index('round_sounds_player').on(table.steamId64, table.id),
     index('round_sounds_queue').on(table.id).where(sql`status in ('queued', 'measuring', 'rendering')`),
   ],
 );

@@ -1,4 +1,4 @@
-import { and, eq, gte, inArray, lt, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, gte, inArray, lt, sql } from 'drizzle-orm';
 import { type Db, prepared } from '../db/client.ts';
 import { penalties, penaltyTallies, TALLY_PERIODS, TALLY_SCOPES } from '../db/schema.ts';
 import { PENALTY_STATUSES, PENALTY_TYPES, type PenaltyStatus, type PenaltyType } from '../penalty.ts';
@@ -6,6 +6,7 @@ import { UNKNOWN_STEAM_ID } from '../steam-id.ts';
 import {
   conditions,
   isDue,
+  literal,
   type PenaltyCounts,
   type PenaltyFilter,
   placeholders,
@@ -48,14 +49,22 @@ export async function readTallies(db: Db, filter: PenaltyFilter, now: Date): Pro
   const scope: PenaltyFilter = { ...filter };
   delete scope.types;
   delete scope.status;
-  const due = prepared(db, `penalties_due:${shapeOf(scope)}`, (handle) =>
-    handle
-      .select({ type: penalties.type, day: dayOf(), rows: sql<number>`count(*)`.mapWith(Number) })
+  const due = prepared(db, `penalties_due:${shapeOf(scope)}`, (handle) => {
+    // Due rows are few once swept, a server's or an admin's may be millions: the offset keeps the planner from
+    // reading the latter first.
+    const rows = handle
+      .select(getTableColumns(penalties))
       .from(penalties)
-      .where(and(isDue(sql.placeholder('now')), conditions(placeholders(scope))))
+      .where(isDue(sql.placeholder('now')))
+      .offset(literal(0))
+      .as('penalties');
+    return handle
+      .select({ type: penalties.type, day: dayOf(), rows: sql<number>`count(*)`.mapWith(Number) })
+      .from(rows)
+      .where(conditions(placeholders(scope)))
       .groupBy(penalties.type, dayOf())
-      .prepare('penalties_due'),
-  ).execute(values(scope, now));
+      .prepare('penalties_due');
+  }).execute(values(scope, now));
   const [found, dueRows] = await Promise.all([tallies, due]);
   const ever = found.find(({ period }) => period === TALLY_PERIODS.ever)?.counts ?? [];
   const months = found.filter(({ period }) => period === TALLY_PERIODS.month);

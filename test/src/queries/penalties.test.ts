@@ -140,3 +140,14 @@ test('total, counts and rows agree with one another while others write', async (
   }
   await done;
 });
+
+test('every index that lists are sorted by is one the planner can walk in that order', async () => {
+  await db.execute(sql`vacuum analyze penalties`);
+  const orders = { penalties_created: sql`true`, penalties_server: sql`server_id = 1` };
+  for (const [index, condition] of Object.entries(orders)) {
+    const plan = await db.execute<{ 'QUERY PLAN': string }>(
+      sql`explain select id from penalties where ${condition} order by created_at desc, id desc limit 50`,
+    );
+    expect(plan.map((line) => line['QUERY PLAN']).join('\n')).toContain(`Backward using ${index}`);
+  }
+});
