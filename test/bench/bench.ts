@@ -1,0 +1,87 @@
+import { cpus, totalmem } from 'node:os';
+
+export type BenchOptions = {
+  /** Penalties in the large dataset; 10 million by default. */
+  rows: number;
+  /** How long the memory row keeps the load up. */
+  minutes: number;
+  /** Progress, for whoever waits. */
+  say: (line: string) => void;
+};
+
+/** One line of the table. */
+export type Row = {
+  what: string;
+  /** The figure, with its unit. */
+  ours: string;
+  /** What it is held against, measured in the same run. */
+  floor: string;
+  /** How the two compare, or the figure that has a target of its own. */
+  ratio: string;
+  target: string;
+  isReached: boolean;
+  /** Why it falls short, or how it was measured. */
+  note?: string;
+};
+
+/** A named group of rows, each measured side by side in one run. */
+export type Bench = {
+  name: string;
+  title: string;
+  /** @throws {NotMeasured} when something it needs is missing. */
+  run: (options: BenchOptions) => Promise<Row[]>;
+};
+
+/** A tool or a room that this machine lacks: the row says so, the others go on. */
+export class NotMeasured extends Error {
+  override name = 'NotMeasured';
+}
+
+/**
+ * Measures two things in turn, A B A B …, so that a noisy moment falls on both.
+ * @returns the median of each.
+ */
+export async function measureSideBySide(
+  { ours, floor }: { ours: () => Promise<number>; floor: () => Promise<number> },
+  { rounds = 3 }: { rounds?: number } = {},
+): Promise<{ ours: number; floor: number }> {
+  const figures = { ours: [] as number[], floor: [] as number[] };
+  for (let round = 0; round < rounds; round++) {
+    figures.ours.push(await ours());
+    figures.floor.push(await floor());
+  }
+  return { ours: median(figures.ours), floor: median(figures.floor) };
+}
+
+export function median(values: readonly number[]): number {
+  return percentile(values, 0.5);
+}
+
+/** @param share 0 to 1; the nearest rank at or above it. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(Math.max(Math.ceil(sorted.length * share) - 1, 0), sorted.length - 1)] ?? Number.NaN;
+}
+
+/** Milliseconds, with as many digits as say something. */
+export function formatMs(ms: number): string {
+  return `${ms.toFixed(ms < 10 ? 2 : ms < 100 ? 1 : 0)} ms`;
+}
+
+export function formatRatio(ratio: number): string {
+  return `${ratio.toFixed(2)}×`;
+}
+
+/** The path of a tool. @throws {NotMeasured} when it is not installed. */
+export function requireTool(name: string): string {
+  const path = Bun.which(name);
+  if (path === null) throw new NotMeasured(`${name} is not installed`);
+  return path;
+}
+
+/** What the figures were measured on; no names of hosts or folders. */
+export function describeMachine(): string {
+  const [first] = cpus();
+  const model = first?.model.trim().replaceAll(/\s+/g, ' ') ?? process.arch;
+  return `${model}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform}-${process.arch}, Bun ${Bun.version}`;
+}

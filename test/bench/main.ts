@@ -1,0 +1,44 @@
+import { parseArgs } from 'node:util';
+import { type Bench, describeMachine, NotMeasured } from './bench.ts';
+import { penalties } from './penalties.ts';
+import { formatNotes, formatTable, type Outcome, saveResults } from './results.ts';
+
+/** In the order they run. */
+const BENCHES: readonly Bench[] = [penalties];
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rows: { type: 'string', default: '10000000' },
+    minutes: { type: 'string', default: '3' },
+    help: { type: 'boolean', default: false },
+  },
+});
+const wanted = positionals.length === 0 ? BENCHES : BENCHES.filter(({ name }) => positionals.includes(name));
+const unknown = positionals.filter((name) => BENCHES.every((bench) => bench.name !== name));
+if (values.help || unknown.length > 0) {
+  for (const name of unknown) console.error(`There is no bench ${name}`);
+  console.log('bun run bench [NAME…] [--rows N] [--minutes N]\n');
+  for (const { name, title } of BENCHES) console.log(`  ${name.padEnd(12)} ${title}`);
+  process.exit(unknown.length > 0 ? 2 : 0);
+}
+
+console.log(describeMachine());
+for (const bench of wanted) {
+  console.log(`\n## ${bench.name} — ${bench.title}`);
+  const outcome = await measure(bench);
+  if ('missing' in outcome) console.log(`not measured: ${outcome.missing}`);
+  else console.log([...formatTable(outcome.rows), ...formatNotes(outcome.rows)].join('\n'));
+  await saveResults(bench, outcome, new Date());
+}
+process.exit(0);
+
+async function measure(bench: Bench): Promise<Outcome> {
+  try {
+    const say = (line: string) => console.error(`… ${line}`);
+    return { rows: await bench.run({ rows: Number(values.rows), minutes: Number(values.minutes), say }) };
+  } catch (error) {
+    if (error instanceof NotMeasured) return { missing: error.message };
+    throw error;
+  }
+}

@@ -1,0 +1,240 @@
+import { sql } from 'drizzle-orm';
+import { type Database, type Db, openDatabase } from '../../src/db/client.ts';
+import { isBanned, listPenalties } from '../../src/queries/penalties.ts';
+import type { PenaltyFilter } from '../../src/queries/penalty-filter.ts';
+import type { SteamId64 } from '../../src/steam-id.ts';
+import {
+  type Bench,
+  type BenchOptions,
+  formatMs,
+  formatRatio,
+  measureSideBySide,
+  median,
+  NotMeasured,
+  percentile,
+  type Row,
+} from './bench.ts';
+import { DATASET_END, ensurePenaltyDataset, startDatasetServer } from './penalty-dataset.ts';
+
+const SMALL_ROWS = 10_000;
+const PER_PAGE = 50;
+const ROUNDS = 3;
+const CALLS_PER_ROUND = 100;
+/** An hour after the last sweep: more rows await correction than a running service ever leaves. */
+const NOW = new Date(DATASET_END.getTime() + 3_600_000);
+
+export const penalties: Bench = {
+  name: 'penalties',
+  title: 'lists with exact total and counts, and the ban lookup, against few rows',
+  run: async (options) => {
+    const server = await startDatasetServer();
+    try {
+      const small = openDatabase(await ensurePenaltyDataset(server, SMALL_ROWS, options.say), { max: 4 });
+      const large = openDatabase(await prepareLarge(server, options), { max: 4 });
+      try {
+        const subjects = { small: await findSubjects(small.db), large: await findSubjects(large.db) };
+        const rows: Row[] = [];
+        for (const [name, pick] of requests()) {
+          options.say(name);
+          rows.push(await measureRequest(name, pick, { small: small.db, large: large.db, subjects }));
+        }
+        rows.push(...(await measureBanLookups(large, subjects.large)));
+        return rows;
+      } finally {
+        await Promise.all([small.close(), large.close()]);
+      }
+    } finally {
+      await server.stop();
+    }
+  },
+};
+
+async function prepareLarge(
+  server: Parameters<typeof ensurePenaltyDataset>[0],
+  { rows, say }: BenchOptions,
+): Promise<string> {
+  try {
+    return await ensurePenaltyDataset(server, rows, say);
+  } catch (error) {
+    if (error instanceof Error && error.message.includes('more room')) throw new NotMeasured(error.message);
+    throw error;
+  }
+}
+
+/** Whom a dataset has most and least of; a filter by them is the dearest and the sparsest of its kind. */
+type Subjects = {
+  servers: readonly number[];
+  admins: readonly SteamId64[];
+  player: SteamId64;
+  playerServer: number;
+  playerAdmin: SteamId64;
+};
+
+async function findSubjects(db: Db): Promise<Subjects> {
+  const [found] = await db.execute<{
+    servers: number[];
+    admins: string[];
+    player: string;
+    player_server: number;
+    player_admin: string;
+  }>(sql`
+    with admin as (
+      select admin_steamid, (select sum(n) from unnest(counts) as n) as rows from penalty_tallies
+      where scope = 2 and period = 0
+    ), server as (
+      select server_id, (select sum(n) from unnest(counts) as n) as rows from penalty_tallies
+      where scope = 1 and period = 0
+    ), player as (
+      select player_steamid, server_id, admin_steamid, count(*) over (partition by player_steamid) as rows
+      from penalties where player_steamid between 76561197960265729 and 76561197960265829 and admin_steamid <> 0
+      order by rows desc limit 1
+    )
+    select
+      array[(select server_id from server order by rows desc limit 1), (select server_id from server where server_id <> 0 order by rows limit 1)] as servers,
+      array[(select admin_steamid from admin order by rows desc limit 1), (select admin_steamid from admin where admin_steamid <> 0 order by rows desc limit 1),
+        (select admin_steamid from admin order by rows limit 1)]::text[] as admins,
+      player_steamid::text as player, server_id as player_server, admin_steamid::text as player_admin
+    from player`);
+  if (!found) throw new Error('the dataset is empty');
+  return {
+    servers: found.servers,
+    admins: found.admins as SteamId64[],
+    player: found.player as SteamId64,
+    playerServer: found.player_server,
+    playerAdmin: found.player_admin as SteamId64,
+  };
+}
+
+type Field = 'type' | 'status' | 'server' | 'admin' | 'player';
+type PickFilters = (subjects: Subjects) => PenaltyFilter[];
+
+const FIELDS: Record<Field, PickFilters> = {
+  type: () => [{ types: ['ban'] }, { types: ['warn'] }, { types: ['gag', 'mute', 'silence'] }],
+  status: () => [{ status: 'ACTIVE' }, { status: 'EXPIRED' }, { status: 'UNBANNED' }],
+  server: ({ servers }) => servers.map((serverId) => ({ serverId })),
+  admin: ({ admins }) => admins.map((adminSteamId) => ({ adminSteamId })),
+  player: ({ player }) => [{ playerSteamId: player }],
+};
+
+/** No filter, each filter, each pair; every value of one with every value of the other. */
+function requests(): [string, PickFilters][] {
+  const fields = Object.keys(FIELDS) as Field[];
+  const pairs = fields.flatMap((first, index) =>
+    fields.slice(index + 1).map((second) => [first, second] as const),
+  );
+  return [
+    ['no filter', () => [{}]],
+    ...fields.map((field): [string, PickFilters] => [field, FIELDS[field]]),
+    ...pairs.map(([first, second]): [string, PickFilters] => [
+      `${first} and ${second}`,
+      (subjects) => {
+        const own = second === 'player' ? ofPlayer(subjects) : subjects;
+        return FIELDS[first](own).flatMap((a) => FIELDS[second](own).map((b) => ({ ...a, ...b })));
+      },
+    ]),
+  ];
+}
+
+/** Servers and admins that a player has records of: other pairs find nothing. */
+function ofPlayer(subjects: Subjects): Subjects {
+  return { ...subjects, servers: [subjects.playerServer], admins: [subjects.playerAdmin] };
+}
+
+type Handles = { small: Db; large: Db; subjects: { small: Subjects; large: Subjects } };
+type Figures = { p50: number; p99: number };
+
+/** The worst of all values and of the first, a middle and the last page. */
+async function measureRequest(
+  name: string,
+  pick: PickFilters,
+  { small, large, subjects }: Handles,
+): Promise<Row> {
+  const filters = pick(subjects.large).map((filter, index) => ({
+    large: filter,
+    small: pick(subjects.small)[index] ?? {},
+  }));
+  const worst = { p99: { ms: 0, where: '' }, growth: { ratio: 0, where: '', small: 0, large: 0 } };
+  for (const filter of filters) {
+    for (const place of ['first', 'middle', 'last'] as const) {
+      const figures = { small: [] as Figures[], large: [] as Figures[] };
+      for (let round = 0; round < ROUNDS; round++) {
+        figures.large.push(await timeList(large, filter.large, place));
+        figures.small.push(await timeList(small, filter.small, place));
+      }
+      const p99 = median(figures.large.map((one) => one.p99));
+      const [p50, smallP50] = [figures.large, figures.small].map((one) =>
+        median(one.map((round) => round.p50)),
+      );
+      const where = `${place} page of ${JSON.stringify(filter.large)}`;
+      if (p99 > worst.p99.ms) worst.p99 = { ms: p99, where };
+      if (p50 !== undefined && smallP50 !== undefined && p50 / smallP50 > worst.growth.ratio) {
+        worst.growth = { ratio: p50 / smallP50, where, small: smallP50, large: p50 };
+      }
+    }
+  }
+  const { p99, growth } = worst;
+  const isReached = p99.ms <= 10 && growth.ratio <= 2;
+  return {
+    what: name,
+    ours: `p99 ${formatMs(p99.ms)}`,
+    floor: `p50 ${formatMs(growth.large)} / ${formatMs(growth.small)}`,
+    ratio: formatRatio(growth.ratio),
+    target: 'p99 ≤ 10 ms, growth ≤ 2×',
+    isReached,
+    ...(!isReached && { note: `worst p99 at the ${p99.where}, worst growth at the ${growth.where}` }),
+  };
+}
+
+async function timeList(db: Db, filter: PenaltyFilter, place: 'first' | 'middle' | 'last'): Promise<Figures> {
+  const options = { perPage: PER_PAGE, now: NOW };
+  const { total } = await listPenalties(db, filter, { ...options, page: 1 });
+  const last = Math.max(Math.ceil(total / PER_PAGE), 1);
+  const page = () => {
+    if (place === 'first') return 1;
+    if (place === 'last') return last;
+    return Math.max(Math.round(last * (0.45 + 0.1 * Math.random())), 1);
+  };
+  for (let call = 0; call < 5; call++) await listPenalties(db, filter, { ...options, page: page() });
+  const times = await timeCalls(CALLS_PER_ROUND, () =>
+    listPenalties(db, filter, { ...options, page: page() }),
+  );
+  return { p50: median(times), p99: percentile(times, 0.99) };
+}
+
+async function measureBanLookups({ db, connection }: Database, subjects: Subjects): Promise<Row[]> {
+  const player = () =>
+    String(76561197960265729n + BigInt(Math.floor(Math.random() * 1_000_000))) as SteamId64;
+  const selectOne = async () => median(await timeCalls(2000, () => connection`select 1`));
+  const lookups = {
+    'ban lookup of one player': () => isBanned(db, player(), NOW),
+    'penalties of one player, as /ban-check lists them': () =>
+      listPenalties(db, { playerSteamId: subjects.player }, { page: 1, perPage: 10, now: NOW }),
+  };
+  const rows: Row[] = [];
+  for (const [what, lookup] of Object.entries(lookups)) {
+    const { ours, floor } = await measureSideBySide({
+      ours: async () => median(await timeCalls(2000, lookup)),
+      floor: selectOne,
+    });
+    rows.push({
+      what,
+      ours: formatMs(ours),
+      floor: `select 1: ${formatMs(floor)}`,
+      ratio: formatRatio(ours / floor),
+      target: '≤ 2×',
+      isReached: ours / floor <= 2,
+    });
+  }
+  return rows;
+}
+
+/** Milliseconds of each call, from asking to the answer in hand: the database's time and the driver's. */
+async function timeCalls(calls: number, call: () => PromiseLike<unknown>): Promise<number[]> {
+  const times: number[] = [];
+  for (let i = 0; i < calls; i++) {
+    const startedAt = performance.now();
+    await call();
+    times.push(performance.now() - startedAt);
+  }
+  return times;
+}

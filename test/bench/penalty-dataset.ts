@@ -1,0 +1,145 @@
+import { mkdir, statfs } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { type Connection, connect } from '../../src/db/client.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded.ts';
+import { migrateDatabase } from '../../src/db/migrate.ts';
+
+/** The moment the generated five years end, and at which no status lags behind the clock. */
+export const DATASET_END = new Date('2026-11-21T00:00:00Z');
+const YEARS = 5;
+const BATCH_ROWS = 250_000;
+/** Heap, indexes and the write-ahead log of a load, measured; with room to spare. */
+const BYTES_PER_ROW = 1200;
+/** Changes whenever the generator does, so that an older dataset is not taken for this one. */
+const GENERATOR_VERSION = 1;
+
+/** Secondary indexes are made after a load: half the time of keeping them up row by row. */
+type IndexDefinition = { name: string; definition: string };
+
+/**
+ * Starts the server that keeps generated data from one run to the next, in a folder of its own under the system's
+ * temporary folder. Settings are the product's.
+ */
+export async function startDatasetServer(): Promise<EmbeddedPostgres> {
+  const dataDir = datasetFolder();
+  await mkdir(dataDir, { recursive: true });
+  return startEmbeddedPostgres({ dataDir, log: pino({ level: 'silent' }) });
+}
+
+function datasetFolder(): string {
+  return join(tmpdir(), 'community-api-bench');
+}
+
+/**
+ * Makes a database with `rows` penalties of five years, once; the next run finds it.
+ * Five rows a player, 1 % unknown players, about 20 servers, 200 admins and a busy console, the penalty triggers on.
+ * @returns its address.
+ * @throws {Error} when the disk has too little room.
+ */
+export async function ensurePenaltyDataset(
+  server: EmbeddedPostgres,
+  rows: number,
+  say: (line: string) => void,
+): Promise<string> {
+  const name = `penalties_${rows}_v${GENERATOR_VERSION}`;
+  const url = new URL(server.url);
+  url.pathname = `/${name}`;
+  const admin = connect(server.url, { max: 1, statementTimeoutMs: 0 });
+  try {
+    const [made] = await admin`select 1 from pg_database where datname = ${name}`;
+    if (!made) await makeDataset(admin, { name, url: url.href, rows, say });
+  } finally {
+    await admin.end();
+  }
+  await migrateDatabase(url.href);
+  return url.href;
+}
+
+async function makeDataset(
+  admin: Connection,
+  { name, url, rows, say }: { name: string; url: string; rows: number; say: (line: string) => void },
+): Promise<void> {
+  const { bavail, bsize } = await statfs(datasetFolder());
+  const missingBytes = rows * BYTES_PER_ROW * 2 - bavail * bsize;
+  if (missingBytes > 0) {
+    throw new Error(
+      `${rows} penalties need ${Math.ceil(missingBytes / 2 ** 30)} GiB more room on the disk of ${tmpdir()}`,
+    );
+  }
+  // Renamed when it is whole: a load that was interrupted is begun anew.
+  const partial = `${name}_partial`;
+  await admin.unsafe(`drop database if exists ${partial} with (force)`);
+  await admin.unsafe(`create database ${partial}`);
+  const partialUrl = new URL(url);
+  partialUrl.pathname = `/${partial}`;
+  await migrateDatabase(partialUrl.href);
+  const connection = connect(partialUrl.href, { max: 1, statementTimeoutMs: 0 });
+  try {
+    await loadPenalties(connection, rows, say);
+  } finally {
+    await connection.end();
+  }
+  await admin.unsafe(`alter database ${partial} rename to ${name}`);
+}
+
+async function loadPenalties(
+  connection: Connection,
+  rows: number,
+  say: (line: string) => void,
+): Promise<void> {
+  await connection`set synchronous_commit = off`;
+  await connection`set maintenance_work_mem = '512MB'`;
+  await connection`set work_mem = '256MB'`;
+  const indexes = await connection<IndexDefinition[]>`
+    select indexname as name, indexdef as definition from pg_indexes
+    where schemaname = 'public' and tablename = 'penalties' and indexname <> 'penalties_pkey'`;
+  for (const { name } of indexes) await connection.unsafe(`drop index ${name}`);
+  for (let from = 0; from < rows; from += BATCH_ROWS) {
+    await insertBatch(connection, { from, to: Math.min(from + BATCH_ROWS, rows), rows });
+    if (rows > BATCH_ROWS) say(`${Math.min(from + BATCH_ROWS, rows)} of ${rows} penalties`);
+  }
+  if (rows > BATCH_ROWS) say('indexes and statistics');
+  for (const { definition } of indexes) await connection.unsafe(definition);
+  await connection`vacuum (analyze) penalties`;
+  await connection`vacuum (analyze) penalty_tallies`;
+  await connection`checkpoint`;
+}
+
+/** Ids rise with `created_at` but for some minutes' jitter, as records of several servers arrive. */
+async function insertBatch(
+  connection: Connection,
+  { from, to, rows }: { from: number; to: number; rows: number },
+): Promise<void> {
+  await connection`select setseed(${(from % 1_000_000) / 1_000_000})`;
+  await connection`
+    insert into penalties (type, status, player_name, player_steamid, admin_name, admin_steamid, reason,
+      duration_minutes, server_id, created_at, ends_at, lifted_at)
+    select
+      (case when of_type < 0.35 then 'ban' when of_type < 0.60 then 'gag' when of_type < 0.80 then 'mute'
+        when of_type < 0.90 then 'warn' else 'silence' end)::penalty_type,
+      (case when of_status < 0.08 then 'UNBANNED' when ends_at <= ${DATASET_END} then 'EXPIRED' else 'ACTIVE' end)::penalty_status,
+      case when player = 0 then '' else 'Gracz ' || player end,
+      case when player = 0 then 0 else 76561197960265728 + player end,
+      case when admin = 0 then 'CONSOLE' else 'Admin ' || admin end,
+      case when admin = 0 then 0 else 76561198800000000 + admin end,
+      (array['Wallhack', 'Aimbot', 'Obraza graczy', 'Spam na czacie', 'Toxic behaviour', 'Reklama innego serwera',
+        'Omijanie bana', 'Бан за читы', 'Mic spam', ''])[1 + floor(of_reason * 10)::int],
+      minutes, server, created_at, ends_at,
+      case when of_status < 0.08 then created_at + interval '3 hours' end
+    from (
+      select *, case when minutes > 0 then created_at + minutes * interval '1 minute' end as ends_at
+      from (
+        select random() as of_type, random() as of_status, random() as of_reason,
+          case when random() < 0.01 then 0 else 1 + floor(${Math.max(rows / 5, 100)}::float8 * random() ^ 1.2)::bigint end as player,
+          case when random() < 0.3 then 0 else 1 + floor(200 * random() ^ 2)::bigint end as admin,
+          case when random() < 0.02 then 0 else 1 + floor(20 * random() ^ 1.5)::int end as server,
+          (array[0, 0, 30, 60, 1440, 1440, 10080, 43200, 525600, 0])[1 + floor(random() * 10)::int] as minutes,
+          date_trunc('milliseconds', ${DATASET_END}::timestamptz
+            - ${YEARS * 365.25 * 86_400}::float8 * (1 - i / ${rows}::float8) * interval '1 second'
+            - random() * interval '20 minutes') as created_at
+        from generate_series(${from}::int, ${to - 1}::int) as i
+      ) as drawn
+    ) as ended`;
+}
