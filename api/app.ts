@@ -15,6 +15,7 @@ import {
   type Routes,
   respondError,
 } from './routes.ts';
+import { storage } from './storage.ts';
 import { penalties } from './v1/penalties.ts';
 import { roundSounds } from './v1/round-sounds.ts';
 import { type BodyCache, createBodyCache, servers } from './v1/servers.ts';
@@ -29,6 +30,9 @@ export type ApiDeps = RouteDeps & {
   roundSounds: Omit<Parameters<typeof roundSounds>[1], 'publicUrl'>;
   health: Parameters<typeof health>[0];
   account: Omit<AccountDeps, 'log' | 'clientKey'>;
+  storage: Parameters<typeof storage>[0];
+  /** The largest upload; every other body is small. */
+  maxUploadBytes: number;
 };
 
 /** Made once for both bases. */
@@ -36,6 +40,9 @@ type Shared = { routes: Routes; bodies: BodyCache; deps: ApiDeps };
 
 /** Both forms of the base address (specification 1.6); they share handlers, caches and limits. */
 export const BASES = ['/api/v1', '/index.php/api/v1'] as const;
+
+/** Above the largest upload, so that one which is too large is answered with a page that says so. */
+const BODY_MARGIN_BYTES = 16 * 1024 * 1024;
 
 const METHODS = 'GET, HEAD, OPTIONS';
 const PREFLIGHT_HEADERS = {
@@ -49,12 +56,15 @@ const PREFLIGHT_HEADERS = {
 export function createApi(deps: ApiDeps) {
   const routes = createRoutes(deps);
   const bodies = createBodyCache(deps.servers.board);
-  return new Elysia({ serve: { idleTimeout: 30, maxRequestBodySize: 1024 * 1024 } })
+  return new Elysia({
+    serve: { idleTimeout: 30, maxRequestBodySize: deps.maxUploadBytes + BODY_MARGIN_BYTES },
+  })
     .onError(({ code, error }) => answerError(code, error, deps.log))
     .use(health(deps.health))
     .use(openApi(deps))
     .use(connect(deps.servers))
     .use(accountPages({ ...deps.account, log: deps.log, clientKey: (incoming) => clientKey(incoming, deps) }))
+    .use(storage(deps.storage))
     .use(version1(BASES[0], { routes, bodies, deps }))
     .use(version1(BASES[1], { routes, bodies, deps }));
 }

@@ -98,7 +98,7 @@ async function writeLimited(
     for await (const chunk of bytes) {
       size += chunk.byteLength;
       if (size > maxBytes) {
-        throw new InvalidInput(`The file is too large: at most ${Math.floor(maxBytes / 1_000_000)} MB`);
+        throw new InvalidInput(`The file is too large: at most ${Math.floor(maxBytes / 1_048_576)} MB`);
       }
       await file.writeFile(chunk);
     }

@@ -4,6 +4,7 @@ import { addBotCommands } from './cli/bot.ts';
 import { addPenaltyCommands } from './cli/penalties.ts';
 import { addServerCommands } from './cli/servers.ts';
 import { createSession } from './cli/session.ts';
+import { addSoundCommands } from './cli/sounds.ts';
 import { addTokenCommands } from './cli/tokens.ts';
 import { addUserCommands } from './cli/users.ts';
 import { parseConfig } from './config.ts';
@@ -30,6 +31,7 @@ addTokenCommands(program, session);
 addUserCommands(program, session);
 addPenaltyCommands(program, session);
 addBotCommands(program, session);
+addSoundCommands(program, session);
 
 process.exit(await run());
 

@@ -1,8 +1,14 @@
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { loadSessionSecret } from '../api/account/account.tsx';
+import { roundSoundSection } from '../api/account/round-sound-section.tsx';
 import { createTokenChecker } from '../api/api-token.ts';
 import { createApi } from '../api/app.ts';
 import { createBot } from '../bot/bot.ts';
+import { chooseFfmpeg } from '../media/choose-ffmpeg.ts';
+import { createRoundSoundWorker } from '../media/round-sounds.ts';
+import { openSoundFolders, type SoundFolders } from '../media/sound-folders.ts';
+import { removeSound, storeUpload } from '../media/uploads.ts';
 import packageJson from '../package.json';
 import { createBoard } from './board.ts';
 import { createAddressMatcher } from './client-address.ts';
@@ -47,6 +53,7 @@ type Context = {
   board: ServerBoard;
   /** Player counts of a server over the last hours, for the API and the bot's charts. */
   readHistory: (serverId: number, hours: number) => Promise<History>;
+  soundFolders: SoundFolders;
   metrics: Metrics;
   /** Names what is to be stopped; the last named is stopped first. */
   onStop: (name: string, stop: () => unknown) => void;
@@ -56,6 +63,8 @@ type Context = {
 
 /** How long requests that run may take once the service stops. */
 const DRAIN_MS = 2500;
+/** How long a sound under way may take once the service stops; else the next start renders it again. */
+const SOUND_GRACE_MS = 1500;
 const SWEEP_MS = 1000;
 const TOKEN_FLUSH_MS = 5000;
 /** Account page: starts and returns of a sign-in or link, by address; forms sent, by user. */
@@ -97,12 +106,14 @@ export async function runService(
     const health = new Map<string, () => unknown>();
     const addHealth: Context['addHealth'] = (name, read) => health.set(name, read);
     const readHistory = createHistoryReader(database, now);
-    const shared = { config, log, now, database, databaseUrl, changes, board, readHistory };
+    const soundFolders = await openSoundFolders(config);
+    const shared = { config, log, now, database, databaseUrl, changes, board, readHistory, soundFolders };
     const context: Context = { ...shared, metrics, onStop, addHealth };
 
     const has = (role: Role) => config.roles.includes(role);
     if (has('sync')) startSync(context);
     if (has('poller')) await startPolling(context);
+    if (has('media')) await startMedia(context);
     const port = has('api') ? await startApi(context, health) : undefined;
     if (has('bot')) startBot(context);
     await adviseOperator(context);
@@ -167,9 +178,24 @@ function startSync({ database, log, onStop }: Context): void {
   onStop('expiry', runRegularly({ name: 'marking expired penalties', everyMs: SWEEP_MS, work: sweep, log }));
 }
 
+/** Role `media`: uploads become sounds. Processes with the roles `api` and `media` share `DATA_DIR` and `STORAGE_DIR`. */
+async function startMedia({ config, log, database, changes, soundFolders, onStop, addHealth }: Context) {
+  const workDirectory = join(config.dataDir, 'media');
+  const ffmpeg = await chooseFfmpeg(log, { ffmpegPath: config.ffmpegPath, workDirectory });
+  const worker = createRoundSoundWorker(
+    { db: database.db, ffmpeg, folders: soundFolders, log },
+    { maxSeconds: config.sound.maxSeconds, targetLufs: config.sound.loudnessLufs, graceMs: SOUND_GRACE_MS },
+  );
+  changes.onChange('round_sounds', worker.wake);
+  addHealth('ffmpeg', () => ffmpeg.description);
+  onStop('sounds', worker.stop);
+  worker.start();
+}
+
 /** Role `api`: HTTP. */
 async function startApi(context: Context, health: Map<string, () => unknown>): Promise<number> {
-  const { config, log, now, database, changes, board, readHistory, metrics, onStop } = context;
+  const { config, log, now, database, changes, board, readHistory, soundFolders, metrics, onStop } = context;
+  const maxUploadBytes = config.sound.maxUploadMb * 1024 * 1024;
   const sounds = await createBoard({
     name: 'sounds',
     log,
@@ -217,7 +243,19 @@ async function startApi(context: Context, health: Map<string, () => unknown>): P
         trips: createMemoryRateLimiter(TRIPS_PER_MINUTE),
         forms: createMemoryRateLimiter(FORMS_PER_MINUTE),
       },
+      sections: (facilities) => [
+        roundSoundSection({
+          ...facilities,
+          db: database.db,
+          limits: { maxSeconds: config.sound.maxSeconds, maxUploadBytes },
+          storeUpload: (upload) =>
+            storeUpload(database.db, soundFolders, { upload, maxBytes: maxUploadBytes }),
+          removeSound: (removal) => removeSound(database.db, soundFolders, removal),
+        }),
+      ],
     },
+    storage: { soundFolder: soundFolders.published },
+    maxUploadBytes,
   });
   try {
     app.listen({ hostname: config.host, port: config.port, reusePort: false });

@@ -13,7 +13,7 @@ import { discordSection } from './discord-section.tsx';
 import type { Site } from './layout.tsx';
 import { moderationRoutes } from './moderation.tsx';
 import { PageError } from './page-error.ts';
-import { createRedirect, createResponseGuard, respondWithPage } from './page-response.ts';
+import { createRedirect, createResponseGuard, type Redirect, respondWithPage } from './page-response.ts';
 import type { AccountRoute, AccountSection } from './section.ts';
 import { sessionsSection } from './sessions-section.tsx';
 import { finishSignIn, startSignIn } from './sign-in.ts';
@@ -48,7 +48,16 @@ export type AccountDeps = {
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
   now?: () => Date;
   /** Cards of other parts, shown after the tokens; `section.ts` says how one is made. */
-  sections?: (facilities: { site: Site; signer: Signer }) => readonly AccountSection[];
+  sections?: (facilities: SectionFacilities) => readonly AccountSection[];
+};
+
+/** What a section of another part is made with. */
+export type SectionFacilities = {
+  site: Site;
+  signer: Signer;
+  redirect: Redirect;
+  /** Takes the notice of the last action, once; the account page itself shows it. */
+  readNotice: (visit: Visit) => NoticeKey | undefined;
 };
 
 /** Pages are no part of the API's document. */
@@ -100,7 +109,7 @@ export function accountPages(deps: AccountDeps) {
   };
   const sections = [
     tokensSection(shared),
-    ...(deps.sections?.({ site, signer }) ?? []),
+    ...(deps.sections?.({ site, signer, redirect, readNotice }) ?? []),
     discordSection({ ...shared, discord }),
     sessionsSection(shared),
   ];

@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs';
 const TYPES = {
   'account.css': 'text/css; charset=utf-8',
   'account.js': 'text/javascript; charset=utf-8',
+  'round-sound.css': 'text/css; charset=utf-8',
+  'round-sound.js': 'text/javascript; charset=utf-8',
   'favicon.svg': 'image/svg+xml',
 } as const;
 export type AssetName = keyof typeof TYPES;

@@ -25,11 +25,12 @@ type FrameProps = {
   site: Site;
   visit: MemberVisit;
   notice?: NoticeKey | undefined;
-  tab: 'users' | 'audit';
+  tab: 'users' | 'audit' | 'sounds';
   children?: Children;
 };
 
-function Frame({ site, visit, notice, tab, children }: FrameProps): JSX.Element {
+/** What every page of the moderation has in common. */
+export function Frame({ site, visit, notice, tab, children }: FrameProps): JSX.Element {
   const t = textsOf(visit.locale).moderation;
   return (
     <Layout site={site} visit={visit} title={t.title} notice={notice}>
@@ -45,6 +46,11 @@ function Frame({ site, visit, notice, tab, children }: FrameProps): JSX.Element 
             <li>
               <a href="/account/moderation/audit" aria-current={tab === 'audit' ? 'page' : undefined}>
                 {t.audit}
+              </a>
+            </li>
+            <li>
+              <a href="/account/moderation/sounds" aria-current={tab === 'sounds' ? 'page' : undefined}>
+                {t.sounds}
               </a>
             </li>
           </ul>

@@ -152,7 +152,7 @@ test('deleting removes the file, the rows and what waits; the deed is recorded',
 
 test('refuses an empty upload and one that is too large, and keeps nothing of them', async () => {
   expect(upload(new Uint8Array())).rejects.toThrow('The file is empty');
-  expect(upload(new Uint8Array(3_000_000), { maxBytes: 2_000_000 })).rejects.toThrow('at most 2 MB');
+  expect(upload(new Uint8Array(3_000_000), { maxBytes: 2 * 1_048_576 })).rejects.toThrow('at most 2 MB');
   await waitUntil(async () => (await readdir(folders.inbox)).length === 0);
   expect(await listRoundSounds(db)).toEqual([]);
 });

@@ -1,0 +1,95 @@
+// What a script adds to the sound section, which works without one: the progress of the upload, the steps while the
+// sound is made, and the played part of the waveform.
+
+const form = document.querySelector('[data-sound-upload]');
+const progress = document.querySelector('[data-sound-progress]');
+const POLL_MS = 1000;
+
+if (form) form.addEventListener('submit', send);
+if (progress) follow();
+for (const player of document.querySelectorAll('.sound audio')) trace(player);
+
+function send(event) {
+  const [file] = form.querySelector('[type="file"]').files;
+  if (!file) return;
+  event.preventDefault();
+  if (file.size > Number(form.dataset.mostBytes)) {
+    tell(form.dataset.tooLarge, true);
+    return;
+  }
+  const bar = form.querySelector('progress');
+  const request = new XMLHttpRequest();
+  request.open('POST', form.action);
+  request.setRequestHeader('accept', 'application/json');
+  request.responseType = 'json';
+  request.upload.addEventListener('progress', ({ loaded, total }) => {
+    bar.value = (loaded / total) * 100;
+  });
+  request.addEventListener('load', () => {
+    if (request.status === 202) reload();
+    else tell(request.response?.message ?? form.dataset.failed, true);
+  });
+  request.addEventListener('error', () => tell(form.dataset.failed, true));
+  bar.hidden = false;
+  tell(form.dataset.uploading, false);
+  request.send(new FormData(form));
+}
+
+function tell(text, isEnd) {
+  const message = form.querySelector('.sound-message');
+  message.textContent = text;
+  message.hidden = false;
+  message.classList.toggle('sound-message-bad', isEnd);
+  if (!isEnd) return;
+  form.querySelector('progress').hidden = true;
+  // After the script of the page, which disables the button of every form that is sent.
+  setTimeout(() => {
+    form.querySelector('button').disabled = false;
+  }, 10);
+}
+
+async function follow() {
+  progress.querySelector('.sound-refresh').hidden = true;
+  const steps = [...progress.querySelectorAll('[data-step]')];
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    const answer = await fetch('/account/roundsound/status', {
+      headers: { accept: 'application/json' },
+    }).catch(() => null);
+    if (!answer?.ok || answer.redirected) continue;
+    const { status } = await answer.json();
+    const at = steps.findIndex((step) => step.dataset.step === status);
+    if (status === 'ready' || at === -1) return reload();
+    for (const [index, step] of steps.entries()) {
+      step.classList.toggle('step-done', index < at);
+      if (index === at) step.setAttribute('aria-current', 'step');
+      else step.removeAttribute('aria-current');
+    }
+  }
+}
+
+function reload() {
+  location.hash = 'sound';
+  location.reload();
+}
+
+function trace(player) {
+  const waveform = player.parentElement.querySelector('.waveform');
+  const played = waveform?.querySelector('.waveform-played');
+  if (!played) return;
+  const show = () => {
+    const share = player.duration ? player.currentTime / player.duration : 0;
+    played.style.clipPath = `inset(0 ${(1 - share) * 100}% 0 0)`;
+    if (!player.paused) requestAnimationFrame(show);
+  };
+  for (const name of ['play', 'seeked', 'ended', 'pause']) player.addEventListener(name, show);
+  waveform.addEventListener('click', (event) => {
+    const box = waveform.getBoundingClientRect();
+    const seek = () => {
+      player.currentTime = ((event.clientX - box.left) / box.width) * player.duration;
+    };
+    if (player.duration) seek();
+    else player.addEventListener('loadedmetadata', seek, { once: true });
+    player.play();
+  });
+}

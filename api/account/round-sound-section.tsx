@@ -1,0 +1,277 @@
+import type { Db } from '../../src/db/client.ts';
+import { InvalidInput, NotFound } from '../../src/errors.ts';
+import { findRoundSounds, type RoundSound } from '../../src/queries/round-sounds.ts';
+import type { RoundSoundStatus } from '../../src/round-sound.ts';
+import type { SteamId64 } from '../../src/steam-id.ts';
+import type { SectionFacilities } from './account.tsx';
+import { CSRF_FIELD, CSRF_HEADER, requireCsrfToken } from './form.ts';
+import { Icon } from './icons.tsx';
+import { ConfirmLink, ConfirmPage, CsrfField, Moment } from './layout.tsx';
+import type { Locale } from './locale.ts';
+import { PageError } from './page-error.ts';
+import { respondWithPage } from './page-response.ts';
+import { moderatedSoundRoutes } from './round-sound-moderation.tsx';
+import { SoundPlayer, soundAddress, Waveform } from './round-sound-player.tsx';
+import { roundSoundTextsOf } from './round-sound-texts.ts';
+import type { AccountSection } from './section.ts';
+import { textsOf } from './texts.ts';
+import { type MemberVisit, readMemberForm } from './visit.ts';
+
+/** An upload on its way to the inbox. */
+export type SoundUpload = {
+  steamId64: SteamId64;
+  fileName: string;
+  bytes: ReadableStream<Uint8Array>;
+  actorUserId: number | null;
+};
+
+export type RoundSoundDeps = SectionFacilities & {
+  db: Db;
+  limits: { maxSeconds: number; maxUploadBytes: number };
+  /** @throws {InvalidInput} for an empty or too large file · {Unavailable} when there is no room. */
+  storeUpload: (upload: SoundUpload) => Promise<unknown>;
+  /** @throws {NotFound} when the player has none. */
+  removeSound: (removal: { steamId64: SteamId64; actorUserId: number | null }) => Promise<void>;
+};
+
+const STEPS = ['queued', 'measuring', 'rendering', 'ready'] as const satisfies readonly RoundSoundStatus[];
+const ACCEPTED_FILES =
+  'audio/*,video/mp4,video/webm,.mp3,.wav,.flac,.ogg,.oga,.opus,.m4a,.aac,.aif,.aiff,.caf,.mka,.mkv,.mov';
+/** Bodies read at once: each may be as large as an upload. */
+const MOST_READ_AT_ONCE = 3;
+const MEGABYTE = 1024 * 1024;
+const HERE = '/account#sound';
+
+/** The round-end sound: upload, progress, listening, replacing, deleting; and for moderators everyone's. */
+export function roundSoundSection(deps: RoundSoundDeps): AccountSection {
+  const readUpload = createUploadReader(deps);
+  return {
+    id: 'sound',
+    title: (locale) => roundSoundTextsOf(locale).title,
+    render: (visit) => renderSection(deps, visit),
+    routes: [
+      { method: 'POST', path: '/roundsound', handle: (visit) => upload(deps, visit, readUpload) },
+      { method: 'GET', path: '/roundsound/status', handle: (visit) => tellStatus(deps, visit) },
+      { method: 'GET', path: '/roundsound/delete', handle: (visit) => askToRemove(deps, visit) },
+      { method: 'POST', path: '/roundsound/delete', handle: (visit) => remove(deps, visit) },
+      ...moderatedSoundRoutes(deps),
+    ],
+  };
+}
+
+async function renderSection(deps: RoundSoundDeps, visit: MemberVisit): Promise<string> {
+  const t = roundSoundTextsOf(visit.locale);
+  const { ready, latest } = await findRoundSounds(deps.db, visit.user.steamId64);
+  const { maxSeconds, maxUploadBytes } = deps.limits;
+  const megabytes = Math.floor(maxUploadBytes / MEGABYTE);
+  return (
+    <>
+      <link rel="stylesheet" href={deps.site.assets.url('round-sound.css')} />
+      <p class="lead">{t.lead({ seconds: maxSeconds, megabytes })}</p>
+      {ready && <ReadySound sound={ready} visit={visit} />}
+      {latest && latest.status !== 'failed' && <Progress sound={latest} visit={visit} hasReady={!!ready} />}
+      {latest?.status === 'failed' && <Failure sound={latest} visit={visit} hasReady={!!ready} />}
+      {!ready && !latest && <p class="empty">{t.none}</p>}
+      <form
+        class="sound-upload"
+        method="post"
+        action="/account/roundsound"
+        enctype="multipart/form-data"
+        data-sound-upload
+        data-most-bytes={String(maxUploadBytes)}
+        data-too-large={t.tooLarge(megabytes)}
+        data-uploading={t.uploading}
+        data-failed={t.uploadFailed}
+      >
+        <CsrfField visit={visit} />
+        <div class="field">
+          <label for="sound-file">{ready ? t.replace : t.choose}</label>
+          <input id="sound-file" name="file" type="file" accept={ACCEPTED_FILES} required />
+        </div>
+        <button class="button button-primary" type="submit">
+          <Icon name="sound" />
+          {t.upload}
+        </button>
+        <p class="sound-message" role="status" hidden></p>
+        <progress class="sound-bar" max="100" value="0" hidden></progress>
+      </form>
+      <script type="module" src={deps.site.assets.url('round-sound.js')}></script>
+    </>
+  );
+}
+
+function ReadySound({ sound, visit }: { sound: RoundSound; visit: MemberVisit }): JSX.Element {
+  const t = roundSoundTextsOf(visit.locale);
+  return (
+    <div class="sound">
+      <div class="sound-head">
+        <strong class="sound-title">
+          <bdi safe>{sound.title}</bdi>
+        </strong>
+        <ConfirmLink
+          href="/account/roundsound/delete"
+          label={t.remove}
+          title={t.removeTitle}
+          lead={t.removeLead(sound.title)}
+          visit={visit}
+        />
+      </div>
+      <Waveform peaks={sound.waveform ?? []} label={t.waveformLabel} />
+      <SoundPlayer sound={sound} visit={visit} />
+      <dl class="sound-facts">
+        <Fact name={t.facts.length}>{t.seconds(format(visit.locale, (sound.durationMs ?? 0) / 1000))}</Fact>
+        <Fact name={t.facts.before}>{t.loudness(format(visit.locale, sound.loudnessBeforeLufs ?? 0))}</Fact>
+        <Fact name={t.facts.after}>{t.loudness(format(visit.locale, sound.loudnessAfterLufs ?? 0))}</Fact>
+        <Fact name={t.facts.since}>
+          <Moment at={sound.readyAt ?? sound.createdAt} visit={visit} />
+        </Fact>
+      </dl>
+    </div>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: JSX.Element }): JSX.Element {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+type StateProps = { sound: RoundSound; visit: MemberVisit; hasReady: boolean };
+
+function Progress({ sound, visit, hasReady }: StateProps): JSX.Element {
+  const t = roundSoundTextsOf(visit.locale);
+  const current = sound.status === 'failed' ? -1 : STEPS.indexOf(sound.status);
+  return (
+    <div class="sound-progress" data-sound-progress role="status">
+      <strong safe>{t.underWay(sound.title)}</strong>
+      <ol class="sound-steps">
+        {STEPS.map((step, index) => (
+          <li
+            data-step={step}
+            class={index < current ? 'step-done' : undefined}
+            aria-current={index === current ? 'step' : undefined}
+          >
+            {t.steps[step]}
+          </li>
+        ))}
+      </ol>
+      {hasReady && <p class="hint">{t.stillPlaying}</p>}
+      <p class="sound-refresh">
+        <a href={HERE}>{t.refresh}</a>
+      </p>
+    </div>
+  );
+}
+
+function Failure({ sound, visit, hasReady }: StateProps): JSX.Element {
+  const t = roundSoundTextsOf(visit.locale);
+  return (
+    <div class="warning" role="alert">
+      <Icon name="warning" />
+      <div>
+        <strong safe>{t.failed(sound.title)}</strong>
+        <br />
+        {t.failures[sound.failure ?? 'unavailable']} {hasReady ? t.keptOld : ''}
+      </div>
+    </div>
+  );
+}
+
+type UploadReader = (visit: MemberVisit) => Promise<File>;
+
+async function upload(deps: RoundSoundDeps, visit: MemberVisit, read: UploadReader): Promise<Response> {
+  const wantsJson = visit.request.headers.get('accept')?.includes('application/json') ?? false;
+  try {
+    const file = await read(visit);
+    await deps.storeUpload({
+      steamId64: visit.user.steamId64,
+      fileName: file.name,
+      bytes: file.stream(),
+      actorUserId: visit.user.id,
+    });
+  } catch (error) {
+    if (!wantsJson || !(error instanceof PageError)) throw error;
+    const message = textsOf(visit.locale).errors[error.key];
+    return Response.json({ success: false, message }, { status: error.status });
+  }
+  if (wantsJson) return Response.json({ success: true, status: 'queued' }, { status: 202 });
+  return deps.redirect(visit, HERE, 'sound-uploaded');
+}
+
+/**
+ * Reads the form of an upload: `file`, and the CSRF token as a field or in the header.
+ * The bodies of a few are held in memory at once; further ones wait.
+ */
+function createUploadReader({ signer, limits }: RoundSoundDeps): UploadReader {
+  let reading = 0;
+  const waiting: (() => void)[] = [];
+  return async ({ request, session }) => {
+    const token = request.headers.get(CSRF_HEADER);
+    if (token !== null) requireCsrfToken(signer, session, request, token);
+    if (Number(request.headers.get('content-length') ?? 0) > limits.maxUploadBytes + 64 * 1024) {
+      throw new PageError('sound-too-large', 413);
+    }
+    if (reading >= MOST_READ_AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
+    reading++;
+    try {
+      const form = await request.formData().catch((cause: unknown) => {
+        throw new InvalidInput('the upload is no multipart form', { cause });
+      });
+      const field = form.get(CSRF_FIELD);
+      requireCsrfToken(signer, session, request, token ?? (typeof field === 'string' ? field : undefined));
+      const file = form.get('file');
+      if (!(file instanceof File) || file.size === 0) throw new PageError('sound-missing', 400);
+      if (file.size > limits.maxUploadBytes) throw new PageError('sound-too-large', 413);
+      return file;
+    } finally {
+      reading--;
+      waiting.shift()?.();
+    }
+  };
+}
+
+/** What the script asks while an upload is under way. */
+async function tellStatus({ db }: RoundSoundDeps, visit: MemberVisit): Promise<Response> {
+  const { ready, latest } = await findRoundSounds(db, visit.user.steamId64);
+  const status = latest?.status ?? ready?.status ?? null;
+  const t = roundSoundTextsOf(visit.locale);
+  return Response.json({
+    status,
+    message: latest?.failure ? t.failures[latest.failure] : null,
+    url: ready ? soundAddress(ready) : null,
+    title: ready?.title ?? null,
+  });
+}
+
+async function askToRemove({ db, site }: RoundSoundDeps, visit: MemberVisit): Promise<Response> {
+  const t = roundSoundTextsOf(visit.locale);
+  const { ready, latest } = await findRoundSounds(db, visit.user.steamId64);
+  const sound = ready ?? latest;
+  if (!sound) throw new NotFound('no sound');
+  return respondWithPage(
+    <ConfirmPage
+      site={site}
+      visit={visit}
+      title={t.removeTitle}
+      lead={t.removeLead(sound.title)}
+      label={t.remove}
+      back={HERE}
+    />,
+  );
+}
+
+async function remove(deps: RoundSoundDeps, visit: MemberVisit): Promise<Response> {
+  await readMemberForm(deps, visit);
+  await deps.removeSound({ steamId64: visit.user.steamId64, actorUserId: visit.user.id });
+  return deps.redirect(visit, HERE, 'sound-removed');
+}
+
+/** One decimal, in the language's own notation, with a real minus. */
+function format(locale: Locale, value: number): string {
+  return new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 })
+    .format(value)
+    .replace('-', '−');
+}

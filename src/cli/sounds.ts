@@ -1,0 +1,114 @@
+import { basename, join } from 'node:path';
+import type { Command } from 'commander';
+import { chooseFfmpeg } from '../../media/choose-ffmpeg.ts';
+import { createRoundSoundWorker, type RoundSoundWorker } from '../../media/round-sounds.ts';
+import { openSoundFolders, type SoundFolders } from '../../media/sound-folders.ts';
+import { removeSound, storeUpload } from '../../media/uploads.ts';
+import type { Db } from '../db/client.ts';
+import { InvalidInput, Unavailable } from '../errors.ts';
+import { findRoundSoundById, listRoundSounds, type RoundSound } from '../queries/round-sounds.ts';
+import { parseSteamId } from '../steam-id.ts';
+import { print, type Session, toTable } from './session.ts';
+
+const LONGEST_WAIT_MS = 5 * 60_000;
+const LOOK_EVERY_MS = 200;
+
+const REASONS: Record<NonNullable<RoundSound['failure']>, string> = {
+  'not-audio': 'this is no audio file that is taken',
+  unreadable: 'the file is damaged, or has no sound in it',
+  silent: 'there is nothing to hear in it',
+  'too-complex': 'it takes more time or memory than a sound may',
+  unavailable: 'it could not be processed on this machine: see the log',
+  lost: 'the file vanished from the disk',
+};
+
+/** `sounds add | list | remove`: the same pipeline as an upload on the account page. */
+export function addSoundCommands(program: Command, session: Session): void {
+  const sounds = program.command('sounds').description('round-end sounds');
+  sounds
+    .command('add <file>')
+    .description('upload a file as the sound of a player, and wait until it is published')
+    .requiredOption('--steamid64 <id>', 'whose sound, in any notation')
+    .action(async (path: string, options: { steamid64: string }, command: Command) => {
+      const steamId64 = parseSteamId(options.steamid64);
+      const file = Bun.file(path);
+      if (!(await file.exists())) throw new InvalidInput(`There is no file ${JSON.stringify(path)}`);
+      const { db } = await session.database();
+      const folders = await openSoundFolders(session.config());
+      const { id } = await storeUpload(db, folders, {
+        upload: { steamId64, fileName: basename(path), bytes: file.stream(), actorUserId: null },
+        maxBytes: session.config().sound.maxUploadMb * 1024 * 1024,
+      });
+      const worker = await startWorker(db, folders, session);
+      try {
+        const sound = await waitUntilDone(db, id);
+        print(command, toJson(sound), describe(sound));
+      } finally {
+        await worker.stop();
+      }
+    });
+  sounds
+    .command('list')
+    .description('all sounds, newest first')
+    .action(async (_: unknown, command: Command) => {
+      const { db } = await session.database();
+      const all = await listRoundSounds(db);
+      const rows = all.map((sound) => [
+        sound.steamId64,
+        sound.title,
+        sound.failure ? `failed: ${REASONS[sound.failure]}` : sound.status,
+        sound.durationMs === null ? '' : `${(sound.durationMs / 1000).toFixed(1)} s`,
+        sound.loudnessAfterLufs === null ? '' : `${sound.loudnessAfterLufs.toFixed(1)} LUFS`,
+        (sound.readyAt ?? sound.createdAt).toISOString().slice(0, 10),
+      ]);
+      const header = ['PLAYER', 'TITLE', 'STATE', 'LENGTH', 'LOUDNESS', 'SINCE'];
+      print(command, all.map(toJson), toTable(header, rows, 'No sounds yet: sounds add --steamid64 ID FILE'));
+    });
+  sounds
+    .command('remove <id>')
+    .description("take away a player's sound, published or under way; the id is a SteamID in any notation")
+    .action(async (id: string, _: unknown, command: Command) => {
+      const steamId64 = parseSteamId(id);
+      const { db } = await session.database();
+      const folders = await openSoundFolders(session.config());
+      await removeSound(db, folders, { steamId64, actorUserId: null });
+      print(command, { removed: steamId64 }, `Removed the sound of ${steamId64}`);
+    });
+}
+
+/** Works the queue in this process, in case no service does. */
+async function startWorker(db: Db, folders: SoundFolders, session: Session): Promise<RoundSoundWorker> {
+  const { ffmpegPath, dataDir, sound } = session.config();
+  const log = session.log();
+  const ffmpeg = await chooseFfmpeg(log, { ffmpegPath, workDirectory: join(dataDir, 'media') });
+  const worker = createRoundSoundWorker(
+    { db, ffmpeg, folders, log },
+    { maxSeconds: sound.maxSeconds, targetLufs: sound.loudnessLufs },
+  );
+  worker.start();
+  return worker;
+}
+
+/** @throws {InvalidInput} with the reason when the upload fails · {Unavailable} when nobody finishes it in time. */
+async function waitUntilDone(db: Db, id: number): Promise<RoundSound> {
+  const deadline = Date.now() + LONGEST_WAIT_MS;
+  while (Date.now() < deadline) {
+    const sound = await findRoundSoundById(db, id);
+    if (!sound) throw new Unavailable('The upload was replaced or removed meanwhile');
+    if (sound.status === 'ready') return sound;
+    if (sound.failure) throw new InvalidInput(`No sound was made: ${REASONS[sound.failure]}`);
+    await Bun.sleep(LOOK_EVERY_MS);
+  }
+  throw new Unavailable('The upload is safe in the queue, but nobody has finished it yet');
+}
+
+function describe(sound: RoundSound): string {
+  const seconds = ((sound.durationMs ?? 0) / 1000).toFixed(1);
+  const before = (sound.loudnessBeforeLufs ?? 0).toFixed(1);
+  const after = (sound.loudnessAfterLufs ?? 0).toFixed(1);
+  return `Published "${sound.title}" for ${sound.steamId64}: ${seconds} s, ${before} → ${after} LUFS`;
+}
+
+function toJson({ uploadKey: _, claimedUntil: __, attempts: ___, waveform: ____, ...shown }: RoundSound) {
+  return shown;
+}

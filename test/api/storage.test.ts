@@ -1,0 +1,150 @@
+import { afterAll, expect, test } from 'bun:test';
+import { mkdir, symlink } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { storage } from '../../api/storage.ts';
+import { makeFolder } from '../support/ffmpeg-engines.ts';
+
+const ID = '76561198000000001';
+const BYTES = Uint8Array.from({ length: 1000 }, (_, index) => index % 256);
+
+const folder = await makeFolder('storage');
+const soundFolder = join(folder.path, 'roundsound');
+await mkdir(join(soundFolder, '76561198000000008.mp3'), { recursive: true });
+await Bun.write(join(soundFolder, `${ID}.mp3`), BYTES);
+await Bun.write(join(soundFolder, '.7.partial'), 'half');
+await Bun.write(join(soundFolder, 'note.txt'), 'note');
+await Bun.write(join(folder.path, 'secret.mp3'), 'secret');
+await symlink(join(folder.path, 'secret.mp3'), join(soundFolder, '76561198000000009.mp3'));
+const app = storage({ soundFolder }).listen({ port: 0, hostname: '127.0.0.1' });
+const port = app.server?.port ?? 0;
+const origin = `http://127.0.0.1:${port}`;
+afterAll(async () => {
+  await app.stop(true);
+  await folder.remove();
+});
+
+test('serves a sound whole, as MP3, to every origin, with an ETag', async () => {
+  const response = await get();
+  expect(response.status).toBe(200);
+  expect(await response.bytes()).toEqual(BYTES);
+  expect(response.headers.get('content-type')).toBe('audio/mpeg');
+  expect(response.headers.get('content-length')).toBe('1000');
+  expect(response.headers.get('accept-ranges')).toBe('bytes');
+  expect(response.headers.get('access-control-allow-origin')).toBe('*');
+  expect(response.headers.get('cache-control')).toBe('public, max-age=60, must-revalidate');
+  expect(response.headers.get('etag')).toMatch(/^"[\w-]+"$/);
+  expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+});
+
+test('a link with a version is kept for ever', async () => {
+  const response = await fetch(`${origin}/storage/roundsound/${ID}.mp3?v=abc`);
+  expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+});
+
+test('HEAD answers what GET does, without the body', async () => {
+  const [head, whole] = [await get({}, 'HEAD'), await get()];
+  expect(head.status).toBe(200);
+  expect((await head.bytes()).length).toBe(0);
+  for (const name of ['content-length', 'content-type', 'etag', 'last-modified', 'accept-ranges']) {
+    expect(head.headers.get(name)).toBe(whole.headers.get(name));
+  }
+});
+
+test.each([
+  ['bytes=0-0', 0, 0],
+  ['bytes=10-19', 10, 19],
+  ['bytes=990-', 990, 999],
+  ['bytes=990-5000', 990, 999],
+  ['bytes=-5', 995, 999],
+  ['bytes=-5000', 0, 999],
+])('answers the range %s', async (range, start, end) => {
+  const response = await get({ range });
+  expect(response.status).toBe(206);
+  expect(response.headers.get('content-range')).toBe(`bytes ${start}-${end}/1000`);
+  expect(await response.bytes()).toEqual(BYTES.subarray(start, end + 1));
+});
+
+test.each(['bytes=1000-', 'bytes=-0', 'bytes=5000-6000'])(
+  'refuses the range %s with the length',
+  async (range) => {
+    const response = await get({ range });
+    expect(response.status).toBe(416);
+    expect(response.headers.get('content-range')).toBe('bytes */1000');
+  },
+);
+
+test.each(['bytes=20-10', 'bytes=0-1,5-6', 'bytes=-', 'lines=0-1', 'bytes=a-b'])(
+  'ignores the range %s',
+  async (range) => {
+    expect((await get({ range })).status).toBe(200);
+  },
+);
+
+test('If-Range gives the part of the same file, and the whole of another', async () => {
+  const etag = (await get()).headers.get('etag') ?? '';
+  expect((await get({ range: 'bytes=0-9', 'if-range': etag })).status).toBe(206);
+  expect((await get({ range: 'bytes=0-9', 'if-range': '"old"' })).status).toBe(200);
+});
+
+test('answers 304 to who has it, and 200 after it was replaced', async () => {
+  const first = await get();
+  const etag = first.headers.get('etag') ?? '';
+  for (const tag of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
+    expect((await get({ 'if-none-match': tag })).status).toBe(304);
+  }
+  expect((await get({ 'if-modified-since': first.headers.get('last-modified') ?? '' })).status).toBe(304);
+  await Bun.write(join(soundFolder, 'next'), new Uint8Array(1000));
+  await Bun.$`mv ${join(soundFolder, 'next')} ${join(soundFolder, `${ID}.mp3`)}`;
+  expect((await get({ 'if-none-match': etag })).status).toBe(200);
+  await Bun.write(join(soundFolder, `${ID}.mp3`), BYTES);
+});
+
+test.each([
+  '/storage/roundsound/76561198000000002.mp3',
+  '/storage/roundsound/76561198000000008.mp3',
+  '/storage/roundsound/76561198000000009.mp3',
+  '/storage/roundsound/.7.partial',
+  '/storage/roundsound/note.txt',
+  '/storage/roundsound/',
+  '/storage/roundsound',
+  '/storage/roundsound/../secret.mp3',
+  '/storage/roundsound/..%2fsecret.mp3',
+  '/storage/roundsound/%2e%2e%2fsecret.mp3',
+  '/storage/roundsound/..%5csecret.mp3',
+  '/storage/roundsound//etc/passwd',
+  `/storage/roundsound/x/../${ID}.mp3/../../secret.mp3`,
+  `/storage/roundsound/${ID}.mp3%00.txt`,
+  `/storage/roundsound/${ID}.MP3`,
+  '/storage/secret.mp3',
+])('reaches nothing else: %s', async (path) => {
+  const answer = await raw(`GET ${path} HTTP/1.1`);
+  expect(answer).toStartWith('HTTP/1.1 404');
+  expect(answer).not.toContain('secret');
+});
+
+test('answers a preflight, and refuses other methods', async () => {
+  expect((await get({}, 'OPTIONS')).status).toBe(204);
+  const refused = await get({}, 'POST');
+  expect(refused.status).toBe(405);
+  expect(refused.headers.get('allow')).toBe('GET, HEAD, OPTIONS');
+});
+
+function get(headers: Record<string, string> = {}, method = 'GET'): Promise<Response> {
+  return fetch(`${origin}/storage/roundsound/${ID}.mp3`, { method, headers });
+}
+
+/** The path as it is: `fetch` would tidy it. */
+function raw(line: string): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  let text = '';
+  const socket = connect(port, '127.0.0.1', () =>
+    socket.write(`${line}\r\nHost: x\r\nConnection: close\r\n\r\n`),
+  );
+  socket.on('data', (chunk) => {
+    text += chunk.toString('latin1');
+  });
+  socket.on('end', () => resolve(text));
+  socket.on('error', reject);
+  return promise;
+}

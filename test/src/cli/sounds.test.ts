@@ -1,0 +1,72 @@
+import { afterAll, beforeEach, expect, test } from 'bun:test';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { roundSounds } from '../../../src/db/schema.ts';
+import { listRoundSounds } from '../../../src/queries/round-sounds.ts';
+import { anAudio, silence, sine, toWav } from '../../support/audio.ts';
+import { aSteamId } from '../../support/builders.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { createTestFolder, startProgram } from '../../support/program.ts';
+
+const { db, url } = await createTestDatabase();
+const folder = createTestFolder();
+const PLAYER = aSteamId(1);
+await Bun.write(
+  join(folder.path, 'fanfare.wav'),
+  toWav(anAudio({ seconds: 2, shape: sine(440, 0.05) }), 's16'),
+);
+await Bun.write(join(folder.path, 'silence.wav'), toWav(silence(1), 's16'));
+afterAll(folder.remove);
+beforeEach(async () => {
+  await db.delete(roundSounds);
+  await rm(join(folder.path, 'storage'), { recursive: true, force: true });
+});
+
+const PUBLISHED = join(folder.path, 'storage/roundsound', `${PLAYER}.mp3`);
+
+test('sounds add publishes a file and tells what came of it; list and remove follow', async () => {
+  const added = await run('sounds', 'add', '--steamid64', PLAYER, join(folder.path, 'fanfare.wav'));
+  expect(added).toMatchObject({ code: 0, stderr: '' });
+  expect(added.stdout).toMatch(
+    new RegExp(`^Published "fanfare.wav" for ${PLAYER}: 2.0 s, -2\\d.\\d → -1(8.[0-3]|7.[7-9]) LUFS$`, 'm'),
+  );
+  expect(await Bun.file(PUBLISHED).exists()).toBe(true);
+
+  const listed = await run('sounds', 'list', '--json');
+  expect(JSON.parse(listed.stdout)).toMatchObject([
+    { steamId64: PLAYER, title: 'fanfare.wav', status: 'ready', durationMs: 2000 },
+  ]);
+  expect((await run('sounds', 'list')).stdout).toContain('fanfare.wav');
+
+  expect((await run('sounds', 'remove', PLAYER)).stdout).toContain(`Removed the sound of ${PLAYER}`);
+  expect(await Bun.file(PUBLISHED).exists()).toBe(false);
+  expect(await listRoundSounds(db)).toEqual([]);
+}, 60_000);
+
+test('sounds add says why a file does not become a sound, and ends with 1', async () => {
+  const added = await run('sounds', 'add', '--steamid64', PLAYER, join(folder.path, 'silence.wav'));
+  expect(added).toMatchObject({ code: 1, stdout: '' });
+  expect(added.stderr).toContain('No sound was made: there is nothing to hear in it');
+}, 60_000);
+
+test.each([
+  [['sounds', 'add', '--steamid64', PLAYER, '/nowhere.mp3'], 1, 'There is no file "/nowhere.mp3"'],
+  [['sounds', 'add', '--steamid64', 'nobody', '/nowhere.mp3'], 1, '"nobody" is not a SteamID'],
+  [['sounds', 'add', '/nowhere.mp3'], 2, '--steamid64'],
+  [['sounds', 'remove', PLAYER], 1, `${PLAYER} has no round-end sound`],
+])('%j ends with %d', async (words, code, message) => {
+  const result = await run(...words);
+  expect(result.code).toBe(code);
+  expect(result.stderr).toContain(message);
+});
+
+async function run(...words: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const env = {
+    DATABASE_URL: url,
+    DATA_DIR: join(folder.path, 'data'),
+    STORAGE_DIR: join(folder.path, 'storage'),
+  };
+  const program = startProgram('src/cli.ts', env, words);
+  const code = await program.exited;
+  return { code, stdout: program.stdout(), stderr: program.stderr() };
+}
