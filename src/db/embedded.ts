@@ -51,7 +51,7 @@ export async function startEmbeddedPostgres({
 
   // Nobody else restarts an embedded server, so its users watch it. The port stays, so pools reconnect by themselves.
   const watch = setInterval(async () => {
-    if (isStopping || lease.isRejoining || isAlive(lease.pid)) return;
+    if (isStopping || lease.isRejoining || (await isRunning(lease.pid)) || isStopping) return;
     log.error({ pid: lease.pid }, 'the embedded PostgreSQL died: starting it again');
     lease.isRejoining = true;
     try {
@@ -265,9 +265,12 @@ async function readPostmasterPid(cluster: Cluster): Promise<{ pid: number; port:
   const lines = await readFile(join(cluster.dir, 'postmaster.pid'), 'utf8').catch(() => '');
   const [pid, , , port, , , , status] = lines.split('\n');
   if (!pid || !port || !status?.startsWith('ready')) return undefined;
-  return isAlive(Number(pid)) && (await isPostgres(Number(pid)))
-    ? { pid: Number(pid), port: Number(port) }
-    : undefined;
+  return (await isRunning(Number(pid))) ? { pid: Number(pid), port: Number(port) } : undefined;
+}
+
+/** A dead server whose parent does not collect it (a container without an init) still has its number, but no command. */
+async function isRunning(pid: number): Promise<boolean> {
+  return isAlive(pid) && (await isPostgres(pid));
 }
 
 function isAlive(pid: number): boolean {
@@ -330,14 +333,34 @@ function findFreePort(): Promise<number> {
  * Runs a PostgreSQL program under the server's account. Where that account may not enter the folders above (a root
  * home of mode 700), it keeps just the capability to pass them; its own files stay its own.
  */
-function runAsServer(cluster: Cluster, program: string, args: string[]) {
+async function runAsServer(cluster: Cluster, program: string, args: string[]) {
   const { account } = cluster;
   if (!account) return run(program, args);
   const ids = [`--reuid=${account.uid}`, `--regid=${account.gid}`, '--clear-groups'];
-  const capability = cluster.isOutOfReach
-    ? ['--inh-caps=+dac_read_search', '--ambient-caps=+dac_read_search']
-    : [];
-  return run('setpriv', [...ids, ...capability, program, ...args]);
+  const passage = cluster.isOutOfReach ? await passageOptions() : [];
+  return run('setpriv', [...ids, ...passage, program, ...args]);
+}
+
+/** Capabilities that let a process enter any folder, the smaller one first, by their number in Linux. */
+const PASSAGES = [
+  { name: 'dac_read_search', bit: 2n },
+  { name: 'dac_override', bit: 1n },
+] as const;
+
+/** Containers usually keep only the larger one of the two. */
+async function passageOptions(): Promise<string[]> {
+  const status = await readFile('/proc/self/status', 'utf8').catch(() => '');
+  const ours = BigInt(`0x${/^CapPrm:\s*([0-9a-f]+)/m.exec(status)?.[1] ?? '0'}`);
+  const passage = PASSAGES.find(({ bit }) => (ours & (1n << bit)) !== 0n);
+  if (!passage) {
+    throw new Unavailable(
+      'PostgreSQL may not enter the folder it is kept in: give a DATA_DIR and a program folder that every user may enter',
+    );
+  }
+  // PostgreSQL asks access(2) whether its programs can be run, and that call ignores capabilities of an ordinary
+  // account unless told not to.
+  const securebits = '--securebits=+no_setuid_fixup';
+  return [securebits, `--inh-caps=+${passage.name}`, `--ambient-caps=+${passage.name}`];
 }
 
 function run(program: string, args: string[]): Promise<{ code: number; output: string }> {

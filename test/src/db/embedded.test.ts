@@ -1,0 +1,66 @@
+import { afterAll, expect, test } from 'bun:test';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { connect } from '../../../src/db/client.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../src/db/embedded.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const log = pino({ level: 'silent' });
+const dataDir = await mkdtemp(join(tmpdir(), 'community-api-embedded-'));
+const started: EmbeddedPostgres[] = [];
+
+afterAll(async () => {
+  for (const embedded of started) await embedded.stop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+async function start(): Promise<EmbeddedPostgres> {
+  const embedded = await startEmbeddedPostgres({ dataDir, log });
+  started.push(embedded);
+  return embedded;
+}
+
+async function postmasterPid(): Promise<number> {
+  const file = await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').catch(() => '');
+  return Number(file.split('\n')[0] ?? 0);
+}
+
+async function canAsk(url: string): Promise<boolean> {
+  const connection = connect(url, { max: 1 });
+  try {
+    await connection`select 1`;
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await connection.end({ timeout: 0 });
+  }
+}
+
+test('two users share one server, and the last to leave stops it', async () => {
+  const [first, second] = [await start(), await start()];
+  expect(second.url).toBe(first.url);
+  await first.stop();
+  expect(await canAsk(second.url)).toBe(true);
+  await second.stop();
+  expect(await canAsk(second.url)).toBe(false);
+  expect(await postmasterPid()).toBe(0);
+  started.length = 0;
+});
+
+test('a server that is killed is started again where it was, with what it held', async () => {
+  const { url } = await start();
+  const connection = connect(url, { max: 1 });
+  await connection`create table kept (what text)`;
+  await connection`insert into kept values ('this')`;
+  const pid = await postmasterPid();
+  process.kill(pid, 'SIGKILL');
+  await waitFor(async () => ![0, pid].includes(await postmasterPid()) && (await canAsk(url)), {
+    limitMs: 20_000,
+    everyMs: 100,
+  });
+  expect([...(await connection`select what from kept`)]).toEqual([{ what: 'this' }]);
+  await connection.end({ timeout: 1 });
+});
