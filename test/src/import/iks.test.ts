@@ -156,6 +156,6 @@ describe.if(await isMariaDbAtHand())('IKS Admin on MariaDB', () => {
 
   test('a database of another kind is refused', async () => {
     const source = await createTestMariaDb();
-    expect(importIks(deps, { url: source.url })).rejects.toThrow(InvalidInput);
+    await expect(importIks(deps, { url: source.url })).rejects.toThrow(InvalidInput);
   });
 });

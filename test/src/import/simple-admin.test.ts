@@ -310,15 +310,15 @@ describe.if(hasMariaDb)('CS2-SimpleAdmin on MariaDB', () => {
     await source.run(...insertion('sa_bans', [aRow()]));
     const { openMysqlSource } = await import('../../../src/import/mysql-source.ts');
     const opened = await openMysqlSource(source.url);
-    expect(opened.select('delete from sa_bans')).rejects.toThrow(/read.only/i);
+    await expect(opened.select('delete from sa_bans')).rejects.toThrow(/read.only/i);
     await opened.close();
   });
 
   test('a source that does not answer, and one of another kind, are refused in one line without the password', async () => {
     const source = await createTestMariaDb();
-    expect(importSimpleAdmin(deps, { url: source.url })).rejects.toThrow(InvalidInput);
+    await expect(importSimpleAdmin(deps, { url: source.url })).rejects.toThrow(InvalidInput);
     const away = importSimpleAdmin(deps, { url: 'mysql://root:secret@127.0.0.1:1/nowhere' });
-    expect(away).rejects.toThrow(Unavailable);
+    await expect(away).rejects.toThrow(Unavailable);
     expect(await away.catch((error: Error) => error.message)).not.toContain('secret');
   });
 });
@@ -559,7 +559,7 @@ describe('CS2-SimpleAdmin in an SQLite file', () => {
 
   test('a file that is not there is refused, and is not made', async () => {
     const path = join(folder, 'absent.sqlite');
-    expect(importSimpleAdmin(deps, { url: `sqlite:${path}` })).rejects.toThrow(Unavailable);
+    await expect(importSimpleAdmin(deps, { url: `sqlite:${path}` })).rejects.toThrow(Unavailable);
     expect(await Bun.file(path).exists()).toBe(false);
   });
 });

@@ -232,7 +232,11 @@ describe.if(await isMariaDbAtHand())('SourceBans++ on MariaDB', () => {
 
   test('another prefix, or a prefix that is none, is refused', async () => {
     const source = await createTestMariaDb();
-    expect(importSourcebans(deps, { url: source.url, prefix: 'other' })).rejects.toThrow(/no other_bans/);
-    expect(importSourcebans(deps, { url: source.url, prefix: 'x; drop' })).rejects.toThrow(InvalidInput);
+    await expect(importSourcebans(deps, { url: source.url, prefix: 'other' })).rejects.toThrow(
+      /no other_bans/,
+    );
+    await expect(importSourcebans(deps, { url: source.url, prefix: 'x; drop' })).rejects.toThrow(
+      InvalidInput,
+    );
   });
 });
