@@ -18,6 +18,7 @@ import { type Database, isDatabaseOutage, openDatabase } from './db/client.ts';
 import { startEmbeddedPostgres } from './db/embedded.ts';
 import { migrateDatabase } from './db/migrate.ts';
 import { InvalidInput, Unavailable } from './errors.ts';
+import { createMirror } from './import/mirror.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createPoller } from './poll/poller.ts';
 import { countApiTokens } from './queries/api-tokens.ts';
@@ -171,11 +172,21 @@ async function startPolling(context: Context): Promise<void> {
 }
 
 /** Role `sync`: what keeps the penalties in step with the clock and with their sources. */
-function startSync({ database, log, onStop }: Context): void {
+function startSync({ config, database, databaseUrl, log, now, metrics, onStop, addHealth }: Context): void {
   const sweep = async () => {
     while ((await markExpiredPenalties(database.db, new Date())) > 0);
   };
   onStop('expiry', runRegularly({ name: 'marking expired penalties', everyMs: SWEEP_MS, work: sweep, log }));
+
+  const { url, timezone, intervalSeconds } = config.simpleAdmin;
+  if (url === undefined) return;
+  const mirror = createMirror(
+    { db: database.db, databaseUrl, log, metrics, now },
+    { url, timezone, intervalSeconds },
+  );
+  onStop('mirror', mirror.stop);
+  addHealth('mirror', mirror.health);
+  mirror.start();
 }
 
 /** Role `media`: uploads become sounds. Processes with the roles `api` and `media` share `DATA_DIR` and `STORAGE_DIR`. */

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { type Connection, connect } from './client.ts';
 
 /** One process at a time holds each of these, whatever number of replicas run. */
-export const LEASES = { poller: 727_010, demo: 727_011, bot: 727_012 } as const;
+export const LEASES = { poller: 727_010, demo: 727_011, bot: 727_012, mirror: 727_013 } as const;
 
 export type Lease = {
   /** Whether this process holds it, as far as it knows: it finds out within two seconds that it no longer does. */

@@ -22,6 +22,8 @@ export type ImportOptions = ImportListener & {
   isDryRun?: boolean;
   /** Waits for another import of the same source to end (the default) instead of refusing. */
   waits?: boolean;
+  /** Stops the import between two pages: what was written stays. */
+  signal?: AbortSignal;
 };
 
 /** One import under way. */
@@ -31,6 +33,7 @@ export type ImportRun = ImportDeps & {
   writer: PenaltyWriter;
   summary: ImportSummary;
   listener: ImportListener;
+  signal: AbortSignal | undefined;
   /** Rows the source holds, for the share done; undefined when nobody can tell. */
   total: number | undefined;
 };
@@ -44,7 +47,7 @@ export type ImportRun = ImportDeps & {
 export async function runImport(
   deps: ImportDeps,
   source: string,
-  { isDryRun = false, waits = true, ...listener }: ImportOptions,
+  { isDryRun = false, waits = true, signal, ...listener }: ImportOptions,
   importAll: (run: ImportRun) => Promise<void>,
 ): Promise<ImportSummary> {
   if (!/^[\w.:-]{1,64}$/.test(source)) {
@@ -56,7 +59,7 @@ export async function runImport(
   if (!writer) throw new Conflict(`another import of ${source} is running`);
   try {
     const summary = startSummary(source, isDryRun);
-    await importAll({ ...deps, source, isDryRun, writer, summary, listener, total: undefined });
+    await importAll({ ...deps, source, isDryRun, writer, summary, listener, signal, total: undefined });
     return summary;
   } finally {
     await writer.close();
@@ -84,10 +87,11 @@ export async function importPages<Item>(
 
 /** The same as {@link importPages} for one page. */
 export async function importPage<Item>(
-  { writer, summary, listener, total }: ImportRun,
+  { writer, summary, listener, signal, total }: ImportRun,
   page: readonly Item[],
   { table, idOf, rowsIn = () => 1, parse }: ItemReader<Item>,
 ): Promise<void> {
+  signal?.throwIfAborted();
   const rows: ImportedPenalty[] = [];
   const setAside: { sourceTable: string; sourceId: string }[] = [];
   for (const item of page) {

@@ -3,7 +3,8 @@ import { InvalidInput, Unavailable } from '../errors.ts';
 import type { SourceDatabase, SourceRow } from './source-database.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
-const QUERY_TIMEOUT_MS = 300_000;
+const QUERY_TIMEOUT_MS = 60_000;
+const CLOSE_LIMIT_MS = 500;
 
 /**
  * Opens a MySQL or MariaDB database whose session can only read. The session's time zone stays the server's own, so
@@ -40,7 +41,9 @@ export async function openMysqlSource(url: string): Promise<SourceDatabase> {
       return new Set(rows.map((row) => (row.name ?? '').toLowerCase()));
     },
     close: async () => {
-      await connection.end().catch(() => connection.destroy());
+      // A query that still runs would be waited for.
+      await Promise.race([connection.end(), Bun.sleep(CLOSE_LIMIT_MS)]).catch(() => {});
+      connection.destroy();
     },
   };
 

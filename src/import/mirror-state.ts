@@ -1,0 +1,42 @@
+import type { Db } from '../db/client.ts';
+import { findSetting, saveSetting } from '../queries/settings.ts';
+
+/** How far the mirror has come; kept in the database, so that a restart or another replica goes on from there. */
+export type MirrorState = {
+  /** Which source it is about: another address begins anew. */
+  sourceHash: string;
+  /** When every row was last read. */
+  sweptAt: Date;
+  /** The source's own clock, in Unix seconds, at the beginning of the last round. */
+  sourceSeconds: number;
+  /** By table: the largest id read, and how far the look at active rows has come in our ids. */
+  tables: Record<string, { lastId: number; activeCursor: number }>;
+};
+
+const KEY = 'mirror.simpleadmin';
+
+/** @returns undefined when nothing was mirrored yet, or from another source. */
+export async function readMirrorState(db: Db, sourceHash: string): Promise<MirrorState | undefined> {
+  const text = await findSetting(db, KEY);
+  const state = text === undefined ? undefined : parseState(text);
+  return state?.sourceHash === sourceHash ? state : undefined;
+}
+
+export async function saveMirrorState(db: Db, state: MirrorState): Promise<void> {
+  await saveSetting(db, KEY, JSON.stringify(state));
+}
+
+function parseState(text: string): MirrorState | undefined {
+  try {
+    const state = JSON.parse(text);
+    const sweptAt = new Date(state.sweptAt);
+    if (Number.isNaN(sweptAt.getTime()) || !Number.isFinite(state.sourceSeconds)) return undefined;
+    const tables: MirrorState['tables'] = {};
+    for (const [name, table] of Object.entries<{ lastId?: unknown; activeCursor?: unknown }>(state.tables)) {
+      tables[name] = { lastId: Number(table.lastId), activeCursor: Number(table.activeCursor) };
+    }
+    return { sourceHash: String(state.sourceHash), sweptAt, sourceSeconds: state.sourceSeconds, tables };
+  } catch {
+    return undefined;
+  }
+}

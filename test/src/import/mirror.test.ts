@@ -1,0 +1,225 @@
+import { Database as SqliteDatabase } from 'bun:sqlite';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import pino from 'pino';
+import { createMirror, type Mirror } from '../../../src/import/mirror.ts';
+import { createMetrics } from '../../../src/metrics.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { startDatabaseProxy } from '../../support/database-proxy.ts';
+import { createTestMariaDb, isMariaDbAtHand } from '../../support/mariadb.ts';
+import { storedPenalties, storedPenalty } from '../../support/penalty-rows.ts';
+import { createTestFolder } from '../../support/program.ts';
+import { simpleAdminMysqlSchema, simpleAdminSqliteSchema } from '../../support/simple-admin-schema.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const { db, url: databaseUrl, connection } = await createTestDatabase();
+const folder = createTestFolder();
+afterAll(folder.remove);
+
+type LogLine = { level: number; msg: string; isSweep?: boolean };
+let lines: LogLine[] = [];
+let now = new Date('2026-11-21T12:00:00Z');
+let started: Mirror[] = [];
+
+beforeEach(async () => {
+  await connection`truncate penalties, servers, server_aliases, settings cascade`;
+  lines = [];
+  now = new Date('2026-11-21T12:00:00Z');
+});
+afterEach(async () => {
+  await Promise.all(started.map((mirror) => mirror.stop()));
+  started = [];
+});
+
+function startMirror(url: string, { timezone = 'UTC', intervalSeconds = 0.02 } = {}) {
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const metrics = createMetrics();
+  const mirror = createMirror(
+    { db, databaseUrl, log, metrics, now: () => now },
+    { url, timezone, intervalSeconds },
+  );
+  started.push(mirror);
+  mirror.start();
+  return { mirror, metrics };
+}
+
+/** Waits until a round that began after this call has ended. */
+async function nextRound(mirror: Mirror): Promise<void> {
+  now = new Date(now.getTime() + 1000);
+  const asked = now;
+  await waitFor(() => (mirror.health().lastRoundAt ?? new Date(0)) >= asked);
+  now = new Date(now.getTime() + 1000);
+  const again = now;
+  await waitFor(() => (mirror.health().lastRoundAt ?? new Date(0)) >= again);
+}
+
+const warnings = () => lines.filter((line) => line.level >= 40).map((line) => line.msg);
+const sweeps = () => lines.filter((line) => line.isSweep);
+
+const BAN = `(player_name, player_steamid, admin_steamid, admin_name, reason, duration, created, ends)
+  values ('Rzeźnik', '76561198000000001', '0', 'Console', 'Aim', 60, '2026-11-21 11:30:00', '2026-11-21 12:30:00')`;
+const MUTE = BAN.replace('(', '(type, ').replace('values (', "values ('GAG', ");
+
+let files = 0;
+function createFile(): { url: string; path: string; run: (statement: string) => void } {
+  files += 1;
+  const path = join(folder.path, `${files}.sqlite`);
+  const run = (statement: string) => {
+    const file = new SqliteDatabase(path);
+    file.run(statement);
+    file.close();
+  };
+  run(simpleAdminSqliteSchema({ migration: 11 }));
+  return { path, url: `sqlite:${path}`, run };
+}
+
+describe('the mirror of an SQLite file', () => {
+  test('brings over what is new, changed, lifted and expired', async () => {
+    const source = createFile();
+    source.run(`insert into sa_bans ${BAN}`);
+    source.run(`insert into sa_mutes ${MUTE}`);
+    const { mirror, metrics } = startMirror(source.url);
+    await waitFor(async () => (await storedPenalties(db)).length === 2);
+
+    source.run(`insert into sa_bans ${BAN}`);
+    source.run("update sa_bans set reason = 'Wallhack' where id = 1");
+    source.run(
+      "insert into sa_unmutes (mute_id, admin_id, reason, date) values (1, 0, 'Sorry', '2026-11-21 11:50:00')",
+    );
+    source.run("update sa_mutes set status = 'UNMUTED', unmute_id = 1");
+    source.run(`insert into sa_warns ${BAN}`);
+    await nextRound(mirror);
+    expect(await storedPenalty(db, 'sa_bans', 1)).toMatchObject({ reason: 'Wallhack', status: 'ACTIVE' });
+    expect(await storedPenalty(db, 'sa_bans', 2)).toMatchObject({ status: 'ACTIVE' });
+    expect(await storedPenalty(db, 'sa_mutes', 1)).toMatchObject({ status: 'UNBANNED', liftReason: 'Sorry' });
+    expect(await storedPenalty(db, 'sa_warns', 1)).toMatchObject({ type: 'warn', status: 'ACTIVE' });
+
+    source.run("update sa_warns set status = 'EXPIRED'");
+    await nextRound(mirror);
+    expect(await storedPenalty(db, 'sa_warns', 1)).toMatchObject({ status: 'EXPIRED' });
+    expect(sweeps()).toHaveLength(1);
+    expect(warnings()).toEqual([]);
+    expect((await metrics.render()).text).toContain('community_api_mirror_up 1');
+    expect((await metrics.render()).text).toContain('community_api_mirror_rows_total{change="added"} 4');
+  });
+
+  test('a full read each night catches what the rounds miss', async () => {
+    const source = createFile();
+    source.run(`insert into sa_bans ${BAN.replace('12:30:00', '11:31:00')}`);
+    source.run(`insert into sa_bans ${BAN}`);
+    for (let id = 3; id < 600; id++) source.run(`insert into sa_bans ${BAN}`);
+    const { mirror } = startMirror(source.url, { timezone: 'Europe/Warsaw' });
+    await waitFor(async () => mirror.health().lastRoundAt);
+    source.run("update sa_bans set reason = 'Edited long after' where id = 1");
+    source.run('delete from sa_bans where id = 2');
+    await nextRound(mirror);
+    expect(await storedPenalty(db, 'sa_bans', 1)).toMatchObject({ reason: 'Aim', status: 'EXPIRED' });
+    // Four in the morning in Warsaw is three in Greenwich.
+    now = new Date('2026-11-22T02:59:00Z');
+    await nextRound(mirror);
+    expect(sweeps()).toHaveLength(1);
+    now = new Date('2026-11-22T03:00:00Z');
+    await nextRound(mirror);
+    expect(sweeps()).toHaveLength(2);
+    expect(await storedPenalty(db, 'sa_bans', 1)).toMatchObject({ reason: 'Edited long after' });
+    expect((await storedPenalty(db, 'sa_bans', 2))?.goneAt).not.toBeNull();
+  });
+
+  test('a source that is away is one log line, and all goes on when it is back', async () => {
+    const source = createFile();
+    const { mirror, metrics } = startMirror(source.url);
+    await waitFor(() => mirror.health().isUp);
+    await rename(source.path, `${source.path}.away`);
+    await waitFor(() => mirror.health().failures >= 3);
+    expect(warnings()).toEqual(['the mirror of SimpleAdmin does not work: trying again']);
+    expect((await metrics.render()).text).toContain('community_api_mirror_up 0');
+    await rename(`${source.path}.away`, source.path);
+    source.run(`insert into sa_bans ${BAN}`);
+    await nextRound(mirror);
+    expect(await storedPenalties(db)).toHaveLength(1);
+    expect(lines.map((line) => line.msg)).toContain('the mirror of SimpleAdmin works again');
+  });
+
+  test('a bad row is reported once, the rest is brought over', async () => {
+    const source = createFile();
+    source.run(`insert into sa_bans ${BAN.replace('76561198000000001', 'BOT')}`);
+    source.run(`insert into sa_bans ${BAN}`);
+    const { mirror } = startMirror(source.url);
+    await waitFor(() => mirror.health().lastRoundAt);
+    await nextRound(mirror);
+    expect(await storedPenalties(db)).toHaveLength(1);
+    expect(warnings()).toEqual(['a row of SimpleAdmin was not imported']);
+  });
+
+  test('one process mirrors; another takes over and goes on where it was', async () => {
+    const source = createFile();
+    source.run(`insert into sa_bans ${BAN}`);
+    const first = startMirror(source.url).mirror;
+    await waitFor(() => first.health().lastRoundAt);
+    const second = startMirror(source.url).mirror;
+    await nextRound(first);
+    expect(second.health()).toMatchObject({ isMirroring: false, lastRoundAt: undefined });
+    await first.stop();
+    source.run(`insert into sa_bans ${BAN}`);
+    await waitFor(async () => (await storedPenalties(db)).length === 2);
+    expect(second.health().isMirroring).toBe(true);
+    expect(sweeps()).toHaveLength(1);
+  });
+
+  test('stops within three seconds in the middle of a full read', async () => {
+    const source = createFile();
+    source.run(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 50000)
+      insert into sa_bans (player_steamid, admin_steamid, admin_name, reason, duration, created)
+      select 76561198000000000 + i, '0', 'Console', 'Aim', 0, '2026-11-01 10:00:00' from n`);
+    const { mirror } = startMirror(source.url);
+    await waitFor(async () => (await connection`select from penalties limit 1`).length > 0);
+    const startMs = performance.now();
+    await mirror.stop();
+    expect(performance.now() - startMs).toBeLessThan(3000);
+    const [row] = await connection`select count(*)::int as n from penalties`;
+    expect(row?.n).toBeLessThan(50_000);
+    expect(warnings()).toEqual([]);
+  });
+});
+
+describe.if(await isMariaDbAtHand())('the mirror of MariaDB', () => {
+  test('finds changed bans by updated_at, whatever their status, and the rest by looking up active ones', async () => {
+    const source = await createTestMariaDb();
+    await source.run(simpleAdminMysqlSchema({ migration: 12 }));
+    await source.run(`insert into sa_bans ${BAN.replace('12:30:00', '11:31:00')}`);
+    for (let id = 2; id <= 3; id++) await source.run(`insert into sa_bans ${BAN}`);
+    await source.run(`insert into sa_mutes ${MUTE}`);
+    const { mirror } = startMirror(source.url);
+    await waitFor(() => mirror.health().lastRoundAt);
+    // Ids far above: no overlap of new ids reaches the first ones.
+    await source.run(`insert into sa_bans (id, ${BAN.slice(1).replace('values (', 'values (5000, ')}`);
+    await nextRound(mirror);
+    await source.run("update sa_bans set reason = 'Edited' where id = 1");
+    await source.run("insert into sa_unbans (ban_id, reason) values (2, 'Appeal')");
+    await source.run("update sa_bans set status = 'UNBANNED', unban_id = 1 where id = 2");
+    await source.run("update sa_mutes set status = 'UNMUTED'");
+    await nextRound(mirror);
+    expect(await storedPenalty(db, 'sa_bans', 1)).toMatchObject({ reason: 'Edited', status: 'EXPIRED' });
+    expect(await storedPenalty(db, 'sa_bans', 2)).toMatchObject({ status: 'UNBANNED', liftReason: 'Appeal' });
+    expect(await storedPenalty(db, 'sa_bans', 5000)).toMatchObject({ status: 'ACTIVE' });
+    expect(await storedPenalty(db, 'sa_mutes', 1)).toMatchObject({ status: 'UNBANNED' });
+    expect(sweeps()).toHaveLength(1);
+  });
+
+  test('a server that goes away in the middle is one log line, and the mirror recovers', async () => {
+    const source = await createTestMariaDb();
+    await source.run(simpleAdminMysqlSchema({ migration: 15 }));
+    const proxy = await startDatabaseProxy(source.url);
+    const { mirror } = startMirror(proxy.url);
+    await waitFor(() => mirror.health().isUp);
+    proxy.cut();
+    await waitFor(() => mirror.health().failures >= 3);
+    await source.run(`insert into sa_bans ${BAN}`);
+    proxy.restore();
+    await waitFor(async () => (await storedPenalties(db)).length === 1);
+    expect(warnings()).toEqual(['the mirror of SimpleAdmin does not work: trying again']);
+    await mirror.stop();
+    await proxy.stop();
+  });
+});
