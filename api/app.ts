@@ -60,6 +60,7 @@ export function createApi(deps: ApiDeps) {
     serve: { idleTimeout: 30, maxRequestBodySize: deps.maxUploadBytes + BODY_MARGIN_BYTES },
   })
     .onError(({ code, error }) => answerError(code, error, deps.log))
+    .get('/', leadToAccount, { detail: { hide: true } })
     .use(health(deps.health))
     .use(openApi(deps))
     .use(connect(deps.servers))
@@ -67,6 +68,11 @@ export function createApi(deps: ApiDeps) {
     .use(storage(deps.storage))
     .use(version1(BASES[0], { routes, bodies, deps }))
     .use(version1(BASES[1], { routes, bodies, deps }));
+}
+
+/** Somebody who opens the bare address is a person: the account page is where people begin. */
+function leadToAccount(): Response {
+  return new Response(null, { status: 302, headers: { Location: '/account' } });
 }
 
 /** Version 1 under one base. What no route takes is answered here too: limited, in JSON, with 405 for a known path. */
