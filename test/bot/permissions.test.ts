@@ -1,0 +1,183 @@
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { startTestBot } from '../support/bot.ts';
+import { aSteamId, insertPenalties, insertUser } from '../support/builders.ts';
+import {
+  anActor,
+  type Exchange,
+  type FakeMessage,
+  findButton,
+  findComponent,
+  isEphemeral,
+} from '../support/discord/fake-discord.ts';
+
+const harness = await startTestBot();
+const { fake, db } = harness;
+const SECRET = 'TheSecretReason';
+const target = anActor({ userId: '700000000000000001' });
+const member = anActor({ userId: '700000000000000009' });
+const moderator = anActor({ isModerator: true, userId: '700000000000000007' });
+const messageOf = ({ message }: Exchange): FakeMessage => {
+  if (!message) throw new Error('no message');
+  return message;
+};
+/** Everything a user could read in an answer. */
+const seen = (exchange: Exchange) => JSON.stringify([exchange.message, exchange.followUps]);
+
+beforeAll(async () => {
+  await insertUser(db, 1, { nickname: 'Banned one', discordId: target.user.id });
+  await insertUser(db, 9, { nickname: 'Curious', discordId: member.user.id });
+  await insertPenalties(
+    db,
+    Array.from({ length: 12 }, () => ({ reason: SECRET })),
+  );
+  await harness.connect();
+});
+
+describe('a member without rights', () => {
+  test('is refused with the same words whether or not there is a record, a user or a link', async () => {
+    const answers: Exchange[] = [];
+    for (const options of [
+      { steamid: aSteamId(1) },
+      { steamid: aSteamId(2) },
+      { steamid: aSteamId(3), show: true },
+      { user: { user: target.user } },
+      { user: { user: anActor().user } },
+    ]) {
+      answers.push(
+        await fake.command('ban-check', options, member),
+        await fake.command('lookup', options, member),
+      );
+    }
+    for (const user of [target.user, anActor().user])
+      answers.push(await fake.userMenu('Check bans', user, member));
+    const texts = new Set(
+      answers.map(({ message }) => JSON.stringify([message?.embeds, message?.components])),
+    );
+    expect(texts.size).toBe(1);
+    expect(answers.every(({ message }) => isEphemeral(message))).toBe(true);
+    expect([...texts][0]).toContain('Only moderators may look at other people.');
+  });
+
+  test('learns nothing by the buttons and menus of a record that a moderator made public', async () => {
+    const shown = await fake.command('ban-check', { steamid: aSteamId(1), show: true }, moderator);
+    const next = findButton(shown.message, 'Next')?.custom_id ?? '';
+    const menu = findComponent(shown.message, /^record\.type/)?.custom_id ?? '';
+    const before = JSON.stringify(shown.message?.embeds);
+    for (const exchange of [
+      await fake.press(messageOf(shown), next, member),
+      await fake.select(messageOf(shown), menu, ['ban'], member),
+      // Another moderator is not the one who asked either.
+      await fake.press(messageOf(shown), next, anActor({ isModerator: true })),
+    ]) {
+      expect(exchange.callback).toBe(4);
+      expect(isEphemeral(exchange.message)).toBe(true);
+      expect(exchange.message?.embeds[0]?.description).toContain('for the person who asked');
+      expect(seen(exchange)).not.toContain(SECRET);
+    }
+    expect(JSON.stringify(shown.message?.embeds)).toBe(before);
+  });
+
+  test('learns nothing by forged custom ids on messages of his own', async () => {
+    const own = await fake.command('ban-check', {}, member);
+    const victim = aSteamId(1);
+    const me = member.user.id;
+    for (const id of [
+      `record.open:${me}:${victim}`,
+      `record.open:${moderator.user.id}:${victim}`,
+      `record.page:next:${me}:${victim}:2:-:-`,
+      `record.page:next:${moderator.user.id}:${victim}:1:-:-`,
+      `record.page:next:${me}:${victim}`,
+      `record.page:next:${me}: ${victim}:1`,
+      `record.page:next:${me}:[U:1:39734272]:1:-:-`,
+      `record.page:next:${me}:0:1:-:-`,
+      `record.page:::::::`,
+    ]) {
+      const exchange = await fake.press(messageOf(own), id, member, { forged: true });
+      expect(exchange.callback).toBe(4);
+      expect(isEphemeral(exchange.message)).toBe(true);
+      expect(seen(exchange)).not.toContain(SECRET);
+      expect(seen(exchange)).not.toContain('Banned one');
+    }
+    for (const id of [
+      `record.type:${me}:${victim}:-:-`,
+      `record.status:${me}:${victim}:-:-`,
+      `record.type:${me}`,
+    ]) {
+      const exchange = await fake.select(messageOf(own), id, ['ban'], member, { forged: true });
+      expect(seen(exchange)).not.toContain(SECRET);
+    }
+  });
+
+  test('learns nothing more by an old message once he is no moderator', async () => {
+    const old = await fake.command('ban-check', { steamid: aSteamId(1) }, moderator);
+    const lookup = await fake.command('lookup', { steamid: aSteamId(1) }, moderator);
+    const demoted = { ...moderator, permissions: member.permissions };
+    const answers = [
+      await fake.press(messageOf(old), findButton(old.message, 'Next')?.custom_id ?? '', demoted),
+      await fake.select(
+        messageOf(old),
+        findComponent(old.message, /^record\.status/)?.custom_id ?? '',
+        ['ACTIVE'],
+        demoted,
+      ),
+      await fake.press(messageOf(lookup), findButton(lookup.message, 'Penalties')?.custom_id ?? '', demoted),
+    ];
+    for (const exchange of answers) {
+      expect(exchange.callback).toBe(4);
+      expect(exchange.message?.embeds[0]?.description).toContain('Only moderators');
+      expect(seen(exchange)).not.toContain(SECRET);
+    }
+  });
+
+  test('is no moderator in a direct message, whatever his rights elsewhere', async () => {
+    const exchange = await fake.command(
+      'ban-check',
+      { steamid: aSteamId(1) },
+      { ...moderator, guildId: undefined },
+    );
+    expect(seen(exchange)).not.toContain(SECRET);
+  });
+
+  test('keeps his own record when the link moves to another: it is looked up anew', async () => {
+    const own = await fake.command('ban-check', {}, target);
+    expect(seen(own)).toContain(SECRET);
+    const borrowed = await fake.press(
+      messageOf(own),
+      `record.page:next:${member.user.id}:${aSteamId(9)}:1:-:-`,
+      member,
+      { forged: true },
+    );
+    // The message belongs to somebody else.
+    expect(borrowed.message?.embeds[0]?.description).toContain('for the person who asked');
+  });
+
+  test('may not pin the live status, not even by a forged custom id', async () => {
+    const list = await fake.command('server', {}, member);
+    expect(findButton(list.message, 'Pin live status here')).toBeUndefined();
+    const exchange = await fake.press(messageOf(list), 'server.pin:all', member, { forged: true });
+    expect(exchange.message?.embeds[0]?.description).toBe('Only moderators may pin the live status.');
+    expect(fake.requests.some(({ path }) => path.startsWith('/channels/'))).toBe(false);
+  });
+});
+
+test('an administrator is a moderator, too', async () => {
+  const exchange = await fake.command('ban-check', { steamid: aSteamId(1) }, anActor({ permissions: '8' }));
+  expect(seen(exchange)).toContain(SECRET);
+});
+
+test('with DISCORD_GUILD_ID, rights in any other guild count for nothing', async () => {
+  const home = '900000000000000001';
+  const other = await startTestBot({
+    discord: { guildIds: [home, '900000000000000002'] },
+    bot: { guildId: home },
+  });
+  await insertPenalties(other.db, [{ reason: SECRET }]);
+  await other.connect();
+  const stranger = anActor({ isModerator: true, guildId: '900000000000000002' });
+  expect(seen(await other.fake.command('ban-check', { steamid: aSteamId(1) }, stranger))).not.toContain(
+    SECRET,
+  );
+  expect(
+    seen(await other.fake.command('ban-check', { steamid: aSteamId(1) }, { ...stranger, guildId: home })),
+  ).toContain(SECRET);
+});
