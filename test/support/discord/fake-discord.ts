@@ -339,7 +339,8 @@ export async function startFakeDiscord({
     if (call.method === 'POST') {
       const complaint = checkMessage(call.body, call.files, state);
       if (complaint) return json(400, complaint);
-      const isDeferredAnswer = exchange.message && (exchange.message.flags & 128) !== 0;
+      const isDeferredAnswer =
+        !exchange.isDeleted && exchange.message !== undefined && (exchange.message.flags & 128) !== 0;
       const message = create(exchange.actor.channelId, call.body, call.files, exchange);
       // The first follow-up of a deferred answer takes its place, with the visibility it was deferred with.
       if (isDeferredAnswer && exchange.message) {

@@ -1,0 +1,205 @@
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { createBot } from '../../bot/bot.ts';
+import { createCooldown } from '../../bot/cooldown.ts';
+import { startTestBot, until } from '../support/bot.ts';
+import { aSteamId, insertPenalties, insertServer, insertUser } from '../support/builders.ts';
+import { anActor, findButton, isEphemeral } from '../support/discord/fake-discord.ts';
+
+/** Steam and the history, slower or broken on demand. */
+const behaviour = { delayMs: 0, error: undefined as Error | undefined };
+const harness = await startTestBot();
+const { fake, db } = harness;
+await harness.bot.stop();
+
+const readHistory = async (serverId: number, hours: number) => {
+  await Bun.sleep(behaviour.delayMs);
+  return harness.deps.readHistory(serverId, hours);
+};
+const resolveVanity = async () => {
+  await Bun.sleep(behaviour.delayMs);
+  if (behaviour.error) throw behaviour.error;
+  return aSteamId(1);
+};
+const bot = createBot({
+  ...harness.deps,
+  readHistory,
+  resolveVanity,
+  timings: { ...harness.deps.timings, deferAfterMs: 100 },
+});
+const moderator = anActor({ isModerator: true });
+const VANITY = { steamid: 'steamcommunity.com/id/somebody' };
+
+beforeAll(async () => {
+  await insertServer(db, { slug: 'one', name: 'One' });
+  await insertUser(db, 1, { nickname: 'Somebody', discordId: moderator.user.id });
+  await insertPenalties(
+    db,
+    Array.from({ length: 12 }, () => ({})),
+  );
+  await harness.refreshBoard();
+  bot.start();
+  await until(() => bot.health().state === 'ready');
+});
+
+describe('a slow answer', () => {
+  test('is acknowledged in time, with the right visibility, and delivered when it is there', async () => {
+    behaviour.delayMs = 400;
+    const hidden = await fake.command('ban-check', VANITY, moderator);
+    expect(hidden.callback).toBe(5);
+    expect(isEphemeral(hidden.message)).toBe(true);
+    await until(() => hidden.message?.embeds.length === 6);
+    const shown = await fake.command('server', { name: 'one' }, moderator);
+    expect(shown.callback).toBe(5);
+    expect(isEphemeral(shown.message)).toBe(false);
+    await until(() => shown.message?.embeds[0]?.title === 'One');
+    const message = shown.message;
+    if (!message) throw new Error('no message');
+    const refreshed = await fake.press(message, findButton(message, 'Refresh')?.custom_id ?? '', moderator);
+    expect(refreshed.callback).toBe(6);
+    await until(() => message.edited_timestamp !== null);
+    behaviour.delayMs = 0;
+  });
+
+  test('that fails after a public acknowledgement leaves nothing public behind', async () => {
+    Object.assign(behaviour, { delayMs: 300, error: new Error('boom') });
+    const exchange = await fake.command('ban-check', { ...VANITY, show: true }, moderator);
+    expect(exchange.callback).toBe(5);
+    await until(() => exchange.followUps.length === 1);
+    expect(exchange.isDeleted).toBe(true);
+    expect(isEphemeral(exchange.followUps[0])).toBe(true);
+    Object.assign(behaviour, { delayMs: 0, error: undefined });
+  });
+});
+
+describe('a failure', () => {
+  test('is one friendly reply to the asker alone, with an error id that the log has too', async () => {
+    behaviour.error = new Error('secret detail: relation "penalties"');
+    for (const [locale, words] of [
+      ['en-US', 'Something went wrong'],
+      ['pl', 'Coś poszło nie tak'],
+    ] as const) {
+      const { message } = await fake.command(
+        'ban-check',
+        { ...VANITY, show: true },
+        { ...moderator, locale },
+      );
+      expect(isEphemeral(message)).toBe(true);
+      const text = message?.embeds[0]?.description ?? '';
+      expect(text).toContain(words);
+      expect(text).not.toContain('secret');
+      const errorId = /`([0-9a-f]{8})`/.exec(text)?.[1];
+      const line = harness.lines.find((each) => each.errorId === errorId);
+      expect(line?.err?.message).toContain('secret detail');
+    }
+    behaviour.error = undefined;
+  });
+
+  test('of a button leaves the message as it is', async () => {
+    const { message } = await fake.command('ban-check', {}, moderator);
+    if (!message) throw new Error('no message');
+    const before = JSON.stringify(message.embeds);
+    await db.execute('alter table penalties rename to penalties_elsewhere');
+    const pressed = await fake.press(message, findButton(message, 'Next')?.custom_id ?? '', moderator);
+    await db.execute('alter table penalties_elsewhere rename to penalties');
+    expect(JSON.stringify(message.embeds)).toBe(before);
+    expect(pressed.callback).toBe(4);
+  });
+
+  test('of the database says that the data cannot be read right now', async () => {
+    behaviour.error = Object.assign(new Error('no connection'), { code: 'ECONNREFUSED' });
+    const { message } = await fake.command('ban-check', VANITY, moderator);
+    expect(message?.embeds[0]?.description).toContain('cannot be read right now');
+    behaviour.error = undefined;
+  });
+});
+
+describe('Discord misbehaving at an answer', () => {
+  test('an answer that Discord no longer takes is given up, and the next one works', async () => {
+    fake.fail({
+      matches: /callback/,
+      answer: () => Response.json({ message: 'Unknown interaction', code: 10062 }, { status: 404 }),
+    });
+    const before = bot.health().interactions.undelivered;
+    void fake.command('server');
+    await until(() => bot.health().interactions.undelivered === before + 1);
+    expect((await fake.command('server')).callback).toBe(4);
+  });
+
+  test('a 429 is waited for as long as it says, a 500 is tried again', async () => {
+    fake.fail({
+      matches: /callback/,
+      answer: () =>
+        Response.json(
+          { message: 'You are being rate limited.', retry_after: 0.3, global: false },
+          { status: 429, headers: { 'Retry-After': '0.3' } },
+        ),
+    });
+    const limited = await fake.command('server');
+    expect(limited.callback).toBe(4);
+    expect((limited.acknowledgedAt ?? 0) - limited.sentAt).toBeGreaterThanOrEqual(300);
+    fake.fail({ matches: /callback/, answer: () => new Response('oops', { status: 500 }) });
+    expect((await fake.command('server')).callback).toBe(4);
+  });
+
+  test('a request that hangs holds up nobody else', async () => {
+    fake.fail({ matches: /callback/, answer: 'hang' });
+    void fake.command('server');
+    await until(() => fake.requests.length >= 0);
+    const others = await Promise.all(Array.from({ length: 20 }, () => fake.command('server')));
+    expect(others.filter(({ callback }) => callback === 4).length).toBeGreaterThanOrEqual(19);
+    fake.clearFaults();
+  });
+
+  test('where Discord refuses our links (localhost), the rest of the message still arrives', async () => {
+    const local = createBot({ ...harness.deps, publicUrl: 'http://localhost:3000' });
+    await bot.stop();
+    local.start();
+    await until(() => local.health().state === 'ready');
+    const { message, refusals } = await fake.command('server', { name: 'one' });
+    expect(refusals).toHaveLength(1);
+    expect(findButton(message, 'Refresh')).toBeDefined();
+    expect(findButton(message, 'Connect')).toBeUndefined();
+    expect((await fake.command('server', { name: 'one' })).refusals).toEqual([]);
+    await local.stop();
+  });
+});
+
+describe('many at once', () => {
+  test('500 interactions are all acknowledged within three seconds, and none twice', async () => {
+    const busy = createBot({ ...harness.deps });
+    busy.start();
+    await until(() => busy.health().state === 'ready');
+    const exchanges = await Promise.all(
+      Array.from({ length: 500 }, (_, number) => {
+        const actor = anActor({ isModerator: true, locale: number % 2 ? 'pl' : 'en-US' });
+        if (number % 4 === 0) return fake.command('server', { name: 'one' }, actor);
+        if (number % 4 === 1) return fake.command('ban-check', { steamid: aSteamId(1) }, actor);
+        if (number % 4 === 2) return fake.command('lookup', { steamid: aSteamId(1) }, actor);
+        return fake.autocomplete('server', 'name', 'o', actor);
+      }),
+    );
+    const delays = exchanges.map(
+      ({ acknowledgedAt, sentAt }) => (acknowledgedAt ?? Number.POSITIVE_INFINITY) - sentAt,
+    );
+    expect(Math.max(...delays)).toBeLessThan(3000);
+    expect(exchanges.flatMap(({ refusals }) => refusals)).toEqual([]);
+    await busy.stop();
+  }, 15_000);
+
+  test('one user is slowed down, told when to go on, and others are not', async () => {
+    const strict = createBot({ ...harness.deps, cooldown: createCooldown({ burst: 3, refillMs: 60_000 }) });
+    strict.start();
+    await until(() => strict.health().state === 'ready');
+    const actor = anActor({ locale: 'pl' });
+    for (let turn = 0; turn < 3; turn++)
+      expect((await fake.command('server', {}, actor)).message?.embeds[0]?.title).toBe('Servers');
+    const { message } = await fake.command('server', {}, actor);
+    expect(isEphemeral(message)).toBe(true);
+    expect(message?.embeds[0]?.description).toMatch(
+      /^Trochę wolniej, proszę\. Spróbuj ponownie <t:\d+:R>\.$/,
+    );
+    expect((await fake.autocomplete('server', 'name', 'o', actor)).choices).toHaveLength(1);
+    expect((await fake.command('server', {}, anActor())).message?.embeds[0]?.title).toBe('Servers');
+    await strict.stop();
+  });
+});

@@ -1,0 +1,111 @@
+import { beforeEach, expect, test } from 'bun:test';
+import { createRest, registerCommands } from '../../bot/register.ts';
+import { settings } from '../../src/db/schema.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { startFakeDiscord } from '../support/discord/fake-discord.ts';
+
+const GUILD = '900000000000000001';
+const { db } = await createTestDatabase();
+let fake = await startFakeDiscord();
+const puts = () => fake.requests.filter(({ method }) => method === 'PUT');
+const rest = () => createRest({ apiUrl: fake.apiUrl, token: fake.token });
+
+beforeEach(async () => {
+  await fake.stop();
+  fake = await startFakeDiscord();
+  await db.delete(settings);
+});
+
+test('puts all commands in one request, once, and again only when forced', async () => {
+  const first = await registerCommands({ rest: rest(), db }, { guildId: undefined });
+  expect(first).toEqual({ isChanged: true, commands: 4, scope: 'global' });
+  expect((await registerCommands({ rest: rest(), db }, { guildId: undefined })).isChanged).toBe(false);
+  expect(puts()).toHaveLength(1);
+  expect(
+    (await registerCommands({ rest: rest(), db }, { guildId: undefined, isForced: true })).isChanged,
+  ).toBe(true);
+  expect(puts()).toHaveLength(2);
+});
+
+test('names, options and descriptions are localised; permissions are a default only', async () => {
+  await registerCommands({ rest: rest(), db }, { guildId: undefined });
+  const commands = fake.commands.get('global') ?? [];
+  expect(
+    commands.map((command) => ({
+      name: command.name,
+      pl: command.name_localizations?.pl,
+      options: command.options?.map(({ name, type, name_localizations: names }) => [name, type, names?.pl]),
+      permissions: command.default_member_permissions,
+      contexts: command.contexts,
+    })),
+  ).toEqual([
+    {
+      name: 'server',
+      pl: 'serwer',
+      options: [['name', 3, 'nazwa']],
+      permissions: undefined,
+      contexts: [0, 1],
+    },
+    {
+      name: 'ban-check',
+      pl: 'sprawdź-bany',
+      options: [
+        ['steamid', 3, 'steamid'],
+        ['user', 6, 'użytkownik'],
+        ['show', 5, 'pokaż'],
+      ],
+      permissions: undefined,
+      contexts: [0, 1],
+    },
+    {
+      name: 'lookup',
+      pl: 'wyszukaj',
+      options: [
+        ['user', 6, 'użytkownik'],
+        ['steamid', 3, 'steamid'],
+        ['show', 5, 'pokaż'],
+      ],
+      permissions: '1099511627776',
+      contexts: [0],
+    },
+    {
+      name: 'Check bans',
+      pl: 'Sprawdź bany',
+      options: undefined,
+      permissions: '1099511627776',
+      contexts: [0],
+    },
+  ]);
+  for (const command of commands.slice(0, 3)) {
+    expect(command.description_localizations?.pl).toBeString();
+    for (const option of command.options ?? []) expect(option.description_localizations?.pl).toBeString();
+  }
+});
+
+test('in one guild without what only global commands take, and takes the global ones away', async () => {
+  await registerCommands({ rest: rest(), db }, { guildId: undefined });
+  await registerCommands({ rest: rest(), db }, { guildId: GUILD });
+  expect(fake.commands.get('global')).toEqual([]);
+  expect(fake.commands.get(GUILD)?.every((command) => command.contexts === undefined)).toBe(true);
+  await registerCommands({ rest: rest(), db }, { guildId: undefined });
+  expect(fake.commands.get(GUILD)).toEqual([]);
+});
+
+test('names what is wrong when Discord refuses, and what is away', async () => {
+  fake.state.guildAccess = false;
+  await expect(registerCommands({ rest: rest(), db }, { guildId: GUILD })).rejects.toThrow(
+    'Discord refuses the commands (Missing Access): invite the application to the guild of DISCORD_GUILD_ID first',
+  );
+  await expect(
+    registerCommands(
+      { rest: createRest({ apiUrl: fake.apiUrl, token: 'wrong' }), db },
+      { guildId: undefined },
+    ),
+  ).rejects.toThrow('Discord refuses DISCORD_TOKEN');
+  await expect(
+    registerCommands(
+      { rest: createRest({ apiUrl: 'http://127.0.0.1:1', token: 'x' }), db },
+      { guildId: undefined },
+    ),
+  ).rejects.toThrow('Discord cannot be reached');
+});
