@@ -24,7 +24,7 @@ const bot = createBot({
   ...harness.deps,
   readHistory,
   resolveVanity,
-  timings: { ...harness.deps.timings, deferAfterMs: 100 },
+  timings: { ...harness.deps.timings, deferAfterMs: 600 },
 });
 const moderator = anActor({ isModerator: true });
 const VANITY = { steamid: 'steamcommunity.com/id/somebody' };
@@ -43,7 +43,7 @@ beforeAll(async () => {
 
 describe('a slow answer', () => {
   test('is acknowledged in time, with the right visibility, and delivered when it is there', async () => {
-    behaviour.delayMs = 400;
+    behaviour.delayMs = 1000;
     const hidden = await fake.command('ban-check', VANITY, moderator);
     expect(hidden.callback).toBe(5);
     expect(isEphemeral(hidden.message)).toBe(true);
@@ -61,7 +61,7 @@ describe('a slow answer', () => {
   });
 
   test('that fails after a public acknowledgement leaves nothing public behind', async () => {
-    Object.assign(behaviour, { delayMs: 300, error: new Error('boom') });
+    Object.assign(behaviour, { delayMs: 1000, error: new Error('boom') });
     const exchange = await fake.command('ban-check', { ...VANITY, show: true }, moderator);
     expect(exchange.callback).toBe(5);
     await until(() => exchange.followUps.length === 1);
