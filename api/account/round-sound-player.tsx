@@ -26,10 +26,11 @@ export function SoundPlayer({
 const BAR = 4;
 const HALF_HEIGHT = 32;
 
-/** One bar for each stored peak, mirrored around the middle; a script colours what has been played. */
+/** One bar for each stored peak, mirrored around the middle, the loudest as high as the drawing; a script colours what has been played. */
 export function Waveform({ peaks, label }: { peaks: readonly number[]; label: string }): JSX.Element {
+  const loudest = Math.max(1, ...peaks);
   const bars = peaks.map((peak, index) => {
-    const half = Math.max(1, Math.round((peak / 100) * HALF_HEIGHT));
+    const half = Math.max(1, Math.round((peak / loudest) * HALF_HEIGHT));
     return `M${index * BAR + 2} ${HALF_HEIGHT - half}v${half * 2}`;
   });
   return (

@@ -180,6 +180,11 @@ function Failure({ sound, visit, hasReady }: StateProps): JSX.Element {
   );
 }
 
+/** Undoes what browsers do to three characters of a file name in a form (HTML, section 4.10.21.8); `%` they leave. */
+function decodeFileName(name: string): string {
+  return name.replaceAll('%22', '"').replace(/%0[AD]/g, ' ');
+}
+
 type UploadReader = (visit: MemberVisit) => Promise<File>;
 
 async function upload(deps: RoundSoundDeps, visit: MemberVisit, read: UploadReader): Promise<Response> {
@@ -188,7 +193,7 @@ async function upload(deps: RoundSoundDeps, visit: MemberVisit, read: UploadRead
     const file = await read(visit);
     await deps.storeUpload({
       steamId64: visit.user.steamId64,
-      fileName: file.name,
+      fileName: decodeFileName(file.name),
       bytes: file.stream(),
       actorUserId: visit.user.id,
     });

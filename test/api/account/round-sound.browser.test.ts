@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pino from 'pino';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { parseConfig } from '../../../src/config.ts';
+import { runService, type Service } from '../../../src/service.ts';
+import { anAudio, musicLike, silence, toWav } from '../../support/audio.ts';
+import { aSteamId } from '../../support/builders.ts';
+import { CHROMIUM_PATH, launchChromium } from '../../support/chromium.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { findFreePort } from '../../support/free-port.ts';
+import { startSteamOpenIdProvider } from '../../support/steam-openid-provider.ts';
+import { waitFor } from '../../support/wait.ts';
+
+/** Pictures for people to look at; not committed. */
+const ARTIFACTS = fileURLToPath(new URL('../../artifacts', import.meta.url));
+const TIMEOUT_MS = 60_000;
+
+const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
+if (!isPossible)
+  console.warn('SKIPPED: the sound section in a real browser, since there is no Chromium here');
+
+const { url } = await createTestDatabase();
+
+describe.skipIf(!isPossible)('the sound section in Chromium, on the whole service', () => {
+  const steam = startSteamOpenIdProvider();
+  steam.approvesAtOnce = true;
+  const folder = mkdtempSync(join(tmpdir(), 'sound-browser-'));
+  const music = join(folder, 'Zwycięstwo <na> "Dust II".wav');
+  const quiet = join(folder, 'cisza.wav');
+  let browser: Browser;
+  let service: Service;
+  let origin: string;
+
+  beforeAll(async () => {
+    mkdirSync(ARTIFACTS, { recursive: true });
+    await Bun.write(music, toWav(anAudio({ seconds: 6, shape: musicLike(0.05) }), 's16'));
+    await Bun.write(quiet, toWav(silence(2), 's16'));
+    const port = findFreePort();
+    origin = `http://localhost:${port}`;
+    const config = parseConfig({
+      HOST: 'localhost',
+      PORT: String(port),
+      PUBLIC_URL: origin,
+      DATABASE_URL: url,
+      DATA_DIR: join(folder, 'data'),
+      STORAGE_DIR: join(folder, 'storage'),
+      STEAM_OPENID_URL: steam.url,
+      SOUND_MAX_UPLOAD_MB: '2',
+      ROLES: 'api,media',
+      RATE_LIMIT_PUBLIC: '100000',
+    });
+    service = await runService(config, pino({ level: 'error' }));
+    browser = await launchChromium();
+  }, TIMEOUT_MS);
+
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+    await steam.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }, TIMEOUT_MS);
+
+  async function open(steamId: string, options: BrowserContextOptions = {}) {
+    steam.steamId = steamId;
+    const context = await browser.newContext({ locale: 'en-GB', ...options });
+    const page = await context.newPage();
+    page.setDefaultTimeout(15_000);
+    const complaints: string[] = [];
+    page.on('console', (message) => {
+      if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+    });
+    page.on('pageerror', (error) => complaints.push(error.message));
+    await page.goto(`${origin}/account/sign-in`);
+    await page.waitForURL(`${origin}/account`);
+    return { context, page, complaints };
+  }
+
+  async function lookUp(steamId: string): Promise<unknown> {
+    return (await fetch(`${origin}/api/v1/players/${steamId}/roundsound`)).json();
+  }
+
+  async function takePicture(page: Page, name: string): Promise<void> {
+    await page.locator('#sound').screenshot({ path: join(ARTIFACTS, `sound-${name}.png`) });
+  }
+
+  test(
+    'goes from choosing a file through its steps to hearing it, and to deleting it',
+    async () => {
+      const player = aSteamId(11);
+      const { context, page, complaints } = await open(player);
+      await takePicture(page, 'none');
+      await page.setInputFiles('#sound-file', music);
+      await page.click('.sound-upload button');
+      await page.waitForSelector('[data-sound-progress]');
+      await takePicture(page, 'under-way');
+      await page.waitForSelector('.sound audio');
+      expect(await page.textContent('.sound-title')).toBe('Zwycięstwo <na> "Dust II".wav');
+      expect(await page.textContent('.sound-facts')).toContain('6.0 s');
+      expect(await page.textContent('.sound-facts')).toMatch(/−3\d\.\d LUFS.*−1(8\.[0-3]|7\.[7-9]) LUFS/s);
+      await takePicture(page, 'ready');
+
+      await page.evaluate(`document.querySelector('.sound audio').play()`);
+      await waitFor(() => page.evaluate<boolean>(`document.querySelector('.sound audio').currentTime > 0.5`));
+      await page.evaluate(`document.querySelector('.sound audio').pause()`);
+      expect(await page.evaluate(`document.querySelector('.sound audio').duration`)).toBeCloseTo(6, 1);
+      await takePicture(page, 'playing');
+
+      const expected = {
+        success: true,
+        url: `${origin}/storage/roundsound/${player}.mp3`,
+        title: 'Zwycięstwo <na> "Dust II".wav',
+      };
+      await waitFor(async () => Bun.deepEquals(await lookUp(player), expected));
+      const file = await fetch(expected.url);
+      expect([file.status, file.headers.get('content-type')]).toEqual([200, 'audio/mpeg']);
+      expect(file.headers.get('x-ratelimit-limit')).toBeNull();
+
+      await page.setInputFiles('#sound-file', quiet);
+      await page.click('.sound-upload button');
+      await page.waitForSelector('#sound .warning');
+      expect(await page.textContent('#sound .warning')).toContain('There is nothing to hear in it');
+      expect(await page.locator('.sound audio').count()).toBe(1);
+      await takePicture(page, 'failed');
+
+      await page.click('.sound a[data-confirm]');
+      await page.click('.dialog button[type="submit"]');
+      await page.waitForSelector('#sound .empty');
+      await waitFor(async () =>
+        Bun.deepEquals(await lookUp(player), { success: false, url: null, title: null }),
+      );
+      expect((await fetch(expected.url)).status).toBe(404);
+      expect(complaints).toEqual([]);
+      await context.close();
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'tells of a file that is too large before it is sent, and of one that is sent all the same',
+    async () => {
+      const { context, page } = await open(aSteamId(12));
+      const large = { name: 'large.wav', mimeType: 'audio/wav', buffer: Buffer.alloc(3 * 1024 * 1024, 1) };
+      await page.setInputFiles('#sound-file', large);
+      await page.click('.sound-upload button');
+      expect(await page.textContent('.sound-message-bad')).toBe(
+        'This file is larger than 2 MB. Choose a smaller one.',
+      );
+      await page.evaluate(`document.querySelector('[data-sound-upload]').dataset.mostBytes = '99999999'`);
+      await page.click('.sound-upload button');
+      await page.getByText('The file is too large').waitFor();
+      await context.close();
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'works without a script, in Polish, on a small light screen',
+    async () => {
+      const { context, page } = await open(aSteamId(13), {
+        javaScriptEnabled: false,
+        locale: 'pl-PL',
+        colorScheme: 'light',
+        viewport: { width: 360, height: 800 },
+      });
+      await page.setInputFiles('#sound-file', music);
+      await page.click('.sound-upload button');
+      await page.waitForURL(`${origin}/account#sound`);
+      expect(await page.textContent('.notice')).toContain('Plik dotarł.');
+      await waitFor(
+        async () => {
+          await page.reload();
+          return (await page.locator('.sound audio').count()) === 1;
+        },
+        { limitMs: 15_000 },
+      );
+      expect(await page.textContent('.sound-facts')).toContain('−18,0 LUFS');
+      await takePicture(page, 'ready-pl-360');
+      await context.close();
+    },
+    TIMEOUT_MS,
+  );
+});
