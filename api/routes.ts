@@ -137,12 +137,15 @@ export function createRoutes(deps: RouteDeps) {
   return { open, guarded };
 }
 
+/** gzip is named, and not with the weight 0 that refuses it. */
+const ACCEPTS_GZIP = /gzip(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i;
+
 function respondPublic(
   request: Request,
   { body, cacheControl }: Answer,
   rateHeaders: Record<string, string>,
 ): Response {
-  const isGzip = request.headers.get('accept-encoding')?.includes('gzip') === true;
+  const isGzip = ACCEPTS_GZIP.test(request.headers.get('accept-encoding') ?? '');
   const headers: Record<string, string> = {
     'Cache-Control': cacheControl,
     ETag: body.etag,

@@ -1,3 +1,4 @@
+import http from 'node:http';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { loadSessionSecret } from '../api/account/account.tsx';
@@ -66,6 +67,8 @@ type Context = {
 const DRAIN_MS = 2500;
 /** How long a sound under way may take once the service stops; else the next start renders it again. */
 const SOUND_GRACE_MS = 1500;
+/** Address and headers of a request: room for 5,000 characters of any script, percent-encoded. */
+const MAX_HEADER_BYTES = 128 * 1024;
 const SWEEP_MS = 1000;
 const TOKEN_FLUSH_MS = 5000;
 /** Account page: starts and returns of a sign-in or link, by address; forms sent, by user. */
@@ -268,6 +271,8 @@ async function startApi(context: Context, health: Map<string, () => unknown>): P
     storage: { soundFolder: soundFolders.published },
     maxUploadBytes,
   });
+  // Bun reads it when it begins to listen; at its own 16 KB a long query would be answered without a body.
+  Reflect.set(http, 'maxHeaderSize', MAX_HEADER_BYTES);
   try {
     app.listen({ hostname: config.host, port: config.port, reusePort: false });
   } catch (error) {
