@@ -158,7 +158,14 @@ describe('an unknown path', () => {
   });
 
   test('outside both bases is 404 in JSON too', async () => {
-    for (const path of ['/', '/api', '/api/v2/servers', '/api/v1x/servers', '/index.php', '/index.php/api']) {
+    for (const path of [
+      '/api',
+      '/api/',
+      '/api/v2/servers',
+      '/api/v1x/servers',
+      '/index.php',
+      '/index.php/api',
+    ]) {
       const { status, body } = await service.ask(path);
       expect([path, status, body]).toEqual([path, 404, { success: false, message: 'Not found' }]);
     }

@@ -1,4 +1,7 @@
 import { afterAll } from 'bun:test';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import pino from 'pino';
 import { BASES } from '../../api/app.ts';
 import { parseConfig } from '../../src/config.ts';
@@ -42,6 +45,7 @@ export async function startTestService({
   hasRealClock = false,
 }: Options): Promise<TestService> {
   const clock = { now: NOW };
+  const folder = await mkdtemp(join(tmpdir(), 'community-api-service-'));
   const config = parseConfig({
     DATABASE_URL: databaseUrl,
     HOST: '127.0.0.1',
@@ -50,12 +54,17 @@ export async function startTestService({
     RATE_LIMIT_PUBLIC: '1000000',
     RATE_LIMIT_PROTECTED: '1000000',
     ROLES: 'api',
+    DATA_DIR: join(folder, 'data'),
+    STORAGE_DIR: join(folder, 'storage'),
     ...env,
   });
   const service = await runService(config, pino({ level: 'silent' }), {
     now: hasRealClock ? () => new Date() : () => clock.now,
   });
-  afterAll(service.stop);
+  afterAll(async () => {
+    await service.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
   const origin = `http://127.0.0.1:${service.port}`;
   const ask = async (path: string, init: RequestInit = {}) =>
     readAnswer(await fetch(`${origin}${path}`, { redirect: 'manual', ...init }));
