@@ -96,6 +96,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       {
         isDryRun: dryRun,
         onProgress: progress.update,
+        onWait: () => progress.line('waiting for another import of this source to end'),
         onQuarantine: (row) => progress.line(`skipped ${name(row)}: ${row.reason}`),
         onRemark: (row) => {
           remarks += 1;

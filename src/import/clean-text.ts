@@ -1,5 +1,6 @@
+/** In code points, which is what the columns of the sources count: 128 emoji are a name. */
 export const LONGEST_NAME = 128;
-export const LONGEST_REASON = 1000;
+export const LONGEST_REASON = 2000;
 
 /** PostgreSQL keeps no NUL in a text. */
 const NUL = String.fromCharCode(0);
@@ -13,7 +14,7 @@ const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 /**
  * Makes a text of a source fit to keep: without NUL bytes, without halves of characters, cut between two visible
  * characters. Everything else stays as it is, mark-up and invisible characters included: whoever shows it escapes it.
- * @param longest in UTF-16 units.
+ * @param longest in code points.
  */
 export function cleanText(text: string | null | undefined, longest: number): string {
   if (text === null || text === undefined) return '';
@@ -23,13 +24,17 @@ export function cleanText(text: string | null | undefined, longest: number): str
 }
 
 function cutBetweenCharacters(text: string, longest: number): string {
+  // A code point is two UTF-16 units at most; of an endless text no more is looked at.
+  const points = [...text.slice(0, 2 * longest + 2)];
+  if (points.length <= longest) return text;
+  const head = points.slice(0, longest).join('');
   let end = 0;
-  // A character of many marks can be longer than the limit: look no further than that.
-  for (const { segment, index } of graphemes.segment(text.slice(0, longest + 64))) {
-    if (index + segment.length > longest) break;
+  for (const { segment, index } of graphemes.segment(points.slice(0, longest + 1).join(''))) {
+    if (index + segment.length > head.length) break;
     end = index + segment.length;
   }
-  return (end > 0 ? text.slice(0, end) : text.slice(0, longest)).toWellFormed().trimEnd();
+  // A single character of many marks can be longer than the limit: it is cut all the same.
+  return (end > 0 ? head.slice(0, end) : head).trimEnd();
 }
 
 /**

@@ -13,6 +13,8 @@ export type ImportListener = {
   onProgress?: ((progress: ImportProgress) => void) | undefined;
   /** Every quarantined row, as it is met. */
   onQuarantine?: ((row: RowReport) => void) | undefined;
+  /** Another import of the same source is running: this one waits for it. */
+  onWait?: (() => void) | undefined;
   /** Every row that was kept although something about it is odd. */
   onRemark?: ((row: RowReport) => void) | undefined;
 };

@@ -55,7 +55,11 @@ export async function runImport(
       `source ${JSON.stringify(source)} is not allowed: give 1 to 64 letters, digits, . : _ -`,
     );
   }
-  const writer = await openPenaltyWriter(deps.databaseUrl, source, { isDryRun, waits });
+  const writer = await openPenaltyWriter(deps.databaseUrl, source, {
+    isDryRun,
+    waits,
+    onWait: listener.onWait,
+  });
   if (!writer) throw new Conflict(`another import of ${source} is running`);
   try {
     const summary = startSummary(source, isDryRun);

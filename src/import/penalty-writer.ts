@@ -27,8 +27,9 @@ const IMPORT_LOCK = 727_006;
 
 type Options = {
   isDryRun: boolean;
-  /** Rows another import of the same source: wait for it (true), or give up at once. */
+  /** Whether to wait for another import of the same source, or give up at once. */
   waits: boolean;
+  onWait?: (() => void) | undefined;
 };
 
 /**
@@ -38,7 +39,7 @@ type Options = {
 export async function openPenaltyWriter(
   databaseUrl: string,
   source: string,
-  { isDryRun, waits }: Options,
+  { isDryRun, waits, onWait }: Options,
 ): Promise<PenaltyWriter | undefined> {
   const session = connect(databaseUrl, {
     max: 1,
@@ -47,12 +48,17 @@ export async function openPenaltyWriter(
     keepsSession: true,
   });
   try {
-    const [lock] = waits
-      ? await session`select true as held from pg_advisory_lock(${IMPORT_LOCK}, hashtext(${source}))`
-      : await session`select pg_try_advisory_lock(${IMPORT_LOCK}, hashtext(${source})) as held`;
-    if (lock?.held) await session`create temp table import_seen (source_table text, source_id text)`;
-    else await session.end({ timeout: 5 });
-    if (!lock?.held) return undefined;
+    const [lock] =
+      await session`select pg_try_advisory_lock(${IMPORT_LOCK}, hashtext(${source})) as "isHeld"`;
+    if (!lock?.isHeld) {
+      if (!waits) {
+        await session.end({ timeout: 5 });
+        return undefined;
+      }
+      onWait?.();
+      await session`select pg_advisory_lock(${IMPORT_LOCK}, hashtext(${source}))`;
+    }
+    await session`create temp table import_seen (source_table text, source_id text)`;
   } catch (error) {
     await session.end({ timeout: 0 });
     throw error;

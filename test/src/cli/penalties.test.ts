@@ -82,25 +82,31 @@ test('penalties import ndjson - reads standard input', async () => {
 });
 
 test('wrong usage exits with 2, a failure with 1 and one line', async () => {
-  for (const args of [['sourcebans'], ['iks'], ['ndjson'], ['simpleadmin'], ['nothing']]) {
-    expect((await runCli('penalties', 'import', ...args)).code).toBe(2);
-  }
-  for (const args of [
+  const file = join(folder.path, 'bad.ndjson');
+  await Bun.write(file, 'junk\n');
+  const misused = [['sourcebans'], ['iks'], ['ndjson'], ['simpleadmin'], ['nothing']];
+  const failing = [
+    ['ndjson', file],
     ['ndjson', '/nowhere/x.ndjson'],
     ['iks', '--url', 'mysql://root:secret@127.0.0.1:1/x'],
-    ['iks', '--url', 'http://example.org'],
-    ['simpleadmin', '--url', 'sqlite:/nowhere/x.sqlite'],
     ['simpleadmin', '--url', 'sqlite:/nowhere/x.sqlite', '--timezone', 'Mars'],
-  ]) {
-    const { code, stderr } = await runCli('penalties', 'import', ...args);
-    expect({ args, code }).toEqual({ args, code: 1 });
+    ['simpleadmin', '--url', 'sqlite:/nowhere/x.sqlite'],
+  ];
+  const endings = await Promise.all(
+    [...misused, ...failing].map(async (args) => ({
+      args,
+      ...(await runCli('penalties', 'import', ...args)),
+    })),
+  );
+  expect(endings.map(({ args, code }) => [...args, code])).toEqual([
+    ...misused.map((args) => [...args, 2]),
+    ...failing.map((args) => [...args, 1]),
+  ]);
+  for (const { stderr } of endings.slice(misused.length)) {
     expect(stderr.trim().split('\n')).toHaveLength(1);
     expect(stderr).not.toContain('secret');
   }
-  const file = join(folder.path, 'bad.ndjson');
-  await Bun.write(file, 'junk\n');
-  expect((await runCli('penalties', 'import', 'ndjson', file)).code).toBe(1);
-});
+}, 30_000);
 
 test('an import that is killed loses nothing, and repeating it completes it', async () => {
   const rows = 60_000;

@@ -22,9 +22,11 @@ test('NUL bytes and halves of characters are removed, nothing else', () => {
 
 test('a long name is cut between two visible characters', () => {
   const family = '👨‍👩‍👧‍👦';
-  expect(cleanText(`${'a'.repeat(120)}${family}`, LONGEST_NAME)).toBe('a'.repeat(120));
+  expect(cleanText(`${'a'.repeat(125)}${family}`, LONGEST_NAME)).toBe('a'.repeat(125));
   expect(cleanText('ą'.repeat(128), LONGEST_NAME)).toBe('ą'.repeat(128));
-  expect(cleanText('😀'.repeat(100), LONGEST_NAME)).toBe('😀'.repeat(64));
+  expect(cleanText('😀'.repeat(128), LONGEST_NAME)).toBe('😀'.repeat(128));
+  expect(cleanText('😀'.repeat(129), LONGEST_NAME)).toBe('😀'.repeat(128));
+  expect(cleanText(`${'😀'.repeat(127)}👍🏽`, LONGEST_NAME)).toBe('😀'.repeat(127));
   const tower = `a${'\u0301'.repeat(500)}`;
   expect(cleanText(tower, LONGEST_NAME)).toBe(tower.slice(0, 128));
 });

@@ -1,7 +1,9 @@
 import { expect, test } from 'bun:test';
+import { Conflict } from '../../../src/errors.ts';
 import { importNdjson } from '../../../src/import/ndjson.ts';
 import { createTestDatabase } from '../../support/database.ts';
 import { importDeps, storedPenalties } from '../../support/penalty-rows.ts';
+import { waitFor } from '../../support/wait.ts';
 
 const database = await createTestDatabase();
 const deps = importDeps(database);
@@ -149,4 +151,29 @@ test('a dry run says what it would do and writes nothing', async () => {
   );
   expect(summary).toMatchObject({ isDryRun: true, added: 1, changed: 1 });
   expect(await storedPenalties(database.db)).toEqual(before);
+});
+
+test('an import waits for another of the same source, and not for one of another', async () => {
+  await database.connection`truncate penalties`;
+  const gate = Promise.withResolvers<void>();
+  const line = (id: number) => new TextEncoder().encode(`${JSON.stringify({ ...ban, source_id: id })}\n`);
+  async function* heldBack() {
+    yield line(1);
+    await gate.promise;
+    yield line(2);
+  }
+  const waiting = Promise.withResolvers<void>();
+  const first = importNdjson(deps, { chunks: heldBack() });
+  await waitFor(
+    async () => (await database.connection`select from pg_locks where locktype = 'advisory'`).length > 0,
+  );
+  const second = importNdjson(deps, { chunks: inPieces(line(3)), onWait: waiting.resolve });
+  await waiting.promise;
+  await expect(importNdjson(deps, { chunks: inPieces(line(3)), waits: false })).rejects.toThrow(Conflict);
+  expect(await importNdjson(deps, { chunks: inPieces(line(3)), source: 'elsewhere' })).toMatchObject({
+    added: 1,
+  });
+  gate.resolve();
+  expect(await first).toMatchObject({ added: 2 });
+  expect(await second).toMatchObject({ added: 1 });
 });

@@ -191,17 +191,20 @@ describe.if(await isMariaDbAtHand())('SourceBans++ on MariaDB', () => {
     expect(await types()).toEqual(['1 silence UNBANNED', ...merged.slice(1)]);
   });
 
-  test('halves of silences find each other across pages', async () => {
-    const source = await createTestMariaDb();
-    await source.run(sourcebansSchema('sb_', '1.8'));
-    await source.run(`insert into sb_comms (authid, created, ends, length, reason, type)
+  test.each(['1.5', '1.8'] as const)(
+    'halves of silences find each other across pages in version %s',
+    async (version) => {
+      const source = await createTestMariaDb();
+      await source.run(sourcebansSchema('sb_', version));
+      await source.run(`insert into sb_comms (authid, created, ends, length, reason, type)
       select concat('STEAM_0:', mod(mod(seq, 12001), 2), ':', 1 + floor(mod(seq, 12001) / 2)), ${NOW}, ${NOW} + 60, 60, '', 1 + floor(seq / 12001) from seq_0_to_24001`);
-    const summary = await importSourcebans(deps, { url: source.url });
-    expect(summary).toMatchObject({ read: 24_002, quarantined: 0 });
-    const [counts] =
-      await connection`select count(*) filter (where type = 'silence') as silences, count(*) as n from penalties`;
-    expect(counts).toEqual({ silences: '12001', n: '12001' });
-  });
+      const summary = await importSourcebans(deps, { url: source.url });
+      expect(summary).toMatchObject({ read: 24_002, quarantined: 0 });
+      const [counts] =
+        await connection`select count(*) filter (where type = 'silence') as silences, count(*) as n from penalties`;
+      expect(counts).toEqual({ silences: '12001', n: '12001' });
+    },
+  );
 
   test('rows that cannot be are quarantined, the rest is kept', async () => {
     const source = await createTestMariaDb();
