@@ -160,6 +160,7 @@ const en = {
       'server.removed': 'removed a server',
       'server.shown': 'listed a server',
       'server.hidden': 'hid a server',
+      'penalties.imported': 'imported penalties',
     },
   },
   notices: {
@@ -375,6 +376,7 @@ const pl: Texts = {
       'server.removed': 'usunięcie serwera',
       'server.shown': 'pokazanie serwera',
       'server.hidden': 'ukrycie serwera',
+      'penalties.imported': 'import kar',
     },
   },
   notices: {

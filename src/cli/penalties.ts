@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Db } from '../db/client.ts';
 import { NotFound } from '../errors.ts';
 import { importIks } from '../import/iks.ts';
 import type { ImportSummary, RowReport } from '../import/import-report.ts';
@@ -6,6 +7,7 @@ import type { ImportDeps, ImportOptions } from '../import/import-run.ts';
 import { importNdjson } from '../import/ndjson.ts';
 import { importSimpleAdmin } from '../import/simple-admin.ts';
 import { importSourcebans } from '../import/sourcebans.ts';
+import { recordAudit } from '../queries/audit-log.ts';
 import { showProgress } from './progress.ts';
 import { print, type Session } from './session.ts';
 
@@ -104,10 +106,17 @@ export function addPenaltyCommands(program: Command, session: Session): void {
         },
       },
     ).finally(progress.end);
+    if (!dryRun) await recordImport(db, summary);
     print(command, summary, describe(summary));
     // Nothing of it could be read: a script that goes on would go on with nothing.
     if (summary.read > 0 && summary.quarantined === summary.read) process.exitCode = 1;
   }
+}
+
+async function recordImport(db: Db, summary: ImportSummary): Promise<void> {
+  const { source, read, added, changed, gone, quarantined, serversAdded } = summary;
+  const details = { read, added, changed, gone, quarantined, serversAdded };
+  await recordAudit(db, { actorUserId: null, action: 'penalties.imported', subject: source, details });
 }
 
 function name({ table, id }: RowReport): string {

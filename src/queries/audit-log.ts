@@ -19,6 +19,7 @@ export const AUDIT_ACTIONS = [
   'server.removed',
   'server.shown',
   'server.hidden',
+  'penalties.imported',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
@@ -26,7 +27,7 @@ export type AuditEntry = {
   id: number;
   at: Date;
   action: string;
-  /** The SteamID64 of the user, or the slug of the server, it was done to. */
+  /** The SteamID64 of the user, the slug of the server, or the name of the source, it was done to. */
   subject: string;
   details: Record<string, unknown>;
   /** Undefined: the operator's tool, or a user who is gone. */
@@ -37,7 +38,7 @@ type NewEntry = {
   /** The acting user's id; null for the operator's tool. */
   actorUserId: number | null;
   action: AuditAction;
-  /** The SteamID64 of the user, or the slug of the server, it was done to. */
+  /** The SteamID64 of the user, the slug of the server, or the name of the source, it was done to. */
   subject: string;
   /** Never a token, a secret or an address. */
   details?: Record<string, unknown>;

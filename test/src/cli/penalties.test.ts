@@ -60,6 +60,12 @@ test('penalties import ndjson: good lines are kept, bad ones named with their nu
     ],
   });
   expect(await countPenalties()).toBe(2);
+  const audited = await connection`select action, subject, details from audit_log order by id`;
+  expect(audited[0]).toEqual({
+    action: 'penalties.imported',
+    subject: 'ndjson',
+    details: { read: 4, added: 2, changed: 0, gone: 0, quarantined: 2, serversAdded: [] },
+  });
 });
 
 test('penalties import ndjson - reads standard input', async () => {
