@@ -2,10 +2,11 @@ import { parseArgs } from 'node:util';
 import { type Bench, describeMachine, NotMeasured } from './bench.ts';
 import { importBench } from './import.ts';
 import { penalties } from './penalties.ts';
+import { poll } from './poll.ts';
 import { formatNotes, formatTable, type Outcome, saveResults } from './results.ts';
 
 /** In the order they run. */
-const BENCHES: readonly Bench[] = [penalties, importBench];
+const BENCHES: readonly Bench[] = [penalties, importBench, poll];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
