@@ -18,8 +18,9 @@ import { type Changes, listenForChanges } from './db/changes.ts';
 import { type Database, isDatabaseOutage, openDatabase } from './db/client.ts';
 import { startEmbeddedPostgres } from './db/embedded.ts';
 import { migrateDatabase } from './db/migrate.ts';
-import { InvalidInput, Unavailable } from './errors.ts';
+import { Unavailable } from './errors.ts';
 import { createMirror } from './import/mirror.ts';
+import { toListenFailure } from './listen-failure.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createPoller } from './poll/poller.ts';
 import { countApiTokens } from './queries/api-tokens.ts';
@@ -342,16 +343,6 @@ function createLimiter({ config, log, onStop }: Context, name: string, limit: nu
   const limiter = createRedisRateLimiter({ url: config.redisUrl, limit, name, log });
   onStop(`${name} limits`, () => limiter.close?.());
   return limiter;
-}
-
-/** One line that names the variable, for a port that cannot be had; any other error as it is. */
-export function toListenFailure(error: unknown, { host, port }: Pick<Config, 'host' | 'port'>): unknown {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'EADDRINUSE') {
-    return new InvalidInput(`PORT=${port} is taken on ${host}: stop what listens there or give another PORT`);
-  }
-  if (code === 'EACCES') return new InvalidInput(`PORT=${port} needs more rights: give a PORT above 1023`);
-  return error;
 }
 
 /** Lets running requests finish, then closes what is still open. */

@@ -7,11 +7,11 @@ import { startEmbeddedPostgres } from '../db/embedded.ts';
 import { holdLease } from '../db/lease.ts';
 import { migrateDatabase } from '../db/migrate.ts';
 import { Conflict } from '../errors.ts';
+import { toListenFailure } from '../listen-failure.ts';
 import { createApiToken, findLiveApiToken, listApiTokens, revokeApiToken } from '../queries/api-tokens.ts';
 import { listServerStatuses } from '../queries/servers.ts';
 import { saveUser } from '../queries/users.ts';
 import { runRegularly } from '../regular-work.ts';
-import { runService, toListenFailure } from '../service.ts';
 import { DEMO_SEED, fillHistory, listDemoPeople, saveDemoAddresses, seedCommunity } from './community.ts';
 import { startDemoGames } from './games.ts';
 import type { Person } from './people.ts';
@@ -24,6 +24,9 @@ export type Demo = {
   /** Stops everything, within five seconds. */
   stop: () => Promise<void>;
 };
+
+/** The composition root of the service: the demo is the same program on other data. */
+type RunService = (config: Config, log: Logger) => Promise<{ stop: () => Promise<void> }>;
 
 const TICK_MS = 1000;
 const FIRST_POLL_LIMIT_MS = 4000;
@@ -50,7 +53,10 @@ export function toDemoConfig(config: Config): Config {
  * @param signal when it is aborted the start is given up, at the next step.
  * @throws {InvalidInput} when the port is taken; {@link Conflict} when a demo runs on this data already.
  */
-export async function startDemo(config: Config, log: Logger, signal: AbortSignal): Promise<Demo> {
+export async function startDemo(
+  runService: RunService,
+  { config, log, signal }: { config: Config; log: Logger; signal: AbortSignal },
+): Promise<Demo> {
   const stops: (() => unknown)[] = [];
   const stop = async () => {
     for (const stopPart of stops.splice(0).reverse()) {

@@ -1,6 +1,7 @@
 import { parseConfig } from '../config.ts';
 import { Conflict, InvalidInput, Unavailable } from '../errors.ts';
 import { createLogger } from '../log.ts';
+import { runService } from '../service.ts';
 import { type Demo, startDemo, toDemoConfig } from './demo.ts';
 import { DEMO_SERVERS } from './servers.ts';
 
@@ -16,7 +17,8 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, ()
 try {
   const config = toDemoConfig(parseConfig({ ...DEFAULTS, ...process.env }));
   console.log('Starting the demo: the first start makes its database and takes some seconds …');
-  const demo = await startDemo(config, createLogger(config.logLevel), stopping.signal);
+  const log = createLogger(config.logLevel);
+  const demo = await startDemo(runService, { config, log, signal: stopping.signal });
   console.log(describe(demo, config));
   await stopped;
   console.log('\nStopping …');

@@ -18,8 +18,8 @@ type Options = {
 type Pending = { poll: ServerPoll; settle: (saved: PolledServer | undefined) => void };
 
 /** Each write notifies every process, and reading what changed costs them more than waiting a moment. */
-const GATHER_MS = 100;
-const MAX_BATCH = 250;
+const GATHER_MS = 250;
+const MAX_BATCH = 500;
 /** A write that hangs longer has lost its database. */
 const WRITE_LIMIT_MS = 20_000;
 
