@@ -36,6 +36,8 @@ export function createMemoryRateLimiter(limit: number, { maxKeys = MAX_KEYS } = 
   let current = new Map<string, Log>();
   let previous = new Map<string, Log>();
   let turnsAtMs = 0;
+  /** Until then a request counted in a shared log may still count. */
+  let sharedUntilMs = 0;
   const roundedMs = roundingOf(limit);
 
   function logOf(key: string, nowMs: number): Log {
@@ -45,12 +47,24 @@ export function createMemoryRateLimiter(limit: number, { maxKeys = MAX_KEYS } = 
       current = new Map();
       turnsAtMs = nowMs + WINDOW_MS;
     }
-    const name = current.has(key) || previous.has(key) || current.size < maxKeys ? key : sharedKey(key);
+    const name = hasOwnLog(key, nowMs) ? key : sharedKey(key);
+    if (name !== key) sharedUntilMs = nowMs + WINDOW_MS + roundedMs;
     const known = current.get(name);
     if (known) return known;
     const log = previous.get(name) ?? { times: [], counts: [], total: 0 };
     current.set(name, log);
     return log;
+  }
+
+  function hasOwnLog(key: string, nowMs: number): boolean {
+    if (current.has(key) || previous.has(key)) return true;
+    if (current.size >= maxKeys) return false;
+    if (nowMs >= sharedUntilMs) return true;
+    // There is room again; but what it used in a shared log must not be forgotten.
+    const shared = current.get(sharedKey(key)) ?? previous.get(sharedKey(key));
+    if (!shared) return true;
+    dropExpired(shared, nowMs);
+    return shared.total === 0;
   }
 
   return {
