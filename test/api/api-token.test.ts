@@ -1,0 +1,180 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { eq, sql } from 'drizzle-orm';
+import { generateApiToken, hashApiToken } from '../../src/api-token.ts';
+import { apiTokens, users } from '../../src/db/schema.ts';
+import { revokeApiToken } from '../../src/queries/api-tokens.ts';
+import { aSteamId } from '../support/builders.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { aToken, bearer, headersOf, NOW, startTestService } from '../support/service.ts';
+import { waitFor } from '../support/wait.ts';
+
+const database = await createTestDatabase();
+const { db } = database;
+const service = await startTestService({ databaseUrl: database.url });
+const live = await startTestService({ databaseUrl: database.url, hasRealClock: true });
+const PROTECTED_PATHS = ['/penalties', '/bans', '/mutes', '/warns', `/users/lookup?steamid64=${aSteamId(1)}`];
+const REQUIRED = { success: false, message: 'An API token is required' };
+const INVALID = { success: false, message: 'The API token is invalid' };
+
+let { id, token } = await aToken(db, 1);
+beforeEach(async () => {
+  service.clock.now = NOW;
+  await db.delete(apiTokens);
+  ({ id, token } = await aToken(db, 1));
+});
+
+describe('a protected request', () => {
+  test('without a token is 401 on every path, and says so', async () => {
+    for (const path of PROTECTED_PATHS) {
+      const answer = await service.get(path);
+      expect([path, answer.status, answer.body]).toEqual([path, 401, REQUIRED]);
+      expect(headersOf(answer)).toMatchObject({
+        'www-authenticate': 'Bearer',
+        'cache-control': 'private, no-store',
+        vary: 'Authorization',
+        'content-type': 'application/json; charset=utf-8',
+      });
+    }
+  });
+
+  test('takes the token in the header, or in the query', async () => {
+    for (const path of PROTECTED_PATHS) {
+      expect((await service.get(path, bearer(token))).status).toBe(200);
+      const inQuery = `${path}${path.includes('?') ? '&' : '?'}api_token=${token}`;
+      expect((await service.get(inQuery)).status).toBe(200);
+    }
+  });
+
+  test('takes the header before the query, good or bad', async () => {
+    expect((await service.get(`/bans?api_token=${token}`, bearer('nonsense'))).body).toEqual(INVALID);
+    expect((await service.get('/bans?api_token=nonsense', bearer(token))).status).toBe(200);
+    expect((await service.get(`/bans?api_token=${token}`, bearer(generateApiToken()))).body).toEqual(INVALID);
+  });
+
+  test('takes the scheme in any letter case, and spaces around', async () => {
+    for (const value of [`bearer ${token}`, `BEARER ${token}`, `Bearer   ${token}`, `  Bearer ${token}  `]) {
+      expect([value, (await service.get('/bans', { headers: { Authorization: value } })).status]).toEqual([
+        value,
+        200,
+      ]);
+    }
+  });
+
+  test('takes another scheme, an empty header or an empty parameter for no token', async () => {
+    for (const value of ['', 'Bearer', 'Bearer ', 'Basic dXNlcjpwYXNz', token, `Token ${token}`]) {
+      const { body } = await service.get('/bans?api_token=', { headers: { Authorization: value } });
+      expect([value, body]).toEqual([value, REQUIRED]);
+      const inQuery = await service.get(`/bans?api_token=${token}`, { headers: { Authorization: value } });
+      expect([value, inQuery.status]).toEqual([value, 200]);
+    }
+  });
+
+  test('takes the last of several in the query', async () => {
+    expect((await service.get(`/bans?api_token=x&api_token=${token}`)).status).toBe(200);
+    expect((await service.get(`/bans?api_token=${token}&api_token=x`)).body).toEqual(INVALID);
+    expect((await service.get(`/bans?api_token=${token}&api_token=`)).body).toEqual(REQUIRED);
+  });
+
+  test('is 401 for what is no token, or none of ours', async () => {
+    for (const wrong of [
+      'x',
+      'capi_',
+      generateApiToken(),
+      `${token}x`,
+      token.slice(0, -1),
+      token.toLowerCase(),
+      `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`,
+      hashApiToken(token),
+      `${token},${token}`,
+      'a'.repeat(5000),
+      "' or 1=1 --",
+    ]) {
+      const answer = await service.get('/bans', bearer(wrong));
+      expect([wrong, answer.status, answer.body]).toEqual([wrong, 401, INVALID]);
+      expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+    }
+    for (const wrong of ['%00', `${token}%00`, '%ED%A0%80', '%', '__proto__']) {
+      expect((await service.get(`/bans?api_token=${wrong}`)).body).toEqual(INVALID);
+    }
+  });
+
+  test('never shows the token back', async () => {
+    const { text, headers } = await service.get(`/bans?status=x&api_token=${token}`);
+    expect(text + JSON.stringify([...headers])).not.toContain(token);
+  });
+
+  test('may use a public path with a token, even a bad one', async () => {
+    expect((await service.get('/servers', bearer('nonsense'))).status).toBe(200);
+  });
+});
+
+describe('a token', () => {
+  test('that expires is refused from that moment on', async () => {
+    const expiring = await aToken(db, 2, { expiresAt: new Date(NOW.getTime() + 60_000) });
+    service.clock.now = new Date(NOW.getTime() + 59_999);
+    expect((await service.get('/bans', bearer(expiring.token))).status).toBe(200);
+    service.clock.now = new Date(NOW.getTime() + 60_000);
+    expect((await service.get('/bans', bearer(expiring.token))).body).toEqual(INVALID);
+  });
+
+  test('that is revoked is refused by a running service within a second', async () => {
+    expect((await live.get('/bans', bearer(token))).status).toBe(200);
+    await revokeApiToken(db, id, { now: new Date() });
+    const revokedAt = performance.now();
+    const refused = await waitFor(
+      async () => {
+        const answer = await live.get('/bans', bearer(token));
+        return answer.status === 401 && answer;
+      },
+      { limitMs: 1000 },
+    );
+    expect(refused.body).toEqual(INVALID);
+    expect(performance.now() - revokedAt).toBeLessThan(1000);
+  });
+
+  test('that is revoked is refused within a second even when its notification is lost', async () => {
+    expect((await live.get('/bans', bearer(token))).status).toBe(200);
+    await db.execute(sql`alter table api_tokens disable trigger user`);
+    await db.update(apiTokens).set({ revokedAt: new Date() }).where(eq(apiTokens.id, id));
+    await db.execute(sql`alter table api_tokens enable trigger user`);
+    await waitFor(async () => (await live.get('/bans', bearer(token))).status === 401, { limitMs: 1000 });
+  });
+
+  test('that is revoked is heard of by notification alone, without waiting for anything', async () => {
+    // The clock stands still here: nothing that was found grows old.
+    expect((await service.get('/bans', bearer(token))).status).toBe(200);
+    await revokeApiToken(db, id, { now: new Date() });
+    await waitFor(async () => (await service.get('/bans', bearer(token))).status === 401, { limitMs: 1000 });
+  });
+
+  test('goes with its owner', async () => {
+    const orphan = await aToken(db, 3);
+    expect((await service.get('/bans', bearer(orphan.token))).status).toBe(200);
+    await db.delete(users).where(eq(users.steamId64, aSteamId(3)));
+    await waitFor(async () => (await service.get('/bans', bearer(orphan.token))).status === 401);
+  });
+
+  test('made while the service runs is good at once', async () => {
+    const unknown = generateApiToken();
+    expect((await live.get('/bans', bearer(unknown))).status).toBe(401);
+    const made = await aToken(db, 4);
+    expect((await live.get('/bans', bearer(made.token))).status).toBe(200);
+  });
+
+  test('is kept nowhere but as SHA-256', async () => {
+    const [row] = await db.select().from(apiTokens).where(eq(apiTokens.id, id));
+    expect(row?.tokenHash).toBe(hashApiToken(token));
+    expect(row?.lastFour).toBe(token.slice(-4));
+    expect(JSON.stringify(row)).not.toContain(token.slice(0, 20));
+  });
+
+  test('has its last use written by a service that stops, at the latest', async () => {
+    const own = await startTestService({ databaseUrl: database.url, hasRealClock: true });
+    const begunAt = Date.now();
+    await own.get('/bans', bearer(token));
+    await own.get('/bans', bearer(generateApiToken()));
+    await own.stop();
+    const [row] = await db.select().from(apiTokens).where(eq(apiTokens.id, id));
+    expect(row?.lastUsedAt?.getTime()).toBeWithin(begunAt - 1, Date.now() + 1);
+  });
+});
