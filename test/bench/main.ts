@@ -1,12 +1,13 @@
 import { parseArgs } from 'node:util';
 import { type Bench, describeMachine, NotMeasured } from './bench.ts';
+import { http } from './http.ts';
 import { importBench } from './import.ts';
 import { penalties } from './penalties.ts';
 import { poll } from './poll.ts';
 import { formatNotes, formatTable, type Outcome, saveResults } from './results.ts';
 
 /** In the order they run. */
-const BENCHES: readonly Bench[] = [penalties, importBench, poll];
+const BENCHES: readonly Bench[] = [http, penalties, importBench, poll];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,0 +1,169 @@
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { openDatabase } from '../../src/db/client.ts';
+import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
+import { migrateDatabase } from '../../src/db/migrate.ts';
+import { penalties, serverSnapshots } from '../../src/db/schema.ts';
+import { createApiToken } from '../../src/queries/api-tokens.ts';
+import { saveUser } from '../../src/queries/users.ts';
+import { aPenalty, aSteamId, insertServer } from '../support/builders.ts';
+import { type Bench, formatRatio, median, type Row, requireTool } from './bench.ts';
+import { type Child, pathOf, startChild } from './child.ts';
+import { type LoadFigures, runWrk } from './wrk.ts';
+
+const SERVERS = 20;
+const ROUNDS = 3;
+const SECONDS = 5;
+const PATH = '/api/v1/servers';
+
+export const http: Bench = {
+  name: 'http',
+  title: 'answers under load, against bare servers that send the same',
+  run: async ({ say }) => {
+    requireTool('wrk');
+    const node = requireTool('node');
+    const folder = mkdtempSync(join(tmpdir(), 'community-api-http-'));
+    const embedded = await startEmbeddedPostgres({ dataDir: folder, log: pino({ level: 'silent' }) });
+    const children: Child[] = [];
+    try {
+      const { token, player } = await fillDatabase(embedded.url);
+      const start = async (command: string[], env?: Record<string, string>) => {
+        const child = await startChild(command, env);
+        children.push(child);
+        return child;
+      };
+      const ours = await start([process.execPath, pathOf('src/main.ts')], serviceEnv(embedded.url, folder));
+      const answer = await readAnswer(`${ours.origin}${PATH}`);
+      const fixed = JSON.stringify(answer);
+      const bare = await start([process.execPath, pathOf('test/bench/bare-server.ts'), 'answer', fixed]);
+      const nodeServer = pathOf('test/bench/node-server.mjs');
+      const fastify = await start([node, nodeServer, 'fastify', fixed]);
+      const express = await start([node, nodeServer, 'express', fixed]);
+      const byHand = await start([
+        process.execPath,
+        pathOf('test/bench/bare-server.ts'),
+        'penalties',
+        embedded.url,
+      ]);
+
+      const at = (child: Child, path = PATH) => `${child.origin}${path}`;
+      const revalidation = { 'If-None-Match': answer.headers.etag ?? '' };
+      say('GET /servers');
+      const list = await loadInTurn([at(ours), at(bare), at(fastify), at(express)]);
+      say('304');
+      const unchanged = await loadInTurn([at(ours), at(bare)], revalidation);
+      say('GET /penalties');
+      const penaltyPath = `/api/v1/penalties?steamid=${player}`;
+      const cold = await loadInTurn([at(ours, penaltyPath), at(byHand, penaltyPath)], {
+        Authorization: `Bearer ${token}`,
+      });
+      return [
+        throughput('GET /servers', list, { floor: 1, name: 'bare Bun.serve', atLeast: 0.85, p99AtMost: 1.5 }),
+        throughput('GET /servers, 304', unchanged, { floor: 1, name: 'bare Bun.serve', atLeast: 0.85 }),
+        throughput('GET /servers', list, { floor: 2, name: 'Fastify on Node', atLeast: 3 }),
+        throughput('GET /servers', list, { floor: 3, name: 'Express on Node', atLeast: 6 }),
+        throughput('GET /penalties of a player', cold, { floor: 1, name: 'SQL by hand', atLeast: 0.85 }),
+      ];
+    } finally {
+      await Promise.all(children.map((child) => child.stop()));
+      await embedded.stop();
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+};
+
+function serviceEnv(databaseUrl: string, folder: string): Record<string, string> {
+  return {
+    DATABASE_URL: databaseUrl,
+    DATA_DIR: folder,
+    STORAGE_DIR: join(folder, 'storage'),
+    HOST: '127.0.0.1',
+    PORT: '0',
+    ROLES: 'api',
+    RATE_LIMIT_PUBLIC: '1000000000',
+    RATE_LIMIT_PROTECTED: '1000000000',
+  };
+}
+
+/** Twenty polled servers, ten thousand penalties, sixty of them of one player, and a token. */
+async function fillDatabase(url: string): Promise<{ token: string; player: string }> {
+  await migrateDatabase(url);
+  const { db, close } = openDatabase(url);
+  for (let number = 1; number <= SERVERS; number++) {
+    const server = await insertServer(db, { name: `Only Mirage #${number}` });
+    const players = Array.from({ length: number % 10 }, (_, i) => ({ name: `Gracz ${i}`, score: 20 - i }));
+    await db.insert(serverSnapshots).values({
+      serverId: server.id,
+      isOnline: true,
+      hostname: `Only Mirage | ${number}`,
+      map: 'de_mirage',
+      players,
+      playersCount: players.length,
+      maxPlayers: 10,
+      pingMs: 12,
+      polledAt: new Date(),
+    });
+  }
+  const createdAt = (i: number) => new Date(Date.UTC(2026, 0, 1) + i * 60_000);
+  const rows = Array.from({ length: 10_000 }, (_, i) =>
+    aPenalty({
+      playerSteamId: aSteamId(i < 60 ? 1 : 2 + (i % 2000)),
+      createdAt: createdAt((i * 37) % 10_000),
+    }),
+  );
+  for (let i = 0; i < rows.length; i += 1000) await db.insert(penalties).values(rows.slice(i, i + 1000));
+  await db.execute('vacuum analyze');
+  const owner = await saveUser(db, aSteamId(900));
+  const { token } = await createApiToken(db, owner.id, { name: 'bench', now: new Date() });
+  await close();
+  return { token, player: aSteamId(1) };
+}
+
+async function readAnswer(url: string): Promise<{ body: string; headers: Record<string, string> }> {
+  const response = await fetch(url, { headers: { 'Accept-Encoding': 'identity' } });
+  const { date: _, 'content-length': __, ...headers } = Object.fromEntries(response.headers);
+  return { body: await response.text(), headers };
+}
+
+/** Loads each address for some seconds, in turn, round after round; the medians of each. */
+async function loadInTurn(
+  urls: readonly string[],
+  headers: Record<string, string> = {},
+): Promise<LoadFigures[]> {
+  for (const url of urls) await runWrk(url, { seconds: 2, headers });
+  const figures = urls.map((): LoadFigures[] => []);
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [index, url] of urls.entries())
+      figures[index]?.push(await runWrk(url, { seconds: SECONDS, headers }));
+  }
+  return figures.map((rounds) => ({
+    requestsPerSecond: median(rounds.map((round) => round.requestsPerSecond)),
+    p99Ms: median(rounds.map((round) => round.p99Ms)),
+  }));
+}
+
+/** Ours comes first in `figures`. */
+function throughput(
+  what: string,
+  figures: readonly LoadFigures[],
+  { floor, name, atLeast, p99AtMost }: { floor: number; name: string; atLeast: number; p99AtMost?: number },
+): Row {
+  const [ours, other] = [figures[0], figures[floor]];
+  if (!ours || !other) throw new Error('nothing was measured');
+  const ratio = ours.requestsPerSecond / other.requestsPerSecond;
+  const p99Ratio = ours.p99Ms / other.p99Ms;
+  const format = ({ requestsPerSecond, p99Ms }: LoadFigures) =>
+    `${Math.round(requestsPerSecond)}/s, p99 ${p99Ms.toFixed(1)} ms`;
+  return {
+    what,
+    ours: format(ours),
+    floor: `${name}: ${format(other)}`,
+    ratio:
+      p99AtMost === undefined ? formatRatio(ratio) : `${formatRatio(ratio)}, p99 ${formatRatio(p99Ratio)}`,
+    target: p99AtMost === undefined ? `≥ ${atLeast}×` : `≥ ${atLeast}×, p99 ≤ ${p99AtMost}×`,
+    isReached: ratio >= atLeast && (p99AtMost === undefined || p99Ratio <= p99AtMost),
+  };
+}
