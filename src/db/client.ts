@@ -45,7 +45,7 @@ export function openDatabase(
   { replicaUrls = [], max = 16 }: { replicaUrls?: readonly string[]; max?: number } = {},
 ): Database {
   const connection = connect(url, { max });
-  const db: Db = drizzle(connection, { schema });
+  const db: Db = openDrizzle(connection);
   const replicas = replicaUrls.map((replicaUrl) => openReplica(replicaUrl, max));
   let turn = 0;
   return {
@@ -93,7 +93,7 @@ function openReplica(url: string, max: number) {
   };
   void ask();
   const timer = setInterval(ask, REPLICA_PROBE_MS);
-  const db: Db = drizzle(connection, { schema });
+  const db: Db = openDrizzle(connection);
   return {
     db,
     isAnswering: () => isAnswering,
@@ -157,6 +157,24 @@ export function isDatabaseOutage(error: unknown): boolean {
     if (OUTAGE_CODES.has(code) || code.startsWith('08')) return true;
   }
   return false;
+}
+
+const connections = new WeakMap<object, Connection>();
+
+/**
+ * The driver's handle under one of Drizzle's.
+ * @throws {Error} for a transaction, or a handle that {@link openDatabase} did not make.
+ */
+export function connectionOf(db: Db): Connection {
+  const connection = connections.get(db);
+  if (!connection) throw new Error('not a handle of an opened database');
+  return connection;
+}
+
+function openDrizzle(connection: Connection): Db {
+  const db = drizzle(connection, { schema });
+  connections.set(db, connection);
+  return db;
 }
 
 const statementsByDb = new WeakMap<object, Map<string, unknown>>();

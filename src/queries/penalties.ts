@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, getTableColumns, gte, inArray, lt, type SQL, sql } from 'drizzle-orm';
 import { type Db, prepared } from '../db/client.ts';
 import { penalties } from '../db/schema.ts';
+import { createRowReader, type Select, selectFrom, selectFromSnapshot } from '../db/select.ts';
 import { PENALTY_TYPES, type PenaltyType, statusAt } from '../penalty.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../steam-id.ts';
 import {
@@ -101,61 +102,70 @@ function isCountedByTallies({ playerSteamId, serverId, adminSteamId }: PenaltyFi
 
 /** Counts and rows in one statement over the player's part of the index. */
 async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now }: PageOptions) {
-  const statement = prepared(db, `penalties_of_player:${shapeOf(filter)}`, (handle) => {
-    const counted = handle
-      .select(Object.fromEntries(PENALTY_TYPES.map((type) => [type, countOf(type).as(type)])) as CountColumns)
-      .from(penalties)
-      .where(conditions({ ...placeholders(filter), types: undefined }))
-      .as('counted');
-    const listed = handle
-      .select()
-      .from(penalties)
-      .where(conditions(placeholders(filter)))
-      .orderBy(desc(penalties.createdAt), desc(penalties.id))
-      .limit(sql.placeholder('limit'))
-      .offset(sql.placeholder('offset'))
-      .as('listed');
-    return handle
-      .select({ counts: counted._.selectedFields, row: listed._.selectedFields })
-      .from(counted)
-      .leftJoin(listed, sql`true`)
-      .orderBy(desc(listed.createdAt), desc(listed.id))
-      .prepare('penalties_of_player');
-  });
-  const found = await statement.execute({
-    ...values(filter, now),
-    limit: perPage,
-    offset: (page - 1) * perPage,
-  });
-  const counts: PenaltyCounts = found[0]?.counts ?? { ban: 0, mute: 0, gag: 0, silence: 0, warn: 0 };
-  const rows = found.flatMap(({ row }) => (row === null ? [] : [row as Penalty]));
+  const found = await selectFrom(db)(
+    `penalties of player ${shapeOf(filter)}`,
+    (builder) => {
+      const counted = builder
+        .select(
+          Object.fromEntries(
+            PENALTY_TYPES.map((type) => [type, countOf(type).as(`${type}_count`)]),
+          ) as CountColumns,
+        )
+        .from(penalties)
+        .where(conditions({ ...placeholders(filter), types: undefined }))
+        .as('counted');
+      const listed = builder
+        .select()
+        .from(penalties)
+        .where(conditions(placeholders(filter)))
+        .orderBy(desc(penalties.createdAt), desc(penalties.id))
+        .limit(sql.placeholder('limit'))
+        .offset(sql.placeholder('offset'))
+        .as('listed');
+      return builder
+        .select({ ...counted._.selectedFields, ...listed._.selectedFields })
+        .from(counted)
+        .leftJoin(listed, sql`true`)
+        .orderBy(desc(listed.createdAt), desc(listed.id));
+    },
+    { ...values(filter, now), limit: perPage, offset: (page - 1) * perPage },
+  );
+  const countOfType = (index: number) => Number(found[0]?.[index] ?? 0);
+  const counts = Object.fromEntries(
+    PENALTY_TYPES.map((type, index) => [type, countOfType(index)]),
+  ) as PenaltyCounts;
+  const rows = found
+    .filter((row) => row[PENALTY_TYPES.length] !== null)
+    .map((row) => readPenalty(row, PENALTY_TYPES.length));
   return { rows, counts, total: totalOf(counts, filter) };
 }
 
-type CountColumns = Record<PenaltyType, SQL.Aliased<number>>;
+type CountColumns = Record<PenaltyType, SQL.Aliased<unknown>>;
 
-function countOf(type: PenaltyType): SQL<number> {
-  return sql<number>`count(*) filter (where ${penalties.type} = ${sql.raw(`'${type}'`)})`.mapWith(Number);
+function countOf(type: PenaltyType): SQL {
+  return sql`count(*) filter (where ${penalties.type} = ${sql.raw(`'${type}'`)})`;
 }
 
-/** Counts from tallies, rows from the days that hold them; one read-only snapshot over the statements. */
+/** Counts from tallies, rows from the days that hold them; all of one snapshot. */
 function listByTallies(db: Db, filter: PenaltyFilter, { page, perPage, now }: PageOptions) {
-  return db.transaction(
-    async (snapshot) => {
-      const tallies = await readTallies(snapshot, filter, now);
-      const counts = sumCounts(tallies.ever, filter.status);
-      const total = totalOf(counts, filter);
-      const offset = (page - 1) * perPage;
-      if (offset >= total) return { rows: [], counts, total };
-      const range = await locatePage(snapshot, tallies, filter, { offset, limit: perPage, total });
-      return { rows: await listRange(snapshot, filter, range, now), counts, total };
-    },
-    { isolationLevel: 'repeatable read', accessMode: 'read only' },
-  );
+  return selectFromSnapshot(db, async (select) => {
+    const tallies = await readTallies(select, filter, now);
+    const counts = sumCounts(tallies.ever, filter.status);
+    const total = totalOf(counts, filter);
+    const offset = (page - 1) * perPage;
+    if (offset >= total) return { rows: [], counts, total };
+    const range = await locatePage(select, tallies, filter, { offset, limit: perPage, total });
+    return { rows: await listRange(select, filter, range, now), counts, total };
+  });
 }
 
 /** Rows of the filter within some days, from whichever end is nearer. */
-async function listRange(db: Db, filter: PenaltyFilter, range: DayRange, now: Date): Promise<Penalty[]> {
+async function listRange(
+  select: Select,
+  filter: PenaltyFilter,
+  range: DayRange,
+  now: Date,
+): Promise<Penalty[]> {
   const { from, before, rowsInRange } = range;
   const fromTheEnd =
     rowsInRange === undefined ? undefined : Math.max(rowsInRange - range.offset - range.limit, 0);
@@ -166,44 +176,48 @@ async function listRange(db: Db, filter: PenaltyFilter, range: DayRange, now: Da
   // A plan made once for all knows no placeholder's value and would take a limit for a tenth of the table: it is told
   // the order of magnitude, and walks an index instead of sorting everything.
   const walk = 10 ** Math.ceil(Math.log10(Math.max(offset + limit, 100)));
-  const shape = `penalties:${shapeOf(filter)}:${from ? 'in' : 'all'}:${isBackwards ? 'asc' : 'desc'}:${walk}`;
-  // Names the table's columns anew, so that an offset walks the narrow index where that suffices.
-  const statement = prepared(db, shape, (handle) => {
-    const walked = handle
-      .select({ id: penalties.id, createdAt: penalties.createdAt })
-      .from(penalties)
-      .where(
-        and(
-          conditions(placeholders(filter)),
-          from ? gte(penalties.createdAt, sql.placeholder('from')) : undefined,
-          before ? lt(penalties.createdAt, sql.placeholder('before')) : undefined,
-        ),
-      )
-      .orderBy(order(penalties.createdAt), order(penalties.id))
-      .limit(literal(walk))
-      .as('walked');
-    const ids = handle
-      .select({ id: walked.id })
-      .from(walked)
-      .orderBy(order(walked.createdAt), order(walked.id))
-      .limit(sql.placeholder('limit'))
-      .offset(sql.placeholder('offset'))
-      .as('ids');
-    return handle
-      .select(getTableColumns(penalties))
-      .from(ids)
-      .innerJoin(penalties, eq(penalties.id, ids.id))
-      .orderBy(desc(penalties.createdAt), desc(penalties.id))
-      .prepare('penalties');
-  });
-  return statement.execute({
-    ...values(filter, now),
-    ...(from && { from: from.toISOString() }),
-    ...(before && { before: before.toISOString() }),
-    limit,
-    offset,
-  });
+  const found = await select(
+    `penalties ${shapeOf(filter)} ${from ? 'in' : 'all'} ${isBackwards ? 'asc' : 'desc'} ${walk}`,
+    (builder) => {
+      const walked = builder
+        .select({ id: penalties.id, createdAt: penalties.createdAt })
+        .from(penalties)
+        .where(
+          and(
+            conditions(placeholders(filter)),
+            from ? gte(penalties.createdAt, sql.placeholder('from')) : undefined,
+            before ? lt(penalties.createdAt, sql.placeholder('before')) : undefined,
+          ),
+        )
+        .orderBy(order(penalties.createdAt), order(penalties.id))
+        .limit(literal(walk))
+        .as('walked');
+      const ids = builder
+        .select({ id: walked.id })
+        .from(walked)
+        .orderBy(order(walked.createdAt), order(walked.id))
+        .limit(sql.placeholder('limit'))
+        .offset(sql.placeholder('offset'))
+        .as('ids');
+      // Names the table's columns anew, so that an offset walks the narrow index where that suffices.
+      return builder
+        .select(getTableColumns(penalties))
+        .from(ids)
+        .innerJoin(penalties, eq(penalties.id, ids.id))
+        .orderBy(desc(penalties.createdAt), desc(penalties.id));
+    },
+    {
+      ...values(filter, now),
+      ...(from && { from: from.toISOString() }),
+      ...(before && { before: before.toISOString() }),
+      limit,
+      offset,
+    },
+  );
+  return found.map((row) => readPenalty(row));
 }
+
+const readPenalty = createRowReader(penalties);
 
 function totalOf(counts: PenaltyCounts, { types = PENALTY_TYPES }: PenaltyFilter): number {
   return types.reduce((sum, type) => sum + counts[type], 0);

@@ -1,6 +1,6 @@
-import { and, eq, getTableColumns, gte, inArray, lt, sql } from 'drizzle-orm';
-import { type Db, prepared } from '../db/client.ts';
+import { and, eq, getTableColumns, gte, lt, sql } from 'drizzle-orm';
 import { penalties, penaltyTallies, TALLY_PERIODS, TALLY_SCOPES } from '../db/schema.ts';
+import type { Select, Values } from '../db/select.ts';
 import { PENALTY_STATUSES, PENALTY_TYPES, type PenaltyStatus, type PenaltyType } from '../penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../steam-id.ts';
 import {
@@ -21,7 +21,7 @@ type Bucket = { bucket: string; counts: Counts };
 /** Rows whose time has run out and whose stored status does not say so yet. */
 type DueRows = { type: PenaltyType; day: string; rows: number };
 
-export type Tallies = { ever: Counts; months: Bucket[]; due: DueRows[] };
+export type Tallies = { ever: Counts; due: DueRows[] };
 
 /** Days that hold a page, and where in them it lies. Without `from`: all days. */
 export type DayRange = {
@@ -36,43 +36,76 @@ export type DayRange = {
 /** A walk of this many index entries costs less than asking which days to walk. */
 const SHORT_WALK = 1000;
 
-/** The tallies a filter's counts come from, corrected for rows whose time has run out by `now`. */
-export async function readTallies(db: Db, filter: PenaltyFilter, now: Date): Promise<Tallies> {
-  const subject = subjectOf(filter);
-  const tallies = prepared(db, 'penalty_tallies_ever_and_months', (handle) =>
-    handle
-      .select({ period: penaltyTallies.period, bucket: penaltyTallies.bucket, counts: penaltyTallies.counts })
-      .from(penaltyTallies)
-      .where(and(ofSubject(), inArray(penaltyTallies.period, [TALLY_PERIODS.ever, TALLY_PERIODS.month])))
-      .prepare('penalty_tallies_ever_and_months'),
-  ).execute(subject);
+/** The counts of a filter's server, admin or of all, corrected for rows whose time has run out by `now`. */
+export async function readTallies(select: Select, filter: PenaltyFilter, now: Date): Promise<Tallies> {
   const scope: PenaltyFilter = { ...filter };
   delete scope.types;
   delete scope.status;
-  const due = prepared(db, `penalties_due:${shapeOf(scope)}`, (handle) => {
-    // Due rows are few once swept, a server's or an admin's may be millions: the offset keeps the planner from
-    // reading the latter first.
-    const rows = handle
-      .select(getTableColumns(penalties))
-      .from(penalties)
-      .where(isDue(sql.placeholder('now')))
-      .offset(literal(0))
-      .as('penalties');
-    return handle
-      .select({ type: penalties.type, day: dayOf(), rows: sql<number>`count(*)`.mapWith(Number) })
-      .from(rows)
-      .where(conditions(placeholders(scope)))
-      .groupBy(penalties.type, dayOf())
-      .prepare('penalties_due');
-  }).execute(values(scope, now));
-  const [found, dueRows] = await Promise.all([tallies, due]);
-  const ever = found.find(({ period }) => period === TALLY_PERIODS.ever)?.counts ?? [];
-  const months = found.filter(({ period }) => period === TALLY_PERIODS.month);
-  return {
-    ever: corrected(ever, dueRows),
-    months: months.map((month) => correctedBucket(month, dueRows, (day) => `${day.slice(0, 7)}-01`)),
-    due: dueRows,
-  };
+  const [found, dueRows] = await Promise.all([
+    select(
+      'penalty tallies ever',
+      (builder) =>
+        builder
+          .select({ counts: penaltyTallies.counts })
+          .from(penaltyTallies)
+          .where(and(ofSubject(), eq(penaltyTallies.period, TALLY_PERIODS.ever))),
+      subjectOf(filter),
+    ),
+    select(
+      `penalties due ${shapeOf(scope)}`,
+      (builder) => {
+        // Due rows are few once swept, a server's or an admin's may be millions: the offset keeps the planner from
+        // reading the latter first.
+        const rows = builder
+          .select(getTableColumns(penalties))
+          .from(penalties)
+          .where(isDue(sql.placeholder('now')))
+          .offset(literal(0))
+          .as('penalties');
+        return builder
+          .select({ type: penalties.type, day: dayOf(), rows: sql`count(*)` })
+          .from(rows)
+          .where(conditions(placeholders(scope)))
+          .groupBy(penalties.type, dayOf());
+      },
+      values(scope, now),
+    ),
+  ]);
+  const due = dueRows.map(readDueRows);
+  return { ever: corrected(found.map(([counts]) => counts as Counts)[0] ?? [], due), due };
+}
+
+/** Buckets of one period from `from` to just before `before`, both days as `2026-11-01`. */
+async function readBuckets(
+  select: Select,
+  filter: PenaltyFilter,
+  { period, from, before }: { period: 'month' | 'day'; from: string; before: string },
+): Promise<Bucket[]> {
+  const found = await select(
+    'penalty tallies of a period',
+    (builder) =>
+      builder
+        .select({ bucket: penaltyTallies.bucket, counts: penaltyTallies.counts })
+        .from(penaltyTallies)
+        .where(
+          and(
+            ofSubject(),
+            eq(penaltyTallies.period, sql.placeholder('period')),
+            gte(penaltyTallies.bucket, sql.placeholder('from')),
+            lt(penaltyTallies.bucket, sql.placeholder('before')),
+          ),
+        ),
+    { ...subjectOf(filter), period: TALLY_PERIODS[period], from, before },
+  );
+  return found.map(readBucket);
+}
+
+function readBucket([bucket, counts]: Values): Bucket {
+  return { bucket: String(bucket), counts: counts as Counts };
+}
+
+function readDueRows([type, day, rows]: Values): DueRows {
+  return { type: type as PenaltyType, day: String(day), rows: Number(rows) };
 }
 
 /** Counts by type, of one status or of all. */
@@ -85,7 +118,7 @@ export function sumCounts(counts: Counts, status: PenaltyStatus | undefined): Pe
 
 /** Finds the days that hold the rows from `offset` to `offset + limit`, newest first. */
 export async function locatePage(
-  db: Db,
+  select: Select,
   tallies: Tallies,
   filter: PenaltyFilter,
   { offset, limit, total }: { offset: number; limit: number; total: number },
@@ -95,28 +128,24 @@ export async function locatePage(
   const walkFromEnd = ((total - offset) * inScope) / total;
   if (Math.min(walk, walkFromEnd) <= SHORT_WALK) return { offset, limit, rowsInRange: total };
 
-  const months = locateBuckets(tallies.months, filter, { offset, limit });
+  const everyMonth = await readBuckets(select, filter, {
+    period: 'month',
+    from: '-infinity',
+    before: 'infinity',
+  });
+  const months = locateBuckets(
+    everyMonth.map((month) => correctedBucket(month, tallies.due, (day) => `${day.slice(0, 7)}-01`)),
+    filter,
+    { offset, limit },
+  );
   const [newest, oldest] = [months.buckets[0], months.buckets.at(-1)];
   if (!newest || !oldest) return { offset, limit };
   // Of a server and an admin together there are no days: a month of theirs is short.
   if (subjectOf(filter).scope === TALLY_SCOPES.serverAndAdmin) {
     return toRange(months, { from: startOf(oldest), before: startOfNextMonth(newest) }, limit);
   }
-  const found = await prepared(db, 'penalty_tallies_days', (handle) =>
-    handle
-      .select({ bucket: penaltyTallies.bucket, counts: penaltyTallies.counts })
-      .from(penaltyTallies)
-      .where(
-        and(
-          ofSubject(),
-          eq(penaltyTallies.period, TALLY_PERIODS.day),
-          gte(penaltyTallies.bucket, sql.placeholder('from')),
-          lt(penaltyTallies.bucket, sql.placeholder('before')),
-        ),
-      )
-      .prepare('penalty_tallies_days'),
-  ).execute({
-    ...subjectOf(filter),
+  const found = await readBuckets(select, filter, {
+    period: 'day',
     from: oldest.bucket,
     before: startOfNextMonth(newest).toISOString().slice(0, 10),
   });
