@@ -1,11 +1,11 @@
 /**
  * Waits until the condition holds, looking every `everyMs` (10 ms by default).
  * @returns what the condition gave.
- * @throws after `limitMs` (5 s by default).
+ * @throws after `limitMs` (10 s by default).
  */
 export async function waitFor<T>(
   condition: () => T | Promise<T>,
-  { limitMs = 5000, everyMs = 10, what = condition.toString() }: WaitOptions = {},
+  { limitMs = 10_000, everyMs = 10, what = condition.toString() }: WaitOptions = {},
 ): Promise<Truthy<T>> {
   const deadline = performance.now() + limitMs;
   for (;;) {

@@ -26,7 +26,7 @@ function aPlayer(name: string, score = 0) {
   return { name, score, joinedAt: Date.now() - 60_000 };
 }
 
-function ask(server: { address: string }, timeoutMs = 2000) {
+function ask(server: { address: string }, timeoutMs = 5000) {
   return queryGameServer(server.address, { timeoutMs });
 }
 
@@ -153,13 +153,13 @@ describe('a server that answers', () => {
 
   test('is found by host name and over IPv6', async () => {
     const four = await aServer();
-    expect(await queryGameServer(`localhost:${four.port}`, { timeoutMs: 1000 })).toMatchObject({
+    expect(await queryGameServer(`localhost:${four.port}`, { timeoutMs: 5000 })).toMatchObject({
       isAnswered: true,
     });
     const six = await aServer({ host: '::1' });
     expect(six.address).toBe(`[::1]:${six.port}`);
     expect(await ask(six)).toMatchObject({ isAnswered: true });
-    expect(await queryGameServer(`[0:0::0001]:${six.port}`, { timeoutMs: 1000 })).toMatchObject({
+    expect(await queryGameServer(`[0:0::0001]:${six.port}`, { timeoutMs: 5000 })).toMatchObject({
       isAnswered: true,
     });
   });
@@ -194,7 +194,7 @@ describe('a poll is missed', () => {
 
   test.each(['garbage', 'empty'] as const)('when the answer is %s', async (answers) => {
     const server = await aServer({ manner: { answers } });
-    expect(await ask(server, 300)).toEqual({ isAnswered: false, reason: 'malformed' });
+    expect(await ask(server, 1000)).toEqual({ isAnswered: false, reason: 'malformed' });
   });
 
   test('when the A2S_INFO answer is cut, wherever', async () => {
@@ -204,10 +204,7 @@ describe('a poll is missed', () => {
       // The version ends here and the extra data begins: a whole answer of an older server.
       if (infoBytes === wholeBytes - '\xb1..secure,simulated\0........'.length) continue;
       server.manner.infoBytes = infoBytes;
-      expect([infoBytes, await ask(server, 1000)]).toEqual([
-        infoBytes,
-        { isAnswered: false, reason: 'malformed' },
-      ]);
+      expect([infoBytes, await ask(server)]).toEqual([infoBytes, { isAnswered: false, reason: 'malformed' }]);
     }
     server.manner.infoBytes = wholeBytes;
     expect(await ask(server)).toMatchObject({ isAnswered: true });
@@ -217,7 +214,7 @@ describe('a poll is missed', () => {
     const server = await aServer({ game: { players: [aPlayer('Ala', 1), aPlayer('Ola', 2)] } });
     for (const playerBytes of [6, 10, 19, 25]) {
       server.manner.playerBytes = playerBytes;
-      expect(await ask(server, 1000)).toEqual({ isAnswered: false, reason: 'malformed' });
+      expect(await ask(server)).toEqual({ isAnswered: false, reason: 'malformed' });
     }
   });
 
@@ -237,7 +234,7 @@ describe('a poll is missed', () => {
   test.each(['no-such-host.invalid:27015', 'nonsense', '127.0.0.1:0', ''])(
     'when no host is found in %p',
     async (address) => {
-      expect(await queryGameServer(address, { timeoutMs: 1000 })).toEqual({
+      expect(await queryGameServer(address, { timeoutMs: 5000 })).toEqual({
         isAnswered: false,
         reason: 'host-unknown',
       });
