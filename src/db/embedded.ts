@@ -1,7 +1,18 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, realpathSync, statSync } from 'node:fs';
-import { chmod, chown, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  writeFile,
+} from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import type { Logger } from 'pino';
@@ -39,8 +50,9 @@ export async function startEmbeddedPostgres({
   log,
   settings = [],
 }: Options): Promise<EmbeddedPostgres> {
-  const folder = resolve(dataDir);
-  await mkdir(folder, { recursive: true });
+  await mkdir(resolve(dataDir), { recursive: true });
+  // One name for it whatever way it is reached, since a running server is known by it.
+  const folder = realpathSync(resolve(dataDir));
   const cluster = await describeCluster(folder, [...DEFAULT_SETTINGS, ...settings]);
   const password = await withStartLock(cluster, async () => {
     await initialiseCluster(cluster, log);
@@ -51,7 +63,7 @@ export async function startEmbeddedPostgres({
 
   // Nobody else restarts an embedded server, so its users watch it. The port stays, so pools reconnect by themselves.
   const watch = setInterval(async () => {
-    if (isStopping || lease.isRejoining || (await isRunning(lease.pid)) || isStopping) return;
+    if (isStopping || lease.isRejoining || (await isRunning(cluster, lease.pid)) || isStopping) return;
     log.error({ pid: lease.pid }, 'the embedded PostgreSQL died: starting it again');
     lease.isRejoining = true;
     try {
@@ -227,6 +239,7 @@ async function ensureRunning(
 ): Promise<{ pid: number; port: number }> {
   const running = await readPostmasterPid(cluster);
   if (running) return running;
+  await removeStalePidFile(cluster);
   const port = wantedPort ?? (await findFreePort());
   const settings = [
     ...cluster.settings,
@@ -265,12 +278,39 @@ async function readPostmasterPid(cluster: Cluster): Promise<{ pid: number; port:
   const lines = await readFile(join(cluster.dir, 'postmaster.pid'), 'utf8').catch(() => '');
   const [pid, , , port, , , , status] = lines.split('\n');
   if (!pid || !port || !status?.startsWith('ready')) return undefined;
-  return (await isRunning(Number(pid))) ? { pid: Number(pid), port: Number(port) } : undefined;
+  return (await isRunning(cluster, Number(pid))) ? { pid: Number(pid), port: Number(port) } : undefined;
+}
+
+/**
+ * Removes what a killed server left behind. PostgreSQL takes any process with the old number for the old server, and
+ * would not start: a dead one that nobody collected, or somebody else after a reboot of the container. Its helpers,
+ * which work in its folder, must be gone: PostgreSQL finds them by this file.
+ */
+async function removeStalePidFile(cluster: Cluster): Promise<void> {
+  const file = join(cluster.dir, 'postmaster.pid');
+  const [pid] = (await readFile(file, 'utf8').catch(() => '')).split('\n');
+  if (!pid || process.platform !== 'linux' || (await isRunning(cluster, Number(pid)))) return;
+  for (const entry of await readdir('/proc')) {
+    if (!/^[0-9]+$/.test(entry)) continue;
+    const workingFolder = await readlink(`/proc/${entry}/cwd`).catch(() => undefined);
+    // Root in a container may not look: then any PostgreSQL may be of ours.
+    const isHelper = workingFolder === undefined && (await commandLineOf(entry)).startsWith('postgres:');
+    if (workingFolder === cluster.dir || isHelper) return;
+  }
+  await rm(file, { force: true });
 }
 
 /** A dead server whose parent does not collect it (a container without an init) still has its number, but no command. */
-async function isRunning(pid: number): Promise<boolean> {
-  return isAlive(pid) && (await isPostgres(pid));
+async function isRunning(cluster: Cluster, pid: number): Promise<boolean> {
+  if (!isAlive(pid)) return false;
+  if (process.platform !== 'linux') return true;
+  // After a reboot the number may belong to somebody else, another PostgreSQL even.
+  return (await commandLineOf(pid)).includes(cluster.dir);
+}
+
+/** Arguments with NUL between them; '' for a process that is gone or a zombie. */
+function commandLineOf(pid: number | string): Promise<string> {
+  return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
 }
 
 function isAlive(pid: number): boolean {
@@ -280,13 +320,6 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
-}
-
-/** After a reboot the number may belong to somebody else. */
-async function isPostgres(pid: number): Promise<boolean> {
-  if (process.platform !== 'linux') return true;
-  const commandLine = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-  return commandLine.includes('postgres');
 }
 
 /** One process at a time makes, starts or stops the server; a lock whose holder is dead counts for nothing. */
