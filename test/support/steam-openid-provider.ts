@@ -9,6 +9,7 @@ export type ProviderConduct =
   | 'never answers'
   | 'fails'
   | 'answers without end'
+  | 'says yes in an error page'
   | 'answers in HTML'
   | 'contradicts itself'
   | 'speaks another protocol';
@@ -82,6 +83,7 @@ export function startSteamOpenIdProvider(options: { steamId?: string } = {}): St
 
   async function handle(request: Request): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url);
+    if (pathname === '/openid/elsewhere') return plain(`ns:${NS}\nis_valid:true\n`);
     if (request.method === 'GET' && pathname === '/openid/login') return showLogin(searchParams);
     if (request.method !== 'POST') return new Response('not found', { status: 404 });
     const form = new URLSearchParams(await request.text());
@@ -140,6 +142,8 @@ export function startSteamOpenIdProvider(options: { steamId?: string } = {}): St
         return new Response('down', { status: 503 });
       case 'answers without end':
         return plain(`ns:${NS}\nis_valid:true\n${'filler:x\n'.repeat(100_000)}`);
+      case 'says yes in an error page':
+        return new Response(`ns:${NS}\nis_valid:true\n`, { status: 403 });
       case 'answers in HTML':
         return plain('<html><p>is_valid:true</p></html>');
       case 'contradicts itself':

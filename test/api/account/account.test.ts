@@ -170,17 +170,47 @@ describe('signing in', () => {
     expect(victim.cookies.has('session')).toBe(false);
   });
 
-  test('a state is refused ten minutes after it was made, and when its cookie was touched', async () => {
+  test('a state is used once, also with another assertion that is good in itself', async () => {
     const browser = openBrowser(site.origin);
-    site.clock.now = new Date();
-    const provider = await browser.follow(await browser.get('/account/sign-in'));
-    site.clock.now = new Date(Date.now() + 600_001);
-    expect((await browser.follow(provider)).status).toBe(400);
+    const start = await browser.get('/account/sign-in');
+    const cookie = browser.cookies.get('sign-in') ?? '';
+    expect((await browser.get(aReturnTo(start.location))).status).toBe(303);
+    browser.cookies.set('sign-in', cookie);
+    expect((await browser.get(aReturnTo(start.location))).status).toBe(400);
+  });
 
-    site.clock.now = null;
-    const another = await browser.follow(await browser.get('/account/sign-in'));
+  test('a state is refused ten minutes after it was made, with an assertion made just then', async () => {
+    const startedAt = Date.now();
+    for (const [ageMs, status] of [
+      [599_000, 303],
+      [600_001, 400],
+    ] as const) {
+      const browser = openBrowser(site.origin);
+      site.clock.now = new Date(startedAt);
+      const start = await browser.get('/account/sign-in');
+      site.clock.now = new Date(startedAt + ageMs);
+      steam.now = () => new Date(startedAt + ageMs);
+      expect([ageMs, (await browser.get(aReturnTo(start.location))).status]).toEqual([ageMs, status]);
+      steam.now = () => new Date();
+    }
+  });
+
+  test('a state whose cookie was touched is refused', async () => {
+    const browser = openBrowser(site.origin);
+    const start = await browser.get('/account/sign-in');
     browser.cookies.set('sign-in', `${browser.cookies.get('sign-in')}x`);
-    expect((await browser.follow(another)).status).toBe(400);
+    expect((await browser.get(aReturnTo(start.location))).status).toBe(400);
+  });
+
+  test('a nonce is used once, whatever the state and whatever the provider says', async () => {
+    steam.conduct = 'vouches for anything';
+    const nonce = `${new Date().toISOString().slice(0, 19)}Zonce${lastPlayer}`;
+    for (const status of [303, 400]) {
+      const browser = openBrowser(site.origin);
+      const start = await browser.get('/account/sign-in');
+      const page = await browser.get(aReturnTo(start.location, { 'openid.response_nonce': nonce }));
+      expect(page.status).toBe(status);
+    }
   });
 
   test('session fixation: an id from before sign-in is worth nothing after it', async () => {
@@ -218,6 +248,12 @@ describe('signing in', () => {
     expect(await db.select().from(usedNonces).where(eq(usedNonces.nonce, 'old'))).toBeEmpty();
   });
 });
+
+/** A genuine return for the sign-in that led to `location`, made now. */
+function aReturnTo(location: string, fields: Record<string, string> = {}): string {
+  const returnTo = new URL(location).searchParams.get('openid.return_to') ?? '';
+  return `${returnTo}&${steam.sign({ 'openid.return_to': returnTo, ...fields })}`;
+}
 
 /** Starts a sign-in although one is signed in already: from a second tab that was open before. */
 async function openBrowserAt(browser: ReturnType<typeof openBrowser>, path: string) {

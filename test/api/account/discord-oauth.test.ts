@@ -168,7 +168,9 @@ test('Discord failing or not answering is no verdict', async () => {
   for (const conduct of ['fails', 'never answers'] as const) {
     const query = await aReturn();
     provider.conduct = conduct;
+    const startedAt = performance.now();
     await expect(fetchDiscordAccount(discord, query, PENDING)).rejects.toBeInstanceOf(Unavailable);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
     provider.conduct = 'honest';
   }
 });
