@@ -34,7 +34,7 @@ export function createResponseGuard({ publicUrl, formTargets }: SecurityOptions)
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    "img-src 'self' data: https://*.steamstatic.com https://cdn.discordapp.com",
+    "img-src 'self' https://*.steamstatic.com https://cdn.discordapp.com",
     "media-src 'self' blob:",
     "font-src 'self'",
     "connect-src 'self'",
