@@ -1,0 +1,87 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createRoundSoundWorker } from '../../media/round-sounds.ts';
+import { openSoundFolders, publishedPath } from '../../media/sound-folders.ts';
+import { storeUpload } from '../../media/uploads.ts';
+import { roundSounds } from '../../src/db/schema.ts';
+import { findRoundSounds, listRoundSounds, type RoundSound } from '../../src/queries/round-sounds.ts';
+import { anAudio, sine, toWav } from '../support/audio.ts';
+import { aSteamId } from '../support/builders.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { ENGINES, isOnThisMachine, makeFolder, openEngine, SILENT_LOG } from '../support/ffmpeg-engines.ts';
+import { waitFor } from '../support/wait.ts';
+
+/** A real disk that is full: a small file system in memory, which only root may mount. */
+const DISK_BYTES = 1024 * 1024;
+const PLAYER = aSteamId(1);
+/** 350 kB as 16-bit mono, 1.4 MB decoded: it fits on the disk, and what ffmpeg makes of it does not. */
+const CLIP = toWav(anAudio({ seconds: 4, shape: sine(440, 0.3), channels: 1 }), 's16');
+
+const { db } = await createTestDatabase();
+const folder = await makeFolder('full-disk');
+const disk = join(folder.path, 'disk');
+await mkdir(disk);
+const mounted = Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', disk]);
+const isPossible = mounted.success;
+if (!isPossible) console.warn('SKIPPED: a real full disk, since this user may not mount one');
+afterAll(async () => {
+  if (isPossible) Bun.spawnSync(['umount', '-l', disk]);
+  await folder.remove();
+});
+
+describe.skipIf(!isPossible)('on a full disk', () => {
+  beforeEach(async () => {
+    await db.delete(roundSounds);
+    for (const name of await readdir(disk)) await rm(join(disk, name), { recursive: true });
+  });
+
+  test('an upload is refused as a passing trouble, and leaves nothing behind', async () => {
+    const folders = await openSoundFolders({ dataDir: disk, storageDir: join(folder.path, 'storage') });
+    await Bun.write(join(disk, 'other'), new Uint8Array(DISK_BYTES - 100_000));
+    expect(upload(folders)).rejects.toThrow('There is no room for uploads now');
+    await waitFor(async () => (await readdir(folders.inbox)).length === 0);
+    expect(await listRoundSounds(db)).toEqual([]);
+  });
+
+  for (const engine of ENGINES) {
+    test.skipIf(!isOnThisMachine(engine))(
+      `the ${engine} engine puts a sound off, and finishes it when there is room`,
+      async () => {
+        const folders = await openSoundFolders({ dataDir: disk, storageDir: join(folder.path, engine) });
+        await upload(folders);
+        const ffmpeg = await openEngine(engine, folder.path);
+        const warnings: object[] = [];
+        const log = {
+          ...SILENT_LOG,
+          warn: (details: object) => warnings.push(details),
+          error: () => undefined,
+        };
+        const worker = createRoundSoundWorker(
+          { db, ffmpeg, folders, log },
+          { maxSeconds: 10, targetLufs: -18, idleMs: 20, retryMs: 200 },
+        );
+        worker.start();
+        await waitFor(() => warnings.length > 0, { limitMs: 10_000 });
+        const { latest } = await findRoundSounds(db, PLAYER);
+        expect(latest).toMatchObject({ status: 'queued', failure: null });
+        expect(await readdir(folders.published)).not.toContain(`${PLAYER}.mp3`);
+
+        expect(Bun.spawnSync(['mount', '-o', 'remount,size=20m', disk]).success).toBe(true);
+        await waitFor(async () => (await findRoundSounds(db, PLAYER)).ready, { limitMs: 20_000 });
+        expect(await Bun.file(publishedPath(folders, PLAYER)).exists()).toBe(true);
+        await worker.stop();
+        expect(await readdir(folders.inbox)).toEqual([]);
+        await rm(folders.inbox, { recursive: true });
+        Bun.spawnSync(['mount', '-o', `remount,size=${DISK_BYTES}`, disk]);
+      },
+      40_000,
+    );
+  }
+});
+
+async function upload(folders: Awaited<ReturnType<typeof openSoundFolders>>): Promise<RoundSound> {
+  const bytes = new Blob([new Uint8Array(CLIP)]).stream();
+  const details = { steamId64: PLAYER, fileName: 'tone.wav', bytes, actorUserId: null };
+  return storeUpload(db, folders, { upload: details, maxBytes: 20_000_000 });
+}
