@@ -18,8 +18,15 @@ const ENCODER_LOSS_DB = 0.27;
 /** Below this a clip has nothing to hear. */
 export const SILENT_LUFS = -60;
 
+/** How far peaks between the samples usually rise above these; at worst some 3 dB. */
+const USUAL_OVERSHOOT_DB = 0.5;
+/** Sounds that stay this far down need no measuring of true peaks, which takes as long as the rest of the measuring. */
+const FAR_BELOW_CEILING_DB = 5;
+
 const SILENCE_BELOW_PEAK_DB = 45;
 const SILENCE_FLOOR_DBFS = -60;
+/** Floating-point files may exceed full scale; not by more than this, or all of it is looked at. */
+const LOUDEST_PEAK_DBFS = 6;
 const KEEP_BEFORE_SECONDS = 0.01;
 const KEEP_AFTER_SECONDS = 0.15;
 const START_FADE_SECONDS = 0.003;
@@ -31,7 +38,10 @@ const SHORTEST_MEASURED_SECONDS = 3;
 /** The kept part, in frames; the end is exclusive. */
 export type Trim = { start: number; end: number; isStripped: boolean; isCut: boolean };
 
-/** One measurement; `Number.NEGATIVE_INFINITY` where there is nothing. */
+/**
+ * One measurement; `Number.NEGATIVE_INFINITY` where there is nothing. Where the true peak was not measured it is the
+ * largest sample and what usually lies between samples.
+ */
 export type Loudness = { integratedLufs: number; truePeakDbtp: number };
 
 /** `ceilingDb` is set when the limiter runs. */
@@ -56,6 +66,26 @@ export function decideTrim(scan: PcmScan, options: { maxSeconds: number }): Trim
     isStripped: start > 0,
     isCut: end - start > longest,
   };
+}
+
+/**
+ * Whether {@link decideTrim} says the same about the beginning of a clip as it would about all of it: however loud the
+ * rest is, the start is where it is, and sound goes on after the cut.
+ */
+export function isTrimCertain(scan: PcmScan, options: { maxSeconds: number }): boolean {
+  const trim = decideTrim(scan, options);
+  if (!trim?.isCut) return false;
+  const isLoudInAnyClip = (value: number): boolean =>
+    value > toRatio(LOUDEST_PEAK_DBFS - SILENCE_BELOW_PEAK_DB);
+  const loudFirst = scan.blockPeaks.findIndex(isLoudInAnyClip);
+  const loudLast = scan.blockPeaks.findLastIndex(isLoudInAnyClip);
+  const loudStart = Math.max(0, loudFirst * FRAMES_PER_BLOCK - toFrames(KEEP_BEFORE_SECONDS));
+  return loudFirst !== -1 && loudStart === trim.start && loudLast * FRAMES_PER_BLOCK >= trim.end;
+}
+
+/** The cut that most long clips get: nothing stripped, as long as may be. */
+export function longestTrim(options: { maxSeconds: number }): Trim {
+  return { start: 0, end: toFrames(options.maxSeconds), isStripped: false, isCut: true };
 }
 
 /**
@@ -142,26 +172,48 @@ export function gainFilters({ gainDb, ceilingDb }: GainPlan): string[] {
   ];
 }
 
+/** Whether an encoded sound may come near the ceiling, so that its true peak has to be measured. */
+export function needsTruePeak(source: Loudness, plan: GainPlan): boolean {
+  const expected = source.truePeakDbtp + plan.gainDb;
+  return plan.ceilingDb !== undefined || expected > CEILING_DBTP - FAR_BELOW_CEILING_DB;
+}
+
 /** Measures `frames` frames into the file; {@link parseMeasurement} reads it. */
-export function measureFilters(frames: number, fileName: string): string[] {
+export function measureFilters(
+  frames: number,
+  { fileName, withTruePeak }: { fileName: string; withTruePeak: boolean },
+): string[] {
   const loops = Math.ceil(toFrames(SHORTEST_MEASURED_SECONDS) / Math.max(frames, 1)) - 1;
   return [
     ...(loops > 0 ? [`aloop=loop=${loops}:size=${frames}`] : []),
-    'ebur128=metadata=1:peak=true:framelog=verbose',
+    `ebur128=metadata=1:peak=${withTruePeak ? 'true' : 'none'}:framelog=verbose`,
     `ametadata=mode=print:file=${fileName}`,
   ];
 }
 
-/** Reads what `ametadata` wrote: a block of `key=value` lines every 100 ms, the last of each counts. */
-export function parseMeasurement(text: string): Loudness {
+/**
+ * Reads what `ametadata` wrote: a block of `key=value` lines every 100 ms, the last of each counts.
+ * @param samplePeak the largest absolute sample, where the true peak was not measured.
+ */
+export function parseMeasurement(text: string, samplePeak: number): Loudness {
   const integrated = lastNumber(text, 'lavfi.r128.I');
-  const peaks = ['lavfi.r128.true_peaks_ch0', 'lavfi.r128.true_peaks_ch1'].map((key) =>
-    lastNumber(text, key),
-  );
+  const peaks = ['lavfi.r128.true_peaks_ch0', 'lavfi.r128.true_peaks_ch1']
+    .map((key) => lastNumber(text, key))
+    .filter((peak) => peak !== undefined);
   return {
     integratedLufs: integrated ?? Number.NEGATIVE_INFINITY,
-    truePeakDbtp: toDecibels(Math.max(...peaks.map((peak) => peak ?? 0))),
+    truePeakDbtp:
+      peaks.length > 0 ? toDecibels(Math.max(...peaks)) : toDecibels(samplePeak) + USUAL_OVERSHOOT_DB,
   };
+}
+
+/** The largest absolute sample of the kept part. */
+export function findPeak(scan: PcmScan, trim: Trim): number {
+  const blocks = scan.blockPeaks.subarray(
+    Math.floor(trim.start / FRAMES_PER_BLOCK),
+    Math.ceil(trim.end / FRAMES_PER_BLOCK),
+  );
+  return blocks.reduce((largest, value) => Math.max(largest, value), 0);
 }
 
 function lastNumber(text: string, key: string): number | undefined {

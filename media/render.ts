@@ -5,19 +5,23 @@ import { type Ffmpeg, FfmpegError, type FfmpegJob, RENDER_LIMITS } from './ffmpe
 import {
   correctGain,
   decideTrim,
+  findPeak,
   type GainPlan,
   gainFilters,
   isBetterLoudness,
   isRightLoudness,
+  isTrimCertain,
   type Loudness,
+  longestTrim,
   measureFilters,
+  needsTruePeak,
   parseMeasurement,
   planGain,
   SILENT_LUFS,
   type Trim,
   trimFilters,
 } from './loudness.ts';
-import { SAMPLE_RATE, scanPcm, toWaveform } from './pcm.ts';
+import { type PcmScan, SAMPLE_RATE, scanPcm, toWaveform } from './pcm.ts';
 import { type Demuxer, sniffAudioFile } from './sniff.ts';
 
 /** The names inside the folder of an upload; nothing of the user's is ever a file name. */
@@ -30,6 +34,10 @@ const MEASUREMENT_NAME = 'measured.txt';
 
 /** How much of an upload is looked at, silence at its start included. */
 const MOST_DECODED_SECONDS = 75;
+/** Decoded after the longest cut, to hear that the sound goes on there. */
+const SECONDS_AFTER_CUT = 2;
+/** A decoder may give a little less than it was asked for. */
+const DECODER_SLACK_FRAMES = 4096;
 const WAVEFORM_BARS = 160;
 const MOST_CORRECTIONS = 3;
 /** Louder than this is no recording but damage. */
@@ -60,8 +68,8 @@ export type RenderedSound = {
 export type RenderOptions = {
   maxSeconds: number;
   targetLufs: number;
-  /** Told before the step that it names. */
-  onStep?: (step: 'measuring' | 'rendering') => Promise<void>;
+  /** Told when the clip is measured and rendering begins. */
+  onRendering?: () => Promise<void>;
 };
 
 /**
@@ -76,13 +84,14 @@ export async function renderSound(
   options: RenderOptions,
 ): Promise<RenderedSound> {
   try {
-    await options.onStep?.('measuring');
     const demuxer = await sniffAudioFile(join(directory, UPLOAD_NAME));
     if (demuxer === undefined) throw new SoundRefused('not-audio');
-    const trim = await decodeAndTrim(ffmpeg, directory, { demuxer, maxSeconds: options.maxSeconds });
-    const source = await measureSource(ffmpeg, directory, trim);
+    const { trim, source } = await decodeAndMeasure(ffmpeg, directory, {
+      demuxer,
+      maxSeconds: options.maxSeconds,
+    });
     if (source.integratedLufs <= SILENT_LUFS) throw new SoundRefused('silent');
-    await options.onStep?.('rendering');
+    await options.onRendering?.();
     return await encodeUntilRight(ffmpeg, directory, { trim, source, targetLufs: options.targetLufs });
   } finally {
     const scratch = [DECODED_NAME, ATTEMPT_NAME, VERIFIED_NAME, MEASUREMENT_NAME];
@@ -90,31 +99,52 @@ export async function renderSound(
   }
 }
 
-async function decodeAndTrim(
+type Decoded = { trim: Trim; source: Loudness };
+
+/**
+ * Decodes a little more than can be kept, and measures the cut that a long clip most likely gets on the way. Where that
+ * does not settle what is kept, all of it is decoded, and measured once that is known.
+ */
+async function decodeAndMeasure(
   ffmpeg: Ffmpeg,
   directory: string,
   options: { demuxer: Demuxer; maxSeconds: number },
-): Promise<Trim> {
-  await runOnUpload(ffmpeg, decodeJob(directory, options.demuxer));
+): Promise<Decoded> {
+  const { demuxer, maxSeconds } = options;
+  const likely = longestTrim({ maxSeconds });
+  const firstSeconds = Math.min(MOST_DECODED_SECONDS, maxSeconds + SECONDS_AFTER_CUT);
+  await runOnUpload(ffmpeg, decodeJob(directory, { demuxer, seconds: firstSeconds, likely }));
+  let scan = await scanDecoded(directory);
+  const isWhole = scan.frames < firstSeconds * SAMPLE_RATE - DECODER_SLACK_FRAMES;
+  if (!isWhole && !isTrimCertain(scan, { maxSeconds })) {
+    await runOnUpload(ffmpeg, decodeJob(directory, { demuxer, seconds: MOST_DECODED_SECONDS }));
+    scan = await scanDecoded(directory);
+  }
+  const trim = decideTrim(scan, { maxSeconds });
+  if (trim === undefined) throw new SoundRefused('silent');
+  const isMeasured = trim.start === likely.start && trim.end === likely.end && trim.isCut;
+  if (!isMeasured) await runOnUpload(ffmpeg, measureJob(directory, trim));
+  const measured = await readFile(join(directory, MEASUREMENT_NAME), 'utf8');
+  return { trim, source: parseMeasurement(measured, findPeak(scan, trim)) };
+}
+
+async function scanDecoded(directory: string): Promise<PcmScan> {
   const scan = await scanPcm(join(directory, DECODED_NAME));
   const loudest = scan.blockPeaks.reduce((largest, value) => Math.max(largest, value), 0);
   if (scan.frames === 0 || scan.invalidSamples > 0 || loudest > LOUDEST_SAMPLE) {
     throw new SoundRefused('unreadable');
   }
-  const trim = decideTrim(scan, { maxSeconds: options.maxSeconds });
-  if (trim === undefined) throw new SoundRefused('silent');
-  return trim;
+  return scan;
 }
 
-async function measureSource(ffmpeg: Ffmpeg, directory: string, trim: Trim): Promise<Loudness> {
-  const filters = [...trimFilters(trim), ...measureFilters(trim.end - trim.start, MEASUREMENT_NAME)];
-  await runOnUpload(ffmpeg, {
+function measureJob(directory: string, trim: Trim): FfmpegJob {
+  const filters = [...trimFilters(trim), ...measureFilters(trim.end - trim.start, SOURCE_MEASUREMENT)];
+  return {
     directory,
     input: PCM_INPUT,
     output: { options: ['-filter_threads', '1', '-af', filters.join(',')] },
     sideOutputs: [MEASUREMENT_NAME],
-  });
-  return parseMeasurement(await readFile(join(directory, MEASUREMENT_NAME), 'utf8'));
+  };
 }
 
 async function encodeUntilRight(
@@ -127,7 +157,10 @@ async function encodeUntilRight(
   let best: (Loudness & { durationMs: number; waveform: number[] }) | undefined;
   for (let correction = 0; correction <= MOST_CORRECTIONS; correction++) {
     await runOnUpload(ffmpeg, encodeJob(directory, trim, plan));
-    const result = await verify(ffmpeg, directory, trim.end - trim.start);
+    const result = await verify(ffmpeg, directory, {
+      frames: trim.end - trim.start,
+      withTruePeak: needsTruePeak(source, plan),
+    });
     if (best === undefined || isBetterLoudness(result, best, targetLufs)) {
       await rename(join(directory, ATTEMPT_NAME), join(directory, SOUND_NAME));
       best = result;
@@ -149,25 +182,26 @@ async function encodeUntilRight(
 async function verify(
   ffmpeg: Ffmpeg,
   directory: string,
-  frames: number,
+  { frames, withTruePeak }: { frames: number; withTruePeak: boolean },
 ): Promise<Loudness & { durationMs: number; waveform: number[] }> {
+  const filters = measureFilters(frames, { fileName: MEASUREMENT_NAME, withTruePeak });
   await runOnUpload(ffmpeg, {
     directory,
     input: { name: ATTEMPT_NAME, options: [...QUIET, '-f', 'mp3'] },
-    output: {
-      name: VERIFIED_NAME,
-      options: [...PCM_OUTPUT, '-af', measureFilters(frames, MEASUREMENT_NAME).join(',')],
-    },
+    output: { name: VERIFIED_NAME, options: [...PCM_OUTPUT, '-af', filters.join(',')] },
     sideOutputs: [MEASUREMENT_NAME],
   });
   const scan = await scanPcm(join(directory, VERIFIED_NAME), { maxFrames: frames });
+  const peak = scan.blockPeaks.reduce((largest, value) => Math.max(largest, value), 0);
   return {
-    ...parseMeasurement(await readFile(join(directory, MEASUREMENT_NAME), 'utf8')),
+    ...parseMeasurement(await readFile(join(directory, MEASUREMENT_NAME), 'utf8'), peak),
     durationMs: Math.round((scan.frames * 1000) / SAMPLE_RATE),
     waveform: toWaveform(scan.blockPeaks, WAVEFORM_BARS),
   };
 }
 
+/** Of what was uploaded only the loudness: its true peak matters after the gain, and is measured there. */
+const SOURCE_MEASUREMENT = { fileName: MEASUREMENT_NAME, withTruePeak: false };
 const QUIET = ['-hide_banner', '-nostdin', '-v', 'error', '-threads', '1'];
 const PCM_FORMAT = ['-f', 'f32le', '-ar', String(SAMPLE_RATE), '-ac', '2'];
 const PCM_INPUT: FfmpegJob['input'] = { name: DECODED_NAME, options: [...QUIET, ...PCM_FORMAT] };
@@ -177,7 +211,19 @@ const PCM_OUTPUT = [...PCM_FORMAT, '-c:a', 'pcm_f32le', '-threads', '1', '-filte
  * The only call that reads what a stranger sent. The demuxer is forced; others, other protocols than plain files,
  * many streams, and long probing are refused by ffmpeg itself. Pictures, subtitles and data are not decoded.
  */
-function decodeJob(directory: string, demuxer: Demuxer): FfmpegJob {
+function decodeJob(
+  directory: string,
+  options: { demuxer: Demuxer; seconds: number; likely?: Trim },
+): FfmpegJob {
+  const { demuxer, seconds, likely } = options;
+  const toPcm = `[0:a:0]aresample=${SAMPLE_RATE},aformat=sample_fmts=flt:channel_layouts=stereo`;
+  const measuring = likely && [
+    ...trimFilters(likely),
+    ...measureFilters(likely.end - likely.start, SOURCE_MEASUREMENT),
+  ];
+  const graph = measuring
+    ? `${toPcm},asplit[pcm][copy];[copy]${measuring.join(',')},anullsink`
+    : `${toPcm}[pcm]`;
   return {
     directory,
     input: {
@@ -187,15 +233,19 @@ function decodeJob(directory: string, demuxer: Demuxer): FfmpegJob {
         ...['-protocol_whitelist', 'file,pipe'],
         ...['-format_whitelist', 'mp3,wav,w64,aiff,ogg,flac,mov,matroska,aac,caf'],
         ...['-max_streams', '16', '-probesize', '5000000', '-analyzeduration', '5000000'],
-        ...['-t', String(MOST_DECODED_SECONDS), '-vn', '-sn', '-dn', '-f', demuxer],
+        ...['-t', String(seconds), '-vn', '-sn', '-dn', '-f', demuxer],
         // Off by default; said all the same, as it would open what the upload names.
         ...(demuxer === 'mov' ? ['-enable_drefs', '0', '-use_absolute_path', '0'] : []),
       ],
     },
     output: {
       name: DECODED_NAME,
-      options: ['-map', '0:a:0', '-map_metadata', '-1', '-vn', '-sn', '-dn', ...PCM_OUTPUT],
+      options: [
+        ...['-filter_complex', graph, '-map', '[pcm]', '-map_metadata', '-1', '-vn', '-sn', '-dn'],
+        ...['-f', 'f32le', '-c:a', 'pcm_f32le', '-threads', '1', '-filter_complex_threads', '1'],
+      ],
     },
+    sideOutputs: likely ? [MEASUREMENT_NAME] : [],
   };
 }
 

@@ -169,8 +169,9 @@ async function renderAndPublish(
   const rendered = await renderSound(ffmpeg, folder, {
     maxSeconds: context.maxSeconds,
     targetLufs: context.targetLufs,
-    onStep: async (status) => {
-      const isOurs = await saveSoundProgress(db, sound, { status, leaseMs: context.leaseMs });
+    onRendering: async () => {
+      const change = { status: 'rendering', leaseMs: context.leaseMs } as const;
+      const isOurs = await saveSoundProgress(db, sound, change);
       if (!isOurs) throw new Superseded();
     },
   });

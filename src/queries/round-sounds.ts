@@ -97,7 +97,7 @@ export async function saveUploadedSound(
 }
 
 /**
- * Takes the oldest upload that waits, if there is one: no other worker takes it until the lease ends.
+ * Takes the oldest upload that waits, if there is one, to be measured: no other worker takes it until the lease ends.
  * @param leaseMs how long; a worker that dies leaves it to the others after that.
  */
 export async function takeQueuedSound(
@@ -120,7 +120,7 @@ export async function takeQueuedSound(
     if (!waiting) return undefined;
     const [taken] = await tx
       .update(roundSounds)
-      .set({ attempts: sql`${roundSounds.attempts} + 1`, claimedUntil: after(leaseMs) })
+      .set({ status: 'measuring', attempts: sql`${roundSounds.attempts} + 1`, claimedUntil: after(leaseMs) })
       .where(eq(roundSounds.id, waiting.id))
       .returning();
     return taken;
@@ -138,11 +138,11 @@ export async function findNextSoundTime(db: Db): Promise<Date | undefined> {
   return row && (row.claimedUntil ?? new Date(0));
 }
 
-/** Writes how far a sound is and renews the lease. False when the row is no longer this worker's (replaced, removed). */
+/** Writes that a sound is rendered now, or nothing new, and renews the lease. False when the row is no longer this worker's (replaced, removed). */
 export async function saveSoundProgress(
   db: Db,
   claim: RoundSoundClaim,
-  change: { status?: 'measuring' | 'rendering'; leaseMs: number },
+  change: { status?: 'rendering'; leaseMs: number },
 ): Promise<boolean> {
   const { status, leaseMs } = change;
   return updateClaimed(db, claim, { ...(status && { status }), claimedUntil: after(leaseMs) });

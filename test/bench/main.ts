@@ -5,9 +5,10 @@ import { importBench } from './import.ts';
 import { penalties } from './penalties.ts';
 import { poll } from './poll.ts';
 import { formatNotes, formatTable, type Outcome, saveResults } from './results.ts';
+import { sounds } from './sounds.ts';
 
 /** In the order they run. */
-const BENCHES: readonly Bench[] = [http, penalties, importBench, poll];
+const BENCHES: readonly Bench[] = [http, penalties, importBench, poll, sounds];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -107,6 +107,24 @@ export async function makeCorpus(ffmpeg: Ffmpeg, folder: string): Promise<Clip[]
       ...onTarget,
       bytes: toWav(sequence(aTone(1, 0.3), silence(1.5), aTone(1, 0.3)), 's16'),
     },
+    {
+      name: 'a pause of 4.5 s across the cut: kept up to it',
+      seconds: 10,
+      ...onTarget,
+      bytes: toWav(sequence(aTone(8, 0.3), silence(4.5), aTone(3, 0.3)), 's16'),
+    },
+    {
+      name: '20 s of silence before a tone: stripped',
+      seconds: 2.01,
+      ...onTarget,
+      bytes: toWav(sequence(silence(20), aTone(2, 0.3)), 's16'),
+    },
+    {
+      name: 'a murmur 49 dB below what follows it: stripped',
+      seconds: 4.01,
+      ...onTarget,
+      bytes: toWav(sequence(aTone(11, 0.003), aTone(4, 0.9)), 's16'),
+    },
     { name: 'music, vorbis', seconds: 6, ...onTarget, bytes: await inFormat('ogg', music) },
     {
       name: 'music, webm',

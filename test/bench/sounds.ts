@@ -1,0 +1,153 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pino from 'pino';
+import { chooseFfmpeg } from '../../media/choose-ffmpeg.ts';
+import { type Ffmpeg, RENDER_LIMITS } from '../../media/ffmpeg.ts';
+import { createEmbeddedFfmpeg } from '../../media/ffmpeg-embedded.ts';
+import { createRoundSoundWorker } from '../../media/round-sounds.ts';
+import { openSoundFolders, type SoundFolders } from '../../media/sound-folders.ts';
+import { storeUpload } from '../../media/uploads.ts';
+import { type Database, openDatabase } from '../../src/db/client.ts';
+import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
+import { migrateDatabase } from '../../src/db/migrate.ts';
+import { findReadyRoundSound } from '../../src/queries/round-sounds.ts';
+import { anAudio, joinBytes, musicLike, toWav } from '../support/audio.ts';
+import { aSteamId } from '../support/builders.ts';
+import { encode, makeFolder } from '../support/ffmpeg-engines.ts';
+import { type Bench, formatMs, formatRatio, measureSideBySide, type Row } from './bench.ts';
+
+const ROUNDS = 7;
+const MAX_SECONDS = 10;
+const CLOCK_TICKS_PER_SECOND = 100;
+const log = pino({ level: 'silent' });
+
+/** Round-end sounds: an upload from the first byte to the published file, against ffmpeg alone. */
+export const sounds: Bench = {
+  name: 'sounds',
+  title: 'a 3-minute mp3, from upload to published sound',
+  async run({ say }) {
+    const folder = await makeFolder('bench-sounds');
+    const embedded = await startEmbeddedPostgres({ dataDir: join(folder.path, 'db'), log });
+    await migrateDatabase(embedded.url);
+    const database = openDatabase(embedded.url, { max: 4 });
+    try {
+      say('making three minutes of music');
+      const track = await makeTrack(folder.path);
+      const native = await chooseFfmpeg(log, { workDirectory: folder.path });
+      const rows: Row[] = [];
+      for (const ffmpeg of [native, createEmbeddedFfmpeg()]) {
+        say(`measuring ${ffmpeg.description}`);
+        rows.push(await measureEngine(ffmpeg, { folder: folder.path, database, track }));
+        await ffmpeg.close();
+      }
+      return rows;
+    } finally {
+      await database.close({ timeoutSeconds: 1 });
+      await embedded.stop();
+      await folder.remove();
+    }
+  },
+};
+
+type Setting = { folder: string; database: Database; track: Uint8Array };
+
+async function measureEngine(ffmpeg: Ffmpeg, { folder, database, track }: Setting): Promise<Row> {
+  const { db } = database;
+  const folders = await openSoundFolders({ dataDir: folder, storageDir: folder });
+  const ready = Promise.withResolvers<void>();
+  let onPublished = ready.resolve;
+  const worker = createRoundSoundWorker(
+    { db, ffmpeg, folders, log: { ...silentLog, info: () => onPublished() } },
+    { maxSeconds: MAX_SECONDS, targetLufs: -18 },
+  );
+  worker.start();
+  let cpuMs = 0;
+  let wallMs = 0;
+  const ours = async (): Promise<number> => {
+    const published = Promise.withResolvers<void>();
+    onPublished = published.resolve;
+    const [startedAt, startedCpuMs] = [performance.now(), await readCpuMs()];
+    await storeUpload(db, folders, { upload: anUpload(track), maxBytes: 20_000_000 });
+    worker.wake();
+    await published.promise;
+    const tookMs = performance.now() - startedAt;
+    cpuMs += (await readCpuMs()) - startedCpuMs;
+    wallMs += tookMs;
+    return tookMs;
+  };
+  await ours();
+  [cpuMs, wallMs] = [0, 0];
+  const measured = await measureSideBySide(
+    { ours, floor: () => encodeAlone(ffmpeg, folder, track) },
+    { rounds: ROUNDS },
+  );
+  await worker.stop();
+  await requireReady(database, folders);
+  const ratio = measured.ours / measured.floor;
+  const cores = cpuMs / wallMs;
+  return {
+    what: `upload to published, ${ffmpeg.description.replace(/ \(.*/, '')} ffmpeg`,
+    ours: formatMs(measured.ours),
+    floor: `${formatMs(measured.floor)}: it decodes ${MAX_SECONDS} s and encodes them, alone`,
+    ratio: `${formatRatio(ratio)}, ${cores.toFixed(2)} cores`,
+    target: '≤ 2×, ≤ 1 core',
+    isReached: ratio <= 2 && cores <= 1.05,
+  };
+}
+
+const silentLog = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+function anUpload(track: Uint8Array) {
+  const bytes = new Blob([new Uint8Array(track)]).stream();
+  return { steamId64: aSteamId(1), fileName: 'track.mp3', bytes, actorUserId: null };
+}
+
+/** The floor: the same engine decodes the kept part and encodes it, and does nothing else. */
+async function encodeAlone(ffmpeg: Ffmpeg, folder: string, track: Uint8Array): Promise<number> {
+  await Bun.write(join(folder, 'alone.mp3'), track);
+  const pcm = ['-f', 'f32le', '-ar', '44100', '-ac', '2'];
+  const startedAt = performance.now();
+  await ffmpeg.run(
+    {
+      directory: folder,
+      input: {
+        name: 'alone.mp3',
+        options: ['-v', 'error', '-threads', '1', '-t', String(MAX_SECONDS), '-f', 'mp3'],
+      },
+      output: { name: 'alone.f32', options: pcm },
+    },
+    RENDER_LIMITS,
+  );
+  await ffmpeg.run(
+    {
+      directory: folder,
+      input: { name: 'alone.f32', options: ['-v', 'error', ...pcm] },
+      output: { name: 'alone-out.mp3', options: ['-c:a', 'libmp3lame', '-b:a', '192k', '-f', 'mp3'] },
+    },
+    RENDER_LIMITS,
+  );
+  return performance.now() - startedAt;
+}
+
+async function makeTrack(folder: string): Promise<Uint8Array> {
+  const encoder = createEmbeddedFfmpeg();
+  const part = await encode(encoder, folder, {
+    wav: toWav(anAudio({ seconds: 6, shape: musicLike(0.7) })),
+    options: ['-c:a', 'libmp3lame', '-b:a', '192k', '-f', 'mp3'],
+    extension: 'mp3',
+  });
+  await encoder.close();
+  return joinBytes(...Array.from({ length: 30 }, () => part));
+}
+
+async function requireReady({ db }: Database, folders: SoundFolders): Promise<void> {
+  if (!(await findReadyRoundSound(db, aSteamId(1))))
+    throw new Error(`nothing was published in ${folders.published}`);
+}
+
+/** Processor time of this process and of the children it has waited for. */
+async function readCpuMs(): Promise<number> {
+  const fields = (await readFile('/proc/self/stat', 'utf8')).replace(/^.*\) /, '').split(' ');
+  const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+  return (ticks * 1000) / CLOCK_TICKS_PER_SECOND;
+}
