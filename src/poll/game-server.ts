@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram';
-import { lookup } from 'node:dns/promises';
 import { isIP, isIPv6 } from 'node:net';
+import { dns } from 'bun';
 import { protocols, type UdpTransport, type ValveState } from 'gamedig';
 import type { ServerPlayer } from '../db/schema.ts';
 import { checkAddress, type ServerAnswer } from '../queries/servers.ts';
@@ -240,7 +240,11 @@ function reasonOfSocketError(error: Error): MissReason {
   return 'code' in error && error.code === 'ECONNREFUSED' ? 'refused' : 'unreachable';
 }
 
-/** The address of a host, IPv4 where it has both. @throws {Missed} */
+/**
+ * The address of a host, IPv4 where it has both. Asked by c-ares: the system's resolver would hold one of the few
+ * threads that also read files, for as long as a name server does not answer.
+ * @throws {Missed}
+ */
 async function resolveHost(host: string, timeoutMs: number): Promise<string> {
   if (isIP(host)) return host;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -248,7 +252,7 @@ async function resolveHost(host: string, timeoutMs: number): Promise<string> {
     timer = setTimeout(() => reject(new Missed('host-unknown')), timeoutMs);
   });
   try {
-    const found = await Promise.race([lookup(host, { all: true }), expiry]);
+    const found = await Promise.race([dns.lookup(host, { backend: 'c-ares' }), expiry]);
     const chosen = found.find(({ family }) => family === 4) ?? found[0];
     if (chosen) return chosen.address;
   } catch (cause) {
