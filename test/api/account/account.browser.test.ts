@@ -18,6 +18,7 @@ import { startSteamOpenIdProvider } from '../../support/steam-openid-provider.ts
 /** Pictures for people to look at; not committed. */
 const ARTIFACTS = fileURLToPath(new URL('../../artifacts', import.meta.url));
 const TIMEOUT_MS = 60_000;
+const AXE = await Bun.file(fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))).text();
 
 // Continuous integration installs it, so there its absence is a failure.
 const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
@@ -215,6 +216,15 @@ describe.skipIf(!isPossible)('the account page in Chromium', () => {
     TIMEOUT_MS,
   );
 
+  /** What axe finds against WCAG 2.2 A and AA and its own best practices; a rule and the first element each. */
+  async function listBarriers(page: Page): Promise<unknown> {
+    await page.evaluate(AXE);
+    const found = 'violations.map(({ id, nodes }) => [id, nodes[0].html])';
+    return page.evaluate(
+      `axe.run().then(({ violations, passes }) => (passes.length > 15 ? ${found} : 'axe did not run'))`,
+    );
+  }
+
   for (const [colorScheme, width] of [
     ['dark', 360],
     ['dark', 1400],
@@ -222,7 +232,7 @@ describe.skipIf(!isPossible)('the account page in Chromium', () => {
     ['light', 1400],
   ] as const) {
     test(
-      `fits ${width} px in ${colorScheme} (pictures in test/artifacts)`,
+      `fits ${width} px in ${colorScheme} without a barrier (pictures in test/artifacts)`,
       async () => {
         const { context, page, complaints } = await open(aSteamId(901), {
           colorScheme,
@@ -233,6 +243,7 @@ describe.skipIf(!isPossible)('the account page in Chromium', () => {
           const spill = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
           expect([name, await page.evaluate(spill)]).toEqual([name, 0]);
           await page.screenshot({ path: join(ARTIFACTS, `${name}-${colorScheme}-${width}.png`), fullPage });
+          expect([name, await listBarriers(page)]).toEqual([name, []]);
         };
         await page.goto(`${origin}/account`);
         await capture('sign-in');
