@@ -1,5 +1,5 @@
-import { fillPlaceholders, getTableColumns } from 'drizzle-orm';
-import { type PgTable, QueryBuilder } from 'drizzle-orm/pg-core';
+import { fillPlaceholders } from 'drizzle-orm';
+import { QueryBuilder } from 'drizzle-orm/pg-core';
 import { type Connection, connectionOf, type Db } from './client.ts';
 
 /** Values of one row, in the order they were selected, as the driver reads them. */
@@ -33,21 +33,6 @@ export async function selectFromSnapshot<T>(db: Db, work: (select: Select) => Pr
     result.value = await work(runOn(transaction));
   });
   return result.value as T;
-}
-
-/** Reads rows that hold all columns of a table, in their order, from `offset` on. */
-export function createRowReader<Table extends PgTable>(
-  table: Table,
-): (values: Values, offset?: number) => Table['$inferSelect'] {
-  const columns = Object.entries(getTableColumns(table));
-  return (values, offset = 0) => {
-    const row: Record<string, unknown> = {};
-    for (const [index, [key, column]] of columns.entries()) {
-      const value = values[offset + index];
-      row[key] = value === null ? null : column.mapFromDriverValue(value);
-    }
-    return row as Table['$inferSelect'];
-  };
 }
 
 function runOn(connection: Pick<Connection, 'unsafe'>): Select {

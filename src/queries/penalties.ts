@@ -1,8 +1,8 @@
-import { and, asc, desc, eq, getTableColumns, gte, inArray, lt, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gte, inArray, lt, type SQL, sql } from 'drizzle-orm';
 import { type Db, prepared } from '../db/client.ts';
 import { penalties } from '../db/schema.ts';
-import { createRowReader, type Select, selectFrom, selectFromSnapshot } from '../db/select.ts';
-import { PENALTY_TYPES, type PenaltyType, statusAt } from '../penalty.ts';
+import { type Select, selectFrom, selectFromSnapshot, type Values } from '../db/select.ts';
+import { PENALTY_TYPES, type PenaltyStatus, type PenaltyType, statusAt } from '../penalty.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../steam-id.ts';
 import {
   conditions,
@@ -17,7 +17,26 @@ import {
 } from './penalty-filter.ts';
 import { type DayRange, locatePage, readTallies, sumCounts } from './penalty-tallies.ts';
 
-export type Penalty = typeof penalties.$inferSelect;
+/** What a list shows of a penalty. */
+const LISTED = {
+  id: penalties.id,
+  type: penalties.type,
+  status: penalties.status,
+  playerName: penalties.playerName,
+  playerSteamId: penalties.playerSteamId,
+  adminName: penalties.adminName,
+  adminSteamId: penalties.adminSteamId,
+  reason: penalties.reason,
+  durationMinutes: penalties.durationMinutes,
+  serverId: penalties.serverId,
+  createdAt: penalties.createdAt,
+  endsAt: penalties.endsAt,
+  liftedAt: penalties.liftedAt,
+  liftedByName: penalties.liftedByName,
+  liftReason: penalties.liftReason,
+};
+
+export type Penalty = Pick<typeof penalties.$inferSelect, keyof typeof LISTED>;
 export type PenaltyPage = {
   /** Newest first, with the status they have at `now`. */
   rows: Penalty[];
@@ -44,13 +63,7 @@ export async function listPenalties(
   filter: PenaltyFilter,
   options: PageOptions,
 ): Promise<PenaltyPage> {
-  const page = isCountedByTallies(filter)
-    ? await listByTallies(db, filter, options)
-    : await listByPlayer(db, filter, options);
-  return {
-    ...page,
-    rows: page.rows.map((row) => ({ ...row, status: statusAt(row.status, row.endsAt, options.now) })),
-  };
+  return isCountedByTallies(filter) ? listByTallies(db, filter, options) : listByPlayer(db, filter, options);
 }
 
 /** Whether a player has an active ban at `now`. */
@@ -115,7 +128,7 @@ async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now 
         .where(conditions({ ...placeholders(filter), types: undefined }))
         .as('counted');
       const listed = builder
-        .select()
+        .select(LISTED)
         .from(penalties)
         .where(conditions(placeholders(filter)))
         .orderBy(desc(penalties.createdAt), desc(penalties.id))
@@ -123,20 +136,19 @@ async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now 
         .offset(sql.placeholder('offset'))
         .as('listed');
       return builder
-        .select({ ...counted._.selectedFields, ...listed._.selectedFields })
+        .select({ ...listed._.selectedFields, ...counted._.selectedFields })
         .from(counted)
         .leftJoin(listed, sql`true`)
         .orderBy(desc(listed.createdAt), desc(listed.id));
     },
     { ...values(filter, now), limit: perPage, offset: (page - 1) * perPage },
   );
-  const countOfType = (index: number) => Number(found[0]?.[index] ?? 0);
+  const counted = found[0]?.slice(LISTED_COLUMNS) ?? [];
   const counts = Object.fromEntries(
-    PENALTY_TYPES.map((type, index) => [type, countOfType(index)]),
+    PENALTY_TYPES.map((type, index) => [type, Number(counted[index] ?? 0)]),
   ) as PenaltyCounts;
-  const rows = found
-    .filter((row) => row[PENALTY_TYPES.length] !== null)
-    .map((row) => readPenalty(row, PENALTY_TYPES.length));
+  // A player without records on this page has one row: of counts alone.
+  const rows = found.filter(([id]) => id !== null).map((row) => readPenalty(row, now));
   return { rows, counts, total: totalOf(counts, filter) };
 }
 
@@ -201,7 +213,7 @@ async function listRange(
         .as('ids');
       // Names the table's columns anew, so that an offset walks the narrow index where that suffices.
       return builder
-        .select(getTableColumns(penalties))
+        .select(LISTED)
         .from(ids)
         .innerJoin(penalties, eq(penalties.id, ids.id))
         .orderBy(desc(penalties.createdAt), desc(penalties.id));
@@ -214,10 +226,36 @@ async function listRange(
       offset,
     },
   );
-  return found.map((row) => readPenalty(row));
+  return found.map((row) => readPenalty(row, now));
 }
 
-const readPenalty = createRowReader(penalties);
+const LISTED_COLUMNS = Object.keys(LISTED).length;
+
+/** Reads the columns of {@link LISTED}, with the status of `now`. */
+function readPenalty(row: Values, now: Date): Penalty {
+  const endsAt = readDate(row[11]);
+  return {
+    id: Number(row[0]),
+    type: row[1] as PenaltyType,
+    status: statusAt(row[2] as PenaltyStatus, endsAt, now),
+    playerName: String(row[3]),
+    playerSteamId: String(row[4]) as SteamId64,
+    adminName: String(row[5]),
+    adminSteamId: String(row[6]) as SteamId64,
+    reason: String(row[7]),
+    durationMinutes: Number(row[8]),
+    serverId: Number(row[9]),
+    createdAt: new Date(String(row[10])),
+    endsAt,
+    liftedAt: readDate(row[12]),
+    liftedByName: row[13] as string | null,
+    liftReason: row[14] as string | null,
+  };
+}
+
+function readDate(value: unknown): Date | null {
+  return value === null ? null : new Date(String(value));
+}
 
 function totalOf(counts: PenaltyCounts, { types = PENALTY_TYPES }: PenaltyFilter): number {
   return types.reduce((sum, type) => sum + counts[type], 0);

@@ -55,7 +55,7 @@ function expected(
   const listed = truth.filter((row) => filter.types === undefined || filter.types.includes(row.type));
   const countOf = (type: PenaltyType) => truth.filter((row) => row.type === type).length;
   return {
-    rows: listed.slice((page - 1) * perPage, page * perPage),
+    rows: listed.slice((page - 1) * perPage, page * perPage).map(withoutSource),
     total: listed.length,
     counts: {
       ban: countOf('ban'),
@@ -65,6 +65,12 @@ function expected(
       warn: countOf('warn'),
     },
   };
+}
+
+/** The columns that lists leave out. */
+function withoutSource(row: typeof penalties.$inferSelect) {
+  const { liftedBySteamId: _, source: __, sourceTable: ___, sourceId: ____, goneAt: _____, ...listed } = row;
+  return listed;
 }
 
 const FILTERS: PenaltyFilter[] = [
