@@ -57,7 +57,8 @@ export function clientKey(
   { isTrustedProxy }: Pick<RouteDeps, 'isTrustedProxy'>,
 ): string {
   const peer = server?.requestIP(request)?.address ?? '0.0.0.0';
-  return rateLimitKey(findClientAddress(peer, request.headers.get('x-forwarded-for'), isTrustedProxy));
+  const forwardedFor = isTrustedProxy(peer) ? request.headers.get('x-forwarded-for') : null;
+  return rateLimitKey(findClientAddress(peer, forwardedFor, isTrustedProxy));
 }
 
 /**
@@ -73,26 +74,36 @@ export function createRoutes(deps: RouteDeps) {
     return response;
   };
 
-  async function open(incoming: Incoming, work: PublicWork): Promise<Response> {
-    return counted('public', await answerOpen(incoming, work));
+  // Without a promise where nothing waits: cached answers are as many as the process can send.
+  function open(incoming: Incoming, work: PublicWork): Response | Promise<Response> {
+    const taken = deps.limiters.public.take(addressOf(incoming), deps.now().getTime());
+    const answered =
+      taken instanceof Promise
+        ? taken.then((verdict) => answerOpen(incoming, work, verdict))
+        : answerOpen(incoming, work, taken);
+    return answered instanceof Promise
+      ? answered.then((response) => counted('public', response))
+      : counted('public', answered);
   }
 
   async function guarded(incoming: Incoming, work: ProtectedWork): Promise<Response> {
     return counted('protected', await answerGuarded(incoming, work));
   }
 
-  async function answerOpen(incoming: Incoming, work: PublicWork): Promise<Response> {
-    const { request } = incoming;
-    const taken = deps.limiters.public.take(addressOf(incoming), deps.now().getTime());
-    const verdict = taken instanceof Promise ? await taken : taken;
-    const headers = rateLimitHeaders('public', verdict);
-    if (!verdict.isAllowed) return tooManyRequests(verdict, headers, deps.now());
+  function answerOpen(
+    { request }: Incoming,
+    work: PublicWork,
+    verdict: RateLimitVerdict,
+  ): Response | Promise<Response> {
+    if (!verdict.isAllowed) return tooManyRequests(verdict, rateLimitHeaders('public', verdict), deps.now());
+    const fail = (error: unknown) =>
+      respondError(toErrorAnswer(error, deps.log), rateLimitHeaders('public', verdict), 'no-store');
     try {
       const worked = work({ get: (name) => lastValue(queryOf(request), name) });
-      const answer = worked instanceof Promise ? await gate(() => worked) : worked;
-      return respondPublic(request, answer, headers);
+      if (!(worked instanceof Promise)) return respondPublic(request, worked, verdict);
+      return gate(() => worked).then((answer) => respondPublic(request, answer, verdict), fail);
     } catch (error) {
-      return respondError(toErrorAnswer(error, deps.log), headers, 'no-store');
+      return fail(error);
     }
   }
 
@@ -140,25 +151,45 @@ export function createRoutes(deps: RouteDeps) {
 /** gzip is named, and not with the weight 0 that refuses it. */
 const ACCEPTS_GZIP = /gzip(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i;
 
-function respondPublic(
-  request: Request,
-  { body, cacheControl }: Answer,
-  rateHeaders: Record<string, string>,
-): Response {
-  const isGzip = ACCEPTS_GZIP.test(request.headers.get('accept-encoding') ?? '');
-  const headers: Record<string, string> = {
+function respondPublic(request: Request, answer: Answer, verdict: RateLimitVerdict): Response {
+  const { body } = answer;
+  const { plain, gzip, unchanged } = headersOf(answer, verdict);
+  if (matchesEtag(request.headers.get('if-none-match'), body.etag)) {
+    return new Response(null, { status: 304, headers: withRateLimit(unchanged, verdict) });
+  }
+  return ACCEPTS_GZIP.test(request.headers.get('accept-encoding') ?? '')
+    ? new Response(body.gzip, { headers: withRateLimit(gzip, verdict) })
+    : new Response(body.bytes, { headers: withRateLimit(plain, verdict) });
+}
+
+type HeaderSets = { plain: Headers; gzip: Headers; unchanged: Headers };
+const headersByBody = new WeakMap<JsonBody, HeaderSets>();
+
+/** The headers of every answer with these bytes: copying them costs half of what naming them does. */
+function headersOf({ body, cacheControl }: Answer, verdict: RateLimitVerdict): HeaderSets {
+  const known = headersByBody.get(body);
+  if (known) return known;
+  const common = {
     'Cache-Control': cacheControl,
     ETag: body.etag,
     Vary: 'Accept-Encoding',
     ...CORS_HEADERS,
-    ...rateHeaders,
+    ...rateLimitHeaders('public', verdict),
   };
-  if (matchesEtag(request.headers.get('if-none-match'), body.etag))
-    return new Response(null, { status: 304, headers });
-  headers['Content-Type'] = JSON_TYPE;
-  if (!isGzip) return new Response(body.bytes, { headers });
-  headers['Content-Encoding'] = 'gzip';
-  return new Response(body.gzip, { headers });
+  const made = {
+    plain: new Headers({ ...common, 'Content-Type': JSON_TYPE }),
+    gzip: new Headers({ ...common, 'Content-Type': JSON_TYPE, 'Content-Encoding': 'gzip' }),
+    unchanged: new Headers(common),
+  };
+  headersByBody.set(body, made);
+  return made;
+}
+
+function withRateLimit(headers: Headers, { remaining, resetSeconds }: RateLimitVerdict): Headers {
+  const own = new Headers(headers);
+  own.set('X-RateLimit-Remaining', String(remaining));
+  own.set('RateLimit', `"public";r=${remaining};t=${resetSeconds}`);
+  return own;
 }
 
 /** A list of tags or `*`; compared weakly, as RFC 9110 13.1.2 says for GET. */

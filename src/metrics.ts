@@ -32,13 +32,28 @@ export function createMetrics(): Metrics {
   return {
     addGauge,
     addCounter: (name, help, labels) => {
-      const counter = new Counter({
+      // Kept here and handed over at each scrape: the package hashes the labels at every step.
+      const counts = new Map<
+        string,
+        { values: Parameters<Count<(typeof labels)[number]>>[0]; count: number }
+      >();
+      new Counter({
         name: PREFIX + name,
         help,
         labelNames: [...labels],
         registers: [registry],
+        collect() {
+          this.reset();
+          for (const { values, count } of counts.values()) this.inc(values, count);
+        },
       });
-      return (values, by = 1) => counter.inc(values, by);
+      return (values, by = 1) => {
+        let key = '';
+        for (const label of labels) key += `${values[label]}\n`;
+        const known = counts.get(key);
+        if (known) known.count += by;
+        else counts.set(key, { values, count: by });
+      };
     },
     render: async () => ({ text: await registry.metrics(), contentType: registry.contentType }),
   };

@@ -10,24 +10,46 @@ export type Gate = <T>(work: () => Promise<T>) => Promise<T>;
  * @throws what the work throws, or {@link Unavailable}.
  */
 export function createGate({ limitMs, maxWaiting }: { limitMs: number; maxWaiting: number }): Gate {
-  let waiting = 0;
-  return async (work) => {
-    if (waiting >= maxWaiting) throw new Unavailable('The database is out of reach: try again shortly');
-    waiting += 1;
-    const settled = work().finally(() => {
-      waiting -= 1;
-    });
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(
-        () => reject(new Unavailable('The database is out of reach: try again shortly')),
-        limitMs,
+  const waiting = new Set<Waiter>();
+  let timer: ReturnType<typeof setInterval> | undefined;
+
+  // One timer for all: a timer a call costs more than the rest of the gate.
+  const refuseLate = () => {
+    const now = performance.now();
+    for (const { sinceMs, refuse } of waiting) {
+      if (now - sinceMs < limitMs) break;
+      refuse(new Unavailable('The database is out of reach: try again shortly'));
+    }
+    if (waiting.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+
+  return (work) => {
+    if (waiting.size >= maxWaiting) {
+      return Promise.reject(new Unavailable('The database is out of reach: try again shortly'));
+    }
+    return new Promise((resolve, reject) => {
+      const working = work();
+      const waiter = { sinceMs: performance.now(), refuse: reject };
+      waiting.add(waiter);
+      timer ??= setInterval(refuseLate, Math.min(limitMs, CHECK_MS));
+      const settle = () => waiting.delete(waiter);
+      working.then(
+        (value) => {
+          settle();
+          resolve(value);
+        },
+        (error) => {
+          settle();
+          reject(error);
+        },
       );
     });
-    try {
-      return await Promise.race([settled, late]);
-    } finally {
-      clearTimeout(timer);
-    }
   };
 }
+
+type Waiter = { sinceMs: number; refuse: (reason: Unavailable) => void };
+
+/** How late a refusal may be. */
+const CHECK_MS = 50;
