@@ -146,7 +146,7 @@ function checkUrl(name: string, value: string, schemes: string[], { secret = fal
 }
 
 function withoutPassword(value: string): string {
-  return value.replace(/\/\/[^@/]*@/, '//…@');
+  return value.replace(/^([a-z]+:\/\/)?.*@/is, '$1…@');
 }
 
 function cidr(name: string, value: string): string {
