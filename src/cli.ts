@@ -8,6 +8,7 @@ import { addSoundCommands } from './cli/sounds.ts';
 import { addTokenCommands } from './cli/tokens.ts';
 import { addUserCommands } from './cli/users.ts';
 import { parseConfig } from './config.ts';
+import { isDatabaseOutage } from './db/client.ts';
 import { DomainError } from './errors.ts';
 import { createLogger } from './log.ts';
 
@@ -35,6 +36,12 @@ addSoundCommands(program, session);
 
 process.exit(await run());
 
+/** One line for what an operator can mend; everything for what is a fault of ours. */
+function explain(error: unknown): unknown {
+  if (error instanceof DomainError) return error.message;
+  return isDatabaseOutage(error) ? 'The database went out of reach: try again' : error;
+}
+
 async function run(): Promise<number> {
   try {
     if (process.argv.length <= 2) {
@@ -45,7 +52,7 @@ async function run(): Promise<number> {
     return process.exitCode === undefined ? 0 : Number(process.exitCode);
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
-    console.error(error instanceof DomainError ? error.message : error);
+    console.error(explain(error));
     return FAILURE;
   } finally {
     await session.close();

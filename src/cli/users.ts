@@ -64,9 +64,9 @@ export function addUserCommands(program: Command, session: Session): void {
 
 function changesOf(options: UserOptions, command: Command): UserChanges {
   const { nickname, discordId, discordUsername, discordAvatar } = options;
-  if (discordId !== undefined && !/^([0-9]{1,19})?$/.test(discordId)) {
+  if (discordId !== undefined && !isDiscordId(discordId)) {
     throw new InvalidInput(
-      `--discord-id ${JSON.stringify(discordId)} is not allowed: give 1 to 19 digits, or nothing to unlink`,
+      `--discord-id ${JSON.stringify(discordId)} is not allowed: give a Discord id, or nothing to unlink`,
     );
   }
   // A flag not named at all has a default in commander: only what stands on the command line counts.
@@ -81,6 +81,11 @@ function changesOf(options: UserOptions, command: Command): UserChanges {
     ...(isGiven('svip') && { hasSvip: options.svip === true }),
     ...(isGiven('serviceplus') && { isServiceplus: options.serviceplus === true }),
   };
+}
+
+/** Digits within 63 bits, or nothing. */
+function isDiscordId(text: string): boolean {
+  return text === '' || (/^[0-9]{1,19}$/.test(text) && BigInt(text) <= 0x7fff_ffff_ffff_ffffn);
 }
 
 function parseWho(id: string): { discordId: string } | { steamId64: SteamId64 } {
