@@ -47,5 +47,8 @@ function serializeError(error: unknown): unknown {
 
 /** Passwords in addresses, tokens in queries. */
 function withoutSecrets(text: string): string {
-  return text.replace(/\/\/[^@/\s]*@/g, '//…@').replace(/api_token=[^&\s]+/g, 'api_token=…');
+  return text
+    .replace(/\/\/[^@/\s]*@/g, '//…@')
+    .replace(/api_token=[^&\s]+/g, 'api_token=…')
+    .replace(/capi_[0-9A-Za-z]+/g, 'capi_…');
 }
