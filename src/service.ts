@@ -245,7 +245,7 @@ async function startApi(context: Context, health: Map<string, () => unknown>): P
     users: { findUser: (who, now) => findUser(database.reader, who, now) },
     roundSounds: { findTitle: (steamId64) => sounds.current().get(steamId64) },
     health: {
-      readiness: () => readReadiness(database, health),
+      readiness: createReadiness(createDatabaseProbe(database), health),
       metrics,
       mayReadMetrics: createAddressMatcher(['127.0.0.0/8', '::1', ...config.metricsAllow]),
     },
@@ -300,7 +300,7 @@ function startBot(context: Context): void {
     databaseUrl,
     name: 'bot',
     log,
-    isReachable: () => isDatabaseReachable(database),
+    isReachable: createDatabaseProbe(database),
     create: () => {
       bot = createBot({
         token,
@@ -385,20 +385,31 @@ function createHistoryReader(
     });
 }
 
-async function readReadiness(database: Database, health: Map<string, () => unknown>) {
-  const isReachable = await isDatabaseReachable(database);
-  const parts = Object.fromEntries([...health].map(([name, read]) => [name, read()]));
-  return { isReady: isReachable, parts: { database: isReachable ? 'up' : 'down', ...parts } };
+function createReadiness(isReachable: () => Promise<boolean>, health: Map<string, () => unknown>) {
+  return async () => {
+    const isReady = await isReachable();
+    const parts = Object.fromEntries([...health].map(([name, read]) => [name, read()]));
+    return { isReady, parts: { database: isReady ? 'up' : 'down', ...parts } };
+  };
 }
 
-function isDatabaseReachable(database: Database): Promise<boolean> {
-  return Promise.race([
-    database.connection`select 1`.then(
-      () => true,
-      () => false,
-    ),
-    Bun.sleep(1000).then(() => false),
-  ]);
+/** Asks the database for at most a second, one question at a time: one that hangs must not gather a heap of them. */
+function createDatabaseProbe(database: Database): () => Promise<boolean> {
+  let asking: Promise<boolean> | undefined;
+  const ask = async () => {
+    try {
+      await database.connection`select 1`;
+      return true;
+    } catch {
+      return false;
+    } finally {
+      asking = undefined;
+    }
+  };
+  return () => {
+    asking ??= ask();
+    return Promise.race([asking, Bun.sleep(1000).then(() => false)]);
+  };
 }
 
 function countOnline(board: ServerBoard): number {
