@@ -123,7 +123,7 @@ describe('a token', () => {
     const revokedAt = performance.now();
     const refused = await waitFor(
       async () => {
-        const answer = await live.get('/bans', bearer(token));
+        const answer = await live.ask('/api/v1/bans', bearer(token));
         return answer.status === 401 && answer;
       },
       { limitMs: 1000 },
@@ -137,21 +137,25 @@ describe('a token', () => {
     await db.execute(sql`alter table api_tokens disable trigger user`);
     await db.update(apiTokens).set({ revokedAt: new Date() }).where(eq(apiTokens.id, id));
     await db.execute(sql`alter table api_tokens enable trigger user`);
-    await waitFor(async () => (await live.get('/bans', bearer(token))).status === 401, { limitMs: 1000 });
+    await waitFor(async () => (await live.ask('/api/v1/bans', bearer(token))).status === 401, {
+      limitMs: 1000,
+    });
   });
 
   test('that is revoked is heard of by notification alone, without waiting for anything', async () => {
     // The clock stands still here: nothing that was found grows old.
     expect((await service.get('/bans', bearer(token))).status).toBe(200);
     await revokeApiToken(db, id, { now: new Date() });
-    await waitFor(async () => (await service.get('/bans', bearer(token))).status === 401, { limitMs: 1000 });
+    await waitFor(async () => (await service.ask('/api/v1/bans', bearer(token))).status === 401, {
+      limitMs: 1000,
+    });
   });
 
   test('goes with its owner', async () => {
     const orphan = await aToken(db, 3);
     expect((await service.get('/bans', bearer(orphan.token))).status).toBe(200);
     await db.delete(users).where(eq(users.steamId64, aSteamId(3)));
-    await waitFor(async () => (await service.get('/bans', bearer(orphan.token))).status === 401);
+    await waitFor(async () => (await service.ask('/api/v1/bans', bearer(orphan.token))).status === 401);
   });
 
   test('made while the service runs is good at once', async () => {

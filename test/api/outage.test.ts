@@ -129,9 +129,12 @@ describe('when the database returns', () => {
     await Bun.sleep(1000);
     proxy.restore();
     await expectRecovery(service);
-    await waitFor(async () => JSON.stringify((await service.get('/servers/one')).body).includes('Wingman'), {
-      limitMs: 2000,
-    });
+    await waitFor(
+      async () => JSON.stringify((await service.ask('/api/v1/servers/one')).body).includes('Wingman'),
+      {
+        limitMs: 2000,
+      },
+    );
   });
 
   test('notifications are heard again', async () => {
@@ -145,7 +148,7 @@ describe('when the database returns', () => {
     // Found again after the outage, so that only a notification can take it back.
     expect((await listening.get('/bans', bearer(revoked.token))).status).toBe(200);
     await revokeApiToken(db, revoked.id, { now: new Date() });
-    await waitFor(async () => (await listening.get('/bans', bearer(revoked.token))).status === 401, {
+    await waitFor(async () => (await listening.ask('/api/v1/bans', bearer(revoked.token))).status === 401, {
       limitMs: 2000,
     });
   });
@@ -156,7 +159,7 @@ describe('when the database returns', () => {
     proxy.cut();
     await revokeApiToken(db, revoked.id, { now: new Date() });
     proxy.restore();
-    await waitFor(async () => (await listening.get('/bans', bearer(revoked.token))).status === 401, {
+    await waitFor(async () => (await listening.ask('/api/v1/bans', bearer(revoked.token))).status === 401, {
       limitMs: 2000,
     });
   });
@@ -207,7 +210,7 @@ describe('an embedded database that is killed', () => {
     });
     await insertServer(own.service.database.db, { slug: 'kept' });
     const kept = await aToken(own.service.database.db, 1);
-    await waitFor(async () => (await own.get('/servers/kept')).status === 200);
+    await waitFor(async () => (await own.ask('/api/v1/servers/kept')).status === 200);
     expect((await own.get('/bans', bearer(kept.token))).status).toBe(200);
 
     const readPid = () =>

@@ -147,7 +147,7 @@ describe('servers', () => {
   test('hide, show and remove work by slug, and a running service follows', async () => {
     const service = await startTestService({ databaseUrl: database.url });
     await succeed('servers', 'add', '--name', 'One', '--address', '203.0.113.7:27015');
-    const isListed = async () => (await service.get('/servers/one')).status === 200;
+    const isListed = async () => (await service.ask('/api/v1/servers/one')).status === 200;
     await waitFor(isListed);
     expect(await succeed('servers', 'hide', 'one')).toBe('one is hidden\n');
     await waitFor(async () => !(await isListed()));
@@ -182,7 +182,7 @@ describe('tokens', () => {
     expect(JSON.stringify(row)).not.toContain('Hash');
 
     expect(await succeed('tokens', 'revoke', String(row.id))).toBe(`Revoked token ${row.id}\n`);
-    await waitFor(async () => (await service.get('/bans', bearer(token))).status === 401, {
+    await waitFor(async () => (await service.ask('/api/v1/bans', bearer(token))).status === 401, {
       limitMs: 1000,
     });
     expect(await succeed('tokens', 'list')).toContain('revoked');

@@ -79,10 +79,10 @@ describe('GET /players/{steamid64}/roundsound', () => {
     expect((await service.get(path)).body).toEqual(NONE);
     await insertReadySound(db, aSteamId(3), 'new.mp3');
     await waitFor(async () => {
-      const { body } = await service.get(path);
+      const { body } = await service.ask(`/api/v1${path}`);
       return (body as { title: string | null }).title === 'new.mp3';
     });
     await db.delete(roundSounds).where(eq(roundSounds.steamId64, aSteamId(3)));
-    await waitFor(async () => (await service.get(path)).text === JSON.stringify(NONE));
+    await waitFor(async () => (await service.ask(`/api/v1${path}`)).text === JSON.stringify(NONE));
   });
 });

@@ -309,7 +309,7 @@ describe('a change', () => {
 
     await db.update(serverSnapshots).set({ map: 'de_nuke' }).where(eq(serverSnapshots.serverId, online.id));
     const after = await waitFor(async () => {
-      const now = await service.get('/servers');
+      const now = await service.ask('/api/v1/servers');
       return now.text === before.text ? undefined : now;
     });
     expect(after.headers.get('etag')).not.toBe(before.headers.get('etag'));
@@ -319,9 +319,9 @@ describe('a change', () => {
 
   test('a server added is listed, one removed is gone', async () => {
     const added = await insertServer(db, { slug: 'new', name: 'New' });
-    await waitFor(async () => (await service.get('/servers/new')).status === 200);
+    await waitFor(async () => (await service.ask('/api/v1/servers/new')).status === 200);
     await db.delete(servers).where(eq(servers.id, added.id));
-    await waitFor(async () => (await service.get('/servers/new')).status === 404);
+    await waitFor(async () => (await service.ask('/api/v1/servers/new')).status === 404);
     expect((await service.get(`/servers/${added.id}/players`)).status).toBe(404);
   });
 });
