@@ -9,12 +9,15 @@ import { migrateDatabase } from '../db/migrate.ts';
 import { Conflict } from '../errors.ts';
 import { toListenFailure } from '../listen-failure.ts';
 import { createApiToken, findLiveApiToken, listApiTokens, revokeApiToken } from '../queries/api-tokens.ts';
+import { findRoundSounds } from '../queries/round-sounds.ts';
 import { listServerStatuses } from '../queries/servers.ts';
 import { saveUser } from '../queries/users.ts';
 import { runRegularly } from '../regular-work.ts';
+import type { SteamId64 } from '../steam-id.ts';
 import { DEMO_SEED, fillHistory, listDemoPeople, saveDemoAddresses, seedCommunity } from './community.ts';
 import { startDemoGames } from './games.ts';
 import type { Person } from './people.ts';
+import { buildDemoTune } from './tune.ts';
 
 export type Demo = {
   /** Where HTTP listens. */
@@ -25,8 +28,16 @@ export type Demo = {
   stop: () => Promise<void>;
 };
 
-/** The composition root of the service: the demo is the same program on other data. */
-type RunService = (config: Config, log: Logger) => Promise<{ stop: () => Promise<void> }>;
+/** What the composition root hands over: the demo is the same program on other data. */
+export type DemoDeps = {
+  runService: (config: Config, log: Logger) => Promise<{ stop: () => Promise<void> }>;
+  /** Puts a file in the queue of round-end sounds, as an upload does. */
+  uploadSound: (
+    db: Db,
+    config: Config,
+    upload: { steamId64: SteamId64; fileName: string; bytes: Blob },
+  ) => Promise<unknown>;
+};
 
 const TICK_MS = 1000;
 const FIRST_POLL_LIMIT_MS = 4000;
@@ -54,7 +65,7 @@ export function toDemoConfig(config: Config): Config {
  * @throws {InvalidInput} when the port is taken; {@link Conflict} when a demo runs on this data already.
  */
 export async function startDemo(
-  runService: RunService,
+  { runService, uploadSound }: DemoDeps,
   { config, log, signal }: { config: Config; log: Logger; signal: AbortSignal },
 ): Promise<Demo> {
   const stops: (() => unknown)[] = [];
@@ -101,6 +112,15 @@ export async function startDemo(
     const tokenOwner = people[TOKEN_OWNER];
     if (tokenOwner === undefined) throw new Error('the demo has no owner');
     const token = await findOrCreateToken(database.db, tokenOwner, join(config.dataDir, 'api-token'));
+    const { ready, latest } = await findRoundSounds(database.db, tokenOwner.steamId64);
+    if (!ready && !latest) {
+      const bytes = new Blob([buildDemoTune()]);
+      await uploadSound(database.db, config, {
+        steamId64: tokenOwner.steamId64,
+        fileName: 'winning round.wav',
+        bytes,
+      });
+    }
     await waitForFirstPolls(database.db, signal);
     return { port, token, tokenOwner, stop };
   } catch (error) {

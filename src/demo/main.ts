@@ -1,8 +1,10 @@
+import { openSoundFolders } from '../../media/sound-folders.ts';
+import { storeUpload } from '../../media/uploads.ts';
 import { parseConfig } from '../config.ts';
 import { Conflict, InvalidInput, Unavailable } from '../errors.ts';
 import { createLogger } from '../log.ts';
 import { runService } from '../service.ts';
-import { type Demo, startDemo, toDemoConfig } from './demo.ts';
+import { type Demo, type DemoDeps, startDemo, toDemoConfig } from './demo.ts';
 import { DEMO_SERVERS } from './servers.ts';
 
 /** `bun run demo`: the service on made-up data, with simulated game servers. */
@@ -18,7 +20,7 @@ try {
   const config = toDemoConfig(parseConfig({ ...DEFAULTS, ...process.env }));
   console.log('Starting the demo: the first start makes its database and takes some seconds …');
   const log = createLogger(config.logLevel);
-  const demo = await startDemo(runService, { config, log, signal: stopping.signal });
+  const demo = await startDemo({ runService, uploadSound }, { config, log, signal: stopping.signal });
   console.log(describe(demo, config));
   await stopped;
   console.log('\nStopping …');
@@ -32,6 +34,13 @@ try {
   if (!stopping.signal.aborted) throw error;
 }
 process.exit(0);
+
+async function uploadSound(...[db, config, upload]: Parameters<DemoDeps['uploadSound']>) {
+  return storeUpload(db, await openSoundFolders(config), {
+    upload: { ...upload, bytes: upload.bytes.stream(), actorUserId: null },
+    maxBytes: upload.bytes.size,
+  });
+}
 
 function describe({ port, token, tokenOwner }: Demo, { host, dataDir }: { host: string; dataDir: string }) {
   const isAnyAddress = host === '0.0.0.0' || host === '::';
@@ -47,6 +56,7 @@ The demo runs; Ctrl-C stops it.
   Health     ${base}/readyz
   API token  ${token}
              of ${tokenOwner.name}, ${tokenOwner.steamId64}
+  Sound      ${base}/storage/roundsound/${tokenOwner.steamId64}.mp3
 
 Try:
 

@@ -140,6 +140,12 @@ describe('the demo', async () => {
       everyMs: 1000,
       what: 'players come and go',
     });
+    const sound = /http\S+\.mp3/.exec(output)?.[0] ?? '';
+    await waitFor(async () => (await fetch(sound)).headers.get('content-type') === 'audio/mpeg', {
+      limitMs: 30_000,
+      everyMs: 250,
+      what: 'the owner has a round-end sound',
+    });
     await interrupt(running, dataDir);
     expect(await fetch(`${base}/healthz`).catch(() => 'gone')).toBe('gone');
   }, 90_000);
