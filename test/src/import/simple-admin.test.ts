@@ -557,6 +557,16 @@ describe('CS2-SimpleAdmin in an SQLite file', () => {
     expect(await importSimpleAdmin(deps, { url })).toMatchObject({ quarantined: 1, gone: 0, changed: 0 });
   });
 
+  test('a server of ours that has a host name is matched by what the name resolves to', async () => {
+    const ours = await insertServer(db, { address: 'localhost:27015' });
+    const url = createFile(11, (file) => {
+      insert(file, 'sa_servers', [{ hostname: 'Ours', address: '127.0.0.1:27015' }]);
+      insert(file, 'sa_bans', [aRow({ server_id: 1 })]);
+    });
+    expect(await importSimpleAdmin(deps, { url })).toMatchObject({ added: 1, serversAdded: [] });
+    expect((await storedPenalty(db, 'sa_bans', 1))?.serverId).toBe(ours.id);
+  });
+
   test('a file that is not there is refused, and is not made', async () => {
     const path = join(folder, 'absent.sqlite');
     await expect(importSimpleAdmin(deps, { url: `sqlite:${path}` })).rejects.toThrow(Unavailable);
