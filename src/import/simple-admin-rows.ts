@@ -123,27 +123,35 @@ function parseRow(
   };
 }
 
+const HOUR_MS = 3_600_000;
+/** The plugin and the database write their times a moment apart. */
+const CLOCK_NOISE_MS = 2000;
+/** No two zones are further apart. */
+const WIDEST_GAP_HOURS = 26;
+
 /** When it began and ends, on the plugin's wall clock; what is permanent has no end, whatever `ends` says. */
 function readTimes(row: SourceRow, durationMinutes: number, remark: (reason: string) => void) {
   const durationMs = durationMinutes * 60_000;
   const isPermanent = durationMinutes === 0;
   const created = parseWallClock(row.created);
   const told = isPermanent ? undefined : parseWallClock(row.ends);
-  if (created === undefined && told === undefined) throw new InvalidInput('it has no date of creation');
-  if (created === undefined && told !== undefined) {
+  if (created === undefined) {
+    if (told === undefined) throw new InvalidInput('it has no date of creation');
     remark('it has no date of creation: taken as its end less its duration');
     return { created: told - durationMs, ends: told };
   }
-  const start = created ?? 0;
-  if (isPermanent) return { created: start, ends: undefined };
-  if (told === undefined) remark('it has a duration and no end: taken as its creation plus its duration');
-  const ends = told ?? start + durationMs;
-  const gapHours = Math.round((ends - start - durationMs) / 3_600_000);
-  const isWholeHours = Math.abs(ends - start - durationMs - gapHours * 3_600_000) <= 2000;
-  if (isWholeHours && gapHours !== 0 && Math.abs(gapHours) <= 14) {
+  if (isPermanent) return { created, ends: undefined };
+  if (told === undefined) {
+    remark('it has a duration and no end: taken as its creation plus its duration');
+    return { created, ends: created + durationMs };
+  }
+  const gapMs = told - created - durationMs;
+  const gapHours = Math.round(gapMs / HOUR_MS);
+  const isWholeHours = Math.abs(gapMs - gapHours * HOUR_MS) <= CLOCK_NOISE_MS;
+  if (isWholeHours && gapHours !== 0 && Math.abs(gapHours) <= WIDEST_GAP_HOURS) {
     remark(`its end is ${gapHours} h off its creation plus its duration: two clocks wrote it`);
   }
-  return { created: start, ends };
+  return { created, ends: told };
 }
 
 function readType(table: SimpleAdminTableName, type: string): PenaltyType {
