@@ -80,40 +80,73 @@ export type ItemReader<Item> = {
   parse: (item: Item, remarkRow: (reason: string) => void) => ImportedPenalty;
 };
 
-/** Writes page after page; a bad item is quarantined, the rest is kept. */
+/**
+ * Writes page after page; a bad item is quarantined, the rest is kept. The next page is read and understood while the
+ * database takes in the one before.
+ */
 export async function importPages<Item>(
   run: ImportRun,
   pages: AsyncIterable<readonly Item[]>,
   reader: ItemReader<Item>,
 ): Promise<void> {
-  for await (const page of pages) await importPage(run, page, reader);
+  let writing: Promise<void> = Promise.resolve();
+  for await (const page of pages) {
+    const parsed = parsePage(run, page, reader);
+    await writing;
+    writing = writePage(run, parsed);
+    // Awaited above or below; until then a failure is not an unhandled one.
+    writing.catch(() => {});
+  }
+  await writing;
 }
 
 /** The same as {@link importPages} for one page. */
 export async function importPage<Item>(
-  { writer, summary, listener, signal, total }: ImportRun,
+  run: ImportRun,
+  page: readonly Item[],
+  reader: ItemReader<Item>,
+): Promise<void> {
+  await writePage(run, parsePage(run, page, reader));
+}
+
+type ParsedPage = {
+  rows: ImportedPenalty[];
+  setAside: { sourceTable: string; sourceId: string }[];
+  /** Rows read up to and with this page. */
+  read: number;
+};
+
+function parsePage<Item>(
+  { summary, listener, signal }: ImportRun,
   page: readonly Item[],
   { table, idOf, rowsIn = () => 1, parse }: ItemReader<Item>,
-): Promise<void> {
+): ParsedPage {
   signal?.throwIfAborted();
-  const rows: ImportedPenalty[] = [];
-  const setAside: { sourceTable: string; sourceId: string }[] = [];
+  const parsed: ParsedPage = { rows: [], setAside: [], read: 0 };
   for (const item of page) {
     summary.read += rowsIn(item);
     const report = (reason: string): RowReport => ({ table, id: idOf(item), reason });
     try {
-      rows.push(parse(item, (reason) => remark(summary, listener, report(reason))));
+      parsed.rows.push(parse(item, (reason) => remark(summary, listener, report(reason))));
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;
       quarantine(summary, listener, report(error.message));
       // It is at the source all the same: what an earlier import kept of it is not gone.
-      setAside.push({ sourceTable: table, sourceId: idOf(item) });
+      parsed.setAside.push({ sourceTable: table, sourceId: idOf(item) });
     }
   }
+  parsed.read = summary.read;
+  return parsed;
+}
+
+async function writePage(
+  { writer, summary, listener, total }: ImportRun,
+  { rows, setAside, read }: ParsedPage,
+): Promise<void> {
   const counts = await writer.write(rows);
   await writer.keep(setAside);
   summary.added += counts.added;
   summary.changed += counts.changed;
   summary.unchanged += counts.unchanged;
-  listener.onProgress?.({ read: summary.read, share: total ? Math.min(summary.read / total, 1) : undefined });
+  listener.onProgress?.({ read, share: total ? Math.min(read / total, 1) : undefined });
 }

@@ -1,6 +1,6 @@
 import { InvalidInput } from '../errors.ts';
 import type { ImportSummary } from './import-report.ts';
-import { type ImportDeps, type ImportOptions, importPage, runImport } from './import-run.ts';
+import { type ImportDeps, type ImportOptions, importPages, runImport } from './import-run.ts';
 import { type Line, readLines } from './lines.ts';
 import { parseNdjsonLine } from './ndjson-rows.ts';
 
@@ -27,15 +27,20 @@ export async function importNdjson(
 ): Promise<ImportSummary> {
   return runImport(deps, source, options, async (run) => {
     const now = run.now();
-    for await (const lines of readLines(chunks, { batchLines: BATCH_LINES })) {
-      const share = totalBytes ? (lines.at(-1)?.bytesRead ?? 0) / totalBytes : undefined;
-      const onProgress = ({ read }: { read: number }) => run.listener.onProgress?.({ read, share });
-      await importPage(
-        { ...run, listener: { ...run.listener, onProgress } },
-        lines.filter((line) => line.text?.trim() !== ''),
-        { table: 'line', idOf: (line) => String(line.number), parse: (line) => parseLine(line, now) },
-      );
+    let bytesRead = 0;
+    async function* readPages() {
+      for await (const lines of readLines(chunks, { batchLines: BATCH_LINES })) {
+        bytesRead = lines.at(-1)?.bytesRead ?? bytesRead;
+        yield lines.filter((line) => line.text?.trim() !== '');
+      }
     }
+    const onProgress = ({ read }: { read: number }) =>
+      run.listener.onProgress?.({ read, share: totalBytes ? bytesRead / totalBytes : undefined });
+    await importPages({ ...run, listener: { ...run.listener, onProgress } }, readPages(), {
+      table: 'line',
+      idOf: (line) => String(line.number),
+      parse: (line) => parseLine(line, now),
+    });
   });
 }
 
