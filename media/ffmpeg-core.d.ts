@@ -5,7 +5,8 @@ declare module '@ffmpeg/core' {
     exec(...args: string[]): number;
     setLogger(logger: (entry: { type: string; message: string }) => void): void;
     FS: {
-      writeFile(path: string, data: Uint8Array): void;
+      /** With `canOwn` the array itself becomes the file. */
+      writeFile(path: string, data: Uint8Array, options: { canOwn: boolean }): void;
       readFile(path: string): Uint8Array;
     };
   };

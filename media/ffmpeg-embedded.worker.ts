@@ -11,13 +11,16 @@ import type { EmbeddedAnswer, EmbeddedTask } from './ffmpeg-embedded.ts';
 const compiling = compileCore();
 addEventListener('message', async ({ data }: MessageEvent<EmbeddedTask>) => {
   postMessage(await answer(data));
+  // The memory of the instance, tens of megabytes, would wait for the next collection.
+  Bun.gc(true);
 });
 
 async function answer(task: EmbeddedTask): Promise<EmbeddedAnswer> {
   const lastLines: string[] = [];
   try {
     const core = await startCore(await compiling, lastLines);
-    core.FS.writeFile(task.input.name, await readFile(task.input.path));
+    // Handed over, not copied: an upload may be large.
+    core.FS.writeFile(task.input.name, await readFile(task.input.path), { canOwn: true });
     const status = core.exec(...task.args);
     const complaint = lastLines.join(' | ').slice(-400);
     if (status !== 0)
