@@ -3,6 +3,7 @@ import {
   type Audio,
   anAudio,
   clicks,
+  drums,
   joinBytes,
   musicLike,
   noise,
@@ -156,6 +157,12 @@ export async function makeCorpus(ffmpeg: Ffmpeg, folder: string): Promise<Clip[]
       seconds: 6,
       ...onTarget,
       bytes: await withVideo(ffmpeg, folder, music),
+    },
+    {
+      name: 'drums that need the limiter',
+      seconds: 3.77,
+      ...onTarget,
+      bytes: toWav(anAudio({ seconds: 4, shape: drums(0.9) }), 's16'),
     },
     {
       name: 'clicks: an extreme crest factor',

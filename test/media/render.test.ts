@@ -82,6 +82,19 @@ for (const engine of ENGINES) {
     });
 
     test(
+      'keeps true peaks under the ceiling at the loudest setting',
+      async () => {
+        const clip = corpus.find(({ name }) => name.includes('vorbis'));
+        const options = { maxSeconds: 10, targetLufs: -10 };
+        const { directory } = await render(ffmpeg, clip?.bytes ?? new Uint8Array(), options);
+        const measured = measureLoudness(await decodeMp3(directory, SOUND_NAME));
+        expect(measured.truePeakDbtp).toBeLessThanOrEqual(-0.9);
+        expect(Math.abs(measured.integratedLufs + 10)).toBeLessThanOrEqual(0.5);
+      },
+      MINUTES,
+    );
+
+    test(
       'honours another length and another loudness',
       async () => {
         const clip = corpus.find(({ name }) => name.includes('vorbis'));

@@ -65,6 +65,14 @@ export function musicLike(amplitude: number): Shape {
   };
 }
 
+/** A drum twice a second that is gone after 50 ms: peaks some 19 dB over the loudness. */
+export function drums(amplitude: number): Shape {
+  return (seconds) => {
+    const beat = seconds % 0.5;
+    return amplitude * Math.sin(2 * Math.PI * 180 * beat) * Math.exp(-beat * 45);
+  };
+}
+
 /** One full-scale sample every half second: an extreme crest factor. */
 export function clicks(amplitude: number, sampleRate = 44_100): Shape {
   return (seconds) => (Math.round(seconds * sampleRate) % (sampleRate / 2) === 0 ? amplitude : 0);
