@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { chmod, readdir, readFile, rm } from 'node:fs/promises';
+import { chmod, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chooseFfmpeg } from '../../media/choose-ffmpeg.ts';
 import { type Ffmpeg, type FfmpegJob, RENDER_LIMITS } from '../../media/ffmpeg.ts';
@@ -117,6 +117,15 @@ describe.skipIf(!HAS_NATIVE_FFMPEG)('a native ffmpeg', () => {
     await ffmpeg.close();
   });
 
+  test('dies with the service, however that dies', async () => {
+    const script = join(import.meta.dir, '../support/endless-ffmpeg.ts');
+    const service = Bun.spawn(['bun', script, folder.path], { stdout: 'inherit', stderr: 'inherit' });
+    await waitUntil(async () => (await countFfmpegIn(folder.path)) === 1);
+    service.kill('SIGKILL');
+    await service.exited;
+    await waitUntil(async () => (await countFfmpegIn(folder.path)) === 0);
+  }, 30_000);
+
   test('is replaced when it vanishes while the service runs', async () => {
     const path = await writeScript('vanishing.sh', 'exec ffmpeg "$@"');
     const warnings: string[] = [];
@@ -162,6 +171,16 @@ async function openScript(name: string, behaviour: string): Promise<Ffmpeg> {
   const ffmpeg = await createNativeFfmpeg(SILENT_LOG, { path, workDirectory: folder.path });
   if (typeof ffmpeg === 'string') throw new Error(ffmpeg);
   return ffmpeg;
+}
+
+/** Processes of ffmpeg that work in the folder. */
+async function countFfmpegIn(directory: string): Promise<number> {
+  const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const places = ids.map(async (id) => {
+    const program = await readlink(`/proc/${id}/exe`).catch(() => '');
+    return program.endsWith('/ffmpeg') ? readlink(`/proc/${id}/cwd`).catch(() => '') : '';
+  });
+  return (await Promise.all(places)).filter((place) => place === directory).length;
 }
 
 async function countProcesses(commandLine: string): Promise<number> {
