@@ -178,8 +178,26 @@ export function penalties(routes: Routes, { listPenalties }: Deps) {
     );
 }
 
-function presentRecord(penalty: Penalty): Static<typeof BanModel> {
+function presentRecord(penalty: Penalty) {
+  return toRecord(penalty, {});
+}
+
+function presentPenalty(penalty: Penalty) {
+  return toRecord(penalty, { penalty_type: penalty.type });
+}
+
+function presentMute(penalty: Penalty) {
+  return toRecord(penalty, { type: penalty.type });
+}
+
+/** One literal for all lists: what is undefined is not sent. Spreading a record into another costs as much as a row's query. */
+function toRecord(
+  penalty: Penalty,
+  own: { penalty_type?: PenaltyType; type?: PenaltyType },
+): Static<typeof BanModel> & { penalty_type: PenaltyType | undefined; type: PenaltyType | undefined } {
   return {
+    penalty_type: own.penalty_type,
+    type: own.type,
     id: penalty.id,
     player_name: penalty.playerName,
     player_steamid: penalty.playerSteamId,
@@ -192,14 +210,6 @@ function presentRecord(penalty: Penalty): Static<typeof BanModel> {
     created: formatTimestamp(penalty.createdAt),
     ends: penalty.endsAt && formatTimestamp(penalty.endsAt),
   };
-}
-
-function presentPenalty(penalty: Penalty) {
-  return { penalty_type: penalty.type, ...presentRecord(penalty) };
-}
-
-function presentMute(penalty: Penalty) {
-  return { type: penalty.type, ...presentRecord(penalty) };
 }
 
 /** The filters that all four lists take. */

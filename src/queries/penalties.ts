@@ -119,11 +119,10 @@ async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now 
     `penalties of player ${shapeOf(filter)}`,
     (builder) => {
       const counted = builder
-        .select(
-          Object.fromEntries(
-            PENALTY_TYPES.map((type) => [type, countOf(type).as(`${type}_count`)]),
-          ) as CountColumns,
-        )
+        // One text, as it comes with every row.
+        .select({
+          counts: sql`concat_ws(' ', ${sql.join(PENALTY_TYPES.map(countOf), sql`, `)})`.as('counts'),
+        })
         .from(penalties)
         .where(conditions({ ...placeholders(filter), types: undefined }))
         .as('counted');
@@ -143,7 +142,7 @@ async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now 
     },
     { ...values(filter, now), limit: perPage, offset: (page - 1) * perPage },
   );
-  const counted = found[0]?.slice(LISTED_COLUMNS) ?? [];
+  const counted = String(found[0]?.[LISTED_COLUMNS] ?? '').split(' ');
   const counts = Object.fromEntries(
     PENALTY_TYPES.map((type, index) => [type, Number(counted[index] ?? 0)]),
   ) as PenaltyCounts;
@@ -151,8 +150,6 @@ async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now 
   const rows = found.filter(([id]) => id !== null).map((row) => readPenalty(row, now));
   return { rows, counts, total: totalOf(counts, filter) };
 }
-
-type CountColumns = Record<PenaltyType, SQL.Aliased<unknown>>;
 
 function countOf(type: PenaltyType): SQL {
   return sql`count(*) filter (where ${penalties.type} = ${sql.raw(`'${type}'`)})`;
