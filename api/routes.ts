@@ -123,7 +123,7 @@ export function createRoutes(deps: RouteDeps) {
       if (!found.token) throw new Unauthorized('The API token is invalid');
       const { token } = found;
       const value = await gate(() => work({ get: (name) => lastValue(query, name) }, token, now));
-      return new Response(JSON.stringify(value), {
+      return Response.json(value, {
         headers: {
           'Content-Type': JSON_TYPE,
           'Cache-Control': 'private, no-cache',
