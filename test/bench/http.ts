@@ -3,18 +3,12 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import { openDatabase } from '../../src/db/client.ts';
 import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
-import { migrateDatabase } from '../../src/db/migrate.ts';
-import { penalties, serverSnapshots } from '../../src/db/schema.ts';
-import { createApiToken } from '../../src/queries/api-tokens.ts';
-import { saveUser } from '../../src/queries/users.ts';
-import { aPenalty, aSteamId, insertServer } from '../support/builders.ts';
 import { type Bench, formatRatio, median, type Row, requireTool } from './bench.ts';
 import { type Child, pathOf, startChild } from './child.ts';
+import { fillDatabase, serviceEnv } from './service.ts';
 import { type LoadFigures, runWrk } from './wrk.ts';
 
-const SERVERS = 20;
 const ROUNDS = 3;
 const SECONDS = 5;
 const PATH = '/api/v1/servers';
@@ -74,53 +68,6 @@ export const http: Bench = {
     }
   },
 };
-
-function serviceEnv(databaseUrl: string, folder: string): Record<string, string> {
-  return {
-    DATABASE_URL: databaseUrl,
-    DATA_DIR: folder,
-    STORAGE_DIR: join(folder, 'storage'),
-    HOST: '127.0.0.1',
-    PORT: '0',
-    ROLES: 'api',
-    RATE_LIMIT_PUBLIC: '1000000000',
-    RATE_LIMIT_PROTECTED: '1000000000',
-  };
-}
-
-/** Twenty polled servers, ten thousand penalties, sixty of them of one player, and a token. */
-async function fillDatabase(url: string): Promise<{ token: string; player: string }> {
-  await migrateDatabase(url);
-  const { db, close } = openDatabase(url);
-  for (let number = 1; number <= SERVERS; number++) {
-    const server = await insertServer(db, { name: `Only Mirage #${number}` });
-    const players = Array.from({ length: number % 10 }, (_, i) => ({ name: `Gracz ${i}`, score: 20 - i }));
-    await db.insert(serverSnapshots).values({
-      serverId: server.id,
-      isOnline: true,
-      hostname: `Only Mirage | ${number}`,
-      map: 'de_mirage',
-      players,
-      playersCount: players.length,
-      maxPlayers: 10,
-      pingMs: 12,
-      polledAt: new Date(),
-    });
-  }
-  const createdAt = (i: number) => new Date(Date.UTC(2026, 0, 1) + i * 60_000);
-  const rows = Array.from({ length: 10_000 }, (_, i) =>
-    aPenalty({
-      playerSteamId: aSteamId(i < 60 ? 1 : 2 + (i % 2000)),
-      createdAt: createdAt((i * 37) % 10_000),
-    }),
-  );
-  for (let i = 0; i < rows.length; i += 1000) await db.insert(penalties).values(rows.slice(i, i + 1000));
-  await db.execute('vacuum analyze');
-  const owner = await saveUser(db, aSteamId(900));
-  const { token } = await createApiToken(db, owner.id, { name: 'bench', now: new Date() });
-  await close();
-  return { token, player: aSteamId(1) };
-}
 
 async function readAnswer(url: string): Promise<{ body: string; headers: Record<string, string> }> {
   const response = await fetch(url, { headers: { 'Accept-Encoding': 'identity' } });

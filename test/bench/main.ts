@@ -4,11 +4,12 @@ import { http } from './http.ts';
 import { importBench } from './import.ts';
 import { penalties } from './penalties.ts';
 import { poll } from './poll.ts';
+import { memory, start } from './process.ts';
 import { formatNotes, formatTable, type Outcome, saveResults } from './results.ts';
 import { sounds } from './sounds.ts';
 
 /** In the order they run. */
-const BENCHES: readonly Bench[] = [http, penalties, importBench, poll, sounds];
+const BENCHES: readonly Bench[] = [http, start, memory, penalties, importBench, poll, sounds];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
