@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { sql } from 'drizzle-orm';
 import { type Database, type Db, openDatabase } from '../../src/db/client.ts';
 import { isBanned, listPenalties } from '../../src/queries/penalties.ts';
@@ -19,24 +20,36 @@ import { DATASET_END, ensurePenaltyDataset, startDatasetServer } from './penalty
 const SMALL_ROWS = 10_000;
 const PER_PAGE = 50;
 const ROUNDS = 3;
-const CALLS_PER_ROUND = 100;
+const WHY_STEEP =
+  'A page far from both ends is found in its day, and that day is walked: few entries among ten thousand rows, thousands among ten million.';
+const CALLS_PER_ROUND = 60;
 /** An hour after the last sweep: more rows await correction than a running service ever leaves. */
 const NOW = new Date(DATASET_END.getTime() + 3_600_000);
 
+/**
+ * `ours` is database time: what the server process spent on a core for a request, which a busy machine does not blur.
+ * Growth is of the whole request, asked and answered, at 10 million rows and at ten thousand.
+ */
 export const penalties: Bench = {
   name: 'penalties',
-  title: 'lists with exact total and counts, and the ban lookup, against few rows',
+  title: 'lists with exact total and counts, and the ban lookup, against ten thousand rows',
   run: async (options) => {
     const server = await startDatasetServer();
     try {
-      const small = openDatabase(await ensurePenaltyDataset(server, SMALL_ROWS, options.say), { max: 4 });
-      const large = openDatabase(await prepareLarge(server, options), { max: 4 });
+      const small = openDatabase(await ensurePenaltyDataset(server, SMALL_ROWS, options.say), { max: 1 });
+      const large = openDatabase(await prepareLarge(server, options), { max: 1 });
       try {
         const subjects = { small: await findSubjects(small.db), large: await findSubjects(large.db) };
         const rows: Row[] = [];
         for (const [name, pick] of requests()) {
           options.say(name);
-          rows.push(await measureRequest(name, pick, { small: small.db, large: large.db, subjects }));
+          rows.push(
+            await measureRequest(name, pick, {
+              small: await watch(small),
+              large: await watch(large),
+              subjects,
+            }),
+          );
         }
         rows.push(...(await measureBanLookups(large, subjects.large)));
         return rows;
@@ -140,52 +153,71 @@ function ofPlayer(subjects: Subjects): Subjects {
   return { ...subjects, servers: [subjects.playerServer], admins: [subjects.playerAdmin] };
 }
 
-type Handles = { small: Db; large: Db; subjects: { small: Subjects; large: Subjects } };
-type Figures = { p50: number; p99: number };
+/** A database over one connection, and the time its server process has spent on a core, in milliseconds. */
+type Watched = { db: Db; readCpuMs: () => number };
+
+async function watch({ db, connection }: Database): Promise<Watched> {
+  const [row] = await connection<{ pid: number }[]>`select pg_backend_pid() as pid`;
+  const file = `/proc/${row?.pid}/schedstat`;
+  if (!existsSync(file)) throw new NotMeasured('database time is read from /proc, which is Linux');
+  return { db, readCpuMs: () => Number(readFileSync(file, 'utf8').split(' ')[0]) / 1e6 };
+}
+
+type Handles = { small: Watched; large: Watched; subjects: { small: Subjects; large: Subjects } };
+type Figures = { requestP50: number; databaseP50: number; databaseP99: number };
+const PLACES = ['first', 'middle', 'last'] as const;
 
 /** The worst of all values and of the first, a middle and the last page. */
-async function measureRequest(
-  name: string,
-  pick: PickFilters,
-  { small, large, subjects }: Handles,
-): Promise<Row> {
-  const filters = pick(subjects.large).map((filter, index) => ({
-    large: filter,
+async function measureRequest(name: string, pick: PickFilters, handles: Handles): Promise<Row> {
+  const { subjects } = handles;
+  const filters = pick(subjects.large).map((large, index) => ({
+    large,
     small: pick(subjects.small)[index] ?? {},
   }));
-  const worst = { p99: { ms: 0, where: '' }, growth: { ratio: 0, where: '', small: 0, large: 0 } };
-  for (const filter of filters) {
-    for (const place of ['first', 'middle', 'last'] as const) {
-      const figures = { small: [] as Figures[], large: [] as Figures[] };
-      for (let round = 0; round < ROUNDS; round++) {
-        figures.large.push(await timeList(large, filter.large, place));
-        figures.small.push(await timeList(small, filter.small, place));
-      }
-      const p99 = median(figures.large.map((one) => one.p99));
-      const [p50, smallP50] = [figures.large, figures.small].map((one) =>
-        median(one.map((round) => round.p50)),
-      );
-      const where = `${place} page of ${JSON.stringify(filter.large)}`;
-      if (p99 > worst.p99.ms) worst.p99 = { ms: p99, where };
-      if (p50 !== undefined && smallP50 !== undefined && p50 / smallP50 > worst.growth.ratio) {
-        worst.growth = { ratio: p50 / smallP50, where, small: smallP50, large: p50 };
-      }
+  const requests = filters.flatMap((filter) => PLACES.map((place) => ({ filter, place })));
+  const figures = [];
+  for (const { filter, place } of requests) {
+    const rounds = { small: [] as Figures[], large: [] as Figures[] };
+    for (let round = 0; round < ROUNDS; round++) {
+      rounds.large.push(await timeList(handles.large, filter.large, place));
+      rounds.small.push(await timeList(handles.small, filter.small, place));
     }
+    const [large, small] = [medianOf(rounds.large), medianOf(rounds.small)];
+    const where = `${place} page of ${JSON.stringify(filter.large)}`;
+    figures.push({ where, large, small, growth: large.requestP50 / small.requestP50 });
   }
-  const { p99, growth } = worst;
-  const isReached = p99.ms <= 10 && growth.ratio <= 2;
+  const slowest = figures.toSorted((a, b) => b.large.databaseP99 - a.large.databaseP99)[0];
+  const steepest = figures.toSorted((a, b) => b.growth - a.growth)[0];
+  if (!slowest || !steepest) throw new Error('nothing was measured');
+  const p99 = slowest.large.databaseP99;
+  const isReached = p99 <= 10 && steepest.growth <= 2;
+  const { large, small } = steepest;
   return {
     what: name,
-    ours: `p99 ${formatMs(p99.ms)}`,
-    floor: `p50 ${formatMs(growth.large)} / ${formatMs(growth.small)}`,
-    ratio: formatRatio(growth.ratio),
+    ours: `p99 ${formatMs(p99)}`,
+    floor: `${formatMs(large.requestP50)} / ${formatMs(small.requestP50)}`,
+    ratio: formatRatio(steepest.growth),
     target: 'p99 ≤ 10 ms, growth ≤ 2×',
     isReached,
-    ...(!isReached && { note: `worst p99 at the ${p99.where}, worst growth at the ${growth.where}` }),
+    ...(!isReached && {
+      note: `slowest is the ${slowest.where}; steepest the ${steepest.where}. ${WHY_STEEP}`,
+    }),
   };
 }
 
-async function timeList(db: Db, filter: PenaltyFilter, place: 'first' | 'middle' | 'last'): Promise<Figures> {
+function medianOf(rounds: readonly Figures[]): Figures {
+  return {
+    requestP50: median(rounds.map((round) => round.requestP50)),
+    databaseP50: median(rounds.map((round) => round.databaseP50)),
+    databaseP99: median(rounds.map((round) => round.databaseP99)),
+  };
+}
+
+async function timeList(
+  { db, readCpuMs }: Watched,
+  filter: PenaltyFilter,
+  place: (typeof PLACES)[number],
+): Promise<Figures> {
   const options = { perPage: PER_PAGE, now: NOW };
   const { total } = await listPenalties(db, filter, { ...options, page: 1 });
   const last = Math.max(Math.ceil(total / PER_PAGE), 1);
@@ -194,11 +226,20 @@ async function timeList(db: Db, filter: PenaltyFilter, place: 'first' | 'middle'
     if (place === 'last') return last;
     return Math.max(Math.round(last * (0.45 + 0.1 * Math.random())), 1);
   };
-  for (let call = 0; call < 5; call++) await listPenalties(db, filter, { ...options, page: page() });
-  const times = await timeCalls(CALLS_PER_ROUND, () =>
-    listPenalties(db, filter, { ...options, page: page() }),
-  );
-  return { p50: median(times), p99: percentile(times, 0.99) };
+  for (let call = 0; call < 6; call++) await listPenalties(db, filter, { ...options, page: page() });
+  const requestMs: number[] = [];
+  const databaseMs: number[] = [];
+  for (let call = 0; call < CALLS_PER_ROUND; call++) {
+    const [cpuMs, startedAt] = [readCpuMs(), performance.now()];
+    await listPenalties(db, filter, { ...options, page: page() });
+    requestMs.push(performance.now() - startedAt);
+    databaseMs.push(readCpuMs() - cpuMs);
+  }
+  return {
+    requestP50: median(requestMs),
+    databaseP50: median(databaseMs),
+    databaseP99: percentile(databaseMs, 0.99),
+  };
 }
 
 async function measureBanLookups({ db, connection }: Database, subjects: Subjects): Promise<Row[]> {
