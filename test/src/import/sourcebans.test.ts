@@ -189,6 +189,17 @@ describe.if(await isMariaDbAtHand())('SourceBans++ on MariaDB', () => {
       gone: 0,
     });
     expect(await types()).toEqual(['1 silence UNBANNED', ...merged.slice(1)]);
+
+    // The later half of one of two silences: the other gag of that second belongs to the first mute.
+    await source.run(
+      `update web_comms set RemoveType = 'U', RemovedBy = 0, RemovedOn = ${NOW} where bid = 8`,
+    );
+    expect(await importSourcebans(deps, { url, prefix: 'web' })).toMatchObject({
+      added: 1,
+      changed: 1,
+      gone: 0,
+    });
+    expect((await types()).slice(4)).toEqual(['6 silence ACTIVE', '7 mute ACTIVE', '8 gag UNBANNED']);
   });
 
   test.each(['1.5', '1.8'] as const)(
