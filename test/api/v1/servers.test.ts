@@ -317,6 +317,18 @@ describe('a change', () => {
     expect((await service.get('/servers/only-mirage-1')).body).toMatchObject({ data: { map: 'de_nuke' } });
   });
 
+  test('is built once for both bases, however far apart they are asked', async () => {
+    await db.update(serverSnapshots).set({ pingMs: 99 }).where(eq(serverSnapshots.serverId, online.id));
+    const first = await waitFor(async () => {
+      const answered = await service.ask('/api/v1/servers/only-mirage-1');
+      return answered.text.includes('"ping_ms":99') && answered;
+    });
+    service.clock.now = new Date(service.clock.now.getTime() + 60_000);
+    const second = await service.ask('/index.php/api/v1/servers/only-mirage-1');
+    expect(second.text).toBe(first.text);
+    expect(second.headers.get('etag')).toBe(first.headers.get('etag') ?? '');
+  });
+
   test('a server added is listed, one removed is gone', async () => {
     const added = await insertServer(db, { slug: 'new', name: 'New' });
     await waitFor(async () => (await service.ask('/api/v1/servers/new')).status === 200);
