@@ -1,6 +1,8 @@
 FROM oven/bun:1.4.5-slim
 WORKDIR /app
 COPY package.json bun.lock bunfig.toml ./
+# The database driver is patched.
+COPY src/db/patches src/db/patches
 RUN bun install --frozen-lockfile --production
 COPY . .
 ENV DATA_DIR=/data/db STORAGE_DIR=/data/storage NODE_ENV=production

@@ -1,0 +1,152 @@
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { connect, isDatabaseOutage } from '../../../src/db/client.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { startDatabaseProxy } from '../../support/database-proxy.ts';
+
+/**
+ * What the program relies on when connections are lost: the driver as published lets each of these end in an uncaught
+ * exception, a connection that never works again, or statements of one transaction inside another.
+ */
+setDefaultTimeout(15_000);
+
+const database = await createTestDatabase();
+await database.connection`create table notes (text text)`;
+const proxy = await startDatabaseProxy(database.url);
+/** One connection, so that each test meets the one that was lost. */
+const pool = connect(proxy.url, { max: 1 });
+afterAll(async () => {
+  await pool.end({ timeout: 1 });
+  await proxy.stop();
+});
+
+const uncaught: unknown[] = [];
+process.on('uncaughtException', (error) => void uncaught.push(error));
+
+const kill = (pid: number) => database.connection`select pg_terminate_backend(${pid})`;
+const notes = async () =>
+  (await database.connection`select text from notes order by text`).map((row) => row.text);
+const expectAlive = async () => {
+  for (let i = 0; i < 3; i++) {
+    const alive = await pool`select 1 as one`.catch((error) => {
+      // The first may still meet the end of the old connection.
+      if (i > 0) throw error;
+      return undefined;
+    });
+    if (i > 0) expect(alive?.[0]?.one).toBe(1);
+  }
+  expect(uncaught).toEqual([]);
+};
+const failureOf = (work: Promise<unknown>) =>
+  work.then(
+    () => 'no failure',
+    (error) => (isDatabaseOutage(error) ? 'outage' : error),
+  );
+
+describe('a transaction whose connection is lost', () => {
+  test('in the middle of a statement ends as an outage, and the pool goes on', async () => {
+    for (let round = 0; round < 5; round++) {
+      const begun = Promise.withResolvers<number>();
+      const work = pool.begin(async (tx) => {
+        const [row] = await tx`select pg_backend_pid() as pid`;
+        begun.resolve(row?.pid);
+        await tx`select pg_sleep(10)`;
+      });
+      const failure = failureOf(work);
+      await kill(await begun.promise);
+      expect(await failure).toBe('outage');
+      await expectAlive();
+    }
+  });
+
+  test('by a network that cuts it ends as an outage, and the pool goes on', async () => {
+    for (let round = 0; round < 5; round++) {
+      const begun = Promise.withResolvers<void>();
+      const failure = failureOf(
+        pool.begin(async (tx) => {
+          await tx`select 1`;
+          begun.resolve();
+          await tx`select pg_sleep(10)`;
+        }),
+      );
+      await begun.promise;
+      proxy.cut();
+      expect(await failure).toBe('outage');
+      proxy.restore();
+      await expectAlive();
+    }
+  });
+
+  test('between two statements writes nothing, and nothing into the next transaction', async () => {
+    const begun = Promise.withResolvers<number>();
+    const lost = Promise.withResolvers<void>();
+    const failure = failureOf(
+      pool.begin(async (tx) => {
+        const [row] = await tx`select pg_backend_pid() as pid`;
+        await tx`insert into notes values ('before')`;
+        begun.resolve(row?.pid);
+        await lost.promise;
+        await tx`insert into notes values ('after')`;
+      }),
+    );
+    await kill(await begun.promise);
+    await failure;
+    // The connection is dialled anew, and is another transaction's now.
+    const next = pool.begin(async (tx) => {
+      await tx`insert into notes values ('next, first')`;
+      lost.resolve();
+      await Bun.sleep(200);
+      await tx`insert into notes values ('next, second')`;
+    });
+    expect(await failureOf(next)).toBe('no failure');
+    expect(await notes()).toEqual(['next, first', 'next, second']);
+    await expectAlive();
+  });
+
+  test('while statements wait in line fails them all', async () => {
+    const begun = Promise.withResolvers<number>();
+    const failures: Promise<unknown>[] = [];
+    const failure = failureOf(
+      pool.begin(async (tx) => {
+        const [row] = await tx`select pg_backend_pid() as pid`;
+        for (let i = 0; i < 5; i++) failures.push(failureOf(tx`select pg_sleep(10)`));
+        begun.resolve(row?.pid);
+        await Promise.all(failures);
+        await tx`select 1`;
+      }),
+    );
+    await kill(await begun.promise);
+    expect(await failure).toBe('outage');
+    expect(await Promise.all(failures)).toEqual(Array.from({ length: 5 }, () => 'outage'));
+    await expectAlive();
+  });
+});
+
+describe('a reserved connection that is lost', () => {
+  test('fails what is asked of it then, and the pool goes on', async () => {
+    const session = await pool.reserve();
+    const [row] = await session`select pg_backend_pid() as pid`;
+    await kill(row?.pid);
+    await failureOf(session`select 1`);
+    expect(await failureOf(session`select 2`)).toBe('outage');
+    session.release();
+    await expectAlive();
+  });
+});
+
+describe('a query whose connection is lost', () => {
+  test('leaves no trace in the next one', async () => {
+    for (let round = 0; round < 5; round++) {
+      const [row] = await pool`select pg_backend_pid() as pid`;
+      const failures = [pool`select pg_sleep(10)`, pool`select pg_sleep(10)`].map(failureOf);
+      await Bun.sleep(20);
+      await kill(row?.pid);
+      expect(await failures[0]).toBe('outage');
+      const [later] = await database.connection`
+        select pid from pg_stat_activity where datname = current_database() and query like '%pg_sleep%'
+          and pid <> pg_backend_pid() and state = 'active'`;
+      if (later) await kill(later.pid);
+      await failures[1];
+      await expectAlive();
+    }
+  });
+});
