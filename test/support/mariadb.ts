@@ -1,4 +1,4 @@
-import { afterAll } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import mysql from 'mysql2/promise';
 
 /** Where tests look for a MariaDB or MySQL they may create databases on; `.ci/run` provides one. */
@@ -22,8 +22,9 @@ export async function isMariaDbAtHand(): Promise<boolean> {
     return true;
   } catch (error) {
     const line = `no MariaDB answers at ${new URL(SERVER_URL).host} (set TEST_MYSQL_URL): ${error}`;
-    if (process.env.CI === 'true') throw new Error(line);
-    console.warn(`SKIPPED: ${line}`);
+    if (process.env.CI !== 'true') console.warn(`SKIPPED: ${line}`);
+    // A test that fails, not a file that cannot be loaded: the test server is stopped all the same.
+    else test('a MariaDB is at hand', () => expect.unreachable(line));
     return false;
   }
 }
