@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { createCanvas, GlobalFonts, type SKRSContext2D } from '@napi-rs/canvas';
+import { type Canvas, createCanvas, GlobalFonts, type SKRSContext2D } from '@napi-rs/canvas';
 import type { HistoryPoint } from '../src/queries/servers.ts';
 import type { Reader } from './locales/reader.ts';
 
@@ -33,9 +33,31 @@ export async function drawPlayerChart(
   { from, to, stepSeconds }: ChartRange,
   reader: Reader,
 ): Promise<Uint8Array> {
+  const before = lastDrawing;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  lastDrawing = promise;
+  await before;
+  try {
+    return await drawOnSheet(points, { from, to, stepSeconds }, reader);
+  } finally {
+    resolve();
+  }
+}
+
+/** Charts are drawn one after another. */
+let lastDrawing: Promise<void> = Promise.resolve();
+/** One canvas for all charts: its pixels lie outside the heap, and the collector would let many of them pile up. */
+let sheet: Canvas | undefined;
+
+async function drawOnSheet(
+  points: readonly HistoryPoint[],
+  { from, to, stepSeconds }: ChartRange,
+  reader: Reader,
+): Promise<Uint8Array> {
   loadFonts();
-  const canvas = createCanvas(WIDTH, HEIGHT);
-  const context = canvas.getContext('2d');
+  sheet ??= createCanvas(WIDTH, HEIGHT);
+  const context = sheet.getContext('2d');
+  context.clearRect(0, 0, WIDTH, HEIGHT);
   const capacity = Math.max(0, ...points.map(({ maxPlayers }) => maxPlayers));
   const peak = Math.max(0, ...points.map(({ playersMaximum }) => playersMaximum));
   const top = niceTop(Math.max(capacity, peak, 4));
@@ -65,7 +87,7 @@ export async function drawPlayerChart(
     stepSeconds,
   );
   drawHead(context, { capacity, peak }, reader);
-  return canvas.encode('png');
+  return sheet.encode('png');
 }
 
 /** Numbers for the alt text. */

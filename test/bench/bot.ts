@@ -1,0 +1,213 @@
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { openDatabase } from '../../src/db/client.ts';
+import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
+import { migrateDatabase } from '../../src/db/migrate.ts';
+import { saveServerPoll } from '../../src/queries/servers.ts';
+import { aSteamId, insertPenalties, insertServer, insertUser } from '../support/builders.ts';
+import { anActor, type Exchange, findButton, startFakeDiscord } from '../support/discord/fake-discord.ts';
+import { startProgram } from '../support/program.ts';
+import { type Bench, formatMs, percentile, type Row } from './bench.ts';
+
+const INTERACTIONS = 20_000;
+const AT_ONCE = 50;
+const BURST = 500;
+/** Memory is held against the state after this many: by then everything that is made once has been made. */
+const WARM_AFTER = 5000;
+const SERVERS = 20;
+const PLAYERS = 50;
+
+export const bot: Bench = {
+  name: 'bot',
+  title: 'a burst of 500 interactions, and the memory of the service over 20,000',
+  run: async ({ say }) => {
+    const figures = await measureBot({ interactions: INTERACTIONS, say });
+    const growth = figures.residentMb.last / figures.residentMb.warm - 1;
+    const burst: Row = {
+      what: `${BURST} interactions at once, slowest acknowledgement`,
+      ours: formatMs(figures.burstSlowestMs),
+      floor: "Discord's 3000 ms",
+      ratio: (figures.burstSlowestMs / 3000).toFixed(2),
+      target: 'all within 3000 ms',
+      isReached: figures.burstSlowestMs < 3000 && figures.unanswered === 0,
+    };
+    const soak: Row = {
+      what: `memory after ${INTERACTIONS} interactions, bot connected`,
+      ours: `${figures.residentMb.last.toFixed(0)} MB`,
+      floor: `${figures.residentMb.warm.toFixed(0)} MB after ${WARM_AFTER}`,
+      ratio: `${(growth * 100).toFixed(1)} %`,
+      target: '≤ 150 MB, growth ≤ 5 %',
+      isReached: growth <= 0.05 && figures.residentMb.last <= 150,
+      note: `Resident memory of the whole service (API, bot; the database apart): ${figures.residentMb.all.map((mb) => mb.toFixed(0)).join(', ')} MB at each ${WARM_AFTER}. ${figures.perSecond.toFixed(0)} interactions a second, p99 ${formatMs(figures.p99Ms)}, unanswered ${figures.unanswered}. Discord is played by the measuring process.`,
+    };
+    return [burst, soak];
+  },
+};
+
+type BotFigures = {
+  burstSlowestMs: number;
+  p99Ms: number;
+  perSecond: number;
+  unanswered: number;
+  residentMb: { warm: number; last: number; all: number[] };
+};
+
+/** Runs the whole service as a process of its own, at a Discord played here, and sends it interactions of ever new users. */
+export async function measureBot({
+  interactions,
+  say,
+}: {
+  interactions: number;
+  say: (line: string) => void;
+}): Promise<BotFigures> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'community-api-bot-'));
+  const embedded = await startEmbeddedPostgres({ dataDir, log: pino({ level: 'silent' }) });
+  const fake = await startFakeDiscord({ forgets: true });
+  const program = await startService(embedded.url, dataDir, fake);
+  try {
+    const residentMb = () => readResidentMb(program.pid);
+    await runMany(fake, 1000);
+    const slowest = await measureBurst(fake);
+    const all: number[] = [];
+    const delays: number[] = [];
+    let unanswered = slowest.unanswered;
+    const startedAt = performance.now();
+    for (let done = 0; done < interactions; done += WARM_AFTER) {
+      const exchanges = await runMany(fake, WARM_AFTER);
+      for (const { acknowledgedAt, sentAt } of exchanges) {
+        if (acknowledgedAt === undefined) unanswered += 1;
+        else delays.push(acknowledgedAt - sentAt);
+      }
+      // Garbage of the last answers is collected in the seconds after them.
+      await Bun.sleep(3000);
+      all.push(await residentMb());
+      say(`${done + WARM_AFTER} interactions, ${all.at(-1)?.toFixed(0)} MB`);
+    }
+    const seconds = (performance.now() - startedAt) / 1000 - 3 * all.length;
+    return {
+      burstSlowestMs: slowest.ms,
+      p99Ms: percentile(delays, 0.99),
+      perSecond: interactions / seconds,
+      unanswered,
+      residentMb: { warm: all[0] ?? 0, last: all.at(-1) ?? 0, all },
+    };
+  } finally {
+    program.kill('SIGTERM');
+    await program.exited;
+    await fake.stop();
+    await embedded.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+async function startService(
+  databaseUrl: string,
+  dataDir: string,
+  fake: Awaited<ReturnType<typeof startFakeDiscord>>,
+) {
+  await migrateDatabase(databaseUrl);
+  const { db, close } = openDatabase(databaseUrl);
+  for (let number = 0; number < SERVERS; number++) {
+    const { id } = await insertServer(db, { slug: `bench-${number}`, name: `Bench ${number}` });
+    const players = Array.from({ length: number }, (_, place) => ({ name: `Player ${place}`, score: place }));
+    const answer = {
+      hostname: 'h',
+      map: 'de_mirage',
+      playersCount: number,
+      maxPlayers: 32,
+      pingMs: 9,
+      players,
+    };
+    for (const minutesAgo of [20, 15, 10, 5, 0]) {
+      await saveServerPoll(db, id, { answer, polledAt: new Date(Date.now() - minutesAgo * 60_000) });
+    }
+  }
+  for (let number = 1; number <= PLAYERS; number++) {
+    await insertUser(db, number, { nickname: `User ${number}` });
+    await insertPenalties(
+      db,
+      Array.from({ length: 12 }, () => ({ playerSteamId: aSteamId(number) })),
+    );
+  }
+  await close();
+  const program = startProgram('src/main.ts', {
+    DATABASE_URL: databaseUrl,
+    DATA_DIR: dataDir,
+    STORAGE_DIR: join(dataDir, 'storage'),
+    HOST: '127.0.0.1',
+    PORT: '0',
+    ROLES: 'api,bot',
+    PUBLIC_URL: 'https://play.example.org',
+    DISCORD_TOKEN: fake.token,
+    DISCORD_API_URL: fake.apiUrl,
+    LOG_LEVEL: 'info',
+  });
+  await program.waitFor('the commands were put to Discord');
+  return program;
+}
+
+type Fake = Awaited<ReturnType<typeof startFakeDiscord>>;
+
+async function measureBurst(fake: Fake): Promise<{ ms: number; unanswered: number }> {
+  const exchanges = await Promise.all(Array.from({ length: BURST }, (_, number) => interact(fake, number)));
+  const delays = exchanges.map(
+    ({ acknowledgedAt, sentAt }) => (acknowledgedAt ?? Number.POSITIVE_INFINITY) - sentAt,
+  );
+  return {
+    ms: Math.max(...delays),
+    unanswered: delays.filter((delay) => delay === Number.POSITIVE_INFINITY).length,
+  };
+}
+
+async function runMany(fake: Fake, count: number): Promise<Exchange[]> {
+  const exchanges: Exchange[] = [];
+  let next = 0;
+  const worker = async () => {
+    while (next < count) {
+      next += 1;
+      exchanges.push(await interact(fake, next));
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  return exchanges;
+}
+
+/** Every kind in turn, each by a new user: cards with a chart, lists, records, lookups, autocomplete, buttons, direct messages. */
+async function interact(fake: Fake, number: number): Promise<Exchange> {
+  const actor = anActor({
+    isModerator: true,
+    locale: number % 2 ? 'pl' : 'en-US',
+    guildLocale: number % 3 ? 'pl' : 'en-US',
+  });
+  const steamid = aSteamId((number % PLAYERS) + 1);
+  switch (number % 8) {
+    case 0:
+      return fake.command('server', { name: `bench-${number % SERVERS}` }, actor);
+    case 1:
+      return fake.command('server', {}, actor);
+    case 2:
+      return fake.command('ban-check', { steamid }, actor);
+    case 3:
+      return fake.command('lookup', { steamid }, actor);
+    case 4:
+      return fake.autocomplete('server', 'name', 'bench', actor);
+    case 5:
+      return fake.command('ban-check', {}, { ...actor, guildId: undefined, channelId: actor.user.id });
+    case 6:
+      return fake.command('server', { name: 'no such server' }, actor);
+    default: {
+      const { message } = await fake.command('ban-check', { steamid }, actor);
+      const next = findButton(message, 'Next') ?? findButton(message, 'Następna');
+      return message ? fake.press(message, next?.custom_id ?? '', actor) : fake.command('server', {}, actor);
+    }
+  }
+}
+
+/** Resident memory as the kernel counts it. */
+async function readResidentMb(pid: number): Promise<number> {
+  const status = await Bun.file(`/proc/${pid}/status`).text();
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
+}
