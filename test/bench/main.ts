@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { type Bench, describeMachine, NotMeasured } from './bench.ts';
+import { bot } from './bot.ts';
 import { http } from './http.ts';
 import { importBench } from './import.ts';
 import { penalties } from './penalties.ts';
@@ -9,7 +10,7 @@ import { formatNotes, formatTable, type Outcome, saveResults } from './results.t
 import { sounds } from './sounds.ts';
 
 /** In the order they run. */
-const BENCHES: readonly Bench[] = [http, start, memory, penalties, importBench, poll, sounds];
+const BENCHES: readonly Bench[] = [http, start, memory, penalties, importBench, poll, bot, sounds];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
