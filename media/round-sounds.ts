@@ -42,7 +42,7 @@ export type RoundSoundWorkerDeps = {
 export type RoundSoundWorkerOptions = {
   maxSeconds: number;
   targetLufs: number;
-  /** How long a dead worker's sound is left alone; 30 s by default. */
+  /** How long a dead worker's sound is left alone; 15 s by default. */
   leaseMs?: number;
   /** How often the queue is looked at without being told; 5 s by default. */
   idleMs?: number;
@@ -78,7 +78,7 @@ export function createRoundSoundWorker(
   options: RoundSoundWorkerOptions,
 ): RoundSoundWorker {
   const { db, folders, log } = deps;
-  const { idleMs = 5000, graceMs = 5000, leaseMs = 30_000 } = options;
+  const { idleMs = 5000, graceMs = 5000, leaseMs = 15_000 } = options;
   let isStopping = false;
   let wakeUp = (): void => undefined;
   let loop: Promise<void> | undefined;
