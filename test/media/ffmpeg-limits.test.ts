@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { chmod, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chooseFfmpeg } from '../../media/choose-ffmpeg.ts';
@@ -13,6 +13,9 @@ import {
   openEngine,
   SILENT_LOG,
 } from '../support/ffmpeg-engines.ts';
+
+// Rendering takes its time on a busy machine.
+setDefaultTimeout(60_000);
 
 const folder = await makeFolder('limits');
 await Bun.write(join(folder.path, 'tone.wav'), toWav(anAudio({ seconds: 1, shape: sine(440, 0.3) })));

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Ffmpeg } from '../../media/ffmpeg.ts';
@@ -14,6 +14,9 @@ import {
   playlistsNaming,
 } from '../support/hostile-audio.ts';
 import { withPicture } from './corpus.ts';
+
+// Rendering takes its time on a busy machine.
+setDefaultTimeout(60_000);
 
 /** Two seconds is what media.md allows; the machine may be running other tests beside. */
 const LONGEST_MS = 6000;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Ffmpeg } from '../../media/ffmpeg.ts';
@@ -15,6 +15,9 @@ import { decodeMp3 } from '../support/decode-mp3.ts';
 import { ENGINES, isOnThisMachine, makeFolder, openEngine } from '../support/ffmpeg-engines.ts';
 import { measureLoudness } from '../support/loudness-meter.ts';
 import { type Clip, makeCorpus } from './corpus.ts';
+
+// Rendering takes its time on a busy machine.
+setDefaultTimeout(60_000);
 
 const TARGET_LUFS = -18;
 const MINUTES = 60_000;

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { afterAll, afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdir, readdir, readlink, rename, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Ffmpeg, FfmpegError } from '../../media/ffmpeg.ts';
@@ -25,6 +25,9 @@ import { anAudio, silence, sine, toWav } from '../support/audio.ts';
 import { aSteamId } from '../support/builders.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { HAS_NATIVE_FFMPEG, makeFolder, openEngine, SILENT_LOG } from '../support/ffmpeg-engines.ts';
+
+// Rendering takes its time on a busy machine.
+setDefaultTimeout(60_000);
 
 const database = await createTestDatabase();
 const { db } = database;

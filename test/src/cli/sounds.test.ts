@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, test } from 'bun:test';
+import { afterAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { roundSounds } from '../../../src/db/schema.ts';
@@ -7,6 +7,9 @@ import { anAudio, silence, sine, toWav } from '../../support/audio.ts';
 import { aSteamId } from '../../support/builders.ts';
 import { createTestDatabase } from '../../support/database.ts';
 import { createTestFolder, startProgram } from '../../support/program.ts';
+
+// Rendering takes its time on a busy machine.
+setDefaultTimeout(60_000);
 
 const { db, url } = await createTestDatabase();
 const folder = createTestFolder();
