@@ -57,6 +57,8 @@ export function createApi(deps: ApiDeps) {
   const routes = createRoutes(deps);
   const bodies = createBodyCache(deps.servers.board);
   return new Elysia({
+    // Elysia takes every host for one of four characters at least; a container's may be called `api`.
+    handler: { standardHostname: false },
     serve: { idleTimeout: 30, maxRequestBodySize: deps.maxUploadBytes + BODY_MARGIN_BYTES },
   })
     .onError(({ code, error }) => answerError(code, error, deps.log))
@@ -84,8 +86,8 @@ function version1(prefix: string, { routes, bodies, deps }: Shared) {
     .use(users(routes, deps.users));
   const known = app.routes.map(({ path }) => new RegExp(`^${path.replace(/:[^/]+/g, '[^/]+')}/?$`));
   const refuse = ({ request, server }: Incoming) => {
-    const { pathname } = new URL(request.url);
-    const isKnown = known.some((path) => path.test(pathname));
+    const path = pathOf(request.url);
+    const isKnown = known.some((pattern) => pattern.test(path));
     if (isKnown && request.method === 'OPTIONS')
       return new Response(null, { status: 204, headers: PREFLIGHT_HEADERS });
     return routes.open({ request, server }, () => {
@@ -96,6 +98,14 @@ function version1(prefix: string, { routes, bodies, deps }: Shared) {
   return app
     .all('/', ({ request, server }) => refuse({ request, server }), hidden)
     .all('/*', ({ request, server }) => refuse({ request, server }), hidden);
+}
+
+/** By hand: a Host header that is no host makes an address that `URL` refuses. */
+function pathOf(url: string): string {
+  const authority = url.indexOf('://');
+  const start = url.indexOf('/', authority === -1 ? 0 : authority + 3);
+  const query = url.indexOf('?', start);
+  return url.slice(start, query === -1 ? undefined : query);
 }
 
 function answerError(code: string | number, error: unknown, log: Logger): Response {
