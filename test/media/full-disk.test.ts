@@ -39,7 +39,7 @@ describe.skipIf(!isPossible)('on a full disk', () => {
   test('an upload is refused as a passing trouble, and leaves nothing behind', async () => {
     const folders = await openSoundFolders({ dataDir: disk, storageDir: join(folder.path, 'storage') });
     await Bun.write(join(disk, 'other'), new Uint8Array(DISK_BYTES - 100_000));
-    expect(upload(folders)).rejects.toThrow('There is no room for uploads now');
+    await expect(upload(folders)).rejects.toThrow('There is no room for uploads now');
     await waitFor(async () => (await readdir(folders.inbox)).length === 0);
     expect(await listRoundSounds(db)).toEqual([]);
   });

@@ -152,14 +152,16 @@ test('deleting removes the file, the rows and what waits; the deed is recorded',
   expect(await listRoundSounds(db)).toEqual([]);
   const actions = (await db.select().from(auditLog)).map(({ action }) => action);
   expect(actions).toEqual(['sound.uploaded', 'sound.removed']);
-  expect(removeSound(db, folders, { steamId64: PLAYER, actorUserId: null })).rejects.toThrow(
+  await expect(removeSound(db, folders, { steamId64: PLAYER, actorUserId: null })).rejects.toThrow(
     `${PLAYER} has no round-end sound`,
   );
 });
 
 test('refuses an empty upload and one that is too large, and keeps nothing of them', async () => {
-  expect(upload(new Uint8Array())).rejects.toThrow('The file is empty');
-  expect(upload(new Uint8Array(3_000_000), { maxBytes: 2 * 1_048_576 })).rejects.toThrow('at most 2 MB');
+  await expect(upload(new Uint8Array())).rejects.toThrow('The file is empty');
+  await expect(upload(new Uint8Array(3_000_000), { maxBytes: 2 * 1_048_576 })).rejects.toThrow(
+    'at most 2 MB',
+  );
   await waitUntil(async () => (await readdir(folders.inbox)).length === 0);
   expect(await listRoundSounds(db)).toEqual([]);
 });

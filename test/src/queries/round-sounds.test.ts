@@ -75,7 +75,7 @@ test('a file that cannot be moved leaves the earlier sound published', async () 
   const sound = await takeQueuedSound(db, { leaseMs: 60_000 });
   if (!sound) throw new Error('nothing was taken');
   const broken = publishSound(db, sound, () => Promise.reject(new Error('disk')));
-  expect(broken).rejects.toThrow('disk');
+  await expect(broken).rejects.toThrow('disk');
   await broken.catch(() => undefined);
   const { ready, latest } = await findRoundSounds(db, PLAYER);
   expect([ready?.title, latest?.title, latest?.status]).toEqual(['old.mp3', 'new.mp3', 'measuring']);
