@@ -51,6 +51,7 @@ describe.skipIf(!isPossible)('the sound section in Chromium, on the whole servic
       STEAM_OPENID_URL: steam.url,
       SOUND_MAX_UPLOAD_MB: '2',
       ROLES: 'api,media',
+      OWNER_STEAMIDS: aSteamId(90),
       RATE_LIMIT_PUBLIC: '100000',
     });
     service = await runService(config, pino({ level: 'error' }));
@@ -134,6 +135,30 @@ describe.skipIf(!isPossible)('the sound section in Chromium, on the whole servic
       );
       expect((await fetch(expected.url)).status).toBe(404);
       expect(complaints).toEqual([]);
+      await context.close();
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'lets a moderator hear and remove a sound',
+    async () => {
+      const player = await open(aSteamId(14));
+      await player.page.setInputFiles('#sound-file', music);
+      await player.page.click('.sound-upload button');
+      await player.page.waitForSelector('.sound audio');
+      const { context, page, complaints } = await open(aSteamId(90), { colorScheme: 'dark' });
+      await page.click('a[href="/account/moderation"]');
+      await page.click('a[href="/account/moderation/sounds"]');
+      await page.waitForSelector('#sounds audio');
+      await page.screenshot({ path: join(ARTIFACTS, 'sound-moderation-dark.png'), fullPage: true });
+      await page.click('#sounds a[data-confirm]');
+      await page.click('.dialog button[type="submit"]');
+      await page.waitForSelector('#sounds .empty');
+      await player.page.reload();
+      await player.page.waitForSelector('#sound .empty');
+      expect(complaints).toEqual([]);
+      await player.context.close();
       await context.close();
     },
     TIMEOUT_MS,
