@@ -142,7 +142,11 @@ export function createConnection(deps: Deps) {
       resumeTimer = undefined;
       enter('ready');
     };
-    own.on(Events.InteractionCreate, (interaction) => deps.onInteraction(interaction));
+    own.on(Events.InteractionCreate, (interaction) => {
+      deps.onInteraction(interaction);
+      // The library keeps one channel for each user who ever wrote to the bot; nothing asks for it again.
+      if (!interaction.inGuild() && interaction.channelId) own.channels.cache.delete(interaction.channelId);
+    });
     own.on(Events.ClientReady, () => {
       wasReady = true;
       becomeReady();
@@ -246,7 +250,8 @@ function createClient({ apiUrl, log }: Deps, isAbandoned: () => boolean): Client
   return new Client({
     intents: [],
     allowedMentions: { parse: [] },
-    rest: { api: apiUrl, timeout: 10_000, retries: 1 },
+    // Every answer that was deferred leaves a queue behind.
+    rest: { api: apiUrl, timeout: 10_000, retries: 1, handlerSweepInterval: 60_000 },
     waitGuildTimeout: 0,
     makeCache: Options.cacheWithLimits({
       ...Options.DefaultMakeCacheSettings,
