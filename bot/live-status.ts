@@ -9,7 +9,7 @@ import {
   saveLiveStatusMessage,
 } from '../src/queries/live-status-messages.ts';
 import type { ServerBoard } from '../src/server-board.ts';
-import type { Asker } from './command.ts';
+import { type Asker, Refusal } from './command.ts';
 import { type MessageView, noticeMessage, withoutLinks } from './embeds/message.ts';
 import { liveServerCard, liveServerList } from './embeds/server.ts';
 import { toReader } from './locales/reader.ts';
@@ -35,6 +35,9 @@ type Live = {
   isEditing: boolean;
 };
 
+/** Missing access, missing permissions. */
+const MAY_NOT_POST = new Set([50001, 50013]);
+/** Unknown channel, guild or message; missing access; somebody else's message. */
 const GONE = new Set([10003, 10004, 10008, 50001, 50005]);
 const INVALID_FORM = 50035;
 /** Unchanged, a message is still edited this often, so that its "updated" does not read as if nobody looked. */
@@ -165,7 +168,7 @@ export function createLiveStatus({ db, rest, board, publicUrl, log, intervalMs }
     },
     /** How many there are. */
     count: (): number => messages.size,
-    /** Posts a message that follows one server, or all of them. @throws {DiscordAPIError} when it may not post there. */
+    /** Posts a message that follows one server, or all of them. @throws {Refusal} when it may not post there. */
     pin: async ({ channelId, guildId, publicReader }: Asker, serverId: number | undefined): Promise<void> => {
       const draft: LiveStatusMessage = {
         messageId: '',
@@ -178,7 +181,10 @@ export function createLiveStatus({ db, rest, board, publicUrl, log, intervalMs }
       const servers = serversOf(draft) ?? [];
       const posted = await withLinkFallback(render(draft, servers), (shown) =>
         rest.post(Routes.channelMessages(channelId), { body: toBody(shown) }),
-      );
+      ).catch((error) => {
+        if (!(error instanceof DiscordAPIError && MAY_NOT_POST.has(Number(error.code)))) throw error;
+        throw new Refusal(({ refusals }) => noticeMessage(refusals.cannotPost));
+      });
       const messageId = readMessageId(posted);
       const row = { ...draft, messageId };
       await saveLiveStatusMessage(db, row);

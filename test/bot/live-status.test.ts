@@ -144,6 +144,11 @@ describe('a live status message', () => {
     const { answer, posted } = await pin({ ...moderator, locale: 'pl', appPermissions: '1024' });
     expect(answer.message?.embeds[0]?.description).toContain('Nie mogę tu wysyłać wiadomości.');
     expect(posted).toBeUndefined();
+    // What the interaction says may be behind: Discord has the last word.
+    const refuse = () => Response.json({ message: 'Missing Permissions', code: 50013 }, { status: 403 });
+    fake.fail({ matches: /^POST \/channels/, answer: refuse });
+    const refused = await pin({ ...moderator, guildLocale: 'en-US' });
+    expect(refused.answer.message?.embeds[0]?.description).toContain('I may not send messages here.');
     await bot.stop();
   });
 });

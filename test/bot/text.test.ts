@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'bun:test';
+import { parseCustomId, readNumber, toCustomId } from '../../bot/custom-id.ts';
+import { cut, escapeText, joinLines, toPlainLine } from '../../bot/text.ts';
+
+describe('names from game servers', () => {
+  test.each([
+    [
+      '**bold** _x_ ~~s~~ `c` ||spoiler||',
+      '\\*\\*bold\\*\\* \\_x\\_ \\~\\~s\\~\\~ \\`c\\` \\|\\|spoiler\\|\\|',
+    ],
+    ['@everyone <@123> <#1> <t:1:R>', '\\@everyone \\<\\@123\\> \\<\\#1\\> \\<t\\:1:R\\>'],
+    ['[free](https://evil.example)', '\\[free\\](https\\://evil.example)'],
+    [':smile: a:b', '\\:smile: a:b'],
+    ['# heading\n> quote\n- item', '\\# heading \\> quote - item'],
+    ['- item', '\\- item'],
+    ['1. item', '1\\. item'],
+    ['back\\slash', 'back\\\\slash'],
+    ['\u202eevil\u0000\u200b  name\u3164', 'evil name'],
+    ['Zażółć 🎮 gęślą', 'Zażółć 🎮 gęślą'],
+  ])('%j is shown as it is, nothing formatted, linked or mentioned', (given, shown) => {
+    expect(escapeText(given)).toBe(shown);
+  });
+
+  test('an empty or invisible name has a fallback', () => {
+    expect(escapeText('\u200b\u3164 ', { fallback: '?' })).toBe('?');
+    expect(toPlainLine('\n\t')).toBe('');
+  });
+
+  test('a cut falls between characters and is marked', () => {
+    expect(cut('👨‍👩‍👧👨‍👩‍👧', 10)).toBe('👨‍👩‍👧…');
+    expect(cut('abcdef', 6)).toBe('abcdef');
+    expect(cut('abcdefg', 6)).toBe('abcde…');
+    expect(escapeText('*'.repeat(200), { max: 10 })).toBe(`${'\\*'.repeat(9)}…`);
+  });
+});
+
+describe('joined lines', () => {
+  const more = (amount: number) => `and ${amount} more`;
+
+  test('all fit', () => {
+    expect(joinLines(['a', 'b'], { max: 3, more })).toBe('a\nb');
+    expect(joinLines(['a'], { max: 100, more, hidden: 2 })).toBe('a\nand 2 more');
+  });
+
+  test('never exceed the maximum, and count what is left out', () => {
+    const lines = Array.from({ length: 100 }, (_, number) => `line ${number}`);
+    for (const max of [20, 50, 200, 700]) {
+      const joined = joinLines(lines, { max, more, hidden: 5 });
+      expect(joined.length).toBeLessThanOrEqual(max);
+      const shown = joined.split('\n').length - 1;
+      expect(joined).toEndWith(`and ${105 - shown} more`);
+    }
+  });
+});
+
+describe('custom ids', () => {
+  test('carry a name and arguments, and never exceed 100 characters', () => {
+    expect(parseCustomId(toCustomId('record.page', 'next', '123', 2))).toEqual({
+      name: 'record.page',
+      args: ['next', '123', '2'],
+    });
+    expect(() => toCustomId('x', 'y'.repeat(100))).toThrow('longer than 100');
+  });
+
+  test('numbers in them are believed only when they look like one', () => {
+    expect(readNumber('12')).toBe(12);
+    for (const arg of [undefined, '', '0', '-1', '1e3', ' 1', '01', '9999999999', 'x'])
+      expect(readNumber(arg)).toBeUndefined();
+  });
+});

@@ -1,0 +1,180 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { checkCommands } from './command-form.ts';
+import { anActor, startFakeDiscord } from './fake-discord.ts';
+import { checkMessage, type MessageForm } from './message-form.ts';
+
+const fake = await startFakeDiscord();
+afterAll(() => fake.stop());
+
+const codesOf = (body: Record<string, unknown> | undefined) =>
+  [...JSON.stringify(body ?? {}).matchAll(/"code":"([A-Z_]+)"/g)].map(([, code]) => code);
+const button = (values: object) => ({
+  components: [{ type: 1, components: [{ type: 2, style: 2, ...values }] }],
+});
+const menu = (values: object) => ({
+  components: [{ type: 1, components: [{ type: 3, custom_id: 'x', ...values }] }],
+});
+
+describe('a message is refused', () => {
+  test.each([
+    ['a title over 256', { embeds: [{ title: 'x'.repeat(257) }] }, 'BASE_TYPE_BAD_LENGTH'],
+    [
+      'a field over 1024',
+      { embeds: [{ fields: [{ name: 'x', value: 'x'.repeat(1025) }] }] },
+      'BASE_TYPE_BAD_LENGTH',
+    ],
+    ['an empty field', { embeds: [{ fields: [{ name: 'x', value: ' ' }] }] }, 'BASE_TYPE_BAD_LENGTH'],
+    [
+      '26 fields',
+      { embeds: [{ fields: Array.from({ length: 26 }, () => ({ name: 'x', value: 'x' })) }] },
+      'BASE_TYPE_BAD_LENGTH',
+    ],
+    [
+      '6001 characters over all embeds',
+      { embeds: [{ description: 'x'.repeat(4000) }, { description: 'x'.repeat(2001) }] },
+      'MAX_EMBED_SIZE_EXCEEDED',
+    ],
+    [
+      'a file that is not there',
+      { embeds: [{ image: { url: 'attachment://a.png' } }] },
+      'ATTACHMENT_NOT_FOUND',
+    ],
+    ['a custom_id over 100', button({ label: 'x', custom_id: 'x'.repeat(101) }), 'BASE_TYPE_BAD_LENGTH'],
+    ['a label over 80', button({ label: 'x'.repeat(81), custom_id: 'x' }), 'BASE_TYPE_BAD_LENGTH'],
+    [
+      'steam:// in a button',
+      button({ label: 'x', style: 5, url: 'steam://connect/1.2.3.4' }),
+      'URL_TYPE_INVALID_SCHEME',
+    ],
+    [
+      'localhost in a button',
+      button({ label: 'x', style: 5, url: 'http://localhost:3000' }),
+      'URL_TYPE_INVALID_URL',
+    ],
+    ['a button without a custom_id', button({ label: 'x' }), 'BASE_TYPE_REQUIRED'],
+    [
+      '26 options',
+      menu({ options: Array.from({ length: 26 }, (_, at) => ({ label: 'x', value: `${at}` })) }),
+      'BASE_TYPE_BAD_LENGTH',
+    ],
+    [
+      'the same option twice',
+      menu({
+        options: [
+          { label: 'x', value: 'x' },
+          { label: 'y', value: 'x' },
+        ],
+      }),
+      'SELECT_COMPONENT_OPTION_VALUE_DUPLICATED',
+    ],
+    [
+      'the same custom_id twice',
+      {
+        components: [
+          ...button({ label: 'x', custom_id: 'x' }).components,
+          ...menu({ options: [{ label: 'x', value: 'x' }] }).components,
+        ],
+      },
+      'COMPONENT_CUSTOM_ID_DUPLICATED',
+    ],
+    [
+      'six rows',
+      {
+        components: Array.from(
+          { length: 6 },
+          (_, at) => button({ label: 'x', custom_id: `${at}` }).components[0],
+        ),
+      },
+      'BASE_TYPE_BAD_LENGTH',
+    ],
+  ] as [string, MessageForm, string][])('for %s', (_, form, code) => {
+    expect(codesOf(checkMessage(form, []))).toContain(code);
+  });
+
+  test('when there is nothing in it', () => {
+    expect(checkMessage({}, [])).toMatchObject({ code: 50006 });
+    expect(checkMessage({ content: 'x' }, [])).toBeUndefined();
+  });
+});
+
+describe('commands are refused', () => {
+  const command = { name: 'a', description: 'b' };
+  test.each([
+    ['upper case', [{ ...command, name: 'Server' }], 'APPLICATION_COMMAND_INVALID_NAME'],
+    ['a name over 32', [{ ...command, name: 'x'.repeat(33) }], 'BASE_TYPE_BAD_LENGTH'],
+    ['a description over 100', [{ ...command, description: 'x'.repeat(101) }], 'BASE_TYPE_BAD_LENGTH'],
+    ['no description', [{ name: 'a' }], 'BASE_TYPE_REQUIRED'],
+    ['an unknown locale', [{ ...command, name_localizations: { xx: 'a' } }], 'DICT_TYPE_CONVERT_KEY'],
+    ['the same name twice', [command, command], 'APPLICATION_COMMANDS_DUPLICATE_NAME'],
+    ['contexts in a guild', [{ ...command, contexts: [0] }], 'APPLICATION_COMMAND_CONTEXTS_NOT_ALLOWED'],
+    [
+      'more than 8000 characters',
+      [
+        {
+          ...command,
+          options: Array.from({ length: 25 }, (_, at) => ({
+            type: 3,
+            name: `o${at}`,
+            description: 'd',
+            choices: Array.from({ length: 25 }, () => ({ name: 'x'.repeat(90), value: 'y' })),
+          })),
+        },
+      ],
+      'APPLICATION_COMMAND_TOO_LARGE',
+    ],
+  ] as [string, Parameters<typeof checkCommands>[0], string][])('for %s', (_, commands, code) => {
+    expect(codesOf(checkCommands(commands, { isGuild: true }))).toContain(code);
+  });
+});
+
+describe('an interaction', () => {
+  const socket = async () => {
+    const connection = new WebSocket(`${fake.apiUrl.replace('http', 'ws')}/gateway?v=10&encoding=json`);
+    const sent = Promise.withResolvers<{ id: string; token: string }>();
+    connection.onmessage = ({ data }) => {
+      const { op, t, d } = JSON.parse(String(data));
+      if (op === 10)
+        connection.send(JSON.stringify({ op: 2, d: { token: fake.token, intents: 0, properties: {} } }));
+      if (t === 'READY') void fake.command('server', {}, anActor());
+      if (t === 'INTERACTION_CREATE') sent.resolve(d);
+    };
+    return { interaction: await sent.promise, close: () => connection.close() };
+  };
+  const answer = async ({ id, token }: { id: string; token: string }, body: object) => {
+    const response = await fetch(`${fake.apiUrl}/v10/interactions/${id}/${token}/callback`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+    });
+    const text = await response.text();
+    return { status: response.status, code: text === '' ? undefined : JSON.parse(text).code };
+  };
+
+  test('is acknowledged once, by a callback of its kind, and unknown by another token', async () => {
+    const { interaction, close } = await socket();
+    expect(await answer({ ...interaction, token: 'other' }, { type: 5 })).toEqual({
+      status: 404,
+      code: 10062,
+    });
+    expect(await answer(interaction, { type: 7, data: { content: 'x' } })).toEqual({
+      status: 400,
+      code: 50035,
+    });
+    expect(await answer(interaction, { type: 4, data: {} })).toEqual({ status: 400, code: 50006 });
+    expect(await answer(interaction, { type: 4, data: { content: 'x' } })).toEqual({
+      status: 204,
+      code: undefined,
+    });
+    expect(await answer(interaction, { type: 4, data: { content: 'x' } })).toEqual({
+      status: 400,
+      code: 40060,
+    });
+    close();
+  });
+
+  test('is unknown after three seconds', async () => {
+    const { interaction, close } = await socket();
+    await Bun.sleep(3050);
+    expect(await answer(interaction, { type: 5 })).toEqual({ status: 404, code: 10062 });
+    close();
+  });
+});
