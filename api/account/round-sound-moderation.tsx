@@ -1,5 +1,10 @@
 import { NotFound } from '../../src/errors.ts';
-import { findRoundSounds, listRoundSounds, type RoundSound } from '../../src/queries/round-sounds.ts';
+import {
+  countRoundSounds,
+  findRoundSounds,
+  listRoundSounds,
+  type RoundSound,
+} from '../../src/queries/round-sounds.ts';
 import { readSteamId } from '../../src/steam-id.ts';
 import { Card, ConfirmLink, ConfirmPage, Moment } from './layout.tsx';
 import { Frame } from './moderation-pages.tsx';
@@ -8,9 +13,11 @@ import { SoundPlayer } from './round-sound-player.tsx';
 import type { RoundSoundDeps } from './round-sound-section.tsx';
 import { roundSoundTextsOf } from './round-sound-texts.ts';
 import type { AccountRoute } from './section.ts';
+import { textsOf } from './texts.ts';
 import { type MemberVisit, readMemberForm, requireModerator } from './visit.ts';
 
 const LIST = '/account/moderation/sounds';
+const SOUNDS_PER_PAGE = 50;
 
 /** Everyone's sounds, for moderators: listen and remove. */
 export function moderatedSoundRoutes(deps: RoundSoundDeps): AccountRoute[] {
@@ -31,14 +38,25 @@ export function moderatedSoundRoutes(deps: RoundSoundDeps): AccountRoute[] {
 
 async function showSounds(deps: RoundSoundDeps, visit: MemberVisit): Promise<Response> {
   const t = roundSoundTextsOf(visit.locale);
-  const sounds = await listRoundSounds(deps.db);
+  const given = visit.url.searchParams.get('before') ?? '';
+  const before = /^[0-9]{1,9}$/.test(given) ? Number(given) : undefined;
+  const found = await listRoundSounds(deps.db, { before, limit: SOUNDS_PER_PAGE + 1 });
+  const sounds = found.slice(0, SOUNDS_PER_PAGE);
+  const count = await countRoundSounds(deps.db);
   return respondWithPage(
     <Frame site={deps.site} visit={visit} notice={deps.readNotice(visit)} tab="sounds">
-      <Card id="sounds" title={t.title} icon="sound" aside={t.moderation.count(sounds.length)}>
+      <Card id="sounds" title={t.title} icon="sound" aside={t.moderation.count(count)}>
         {sounds.length === 0 ? (
           <p class="empty">{t.moderation.none}</p>
         ) : (
           <SoundTable sounds={sounds} visit={visit} />
+        )}
+        {found.length > SOUNDS_PER_PAGE && (
+          <nav class="pages">
+            <a class="button button-quiet" rel="next" href={`${LIST}?before=${sounds.at(-1)?.id ?? 0}`}>
+              {textsOf(visit.locale).next}
+            </a>
+          </nav>
         )}
       </Card>
     </Frame>,

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, inArray, ne, sql } from 'drizzle-orm';
+import { and, asc, count, desc, eq, inArray, lt, ne, sql } from 'drizzle-orm';
 import { type Db, prepared } from '../db/client.ts';
 import { roundSounds } from '../db/schema.ts';
 import { NotFound } from '../errors.ts';
@@ -61,9 +61,20 @@ export async function findRoundSounds(
   };
 }
 
-/** All sounds in whatever state, newest first. */
-export async function listRoundSounds(db: Db): Promise<RoundSound[]> {
-  return db.select().from(roundSounds).orderBy(desc(roundSounds.id));
+/**
+ * Sounds in whatever state, newest first; all of them unless limited.
+ * @param before only older ones than this id, for the next page.
+ */
+export async function listRoundSounds(
+  db: Db,
+  { before, limit }: { before?: number | undefined; limit?: number } = {},
+): Promise<RoundSound[]> {
+  const query = db
+    .select()
+    .from(roundSounds)
+    .where(before === undefined ? undefined : lt(roundSounds.id, before))
+    .orderBy(desc(roundSounds.id));
+  return limit === undefined ? query : query.limit(limit);
 }
 
 export async function findRoundSoundById(db: Db, id: number): Promise<RoundSound | undefined> {
@@ -125,17 +136,6 @@ export async function takeQueuedSound(
       .returning();
     return taken;
   });
-}
-
-/** When the next upload that is put off, or held, may be taken; undefined when none waits. */
-export async function findNextSoundTime(db: Db): Promise<Date | undefined> {
-  const [row] = await db
-    .select({ claimedUntil: roundSounds.claimedUntil })
-    .from(roundSounds)
-    .where(inArray(roundSounds.status, UNFINISHED))
-    .orderBy(sql`${roundSounds.claimedUntil} asc nulls first`)
-    .limit(1);
-  return row && (row.claimedUntil ?? new Date(0));
 }
 
 /** Writes that a sound is rendered now, or nothing new, and renews the lease. False when the row is no longer this worker's (replaced, removed). */
@@ -260,12 +260,9 @@ export async function listUnfinishedUploadKeys(db: Db): Promise<Set<string>> {
   return new Set(rows.map(({ uploadKey }) => uploadKey));
 }
 
-/** How many uploads wait or are worked on. */
-export async function countUnfinishedSounds(db: Db): Promise<number> {
-  const [row] = await db
-    .select({ count: sql<number>`count(*)::int` })
-    .from(roundSounds)
-    .where(inArray(roundSounds.status, UNFINISHED));
+/** How many sounds there are, in whatever state. */
+export async function countRoundSounds(db: Db): Promise<number> {
+  const [row] = await db.select({ count: count() }).from(roundSounds);
   return row?.count ?? 0;
 }
 

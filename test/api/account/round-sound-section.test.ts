@@ -204,6 +204,25 @@ describe('moderation', () => {
     });
   });
 
+  test('shows fifty sounds at a time', async () => {
+    await db.insert(roundSounds).values(
+      Array.from({ length: 60 }, (_, index) => ({
+        steamId64: aSteamId(100 + index),
+        title: `sound ${index}.`,
+        uploadKey: `k${index}`,
+      })),
+    );
+    await insertUser(db, 7, { isAdmin: true });
+    const admin = await signInAs(7);
+    const first = await admin.get('/account/moderation/sounds');
+    expect(first.text.match(/sound \d+\.<\/bdi>/g)).toHaveLength(50);
+    expect(first.text).toContain('Sounds: 60');
+    const next = /href="([^"]+before=\d+)"/.exec(first.text)?.[1] ?? '';
+    const second = await admin.get(next);
+    expect(second.text.match(/sound \d+\.<\/bdi>/g)).toHaveLength(10);
+    expect(second.text).not.toContain('rel="next"');
+  });
+
   test('is closed to players', async () => {
     await insertReadySound('mine.mp3');
     expect((await browser.get('/account/moderation/sounds')).status).toBe(403);
