@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, gte, inArray, lt, type SQL, sql } from 'drizzle-orm';
-import { type Db, prepared } from '../db/client.ts';
+import type { Db } from '../db/client.ts';
 import { penalties } from '../db/schema.ts';
 import { type Select, selectFrom, selectFromSnapshot, type Values } from '../db/select.ts';
 import { PENALTY_TYPES, type PenaltyStatus, type PenaltyType, statusAt } from '../penalty.ts';
@@ -68,21 +68,23 @@ export async function listPenalties(
 
 /** Whether a player has an active ban at `now`. */
 export async function isBanned(db: Db, playerSteamId: SteamId64, now: Date): Promise<boolean> {
-  const statement = prepared(db, 'is_banned', (handle) =>
-    handle
-      .select({ id: penalties.id })
-      .from(penalties)
-      .where(
-        and(
-          eq(penalties.playerSteamId, sql.placeholder('player')),
-          eq(penalties.type, 'ban'),
-          statusCondition('ACTIVE', sql.placeholder('now')),
-        ),
-      )
-      .limit(1)
-      .prepare('is_banned'),
+  const found = await selectFrom(db)(
+    'is banned',
+    (builder) =>
+      builder
+        .select({ id: penalties.id })
+        .from(penalties)
+        .where(
+          and(
+            eq(penalties.playerSteamId, sql.placeholder('player')),
+            eq(penalties.type, 'ban'),
+            statusCondition('ACTIVE', sql.placeholder('now')),
+          ),
+        )
+        .limit(literal(1)),
+    { player: playerSteamId, now: now.toISOString() },
   );
-  return (await statement.execute({ player: playerSteamId, now: now.toISOString() })).length > 0;
+  return found.length > 0;
 }
 
 /**

@@ -123,7 +123,7 @@ export async function locatePage(
   filter: PenaltyFilter,
   { offset, limit, total }: { offset: number; limit: number; total: number },
 ): Promise<DayRange> {
-  const inScope = tallies.ever.reduce((sum, count) => sum + count, 0);
+  const inScope = sumAll(tallies.ever);
   const walk = ((offset + limit) * inScope) / total;
   const walkFromEnd = ((total - offset) * inScope) / total;
   if (Math.min(walk, walkFromEnd) <= SHORT_WALK) return { offset, limit, rowsInRange: total };
@@ -141,7 +141,8 @@ export async function locatePage(
   const [newest, oldest] = [months.buckets[0], months.buckets.at(-1)];
   if (!newest || !oldest) return { offset, limit };
   // Of a server and an admin together there are no days: a month of theirs is short.
-  if (subjectOf(filter).scope === TALLY_SCOPES.serverAndAdmin) {
+  const inMonths = months.buckets.reduce((sum, { counts }) => sum + sumAll(counts), 0);
+  if (inMonths <= SHORT_WALK || subjectOf(filter).scope === TALLY_SCOPES.serverAndAdmin) {
     return toRange(months, { from: startOf(oldest), before: startOfNextMonth(newest) }, limit);
   }
   const found = await readBuckets(select, filter, {
@@ -186,6 +187,10 @@ function locateBuckets(
     if (located.rows >= located.offset + limit) break;
   }
   return located;
+}
+
+function sumAll(counts: Counts): number {
+  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 function toRange(

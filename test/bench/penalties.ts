@@ -21,7 +21,7 @@ const SMALL_ROWS = 10_000;
 const PER_PAGE = 50;
 const ROUNDS = 3;
 const WHY_STEEP =
-  'A page far from both ends is found in its day, and that day is walked: few entries among ten thousand rows, thousands among ten million.';
+  'Both are about a millisecond or less, of which the walk of a day, or of a rare value, is what grew; the smaller side often holds less than one page';
 const CALLS_PER_ROUND = 60;
 /** An hour after the last sweep: more rows await correction than a running service ever leaves. */
 const NOW = new Date(DATASET_END.getTime() + 3_600_000);
@@ -44,11 +44,11 @@ export const penalties: Bench = {
         for (const [name, pick] of requests()) {
           options.say(name);
           rows.push(
-            await measureRequest(name, pick, {
+            ...(await measureRequest(name, pick, {
               small: await watch(small),
               large: await watch(large),
               subjects,
-            }),
+            })),
           );
         }
         rows.push(...(await measureBanLookups(large, subjects.large)));
@@ -168,7 +168,7 @@ type Figures = { requestP50: number; databaseP50: number; databaseP99: number };
 const PLACES = ['first', 'middle', 'last'] as const;
 
 /** The worst of all values and of the first, a middle and the last page. */
-async function measureRequest(name: string, pick: PickFilters, handles: Handles): Promise<Row> {
+async function measureRequest(name: string, pick: PickFilters, handles: Handles): Promise<Row[]> {
   const { subjects } = handles;
   const filters = pick(subjects.large).map((large, index) => ({
     large,
@@ -190,19 +190,27 @@ async function measureRequest(name: string, pick: PickFilters, handles: Handles)
   const steepest = figures.toSorted((a, b) => b.growth - a.growth)[0];
   if (!slowest || !steepest) throw new Error('nothing was measured');
   const p99 = slowest.large.databaseP99;
-  const isReached = p99 <= 10 && steepest.growth <= 2;
-  const { large, small } = steepest;
-  return {
-    what: name,
-    ours: `p99 ${formatMs(p99)}`,
-    floor: `${formatMs(large.requestP50)} / ${formatMs(small.requestP50)}`,
-    ratio: formatRatio(steepest.growth),
-    target: 'p99 ≤ 10 ms, growth ≤ 2×',
-    isReached,
-    ...(!isReached && {
-      note: `slowest is the ${slowest.where}; steepest the ${steepest.where}. ${WHY_STEEP}`,
-    }),
-  };
+  const { large, small, growth } = steepest;
+  return [
+    {
+      what: `${name}: database time`,
+      ours: `p99 ${formatMs(p99)}`,
+      floor: `p50 ${formatMs(slowest.large.databaseP50)}`,
+      ratio: '',
+      target: 'p99 ≤ 10 ms',
+      isReached: p99 <= 10,
+      ...(p99 > 10 && { note: `at the ${slowest.where}` }),
+    },
+    {
+      what: `${name}: growth`,
+      ours: formatMs(large.requestP50),
+      floor: `few rows: ${formatMs(small.requestP50)}`,
+      ratio: formatRatio(growth),
+      target: '≤ 2×',
+      isReached: growth <= 2,
+      ...(growth > 2 && { note: `at the ${steepest.where}. ${WHY_STEEP}` }),
+    },
+  ];
 }
 
 function medianOf(rounds: readonly Figures[]): Figures {
