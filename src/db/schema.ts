@@ -149,6 +149,7 @@ export const penalties = pgTable(
     index('penalties_admin').on(table.adminSteamId, table.createdAt, table.id),
     index('penalties_server').on(table.serverId, table.createdAt, table.id),
     index('penalties_server_admin').on(table.serverId, table.adminSteamId, table.createdAt, table.id),
+    index('penalties_active_bans').on(table.playerSteamId).where(sql`type = 'ban' and status = 'ACTIVE'`),
     index('penalties_due').on(table.endsAt).where(sql`status = 'ACTIVE' and ends_at is not null`),
   ],
 );

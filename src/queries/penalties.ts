@@ -77,7 +77,8 @@ export async function isBanned(db: Db, playerSteamId: SteamId64, now: Date): Pro
         .where(
           and(
             eq(penalties.playerSteamId, sql.placeholder('player')),
-            eq(penalties.type, 'ban'),
+            // Written out, so that a plan made for all players knows the index of active bans to hold the answer.
+            sql`${penalties.type} = 'ban'`,
             statusCondition('ACTIVE', sql.placeholder('now')),
           ),
         )

@@ -1,0 +1,1 @@
+CREATE INDEX "penalties_active_bans" ON "penalties" USING btree ("player_steamid") WHERE type = 'ban' and status = 'ACTIVE';
