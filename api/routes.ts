@@ -101,6 +101,8 @@ export function createRoutes(deps: RouteDeps) {
     try {
       const worked = work({ get: (name) => lastValue(queryOf(request), name) });
       if (!(worked instanceof Promise)) return respondPublic(request, worked, verdict);
+      // Refused at the gate, what was begun ends unheard.
+      worked.catch(() => {});
       return gate(() => worked).then((answer) => respondPublic(request, answer, verdict), fail);
     } catch (error) {
       return fail(error);

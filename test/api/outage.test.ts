@@ -174,6 +174,36 @@ describe('when the database returns', () => {
   });
 });
 
+describe('under load', () => {
+  test('connections lost in every state leave a service that answers', async () => {
+    let isOver = false;
+    const seen = new Set<number>();
+    const clients = Array.from({ length: 24 }, async (_, i) => {
+      while (!isOver) {
+        const path = PROTECTED_PATHS[i % PROTECTED_PATHS.length];
+        seen.add((await service.ask(`/api/v1${path}`, bearer(token))).status);
+        if (i % 8 === 0) seen.add((await service.ask('/readyz')).status);
+      }
+    });
+    for (let round = 0; round < 12; round++) {
+      await Bun.sleep(50 + round * 10);
+      proxy.cut();
+      await Bun.sleep(round * 15);
+      proxy.restore();
+    }
+    await Bun.sleep(500);
+    isOver = true;
+    await Promise.all(clients);
+    expect([...seen].sort()).toEqual([200, 503]);
+    await expectRecovery(service);
+    // More at once than the pool has connections: not one of them was lost for good.
+    const answers = await Promise.all(
+      Array.from({ length: 64 }, () => service.ask('/api/v1/penalties', bearer(token))),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  });
+});
+
 describe('while the database hangs', () => {
   test('public answers go on, protected ones end in 503 in time, and all recovers', async () => {
     const before = await readPublic(service);
