@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { createBot } from '../../bot/bot.ts';
-import { startTestBot, until } from '../support/bot.ts';
+import { startTestBot } from '../support/bot.ts';
 import { startFakeDiscord } from '../support/discord/fake-discord.ts';
+import { waitFor } from '../support/wait.ts';
 
 const base = await startTestBot();
 const { deps } = base;
@@ -26,7 +27,7 @@ async function aBot(
     lines: () => base.lines.slice(seen),
     connect: async () => {
       bot.start();
-      await until(() => bot.health().state === 'ready' && fake.gateway.isReady);
+      await waitFor(() => bot.health().state === 'ready' && fake.gateway.isReady);
     },
     end: async () => {
       await bot.stop();
@@ -50,9 +51,9 @@ describe('a connection that breaks is resumed, and what was missed is replayed',
       const { fake, bot, connect, end } = await aBot({}, { resumeWithinMs: 8000 });
       await connect();
       breakIt(fake);
-      await until(() => !fake.gateway.isReady || fake.gateway.resumes.length > 0);
+      await waitFor(() => !fake.gateway.isReady || fake.gateway.resumes.length > 0);
       const missed = fake.command('server');
-      await until(isBack(fake, bot));
+      await waitFor(isBack(fake, bot));
       expect((await missed).callback).toBe(4);
       expect(fake.gateway.resumes.length).toBe(1);
       expect(fake.gateway.identifies.length).toBe(1);
@@ -64,8 +65,8 @@ describe('a connection that breaks is resumed, and what was missed is replayed',
     const { fake, bot, connect, end } = await aBot();
     await connect();
     fake.gateway.invalidateSessions({ isResumable: true });
-    await until(() => fake.gateway.resumes.length === 1);
-    await until(isBack(fake, bot));
+    await waitFor(() => fake.gateway.resumes.length === 1);
+    await waitFor(isBack(fake, bot));
     expect((await fake.command('server')).callback).toBe(4);
     expect(fake.gateway.identifies.length).toBe(1);
     await end();
@@ -77,8 +78,8 @@ describe('a session that is lost', () => {
     const { fake, bot, connect, end } = await aBot();
     await connect();
     fake.gateway.invalidateSessions({ isResumable: false });
-    await until(() => fake.gateway.identifies.length >= 2, 15_000);
-    await until(isBack(fake, bot), 15_000);
+    await waitFor(() => fake.gateway.identifies.length >= 2, { limitMs: 15_000 });
+    await waitFor(isBack(fake, bot), { limitMs: 15_000 });
     expect((await fake.command('server')).callback).toBe(4);
     await end();
   }, 20_000);
@@ -88,9 +89,9 @@ describe('a session that is lost', () => {
     await connect();
     fake.gateway.refusesResume = true;
     fake.gateway.close(1006);
-    await until(() => fake.gateway.identifies.length >= 2, 15_000);
+    await waitFor(() => fake.gateway.identifies.length >= 2, { limitMs: 15_000 });
     fake.gateway.refusesResume = false;
-    await until(isBack(fake, bot), 15_000);
+    await waitFor(isBack(fake, bot), { limitMs: 15_000 });
     expect((await fake.command('server')).callback).toBe(4);
     await end();
   }, 20_000);
@@ -99,10 +100,10 @@ describe('a session that is lost', () => {
     const { fake, bot, connect, end } = await aBot({ heartbeatIntervalMs: 200 }, { resumeWithinMs: 8000 });
     await connect();
     fake.gateway.isDeaf = true;
-    await until(() => fake.gateway.connections > 1);
+    await waitFor(() => fake.gateway.connections > 1);
     fake.gateway.isDeaf = false;
-    await until(isBack(fake, bot));
-    await until(() => bot.health().latencyMs !== undefined);
+    await waitFor(isBack(fake, bot));
+    await waitFor(() => bot.health().latencyMs !== undefined);
     await end();
   });
 });
@@ -113,7 +114,7 @@ describe('what is final is reported once and not tried again', () => {
       const { fake, bot, lines, end } = await aBot();
       fake.gateway.closeOnIdentify = code;
       bot.start();
-      await until(() => bot.health().state === 'refused');
+      await waitFor(() => bot.health().state === 'refused');
       expect(bot.health().reason).toContain(String(code));
       await Bun.sleep(700);
       expect(fake.gateway.identifies.length).toBe(1);
@@ -126,7 +127,7 @@ describe('what is final is reported once and not tried again', () => {
     const { fake, bot, lines, end } = await aBot();
     fake.state.token = 'another';
     bot.start();
-    await until(() => bot.health().state === 'refused');
+    await waitFor(() => bot.health().state === 'refused');
     expect(bot.health().reason).toContain('DISCORD_TOKEN');
     expect(fake.gateway.connections).toBe(0);
     expect(lines().filter(({ level }) => level >= 50)).toHaveLength(1);
@@ -138,7 +139,7 @@ describe('what is final is reported once and not tried again', () => {
     await connect();
     fake.gateway.closeOnIdentify = 4014;
     fake.gateway.close(4014);
-    await until(() => bot.health().state === 'refused');
+    await waitFor(() => bot.health().state === 'refused');
     await end();
   });
 });
@@ -148,10 +149,10 @@ describe('what can recover recovers by itself, with growing pauses', () => {
     const { fake, bot, lines, end } = await aBot();
     await fake.goAway();
     bot.start();
-    await until(() => bot.health().logins >= 4);
+    await waitFor(() => bot.health().logins >= 4);
     expect(bot.health().state).not.toBe('ready');
     fake.comeBack();
-    await until(isBack(fake, bot));
+    await waitFor(isBack(fake, bot));
     expect((await fake.command('server')).callback).toBe(4);
     // Once down, once up, however many attempts.
     expect(lines().filter(({ msg }) => msg.includes('lost Discord'))).toHaveLength(1);
@@ -164,10 +165,10 @@ describe('what can recover recovers by itself, with growing pauses', () => {
     const { fake, bot, lines, connect, end } = await aBot();
     await connect();
     await fake.goAway();
-    await until(() => bot.health().state !== 'ready');
+    await waitFor(() => bot.health().state !== 'ready');
     await Bun.sleep(awayMs);
     fake.comeBack();
-    await until(isBack(fake, bot), 15_000);
+    await waitFor(isBack(fake, bot), { limitMs: 15_000 });
     expect((await fake.command('server')).callback).toBe(4);
     expect(lines().filter(({ msg }) => msg.includes('lost Discord'))).toHaveLength(1);
     await end();
@@ -186,7 +187,7 @@ describe('what can recover recovers by itself, with growing pauses', () => {
     });
     fake.fail({ matches: /gateway\/bot/, answer: 'hang' });
     bot.start();
-    await until(isBack(fake, bot), 15_000);
+    await waitFor(isBack(fake, bot), { limitMs: 15_000 });
     expect((await fake.command('server')).callback).toBe(4);
     fake.clearFaults();
     await end();
@@ -196,12 +197,12 @@ describe('what can recover recovers by itself, with growing pauses', () => {
     const { fake, bot, end } = await aBot({}, { readyWithinMs: 400 });
     fake.gateway.holdsHello = true;
     bot.start();
-    await until(() => bot.health().logins === 2);
+    await waitFor(() => bot.health().logins === 2);
     fake.gateway.holdsHello = false;
     fake.gateway.holdsReady = true;
-    await until(() => bot.health().logins === 4);
+    await waitFor(() => bot.health().logins === 4);
     fake.gateway.holdsReady = false;
-    await until(isBack(fake, bot), 15_000);
+    await waitFor(isBack(fake, bot), { limitMs: 15_000 });
     // What was given up is gone: it neither connects again nor stays connected.
     await Bun.sleep(1200);
     expect(fake.gateway.openSockets).toBe(1);
@@ -213,7 +214,7 @@ describe('what can recover recovers by itself, with growing pauses', () => {
     const { fake, bot, connect, end } = await aBot({}, { firstPauseMs: 5000, longestPauseMs: 5000 });
     await connect();
     const breaking = setInterval(() => fake.gateway.close(4000), 100);
-    await until(() => bot.health().state === 'waiting', 15_000);
+    await waitFor(() => bot.health().state === 'waiting', { limitMs: 15_000 });
     clearInterval(breaking);
     expect(fake.gateway.connections).toBeLessThan(12);
     await end();
@@ -225,7 +226,7 @@ describe('stopping', () => {
     const { fake, bot, end } = await aBot();
     fake.gateway.holdsReady = true;
     bot.start();
-    await until(() => fake.gateway.identifies.length === 1);
+    await waitFor(() => fake.gateway.identifies.length === 1);
     const startedAt = Date.now();
     await bot.stop();
     expect(Date.now() - startedAt).toBeLessThan(1500);
@@ -239,7 +240,7 @@ describe('stopping', () => {
     const { fake, bot } = await aBot({}, { firstPauseMs: 60_000, longestPauseMs: 60_000 });
     await fake.stop();
     bot.start();
-    await until(() => bot.health().state === 'waiting');
+    await waitFor(() => bot.health().state === 'waiting');
     const startedAt = Date.now();
     await bot.stop();
     expect(Date.now() - startedAt).toBeLessThan(1000);

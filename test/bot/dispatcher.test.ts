@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { createBot } from '../../bot/bot.ts';
 import { createCooldown } from '../../bot/cooldown.ts';
-import { startTestBot, until } from '../support/bot.ts';
+import { startTestBot } from '../support/bot.ts';
 import { aSteamId, insertPenalties, insertServer, insertUser } from '../support/builders.ts';
 import { anActor, findButton, isEphemeral } from '../support/discord/fake-discord.ts';
+import { waitFor } from '../support/wait.ts';
 
 /** Steam and the history, slower or broken on demand. */
 const behaviour = { delayMs: 0, error: undefined as Error | undefined };
@@ -38,7 +39,7 @@ beforeAll(async () => {
   );
   await harness.refreshBoard();
   bot.start();
-  await until(() => bot.health().state === 'ready');
+  await waitFor(() => bot.health().state === 'ready');
 });
 
 describe('a slow answer', () => {
@@ -47,16 +48,16 @@ describe('a slow answer', () => {
     const hidden = await fake.command('ban-check', VANITY, moderator);
     expect(hidden.callback).toBe(5);
     expect(isEphemeral(hidden.message)).toBe(true);
-    await until(() => hidden.message?.embeds.length === 6);
+    await waitFor(() => hidden.message?.embeds.length === 6);
     const shown = await fake.command('server', { name: 'one' }, moderator);
     expect(shown.callback).toBe(5);
     expect(isEphemeral(shown.message)).toBe(false);
-    await until(() => shown.message?.embeds[0]?.title === 'One');
+    await waitFor(() => shown.message?.embeds[0]?.title === 'One');
     const message = shown.message;
     if (!message) throw new Error('no message');
     const refreshed = await fake.press(message, findButton(message, 'Refresh')?.custom_id ?? '', moderator);
     expect(refreshed.callback).toBe(6);
-    await until(() => message.edited_timestamp !== null);
+    await waitFor(() => message.edited_timestamp !== null);
     behaviour.delayMs = 0;
   });
 
@@ -64,7 +65,7 @@ describe('a slow answer', () => {
     Object.assign(behaviour, { delayMs: 1000, error: new Error('boom') });
     const exchange = await fake.command('ban-check', { ...VANITY, show: true }, moderator);
     expect(exchange.callback).toBe(5);
-    await until(() => exchange.followUps.length === 1);
+    await waitFor(() => exchange.followUps.length === 1);
     expect(exchange.isDeleted).toBe(true);
     expect(isEphemeral(exchange.followUps[0])).toBe(true);
     Object.assign(behaviour, { delayMs: 0, error: undefined });
@@ -121,7 +122,7 @@ describe('Discord misbehaving at an answer', () => {
     });
     const before = bot.health().interactions.undelivered;
     void fake.command('server');
-    await until(() => bot.health().interactions.undelivered === before + 1);
+    await waitFor(() => bot.health().interactions.undelivered === before + 1);
     expect((await fake.command('server')).callback).toBe(4);
   });
 
@@ -144,7 +145,7 @@ describe('Discord misbehaving at an answer', () => {
   test('a request that hangs holds up nobody else', async () => {
     fake.fail({ matches: /callback/, answer: 'hang' });
     void fake.command('server');
-    await until(() => fake.requests.length >= 0);
+    await waitFor(() => fake.requests.length >= 0);
     const others = await Promise.all(Array.from({ length: 20 }, () => fake.command('server')));
     expect(others.filter(({ callback }) => callback === 4).length).toBeGreaterThanOrEqual(19);
     fake.clearFaults();
@@ -154,7 +155,7 @@ describe('Discord misbehaving at an answer', () => {
     const local = createBot({ ...harness.deps, publicUrl: 'http://localhost:3000' });
     await bot.stop();
     local.start();
-    await until(() => local.health().state === 'ready');
+    await waitFor(() => local.health().state === 'ready');
     const { message, refusals } = await fake.command('server', { name: 'one' });
     expect(refusals).toHaveLength(1);
     expect(findButton(message, 'Refresh')).toBeDefined();
@@ -168,7 +169,7 @@ describe('many at once', () => {
   test('500 interactions are all acknowledged within three seconds, and none twice', async () => {
     const busy = createBot({ ...harness.deps });
     busy.start();
-    await until(() => busy.health().state === 'ready');
+    await waitFor(() => busy.health().state === 'ready');
     const exchanges = await Promise.all(
       Array.from({ length: 500 }, (_, number) => {
         const actor = anActor({ isModerator: true, locale: number % 2 ? 'pl' : 'en-US' });
@@ -189,7 +190,7 @@ describe('many at once', () => {
   test('one user is slowed down, told when to go on, and others are not', async () => {
     const strict = createBot({ ...harness.deps, cooldown: createCooldown({ burst: 3, refillMs: 60_000 }) });
     strict.start();
-    await until(() => strict.health().state === 'ready');
+    await waitFor(() => strict.health().state === 'ready');
     const actor = anActor({ locale: 'pl' });
     for (let turn = 0; turn < 3; turn++)
       expect((await fake.command('server', {}, actor)).message?.embeds[0]?.title).toBe('Servers');

@@ -1,9 +1,10 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { createBot } from '../../bot/bot.ts';
 import { listLiveStatusMessages } from '../../src/queries/live-status-messages.ts';
-import { startTestBot, until } from '../support/bot.ts';
+import { startTestBot } from '../support/bot.ts';
 import { insertServer } from '../support/builders.ts';
 import { anActor, findButton } from '../support/discord/fake-discord.ts';
+import { waitFor } from '../support/wait.ts';
 
 const INTERVAL_MS = 300;
 const harness = await startTestBot({ bot: { timings: { liveIntervalMs: INTERVAL_MS } } });
@@ -67,9 +68,9 @@ describe('a live status message', () => {
     const { posted } = await pin();
     const id = posted?.id ?? '';
     for (let change = 0; change < 4; change++) await addPlayer();
-    await until(() => JSON.stringify(fake.messages.get(id)?.embeds).includes(`P${players}`));
+    await waitFor(() => JSON.stringify(fake.messages.get(id)?.embeds).includes(`P${players}`));
     for (let change = 0; change < 4; change++) await addPlayer();
-    await until(() => JSON.stringify(fake.messages.get(id)?.embeds).includes(`P${players}`));
+    await waitFor(() => JSON.stringify(fake.messages.get(id)?.embeds).includes(`P${players}`));
     const times = edits(id).map(({ at }) => at);
     for (const [index, at] of times.entries()) {
       if (index > 0) expect(at - (times[index - 1] ?? 0)).toBeGreaterThanOrEqual(INTERVAL_MS - 5);
@@ -90,7 +91,7 @@ describe('a live status message', () => {
     const { posted } = await pin({ ...moderator, guildLocale: 'en-US' }, '');
     expect(posted?.embeds[0]).toMatchObject({ title: 'Servers', footer: { text: 'Updated by itself' } });
     await addPlayer();
-    await until(
+    await waitFor(
       () => fake.messages.get(posted?.id ?? '')?.embeds[0]?.description?.includes(`${players}/32`) ?? false,
     );
   });
@@ -101,21 +102,21 @@ describe('a live status message', () => {
     await addPlayer();
     const again = createBot({ ...harness.deps });
     again.start();
-    await until(() => again.health().state === 'ready');
-    await until(() => JSON.stringify(fake.messages.get(posted?.id ?? '')?.embeds).includes(`P${players}`));
+    await waitFor(() => again.health().state === 'ready');
+    await waitFor(() => JSON.stringify(fake.messages.get(posted?.id ?? '')?.embeds).includes(`P${players}`));
     await again.stop();
   });
 
   test('ends cleanly when the message or its channel is gone', async () => {
     const bot = createBot({ ...harness.deps });
     bot.start();
-    await until(() => bot.health().state === 'ready');
+    await waitFor(() => bot.health().state === 'ready');
     const first = await pin();
     const second = await pin({ ...moderator, channelId: '910000000000000009' });
     fake.goneMessages.add(first.posted?.id ?? '');
     fake.goneChannels.add('910000000000000009');
     await addPlayer();
-    await until(async () => {
+    await waitFor(async () => {
       const ids = (await rows()).map(({ messageId }) => messageId);
       return !ids.includes(first.posted?.id ?? '') && !ids.includes(second.posted?.id ?? '');
     });
@@ -127,11 +128,11 @@ describe('a live status message', () => {
     const third = await pin();
     fake.fail({ matches: /^PATCH \/channels/, times: 20, answer: () => new Response('{}', { status: 503 }) });
     await addPlayer();
-    await until(() => edits(third.posted?.id ?? '').some(({ status }) => status === 503));
+    await waitFor(() => edits(third.posted?.id ?? '').some(({ status }) => status === 503));
     fake.clearFaults();
-    await until(
+    await waitFor(
       () => JSON.stringify(fake.messages.get(third.posted?.id ?? '')?.embeds).includes(`P${players}`),
-      12_000,
+      { limitMs: 12_000 },
     );
     expect((await rows()).map(({ messageId }) => messageId)).toContain(third.posted?.id ?? '');
     await bot.stop();
@@ -140,7 +141,7 @@ describe('a live status message', () => {
   test('is not posted where the bot may not write', async () => {
     const bot = createBot({ ...harness.deps });
     bot.start();
-    await until(() => bot.health().state === 'ready');
+    await waitFor(() => bot.health().state === 'ready');
     const { answer, posted } = await pin({ ...moderator, locale: 'pl', appPermissions: '1024' });
     expect(answer.message?.embeds[0]?.description).toContain('Nie mogę tu wysyłać wiadomości.');
     expect(posted).toBeUndefined();

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { until } from '../support/bot.ts';
 import { insertServer } from '../support/builders.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { startFakeDiscord } from '../support/discord/fake-discord.ts';
 import { createTestFolder, type Program, startProgram } from '../support/program.ts';
+import { waitFor } from '../support/wait.ts';
 
 /** The whole service as a process, at a Discord that misbehaves: whatever the bot meets, the API serves. */
 const folder = createTestFolder();
@@ -112,7 +112,7 @@ test('a token revoked at run time is reported once; the API serves on and nothin
   fake.gateway.closeOnIdentify = 4004;
   fake.gateway.close(4004);
   await program.waitFor('Discord refuses the bot');
-  await until(async () => (await ready()).status === 200);
+  await waitFor(async () => (await ready()).status === 200);
   expect((await ready()).bot).toMatchObject({ state: 'refused', reason: expect.stringContaining('4004') });
   expect(await (await fetch(`${url}/metrics`)).text()).toContain('community_api_bot_connected 0');
   expect((await fetch(`${url}/api/v1/servers`)).status).toBe(200);

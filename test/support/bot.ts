@@ -7,6 +7,7 @@ import { listServerHistory, saveServerPoll } from '../../src/queries/servers.ts'
 import { createServerBoard } from '../../src/server-board.ts';
 import { createTestDatabase } from './database.ts';
 import { type FakeDiscord, startFakeDiscord } from './discord/fake-discord.ts';
+import { waitFor } from './wait.ts';
 
 export const PUBLIC_URL = 'https://play.example.org';
 
@@ -85,7 +86,7 @@ export async function startTestBot({
     /** Starts the bot and waits until Discord sees it and it sees Discord. */
     connect: async () => {
       bot.start();
-      await until(() => bot.health().state === 'ready');
+      await waitFor(() => bot.health().state === 'ready');
     },
     /** Reads the servers into memory again. */
     refreshBoard: async () => {
@@ -95,7 +96,7 @@ export async function startTestBot({
         isRead = true;
       });
       board.invalidate();
-      await until(() => isRead || board.current() !== before);
+      await waitFor(() => isRead || board.current() !== before);
     },
     poll: (serverId: number, answer: Partial<ServerAnswer> | undefined, polledAt = new Date()) =>
       saveServerPoll(database.db, serverId, {
@@ -111,13 +112,4 @@ export async function startTestBot({
         polledAt,
       }),
   };
-}
-
-/** Waits until a condition holds. @throws when it never does. */
-export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 8000): Promise<void> {
-  const end = Date.now() + timeoutMs;
-  while (!(await condition())) {
-    if (Date.now() > end) throw new Error(`this never came true: ${condition}`);
-    await Bun.sleep(10);
-  }
 }

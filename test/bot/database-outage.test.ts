@@ -1,0 +1,47 @@
+import { expect, test } from 'bun:test';
+import { createBot } from '../../bot/bot.ts';
+import { openDatabase } from '../../src/db/client.ts';
+import { createServerBoard } from '../../src/server-board.ts';
+import { startTestBot } from '../support/bot.ts';
+import { aSteamId, insertPenalties, insertServer } from '../support/builders.ts';
+import { startDatabaseProxy } from '../support/database-proxy.ts';
+import { anActor, isEphemeral } from '../support/discord/fake-discord.ts';
+import { waitFor } from '../support/wait.ts';
+
+const { fake, deps, db, url } = await startTestBot();
+const moderator = anActor({ isModerator: true });
+
+test('without its database the bot lists servers from memory, says so of records, and recovers', async () => {
+  await insertServer(db, { name: 'Mirage', slug: 'mirage' });
+  await insertPenalties(db, [{}]);
+  const proxy = await startDatabaseProxy(url);
+  const database = openDatabase(proxy.url, { max: 4 });
+  const board = await createServerBoard(database.db, deps.log);
+  const bot = createBot({ ...deps, db: database.db, reader: database.reader, board });
+  bot.start();
+  await waitFor(() => bot.health().state === 'ready');
+  const check = () => fake.command('ban-check', { steamid: aSteamId(1) }, moderator);
+  expect((await check()).message?.embeds).toHaveLength(2);
+
+  for (const takeAway of [proxy.cut, proxy.freeze]) {
+    takeAway();
+    const list = await fake.command('server', {}, moderator);
+    expect(list.message?.embeds[0]?.description).toContain('Mirage');
+    const refused = await check();
+    // At once where the connection is refused, after an acknowledgement in time where nothing answers.
+    expect([4, 5]).toContain(refused.callback ?? 0);
+    expect(isEphemeral(refused.message)).toBe(true);
+    expect(bot.health().state).toBe('ready');
+    proxy.restore();
+    await waitFor(() => (refused.message?.embeds.length ?? 0) > 0, { limitMs: 25_000 });
+    expect(refused.message?.embeds[0]?.description).not.toContain('ECONN');
+    await waitFor(async () => (await check()).message?.embeds.length === 2, {
+      limitMs: 20_000,
+      everyMs: 200,
+    });
+  }
+  await bot.stop();
+  board.stop();
+  await database.close({ timeoutSeconds: 1 });
+  await proxy.stop();
+}, 60_000);
