@@ -6,6 +6,7 @@ import {
   toVerdict,
   WINDOW_MS,
 } from './rate-limiter.ts';
+import { withTimeLimit } from './time-limit.ts';
 
 /** An answer that takes longer than this is not waited for. */
 const ANSWER_LIMIT_MS = 50;
@@ -76,7 +77,7 @@ export function createRedisRateLimiter({ url, limit, name, log }: Options): Rate
     take: async (key, nowMs) => {
       if (nowMs < pausedUntilMs) return local.take(key, nowMs);
       try {
-        const [allowed, total, oldestAgeMs] = await withLimit(ask(key), ANSWER_LIMIT_MS);
+        const [allowed, total, oldestAgeMs] = await withTimeLimit(ask(key), ANSWER_LIMIT_MS);
         if (isDown) log.info('Redis is back: limits are shared again');
         isDown = false;
         return toVerdict({ isAllowed: allowed === 1, limit, total, oldestAgeMs });
@@ -89,17 +90,4 @@ export function createRedisRateLimiter({ url, limit, name, log }: Options): Rate
     },
     close: async () => client.close(),
   };
-}
-
-async function withLimit<T>(work: Promise<T>, limitMs: number): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${limitMs} ms`)), limitMs);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-    work.catch(() => undefined);
-  }
 }

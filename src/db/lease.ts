@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { withTimeLimit } from '../time-limit.ts';
 import { type Connection, connect } from './client.ts';
 
 /** One process at a time holds each of these, whatever number of replicas run. */
@@ -39,7 +40,10 @@ export function holdLease(url: string, { name, log, onGained, onLost }: Options)
     isBusy = true;
     try {
       const wasHeld = holderPid;
-      const pid = await withLimit(wasHeld === undefined ? take(connection, name) : sessionPid(connection));
+      const pid = await withTimeLimit(
+        wasHeld === undefined ? take(connection, name) : sessionPid(connection),
+        ANSWER_LIMIT_MS,
+      );
       isFailing = false;
       // Another session than the one that took the lock: the lock went with the old one.
       holderPid = wasHeld === undefined || wasHeld === pid ? pid : undefined;
@@ -95,18 +99,4 @@ async function take(connection: Connection, name: keyof typeof LEASES): Promise<
 async function sessionPid(connection: Connection): Promise<number> {
   const [row] = await connection`select pg_backend_pid() as pid`;
   return Number(row?.pid);
-}
-
-async function withLimit<T>(work: Promise<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const expiry = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${ANSWER_LIMIT_MS} ms`)), ANSWER_LIMIT_MS);
-  });
-  try {
-    return await Promise.race([work, expiry]);
-  } finally {
-    clearTimeout(timer);
-    // Loses the race when its session is closed.
-    work.catch(() => {});
-  }
 }

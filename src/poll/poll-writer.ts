@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { isDatabaseOutage } from '../db/client.ts';
 import type { PolledServer, ServerPoll } from '../queries/servers.ts';
+import { TimeLimitExceeded, withTimeLimit } from '../time-limit.ts';
 
 export type PollWriter = {
   /** Settles when the poll is written, or dropped: then, or when the server is gone, without a value. */
@@ -45,7 +46,7 @@ export function createPollWriter({ save, log }: Options): PollWriter {
 
   async function flush(batch: Pending[]): Promise<void> {
     try {
-      const saved = await withLimit(save(batch.map(({ poll }) => poll)));
+      const saved = await withTimeLimit(save(batch.map(({ poll }) => poll)), WRITE_LIMIT_MS);
       if (isFailing) log.info('polls are written again');
       isFailing = false;
       writtenAt = new Date();
@@ -53,7 +54,7 @@ export function createPollWriter({ save, log }: Options): PollWriter {
       for (const { poll, settle } of batch) settle(byId.get(poll.serverId));
     } catch (error) {
       // One that cannot be written must not take the others with it.
-      if (batch.length > 1 && !isDatabaseOutage(error) && !(error instanceof WriteHangs)) {
+      if (batch.length > 1 && !isDatabaseOutage(error) && !(error instanceof TimeLimitExceeded)) {
         for (const one of batch) await flush([one]);
         return;
       }
@@ -74,22 +75,4 @@ export function createPollWriter({ save, log }: Options): PollWriter {
       await Promise.race([flushing, Bun.sleep(limitMs)]);
     },
   };
-}
-
-class WriteHangs extends Error {
-  override name = 'WriteHangs';
-}
-
-async function withLimit<T>(work: Promise<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const expiry = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new WriteHangs('a write of polls hangs')), WRITE_LIMIT_MS);
-  });
-  try {
-    return await Promise.race([work, expiry]);
-  } finally {
-    clearTimeout(timer);
-    // Loses the race when it hangs.
-    work.catch(() => {});
-  }
 }
