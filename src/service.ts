@@ -32,6 +32,7 @@ import { createMemoryRateLimiter, type RateLimiter } from './rate-limiter.ts';
 import { createRedisRateLimiter } from './redis-rate-limiter.ts';
 import { runRegularly } from './regular-work.ts';
 import { createServerBoard, type ServerBoard } from './server-board.ts';
+import { createShutdown, type Shutdown } from './shutdown.ts';
 import { runSinglePart } from './single-part.ts';
 import { createStaleCache } from './stale-cache.ts';
 import { createVanityResolver } from './steam-profile.ts';
@@ -58,8 +59,8 @@ type Context = {
   readHistory: (serverId: number, hours: number) => Promise<History>;
   soundFolders: SoundFolders;
   metrics: Metrics;
-  /** Names what is to be stopped; the last named is stopped first. */
-  onStop: (name: string, stop: () => unknown) => void;
+  onStop: Shutdown['onStop'];
+  onStopPart: Shutdown['onStopPart'];
   /** Adds a part's state to `/readyz`; it does not decide whether the process is ready. */
   addHealth: (name: string, read: () => unknown) => void;
 };
@@ -86,17 +87,7 @@ export async function runService(
   log: Logger,
   { now = () => new Date() }: { now?: () => Date } = {},
 ): Promise<Service> {
-  const stops: { name: string; stop: () => unknown }[] = [];
-  const stop = async () => {
-    for (const part of stops.splice(0).reverse()) {
-      try {
-        await part.stop();
-      } catch (error) {
-        log.error({ err: error }, `${part.name} did not stop`);
-      }
-    }
-  };
-  const onStop: Context['onStop'] = (name, stopPart) => stops.push({ name, stop: stopPart });
+  const { onStop, onStopPart, stop } = createShutdown(log);
   try {
     const { database, databaseUrl } = await prepareDatabase(config, log, onStop);
     const changes = await listenForChanges(database.connection, log);
@@ -113,7 +104,7 @@ export async function runService(
     const readHistory = createHistoryReader(database, now);
     const soundFolders = await openSoundFolders(config);
     const shared = { config, log, now, database, databaseUrl, changes, board, readHistory, soundFolders };
-    const context: Context = { ...shared, metrics, onStop, addHealth };
+    const context: Context = { ...shared, metrics, onStop, onStopPart, addHealth };
 
     const has = (role: Role) => config.roles.includes(role);
     if (has('sync')) startSync(context);
@@ -132,12 +123,12 @@ export async function runService(
 async function prepareDatabase(
   config: Config,
   log: Logger,
-  onStop: Context['onStop'],
+  onStop: Shutdown['onStop'],
 ): Promise<{ database: Database; databaseUrl: string }> {
   let url = config.databaseUrl;
   if (url === undefined) {
     const embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
-    onStop('embedded PostgreSQL', embedded.stop);
+    onStop('embedded PostgreSQL', embedded.stop, { limitMs: Number.POSITIVE_INFINITY });
     url = embedded.url;
   }
   try {
@@ -149,14 +140,14 @@ async function prepareDatabase(
     });
   }
   const database = openDatabase(url, { replicaUrls: config.databaseReplicaUrls });
-  onStop('database', () => database.close({ timeoutSeconds: 1 }));
+  onStop('database', () => database.close({ timeoutSeconds: 1 }), { limitMs: 1200 });
   await saveOwners(database.db, config.ownerSteamIds);
   return { database, databaseUrl: url };
 }
 
 /** Role `poller`: asks the game servers how they are. */
 async function startPolling(context: Context): Promise<void> {
-  const { config, log, database, databaseUrl, changes, metrics, onStop, addHealth } = context;
+  const { config, log, database, databaseUrl, changes, metrics, onStopPart, addHealth } = context;
   const poller = createPoller({
     db: database.db,
     databaseUrl,
@@ -164,7 +155,7 @@ async function startPolling(context: Context): Promise<void> {
     intervalSeconds: config.pollIntervalSeconds,
     onServersChanged: (listener) => changes.onChange('servers', listener),
   });
-  onStop('poller', poller.stop);
+  onStopPart('poller', poller.stop);
   addHealth('poller', poller.health);
   metrics.addGauge('polls_running', 'Questions to game servers under way.', () => poller.health().running);
   metrics.addGauge(
@@ -176,11 +167,23 @@ async function startPolling(context: Context): Promise<void> {
 }
 
 /** Role `sync`: what keeps the penalties in step with the clock and with their sources. */
-function startSync({ config, database, databaseUrl, log, now, metrics, onStop, addHealth }: Context): void {
+function startSync({
+  config,
+  database,
+  databaseUrl,
+  log,
+  now,
+  metrics,
+  onStopPart,
+  addHealth,
+}: Context): void {
   const sweep = async () => {
     while ((await markExpiredPenalties(database.db, new Date())) > 0);
   };
-  onStop('expiry', runRegularly({ name: 'marking expired penalties', everyMs: SWEEP_MS, work: sweep, log }));
+  onStopPart(
+    'expiry',
+    runRegularly({ name: 'marking expired penalties', everyMs: SWEEP_MS, work: sweep, log }),
+  );
 
   const { url, timezone, intervalSeconds } = config.simpleAdmin;
   if (url === undefined) return;
@@ -188,13 +191,13 @@ function startSync({ config, database, databaseUrl, log, now, metrics, onStop, a
     { db: database.db, databaseUrl, log, metrics, now },
     { url, timezone, intervalSeconds },
   );
-  onStop('mirror', mirror.stop);
+  onStopPart('mirror', mirror.stop);
   addHealth('mirror', mirror.health);
   mirror.start();
 }
 
 /** Role `media`: uploads become sounds. Processes with the roles `api` and `media` share `DATA_DIR` and `STORAGE_DIR`. */
-async function startMedia({ config, log, database, changes, soundFolders, onStop, addHealth }: Context) {
+async function startMedia({ config, log, database, changes, soundFolders, onStopPart, addHealth }: Context) {
   const workDirectory = join(config.dataDir, 'media');
   const ffmpeg = await chooseFfmpeg(log, { ffmpegPath: config.ffmpegPath, workDirectory });
   const worker = createRoundSoundWorker(
@@ -203,13 +206,25 @@ async function startMedia({ config, log, database, changes, soundFolders, onStop
   );
   changes.onChange('round_sounds', worker.wake);
   addHealth('ffmpeg', () => ffmpeg.description);
-  onStop('sounds', worker.stop);
+  onStopPart('sounds', worker.stop);
   worker.start();
 }
 
 /** Role `api`: HTTP. */
 async function startApi(context: Context, health: Map<string, () => unknown>): Promise<number> {
-  const { config, log, now, database, changes, board, readHistory, soundFolders, metrics, onStop } = context;
+  const {
+    config,
+    log,
+    now,
+    database,
+    changes,
+    board,
+    readHistory,
+    soundFolders,
+    metrics,
+    onStop,
+    onStopPart,
+  } = context;
   const maxUploadBytes = config.sound.maxUploadMb * 1024 * 1024;
   const sounds = await createBoard({
     name: 'sounds',
@@ -281,14 +296,14 @@ async function startApi(context: Context, health: Map<string, () => unknown>): P
   }
   const { server } = app;
   if (!server?.port) throw new Error('HTTP does not listen');
-  onStop('HTTP', () => drain({ stopAccepting: () => server.stop(), closeAll: () => server.stop(true) }));
+  onStopPart('HTTP', () => drain({ stopAccepting: () => server.stop(), closeAll: () => server.stop(true) }));
   log.info({ host: config.host, port: server.port, url: config.publicUrl }, 'HTTP listens');
   return server.port;
 }
 
 /** Role `bot`: Discord, in one process at a time. Whatever happens to it, the API goes on. */
 function startBot(context: Context): void {
-  const { config, log, database, databaseUrl, board, readHistory, metrics, onStop, addHealth } = context;
+  const { config, log, database, databaseUrl, board, readHistory, metrics, onStopPart, addHealth } = context;
   const { token, guildId, apiUrl } = config.discord;
   if (token === undefined) {
     addHealth('bot', () => 'off');
@@ -317,7 +332,7 @@ function startBot(context: Context): void {
       return bot;
     },
   });
-  onStop('bot', part.stop);
+  onStopPart('bot', part.stop);
   addHealth('bot', () => {
     const health = bot?.health();
     return health
