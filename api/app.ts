@@ -1,9 +1,8 @@
 import { Elysia } from 'elysia';
-import type { Logger } from 'pino';
 import { NotFound } from '../src/errors.ts';
 import { type AccountDeps, accountPages } from './account/account.tsx';
 import { connect } from './connect.ts';
-import { MethodNotAllowed, toErrorAnswer } from './error-handler.ts';
+import { createErrorMapper, type ErrorMapper, MethodNotAllowed } from './error-handler.ts';
 import { health } from './health.ts';
 import { openApi } from './openapi.ts';
 import {
@@ -56,12 +55,13 @@ const PREFLIGHT_HEADERS = {
 export function createApi(deps: ApiDeps) {
   const routes = createRoutes(deps);
   const bodies = createBodyCache(deps.servers.board);
+  const toErrorAnswer = createErrorMapper(deps.log);
   return new Elysia({
     // Elysia takes every host for one of four characters at least; a container's may be called `api`.
     handler: { standardHostname: false },
     serve: { idleTimeout: 30, maxRequestBodySize: deps.maxUploadBytes + BODY_MARGIN_BYTES },
   })
-    .onError(({ code, error }) => answerError(code, error, deps.log))
+    .onError(({ code, error }) => answerError(code, error, toErrorAnswer))
     .get('/', leadToAccount, { detail: { hide: true } })
     .use(health(deps.health))
     .use(openApi(deps))
@@ -108,7 +108,7 @@ function pathOf(url: string): string {
   return url.slice(start, query === -1 ? undefined : query);
 }
 
-function answerError(code: string | number, error: unknown, log: Logger): Response {
+function answerError(code: string | number, error: unknown, toErrorAnswer: ErrorMapper): Response {
   if (code === 'NOT_FOUND') return respondError({ status: 404, message: 'Not found' }, {}, 'no-store');
-  return respondError(toErrorAnswer(error, log), {}, 'no-store');
+  return respondError(toErrorAnswer(error), {}, 'no-store');
 }

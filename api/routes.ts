@@ -7,7 +7,7 @@ import type { Count } from '../src/metrics.ts';
 import type { ApiToken } from '../src/queries/api-tokens.ts';
 import type { RateLimiter, RateLimitVerdict } from '../src/rate-limiter.ts';
 import { readShownToken, type TokenChecker } from './api-token.ts';
-import { toErrorAnswer } from './error-handler.ts';
+import { createErrorMapper, type ErrorAnswer } from './error-handler.ts';
 import type { JsonBody } from './json.ts';
 
 export type RouteDeps = {
@@ -67,6 +67,7 @@ export function clientKey(
  */
 export function createRoutes(deps: RouteDeps) {
   const addressOf = (incoming: Incoming): string => clientKey(incoming, deps);
+  const toErrorAnswer = createErrorMapper(deps.log);
   const gate = createGate({ limitMs: DATABASE_LIMIT_MS, maxWaiting: MAX_WAITING });
 
   const counted = (kind: string, response: Response): Response => {
@@ -97,7 +98,7 @@ export function createRoutes(deps: RouteDeps) {
   ): Response | Promise<Response> {
     if (!verdict.isAllowed) return tooManyRequests(verdict, rateLimitHeaders('public', verdict), deps.now());
     const fail = (error: unknown) =>
-      respondError(toErrorAnswer(error, deps.log), rateLimitHeaders('public', verdict), 'no-store');
+      respondError(toErrorAnswer(error), rateLimitHeaders('public', verdict), 'no-store');
     try {
       const worked = work({ get: (name) => lastValue(queryOf(request), name) });
       if (!(worked instanceof Promise)) return respondPublic(request, worked, verdict);
@@ -134,7 +135,7 @@ export function createRoutes(deps: RouteDeps) {
         },
       });
     } catch (error) {
-      return respondError(toErrorAnswer(error, deps.log), headers, 'private, no-store');
+      return respondError(toErrorAnswer(error), headers, 'private, no-store');
     }
   }
 
@@ -230,7 +231,7 @@ function tooManyRequests(
 
 /** The error body of specification section 7. */
 export function respondError(
-  { status, message, headers: own }: ReturnType<typeof toErrorAnswer>,
+  { status, message, headers: own }: ErrorAnswer,
   headers: Record<string, string>,
   cacheControl: string,
 ): Response {
