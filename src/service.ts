@@ -15,10 +15,10 @@ import { createBoard } from './board.ts';
 import { createAddressMatcher } from './client-address.ts';
 import type { Config, Role } from './config.ts';
 import { type Changes, listenForChanges } from './db/changes.ts';
-import { type Database, isDatabaseOutage, openDatabase } from './db/client.ts';
+import { type Database, openDatabase } from './db/client.ts';
 import { startEmbeddedPostgres } from './db/embedded.ts';
 import { migrateDatabase } from './db/migrate.ts';
-import { Unavailable } from './errors.ts';
+import { toOpenFailure } from './db/open-failure.ts';
 import { createMirror } from './import/mirror.ts';
 import { toListenFailure } from './listen-failure.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
@@ -134,10 +134,7 @@ async function prepareDatabase(
   try {
     await migrateDatabase(url);
   } catch (error) {
-    if (!isDatabaseOutage(error)) throw error;
-    throw new Unavailable(`The database of DATABASE_URL is out of reach: ${new URL(url).host}`, {
-      cause: error,
-    });
+    throw toOpenFailure(error, url);
   }
   const database = openDatabase(url, { replicaUrls: config.databaseReplicaUrls });
   onStop('database', () => database.close({ timeoutSeconds: 1 }), { limitMs: 1200 });

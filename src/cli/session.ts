@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
-import { type Database, isDatabaseOutage, openDatabase } from '../db/client.ts';
+import { type Database, openDatabase } from '../db/client.ts';
 import { startEmbeddedPostgres } from '../db/embedded.ts';
 import { migrateDatabase } from '../db/migrate.ts';
-import { Unavailable } from '../errors.ts';
+import { toOpenFailure } from '../db/open-failure.ts';
 
 /** What a command works with; the database is opened by the first command that asks for it. */
 export type Session = {
@@ -35,9 +35,7 @@ export function createSession(load: () => { config: Config; log: Logger }): Sess
     try {
       await migrateDatabase(url);
     } catch (error) {
-      if (isDatabaseOutage(error))
-        throw new Unavailable('The database of DATABASE_URL is out of reach', { cause: error });
-      throw error;
+      throw toOpenFailure(error, url);
     }
     const database = openDatabase(url, { max: 4 });
     closers.push(() => database.close({ timeoutSeconds: 2 }));

@@ -250,6 +250,7 @@ async function ensureRunning(
   await (await open(cluster.logFile, 'a')).close();
   if (cluster.account) await chown(cluster.logFile, cluster.account.uid, cluster.account.gid);
   await chmod(cluster.logFile, 0o600);
+  const { size: logBytesBefore } = statSync(cluster.logFile);
   const options = settings.map((setting) => `-c ${setting}`).join(' ');
   const started = await runAsServer(cluster, cluster.pg_ctl, [
     'start',
@@ -266,7 +267,9 @@ async function ensureRunning(
   ]);
   const now = await readPostmasterPid(cluster);
   if (started.code !== 0 || !now) {
-    const lines = (await readFile(cluster.logFile, 'utf8')).trim().split('\n').slice(-3);
+    // What this start wrote; a program that is missing says so to us, and nothing to the log.
+    const logged = (await readFile(cluster.logFile)).subarray(logBytesBefore).toString();
+    const lines = (logged.trim() || started.output.trim()).split('\n').slice(-3);
     throw new Unavailable(`The embedded PostgreSQL does not start: ${lines.join(' | ')}`);
   }
   log.debug(now, 'embedded PostgreSQL runs');

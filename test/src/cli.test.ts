@@ -82,11 +82,23 @@ describe('the tool itself', () => {
   });
 
   test('ends with 1 and one line when the database is out of reach, or a setting is bad', async () => {
-    const [away, bad] = await Promise.all([
+    const missing = new URL(database.url);
+    missing.pathname = '/never_made';
+    const [away, none, bad] = await Promise.all([
       cli(['servers', 'list'], { DATABASE_URL: 'postgres://user:hunter2@127.0.0.1:1/x' }),
+      cli(['servers', 'list'], { DATABASE_URL: missing.href }),
       cli(['servers', 'list'], { DATABASE_URL: 'mysql://user:hunter2@127.0.0.1/x' }),
     ]);
-    expect(away).toEqual({ code: 1, stdout: '', stderr: expect.stringContaining('is out of reach') });
+    expect(away).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'The database of DATABASE_URL is out of reach: 127.0.0.1:1\n',
+    });
+    expect(none).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `The database of DATABASE_URL cannot be used: database "never_made" does not exist (${missing.host})\n`,
+    });
     expect(bad).toEqual({ code: 1, stdout: '', stderr: expect.stringContaining('DATABASE_URL=') });
     for (const { stderr } of [away, bad]) {
       expect(stderr.trimEnd()).not.toContain('\n');

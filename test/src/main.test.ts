@@ -74,6 +74,24 @@ describe('bun start', () => {
     expect((await fetch(`${first.url}/healthz`)).status).toBe(200);
   });
 
+  test('refuses a database it may not use, in one line', async () => {
+    const password = readFileSync(join(folder.path, 'postgres.password'), 'utf8').trim();
+    const port = readFileSync(join(folder.path, 'postgres/postmaster.pid'), 'utf8').split('\n')[3];
+    const refused = async (userInfo: string, name: string) => {
+      const url = `postgres://${userInfo}@127.0.0.1:${port}/${name}`;
+      const program = startProgram('src/main.ts', { ...env, DATABASE_URL: url });
+      expect(await program.exited).toBe(1);
+      return program.stderr();
+    };
+    expect(await refused(`postgres:${password}`, 'never_made')).toBe(
+      `The database of DATABASE_URL cannot be used: database "never_made" does not exist (127.0.0.1:${port})\n`,
+    );
+    expect(await refused('postgres:hunter2', 'postgres')).toBe(
+      'The database of DATABASE_URL cannot be used: password authentication failed for user "postgres" ' +
+        `(127.0.0.1:${port})\n`,
+    );
+  });
+
   test('two copies share the embedded data safely; the one that stays keeps its database', async () => {
     const second = await startService();
     const added = await cli('servers', 'add', '--name', 'Two', '--address', '127.0.0.1:27998');
