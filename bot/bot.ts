@@ -109,11 +109,17 @@ export function createBot(deps: BotDeps) {
   async function register(): Promise<void> {
     for (let pauseMs = 5000; !isStopped; pauseMs = Math.min(pauseMs * 2, LONGEST_REGISTRATION_PAUSE_MS)) {
       try {
-        const { isChanged, commands, scope } = await registerCommands({ rest, db }, { guildId });
+        const registration = await registerCommands({ rest, db }, { guildId });
+        const { isChanged, commands, scope, isOpenToAll } = registration;
         log.info(
           { commands, scope },
           isChanged ? 'the commands were put to Discord' : 'the commands are unchanged',
         );
+        if (isOpenToAll && guildId === undefined) {
+          log.warn(
+            'anybody may add this bot to a guild of his own and read penalties there as its moderator: turn off "Public Bot" or set DISCORD_GUILD_ID',
+          );
+        }
         return;
       } catch (error) {
         log.warn({ err: error }, 'the commands were not put to Discord');

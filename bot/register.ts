@@ -14,7 +14,13 @@ type Options = {
   isForced?: boolean;
 };
 
-export type Registration = { isChanged: boolean; commands: number; scope: string };
+export type Registration = {
+  isChanged: boolean;
+  commands: number;
+  scope: string;
+  /** Anybody may add the application to a guild of his own, and be a moderator there. */
+  isOpenToAll: boolean;
+};
 
 /** What was put last: `applicationId`, `scope` and the hash of the definitions. */
 const SETTING = 'discord_commands';
@@ -35,28 +41,33 @@ export async function registerCommands(
   { guildId, isForced = false }: Options,
 ): Promise<Registration> {
   try {
-    const applicationId = await readApplicationId(rest);
+    const { applicationId, isOpenToAll } = await readApplication(rest);
     const definitions = COMMAND_DEFINITIONS.map((definition) =>
       guildId === undefined ? withContexts(definition) : definition,
     );
     const scope = guildId ?? GLOBAL;
     const wanted = [applicationId, scope, hashOf(definitions)].join(' ');
     const known = (await findSetting(db, SETTING)) ?? '';
-    if (known === wanted && !isForced) return { isChanged: false, commands: definitions.length, scope };
+    if (known === wanted && !isForced)
+      return { isChanged: false, commands: definitions.length, scope, isOpenToAll };
     await removeOtherScope(rest, known, { applicationId, scope });
     await rest.put(routeOf(applicationId, scope), { body: definitions });
     await saveSetting(db, SETTING, wanted);
-    return { isChanged: true, commands: definitions.length, scope };
+    return { isChanged: true, commands: definitions.length, scope, isOpenToAll };
   } catch (error) {
     throw explain(error);
   }
 }
 
-async function readApplicationId(rest: REST): Promise<string> {
+async function readApplication(rest: REST): Promise<{ applicationId: string; isOpenToAll: boolean }> {
   const application = await rest.get(Routes.currentApplication());
-  if (typeof application === 'object' && application !== null && 'id' in application)
-    return String(application.id);
-  throw new Unavailable('Discord did not tell the id of the application');
+  if (typeof application !== 'object' || application === null || !('id' in application)) {
+    throw new Unavailable('Discord did not tell the id of the application');
+  }
+  return {
+    applicationId: String(application.id),
+    isOpenToAll: 'bot_public' in application && application.bot_public === true,
+  };
 }
 
 async function removeOtherScope(

@@ -9,6 +9,7 @@ import {
   findComponent,
   isEphemeral,
 } from '../support/discord/fake-discord.ts';
+import { waitFor } from '../support/wait.ts';
 
 const harness = await startTestBot();
 const { fake, db } = harness;
@@ -180,4 +181,11 @@ test('with DISCORD_GUILD_ID, rights in any other guild count for nothing', async
   expect(
     seen(await other.fake.command('ban-check', { steamid: aSteamId(1) }, { ...stranger, guildId: home })),
   ).toContain(SECRET);
+});
+
+test('a bot that anybody may add, without DISCORD_GUILD_ID, is warned of at the start', async () => {
+  const open = await startTestBot({ discord: { botIsPublic: true } });
+  await open.connect();
+  await waitFor(() => open.lines.some(({ msg }) => msg.includes('turn off "Public Bot"')));
+  expect(harness.lines.some(({ msg }) => msg.includes('Public Bot'))).toBe(false);
 });
