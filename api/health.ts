@@ -11,6 +11,8 @@ type Deps = {
   mayReadMetrics: (address: string) => boolean;
 };
 
+/** What proxies add to a request they forward. */
+const PROXY_HEADERS = ['x-forwarded-for', 'x-real-ip', 'forwarded', 'via'];
 const NO_STORE = { 'Cache-Control': 'no-store' };
 
 /** `/healthz`: the process lives. `/readyz`: it can answer. `/metrics`: Prometheus text. None of them counts for limits. */
@@ -27,7 +29,7 @@ export function health({ readiness, metrics, mayReadMetrics }: Deps) {
     .get('/metrics', async ({ request, server }) => {
       const peer = server?.requestIP(request)?.address ?? '';
       // A proxy on this machine is loopback too: what it forwards is not.
-      if (request.headers.has('x-forwarded-for') || !mayReadMetrics(peer)) {
+      if (PROXY_HEADERS.some((name) => request.headers.has(name)) || !mayReadMetrics(peer)) {
         return Response.json({ success: false, message: 'Not found' }, { status: 404, headers: NO_STORE });
       }
       const { text, contentType } = await metrics.render();

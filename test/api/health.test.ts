@@ -42,9 +42,15 @@ test('/metrics gives Prometheus text that counts answers by kind and status', as
 });
 
 test('/metrics is for loopback alone: what a proxy forwards, even a trusted one, is not', async () => {
-  for (const forwarded of ['203.0.113.7', '127.0.0.1']) {
-    const { status, body } = await service.ask('/metrics', { headers: { 'X-Forwarded-For': forwarded } });
-    expect([status, body]).toEqual([404, { success: false, message: 'Not found' }]);
+  for (const [name, value] of [
+    ['X-Forwarded-For', '203.0.113.7'],
+    ['X-Forwarded-For', '127.0.0.1'],
+    ['X-Real-IP', '203.0.113.7'],
+    ['Forwarded', 'for=203.0.113.7'],
+    ['Via', '1.1 proxy'],
+  ] as const) {
+    const { status, body } = await service.ask('/metrics', { headers: { [name]: value } });
+    expect([name, status, body]).toEqual([name, 404, { success: false, message: 'Not found' }]);
   }
 });
 
