@@ -3,6 +3,7 @@ import { InvalidInput, NotFound } from '../../src/errors.ts';
 import { findRoundSounds, type RoundSound } from '../../src/queries/round-sounds.ts';
 import type { RoundSoundStatus } from '../../src/round-sound.ts';
 import type { SteamId64 } from '../../src/steam-id.ts';
+import { TimeLimitExceeded, withTimeLimit } from '../../src/time-limit.ts';
 import type { SectionFacilities } from './account.tsx';
 import { CSRF_FIELD, CSRF_HEADER, requireCsrfToken } from './form.ts';
 import { Icon } from './icons.tsx';
@@ -15,6 +16,7 @@ import { SoundPlayer, soundAddress, Waveform } from './round-sound-player.tsx';
 import { roundSoundTextsOf } from './round-sound-texts.ts';
 import type { AccountSection } from './section.ts';
 import { textsOf } from './texts.ts';
+import { createTurns } from './turns.ts';
 import { type MemberVisit, readMemberForm } from './visit.ts';
 
 /** An upload on its way to the inbox. */
@@ -27,7 +29,8 @@ export type SoundUpload = {
 
 export type RoundSoundDeps = SectionFacilities & {
   db: Db;
-  limits: { maxSeconds: number; maxUploadBytes: number };
+  /** `readLimitMs`: how long an upload may take to arrive once its turn has come, three minutes by default. */
+  limits: { maxSeconds: number; maxUploadBytes: number; readLimitMs?: number };
   /** @throws {InvalidInput} for an empty or too large file · {Unavailable} when there is no room. */
   storeUpload: (upload: SoundUpload) => Promise<unknown>;
   /** @throws {NotFound} when the player has none. */
@@ -39,6 +42,8 @@ const ACCEPTED_FILES =
   'audio/*,video/mp4,video/webm,.mp3,.wav,.flac,.ogg,.oga,.opus,.m4a,.aac,.aif,.aiff,.caf,.mka,.mkv,.mov';
 /** Bodies read at once: each may be as large as an upload. */
 const MOST_READ_AT_ONCE = 3;
+/** A trickle must not hold a place for ever: 10 MB at half a megabit a second. */
+const READ_LIMIT_MS = 180_000;
 const MEGABYTE = 1024 * 1024;
 const HERE = '/account#sound';
 
@@ -208,34 +213,34 @@ async function upload(deps: RoundSoundDeps, visit: MemberVisit, read: UploadRead
 
 /**
  * Reads the form of an upload: `file`, and the CSRF token as a field or in the header.
- * The bodies of a few are held in memory at once; further ones wait.
+ * The bodies of a few users are held in memory at once, one of each; further ones wait.
  */
 function createUploadReader({ signer, limits }: RoundSoundDeps): UploadReader {
-  let reading = 0;
-  const waiting: (() => void)[] = [];
-  return async ({ request, session }) => {
+  const { maxUploadBytes, readLimitMs = READ_LIMIT_MS } = limits;
+  const takeTurn = createTurns(MOST_READ_AT_ONCE);
+  return async ({ request, session, user }) => {
     const token = request.headers.get(CSRF_HEADER);
     if (token !== null) requireCsrfToken(signer, session, request, token);
-    if (Number(request.headers.get('content-length') ?? 0) > limits.maxUploadBytes + 64 * 1024) {
+    if (Number(request.headers.get('content-length') ?? 0) > maxUploadBytes + 64 * 1024) {
       throw new PageError('sound-too-large', 413);
     }
-    if (reading >= MOST_READ_AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
-    reading++;
-    try {
-      const form = await request.formData().catch((cause: unknown) => {
-        throw new InvalidInput('the upload is no multipart form', { cause });
-      });
-      const field = form.get(CSRF_FIELD);
-      requireCsrfToken(signer, session, request, token ?? (typeof field === 'string' ? field : undefined));
-      const file = form.get('file');
-      if (!(file instanceof File) || file.size === 0) throw new PageError('sound-missing', 400);
-      if (file.size > limits.maxUploadBytes) throw new PageError('sound-too-large', 413);
-      return file;
-    } finally {
-      reading--;
-      waiting.shift()?.();
-    }
+    const form = await takeTurn(user.id, () => readUploadForm(request, readLimitMs));
+    const field = form.get(CSRF_FIELD);
+    requireCsrfToken(signer, session, request, token ?? (typeof field === 'string' ? field : undefined));
+    const file = form.get('file');
+    if (!(file instanceof File) || file.size === 0) throw new PageError('sound-missing', 400);
+    if (file.size > maxUploadBytes) throw new PageError('sound-too-large', 413);
+    return file;
   };
+}
+
+async function readUploadForm(request: Request, limitMs: number) {
+  try {
+    return await withTimeLimit(request.formData(), limitMs);
+  } catch (cause) {
+    if (cause instanceof TimeLimitExceeded) throw new PageError('sound-too-slow', 408, { cause });
+    throw new InvalidInput('the upload is no multipart form', { cause });
+  }
 }
 
 /** What the script asks while an upload is under way. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { roundSoundSection } from '../../../api/account/round-sound-section.tsx';
 import { openSoundFolders, publishedPath } from '../../../media/sound-folders.ts';
@@ -13,6 +14,7 @@ import { makeFolder } from '../../support/ffmpeg-engines.ts';
 import { startSteamOpenIdProvider } from '../../support/steam-openid-provider.ts';
 
 const MOST_BYTES = 1024 * 1024;
+const READ_LIMIT_MS = 3000;
 const PLAYER = aSteamId(1);
 
 const { db } = await createTestDatabase();
@@ -30,7 +32,7 @@ const site = startAccountSite({
     roundSoundSection({
       ...facilities,
       db,
-      limits: { maxSeconds: 10, maxUploadBytes: MOST_BYTES },
+      limits: { maxSeconds: 10, maxUploadBytes: MOST_BYTES, readLimitMs: READ_LIMIT_MS },
       storeUpload: (upload) => storeUpload(db, folders, { upload, maxBytes: MOST_BYTES }),
       removeSound: (removal) => removeSound(db, folders, removal),
     }),
@@ -125,6 +127,20 @@ describe('uploading', () => {
     const sent = await Promise.all(names.map((name) => upload(new File([new Uint8Array(500_000)], name))));
     expect(sent.map(({ status }) => status)).toEqual(names.map(() => 303));
     expect(await listRoundSounds(db)).toHaveLength(1);
+  });
+
+  test('one who lets uploads trickle keeps nobody else waiting, and is told so', async () => {
+    const startedMs = performance.now();
+    const cookie = cookieLine();
+    const token = await csrfToken();
+    const slow = await Promise.all([1, 2, 3, 4].map(() => beginUpload(cookie, token)));
+    steam.steamId = aSteamId(2);
+    browser = openBrowser(site.origin);
+    await signIn(browser);
+    expect((await upload(new File(['x'], 'quick.mp3'))).status).toBe(303);
+    expect(performance.now() - startedMs).toBeLessThan(READ_LIMIT_MS);
+    expect(await Promise.race(slow.map(({ answered }) => answered))).toContain('HTTP/1.1 408');
+    for (const { socket } of slow) socket.destroy();
   });
 });
 
@@ -242,15 +258,36 @@ async function upload(file: File, headers: Record<string, string> = {}): Promise
   return send(form, headers);
 }
 
+/** Sends the head of an upload and none of its body. */
+async function beginUpload(cookie: string, token: string) {
+  const { hostname, port } = new URL(site.origin);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => undefined);
+  const answered = new Promise<string>((settle) => socket.once('data', (bytes) => settle(bytes.toString())));
+  const head = [
+    'POST /account/roundsound HTTP/1.1',
+    `Host: ${hostname}`,
+    `Cookie: ${cookie}`,
+    `X-CSRF-Token: ${token}`,
+    'Content-Type: multipart/form-data; boundary=x',
+    'Content-Length: 1000',
+  ];
+  await new Promise<void>((sent) => socket.write(`${head.join('\r\n')}\r\n\r\n--x\r\n`, () => sent()));
+  return { socket, answered };
+}
+
+function cookieLine(): string {
+  return [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+}
+
 async function send(
   body: FormData | URLSearchParams,
   headers: Record<string, string> = {},
 ): Promise<Response> {
-  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   const response = await fetch(`${site.origin}/account/roundsound`, {
     method: 'POST',
     body,
-    headers: { cookie, ...headers },
+    headers: { cookie: cookieLine(), ...headers },
     redirect: 'manual',
   });
   for (const line of response.headers.getSetCookie()) {
