@@ -17,6 +17,12 @@ const HOMES: Record<string, string[]> = {
   mysql2: ['src/import/mysql-source.ts'],
   'bun:sqlite': ['src/import/sqlite-source.ts'],
   'prom-client': ['src/metrics.ts'],
+  '@ffmpeg/core': ['media/ffmpeg-embedded.worker.ts', 'media/ffmpeg-core.d.ts'],
+  '@napi-rs/canvas': ['bot/charts.ts'],
+  '@fontsource/inter': ['bot/charts.ts'],
+  'swagger-ui-dist': ['api/openapi.ts'],
+  'ipaddr.js': ['src/client-address.ts'],
+  'drizzle-kit': ['src/db/drizzle.config.ts'],
   commander: ['src/cli.ts', 'src/cli/'],
 };
 
