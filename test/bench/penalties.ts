@@ -21,7 +21,7 @@ const SMALL_ROWS = 10_000;
 const PER_PAGE = 50;
 const ROUNDS = 3;
 const WHY_STEEP =
-  'Both are about a millisecond or less, of which the walk of a day, or of a rare value, is what grew; the smaller side often holds less than one page';
+  'A few milliseconds either way: of ten thousand rows a day holds five and a rare filter less than a page; of 10 million a day holds thousands to walk, and finding it is one question more';
 const CALLS_PER_ROUND = 60;
 /** An hour after the last sweep: more rows await correction than a running service ever leaves. */
 const NOW = new Date(DATASET_END.getTime() + 3_600_000);
@@ -272,6 +272,9 @@ async function measureBanLookups({ db, connection }: Database, subjects: Subject
       ratio: formatRatio(ours / floor),
       target: '≤ 2×',
       isReached: ours / floor <= 2,
+      ...(ours / floor > 2 && {
+        note: 'it counts and reads records, where the floor is a round trip and nothing else',
+      }),
     });
   }
   return rows;
