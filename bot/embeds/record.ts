@@ -18,26 +18,49 @@ const STATUS_LOOKS: Record<PenaltyStatus, { emoji: string; colour: number }> = {
 /** Stands for "no filter" in a `custom_id` and as a menu's value. */
 export const NO_FILTER = '-';
 
-/** A player's record: a summary, then one embed a penalty in the colour of its status. */
+/** Discord's limit over all embeds of a message. */
+const MESSAGE_CHARACTERS = 6000;
+
+/**
+ * A player's record: a summary, then one embed a penalty in the colour of its status. Texts that would not fit are cut
+ * shorter, those of all penalties alike.
+ */
 export function recordMessage(
   record: RecordView,
   { texts, askerId }: { texts: Texts; askerId: string },
 ): MessageView {
+  const embedsWith = (share: number) => [
+    summary(record, texts),
+    ...record.penalties.map((penalty) => penaltyEmbed(penalty, texts, share)),
+  ];
+  const whole = embedsWith(1);
   return {
-    embeds: [summary(record, texts), ...record.penalties.map((penalty) => penaltyEmbed(penalty, texts))],
+    embeds: countCharacters(whole) <= MESSAGE_CHARACTERS ? whole : embedsWith(0.3),
     components: controls(record, texts, askerId),
   };
 }
 
-/** One penalty. */
-export function penaltyEmbed(penalty: PenaltyView, texts: Texts): APIEmbed {
+function countCharacters(embeds: APIEmbed[]): number {
+  return embeds.reduce(
+    (sum, { title = '', description = '', footer, fields = [] }) =>
+      fields.reduce((total, { name, value }) => total + name.length + value.length, sum) +
+      title.length +
+      description.length +
+      (footer?.text.length ?? 0),
+    0,
+  );
+}
+
+/** One penalty; `share` of the usual length for texts of others, 0 to 1. */
+function penaltyEmbed(penalty: PenaltyView, texts: Texts, share: number): APIEmbed {
+  const upTo = (characters: number) => Math.floor(characters * share);
   const { record: words } = texts;
   const { emoji, colour } = STATUS_LOOKS[penalty.status];
   const field = (name: string, value: string) => ({ name, value, inline: true });
   return {
     title: `${emoji} ${words.statuses[penalty.status]} · ${words.entry(penalty)}`,
     color: colour,
-    description: `> ${escapeText(penalty.reason, { max: 300, fallback: words.noReason })}`,
+    description: `> ${escapeText(penalty.reason, { max: upTo(300), fallback: words.noReason })}`,
     fields: [
       field(
         words.duration,
@@ -45,12 +68,16 @@ export function penaltyEmbed(penalty: PenaltyView, texts: Texts): APIEmbed {
       ),
       field(words.issued, `${timestamp(penalty.createdAt, 'f')} (${timestamp(penalty.createdAt)})`),
       ...endField(penalty, texts).map(([name, value]) => field(name, value)),
-      field(words.admin, adminOf(penalty, texts)),
+      field(words.admin, adminOf(penalty, texts, upTo(64))),
       field(
         words.server,
-        penalty.serverName === undefined ? words.allServers : escapeText(penalty.serverName),
+        penalty.serverName === undefined
+          ? words.allServers
+          : escapeText(penalty.serverName, { max: upTo(128) }),
       ),
-      ...(penalty.status === 'UNBANNED' ? [{ name: words.lifted, value: liftOf(penalty, texts) }] : []),
+      ...(penalty.status === 'UNBANNED'
+        ? [{ name: words.lifted, value: liftOf(penalty, texts, share) }]
+        : []),
     ],
   };
 }
@@ -90,19 +117,23 @@ function endField({ status, endsAt }: PenaltyView, { record: words }: Texts): [s
   ];
 }
 
-function adminOf({ adminName, adminSteamId }: PenaltyView, { record: words }: Texts): string {
+function adminOf({ adminName, adminSteamId }: PenaltyView, { record: words }: Texts, max: number): string {
   return escapeText(adminName, {
-    max: 64,
+    max,
     fallback: adminSteamId === UNKNOWN_STEAM_ID ? words.console : adminSteamId,
   });
 }
 
-function liftOf({ liftedAt, liftedByName, liftReason }: PenaltyView, { record: words }: Texts): string {
-  const by = escapeText(liftedByName ?? '', { max: 64 });
+function liftOf(
+  { liftedAt, liftedByName, liftReason }: PenaltyView,
+  { record: words }: Texts,
+  share: number,
+): string {
+  const by = escapeText(liftedByName ?? '', { max: Math.floor(64 * share) });
   const head = [liftedAt ? timestamp(liftedAt) : '', by === '' ? '' : words.liftedBy(by)]
     .filter(Boolean)
     .join(' ');
-  const reason = escapeText(liftReason ?? '', { max: 200 });
+  const reason = escapeText(liftReason ?? '', { max: Math.floor(200 * share) });
   return [head, reason === '' ? '' : `> ${reason}`].filter(Boolean).join('\n') || words.statuses.UNBANNED;
 }
 

@@ -115,7 +115,9 @@ export function playerList(server: ServerView, page: number, { texts }: { texts:
         color: colourOf(server),
         description: [
           statusLine(server, texts),
-          lines.length > 0 ? lines.join('\n') : emptyList(server, texts),
+          lines.length > 0
+            ? joinLines(lines, { max: 3800, more: texts.server.more })
+            : emptyList(server, texts),
           updatedLine(server, texts),
         ]
           .filter((part) => part !== '')
