@@ -75,12 +75,9 @@ async function readSound(path: string): Promise<StoredSound | undefined> {
     // A link that somebody put there is not followed out of the folder.
     const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
     try {
-      const { ino, mtimeMs, isFile } = await file.stat().then((stat) => ({
-        ino: stat.ino,
-        mtimeMs: stat.mtimeMs,
-        isFile: stat.isFile(),
-      }));
-      if (!isFile) return undefined;
+      const stat = await file.stat();
+      if (!stat.isFile()) return undefined;
+      const { ino, mtimeMs } = stat;
       const bytes = new Uint8Array(await file.readFile());
       const version = [ino, Math.round(mtimeMs * 1000), bytes.length].map((part) => part.toString(36));
       return {

@@ -7,7 +7,7 @@ import { FRAMES_PER_BLOCK, type PcmScan, SAMPLE_RATE } from './pcm.ts';
 
 /** A sound has to be this close to the loudness asked for. */
 const TOLERANCE_LU = 0.3;
-export const CEILING_DBTP = -1;
+const CEILING_DBTP = -1;
 /** The limiter aims lower: resampling and the encoder add peaks of their own. */
 const LIMITER_CEILING_DB = -1.5;
 const MOST_GAIN_DB = 40;

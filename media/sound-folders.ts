@@ -29,6 +29,7 @@ export async function openSoundFolders(config: {
   return folders;
 }
 
+/** Where a player's sound is served from. */
 export function publishedPath(folders: SoundFolders, steamId64: SteamId64): string {
   return join(folders.published, `${steamId64}.mp3`);
 }
@@ -38,6 +39,7 @@ export function partialPath(folders: SoundFolders, soundId: number): string {
   return join(folders.published, `.${soundId}.partial`);
 }
 
+/** Where an upload waits for its turn. `uploadKey` is one we made, never what a visitor sent. */
 export function uploadFolder(folders: SoundFolders, uploadKey: string): string {
   return join(folders.inbox, uploadKey);
 }

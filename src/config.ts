@@ -5,7 +5,7 @@ import { readSteamId, type SteamId64 } from './steam-id.ts';
 export const ROLES = ['api', 'bot', 'poller', 'media', 'sync'] as const;
 export type Role = (typeof ROLES)[number];
 
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 export type Config = ReturnType<typeof parseConfig>;
 

@@ -11,7 +11,7 @@ export type RoundSoundStatus = (typeof ROUND_SOUND_STATUSES)[number];
  * - `unavailable`: our side failed (no ffmpeg, no space) and did not recover in time.
  * - `lost`: the file vanished from our disk.
  */
-export const ROUND_SOUND_FAILURES = [
+const ROUND_SOUND_FAILURES = [
   'not-audio',
   'unreadable',
   'silent',

@@ -12,7 +12,7 @@ const LARGEST_ACCOUNT_ID = 0xffff_ffffn;
 /** What console actions and IP bans carry in place of a SteamID. */
 export const UNKNOWN_STEAM_ID = '0' as SteamId64;
 
-export const STEAM_ID_NOTATIONS = 'a SteamID64 (76561198000000001), STEAM_X:Y:Z or [U:1:N]';
+const STEAM_ID_NOTATIONS = 'a SteamID64 (76561198000000001), STEAM_X:Y:Z or [U:1:N]';
 
 /**
  * Reads one individual account from any of the three notations.

@@ -14,6 +14,7 @@ const PATHS = {
 } as const;
 export type IconName = keyof typeof PATHS;
 
+/** A drawing beside a word that says the same: readers of screens pass it over. */
 export function Icon({ name }: { name: IconName }): JSX.Element {
   return (
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">

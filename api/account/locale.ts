@@ -2,6 +2,7 @@
 export const LOCALES = ['en', 'pl'] as const;
 export type Locale = (typeof LOCALES)[number];
 
+/** One of our languages, by its exact code; undefined for anything else. */
 export function readLocale(text: string | null | undefined): Locale | undefined {
   return LOCALES.find((locale) => locale === text);
 }

@@ -72,6 +72,7 @@ type UsersProps = {
   lastPage: number;
 };
 
+/** The list of users, a page of it, with the search field above. */
 export function UsersPage({
   site,
   visit,
@@ -207,6 +208,7 @@ type UserProps = {
   isFixedOwner: boolean;
 };
 
+/** One user: links, rights, tokens and sessions, each with what a moderator may do about it. */
 export function UserPage({ site, visit, notice, user, tokens, isFixedOwner }: UserProps): JSX.Element {
   const t = textsOf(visit.locale);
   const m = t.moderation;
@@ -374,6 +376,7 @@ type AuditProps = {
   isNewest: boolean;
 };
 
+/** Entries of the audit log, newest first, and the way to older ones. */
 export function AuditPage({ site, visit, entries, hasOlder, isNewest }: AuditProps): JSX.Element {
   const t = textsOf(visit.locale).moderation;
   const last = entries.at(-1);

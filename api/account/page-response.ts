@@ -7,6 +7,7 @@ export type Redirect = (visit: Visit, path: string, notice?: NoticeKey) => Respo
 
 const NOTICE_SECONDS = 60;
 
+/** @param cookies carry the notice to the next page, for at most a minute. */
 export function createRedirect(cookies: Cookies): Redirect {
   return (visit, path, notice) => {
     if (notice) visit.cookies.push(cookies.write('notice', notice, NOTICE_SECONDS));
@@ -14,7 +15,7 @@ export function createRedirect(cookies: Cookies): Redirect {
   };
 }
 
-/** A page as an answer; what goes with every answer is added by `secureResponse`. */
+/** A page as an answer; what goes with every answer is added by {@link createResponseGuard}. */
 export async function respondWithPage(page: JSX.Element, status = 200): Promise<Response> {
   return new Response(await page, { status, headers: { 'content-type': 'text/html; charset=utf-8' } });
 }

@@ -105,6 +105,7 @@ const pl: RoundSoundTexts = {
 
 const TEXTS: Record<Locale, RoundSoundTexts> = { en, pl };
 
+/** The sound section's sentences in a language. */
 export function roundSoundTextsOf(locale: Locale): RoundSoundTexts {
   return TEXTS[locale];
 }

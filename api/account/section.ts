@@ -11,7 +11,7 @@ import type { MemberVisit } from './visit.ts';
  * 3. `routes` are mounted below `/account`. A handler runs only for a signed-in visitor; what it throws becomes a page.
  *    A plain form is read, and its CSRF token checked, by `readMemberForm`; a handler that reads its body itself calls
  *    `requireCsrfToken` (the token may come as the field `csrf_token` or the header `X-CSRF-Token`). It answers with
- *    `redirectWithNotice`, or any Response: session cookie and security headers are added to it.
+ *    `redirect`, or any Response: session cookie and security headers are added to it.
  * 4. Colours, spacing and controls are the CSS variables and classes of `assets/account.css` (`.card`, `.field`,
  *    `.button`, `.row`, `.hint`); a script of its own is one more file under `assets/`, named in `assets.ts`.
  * 5. Pass it to `accountPages` in `sections`, in the order of the page.

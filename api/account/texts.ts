@@ -427,6 +427,7 @@ const pl: Texts = {
 
 const TEXTS: Record<Locale, Texts> = { en, pl };
 
+/** The account page's sentences in a language. */
 export function textsOf(locale: Locale): Texts {
   return TEXTS[locale];
 }

@@ -28,6 +28,7 @@ export const COLOURS = {
   neutral: 0x5865f2,
 } as const;
 
+/** A button that comes back as an interaction under `customId`, at most 100 characters. */
 export function button(
   label: string,
   customId: string,
@@ -54,6 +55,7 @@ export function linkButton(label: string, url: string): APIButtonComponent {
   return { type: ComponentType.Button, style: ButtonStyle.Link, label, url };
 }
 
+/** One row: up to five buttons, or one menu. */
 export function row(...components: APIComponentInMessageActionRow[]): Row {
   return { type: ComponentType.ActionRow, components };
 }

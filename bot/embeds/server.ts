@@ -164,7 +164,7 @@ export function inDisplayOrder(servers: readonly ServerView[]): ServerView[] {
 }
 
 /** Where Connect leads: Discord refuses `steam://` in buttons, so our own address redirects there. */
-export function connectUrl(publicUrl: string, slug: string): string {
+function connectUrl(publicUrl: string, slug: string): string {
   return `${publicUrl}/connect/${encodeURIComponent(slug)}`;
 }
 

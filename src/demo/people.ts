@@ -49,7 +49,7 @@ const ENDINGS = ['', '', '', '', ' ツ', '_', ' #2', ' 🇵🇱', '.exe', ' [AFK
 const FIRST_ACCOUNT_ID = 4_100_000_000;
 
 /** @returns a SteamID64 of the demo, the same for the same number (0 to 1,800). */
-export function demoSteamId(number: number): SteamId64 {
+function demoSteamId(number: number): SteamId64 {
   // Steps of a prime, so that ids of neighbours look as unlike as real ones.
   return parseSteamId(`[U:1:${FIRST_ACCOUNT_ID + number * 104_729}]`);
 }

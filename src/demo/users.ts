@@ -5,7 +5,7 @@ import { createRandom, type Random } from './random.ts';
 type NewUser = typeof users.$inferInsert;
 
 /** Of the people, who signed in. The first sixteen are one of every combination of the four flags. */
-export const DEMO_USERS = 60;
+const DEMO_USERS = 60;
 const FLAGGED = 16;
 /** Discord ids of a time to come: nobody real has one. */
 const FIRST_DISCORD_ID = 1_999_000_000_000_000_000n;

@@ -20,7 +20,7 @@ import {
   readAdminSteamId,
 } from './source-values.ts';
 
-export const IKS_SOURCE = 'iks';
+const IKS_SOURCE = 'iks';
 
 export type IksOptions = ImportOptions & {
   /** `mysql://…`. */

@@ -39,8 +39,9 @@ export type ImportSummary = {
 };
 
 /** A broken source may quarantine every row; memory stays flat all the same. */
-export const LISTED_REPORTS = 1000;
+const LISTED_REPORTS = 1000;
 
+/** The summary of an import that has read nothing yet. */
 export function startSummary(source: string, isDryRun: boolean): ImportSummary {
   return {
     source,

@@ -2,7 +2,7 @@
 export type Line = { number: number; text: string | undefined; bytesRead: number };
 
 /** Bytes of one line. No penalty needs more, and a file without line ends must not fill the memory. */
-export const LONGEST_LINE = 1_048_576;
+const LONGEST_LINE = 1_048_576;
 
 const NEWLINE = 10;
 const CARRIAGE_RETURN = 13;

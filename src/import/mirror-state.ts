@@ -22,6 +22,7 @@ export async function readMirrorState(db: Db, sourceHash: string): Promise<Mirro
   return state?.sourceHash === sourceHash ? state : undefined;
 }
 
+/** Keeps how far the mirror got, in place of what was kept before. */
 export async function saveMirrorState(db: Db, state: MirrorState): Promise<void> {
   await saveSetting(db, KEY, JSON.stringify(state));
 }

@@ -4,7 +4,7 @@ import { type ImportDeps, type ImportOptions, importPages, runImport } from './i
 import { type Line, readLines } from './lines.ts';
 import { parseNdjsonLine } from './ndjson-rows.ts';
 
-export const NDJSON_SOURCE = 'ndjson';
+const NDJSON_SOURCE = 'ndjson';
 
 const BATCH_LINES = 10_000;
 

@@ -85,6 +85,7 @@ export async function readStateAfterSweep(
   return { sourceHash, sweptAt, sourceSeconds, tables };
 }
 
+/** The time by the source's own clock, in Unix seconds: its rows are dated by it. */
 export async function readSourceClock(database: SourceDatabase): Promise<number> {
   const [row] = await database.select(
     database.kind === 'mysql' ? 'select unix_timestamp() as now' : "select strftime('%s', 'now') as now",

@@ -27,7 +27,7 @@ import {
   readAdminSteamId,
 } from './source-values.ts';
 
-export const SOURCEBANS_SOURCE = 'sourcebans';
+const SOURCEBANS_SOURCE = 'sourcebans';
 
 export type SourcebansOptions = ImportOptions & {
   /** `mysql://…`. */

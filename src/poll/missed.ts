@@ -1,5 +1,5 @@
 /** Why a poll brought no answer. */
-export const MISS_REASONS = [
+const MISS_REASONS = [
   'time-out',
   /** Something came back that is no whole answer. */
   'malformed',

@@ -9,6 +9,7 @@ export async function listLiveStatusMessages(db: Db): Promise<LiveStatusMessage[
   return db.select().from(liveStatusMessages).orderBy(asc(liveStatusMessages.createdAt));
 }
 
+/** Remembers a message to keep up to date; one that is known stays as it is. */
 export async function saveLiveStatusMessage(
   db: Db,
   message: typeof liveStatusMessages.$inferInsert,

@@ -77,6 +77,7 @@ export async function listRoundSounds(
   return limit === undefined ? query : query.limit(limit);
 }
 
+/** A sound in whatever state, by its row id. */
 export async function findRoundSoundById(db: Db, id: number): Promise<RoundSound | undefined> {
   const [row] = await db.select().from(roundSounds).where(eq(roundSounds.id, id));
   return row;

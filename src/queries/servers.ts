@@ -110,7 +110,7 @@ export function checkAddress(address: string): { host: string; port: number } {
 }
 
 /** Offline after this many missed polls in a row. */
-export const MISSES_BEFORE_OFFLINE = 2;
+const MISSES_BEFORE_OFFLINE = 2;
 
 /** One poll of one server; without an answer it was missed. */
 export type ServerPoll = { serverId: number; answer: ServerAnswer | undefined; polledAt: Date };
@@ -266,7 +266,7 @@ export async function thinServerSamples(db: Db, now: Date): Promise<void> {
 }
 
 /** A name made url-safe: lower case, without diacritics, words joined by hyphens; `server` when nothing is left. */
-export function toSlug(name: string): string {
+function toSlug(name: string): string {
   const slug = name
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')

@@ -34,6 +34,7 @@ export async function extendSession(
   await db.update(sessions).set({ expiresAt, seenAt: now }).where(eq(sessions.idHash, idHash));
 }
 
+/** Ends a session; one that is gone already is no error. */
 export async function deleteSession(db: Db, idHash: string): Promise<void> {
   await db.delete(sessions).where(eq(sessions.idHash, idHash));
 }
@@ -56,6 +57,7 @@ export async function countSessionsOf(db: Db, userId: number, now: Date): Promis
   return open.length;
 }
 
+/** Forgets sessions that ended by themselves by `now`. */
 export async function deleteExpiredSessions(db: Db, now: Date): Promise<void> {
   await db.delete(sessions).where(lte(sessions.expiresAt, now));
 }

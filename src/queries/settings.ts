@@ -14,6 +14,7 @@ export async function findOrSaveSetting(db: Db, key: string, initial: string): P
   return (await findSetting(db, key)) ?? initial;
 }
 
+/** Keeps a value under a key, in place of what was kept before. */
 export async function saveSetting(db: Db, key: string, value: string): Promise<void> {
   await db
     .insert(settings)

@@ -16,6 +16,7 @@ export async function claimNonce(db: Db, nonce: string, expiresAt: Date): Promis
   return claimed.length === 1;
 }
 
+/** Forgets nonces that nobody could replay any more at `now`. */
 export async function deleteExpiredNonces(db: Db, now: Date): Promise<void> {
   await db.delete(usedNonces).where(lte(usedNonces.expiresAt, now));
 }

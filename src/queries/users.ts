@@ -24,6 +24,7 @@ export async function findUser(
   return user && { ...user, isBanned: await isBanned(db, user.steamId64, now) };
 }
 
+/** The user with this SteamID64, who has signed in or was made by an operator. */
 export async function findUserBySteamId(db: Db, steamId64: SteamId64): Promise<User | undefined> {
   const [user] = await prepared(db, 'user_by_steamid', (handle) =>
     handle
@@ -35,6 +36,7 @@ export async function findUserBySteamId(db: Db, steamId64: SteamId64): Promise<U
   return user;
 }
 
+/** @param discordId digits alone; the user it is linked to. */
 export async function findUserByDiscordId(db: Db, discordId: string): Promise<User | undefined> {
   // 20 digits may exceed bigint: no such account exists.
   if (BigInt(discordId) > 0x7fff_ffff_ffff_ffffn) return undefined;
