@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Db } from '../src/db/client.ts';
+import type { Database } from '../src/db/client.ts';
 import { InvalidInput } from '../src/errors.ts';
 import type { ServerBoard } from '../src/server-board.ts';
 import type { ResolveVanity } from '../src/steam-profile.ts';
@@ -18,9 +18,8 @@ export type BotDeps = {
   /** REST base; the gateway's address comes from it. */
   apiUrl: string;
   publicUrl: string;
-  db: Db;
-  /** Read replica for lookups. */
-  reader: Db;
+  /** `reader` is asked anew for each lookup: it goes to another server when a replica fails. */
+  database: Pick<Database, 'db' | 'reader'>;
   board: Pick<ServerBoard, 'current' | 'findById' | 'findBySlug' | 'onChange'>;
   readHistory: ReadHistory;
   resolveVanity: ResolveVanity;
@@ -60,7 +59,8 @@ const LONGEST_REGISTRATION_PAUSE_MS = 600_000;
  * `health` tells how it is.
  */
 export function createBot(deps: BotDeps) {
-  const { log, board, publicUrl, reader, resolveVanity, db, guildId, token, apiUrl } = deps;
+  const { log, board, publicUrl, database, resolveVanity, guildId, token, apiUrl } = deps;
+  const { db } = database;
   const timings = { ...TIMINGS, ...deps.timings };
   const now = deps.now ?? (() => new Date());
   const rest = createRest({ apiUrl, token });
@@ -79,7 +79,7 @@ export function createBot(deps: BotDeps) {
       publicUrl,
       chartOf,
       pinLiveStatus: liveStatus.pin,
-      reader,
+      database,
       resolveVanity,
       now,
     }),

@@ -145,7 +145,7 @@ async function resolveSubject(
   const discordId = users.user;
   if (discordId !== undefined && discordId !== asker.discordId) {
     if (!asker.isModerator) throw moderatorsOnly();
-    const user = await findUserByDiscordId(deps.reader, discordId);
+    const user = await findUserByDiscordId(deps.database.reader, discordId);
     if (user) return user.steamId64;
     throw new Refusal(({ refusals }) => noticeMessage(refusals.notLinkedUser(`<@${discordId}>`)));
   }
@@ -164,8 +164,13 @@ async function renderRecord(
   { page, ...filter }: RecordFilter & { page: number },
 ): Promise<MessageView> {
   const [record, user] = await Promise.all([
-    readPlayerRecord(deps.reader, steamId, { ...filter, page, perPage: PENALTIES_A_PAGE, now: deps.now() }),
-    findUserBySteamId(deps.reader, steamId),
+    readPlayerRecord(deps.database.reader, steamId, {
+      ...filter,
+      page,
+      perPage: PENALTIES_A_PAGE,
+      now: deps.now(),
+    }),
+    findUserBySteamId(deps.database.reader, steamId),
   ]);
   const playerName = user?.nickname || record.playerName || steamId;
   return recordMessage(toRecordView(record, { steamId, playerName, filter }), {

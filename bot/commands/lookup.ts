@@ -39,7 +39,7 @@ async function renderUser(
   { texts }: Reader,
   options: Options,
 ): Promise<MessageView> {
-  const user = await findUser(deps.reader, await resolveWho(deps, asker, options), deps.now());
+  const user = await findUser(deps.database.reader, await resolveWho(deps, asker, options), deps.now());
   if (user) return userMessage(user, { texts, askerId: asker.discordId });
   throw new Refusal(({ refusals }) => noticeMessage(refusals.userNotFound));
 }

@@ -1,4 +1,4 @@
-import type { Db } from '../../src/db/client.ts';
+import type { Database } from '../../src/db/client.ts';
 import { Unavailable } from '../../src/errors.ts';
 import { findUserByDiscordId } from '../../src/queries/users.ts';
 import type { SteamId64 } from '../../src/steam-id.ts';
@@ -7,7 +7,11 @@ import { type Asker, Refusal } from '../command.ts';
 import { linkButton, noticeMessage, row } from '../embeds/message.ts';
 import { escapeText } from '../text.ts';
 
-export type SubjectDeps = { reader: Db; publicUrl: string; resolveVanity: ResolveVanity };
+export type SubjectDeps = {
+  database: Pick<Database, 'reader'>;
+  publicUrl: string;
+  resolveVanity: ResolveVanity;
+};
 
 /** Reads what was typed as `steamid`. @throws {Refusal} when it names no account. */
 export async function resolveSteamId({ resolveVanity }: SubjectDeps, text: string): Promise<SteamId64> {
@@ -30,10 +34,10 @@ export async function resolveSteamId({ resolveVanity }: SubjectDeps, text: strin
 
 /** The asker's own linked account. @throws {Refusal} that says how to link one. */
 export async function requireOwnSteamId(
-  { reader, publicUrl }: SubjectDeps,
+  { database, publicUrl }: SubjectDeps,
   asker: Asker,
 ): Promise<SteamId64> {
-  const user = await findUserByDiscordId(reader, asker.discordId);
+  const user = await findUserByDiscordId(database.reader, asker.discordId);
   if (user) return user.steamId64;
   throw new Refusal(({ refusals, buttons }) =>
     noticeMessage(`${refusals.notLinkedYourself}\n${publicUrl}/account`, undefined, [
@@ -48,12 +52,12 @@ export async function requireOwnSteamId(
  * @throws {Refusal}
  */
 export async function requireMaySee(
-  { reader }: SubjectDeps,
+  { database }: SubjectDeps,
   asker: Asker,
   steamId64: SteamId64,
 ): Promise<void> {
   if (asker.isModerator) return;
-  const own = await findUserByDiscordId(reader, asker.discordId);
+  const own = await findUserByDiscordId(database.reader, asker.discordId);
   if (own?.steamId64 !== steamId64) throw moderatorsOnly();
 }
 

@@ -17,7 +17,7 @@ test('without its database the bot lists servers from memory, says so of records
   const proxy = await startDatabaseProxy(url);
   const database = openDatabase(proxy.url, { max: 4 });
   const board = await createServerBoard(database.db, deps.log);
-  const bot = createBot({ ...deps, db: database.db, reader: database.reader, board });
+  const bot = createBot({ ...deps, database, board });
   bot.start();
   await waitFor(() => bot.health().state === 'ready');
   const check = () => fake.command('ban-check', { steamid: aSteamId(1) }, moderator);

@@ -45,8 +45,7 @@ export async function startTestBot({
     guildId: undefined,
     apiUrl: fake.apiUrl,
     publicUrl: PUBLIC_URL,
-    db: database.db,
-    reader: database.reader,
+    database,
     board,
     readHistory: async (serverId, hours) => {
       const readAt = new Date();
