@@ -35,11 +35,13 @@ export function addSoundCommands(program: Command, session: Session): void {
       if (!(await file.exists())) throw new InvalidInput(`There is no file ${JSON.stringify(path)}`);
       const { db } = await session.database();
       const folders = await openSoundFolders(session.config());
+      // Before anything is stored: what this refuses (FFMPEG_PATH) must not stay in the queue.
+      const worker = await createWorker(db, folders, session);
       const { id } = await storeUpload(db, folders, {
         upload: { steamId64, fileName: basename(path), bytes: file.stream(), actorUserId: null },
         maxBytes: session.config().sound.maxUploadMb * 1024 * 1024,
       });
-      const worker = await startWorker(db, folders, session);
+      worker.start();
       try {
         const sound = await waitUntilDone(db, id);
         print(command, toJson(sound), describe(sound));
@@ -76,17 +78,15 @@ export function addSoundCommands(program: Command, session: Session): void {
     });
 }
 
-/** Works the queue in this process, in case no service does. */
-async function startWorker(db: Db, folders: SoundFolders, session: Session): Promise<RoundSoundWorker> {
+/** Works the queue in this process once it is started, in case no service does. */
+async function createWorker(db: Db, folders: SoundFolders, session: Session): Promise<RoundSoundWorker> {
   const { ffmpegPath, dataDir, sound } = session.config();
   const log = session.log();
   const ffmpeg = await chooseFfmpeg(log, { ffmpegPath, workDirectory: join(dataDir, 'media') });
-  const worker = createRoundSoundWorker(
+  return createRoundSoundWorker(
     { db, ffmpeg, folders, log },
     { maxSeconds: sound.maxSeconds, targetLufs: sound.loudnessLufs },
   );
-  worker.start();
-  return worker;
 }
 
 /** @throws {InvalidInput} with the reason when the upload fails · {Unavailable} when nobody finishes it in time. */

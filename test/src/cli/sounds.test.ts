@@ -52,6 +52,16 @@ test('sounds add says why a file does not become a sound, and ends with 1', asyn
   expect(added.stderr).toContain('No sound was made: there is nothing to hear in it');
 }, 60_000);
 
+test('sounds add stores nothing when FFMPEG_PATH does not do', async () => {
+  const words = ['sounds', 'add', '--steamid64', PLAYER, join(folder.path, 'fanfare.wav')];
+  expect(await runWith({ FFMPEG_PATH: '/nowhere/ffmpeg' }, ...words)).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'FFMPEG_PATH=/nowhere/ffmpeg does not do: /nowhere/ffmpeg is not an executable file\n',
+  });
+  expect(await listRoundSounds(db)).toEqual([]);
+});
+
 test.each([
   [['sounds', 'add', '--steamid64', PLAYER, '/nowhere.mp3'], 1, 'There is no file "/nowhere.mp3"'],
   [['sounds', 'add', '--steamid64', 'nobody', '/nowhere.mp3'], 1, '"nobody" is not a SteamID'],
@@ -63,8 +73,13 @@ test.each([
   expect(result.stderr).toContain(message);
 });
 
-async function run(...words: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+type Ended = { code: number; stdout: string; stderr: string };
+
+const run = (...words: string[]): Promise<Ended> => runWith({}, ...words);
+
+async function runWith(extra: Record<string, string>, ...words: string[]): Promise<Ended> {
   const env = {
+    ...extra,
     DATABASE_URL: url,
     DATA_DIR: join(folder.path, 'data'),
     STORAGE_DIR: join(folder.path, 'storage'),
