@@ -45,10 +45,10 @@ function serializeError(error: unknown): unknown {
   };
 }
 
-/** Passwords in addresses, tokens in queries. */
+/** Passwords in addresses; tokens and Steam's Web API key (`key=`) in queries. */
 function withoutSecrets(text: string): string {
   return text
     .replace(/\/\/[^@/\s]*@/g, '//…@')
-    .replace(/api_token=[^&\s]+/g, 'api_token=…')
+    .replace(/\b(api_token|key)=[^&\s]+/g, '$1=…')
     .replace(/capi_[0-9A-Za-z]+/g, 'capi_…');
 }

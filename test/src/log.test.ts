@@ -69,7 +69,8 @@ test('errors keep message, code, causes and stack, and lose passwords, tokens an
     const error = new Error('Failed query: select 1 where a = $1\\nparams: hunter2,${token}', { cause });
     const log = createLogger('info');
     log.error({ err: error }, 'a request failed');
-    log.error({ err: new TypeError('GET /api/v1/bans?api_token=${token}&page=1 with Bearer ${token}') }, 'y');`);
+    log.error({ err: new TypeError('GET /api/v1/bans?api_token=${token}&page=1 with Bearer ${token}') }, 'y');
+    log.error({ err: new Error('cannot fetch https://steam.example/Resolve?key=hunter2&vanityurl=x') }, 'z');`);
   expect(lines[0]).toMatchObject({
     msg: 'a request failed',
     err: {
@@ -81,6 +82,9 @@ test('errors keep message, code, causes and stack, and lose passwords, tokens an
   });
   expect(lines[1]).toMatchObject({
     err: { type: 'TypeError', message: 'GET /api/v1/bans?api_token=…&page=1 with Bearer capi_…' },
+  });
+  expect(lines[2]).toMatchObject({
+    err: { message: 'cannot fetch https://steam.example/Resolve?key=…&vanityurl=x' },
   });
   const text = JSON.stringify(lines);
   for (const secret of ['hunter2', token]) expect(text).not.toContain(secret);
