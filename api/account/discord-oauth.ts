@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { Unauthorized, Unavailable } from '../../src/errors.ts';
+import { readBoundedText } from './bounded-text.ts';
 
 export type DiscordOAuth = {
   /** `DISCORD_API_URL`; authorization, token and user addresses lie below it. */
@@ -165,16 +166,16 @@ function basicAuthorization({ clientId, clientSecret }: DiscordOAuth): string {
 async function ask(discord: DiscordOAuth, path: string, init: RequestInit): Promise<Record<string, unknown>> {
   const signal = AbortSignal.timeout(discord.timeoutMs ?? ANSWER_TIMEOUT_MS);
   let status: number;
-  let text: string;
+  let text: string | undefined;
   try {
     const response = await discord.fetch(`${discord.apiUrl}${path}`, { ...init, redirect: 'manual', signal });
     status = response.status;
-    text = await response.text();
+    text = await readBoundedText(response, LARGEST_ANSWER_BYTES);
   } catch (cause) {
     throw new Unavailable('Discord does not answer', { cause });
   }
   if (status === 429 || status >= 500) throw new Unavailable(`Discord answered ${status} to ${path}`);
-  if (status !== 200 || text.length > LARGEST_ANSWER_BYTES) throw new LinkRefused('code');
+  if (status !== 200 || text === undefined) throw new LinkRefused('code');
   return readObject(text);
 }
 

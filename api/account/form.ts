@@ -1,4 +1,5 @@
 import { InvalidInput } from '../../src/errors.ts';
+import { readBoundedText } from './bounded-text.ts';
 import { PageError } from './page-error.ts';
 import type { Signer } from './signing.ts';
 
@@ -40,19 +41,10 @@ export async function readForm(request: Request): Promise<Map<string, string>> {
   if (type !== undefined && type !== 'application/x-www-form-urlencoded') {
     throw new InvalidInput(`a form of type ${JSON.stringify(type)} is not read here`);
   }
-  const pairs = [...new URLSearchParams(await readText(request))];
+  const text = await readBoundedText(request, LARGEST_FORM_BYTES);
+  if (text === undefined) throw new InvalidInput('the form is too large');
+  const pairs = [...new URLSearchParams(text)];
   const fields = new Map(pairs);
   if (fields.size !== pairs.length) throw new InvalidInput('a field of the form came twice');
   return fields;
-}
-
-async function readText(request: Request): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let sizeBytes = 0;
-  for await (const chunk of request.body ?? []) {
-    sizeBytes += chunk.byteLength;
-    if (sizeBytes > LARGEST_FORM_BYTES) throw new InvalidInput('the form is too large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }

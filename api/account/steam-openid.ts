@@ -1,5 +1,6 @@
 import { Unauthorized, Unavailable } from '../../src/errors.ts';
 import { readSteamId, type SteamId64 } from '../../src/steam-id.ts';
+import { readBoundedText } from './bounded-text.ts';
 
 /** What verification needs from outside; the provider is fixed by configuration, never by what the browser brings. */
 export type SteamOpenId = {
@@ -213,7 +214,9 @@ async function isConfirmed(steam: SteamOpenId, assertion: Assertion): Promise<bo
       signal,
       headers: { accept: 'text/plain' },
     });
-    answer = { status: response.status, text: await readLimited(response, LARGEST_ANSWER_BYTES) };
+    const text = await readBoundedText(response, LARGEST_ANSWER_BYTES);
+    if (text === undefined) throw new Error(`the answer is longer than ${LARGEST_ANSWER_BYTES} bytes`);
+    answer = { status: response.status, text };
   } catch (cause) {
     throw new Unavailable('Steam does not answer', { cause });
   }
@@ -230,15 +233,4 @@ function isPositiveAnswer(text: string): boolean {
     lines.filter((other) => other.split(':', 1)[0] === line.split(':', 1)[0]).length === 1 &&
     lines.includes(line);
   return isOnce(`ns:${OPENID_NS}`) && isOnce('is_valid:true');
-}
-
-async function readLimited(response: Response, limitBytes: number): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let sizeBytes = 0;
-  for await (const chunk of response.body ?? []) {
-    sizeBytes += chunk.byteLength;
-    if (sizeBytes > limitBytes) throw new Error(`the answer is longer than ${limitBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
