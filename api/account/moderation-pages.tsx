@@ -18,7 +18,7 @@ import {
 } from './layout.tsx';
 import { formatInstant, type Locale } from './locale.ts';
 import { type NoticeKey, textsOf } from './texts.ts';
-import { isLiveToken } from './tokens-section.tsx';
+import { isLiveToken, TokenTimeHeads, TokenTimes } from './tokens-section.tsx';
 import type { MemberVisit } from './visit.ts';
 
 type FrameProps = {
@@ -280,12 +280,7 @@ function TokenTable({
           <th scope="col">{t.columns.name}</th>
           <th scope="col">{t.columns.token}</th>
           <th scope="col">{m.state}</th>
-          <th scope="col">{t.columns.created}</th>
-          <th scope="col">{t.columns.used}</th>
-          <th scope="col">{t.columns.expires}</th>
-          <th scope="col">
-            <span class="sr-only">{t.revoke}</span>
-          </th>
+          <TokenTimeHeads visit={visit} />
         </tr>
       </thead>
       <tbody>
@@ -302,15 +297,7 @@ function TokenTable({
                 {m.tokenState[stateOf(token, visit.now)]}
               </span>
             </td>
-            <td data-label={t.columns.created}>
-              <Moment at={token.createdAt} visit={visit} />
-            </td>
-            <td data-label={t.columns.used}>
-              {token.lastUsedAt ? <Moment at={token.lastUsedAt} visit={visit} /> : t.neverUsed}
-            </td>
-            <td data-label={t.columns.expires}>
-              {token.expiresAt ? <Moment at={token.expiresAt} visit={visit} /> : t.noExpiry}
-            </td>
+            <TokenTimes token={token} visit={visit} />
             <td class="list-action">
               {isLiveToken(token, visit.now) && (
                 <ConfirmLink

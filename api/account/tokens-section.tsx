@@ -23,7 +23,7 @@ import { PageError } from './page-error.ts';
 import { type Redirect, respondWithPage } from './page-response.ts';
 import type { AccountSection } from './section.ts';
 import { textsOf } from './texts.ts';
-import { type MemberVisit, readMemberForm } from './visit.ts';
+import { type MemberVisit, readMemberForm, type Visit } from './visit.ts';
 
 type TokensDeps = {
   db: Db;
@@ -95,12 +95,7 @@ function TokenTable({ tokens, visit }: { tokens: ApiToken[]; visit: MemberVisit 
         <tr>
           <th scope="col">{t.columns.name}</th>
           <th scope="col">{t.columns.token}</th>
-          <th scope="col">{t.columns.created}</th>
-          <th scope="col">{t.columns.used}</th>
-          <th scope="col">{t.columns.expires}</th>
-          <th scope="col">
-            <span class="sr-only">{t.revoke}</span>
-          </th>
+          <TokenTimeHeads visit={visit} />
         </tr>
       </thead>
       <tbody>
@@ -116,15 +111,7 @@ function TokenTable({ tokens, visit }: { tokens: ApiToken[]; visit: MemberVisit 
                 <span safe>{token.lastFour}</span>
               </code>
             </td>
-            <td data-label={t.columns.created}>
-              <Moment at={token.createdAt} visit={visit} />
-            </td>
-            <td data-label={t.columns.used}>
-              {token.lastUsedAt ? <Moment at={token.lastUsedAt} visit={visit} /> : t.neverUsed}
-            </td>
-            <td data-label={t.columns.expires}>
-              {token.expiresAt ? <Moment at={token.expiresAt} visit={visit} /> : t.noExpiry}
-            </td>
+            <TokenTimes token={token} visit={visit} />
             <td class="list-action">
               <ConfirmLink
                 href={`/account/tokens/${token.id}/revoke`}
@@ -139,6 +126,39 @@ function TokenTable({ tokens, visit }: { tokens: ApiToken[]; visit: MemberVisit 
         ))}
       </tbody>
     </table>
+  );
+}
+
+/** The last columns of a table of tokens: three moments, and the way to revoke. */
+export function TokenTimeHeads({ visit }: { visit: Visit }): JSX.Element {
+  const t = textsOf(visit.locale).tokens;
+  return (
+    <>
+      <th scope="col">{t.columns.created}</th>
+      <th scope="col">{t.columns.used}</th>
+      <th scope="col">{t.columns.expires}</th>
+      <th scope="col">
+        <span class="sr-only">{t.revoke}</span>
+      </th>
+    </>
+  );
+}
+
+/** When a token was made, was last used, and ends. */
+export function TokenTimes({ token, visit }: { token: ApiToken; visit: Visit }): JSX.Element {
+  const t = textsOf(visit.locale).tokens;
+  return (
+    <>
+      <td data-label={t.columns.created}>
+        <Moment at={token.createdAt} visit={visit} />
+      </td>
+      <td data-label={t.columns.used}>
+        {token.lastUsedAt ? <Moment at={token.lastUsedAt} visit={visit} /> : t.neverUsed}
+      </td>
+      <td data-label={t.columns.expires}>
+        {token.expiresAt ? <Moment at={token.expiresAt} visit={visit} /> : t.noExpiry}
+      </td>
+    </>
   );
 }
 
