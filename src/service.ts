@@ -202,7 +202,8 @@ async function startMedia({ config, log, database, changes, soundFolders, onStop
     { maxSeconds: config.sound.maxSeconds, targetLufs: config.sound.loudnessLufs, graceMs: SOUND_GRACE_MS },
   );
   changes.onChange('round_sounds', worker.wake);
-  addHealth('ffmpeg', () => ffmpeg.description);
+  // Anybody may read /readyz: where the program lies is for the log alone.
+  addHealth('ffmpeg', () => ffmpeg.description.replace(/ \(.*\)$/, ''));
   onStopPart('sounds', worker.stop);
   worker.start();
 }
