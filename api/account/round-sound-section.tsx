@@ -29,7 +29,7 @@ export type SoundUpload = {
 
 export type RoundSoundDeps = SectionFacilities & {
   db: Db;
-  /** `readLimitMs`: how long an upload may take to arrive once its turn has come, three minutes by default. */
+  /** `readLimitMs`: how long an upload may take to arrive once its turn has come, five and a half minutes by default. */
   limits: { maxSeconds: number; maxUploadBytes: number; readLimitMs?: number };
   /** @throws {InvalidInput} for an empty or too large file · {Unavailable} when there is no room. */
   storeUpload: (upload: SoundUpload) => Promise<unknown>;
@@ -42,8 +42,8 @@ const ACCEPTED_FILES =
   'audio/*,video/mp4,video/webm,.mp3,.wav,.flac,.ogg,.oga,.opus,.m4a,.aac,.aif,.aiff,.caf,.mka,.mkv,.mov';
 /** Bodies read at once: each may be as large as an upload. */
 const MOST_READ_AT_ONCE = 3;
-/** A trickle must not hold a place for ever: 10 MB at half a megabit a second. */
-const READ_LIMIT_MS = 180_000;
+/** A trickle must not hold a place for ever; time for 20 MB at half a megabit a second. */
+const READ_LIMIT_MS = 330_000;
 const MEGABYTE = 1024 * 1024;
 const HERE = '/account#sound';
 
