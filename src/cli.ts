@@ -15,6 +15,9 @@ import { createLogger } from './log.ts';
 /** Wrong usage ends with 2, a failure with 1. Contract section 5. */
 const WRONG_USAGE = 2;
 const FAILURE = 1;
+/** What shells make of a program that a signal ended: 128 and the signal's number. */
+const INTERRUPTED = 130;
+const TERMINATED = 143;
 
 const session = createSession(() => {
   const config = parseConfig(process.env);
@@ -34,6 +37,11 @@ addPenaltyCommands(program, session);
 addBotCommands(program, session);
 addSoundCommands(program, session);
 
+// Ctrl-C leaves no embedded database behind; a second one ends the process at once.
+const interrupted = Promise.withResolvers<number>();
+process.once('SIGINT', () => interrupted.resolve(INTERRUPTED));
+process.once('SIGTERM', () => interrupted.resolve(TERMINATED));
+
 process.exit(await run());
 
 /** One line for what an operator can mend; everything for what is a fault of ours. */
@@ -48,8 +56,8 @@ async function run(): Promise<number> {
       program.outputHelp();
       return 0;
     }
-    await program.parseAsync();
-    return process.exitCode === undefined ? 0 : Number(process.exitCode);
+    const done = program.parseAsync().then(() => Number(process.exitCode ?? 0));
+    return await Promise.race([done, interrupted.promise]);
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
     console.error(explain(error));

@@ -50,6 +50,8 @@ export function createSession(load: () => { config: Config; log: Logger }): Sess
       return opened;
     },
     close: async () => {
+      // An interrupted command may still be opening it.
+      await opened?.catch(() => undefined);
       for (const close of closers.splice(0).reverse()) await close();
     },
   };

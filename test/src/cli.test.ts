@@ -304,4 +304,23 @@ describe('the embedded database', () => {
     expect(JSON.parse(list.stdout)).toMatchObject([{ slug: 'one' }]);
     expect([token.code, isApiToken(token.stdout.trimEnd())]).toEqual([0, true]);
   });
+
+  test('stops with a command that is interrupted', async () => {
+    const env = { DATA_DIR: join(folder.path, 'interrupted') };
+    const file = join(folder.path, 'long.ndjson');
+    const line = {
+      penalty_type: 'ban',
+      player_steamid: aSteamId(1),
+      created: '2026-01-01T00:00:00Z',
+      duration: 0,
+    };
+    const lines = Array.from({ length: 200_000 }, (_, id) => JSON.stringify({ ...line, source_id: `${id}` }));
+    await Bun.write(file, lines.join('\n'));
+    const program = startProgram('src/cli.ts', env, ['penalties', 'import', 'ndjson', file]);
+    const pidFile = Bun.file(join(env.DATA_DIR, 'postgres/postmaster.pid'));
+    await waitFor(async () => (await pidFile.text().catch(() => '')).includes('ready'), { limitMs: 20_000 });
+    program.kill('SIGINT');
+    expect([await program.exited, program.stdout()]).toEqual([130, '']);
+    expect(await pidFile.exists()).toBe(false);
+  });
 });
