@@ -5,7 +5,7 @@ COPY package.json bun.lock bunfig.toml ./
 COPY src/db/patches src/db/patches
 RUN bun install --frozen-lockfile --production
 COPY . .
-ENV DATA_DIR=/data/db STORAGE_DIR=/data/storage NODE_ENV=production
+ENV BUN_JSC_forceRAMSize=268435456 DATA_DIR=/data/db STORAGE_DIR=/data/storage NODE_ENV=production
 RUN mkdir -p /data && chown -R bun:bun /data /app
 USER bun
 VOLUME /data
