@@ -165,7 +165,13 @@ test('an import waits for another of the same source, and not for one of another
   const waiting = Promise.withResolvers<void>();
   const first = importNdjson(deps, { chunks: heldBack() });
   await waitFor(
-    async () => (await database.connection`select from pg_locks where locktype = 'advisory'`).length > 0,
+    async () =>
+      // Of this database: other tests hold locks of their own on the same server.
+      (
+        await database.connection`
+          select from pg_locks join pg_database on pg_database.oid = pg_locks.database
+          where locktype = 'advisory' and granted and datname = current_database()`
+      ).length > 0,
   );
   const second = importNdjson(deps, { chunks: inPieces(line(3)), onWait: waiting.resolve });
   await waiting.promise;
