@@ -48,7 +48,8 @@ export function createVanityResolver({
     url.searchParams.set('key', apiKey);
     url.searchParams.set('vanityurl', vanityName);
     try {
-      const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });
+      // A redirect would carry the key to another address.
+      const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) });
       if (!response.ok) throw new Error(`Steam answered ${response.status}`);
       const body: VanityAnswer = JSON.parse(await response.text());
       return body.response?.success === 1 ? readSteamId(body.response.steamid ?? '') : undefined;
