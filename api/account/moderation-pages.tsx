@@ -8,7 +8,6 @@ import {
   Avatar,
   attribute,
   Card,
-  ConfirmLink,
   CsrfField,
   FullMoment,
   Layout,
@@ -18,7 +17,7 @@ import {
 } from './layout.tsx';
 import { formatInstant, type Locale } from './locale.ts';
 import { type NoticeKey, textsOf } from './texts.ts';
-import { isLiveToken, TokenTimeHeads, TokenTimes } from './tokens-section.tsx';
+import { isLiveToken, RevokeTokenLink, TokenTimeHeads, TokenTimes } from './tokens-section.tsx';
 import type { MemberVisit } from './visit.ts';
 
 type FrameProps = {
@@ -300,12 +299,9 @@ function TokenTable({
             <TokenTimes token={token} visit={visit} />
             <td class="list-action">
               {isLiveToken(token, visit.now) && (
-                <ConfirmLink
+                <RevokeTokenLink
+                  token={token}
                   href={`/account/moderation/users/${user.steamId64}/tokens/${token.id}/revoke`}
-                  label={t.revoke}
-                  fullLabel={t.revokeNamed(token.name)}
-                  title={t.revokeTitle}
-                  lead={t.revokeLead(token.name, token.lastFour)}
                   visit={visit}
                 />
               )}

@@ -113,14 +113,7 @@ function TokenTable({ tokens, visit }: { tokens: ApiToken[]; visit: MemberVisit 
             </td>
             <TokenTimes token={token} visit={visit} />
             <td class="list-action">
-              <ConfirmLink
-                href={`/account/tokens/${token.id}/revoke`}
-                label={t.revoke}
-                fullLabel={t.revokeNamed(token.name)}
-                title={t.revokeTitle}
-                lead={t.revokeLead(token.name, token.lastFour)}
-                visit={visit}
-              />
+              <RevokeTokenLink token={token} href={`/account/tokens/${token.id}/revoke`} visit={visit} />
             </td>
           </tr>
         ))}
@@ -159,6 +152,29 @@ export function TokenTimes({ token, visit }: { token: ApiToken; visit: Visit }):
         {token.expiresAt ? <Moment at={token.expiresAt} visit={visit} /> : t.noExpiry}
       </td>
     </>
+  );
+}
+
+/** Asks whether to revoke a token; `href` is where its form posts. */
+export function RevokeTokenLink({
+  token,
+  href,
+  visit,
+}: {
+  token: ApiToken;
+  href: string;
+  visit: MemberVisit;
+}): JSX.Element {
+  const t = textsOf(visit.locale).tokens;
+  return (
+    <ConfirmLink
+      href={href}
+      label={t.revoke}
+      fullLabel={t.revokeNamed(token.name)}
+      title={t.revokeTitle}
+      lead={t.revokeLead(token.name, token.lastFour)}
+      visit={visit}
+    />
   );
 }
 
