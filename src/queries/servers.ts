@@ -117,15 +117,6 @@ export type ServerPoll = { serverId: number; answer: ServerAnswer | undefined; p
 /** What a server is after a poll was written. */
 export type PolledServer = { serverId: number; isOnline: boolean; missedPolls: number };
 
-/** Writes one poll, see {@link saveServerPolls}. */
-export async function saveServerPoll(
-  db: Db,
-  serverId: number,
-  { answer, polledAt }: { answer: ServerAnswer | undefined; polledAt: Date },
-): Promise<void> {
-  await saveServerPolls(db, [{ serverId, answer, polledAt }]);
-}
-
 /**
  * Writes polls, at most one of each server: the snapshots and a sample of each player count, in one statement.
  * A poll without an answer keeps what was known, and makes the server offline at the second miss in a row.

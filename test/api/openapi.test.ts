@@ -4,8 +4,13 @@ import Ajv from 'ajv';
 import addFormats from 'ajv-formats';
 import { sql } from 'drizzle-orm';
 import { BASES } from '../../api/app.ts';
-import { saveServerPoll } from '../../src/queries/servers.ts';
-import { aSteamId, insertPenalties, insertReadySound, insertServer } from '../support/builders.ts';
+import {
+  aSteamId,
+  insertPenalties,
+  insertReadySound,
+  insertServer,
+  saveServerPoll,
+} from '../support/builders.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { startDatabaseProxy } from '../support/database-proxy.ts';
 import { aToken, bearer, NOW, startTestService, type TestService } from '../support/service.ts';

@@ -1,5 +1,6 @@
 import type { Db } from '../../src/db/client.ts';
 import { penalties, roundSounds, servers, users } from '../../src/db/schema.ts';
+import { type ServerPoll, saveServerPolls } from '../../src/queries/servers.ts';
 import type { SteamId64 } from '../../src/steam-id.ts';
 
 /** A valid SteamID64, the same for the same number. */
@@ -50,6 +51,15 @@ export async function insertServer(db: Db, values: Partial<typeof servers.$infer
     .returning();
   if (!row) throw new Error('the server was not inserted');
   return row;
+}
+
+/** Writes one poll of one server; without an answer it was missed. */
+export async function saveServerPoll(
+  db: Db,
+  serverId: number,
+  { answer, polledAt }: Pick<ServerPoll, 'answer' | 'polledAt'>,
+): Promise<void> {
+  await saveServerPolls(db, [{ serverId, answer, polledAt }]);
 }
 
 /** Inserts a user; the SteamID is {@link aSteamId} of `number`. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { serverSamples, serverSnapshots, servers } from '../../../src/db/schema.ts';
-import { addServer, saveServerPoll } from '../../../src/queries/servers.ts';
-import { insertServer } from '../../support/builders.ts';
+import { addServer } from '../../../src/queries/servers.ts';
+import { insertServer, saveServerPoll } from '../../support/builders.ts';
 import { createTestDatabase } from '../../support/database.ts';
 import { headersOf, NOW, startTestService } from '../../support/service.ts';
 import { waitFor } from '../../support/wait.ts';
