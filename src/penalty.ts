@@ -37,10 +37,7 @@ export function parsePenaltyStatus(text: string): PenaltyStatus {
  * @param allowed the types this caller takes, all by default.
  * @throws {InvalidInput} for anything else.
  */
-export function parsePenaltyType<T extends PenaltyType = PenaltyType>(
-  text: string,
-  allowed: readonly T[] = PENALTY_TYPES as unknown as readonly T[],
-): T {
+export function parsePenaltyType(text: string, allowed: readonly PenaltyType[] = PENALTY_TYPES): PenaltyType {
   const folded = text.toLowerCase();
   const type = allowed.find((known) => known === folded);
   if (type) return type;
