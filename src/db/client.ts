@@ -177,16 +177,16 @@ function openDrizzle(connection: Connection): Db {
   return db;
 }
 
-const statementsByDb = new WeakMap<object, Map<string, unknown>>();
-
 /**
  * A statement prepared once for each handle: the server parses it once a connection, Drizzle builds it once
  * (inside a transaction once for each transaction, which is a handle of its own).
- * @param name unique over the program.
+ * @returns what gives a handle's own.
  */
-export function prepared<T>(db: Db, name: string, build: (db: Db) => T): T {
-  const statements = statementsByDb.get(db) ?? new Map<string, unknown>();
-  statementsByDb.set(db, statements);
-  if (!statements.has(name)) statements.set(name, build(db));
-  return statements.get(name) as T;
+export function prepareOnce<T extends object>(build: (db: Db) => T): (db: Db) => T {
+  const statements = new WeakMap<Db, T>();
+  return (db) => {
+    const statement = statements.get(db) ?? build(db);
+    statements.set(db, statement);
+    return statement;
+  };
 }

@@ -28,11 +28,12 @@ export function selectFrom(db: Db): Select {
 
 /** Gives selects that all see one snapshot of the database. */
 export async function selectFromSnapshot<T>(db: Db, work: (select: Select) => Promise<T>): Promise<T> {
-  const result: { value?: T } = {};
-  await connectionOf(db).begin('isolation level repeatable read read only', async (transaction) => {
-    result.value = await work(runOn(transaction));
-  });
-  return result.value as T;
+  const { value } = await connectionOf(db).begin(
+    'isolation level repeatable read read only',
+    // The driver awaits the elements of a list, hence the object.
+    async (transaction) => ({ value: await work(runOn(transaction)) }),
+  );
+  return value;
 }
 
 function runOn(connection: Pick<Connection, 'unsafe'>): Select {

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { and, count, desc, eq, gt, inArray, isNull, lt, or, sql } from 'drizzle-orm';
 import { generateApiToken, hashApiToken } from '../api-token.ts';
-import { type Db, prepared } from '../db/client.ts';
+import { type Db, prepareOnce } from '../db/client.ts';
 import { apiTokens, users } from '../db/schema.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
 import type { SteamId64 } from '../steam-id.ts';
@@ -73,18 +73,20 @@ export async function createApiToken(
 /** The live token (known, not revoked, not expired, of an existing user) that a caller shows. */
 export async function findLiveApiToken(db: Db, token: string, now: Date): Promise<ApiToken | undefined> {
   const hash = hashApiToken(token);
-  const [found] = await prepared(db, 'live_api_token', (handle) =>
-    handle
-      .select({ token: apiTokens, steamId64: users.steamId64 })
-      .from(apiTokens)
-      .innerJoin(users, eq(users.id, apiTokens.userId))
-      .where(and(eq(apiTokens.tokenHash, sql.placeholder('hash')), isNull(apiTokens.revokedAt)))
-      .prepare('live_api_token'),
-  ).execute({ hash });
+  const [found] = await byHash(db).execute({ hash });
   if (!found || !timingSafeEqual(Buffer.from(found.token.tokenHash), Buffer.from(hash))) return undefined;
   if (found.token.expiresAt && found.token.expiresAt <= now) return undefined;
   return withoutHash(found);
 }
+
+const byHash = prepareOnce((db) =>
+  db
+    .select({ token: apiTokens, steamId64: users.steamId64 })
+    .from(apiTokens)
+    .innerJoin(users, eq(users.id, apiTokens.userId))
+    .where(and(eq(apiTokens.tokenHash, sql.placeholder('hash')), isNull(apiTokens.revokedAt)))
+    .prepare('live_api_token'),
+);
 
 /** Newest first; of one user, or of all. Revoked and expired ones are listed too. */
 export async function listApiTokens(db: Db, { userId }: { userId?: number } = {}): Promise<ApiToken[]> {

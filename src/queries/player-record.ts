@@ -1,5 +1,5 @@
 import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
-import { type Db, prepared } from '../db/client.ts';
+import { type Db, prepareOnce } from '../db/client.ts';
 import { penalties, servers } from '../db/schema.ts';
 import type { PenaltyStatus, PenaltyType } from '../penalty.ts';
 import type { SteamId64 } from '../steam-id.ts';
@@ -71,42 +71,38 @@ export async function readPlayerRecord(
   };
 }
 
-function countGroups(db: Db) {
-  return prepared(db, 'record_counts', (handle) =>
-    handle
-      .select({
-        type: penalties.type,
-        status: effectiveStatus().as('effective'),
-        amount: sql<number>`count(*)`.mapWith(Number),
-        newestAt: sql<Date>`max(${penalties.createdAt})`.mapWith((value: string) => new Date(value)),
-        name: sql<string>`(array_agg(${penalties.playerName} order by ${penalties.createdAt} desc, ${penalties.id} desc))[1]`,
-      })
-      .from(penalties)
-      .where(eq(penalties.playerSteamId, sql.placeholder('player')))
-      .groupBy(sql`1`, sql`2`)
-      .prepare('record_counts'),
-  );
-}
+const countGroups = prepareOnce((db) =>
+  db
+    .select({
+      type: penalties.type,
+      status: effectiveStatus().as('effective'),
+      amount: sql<number>`count(*)`.mapWith(Number),
+      newestAt: sql<Date>`max(${penalties.createdAt})`.mapWith((value: string) => new Date(value)),
+      name: sql<string>`(array_agg(${penalties.playerName} order by ${penalties.createdAt} desc, ${penalties.id} desc))[1]`,
+    })
+    .from(penalties)
+    .where(eq(penalties.playerSteamId, sql.placeholder('player')))
+    .groupBy(sql`1`, sql`2`)
+    .prepare('record_counts'),
+);
 
-function pageRows(db: Db) {
-  return prepared(db, 'record_page', (handle) =>
-    handle
-      .select({ penalty: penalties, serverName: servers.name, effective: effectiveStatus() })
-      .from(penalties)
-      .leftJoin(servers, eq(servers.id, penalties.serverId))
-      .where(
-        and(
-          eq(penalties.playerSteamId, sql.placeholder('player')),
-          sql`(${sql.placeholder('type')}::text is null or ${penalties.type} = ${sql.placeholder('type')}::penalty_type)`,
-          sql`(${sql.placeholder('status')}::text is null or ${effectiveStatus()} = ${sql.placeholder('status')}::penalty_status)`,
-        ),
-      )
-      .orderBy(sql`${effectiveStatus()} <> 'ACTIVE'`, desc(penalties.createdAt), desc(penalties.id))
-      .limit(sql.placeholder('limit'))
-      .offset(sql.placeholder('offset'))
-      .prepare('record_page'),
-  );
-}
+const pageRows = prepareOnce((db) =>
+  db
+    .select({ penalty: penalties, serverName: servers.name, effective: effectiveStatus() })
+    .from(penalties)
+    .leftJoin(servers, eq(servers.id, penalties.serverId))
+    .where(
+      and(
+        eq(penalties.playerSteamId, sql.placeholder('player')),
+        sql`(${sql.placeholder('type')}::text is null or ${penalties.type} = ${sql.placeholder('type')}::penalty_type)`,
+        sql`(${sql.placeholder('status')}::text is null or ${effectiveStatus()} = ${sql.placeholder('status')}::penalty_status)`,
+      ),
+    )
+    .orderBy(sql`${effectiveStatus()} <> 'ACTIVE'`, desc(penalties.createdAt), desc(penalties.id))
+    .limit(sql.placeholder('limit'))
+    .offset(sql.placeholder('offset'))
+    .prepare('record_page'),
+);
 
 /** The status at `now`: an ACTIVE row whose end has passed is EXPIRED. */
 function effectiveStatus(): SQL<PenaltyStatus> {

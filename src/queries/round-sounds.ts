@@ -1,5 +1,5 @@
 import { and, asc, count, desc, eq, inArray, lt, ne, sql } from 'drizzle-orm';
-import { type Db, prepared } from '../db/client.ts';
+import { type Db, prepareOnce } from '../db/client.ts';
 import { roundSounds } from '../db/schema.ts';
 import { NotFound } from '../errors.ts';
 import type { RoundSoundFailure, RoundSoundStatus } from '../round-sound.ts';
@@ -27,14 +27,16 @@ const PLAYER_LOCK = 727_005;
 
 /** Every published sound: title and version of the file, by player. */
 export async function listReadySounds(db: Db): Promise<ReadyRoundSound[]> {
-  return prepared(db, 'ready_sounds', (handle) =>
-    handle
-      .select({ steamId64: roundSounds.steamId64, title: roundSounds.title, sha256: roundSounds.sha256 })
-      .from(roundSounds)
-      .where(eq(roundSounds.status, 'ready'))
-      .prepare('ready_sounds'),
-  ).execute();
+  return readySounds(db).execute();
 }
+
+const readySounds = prepareOnce((db) =>
+  db
+    .select({ steamId64: roundSounds.steamId64, title: roundSounds.title, sha256: roundSounds.sha256 })
+    .from(roundSounds)
+    .where(eq(roundSounds.status, 'ready'))
+    .prepare('ready_sounds'),
+);
 
 /** One player's published sound. Specification 4.4. */
 export async function findReadyRoundSound(db: Db, steamId64: SteamId64): Promise<RoundSound | undefined> {

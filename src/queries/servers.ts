@@ -1,5 +1,5 @@
 import { and, asc, eq, gte, lt, type SQL, sql } from 'drizzle-orm';
-import { type Db, prepared } from '../db/client.ts';
+import { type Db, prepareOnce } from '../db/client.ts';
 import { type ServerPlayer, serverSamples, serverSnapshots, servers } from '../db/schema.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
 
@@ -20,16 +20,18 @@ export type ServerAnswer = {
 
 /** The servers that are shown, by name, with their latest poll. */
 export async function listServerStatuses(db: Db): Promise<ServerStatus[]> {
-  return prepared(db, 'server_statuses', (handle) =>
-    handle
-      .select({ server: servers, snapshot: serverSnapshots })
-      .from(servers)
-      .leftJoin(serverSnapshots, eq(serverSnapshots.serverId, servers.id))
-      .where(eq(servers.isHidden, false))
-      .orderBy(asc(servers.name), asc(servers.id))
-      .prepare('server_statuses'),
-  ).execute();
+  return shownServers(db).execute();
 }
+
+const shownServers = prepareOnce((db) =>
+  db
+    .select({ server: servers, snapshot: serverSnapshots })
+    .from(servers)
+    .leftJoin(serverSnapshots, eq(serverSnapshots.serverId, servers.id))
+    .where(eq(servers.isHidden, false))
+    .orderBy(asc(servers.name), asc(servers.id))
+    .prepare('server_statuses'),
+);
 
 /** All servers, hidden ones too, by id. */
 export async function listServers(db: Db): Promise<Server[]> {

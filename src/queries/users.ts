@@ -1,5 +1,5 @@
 import { eq, sql } from 'drizzle-orm';
-import { type Db, prepared } from '../db/client.ts';
+import { type Db, prepareOnce } from '../db/client.ts';
 import { users } from '../db/schema.ts';
 import { Conflict } from '../errors.ts';
 import type { SteamId64 } from '../steam-id.ts';
@@ -26,29 +26,33 @@ export async function findUser(
 
 /** The user with this SteamID64, who has signed in or was made by an operator. */
 export async function findUserBySteamId(db: Db, steamId64: SteamId64): Promise<User | undefined> {
-  const [user] = await prepared(db, 'user_by_steamid', (handle) =>
-    handle
-      .select()
-      .from(users)
-      .where(eq(users.steamId64, sql.placeholder('id')))
-      .prepare('user_by_steamid'),
-  ).execute({ id: steamId64 });
+  const [user] = await bySteamId(db).execute({ id: steamId64 });
   return user;
 }
+
+const bySteamId = prepareOnce((db) =>
+  db
+    .select()
+    .from(users)
+    .where(eq(users.steamId64, sql.placeholder('id')))
+    .prepare('user_by_steamid'),
+);
 
 /** @param discordId digits alone; the user it is linked to. */
 export async function findUserByDiscordId(db: Db, discordId: string): Promise<User | undefined> {
   // 20 digits may exceed bigint: no such account exists.
   if (BigInt(discordId) > 0x7fff_ffff_ffff_ffffn) return undefined;
-  const [user] = await prepared(db, 'user_by_discord_id', (handle) =>
-    handle
-      .select()
-      .from(users)
-      .where(eq(users.discordId, sql.placeholder('id')))
-      .prepare('user_by_discord_id'),
-  ).execute({ id: discordId });
+  const [user] = await byDiscordId(db).execute({ id: discordId });
   return user;
 }
+
+const byDiscordId = prepareOnce((db) =>
+  db
+    .select()
+    .from(users)
+    .where(eq(users.discordId, sql.placeholder('id')))
+    .prepare('user_by_discord_id'),
+);
 
 /**
  * Makes the user, or changes what is given.
