@@ -5,11 +5,31 @@ declare module '@ffmpeg/core' {
     exec(...args: string[]): number;
     setLogger(logger: (entry: { type: string; message: string }) => void): void;
     FS: {
-      /** With `canOwn` the array itself becomes the file. */
-      writeFile(path: string, data: Uint8Array, options: { canOwn: boolean }): void;
-      readFile(path: string): Uint8Array;
+      open(path: string, flags: 'w'): FileStream;
+      close(stream: FileStream): void;
     };
   };
+  /** An open file of Emscripten's file system in memory. */
+  export type FileStream = { node: FileNode };
+  export type FileNode = {
+    /** The size that `stat` tells. */
+    usedBytes: number;
+    /** How its bytes are reached, from the next time it is opened. */
+    stream_ops: FileOperations;
+  };
+  export type FileOperations = {
+    llseek(stream: FileStream, offset: number, whence: number): number;
+    read: Transfer;
+    write: Transfer;
+  };
+  /** Moves bytes between the buffer, from `offset` on, and the file, from `position` on; tells how many. */
+  type Transfer = (
+    stream: FileStream,
+    buffer: Int8Array,
+    offset: number,
+    length: number,
+    position: number,
+  ) => number;
   type Done = (instance: WebAssembly.Instance, compiled: WebAssembly.Module) => void;
   const createCore: (options: {
     /** Takes the place of fetching and compiling; calls `done` with the instance later. */

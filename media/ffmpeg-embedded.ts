@@ -1,14 +1,17 @@
+import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Ffmpeg, FfmpegError, type FfmpegJob, type FfmpegLimits } from './ffmpeg.ts';
 
-/** What the worker is asked; plain data, paths absolute. */
+/** What the worker is asked. */
 export type EmbeddedTask = {
   args: readonly string[];
-  input: { name: string; path: string };
-  outputs: readonly { name: string; path: string }[];
+  /** All that ffmpeg gets to see: its name for a file, and the descriptor of ours. */
+  files: readonly { name: string; descriptor: number }[];
+  /** Largest file it may write. */
+  fileBytes: number;
 };
 
-/** Without a failure all outputs are written. `crashed` is everything that is not ffmpeg's own verdict. */
+/** Without a failure all files are written. `crashed` is everything that is not ffmpeg's own verdict. */
 export type EmbeddedAnswer = {
   failure?: 'rejected' | 'crashed';
   message?: string;
@@ -21,31 +24,41 @@ const IDLE_MS = 10_000;
 
 /**
  * ffmpeg 5.1 as WebAssembly (`@ffmpeg/core`, GPL), in a worker thread: nothing of the operating system is needed.
- * It has no files but the ones copied in and no network. A worker that overruns its time, or crashes, is terminated
+ * It has no files but the ones of its job and no network. A worker that overruns its time, or crashes, is terminated
  * and the next call gets a fresh one.
  */
 export function createEmbeddedFfmpeg(): Ffmpeg {
-  let worker: Worker | undefined;
+  let engine: Engine | undefined;
   let idleTimer: ReturnType<typeof setTimeout> | undefined;
   let last: Promise<unknown> = Promise.resolve();
   let isClosed = false;
 
   const discard = (): void => {
     clearTimeout(idleTimer);
-    worker?.terminate();
-    worker = undefined;
+    engine?.worker.terminate();
+    engine = undefined;
   };
   const runNow = async (job: FfmpegJob, limits: FfmpegLimits): Promise<void> => {
     if (isClosed) throw new FfmpegError('missing', 'ffmpeg is closed');
-    clearTimeout(idleTimer);
-    worker ??= new Worker(new URL('./ffmpeg-embedded.worker.ts', import.meta.url));
-    const answer = await ask(worker, toTask(job, limits), limits.wallMs).catch((error: unknown) => {
-      discard();
-      throw error;
-    });
-    if (answer.failure === 'crashed') discard();
-    else idleTimer = setTimeout(discard, IDLE_MS).unref();
-    throwFailure(answer);
+    const files = await openFiles(job);
+    try {
+      clearTimeout(idleTimer);
+      engine ??= startEngine();
+      const { worker, ended } = engine;
+      const answer = await ask(worker, toTask(job, { files, limits }), limits.wallMs).catch(
+        async (error: unknown) => {
+          discard();
+          // Until then it may still write, and the number of a closed file is soon another file's.
+          await ended;
+          throw error;
+        },
+      );
+      if (answer.failure === 'crashed') discard();
+      else idleTimer = setTimeout(discard, IDLE_MS).unref();
+      throwFailure(answer);
+    } finally {
+      await Promise.all(files.map(({ handle }) => handle.close()));
+    }
   };
   return {
     description: 'embedded 5.1 (@ffmpeg/core)',
@@ -59,6 +72,15 @@ export function createEmbeddedFfmpeg(): Ffmpeg {
       discard();
     },
   };
+}
+
+type Engine = { worker: Worker; ended: Promise<void> };
+
+function startEngine(): Engine {
+  const worker = new Worker(new URL('./ffmpeg-embedded.worker.ts', import.meta.url));
+  const { promise: ended, resolve } = Promise.withResolvers<void>();
+  worker.addEventListener('close', () => resolve());
+  return { worker, ended };
 }
 
 function ask(worker: Worker, task: EmbeddedTask, wallMs: number): Promise<EmbeddedAnswer> {
@@ -91,14 +113,31 @@ function throwFailure({ failure, message = '', code }: EmbeddedAnswer): void {
   throw new FfmpegError('overran', `the embedded ffmpeg crashed: ${message}`);
 }
 
-function toTask(job: FfmpegJob, limits: FfmpegLimits): EmbeddedTask {
-  const { directory, input, output, sideOutputs = [] } = job;
-  const target =
-    output.name === undefined ? ['-f', 'null', '-'] : ['-fs', String(limits.fileBytes), output.name];
+type OpenFile = { name: string; handle: FileHandle };
+
+async function openFiles({ directory, input, output, sideOutputs = [] }: FfmpegJob): Promise<OpenFile[]> {
   const written = output.name === undefined ? sideOutputs : [output.name, ...sideOutputs];
+  const files: OpenFile[] = [];
+  try {
+    for (const name of [input.name, ...written]) {
+      const handle = await open(join(directory, name), name === input.name ? 'r' : 'w+', 0o600);
+      files.push({ name, handle });
+    }
+    return files;
+  } catch (error) {
+    await Promise.all(files.map(({ handle }) => handle.close()));
+    throw error;
+  }
+}
+
+function toTask(
+  { input, output }: FfmpegJob,
+  { files, limits }: { files: readonly OpenFile[]; limits: FfmpegLimits },
+): EmbeddedTask {
+  const target = output.name === undefined ? ['-f', 'null', '-'] : [output.name];
   return {
     args: [...input.options, '-i', input.name, ...output.options, ...target],
-    input: { name: input.name, path: join(directory, input.name) },
-    outputs: written.map((name) => ({ name, path: join(directory, name) })),
+    files: files.map(({ name, handle }) => ({ name, descriptor: handle.fd })),
+    fileBytes: limits.fileBytes,
   };
 }

@@ -45,6 +45,28 @@ for (const engine of ENGINES) {
       await ffmpeg.close();
     }, 20_000);
 
+    test('stops a call whose file grows too large', async () => {
+      const ffmpeg = await openEngine(engine, folder.path);
+      const limits = { ...RENDER_LIMITS, fileBytes: 1_000_000 };
+      const output = { name: 'large.f32', options: ['-f', 'f32le'] };
+      const overrun = ffmpeg.run({ ...ENDLESS, output }, limits);
+      expect(await overrun.catch((error: unknown) => error)).toHaveProperty('failure', 'overran');
+      expect(Bun.file(join(folder.path, 'large.f32')).size).toBeLessThanOrEqual(limits.fileBytes);
+      await ffmpeg.close();
+    });
+
+    test('gives up a call that wants ever more memory', async () => {
+      const ffmpeg = await openEngine(engine, folder.path);
+      // To play an endless sound backwards, all of it has to be kept.
+      const greedy = ffmpeg.run({ ...ENDLESS, output: { options: ['-af', 'areverse'] } }, RENDER_LIMITS);
+      expect(await greedy.catch((error: unknown) => error)).toHaveProperty(
+        'failure',
+        engine === 'native' ? 'rejected' : 'overran',
+      );
+      await ffmpeg.run(TO_MP3, RENDER_LIMITS);
+      await ffmpeg.close();
+    });
+
     test('leaves the event loop free while it works', async () => {
       const ffmpeg = await openEngine(engine, folder.path);
       let longestMs = 0;
