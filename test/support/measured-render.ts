@@ -1,0 +1,66 @@
+import { dlopen, ptr } from 'bun:ffi';
+import { readFile } from 'node:fs/promises';
+import { renderSound, SoundRefused } from '../../media/render.ts';
+import { ENGINES, openEngine } from './ffmpeg-engines.ts';
+
+/** What one rendering took, in the process below and in those it started. */
+export type MeasuredRender = {
+  outcome: string;
+  /** Processor time of all of them, from the start of the process. */
+  cpuMs: number;
+  /** The most memory that one of them held at once. */
+  peakBytes: number;
+};
+
+/**
+ * Renders the upload in a folder in a process of its own, where nothing else takes time and memory.
+ * @param engine which ffmpeg to use.
+ */
+export async function measureRender(engine: string, directory: string): Promise<MeasuredRender> {
+  const child = Bun.spawn(['bun', import.meta.path, engine, directory], { stderr: 'inherit' });
+  const text = await child.stdout.text();
+  if ((await child.exited) !== 0) throw new Error(`rendering ended with ${child.exitCode}`);
+  return JSON.parse(text);
+}
+
+const RUSAGE_CHILDREN = -1;
+const RUSAGE_BYTES = 144;
+
+/** getrusage(2), which Bun offers for the process itself only. */
+function readChildrenUsage(): { cpuMs: number; peakBytes: number } {
+  const { symbols, close } = dlopen('libc.so.6', { getrusage: { args: ['i32', 'ptr'], returns: 'i32' } });
+  const usage = new BigInt64Array(RUSAGE_BYTES / 8);
+  if (symbols.getrusage(RUSAGE_CHILDREN, ptr(usage)) !== 0) throw new Error('getrusage failed');
+  close();
+  const [userSeconds = 0, userMicros = 0, systemSeconds = 0, systemMicros = 0, peakKilobytes = 0] =
+    Array.from(usage, Number);
+  return {
+    cpuMs: (userSeconds + systemSeconds) * 1000 + (userMicros + systemMicros) / 1000,
+    peakBytes: peakKilobytes * 1024,
+  };
+}
+
+async function readOwnPeakBytes(): Promise<number> {
+  const [, kilobytes] = /VmHWM:\s+(\d+)/.exec(await readFile('/proc/self/status', 'utf8')) ?? [];
+  return Number(kilobytes) * 1024;
+}
+
+if (import.meta.main) {
+  const [name, directory = ''] = process.argv.slice(2);
+  const engine = ENGINES.find((known) => known === name);
+  if (engine === undefined) throw new Error(`no engine ${name}`);
+  const ffmpeg = await openEngine(engine, directory);
+  const outcome = await renderSound(ffmpeg, directory, { maxSeconds: 10, targetLufs: -18 }).then(
+    () => 'published',
+    (error: unknown) => (error instanceof SoundRefused ? error.reason : String(error)),
+  );
+  await ffmpeg.close();
+  const children = readChildrenUsage();
+  const { user, system } = process.cpuUsage();
+  const measured: MeasuredRender = {
+    outcome,
+    cpuMs: (user + system) / 1000 + children.cpuMs,
+    peakBytes: Math.max(await readOwnPeakBytes(), children.peakBytes),
+  };
+  console.log(JSON.stringify(measured));
+}
