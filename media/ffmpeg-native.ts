@@ -12,6 +12,7 @@ const PROBE_TIMEOUT_MS = 10_000;
 const NICENESS = '10';
 /** What the shell says when it cannot start a command. */
 const NOT_STARTED_STATUSES = ['126', '127'];
+const NO_SPACE = /No space left on device|Disk quota exceeded/;
 /** The limits as the kernel reports them: SIGXCPU, SIGXFSZ, and our own SIGKILL. */
 const LIMIT_SIGNALS = /SIGXCPU|SIGXFSZ|SIGKILL/;
 
@@ -84,9 +85,12 @@ function runCommand(
     running.add(child);
     if (hasOverrun) killGroup(child);
   });
-  command.on('end', () => {
+  command.on('end', (_stdout: unknown, stderr: unknown) => {
     settle();
-    succeed();
+    // Where only the end of a file finds no room, ffmpeg complains and calls it a success.
+    const complaint = typeof stderr === 'string' ? stderr : '';
+    if (NO_SPACE.test(complaint)) reject(new FfmpegError('rejected', lastWordsOf(complaint)));
+    else succeed();
   });
   command.on('error', (error: Error, _stdout: unknown, stderr: unknown) => {
     settle();
@@ -114,8 +118,7 @@ function guardSpawn(command: FfmpegCommand): void {
 }
 
 function describeFailure(error: Error, stderr: string, hasOverrun: boolean): Error {
-  const lastWords = stderr.trim().split('\n').slice(-3).join(' | ').slice(-400);
-  const message = `${error.message}: ${lastWords}`;
+  const message = `${error.message}: ${lastWordsOf(stderr)}`;
   if (hasOverrun) return new FfmpegError('overran', 'ffmpeg took too long and was killed', { cause: error });
   if (LIMIT_SIGNALS.test(error.message)) return new FfmpegError('overran', message, { cause: error });
   const status = /exited with code (\d+)/.exec(error.message)?.[1];
@@ -123,6 +126,10 @@ function describeFailure(error: Error, stderr: string, hasOverrun: boolean): Err
   if (status === undefined) return new Error(message, { cause: error });
   const isMissing = NOT_STARTED_STATUSES.includes(status);
   return new FfmpegError(isMissing ? 'missing' : 'rejected', message, { cause: error });
+}
+
+function lastWordsOf(stderr: string): string {
+  return stderr.trim().split('\n').slice(-3).join(' | ').slice(-400);
 }
 
 function killGroup(child: ChildProcess): void {

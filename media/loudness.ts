@@ -34,14 +34,12 @@ const END_FADE_SECONDS = 0.01;
 const CUT_FADE_SECONDS = 0.8;
 /** Integrated loudness needs blocks of 400 ms: a shorter clip is measured as a loop. */
 const SHORTEST_MEASURED_SECONDS = 3;
+const MEASUREMENT_STEP_SECONDS = 0.1;
 
 /** The kept part, in frames; the end is exclusive. */
 export type Trim = { start: number; end: number; isStripped: boolean; isCut: boolean };
 
-/**
- * One measurement; `Number.NEGATIVE_INFINITY` where there is nothing. Where the true peak was not measured it is the
- * largest sample and what usually lies between samples.
- */
+/** One measurement. Where the true peak was not measured it is the largest sample and what usually lies between samples. */
 export type Loudness = { integratedLufs: number; truePeakDbtp: number };
 
 /** `ceilingDb` is set when the limiter runs. */
@@ -193,15 +191,24 @@ export function measureFilters(
 
 /**
  * Reads what `ametadata` wrote: a block of `key=value` lines every 100 ms, the last of each counts.
- * @param samplePeak the largest absolute sample, where the true peak was not measured.
+ * @param clip its length, and its largest absolute sample for where the true peak was not measured.
+ * @returns `undefined` unless it goes on to the end of the clip. The filter says nothing when the disk is full; and
+ *   where the format of an upload changes in the middle, ffmpeg starts again from there.
  */
-export function parseMeasurement(text: string, samplePeak: number): Loudness {
-  const integrated = lastNumber(text, 'lavfi.r128.I');
-  const peaks = ['lavfi.r128.true_peaks_ch0', 'lavfi.r128.true_peaks_ch1']
+export function parseMeasurement(
+  text: string,
+  { frames, samplePeak }: { frames: number; samplePeak: number },
+): Loudness | undefined {
+  const integratedLufs = lastNumber(text, 'lavfi.r128.I=');
+  const lastStepAt = lastNumber(text, 'pts_time:') ?? Number.NEGATIVE_INFINITY;
+  const endsAt = Math.max(frames / SAMPLE_RATE, SHORTEST_MEASURED_SECONDS);
+  const isWhole = text.endsWith('\n') && lastStepAt + 2 * MEASUREMENT_STEP_SECONDS > endsAt;
+  if (integratedLufs === undefined || !isWhole) return undefined;
+  const peaks = ['lavfi.r128.true_peaks_ch0=', 'lavfi.r128.true_peaks_ch1=']
     .map((key) => lastNumber(text, key))
     .filter((peak) => peak !== undefined);
   return {
-    integratedLufs: integrated ?? Number.NEGATIVE_INFINITY,
+    integratedLufs,
     truePeakDbtp:
       peaks.length > 0 ? toDecibels(Math.max(...peaks)) : toDecibels(samplePeak) + USUAL_OVERSHOOT_DB,
   };
@@ -216,10 +223,10 @@ export function findPeak(scan: PcmScan, trim: Trim): number {
   return blocks.reduce((largest, value) => Math.max(largest, value), 0);
 }
 
-function lastNumber(text: string, key: string): number | undefined {
-  const at = text.lastIndexOf(`${key}=`);
+function lastNumber(text: string, label: string): number | undefined {
+  const at = text.lastIndexOf(label);
   if (at === -1) return undefined;
-  const value = Number.parseFloat(text.slice(at + key.length + 1));
+  const value = Number.parseFloat(text.slice(at + label.length));
   return Number.isFinite(value) ? value : undefined;
 }
 

@@ -38,6 +38,7 @@ const MOST_DECODED_SECONDS = 75;
 const SECONDS_AFTER_CUT = 2;
 /** A decoder may give a little less than it was asked for. */
 const DECODER_SLACK_FRAMES = 4096;
+const FRAMES_PER_MP3_FRAME = 1152;
 const WAVEFORM_BARS = 160;
 const MOST_CORRECTIONS = 3;
 /** Louder than this is no recording but damage. */
@@ -122,10 +123,22 @@ async function decodeAndMeasure(
   }
   const trim = decideTrim(scan, { maxSeconds });
   if (trim === undefined) throw new SoundRefused('silent');
-  const isMeasured = trim.start === likely.start && trim.end === likely.end && trim.isCut;
-  if (!isMeasured) await runOnUpload(ffmpeg, measureJob(directory, trim));
-  const measured = await readFile(join(directory, MEASUREMENT_NAME), 'utf8');
-  return { trim, source: parseMeasurement(measured, findPeak(scan, trim)) };
+  const clip = { frames: trim.end - trim.start, samplePeak: findPeak(scan, trim) };
+  const isLikely = trim.start === likely.start && trim.end === likely.end && trim.isCut;
+  let source = isLikely ? await readMeasurement(directory, clip) : undefined;
+  if (source === undefined) {
+    await runOnOwn(ffmpeg, measureJob(directory, trim));
+    source = await readMeasurement(directory, clip);
+  }
+  if (source === undefined) throw new Error('a clip was not measured to its end');
+  return { trim, source };
+}
+
+async function readMeasurement(
+  directory: string,
+  clip: { frames: number; samplePeak: number },
+): Promise<Loudness | undefined> {
+  return parseMeasurement(await readFile(join(directory, MEASUREMENT_NAME), 'utf8'), clip);
 }
 
 async function scanDecoded(directory: string): Promise<PcmScan> {
@@ -156,7 +169,7 @@ async function encodeUntilRight(
   let plan = planGain(source, { targetLufs });
   let best: (Loudness & { durationMs: number; waveform: number[] }) | undefined;
   for (let correction = 0; correction <= MOST_CORRECTIONS; correction++) {
-    await runOnUpload(ffmpeg, encodeJob(directory, trim, plan));
+    await runOnOwn(ffmpeg, encodeJob(directory, trim, plan));
     const result = await verify(ffmpeg, directory, {
       frames: trim.end - trim.start,
       withTruePeak: needsTruePeak(source, plan),
@@ -185,16 +198,20 @@ async function verify(
   { frames, withTruePeak }: { frames: number; withTruePeak: boolean },
 ): Promise<Loudness & { durationMs: number; waveform: number[] }> {
   const filters = measureFilters(frames, { fileName: MEASUREMENT_NAME, withTruePeak });
-  await runOnUpload(ffmpeg, {
+  await runOnOwn(ffmpeg, {
     directory,
     input: { name: ATTEMPT_NAME, options: [...QUIET, '-f', 'mp3'] },
     output: { name: VERIFIED_NAME, options: [...PCM_OUTPUT, '-af', filters.join(',')] },
     sideOutputs: [MEASUREMENT_NAME],
   });
   const scan = await scanPcm(join(directory, VERIFIED_NAME), { maxFrames: frames });
-  const peak = scan.blockPeaks.reduce((largest, value) => Math.max(largest, value), 0);
+  const samplePeak = scan.blockPeaks.reduce((largest, value) => Math.max(largest, value), 0);
+  const measured = await readMeasurement(directory, { frames, samplePeak });
+  if (measured === undefined || scan.frames + FRAMES_PER_MP3_FRAME < frames) {
+    throw new Error('an encoded sound is not whole');
+  }
   return {
-    ...parseMeasurement(await readFile(join(directory, MEASUREMENT_NAME), 'utf8'), peak),
+    ...measured,
     durationMs: Math.round((scan.frames * 1000) / SAMPLE_RATE),
     waveform: toWaveform(scan.blockPeaks, WAVEFORM_BARS),
   };
@@ -270,11 +287,21 @@ function encodeJob(directory: string, trim: Trim, plan: GainPlan): FfmpegJob {
 /** A call whose failure is the upload's fault, unless ffmpeg could not be started or the disk is full. */
 async function runOnUpload(ffmpeg: Ffmpeg, job: FfmpegJob): Promise<void> {
   try {
+    await runOnOwn(ffmpeg, job);
+  } catch (error) {
+    const isRejected = error instanceof FfmpegError && error.failure === 'rejected';
+    if (!isRejected || NO_SPACE.test(error.message)) throw error;
+    throw new SoundRefused('unreadable', { cause: error });
+  }
+}
+
+/** A call on files that we made: that ffmpeg rejects them, half written on a full disk, is no fault of the upload. */
+async function runOnOwn(ffmpeg: Ffmpeg, job: FfmpegJob): Promise<void> {
+  try {
     await ffmpeg.run(job, RENDER_LIMITS);
   } catch (error) {
-    if (!(error instanceof FfmpegError) || error.failure === 'missing') throw error;
-    if (NO_SPACE.test(error.message)) throw error;
-    throw new SoundRefused(error.failure === 'overran' ? 'too-complex' : 'unreadable', { cause: error });
+    if (!(error instanceof FfmpegError) || error.failure !== 'overran') throw error;
+    throw new SoundRefused('too-complex', { cause: error });
   }
 }
 

@@ -88,6 +88,15 @@ export async function makeCorpus(ffmpeg: Ffmpeg, folder: string): Promise<Clip[]
       bytes: joinBytes(...Array.from({ length: 30 }, () => musicMp3)),
     },
     {
+      name: 'music of 48 kHz that goes over to silence of 44.1 kHz, mp3: cut before that',
+      seconds: 10,
+      ...onTarget,
+      bytes: joinBytes(
+        await inFormat('mp3', anAudio({ seconds: 11.5, shape: musicLike(0.7), sampleRate: 48_000 })),
+        await inFormat('mp3', silence(1.5)),
+      ),
+    },
+    {
       name: '5.1 music, m4a',
       seconds: 4,
       ...onTarget,

@@ -1,6 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { renderSound, SoundRefused, UPLOAD_NAME } from '../../media/render.ts';
 import { createRoundSoundWorker } from '../../media/round-sounds.ts';
 import { openSoundFolders, publishedPath } from '../../media/sound-folders.ts';
 import { storeUpload } from '../../media/uploads.ts';
@@ -17,6 +18,8 @@ const DISK_BYTES = 1024 * 1024;
 const PLAYER = aSteamId(1);
 /** 350 kB as 16-bit mono, 1.4 MB decoded: it fits on the disk, and what ffmpeg makes of it does not. */
 const CLIP = toWav(anAudio({ seconds: 4, shape: sine(440, 0.3), channels: 1 }), 's16');
+/** Decoded it takes 70 kB, encoded 6, and 1 MB when it is verified. */
+const BEEP = toWav(anAudio({ seconds: 0.2, shape: sine(440, 0.3), channels: 1 }), 's16');
 
 const { db } = await createTestDatabase();
 const folder = await makeFolder('full-disk');
@@ -73,6 +76,28 @@ describe.skipIf(!isPossible)('on a full disk', () => {
         expect(await readdir(folders.inbox)).toEqual([]);
         await rm(folders.inbox, { recursive: true });
         Bun.spawnSync(['mount', '-o', `remount,size=${DISK_BYTES}`, disk]);
+      },
+      40_000,
+    );
+
+    test.skipIf(!isOnThisMachine(engine))(
+      `the ${engine} engine never puts it on the upload, whichever step the disk is full at`,
+      async () => {
+        const ffmpeg = await openEngine(engine, folder.path);
+        const job = join(disk, 'job');
+        for (let room = 8; room <= 128; room += 8) {
+          await rm(job, { recursive: true, force: true });
+          await mkdir(job);
+          await Bun.write(join(job, UPLOAD_NAME), BEEP);
+          await rm(join(disk, 'other'), { force: true });
+          const { bavail, bsize } = await statfs(disk);
+          await Bun.write(join(disk, 'other'), new Uint8Array(bavail * bsize - room * 1024));
+          const rendering = renderSound(ffmpeg, job, { maxSeconds: 10, targetLufs: -18 });
+          const error = await rendering.catch((trouble: unknown) => trouble);
+          expect(error).toBeInstanceOf(Error);
+          expect(error).not.toBeInstanceOf(SoundRefused);
+        }
+        await ffmpeg.close();
       },
       40_000,
     );
