@@ -36,8 +36,6 @@ const MEASUREMENT_NAME = 'measured.txt';
 const MOST_DECODED_SECONDS = 75;
 /** Decoded after the longest cut, to hear that the sound goes on there. */
 const SECONDS_AFTER_CUT = 2;
-/** A decoder may give a little less than it was asked for. */
-const DECODER_SLACK_FRAMES = 4096;
 const FRAMES_PER_MP3_FRAME = 1152;
 const WAVEFORM_BARS = 160;
 const MOST_CORRECTIONS = 3;
@@ -116,7 +114,7 @@ async function decodeAndMeasure(
   const firstSeconds = Math.min(MOST_DECODED_SECONDS, maxSeconds + SECONDS_AFTER_CUT);
   await runOnUpload(ffmpeg, decodeJob(directory, { demuxer, seconds: firstSeconds, likely }));
   let scan = await scanDecoded(directory);
-  const isWhole = scan.frames < firstSeconds * SAMPLE_RATE - DECODER_SLACK_FRAMES;
+  const isWhole = scan.frames < firstSeconds * SAMPLE_RATE;
   if (!isWhole && !isTrimCertain(scan, { maxSeconds })) {
     await runOnUpload(ffmpeg, decodeJob(directory, { demuxer, seconds: MOST_DECODED_SECONDS }));
     scan = await scanDecoded(directory);
@@ -233,7 +231,13 @@ function decodeJob(
   options: { demuxer: Demuxer; seconds: number; likely?: Trim },
 ): FfmpegJob {
   const { demuxer, seconds, likely } = options;
-  const toPcm = `[0:a:0]aresample=${SAMPLE_RATE},aformat=sample_fmts=flt:channel_layouts=stereo`;
+  // By count: `-t` goes by time stamps, and a recording that was paused has a gap in them. Twice, as a second of some
+  // rates is a handful of samples, and one frame of them hours.
+  const toPcm = [
+    `[0:a:0]asetpts=N/SR/TB,atrim=end=${seconds + 1}`,
+    `aresample=${SAMPLE_RATE},aformat=sample_fmts=flt:channel_layouts=stereo`,
+    `atrim=end_sample=${seconds * SAMPLE_RATE}`,
+  ].join(',');
   const measuring = likely && [
     ...trimFilters(likely),
     ...measureFilters(likely.end - likely.start, SOURCE_MEASUREMENT),
@@ -250,7 +254,7 @@ function decodeJob(
         ...['-protocol_whitelist', 'file,pipe'],
         ...['-format_whitelist', 'mp3,wav,w64,aiff,ogg,flac,mov,matroska,aac,caf'],
         ...['-max_streams', '16', '-probesize', '5000000', '-analyzeduration', '5000000'],
-        ...['-t', String(seconds), '-vn', '-sn', '-dn', '-f', demuxer],
+        ...['-t', String(MOST_DECODED_SECONDS), '-vn', '-sn', '-dn', '-f', demuxer],
         // Off by default; said all the same, as it would open what the upload names.
         ...(demuxer === 'mov' ? ['-enable_drefs', '0', '-use_absolute_path', '0'] : []),
       ],

@@ -36,6 +36,8 @@ const ENCODINGS = {
   mp3: ['-c:a', 'libmp3lame', '-b:a', '128k', '-f', 'mp3'],
   aiff: ['-c:a', 'pcm_s24be', '-f', 'aiff'],
   caf: ['-c:a', 'pcm_s16be', '-f', 'caf'],
+  // As a browser records with a pause: the time stamps go on while nothing is written.
+  mka: ['-af', 'asetpts=PTS+gt(T\\,3)*20/TB', '-c:a', 'libvorbis', '-f', 'matroska'],
 } as const;
 
 /** Makes the whole corpus; `ffmpeg` only encodes into other containers. */
@@ -141,6 +143,12 @@ export async function makeCorpus(ffmpeg: Ffmpeg, folder: string): Promise<Clip[]
       seconds: 4,
       ...onTarget,
       bytes: await inFormat('webm', anAudio({ seconds: 4, shape: musicLike(0.1), sampleRate: 48_000 })),
+    },
+    {
+      name: 'music recorded with a pause of 20 s, matroska',
+      seconds: 6,
+      ...onTarget,
+      bytes: await inFormat('mka', music),
     },
     { name: 'music, adts', seconds: 6, ...onTarget, bytes: await inFormat('aac', music) },
     {

@@ -85,7 +85,7 @@ describe.skipIf(!isPossible)('on a full disk', () => {
       async () => {
         const ffmpeg = await openEngine(engine, folder.path);
         const job = join(disk, 'job');
-        for (let room = 8; room <= 128; room += 8) {
+        for (let room = 40; room <= 96; room += 8) {
           await rm(job, { recursive: true, force: true });
           await mkdir(job);
           await Bun.write(join(job, UPLOAD_NAME), BEEP);
