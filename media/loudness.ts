@@ -35,6 +35,8 @@ const CUT_FADE_SECONDS = 0.8;
 /** Integrated loudness needs blocks of 400 ms: a shorter clip is measured as a loop. */
 const SHORTEST_MEASURED_SECONDS = 3;
 const MEASUREMENT_STEP_SECONDS = 0.1;
+/** Of silence, before a sound whose true peak is measured; one step of its loudness. */
+const LEAD_SECONDS = MEASUREMENT_STEP_SECONDS;
 
 /** The kept part, in frames; the end is exclusive. */
 export type Trim = { start: number; end: number; isStripped: boolean; isCut: boolean };
@@ -176,16 +178,20 @@ export function needsTruePeak(source: Loudness, plan: GainPlan): boolean {
   return plan.ceilingDb !== undefined || expected > CEILING_DBTP - FAR_BELOW_CEILING_DB;
 }
 
-/** Measures `frames` frames into the file; {@link parseMeasurement} reads it. */
+/** Measures `frames` frames into the file, and passes them on; {@link parseMeasurement} reads it. */
 export function measureFilters(
   frames: number,
   { fileName, withTruePeak }: { fileName: string; withTruePeak: boolean },
 ): string[] {
   const loops = Math.ceil(toFrames(SHORTEST_MEASURED_SECONDS) / Math.max(frames, 1)) - 1;
+  // Its resampler takes the first sample for the middle of a sound, and misses the peak of one that starts with a jump.
+  const lead = toFrames(LEAD_SECONDS);
   return [
     ...(loops > 0 ? [`aloop=loop=${loops}:size=${frames}`] : []),
+    ...(withTruePeak ? [`adelay=delays=${lead}S:all=1`] : []),
     `ebur128=metadata=1:peak=${withTruePeak ? 'true' : 'none'}:framelog=verbose`,
     `ametadata=mode=print:file=${fileName}`,
+    ...(withTruePeak ? [`atrim=start_sample=${lead}`] : []),
   ];
 }
 

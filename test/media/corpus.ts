@@ -182,12 +182,24 @@ export async function makeCorpus(ffmpeg: Ffmpeg, folder: string): Promise<Clip[]
       bytes: toWav(anAudio({ seconds: 4, shape: drums(0.9) }), 's16'),
     },
     {
+      name: 'drums that start with a jump to their loudest',
+      seconds: 3.26,
+      loudness: 'quieter',
+      bytes: toWav(anAudio({ seconds: 4, shape: cutDrums }), 's16'),
+    },
+    {
       name: 'clicks: an extreme crest factor',
       seconds: 3.65,
       loudness: 'quieter',
       bytes: toWav(anAudio({ seconds: 4, shape: clicks(0.9) }), 's16'),
     },
   ];
+}
+
+/** A drum each second, cut so closely that it starts at its peak. */
+function cutDrums(seconds: number): number {
+  const beat = seconds % 1;
+  return 0.9 * Math.cos(2 * Math.PI * 180 * beat) * Math.exp(-beat * 45);
 }
 
 function aTone(seconds: number, amplitude: number, sampleRate = 44_100): Audio {
