@@ -5,7 +5,6 @@ import {
   findRoundSoundById,
   findRoundSounds,
   listRoundSounds,
-  listUnfinishedUploadKeys,
   saveSoundLoss,
   withoutReadySound,
 } from '../src/queries/round-sounds.ts';
@@ -42,14 +41,17 @@ async function removeOrphanUploads(
   folders: SoundFolders,
   { graceMs, now }: { graceMs: number; now: number },
 ): Promise<void> {
-  // The folders before the rows: an upload that comes in between has both.
+  // The folders before the rows, and these at once: an upload that comes in between is young, or under way.
   const keys = await readdir(folders.inbox);
-  const unfinished = await listUnfinishedUploadKeys(db);
-  const known = new Set((await listRoundSounds(db)).map(({ uploadKey }) => uploadKey));
-  for (const key of keys.filter((name) => !unfinished.has(name))) {
+  const statuses = new Map((await listRoundSounds(db)).map(({ uploadKey, status }) => [uploadKey, status]));
+  for (const key of keys) {
     const path = uploadFolder(folders, key);
-    const ageMs = now - (await modifiedAt(path));
-    if (known.has(key) || ageMs >= graceMs) await rm(path, { recursive: true, force: true });
+    const status = statuses.get(key);
+    const isOver =
+      status === undefined
+        ? now - (await modifiedAt(path)) >= graceMs
+        : status === 'ready' || status === 'failed';
+    if (isOver) await rm(path, { recursive: true, force: true });
   }
 }
 

@@ -254,15 +254,6 @@ export async function saveSoundLoss(db: Db, id: number): Promise<void> {
     .where(and(eq(roundSounds.id, id), eq(roundSounds.status, 'ready')));
 }
 
-/** Of these inbox folders, the ones whose upload still waits or is worked on. */
-export async function listUnfinishedUploadKeys(db: Db): Promise<Set<string>> {
-  const rows = await db
-    .select({ uploadKey: roundSounds.uploadKey })
-    .from(roundSounds)
-    .where(inArray(roundSounds.status, UNFINISHED));
-  return new Set(rows.map(({ uploadKey }) => uploadKey));
-}
-
 /** How many sounds there are, in whatever state. */
 export async function countRoundSounds(db: Db): Promise<number> {
   const [row] = await db.select({ count: count() }).from(roundSounds);

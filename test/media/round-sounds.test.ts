@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type Ffmpeg, FfmpegError } from '../../media/ffmpeg.ts';
 import { createEmbeddedFfmpeg } from '../../media/ffmpeg-embedded.ts';
 import { reconcileSounds } from '../../media/reconcile.ts';
+import { UPLOAD_NAME } from '../../media/render.ts';
 import { createRoundSoundWorker, type RoundSoundWorker } from '../../media/round-sounds.ts';
 import {
   openSoundFolders,
@@ -317,6 +318,24 @@ describe('reconciliation', () => {
     expect(await readdir(folders.orphans)).toEqual([]);
   });
 
+  test('keeps an upload whose row comes while it looks', async () => {
+    const uploadKey = Bun.randomUUIDv7();
+    await Bun.write(join(folders.inbox, uploadKey, UPLOAD_NAME), TONE);
+    let looks = 0;
+    const watched = new Proxy(db, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== 'function') return value;
+        // The second look comes after the row.
+        if (name === 'select' && ++looks === 2) Bun.spawnSync(insertRow(uploadKey));
+        return value.bind(target);
+      },
+    });
+    await reconcileSounds(watched, folders, log);
+    expect(await listRoundSounds(db)).toHaveLength(1);
+    expect(await readdir(folders.inbox)).toEqual([uploadKey]);
+  });
+
   test('marks a published sound whose file is gone', async () => {
     await upload(TONE);
     startWorker();
@@ -394,6 +413,14 @@ async function settled(player: SteamId64): Promise<Awaited<ReturnType<typeof fin
     return latest ? latest.status === 'failed' : ready !== undefined;
   });
   return findRoundSounds(db, player);
+}
+
+/** A command that puts an upload in the queue, for where nothing can be awaited. */
+function insertRow(uploadKey: string): string[] {
+  const statement = 'insert into round_sounds (steamid64, title, upload_key) values ($1, $2, $3)';
+  const values = JSON.stringify([PLAYER, 'tone.wav', uploadKey]);
+  const script = `const db = new Bun.SQL(${JSON.stringify(database.url)}); await db.unsafe(${JSON.stringify(statement)}, ${values}); await db.close();`;
+  return ['bun', '-e', script];
 }
 
 /** Runs the helper process until it kills itself. */
