@@ -18,6 +18,7 @@ import { renderSound, SOUND_NAME, SoundRefused, UPLOAD_NAME } from './render.ts'
 import {
   hashFile,
   isDiskTrouble,
+  isInPlace,
   isNotFound,
   partialPath,
   publishedPath,
@@ -147,8 +148,10 @@ async function processSound(deps: RoundSoundWorkerDeps, context: Context, sound:
   }, context.leaseMs / 3);
   const startedAt = performance.now();
   try {
-    if (sound.attempts > MOST_ATTEMPTS) throw new SoundRefused('unavailable');
-    if (!(await finishEarlierAttempt(deps, sound))) await renderAndPublish(deps, context, sound);
+    if (!(await finishEarlierAttempt(deps, sound))) {
+      if (sound.attempts > MOST_ATTEMPTS) throw new SoundRefused('unavailable');
+      await renderAndPublish(deps, context, sound);
+    }
     await rm(uploadFolder(folders, sound.uploadKey), { recursive: true, force: true });
     const durationMs = Math.round(performance.now() - startedAt);
     log.info({ steamId64: sound.steamId64, sound: sound.id, durationMs }, 'a round-end sound is published');
@@ -216,7 +219,7 @@ async function finishEarlierAttempt(deps: RoundSoundWorkerDeps, sound: RoundSoun
     await publish(deps, sound, { from: partial });
     return true;
   }
-  if ((await hashFile(publishedPath(deps.folders, sound.steamId64))) !== sound.sha256) return false;
+  if (!(await isInPlace(deps.folders, sound))) return false;
   await publish(deps, sound, {});
   return true;
 }

@@ -66,6 +66,14 @@ export async function hashFile(path: string): Promise<string | undefined> {
   return hash.digest('hex');
 }
 
+/** Whether the player's published file is the one rendered for this sound. */
+export async function isInPlace(
+  folders: SoundFolders,
+  { steamId64, sha256 }: { steamId64: SteamId64; sha256: string | null },
+): Promise<boolean> {
+  return sha256 !== null && (await hashFile(publishedPath(folders, steamId64))) === sha256;
+}
+
 /** Whether a call of the file system failed because the file is not there. */
 export function isNotFound(error: unknown): boolean {
   return hasCode(error, ['ENOENT']);

@@ -8,6 +8,7 @@ import type { SteamId64 } from '../src/steam-id.ts';
 import { UPLOAD_NAME } from './render.ts';
 import {
   isDiskTrouble,
+  isInPlace,
   publishedPath,
   type SoundFolders,
   syncToDisk,
@@ -47,12 +48,11 @@ export async function storeUpload(
     await syncToDisk(folders.inbox);
     const { steamId64, actorUserId } = upload;
     const title = titleOf(upload.fileName);
-    const { sound, supersededKeys } = await saveUploadedSound(db, {
-      steamId64,
-      title,
-      uploadKey,
-      actorUserId,
-    });
+    const { sound, supersededKeys } = await saveUploadedSound(
+      db,
+      { steamId64, title, uploadKey, actorUserId },
+      (earlier) => isInPlace(folders, earlier),
+    );
     await removeUploads(folders, supersededKeys);
     return sound;
   } catch (error) {

@@ -89,15 +89,20 @@ export async function findRoundSoundById(db: Db, id: number): Promise<RoundSound
  * Puts an upload, whose bytes are safe in the inbox, in the queue. What the player uploaded before and is not
  * published gives way; the published sound stays until this one is ready.
  * @param actorUserId who did it, for the audit log; null for the operator's tool.
+ * @param isInPlace whether the published file is this unfinished sound's: its worker died between moving the file and
+ *   saying so. Then it is the published sound.
  * @returns with the inbox folders of the uploads that gave way.
  */
 export async function saveUploadedSound(
   db: Db,
   upload: { steamId64: SteamId64; title: string; uploadKey: string; actorUserId: number | null },
+  isInPlace: (sound: RoundSound) => Promise<boolean>,
 ): Promise<{ sound: RoundSound; supersededKeys: string[] }> {
   const { actorUserId, ...values } = upload;
   return db.transaction(async (tx) => {
     await lockPlayer(tx, values.steamId64);
+    const { latest } = await findRoundSounds(tx, values.steamId64);
+    if (latest && latest.status !== 'failed' && (await isInPlace(latest))) await markReady(tx, latest);
     const superseded = await tx
       .delete(roundSounds)
       .where(and(eq(roundSounds.steamId64, values.steamId64), ne(roundSounds.status, 'ready')))
@@ -200,13 +205,7 @@ export async function publishSound(
     const [own] = await tx.select({ id: roundSounds.id }).from(roundSounds).where(isOwn(sound)).for('update');
     if (!own) return false;
     await moveIntoPlace();
-    await tx
-      .delete(roundSounds)
-      .where(and(eq(roundSounds.steamId64, sound.steamId64), eq(roundSounds.status, 'ready')));
-    await tx
-      .update(roundSounds)
-      .set({ status: 'ready', failure: null, claimedUntil: null, readyAt: sql`now()` })
-      .where(eq(roundSounds.id, sound.id));
+    await markReady(tx, sound);
     return true;
   });
 }
@@ -267,6 +266,15 @@ async function updateClaimed(
 ): Promise<boolean> {
   const rows = await db.update(roundSounds).set(values).where(isOwn(claim)).returning({ id: roundSounds.id });
   return rows.length > 0;
+}
+
+/** Makes it the player's only sound: the earlier one goes, and what is left of one whose file was lost. */
+async function markReady(tx: Db, { id, steamId64 }: RoundSound): Promise<void> {
+  await tx.delete(roundSounds).where(and(eq(roundSounds.steamId64, steamId64), ne(roundSounds.id, id)));
+  await tx
+    .update(roundSounds)
+    .set({ status: 'ready', failure: null, claimedUntil: null, readyAt: sql`now()` })
+    .where(eq(roundSounds.id, id));
 }
 
 function isOwn(claim: RoundSoundClaim) {

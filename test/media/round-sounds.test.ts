@@ -289,6 +289,29 @@ describe('after kill -9', () => {
     );
   }, 30_000);
 
+  test('the swapped file has its row, whatever the player uploads before the next process comes to it', async () => {
+    await upload(TONE, { fileName: 'first.wav' });
+    startWorker();
+    await settled(PLAYER);
+    await workers.splice(0)[0]?.stop();
+    await upload(OTHER_TONE, { fileName: 'second.wav' });
+    await runProcess('work', 'after-move');
+    await upload(SILENCE, { fileName: 'silence.wav' });
+    startWorker({ leaseMs: 1000 });
+    const { ready, latest } = await settled(PLAYER);
+    expect([ready?.title, latest?.title, latest?.failure]).toEqual(['second.wav', 'silence.wav', 'silent']);
+    expect(await hashOf(publishedPath(folders, PLAYER))).toBe(ready?.sha256 ?? '');
+    await waitUntil(async () => (await readdir(folders.inbox)).length === 0);
+  }, 30_000);
+
+  test('at the last attempt a sound that is in its place already is published', async () => {
+    await upload(TONE);
+    await runProcess('work', 'after-move');
+    await db.update(roundSounds).set({ attempts: 5 });
+    startWorker({ leaseMs: 1000 });
+    expect((await settled(PLAYER)).ready?.title).toBe('tone.wav');
+  }, 30_000);
+
   test('with the bytes stored and no row, the next start removes the bytes', async () => {
     await runProcess('upload', 'before-row');
     expect(await readdir(folders.inbox)).toHaveLength(1);

@@ -5,6 +5,7 @@ import {
   publishSound,
   releaseSound,
   saveSoundFailure,
+  saveSoundLoss,
   saveSoundProgress,
   saveSoundRendering,
   saveUploadedSound,
@@ -81,18 +82,31 @@ test('a file that cannot be moved leaves the earlier sound published', async () 
   expect([ready?.title, latest?.title, latest?.status]).toEqual(['old.mp3', 'new.mp3', 'measuring']);
 });
 
+test('a sound that replaces one whose file was lost meanwhile stands alone', async () => {
+  await publish('old.mp3');
+  const { ready: old } = await findRoundSounds(db, PLAYER);
+  await upload('new.mp3');
+  const sound = await takeQueuedSound(db, { leaseMs: 60_000 });
+  if (!old || !sound) throw new Error('nothing was published or taken');
+  await saveSoundLoss(db, old.id);
+  expect(await publishSound(db, sound, async () => undefined)).toBe(true);
+  expect(await findRoundSounds(db, PLAYER)).toEqual({
+    ready: expect.objectContaining({ title: 'new.mp3' }),
+    latest: undefined,
+  });
+});
+
 test('uploads of one player at the same time leave one of them', async () => {
   await Promise.all(Array.from({ length: 8 }, (_, index) => upload(`${index}.mp3`)));
   expect(await db.select().from(roundSounds)).toHaveLength(1);
 });
 
 function upload(title: string, player = 1) {
-  return saveUploadedSound(db, {
-    steamId64: aSteamId(player),
-    title,
-    uploadKey: Bun.randomUUIDv7(),
-    actorUserId: null,
-  });
+  return saveUploadedSound(
+    db,
+    { steamId64: aSteamId(player), title, uploadKey: Bun.randomUUIDv7(), actorUserId: null },
+    async () => false,
+  );
 }
 
 async function publish(title: string): Promise<void> {
