@@ -1,20 +1,19 @@
-import { fillPlaceholders } from 'drizzle-orm';
-import { QueryBuilder } from 'drizzle-orm/pg-core';
+import { fillPlaceholders, type SQL, sql } from 'drizzle-orm';
+import { PgDialect } from 'drizzle-orm/pg-core';
 import { type Connection, connectionOf, type Db } from './client.ts';
 
 /** Values of one row, in the order they were selected, as the driver reads them. */
 export type Values = readonly unknown[];
 
-/** Runs selects that Drizzle builds once for the whole program, and leaves reading the rows to the caller. */
-export type Select = (
-  name: string,
-  build: (builder: QueryBuilder) => { toSQL: () => Statement },
-  values: Record<string, unknown>,
-) => Promise<readonly Values[]>;
+/** What placeholders stand for, by their names; sent as text. */
+export type Given = Record<string, string | number | undefined>;
+
+/** Runs selects that are put together once for the whole program, and leaves reading the rows to the caller. */
+export type Select = (name: string, build: () => SQL, given: Given) => Promise<readonly Values[]>;
 
 type Statement = { sql: string; params: unknown[] };
 
-const builder = new QueryBuilder();
+const dialect = new PgDialect();
 const statements = new Map<string, Statement>();
 
 /**
@@ -36,14 +35,22 @@ export async function selectFromSnapshot<T>(db: Db, work: (select: Select) => Pr
   return value;
 }
 
+/**
+ * A value given at each call, which the planner does not see. As long as it sees values and hopes for a cheaper plan,
+ * PostgreSQL plans each call anew, and that takes longer than reading a page; unseen, one plan is made and kept.
+ */
+export function unseen(name: string, type: 'smallint' | 'integer' | 'bigint' | 'timestamptz'): SQL {
+  return sql`(select ${sql.placeholder(name)}::${sql.raw(type)})`;
+}
+
 function runOn(connection: Pick<Connection, 'unsafe'>): Select {
-  return async (name, build, values) => {
+  return async (name, build, given) => {
     let statement = statements.get(name);
     if (!statement) {
-      statement = build(builder).toSQL();
+      statement = dialect.sqlToQuery(build());
       statements.set(name, statement);
     }
-    const params = fillPlaceholders(statement.params, values) as Parameters<Connection['unsafe']>[1];
+    const params = fillPlaceholders(statement.params, given).map(String);
     return await connection.unsafe(statement.sql, params, { prepare: true }).values();
   };
 }

@@ -1,21 +1,19 @@
-import { and, asc, desc, eq, gte, inArray, lt, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
 import { penalties } from '../db/schema.ts';
-import { type Select, selectFrom, selectFromSnapshot, type Values } from '../db/select.ts';
+import { type Select, selectFrom, selectFromSnapshot, unseen, type Values } from '../db/select.ts';
 import { PENALTY_TYPES, type PenaltyStatus, type PenaltyType, statusAt } from '../penalty.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../steam-id.ts';
 import {
   conditions,
+  countsBy,
   isDue,
-  literal,
   type PenaltyCounts,
   type PenaltyFilter,
-  placeholders,
   shapeOf,
-  statusCondition,
   values,
 } from './penalty-filter.ts';
-import { type DayRange, locatePage, readTallies, sumCounts } from './penalty-tallies.ts';
+import { type DayRange, locatePage, readCounts, sumCounts } from './penalty-tallies.ts';
 
 /** What a list shows of a penalty. */
 const LISTED = {
@@ -70,20 +68,11 @@ export async function listPenalties(
 export async function isBanned(db: Db, playerSteamId: SteamId64, now: Date): Promise<boolean> {
   const found = await selectFrom(db)(
     'is banned',
-    (builder) =>
-      builder
-        .select({ id: penalties.id })
-        .from(penalties)
-        .where(
-          and(
-            eq(penalties.playerSteamId, sql.placeholder('player')),
-            // Written out, so that a plan made for all players knows the index of active bans to hold the answer.
-            sql`${penalties.type} = 'ban'`,
-            statusCondition('ACTIVE', sql.placeholder('now')),
-          ),
-        )
-        .limit(literal(1)),
-    { player: playerSteamId, now: now.toISOString() },
+    // The type is written out, so that the planner knows the index of active bans to hold the answer.
+    () =>
+      sql`select ${penalties.id} from ${penalties}
+        where ${conditions({ playerSteamId, types: ['ban'], status: 'ACTIVE' })} limit 1`,
+    values({ playerSteamId }, now),
   );
   return found.length > 0;
 }
@@ -98,7 +87,7 @@ export async function markExpiredPenalties(db: Db, now: Date, limit = 5000): Pro
     db
       .select({ id: penalties.id })
       .from(penalties)
-      .where(isDue(now.toISOString()))
+      .where(isDue(sql`${now.toISOString()}::timestamptz`))
       .orderBy(asc(penalties.endsAt));
   // Any update waits for other writers, an import perhaps: none is begun without need.
   if ((await due().limit(1)).length === 0) return 0;
@@ -118,39 +107,23 @@ function isCountedByTallies({ playerSteamId, serverId, adminSteamId }: PenaltyFi
 
 /** Counts and rows in one statement over the player's part of the index. */
 async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now }: PageOptions) {
+  const { types: _, ...scope } = filter;
   const found = await selectFrom(db)(
     `penalties of player ${shapeOf(filter)}`,
-    (builder) => {
-      const counted = builder
-        // One text, as it comes with every row.
-        .select({
-          counts: sql`concat_ws(' ', ${sql.join(PENALTY_TYPES.map(countOf), sql`, `)})`.as('counts'),
-        })
-        .from(penalties)
-        .where(conditions({ ...placeholders(filter), types: undefined }))
-        .as('counted');
-      const listed = builder
-        .select(LISTED)
-        .from(penalties)
-        .where(conditions(placeholders(filter)))
-        .orderBy(desc(penalties.createdAt), desc(penalties.id))
-        .limit(sql.placeholder('limit'))
-        .offset(sql.placeholder('offset'))
-        .as('listed');
-      return builder
-        .select({ ...listed._.selectedFields, ...counted._.selectedFields })
-        .from(counted)
-        .leftJoin(listed, sql`true`)
-        .orderBy(desc(listed.createdAt), desc(listed.id));
-    },
+    // The counts are one text, as they come with every row; without rows they come alone.
+    () => sql`
+      select counted.counts, listed.* from (
+        select concat_ws(' ', ${sql.join(PENALTY_TYPES.map(countOf), sql`, `)}) as counts
+        from ${penalties} where ${conditions(scope)}
+      ) as counted left join (
+        select ${LISTED_COLUMNS} from ${penalties} where ${conditions(filter)}
+        order by ${NEWEST_FIRST} limit ${unseen('limit', 'bigint')} offset ${unseen('offset', 'bigint')}
+      ) as listed on true order by listed.created_at desc, listed.id desc`,
     { ...values(filter, now), limit: perPage, offset: (page - 1) * perPage },
   );
-  const counted = String(found[0]?.[LISTED_COLUMNS] ?? '').split(' ');
-  const counts = Object.fromEntries(
-    PENALTY_TYPES.map((type, index) => [type, Number(counted[index] ?? 0)]),
-  ) as PenaltyCounts;
-  // A player without records on this page has one row: of counts alone.
-  const rows = found.filter(([id]) => id !== null).map((row) => readPenalty(row, now));
+  const counted = String(found[0]?.[0] ?? '').split(' ');
+  const counts = countsBy((type) => Number(counted[PENALTY_TYPES.indexOf(type)] ?? 0));
+  const rows = found.filter(([, id]) => id !== null).map(([, ...row]) => readPenalty(row, now));
   return { rows, counts, total: totalOf(counts, filter) };
 }
 
@@ -161,12 +134,12 @@ function countOf(type: PenaltyType): SQL {
 /** Counts from tallies, rows from the days that hold them; all of one snapshot. */
 function listByTallies(db: Db, filter: PenaltyFilter, { page, perPage, now }: PageOptions) {
   return selectFromSnapshot(db, async (select) => {
-    const tallies = await readTallies(select, filter, now);
-    const counts = sumCounts(tallies.ever, filter.status);
+    const ever = await readCounts(select, filter, now);
+    const counts = sumCounts(ever, filter.status);
     const total = totalOf(counts, filter);
     const offset = (page - 1) * perPage;
     if (offset >= total) return { rows: [], counts, total };
-    const range = await locatePage(select, tallies, filter, { offset, limit: perPage, total });
+    const range = await locatePage(select, ever, filter, { offset, limit: perPage, total, now });
     return { rows: await listRange(select, filter, range, now), counts, total };
   });
 }
@@ -179,44 +152,26 @@ async function listRange(
   now: Date,
 ): Promise<Penalty[]> {
   const { from, before, rowsInRange } = range;
-  const fromTheEnd =
-    rowsInRange === undefined ? undefined : Math.max(rowsInRange - range.offset - range.limit, 0);
-  const isBackwards = fromTheEnd !== undefined && fromTheEnd < range.offset;
+  const fromTheEnd = Math.max(rowsInRange - range.offset - range.limit, 0);
+  const isBackwards = fromTheEnd < range.offset;
   const offset = isBackwards ? fromTheEnd : range.offset;
-  const limit = isBackwards ? Math.min(range.limit, (rowsInRange ?? 0) - range.offset) : range.limit;
-  const order = isBackwards ? asc : desc;
-  // A plan made once for all knows no placeholder's value and would take a limit for a tenth of the table: it is told
-  // the order of magnitude, and walks an index instead of sorting everything.
-  const walk = 10 ** Math.ceil(Math.log10(Math.max(offset + limit, 100)));
+  const limit = isBackwards ? Math.min(range.limit, rowsInRange - range.offset) : range.limit;
   const found = await select(
-    `penalties ${shapeOf(filter)} ${from ? 'in' : 'all'} ${isBackwards ? 'asc' : 'desc'} ${walk}`,
-    (builder) => {
-      const walked = builder
-        .select({ id: penalties.id, createdAt: penalties.createdAt })
-        .from(penalties)
-        .where(
-          and(
-            conditions(placeholders(filter)),
-            from ? gte(penalties.createdAt, sql.placeholder('from')) : undefined,
-            before ? lt(penalties.createdAt, sql.placeholder('before')) : undefined,
-          ),
-        )
-        .orderBy(order(penalties.createdAt), order(penalties.id))
-        .limit(literal(walk))
-        .as('walked');
-      const ids = builder
-        .select({ id: walked.id })
-        .from(walked)
-        .orderBy(order(walked.createdAt), order(walked.id))
-        .limit(sql.placeholder('limit'))
-        .offset(sql.placeholder('offset'))
-        .as('ids');
-      // Names the table's columns anew, so that an offset walks the narrow index where that suffices.
-      return builder
-        .select(LISTED)
-        .from(ids)
-        .innerJoin(penalties, eq(penalties.id, ids.id))
-        .orderBy(desc(penalties.createdAt), desc(penalties.id));
+    `penalties ${shapeOf(filter)} ${from ? 'in' : 'all'} ${isBackwards ? 'asc' : 'desc'} ${offset > 0 ? 'on' : ''}`,
+    () => {
+      const within = [
+        conditions(filter),
+        from && sql`${penalties.createdAt} >= ${unseen('from', 'timestamptz')}`,
+        before && sql`${penalties.createdAt} < ${unseen('before', 'timestamptz')}`,
+      ].filter((condition) => condition !== undefined);
+      const order = isBackwards ? OLDEST_FIRST : NEWEST_FIRST;
+      const walk = sql`from ${penalties} where ${sql.join(within, sql` and `)}`;
+      // What an offset passes is walked in the index alone, up to the row that the page begins with.
+      const key = sql`${penalties.createdAt}, ${penalties.id}`;
+      const first = sql`select ${key} ${walk} order by ${order} limit 1 offset ${unseen('offset', 'bigint')}`;
+      const onwards = sql`and (${key}) ${isBackwards ? sql`>=` : sql`<=`} (${first})`;
+      return sql`select ${LISTED_COLUMNS} ${walk} ${offset > 0 ? onwards : sql``}
+        order by ${order} limit ${unseen('limit', 'bigint')}`;
     },
     {
       ...values(filter, now),
@@ -226,10 +181,13 @@ async function listRange(
       offset,
     },
   );
-  return found.map((row) => readPenalty(row, now));
+  const rows = found.map((row) => readPenalty(row, now));
+  return isBackwards ? rows.reverse() : rows;
 }
 
-const LISTED_COLUMNS = Object.keys(LISTED).length;
+const NEWEST_FIRST = sql`${penalties.createdAt} desc, ${penalties.id} desc`;
+const OLDEST_FIRST = sql`${penalties.createdAt}, ${penalties.id}`;
+const LISTED_COLUMNS = sql.join(Object.values(LISTED), sql`, `);
 
 /** Reads the columns of {@link LISTED}, with the status of `now`. */
 function readPenalty(row: Values, now: Date): Penalty {

@@ -4,7 +4,7 @@ import { penalties, servers } from '../db/schema.ts';
 import type { PenaltyStatus, PenaltyType } from '../penalty.ts';
 import type { SteamId64 } from '../steam-id.ts';
 import type { Penalty } from './penalties.ts';
-import type { PenaltyCounts } from './penalty-filter.ts';
+import { countsBy, type PenaltyCounts } from './penalty-filter.ts';
 
 export type PlayerRecord = {
   /** One page: active penalties first, then the others, each newest first. With the status they have at `now`. */
@@ -39,10 +39,8 @@ export async function readPlayerRecord(
   const groups = await countGroups(db).execute(subject);
   const sumOf = (belongs: (group: (typeof groups)[number]) => boolean) =>
     groups.filter(belongs).reduce((sum, group) => sum + group.amount, 0);
-  const byType = (belongs: (group: (typeof groups)[number]) => boolean): PenaltyCounts => {
-    const of = (wanted: PenaltyType) => sumOf((group) => group.type === wanted && belongs(group));
-    return { ban: of('ban'), mute: of('mute'), gag: of('gag'), silence: of('silence'), warn: of('warn') };
-  };
+  const byType = (belongs: (group: (typeof groups)[number]) => boolean) =>
+    countsBy((type) => sumOf((group) => group.type === type && belongs(group)));
   const total = sumOf(
     (group) =>
       (type === undefined || group.type === type) && (status === undefined || group.status === status),

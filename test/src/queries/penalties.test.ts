@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
+import { openDatabase } from '../../../src/db/client.ts';
 import { penalties } from '../../../src/db/schema.ts';
 import { PENALTY_STATUSES, PENALTY_TYPES, type PenaltyType, statusAt } from '../../../src/penalty.ts';
 import { listPenalties, markExpiredPenalties } from '../../../src/queries/penalties.ts';
@@ -8,7 +9,7 @@ import { UNKNOWN_STEAM_ID } from '../../../src/steam-id.ts';
 import { aPenalty, aSteamId, insertPenalties } from '../../support/builders.ts';
 import { createTestDatabase } from '../../support/database.ts';
 
-const { db } = await createTestDatabase();
+const { db, url } = await createTestDatabase();
 const now = new Date('2026-11-21T10:00:00Z');
 const hour = 3_600_000;
 
@@ -156,4 +157,20 @@ test('every index that lists are sorted by is one the planner can walk in that o
     );
     expect(plan.map((line) => line['QUERY PLAN']).join('\n')).toContain(`Backward using ${index}`);
   }
+});
+
+test('PostgreSQL plans a page once and not for each value of its filters', async () => {
+  const one = openDatabase(url, { max: 1 });
+  const lists = [0, 1, 2, 3].flatMap((serverId) => [
+    { serverId, status: 'ACTIVE' as const },
+    { serverId, playerSteamId: aSteamId(serverId) },
+  ]);
+  for (const filter of lists) {
+    for (let page = 1; page <= 8; page++) await listPenalties(one.db, filter, { page, perPage: 7, now });
+  }
+  const statements = await one.connection<{ customPlans: number }[]>`
+    select custom_plans::int as "customPlans" from pg_prepared_statements where statement like '%penalt%'`;
+  await one.close();
+  // The first five of each are for their values, to be compared with the one that is kept.
+  expect(Math.max(...statements.map(({ customPlans }) => customPlans))).toBe(5);
 });
