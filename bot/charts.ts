@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { type Canvas, createCanvas, GlobalFonts, type SKRSContext2D } from '@napi-rs/canvas';
+import type { Canvas, SKRSContext2D } from '@napi-rs/canvas';
 import type { HistoryPoint } from '../src/queries/servers.ts';
 import type { Reader } from './locales/reader.ts';
 
@@ -21,8 +21,6 @@ const INK = {
 } as const;
 
 export type ChartRange = { from: Date; to: Date; stepSeconds: number };
-
-let fontsLoaded = false;
 
 /**
  * Draws a day of players on one server as a PNG: their number, the capacity, gaps where it was offline or not asked.
@@ -49,13 +47,28 @@ let lastDrawing: Promise<void> = Promise.resolve();
 /** One canvas for all charts: its pixels lie outside the heap, and the collector would let many of them pile up. */
 let sheet: Canvas | undefined;
 
+/** The program that draws takes some 30 MB: it is loaded for the first chart. */
+async function openSheet(): Promise<Canvas> {
+  const { createCanvas, GlobalFonts } = await import('@napi-rs/canvas');
+  const require = createRequire(import.meta.url);
+  for (const [subset, family] of [
+    ['latin', 'ChartLatin'],
+    ['latin-ext', 'ChartLatinExt'],
+  ]) {
+    for (const weight of [400, 600]) {
+      const file = require.resolve(`@fontsource/inter/files/inter-${subset}-${weight}-normal.woff2`);
+      GlobalFonts.register(await readFile(file), family);
+    }
+  }
+  return createCanvas(WIDTH, HEIGHT);
+}
+
 async function drawOnSheet(
   points: readonly HistoryPoint[],
   { from, to, stepSeconds }: ChartRange,
   reader: Reader,
 ): Promise<Uint8Array> {
-  loadFonts();
-  sheet ??= createCanvas(WIDTH, HEIGHT);
+  sheet ??= await openSheet();
   const context = sheet.getContext('2d');
   context.clearRect(0, 0, WIDTH, HEIGHT);
   const capacity = Math.max(0, ...points.map(({ maxPlayers }) => maxPlayers));
@@ -303,17 +316,3 @@ function line(context: SKRSContext2D, x1: number, y1: number, x2: number, y2: nu
 }
 
 /** The canvas brings no fonts of its own, and a bare machine has none: Inter comes as a package. */
-function loadFonts(): void {
-  if (fontsLoaded) return;
-  const require = createRequire(import.meta.url);
-  for (const [subset, family] of [
-    ['latin', 'ChartLatin'],
-    ['latin-ext', 'ChartLatinExt'],
-  ]) {
-    for (const weight of [400, 600]) {
-      const file = require.resolve(`@fontsource/inter/files/inter-${subset}-${weight}-normal.woff2`);
-      GlobalFonts.register(readFileSync(file), family);
-    }
-  }
-  fontsLoaded = true;
-}
