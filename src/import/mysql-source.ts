@@ -1,4 +1,4 @@
-import mysql from 'mysql2/promise';
+import type { RowDataPacket } from 'mysql2/promise';
 import { InvalidInput, Unavailable } from '../errors.ts';
 import type { SourceDatabase, SourceRow } from './source-database.ts';
 
@@ -15,18 +15,18 @@ const CLOSE_LIMIT_MS = 500;
  */
 export async function openMysqlSource(url: string): Promise<SourceDatabase> {
   const address = parseAddress(url);
-  const connection = await mysql
-    .createConnection({
-      ...address,
-      charset: 'utf8mb4',
-      connectTimeout: CONNECT_TIMEOUT_MS,
-      enableKeepAlive: true,
-      // Every value as its text: dates without a zone, ids above 2^53.
-      typeCast: (field) => field.string(),
-    })
-    .catch((error: unknown) => {
-      throw outage(address, error);
-    });
+  // Few services read from MySQL: only they load the driver.
+  const { createConnection } = await import('mysql2/promise');
+  const connection = await createConnection({
+    ...address,
+    charset: 'utf8mb4',
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    enableKeepAlive: true,
+    // Every value as its text: dates without a zone, ids above 2^53.
+    typeCast: (field) => field.string(),
+  }).catch((error: unknown) => {
+    throw outage(address, error);
+  });
   // A connection that breaks between two queries fails the next one; the event alone must not end the process.
   connection.on('error', () => {});
   await connection.query('SET SESSION TRANSACTION READ ONLY');
@@ -52,7 +52,7 @@ export async function openMysqlSource(url: string): Promise<SourceDatabase> {
     parameters: readonly (string | number)[] = [],
   ): Promise<SourceRow[]> {
     try {
-      const [rows] = await connection.query<mysql.RowDataPacket[]>({
+      const [rows] = await connection.query<RowDataPacket[]>({
         sql: statement,
         values: [...parameters],
         timeout: QUERY_TIMEOUT_MS,
