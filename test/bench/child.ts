@@ -11,6 +11,7 @@ export function pathOf(file: string): string {
 /** Starts a server; it has started when a line of its stdout tells its port as `"port":N`. */
 export async function startChild(command: string[], env: Record<string, string> = {}): Promise<Child> {
   const child = Bun.spawn(command, {
+    cwd: pathOf(''),
     env: { PATH: process.env.PATH, HOME: process.env.HOME, NODE_ENV: 'production', ...env },
     stdout: 'pipe',
     stderr: 'inherit',

@@ -6,7 +6,7 @@ import pino from 'pino';
 import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
 import { type Bench, formatRatio, median, type Row, requireTool } from './bench.ts';
 import { type Child, pathOf, startChild } from './child.ts';
-import { fillDatabase, serviceEnv } from './service.ts';
+import { fillDatabase, START_COMMAND, serviceEnv } from './service.ts';
 import { type LoadFigures, runWrk } from './wrk.ts';
 
 const ROUNDS = 3;
@@ -31,7 +31,7 @@ export const http: Bench = {
         children.push(child);
         return child;
       };
-      const ours = await start([process.execPath, pathOf('src/main.ts')], serviceEnv(embedded.url, folder));
+      const ours = await start(START_COMMAND, serviceEnv(embedded.url, folder));
       const answer = await readAnswer(`${ours.origin}${PATH}`);
       const fixed = JSON.stringify(answer);
       const bare = await start([process.execPath, pathOf('test/bench/bare-server.ts'), 'answer', fixed]);

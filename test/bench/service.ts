@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import packageJson from '../../package.json';
 import { openDatabase } from '../../src/db/client.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
 import { penalties, serverSnapshots } from '../../src/db/schema.ts';
@@ -6,6 +7,8 @@ import { createApiToken } from '../../src/queries/api-tokens.ts';
 import { saveUser } from '../../src/queries/users.ts';
 import { aPenalty, aSteamId, insertServer } from '../support/builders.ts';
 
+/** `bun start`, without a process in between. */
+export const START_COMMAND = ['sh', '-c', `exec env ${packageJson.scripts.start}`];
 const SERVERS = 20;
 
 /** The service's environment: API alone, limits nobody reaches; without an address the embedded database of the folder. */
