@@ -57,7 +57,7 @@ export function formatTable(rows: readonly Row[]): string[] {
   const [head = '', ...body] = cells.map(
     (line) => `| ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`,
   );
-  return [head, `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`, ...body];
+  return [head, `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...body];
 }
 
 /** The reason of each row that falls short, and how the others were measured. */
