@@ -45,6 +45,7 @@ async function showSounds(deps: RoundSoundDeps, visit: MemberVisit): Promise<Res
   const count = await countRoundSounds(deps.db);
   return respondWithPage(
     <Frame site={deps.site} visit={visit} notice={deps.readNotice(visit)} tab="sounds">
+      <link rel="stylesheet" href={deps.site.assets.url('round-sound.css')} />
       <Card id="sounds" title={t.title} icon="sound" aside={t.moderation.count(count)}>
         {sounds.length === 0 ? (
           <p class="empty">{t.moderation.none}</p>

@@ -208,4 +208,21 @@ describe.skipIf(!isPossible)('the sound section in Chromium, on the whole servic
     },
     TIMEOUT_MS,
   );
+
+  test(
+    'the list for moderators fits a phone',
+    async () => {
+      const phone = { viewport: { width: 360, height: 740 }, locale: 'pl-PL' };
+      const { context, page } = await open(aSteamId(90), phone);
+      await page.setInputFiles('#sound-file', music);
+      await page.click('.sound-upload button');
+      await page.waitForSelector('.sound audio');
+      await page.goto(`${origin}/account/moderation/sounds`);
+      expect(await page.locator('.list audio').count()).toBeGreaterThan(0);
+      const spill = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+      expect(await page.evaluate(spill)).toBe(0);
+      await context.close();
+    },
+    TIMEOUT_MS,
+  );
 });
