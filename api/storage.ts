@@ -16,10 +16,12 @@ const HEADERS = {
   'Cross-Origin-Resource-Policy': 'cross-origin',
   'X-Content-Type-Options': 'nosniff',
 };
-/** A link with a version names one content for ever. */
+/** A link with the version of what is there, the beginning of its SHA-256, names one content for ever. */
 const VERSIONED_CACHE_CONTROL = 'public, max-age=31536000, immutable';
 /** The plain address, as the API gives it: asked again after a minute, answered 304 while nothing changed. */
 const PLAIN_CACHE_CONTROL = 'public, max-age=60, must-revalidate';
+
+const SHORTEST_VERSION = 16;
 
 const HIDDEN = { detail: { hide: true } };
 
@@ -39,7 +41,8 @@ async function respondWithSound(folder: string, file: string, request: Request):
   const found = SOUND_FILE.test(file) ? await readSound(join(folder, file)) : undefined;
   if (!found) return respondNotFound();
   const { bytes, etag, modifiedAt } = found;
-  const isVersioned = new URL(request.url).searchParams.has('v');
+  const version = new URL(request.url).searchParams.get('v');
+  const isVersioned = version !== null && isVersionOf(version, bytes);
   const headers = {
     ...HEADERS,
     'Content-Type': 'audio/mpeg',
@@ -54,7 +57,7 @@ async function respondWithSound(folder: string, file: string, request: Request):
   if (range === 'unsatisfiable') {
     return new Response(null, {
       status: 416,
-      headers: { ...headers, 'Content-Range': `bytes */${bytes.length}` },
+      headers: { ...headers, 'Cache-Control': 'no-store', 'Content-Range': `bytes */${bytes.length}` },
     });
   }
   const body = range ? bytes.subarray(range.start, range.end + 1) : bytes;
@@ -68,6 +71,12 @@ async function respondWithSound(folder: string, file: string, request: Request):
 }
 
 type StoredSound = { bytes: Uint8Array<ArrayBuffer>; etag: string; modifiedAt: Date };
+
+/** An old link must not keep what took its place: the player may go back to the first sound, and to its link. */
+function isVersionOf(version: string, bytes: Uint8Array): boolean {
+  if (version.length < SHORTEST_VERSION) return false;
+  return new Bun.CryptoHasher('sha256').update(bytes).digest('hex').startsWith(version);
+}
 
 /** All of it from one open file, so that a replacement in the middle mixes nothing; a sound is a few hundred kB. */
 async function readSound(path: string): Promise<StoredSound | undefined> {
@@ -112,7 +121,7 @@ function readRange(
 ): { start: number; end: number } | 'unsatisfiable' | undefined {
   const condition = request.headers.get('if-range');
   if (condition !== null && condition !== etag && condition !== modifiedAt.toUTCString()) return undefined;
-  const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(request.headers.get('range')?.trim() ?? '');
+  const match = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(request.headers.get('range')?.trim() ?? '');
   if (!match || (match[1] === '' && match[2] === '')) return undefined;
   const [, first = '', last = ''] = match;
   if (first === '') {

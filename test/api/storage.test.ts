@@ -37,9 +37,22 @@ test('serves a sound whole, as MP3, to every origin, with an ETag', async () => 
   expect(response.headers.get('x-content-type-options')).toBe('nosniff');
 });
 
-test('a link with a version is kept for ever', async () => {
-  const response = await fetch(`${origin}/storage/roundsound/${ID}.mp3?v=abc`);
-  expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+test('a link with the version of what is there is kept for ever, one with another is not', async () => {
+  const cacheControlOf = async (version: string) => {
+    const response = await fetch(`${origin}/storage/roundsound/${ID}.mp3?v=${version}`);
+    expect(await response.bytes()).toEqual(BYTES);
+    return response.headers.get('cache-control');
+  };
+  const version = new Bun.CryptoHasher('sha256').update(BYTES).digest('hex').slice(0, 16);
+  expect(await cacheControlOf(version)).toBe('public, max-age=31536000, immutable');
+  for (const other of ['', 'abc', version.slice(0, 4), version.replace(/^./, 'x')]) {
+    expect(await cacheControlOf(other)).toBe('public, max-age=60, must-revalidate');
+  }
+});
+
+test('nobody keeps the answer to a range that does not exist', async () => {
+  const response = await get({ range: 'bytes=5000-' });
+  expect([response.status, response.headers.get('cache-control')]).toEqual([416, 'no-store']);
 });
 
 test('HEAD answers what GET does, without the body', async () => {
