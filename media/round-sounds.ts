@@ -250,14 +250,14 @@ async function settleFailure(
     await releaseSound(db, sound, { countsAsAttempt: false });
     return;
   }
-  if (error instanceof Superseded) {
-    if (await findRoundSoundById(db, sound.id)) {
-      log.warn(about, 'the lease of a sound ran out; another worker has it');
-      return;
-    }
+  if (!(await findRoundSoundById(db, sound.id))) {
     await rm(partialPath(folders, sound.id), { force: true });
     await rm(uploadFolder(folders, sound.uploadKey), { recursive: true, force: true });
     log.info(about, 'a sound was replaced or removed while it was rendered');
+    return;
+  }
+  if (error instanceof Superseded) {
+    log.warn(about, 'the lease of a sound ran out; another worker has it');
     return;
   }
   const failure = await findFailure(error, uploadFolder(folders, sound.uploadKey));

@@ -5,7 +5,11 @@ import { type Ffmpeg, FfmpegError } from '../../media/ffmpeg.ts';
 import { createEmbeddedFfmpeg } from '../../media/ffmpeg-embedded.ts';
 import { reconcileSounds } from '../../media/reconcile.ts';
 import { UPLOAD_NAME } from '../../media/render.ts';
-import { createRoundSoundWorker, type RoundSoundWorker } from '../../media/round-sounds.ts';
+import {
+  createRoundSoundWorker,
+  type RoundSoundWorker,
+  type RoundSoundWorkerDeps,
+} from '../../media/round-sounds.ts';
 import {
   openSoundFolders,
   partialPath,
@@ -33,7 +37,7 @@ setDefaultTimeout(60_000);
 const database = await createTestDatabase();
 const { db } = database;
 const root = await makeFolder('queue');
-const log = { ...SILENT_LOG, error: () => undefined };
+const log: RoundSoundWorkerDeps['log'] = { ...SILENT_LOG, error: () => undefined };
 const ffmpeg = await openQuickEngine();
 afterAll(async () => {
   await ffmpeg.close();
@@ -128,6 +132,28 @@ test('an upload that is replaced while it is rendered is never published', async
   gate.resolve();
   const { ready } = await settled(PLAYER);
   expect(ready).toMatchObject({ title: 'second.wav', durationMs: 2000 });
+});
+
+test('an upload whose files go with its removal, in the middle of the work, is not called a failure', async () => {
+  const warnings: string[] = [];
+  const removing: Ffmpeg = {
+    ...ffmpeg,
+    async run(job, limits) {
+      await removeSound(db, folders, { steamId64: PLAYER, actorUserId: null }).catch(() => undefined);
+      await ffmpeg.run(job, limits);
+    },
+  };
+  await upload(TONE);
+  const said = Promise.withResolvers<string>();
+  const watched = {
+    ...log,
+    info: (_: object, message: string) => said.resolve(message),
+    warn: (_: object, message: string) => warnings.push(message),
+  };
+  startWorker({ ffmpeg: removing, log: watched });
+  expect(await said.promise).toBe('a sound was replaced or removed while it was rendered');
+  expect(warnings).toEqual([]);
+  expect(await readdir(folders.inbox)).toEqual([]);
 });
 
 test('tells the steps while it works: queued, measuring, rendering', async () => {
@@ -408,13 +434,20 @@ function startWorker(
     ffmpeg?: Ffmpeg;
     ownsEngine?: boolean;
     leaseMs?: number;
+    log?: typeof log;
     moveFile?: (from: string, to: string) => Promise<void>;
   } = {},
 ): RoundSoundWorker {
   const engine = options.ffmpeg ?? ffmpeg;
   const shared: Ffmpeg = { ...engine, close: options.ownsEngine ? engine.close : async () => undefined };
   const worker = createRoundSoundWorker(
-    { db, folders, log, ffmpeg: shared, ...(options.moveFile && { moveFile: options.moveFile }) },
+    {
+      db,
+      folders,
+      log: options.log ?? log,
+      ffmpeg: shared,
+      ...(options.moveFile && { moveFile: options.moveFile }),
+    },
     {
       maxSeconds: 10,
       targetLufs: -18,
