@@ -159,6 +159,24 @@ test('every index that lists are sorted by is one the planner can walk in that o
   }
 });
 
+test('what a deep page passes is decided in the index, without visiting the rows', async () => {
+  await db.execute(sql`vacuum analyze penalties`);
+  const orders = {
+    penalties_created: sql`true`,
+    penalties_server: sql`server_id = 1`,
+    penalties_admin: sql`admin_steamid = ${aSteamId(901)}`,
+  };
+  for (const [index, condition] of Object.entries(orders)) {
+    const plan = await db.execute<{ 'QUERY PLAN': string }>(
+      sql`explain select created_at, id from penalties where ${condition} and type in ('gag', 'mute') and status = 'ACTIVE'
+        and (ends_at is null or ends_at > ${now.toISOString()}) order by created_at desc, id desc limit 1`,
+    );
+    expect(plan.map((line) => line['QUERY PLAN']).join('\n')).toContain(
+      `Index Only Scan Backward using ${index}`,
+    );
+  }
+});
+
 test('PostgreSQL plans a page once and not for each value of its filters', async () => {
   const one = openDatabase(url, { max: 1 });
   const lists = [0, 1, 2, 3].flatMap((serverId) => [
