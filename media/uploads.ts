@@ -19,7 +19,8 @@ export type SoundUpload = {
   steamId64: SteamId64;
   /** As the player's machine calls it; shown cleaned, never used as a path. */
   fileName: string;
-  bytes: ReadableStream<Uint8Array>;
+  /** Where it fails, nothing is kept. */
+  bytes: AsyncIterable<Uint8Array>;
   /** Who did it, for the audit log; null for the operator's tool. */
   actorUserId: number | null;
 };
@@ -32,6 +33,7 @@ const PART_NAME = 'upload.part';
  * @param maxBytes the largest upload.
  * @throws {InvalidInput} when it is empty or too large.
  * @throws {Unavailable} when the disk has no room.
+ * @throws what `upload.bytes` fails with.
  */
 export async function storeUpload(
   db: Db,
@@ -40,12 +42,14 @@ export async function storeUpload(
 ): Promise<RoundSound> {
   const uploadKey = Bun.randomUUIDv7();
   const folder = uploadFolder(folders, uploadKey);
+  let isStored = false;
   try {
     await mkdir(folder);
     await writeLimited(join(folder, PART_NAME), upload.bytes, maxBytes);
     await rename(join(folder, PART_NAME), join(folder, UPLOAD_NAME));
     await syncToDisk(folder);
     await syncToDisk(folders.inbox);
+    isStored = true;
     const { steamId64, actorUserId } = upload;
     const title = titleOf(upload.fileName);
     const { sound, supersededKeys } = await saveUploadedSound(
@@ -57,8 +61,7 @@ export async function storeUpload(
     return sound;
   } catch (error) {
     // The row may exist all the same when the answer to its insert was lost: then the folder must stay.
-    const isBeforeRow = error instanceof InvalidInput || isDiskTrouble(error);
-    if (isBeforeRow) await rm(folder, { recursive: true, force: true });
+    if (!isStored || isDiskTrouble(error)) await rm(folder, { recursive: true, force: true });
     if (isDiskTrouble(error)) throw new Unavailable('There is no room for uploads now', { cause: error });
     throw error;
   }
@@ -87,11 +90,7 @@ async function removeUploads(folders: SoundFolders, uploadKeys: readonly string[
   for (const key of uploadKeys) await rm(uploadFolder(folders, key), { recursive: true, force: true });
 }
 
-async function writeLimited(
-  path: string,
-  bytes: ReadableStream<Uint8Array>,
-  maxBytes: number,
-): Promise<void> {
+async function writeLimited(path: string, bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<void> {
   const file = await open(path, 'wx', 0o600);
   try {
     let size = 0;

@@ -9,6 +9,7 @@ const HOMES: Record<string, string[]> = {
   elysia: ['api/'],
   '@elysiajs/': ['api/'],
   '@kitajs/html': ['api/'],
+  '@fastify/busboy': ['api/account/upload-form.ts'],
   'discord.js': ['bot/'],
   '@discordjs/': ['bot/'],
   'fluent-ffmpeg': ['media/ffmpeg-native.ts'],

@@ -1,11 +1,10 @@
 import type { Db } from '../../src/db/client.ts';
-import { InvalidInput, NotFound } from '../../src/errors.ts';
+import { NotFound } from '../../src/errors.ts';
 import { findRoundSounds, type RoundSound } from '../../src/queries/round-sounds.ts';
 import type { RoundSoundStatus } from '../../src/round-sound.ts';
 import type { SteamId64 } from '../../src/steam-id.ts';
-import { TimeLimitExceeded, withTimeLimit } from '../../src/time-limit.ts';
 import type { SectionFacilities } from './account.tsx';
-import { CSRF_FIELD, CSRF_HEADER, requireCsrfToken } from './form.ts';
+import { CSRF_HEADER, requireCsrfToken } from './form.ts';
 import { Icon } from './icons.tsx';
 import { ConfirmLink, ConfirmPage, CsrfField, Moment } from './layout.tsx';
 import type { Locale } from './locale.ts';
@@ -17,13 +16,15 @@ import { roundSoundTextsOf } from './round-sound-texts.ts';
 import type { AccountSection } from './section.ts';
 import { textsOf } from './texts.ts';
 import { createTurns } from './turns.ts';
+import { readUploadForm } from './upload-form.ts';
 import { type MemberVisit, readMemberForm } from './visit.ts';
 
 /** An upload on its way to the inbox. */
 export type SoundUpload = {
   steamId64: SteamId64;
   fileName: string;
-  bytes: ReadableStream<Uint8Array>;
+  /** Fails when the upload turns out to be none: then nothing of it may be kept. */
+  bytes: AsyncIterable<Uint8Array>;
   actorUserId: number | null;
 };
 
@@ -40,8 +41,8 @@ export type RoundSoundDeps = SectionFacilities & {
 const STEPS = ['queued', 'measuring', 'rendering', 'ready'] as const satisfies readonly RoundSoundStatus[];
 const ACCEPTED_FILES =
   'audio/*,video/mp4,video/webm,.mp3,.wav,.flac,.ogg,.oga,.opus,.m4a,.aac,.aif,.aiff,.caf,.mka,.mkv,.mov';
-/** Bodies read at once: each may be as large as an upload. */
-const MOST_READ_AT_ONCE = 3;
+/** Uploads that arrive at once: each takes up to 5 MB of memory on a fast line, whatever its size. */
+const MOST_AT_ONCE = 16;
 /** A trickle must not hold a place for ever; time for 20 MB at half a megabit a second. */
 const READ_LIMIT_MS = 330_000;
 const MEGABYTE = 1024 * 1024;
@@ -49,13 +50,13 @@ const HERE = '/account#sound';
 
 /** The round-end sound: upload, progress, listening, replacing, deleting; and for moderators everyone's. */
 export function roundSoundSection(deps: RoundSoundDeps): AccountSection {
-  const readUpload = createUploadReader(deps);
+  const receive = createReceiver(deps);
   return {
     id: 'sound',
     title: (locale) => roundSoundTextsOf(locale).title,
     render: (visit) => renderSection(deps, visit),
     routes: [
-      { method: 'POST', path: '/roundsound', handle: (visit) => upload(deps, visit, readUpload) },
+      { method: 'POST', path: '/roundsound', handle: (visit) => upload(deps, visit, receive) },
       { method: 'GET', path: '/roundsound/status', handle: (visit) => tellStatus(deps, visit) },
       { method: 'GET', path: '/roundsound/delete', handle: (visit) => askToRemove(deps, visit) },
       { method: 'POST', path: '/roundsound/delete', handle: (visit) => remove(deps, visit) },
@@ -190,18 +191,12 @@ function decodeFileName(name: string): string {
   return name.replaceAll('%22', '"').replace(/%0[AD]/g, ' ');
 }
 
-type UploadReader = (visit: MemberVisit) => Promise<File>;
+type Receiver = (visit: MemberVisit) => Promise<void>;
 
-async function upload(deps: RoundSoundDeps, visit: MemberVisit, read: UploadReader): Promise<Response> {
+async function upload(deps: RoundSoundDeps, visit: MemberVisit, receive: Receiver): Promise<Response> {
   const wantsJson = visit.request.headers.get('accept')?.includes('application/json') ?? false;
   try {
-    const file = await read(visit);
-    await deps.storeUpload({
-      steamId64: visit.user.steamId64,
-      fileName: decodeFileName(file.name),
-      bytes: file.stream(),
-      actorUserId: visit.user.id,
-    });
+    await receive(visit);
   } catch (error) {
     if (!wantsJson || !(error instanceof PageError)) throw error;
     const message = textsOf(visit.locale).errors[error.key];
@@ -212,35 +207,35 @@ async function upload(deps: RoundSoundDeps, visit: MemberVisit, read: UploadRead
 }
 
 /**
- * Reads the form of an upload: `file`, and the CSRF token as a field or in the header.
- * The bodies of a few users are held in memory at once, one of each; further ones wait.
+ * Stores the file of an upload's form while it arrives; the CSRF token comes in the header, or as a field before or
+ * after the file. One upload of each user at a time, and those of a few users at once; further ones wait.
  */
-function createUploadReader({ signer, limits }: RoundSoundDeps): UploadReader {
+function createReceiver({ signer, limits, storeUpload }: RoundSoundDeps): Receiver {
   const { maxUploadBytes, readLimitMs = READ_LIMIT_MS } = limits;
-  const takeTurn = createTurns(MOST_READ_AT_ONCE);
+  const takeTurn = createTurns(MOST_AT_ONCE);
   return async ({ request, session, user }) => {
     const token = request.headers.get(CSRF_HEADER);
-    if (token !== null) requireCsrfToken(signer, session, request, token);
+    const requireToken = (field: string | undefined) =>
+      requireCsrfToken(signer, session, request, token ?? field);
+    if (token !== null) requireToken(undefined);
     if (Number(request.headers.get('content-length') ?? 0) > maxUploadBytes + 64 * 1024) {
       throw new PageError('sound-too-large', 413);
     }
-    const form = await takeTurn(user.id, () => readUploadForm(request, readLimitMs));
-    const field = form.get(CSRF_FIELD);
-    requireCsrfToken(signer, session, request, token ?? (typeof field === 'string' ? field : undefined));
-    const file = form.get('file');
-    if (!(file instanceof File) || file.size === 0) throw new PageError('sound-missing', 400);
-    if (file.size > maxUploadBytes) throw new PageError('sound-too-large', 413);
-    return file;
+    await takeTurn(user.id, () =>
+      readUploadForm(request, {
+        maxBytes: maxUploadBytes,
+        limitMs: readLimitMs,
+        requireToken,
+        store: ({ fileName, bytes }) =>
+          storeUpload({
+            steamId64: user.steamId64,
+            fileName: decodeFileName(fileName),
+            bytes,
+            actorUserId: user.id,
+          }),
+      }),
+    );
   };
-}
-
-async function readUploadForm(request: Request, limitMs: number) {
-  try {
-    return await withTimeLimit(request.formData(), limitMs);
-  } catch (cause) {
-    if (cause instanceof TimeLimitExceeded) throw new PageError('sound-too-slow', 408, { cause });
-    throw new InvalidInput('the upload is no multipart form', { cause });
-  }
 }
 
 /** What the script asks while an upload is under way. */

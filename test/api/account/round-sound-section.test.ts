@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
-import { connect } from 'node:net';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { roundSoundSection } from '../../../api/account/round-sound-section.tsx';
 import { openSoundFolders, publishedPath } from '../../../media/sound-folders.ts';
@@ -11,7 +11,9 @@ import { type Browser, openBrowser, type Page, signIn } from '../../support/brow
 import { aSteamId, insertUser } from '../../support/builders.ts';
 import { createTestDatabase } from '../../support/database.ts';
 import { makeFolder } from '../../support/ffmpeg-engines.ts';
+import { openUpload } from '../../support/open-upload.ts';
 import { startSteamOpenIdProvider } from '../../support/steam-openid-provider.ts';
+import { waitFor } from '../../support/wait.ts';
 
 const MOST_BYTES = 1024 * 1024;
 const READ_LIMIT_MS = 3000;
@@ -129,18 +131,21 @@ describe('uploading', () => {
     expect(await listRoundSounds(db)).toHaveLength(1);
   });
 
-  test('one who lets uploads trickle keeps nobody else waiting, and is told so', async () => {
+  test('one who lets uploads trickle keeps nobody else waiting, is told so, and leaves nothing behind', async () => {
     const startedMs = performance.now();
-    const cookie = cookieLine();
-    const token = await csrfToken();
-    const slow = await Promise.all([1, 2, 3, 4].map(() => beginUpload(cookie, token)));
+    const headers = { Cookie: cookieLine(), 'X-CSRF-Token': await csrfToken(), 'Content-Length': '1000' };
+    const slow = await Promise.all([1, 2, 3, 4].map(() => openUpload(site.origin, headers)));
+    const begun = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.mp3"\r\n\r\nfirst bytes';
+    for (const { write } of slow) await write(begun);
+    await waitFor(async () => (await listUploadsUnderWay()).length === 1);
     steam.steamId = aSteamId(2);
     browser = openBrowser(site.origin);
     await signIn(browser);
     expect((await upload(new File(['x'], 'quick.mp3'))).status).toBe(303);
     expect(performance.now() - startedMs).toBeLessThan(READ_LIMIT_MS);
     expect(await Promise.race(slow.map(({ answered }) => answered))).toContain('HTTP/1.1 408');
-    for (const { socket } of slow) socket.destroy();
+    for (const { destroy } of slow) destroy();
+    await waitFor(async () => (await listUploadsUnderWay()).length === 0);
   });
 });
 
@@ -258,22 +263,9 @@ async function upload(file: File, headers: Record<string, string> = {}): Promise
   return send(form, headers);
 }
 
-/** Sends the head of an upload and none of its body. */
-async function beginUpload(cookie: string, token: string) {
-  const { hostname, port } = new URL(site.origin);
-  const socket = connect(Number(port), hostname);
-  socket.on('error', () => undefined);
-  const answered = new Promise<string>((settle) => socket.once('data', (bytes) => settle(bytes.toString())));
-  const head = [
-    'POST /account/roundsound HTTP/1.1',
-    `Host: ${hostname}`,
-    `Cookie: ${cookie}`,
-    `X-CSRF-Token: ${token}`,
-    'Content-Type: multipart/form-data; boundary=x',
-    'Content-Length: 1000',
-  ];
-  await new Promise<void>((sent) => socket.write(`${head.join('\r\n')}\r\n\r\n--x\r\n`, () => sent()));
-  return { socket, answered };
+async function listUploadsUnderWay(): Promise<string[]> {
+  const names = await readdir(folders.inbox, { recursive: true });
+  return names.filter((name) => name.endsWith('upload.part'));
 }
 
 function cookieLine(): string {

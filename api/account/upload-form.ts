@@ -1,0 +1,116 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
+import { InvalidInput } from '../../src/errors.ts';
+import { CSRF_FIELD } from './form.ts';
+import { PageError } from './page-error.ts';
+
+/** The file of a form that is still arriving. */
+export type ArrivingFile = {
+  /** As the browser sent it, without folders. */
+  fileName: string;
+  /** Ends when the whole form has come and is found right; fails otherwise, and then nothing it gave may be kept. */
+  bytes: AsyncIterable<Uint8Array>;
+};
+
+type Options<T> = {
+  /** The largest file. */
+  maxBytes: number;
+  /** How long the form may take to arrive. */
+  limitMs: number;
+  /** Throws unless the CSRF field is right. Asked before the file is touched where the field comes first, and at the end. */
+  requireToken: (field: string | undefined) => void;
+  store: (file: ArrivingFile) => Promise<T>;
+};
+
+const FILE_FIELD = 'file';
+/** The page's own form has one field beside the file. */
+const LIMITS = { fields: 8, fieldSize: 1024, headerPairs: 32, headerSize: 16_384 };
+
+/**
+ * Reads a multipart form with one `file`, whose bytes go to `store` as they come: only pieces of it are ever in memory.
+ * What is left of a form that is refused is not read.
+ * @returns what `store` returns.
+ * @throws {InvalidInput} when it is no multipart form, breaks off, or has two files.
+ * @throws {PageError} 400 `sound-missing`, 408 `sound-too-slow`, 413 `sound-too-large`.
+ * @throws what `requireToken` and `store` throw.
+ */
+export async function readUploadForm<T>(request: Request, options: Options<T>): Promise<T> {
+  const { maxBytes, limitMs, requireToken, store } = options;
+  const parser = openParser(request, maxBytes);
+  const reading = new AbortController();
+  const timer = setTimeout(() => reading.abort(new PageError('sound-too-slow', 408)), limitMs);
+  const opened = Promise.withResolvers<{ part: BusboyFileStream; fileName: string } | undefined>();
+  let file: BusboyFileStream | undefined;
+  let tokenField: string | undefined;
+  parser.on('field', (name, value) => {
+    if (name === CSRF_FIELD) tokenField = value;
+  });
+  parser.on('file', (name, part, fileName) => {
+    // A form that breaks off before anybody reads the file would end the process.
+    part.on('error', () => {});
+    if (name !== FILE_FIELD) {
+      part.resume();
+    } else if (file) {
+      parser.destroy(new InvalidInput('the form has two files'));
+    } else {
+      file = part;
+      opened.resolve({ part, fileName });
+    }
+  });
+  // As a Readable: a pipeline that is given the body itself does not end when it is aborted (Bun 1.4.5).
+  const source = request.body ? Readable.fromWeb(request.body) : Readable.from([]);
+  const arrival = pipeline(source, parser, { signal: reading.signal }).catch((cause: unknown) => {
+    const failure = toFailure(cause);
+    file?.destroy(failure);
+    throw failure;
+  });
+  arrival.then(() => opened.resolve(undefined), opened.reject);
+
+  async function* readFile(part: BusboyFileStream): AsyncGenerator<Uint8Array> {
+    let sizeBytes = 0;
+    try {
+      for await (const chunk of part) {
+        sizeBytes += chunk.byteLength;
+        yield chunk;
+      }
+    } catch (error) {
+      await arrival;
+      throw error;
+    }
+    await arrival;
+    requireToken(tokenField);
+    if (sizeBytes === 0) throw new PageError('sound-missing', 400);
+    if (part.truncated) throw new PageError('sound-too-large', 413);
+  }
+
+  try {
+    const found = await opened.promise;
+    if (!found || tokenField !== undefined) requireToken(tokenField);
+    if (!found) throw new PageError('sound-missing', 400);
+    return await store({ fileName: found.fileName, bytes: readFile(found.part) });
+  } finally {
+    clearTimeout(timer);
+    reading.abort();
+  }
+}
+
+function openParser(request: Request, maxBytes: number): BusboyInstance {
+  const type = request.headers.get('content-type') ?? '';
+  if (!/^multipart\/form-data\b/i.test(type)) throw new InvalidInput('the upload is no multipart form');
+  try {
+    return new Busboy({
+      headers: { 'content-type': type },
+      limits: { ...LIMITS, fileSize: maxBytes },
+      isPartAFile: (_name, _type, fileName) => fileName !== undefined,
+    });
+  } catch (cause) {
+    throw new InvalidInput('the upload is no multipart form', { cause });
+  }
+}
+
+function toFailure(cause: unknown): Error {
+  if (cause instanceof InvalidInput) return cause;
+  if (cause instanceof Error && cause.cause instanceof PageError) return cause.cause;
+  return new InvalidInput('the upload is no whole multipart form', { cause });
+}

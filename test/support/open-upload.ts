@@ -1,0 +1,30 @@
+import { connect } from 'node:net';
+
+/** An upload whose bytes the test sends when it wants. */
+export type OpenUpload = {
+  /** Sends bytes, and waits until they have left. */
+  write: (bytes: string | Uint8Array) => Promise<void>;
+  /** The first of the answer: its status line, headers, and what of the body came with them. */
+  answered: Promise<string>;
+  /** Breaks the connection off. */
+  destroy: () => void;
+};
+
+/** Sends the head of an upload and none of its body; by default as a form with the boundary `x`. */
+export async function openUpload(origin: string, headers: Record<string, string>): Promise<OpenUpload> {
+  const { hostname, port } = new URL(origin);
+  const socket = connect(Number(port), hostname);
+  socket.setNoDelay(true);
+  socket.on('error', () => undefined);
+  const write = (bytes: string | Uint8Array) =>
+    new Promise<void>((sent) => socket.write(bytes, () => sent()));
+  const lines = Object.entries({ 'Content-Type': 'multipart/form-data; boundary=x', ...headers });
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  const answered = new Promise<string>((settle, reject) => {
+    socket.once('data', (bytes) => settle(bytes.toString()));
+    socket.once('close', () => reject(new Error('the connection was closed without an answer')));
+  });
+  answered.catch(() => undefined);
+  await write(`POST /account/roundsound HTTP/1.1\r\nHost: ${hostname}\r\n${head}\r\n`);
+  return { write, answered, destroy: () => socket.destroy() };
+}
