@@ -36,6 +36,8 @@ export type RoundSoundWorkerDeps = {
     warn(details: object, message: string): void;
     error(details: object, message: string): void;
   };
+  /** Told of every upload that came to its end here, and how long the last attempt took. */
+  onSettled?: (outcome: 'published' | RoundSoundFailure, durationMs: number) => void;
   /** How a file is swapped for another; the one of the file system by default. */
   moveFile?: (from: string, to: string) => Promise<void>;
 };
@@ -155,8 +157,10 @@ async function processSound(deps: RoundSoundWorkerDeps, context: Context, sound:
     await rm(uploadFolder(folders, sound.uploadKey), { recursive: true, force: true });
     const durationMs = Math.round(performance.now() - startedAt);
     log.info({ steamId64: sound.steamId64, sound: sound.id, durationMs }, 'a round-end sound is published');
+    deps.onSettled?.('published', durationMs);
   } catch (error) {
-    await settleFailure(deps, context, { sound, error });
+    const failure = await settleFailure(deps, context, { sound, error });
+    if (failure) deps.onSettled?.(failure, Math.round(performance.now() - startedAt));
   } finally {
     clearInterval(renewal);
   }
@@ -239,39 +243,41 @@ async function publish(
   if (!isPublished) throw new Superseded();
 }
 
+/** @returns why the upload failed; undefined when it goes on, here or elsewhere, or gave way. */
 async function settleFailure(
   deps: RoundSoundWorkerDeps,
   context: Context,
   { sound, error }: { sound: RoundSound; error: unknown },
-): Promise<void> {
+): Promise<RoundSoundFailure | undefined> {
   const { db, folders, log } = deps;
   const about = { steamId64: sound.steamId64, sound: sound.id, err: error };
   if (context.isStopping() && !(error instanceof SoundRefused && error.cause === undefined)) {
     await releaseSound(db, sound, { countsAsAttempt: false });
-    return;
+    return undefined;
   }
   if (!(await findRoundSoundById(db, sound.id))) {
     await rm(partialPath(folders, sound.id), { force: true });
     await rm(uploadFolder(folders, sound.uploadKey), { recursive: true, force: true });
     log.info(about, 'a sound was replaced or removed while it was rendered');
-    return;
+    return undefined;
   }
   if (error instanceof Superseded) {
     log.warn(about, 'the lease of a sound ran out; another worker has it');
-    return;
+    return undefined;
   }
   const failure = await findFailure(error, uploadFolder(folders, sound.uploadKey));
   if (failure === undefined && sound.attempts < MOST_ATTEMPTS) {
     const delayMs = (context.retryMs ?? 5000) * 4 ** (sound.attempts - 1);
     log.warn({ ...about, delayMs }, 'a sound cannot be rendered now; trying again later');
     await releaseSound(db, sound, { delayMs });
-    return;
+    return undefined;
   }
   const reason = failure ?? 'unavailable';
   log.warn({ ...about, reason }, 'an upload did not become a sound');
-  await saveSoundFailure(db, sound, reason);
+  const isOurs = await saveSoundFailure(db, sound, reason);
   await rm(partialPath(folders, sound.id), { force: true });
   await rm(uploadFolder(folders, sound.uploadKey), { recursive: true, force: true });
+  return isOurs ? reason : undefined;
 }
 
 /** What the player is told, or undefined for trouble of ours that may pass. */

@@ -1,4 +1,4 @@
-import { Counter, Gauge, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 /** Prometheus metrics of one process. */
 export type Metrics = {
@@ -6,6 +6,8 @@ export type Metrics = {
   addGauge: (name: string, help: string, read: () => number) => void;
   /** A value that only grows; the function adds to it. */
   addCounter: <Label extends string>(name: string, help: string, labels: readonly Label[]) => Count<Label>;
+  /** How often a value was at most each of the bounds; the function adds one. */
+  addHistogram: (name: string, help: string, bounds: readonly number[]) => (value: number) => void;
   /** The exposition text and its content type. */
   render: () => Promise<{ text: string; contentType: string }>;
 };
@@ -54,6 +56,11 @@ export function createMetrics(): Metrics {
         if (known) known.count += by;
         else counts.set(key, { values, count: by });
       };
+    },
+    addHistogram: (name, help, bounds) => {
+      const options = { name: PREFIX + name, help, buckets: [...bounds], registers: [registry] };
+      const histogram = new Histogram(options);
+      return (value) => histogram.observe(value);
     },
     render: async () => ({ text: await registry.metrics(), contentType: registry.contentType }),
   };

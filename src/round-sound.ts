@@ -2,6 +2,13 @@
 export const ROUND_SOUND_STATUSES = ['queued', 'measuring', 'rendering', 'ready', 'failed'] as const;
 export type RoundSoundStatus = (typeof ROUND_SOUND_STATUSES)[number];
 
+/** Those of an upload that is not at its end. */
+export const UNFINISHED_STATUSES = [
+  'queued',
+  'measuring',
+  'rendering',
+] as const satisfies readonly RoundSoundStatus[];
+
 /**
  * Why an upload did not become a sound; each transport has the words for its players.
  * - `not-audio`: no audio format that we take.

@@ -7,7 +7,7 @@ import { createTokenChecker } from '../api/api-token.ts';
 import { createApi } from '../api/app.ts';
 import { createBot } from '../bot/bot.ts';
 import { chooseFfmpeg } from '../media/choose-ffmpeg.ts';
-import { createRoundSoundWorker } from '../media/round-sounds.ts';
+import { createRoundSoundWorker, type RoundSoundWorkerDeps } from '../media/round-sounds.ts';
 import { openSoundFolders, type SoundFolders } from '../media/sound-folders.ts';
 import { removeSound, storeUpload } from '../media/uploads.ts';
 import packageJson from '../package.json';
@@ -25,12 +25,13 @@ import { createMetrics, type Metrics } from './metrics.ts';
 import { createPoller } from './poll/poller.ts';
 import { countApiTokens } from './queries/api-tokens.ts';
 import { listPenalties, markExpiredPenalties } from './queries/penalties.ts';
-import { listReadySounds } from './queries/round-sounds.ts';
+import { countUnfinishedSounds, listReadySounds } from './queries/round-sounds.ts';
 import { type HistoryPoint, listServerHistory, listServers } from './queries/servers.ts';
 import { findUser, saveOwners } from './queries/users.ts';
 import { createMemoryRateLimiter, type RateLimiter } from './rate-limiter.ts';
 import { createRedisRateLimiter } from './redis-rate-limiter.ts';
 import { runRegularly } from './regular-work.ts';
+import { UNFINISHED_STATUSES } from './round-sound.ts';
 import { createServerBoard, type ServerBoard } from './server-board.ts';
 import { createShutdown, type Shutdown } from './shutdown.ts';
 import { runSinglePart } from './single-part.ts';
@@ -65,6 +66,8 @@ type Context = {
   addHealth: (name: string, read: () => unknown) => void;
 };
 
+/** Bounds of the histogram: ffmpeg is stopped after 30 seconds. */
+const RENDER_SECONDS = [0.25, 0.5, 1, 2, 5, 10, 30, 60];
 /** How long requests that run may take once the service stops. */
 const DRAIN_MS = 2500;
 /** How long a sound under way may take once the service stops; else the next start renders it again. */
@@ -194,11 +197,24 @@ function startSync({
 }
 
 /** Role `media`: uploads become sounds. Processes with the roles `api` and `media` share `DATA_DIR` and `STORAGE_DIR`. */
-async function startMedia({ config, log, database, changes, soundFolders, onStopPart, addHealth }: Context) {
+async function startMedia(context: Context) {
+  const { config, log, database, changes, soundFolders, metrics, onStopPart, addHealth } = context;
   const workDirectory = join(config.dataDir, 'media');
   const ffmpeg = await chooseFfmpeg(log, { ffmpegPath: config.ffmpegPath, workDirectory });
+  const countOutcome = metrics.addCounter('sounds_settled_total', 'Uploads that came to their end.', [
+    'outcome',
+  ]);
+  const noteSeconds = metrics.addHistogram(
+    'sound_render_seconds',
+    'From taking an upload out of the queue to publishing it.',
+    RENDER_SECONDS,
+  );
+  const onSettled: RoundSoundWorkerDeps['onSettled'] = (outcome, durationMs) => {
+    countOutcome({ outcome });
+    if (outcome === 'published') noteSeconds(durationMs / 1000);
+  };
   const worker = createRoundSoundWorker(
-    { db: database.db, ffmpeg, folders: soundFolders, log },
+    { db: database.db, ffmpeg, folders: soundFolders, log, onSettled },
     { maxSeconds: config.sound.maxSeconds, targetLufs: config.sound.loudnessLufs, graceMs: SOUND_GRACE_MS },
   );
   changes.onChange('round_sounds', worker.wake);
@@ -232,6 +248,7 @@ async function startApi(context: Context, health: Map<string, () => unknown>): P
   });
   onStop('sound board', sounds.stop);
   changes.onChange('round_sounds', sounds.invalidate);
+  await addQueueGauges(context);
 
   const tokens = createTokenChecker(database.db);
   changes.onChange('api_tokens', tokens.forget);
@@ -297,6 +314,22 @@ async function startApi(context: Context, health: Map<string, () => unknown>): P
   onStopPart('HTTP', () => drain({ stopAccepting: () => server.stop(), closeAll: () => server.stop(true) }));
   log.info({ host: config.host, port: server.port, url: config.publicUrl }, 'HTTP listens');
   return server.port;
+}
+
+/** What all processes together have to do; how they fare is told by each that renders. */
+async function addQueueGauges({ log, database, changes, metrics, onStop }: Context): Promise<void> {
+  const queue = await createBoard({
+    name: 'queue of sounds',
+    log,
+    read: () => countUnfinishedSounds(database.db),
+    build: (counts) => new Map(counts.map(({ status, count }) => [status, count])),
+  });
+  onStop('queue of sounds', queue.stop);
+  changes.onChange('round_sounds', queue.invalidate);
+  for (const status of UNFINISHED_STATUSES) {
+    const help = `Uploaded sounds that are ${status}.`;
+    metrics.addGauge(`sounds_${status}`, help, () => queue.current().get(status) ?? 0);
+  }
 }
 
 /** Role `bot`: Discord, in one process at a time. Whatever happens to it, the API goes on. */

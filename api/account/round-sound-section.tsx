@@ -1,7 +1,7 @@
 import type { Db } from '../../src/db/client.ts';
 import { NotFound } from '../../src/errors.ts';
 import { findRoundSounds, type RoundSound } from '../../src/queries/round-sounds.ts';
-import type { RoundSoundStatus } from '../../src/round-sound.ts';
+import { UNFINISHED_STATUSES } from '../../src/round-sound.ts';
 import type { SteamId64 } from '../../src/steam-id.ts';
 import type { SectionFacilities } from './account.tsx';
 import { CSRF_HEADER, requireCsrfToken } from './form.ts';
@@ -38,7 +38,7 @@ export type RoundSoundDeps = SectionFacilities & {
   removeSound: (removal: { steamId64: SteamId64; actorUserId: number | null }) => Promise<void>;
 };
 
-const STEPS = ['queued', 'measuring', 'rendering', 'ready'] as const satisfies readonly RoundSoundStatus[];
+const STEPS = [...UNFINISHED_STATUSES, 'ready'] as const;
 const ACCEPTED_FILES =
   'audio/*,video/mp4,video/webm,.mp3,.wav,.flac,.ogg,.oga,.opus,.m4a,.aac,.aif,.aiff,.caf,.mka,.mkv,.mov';
 /** Uploads that arrive at once: each takes up to 5 MB of memory on a fast line, whatever its size. */

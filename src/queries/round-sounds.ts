@@ -2,7 +2,7 @@ import { and, asc, count, desc, eq, inArray, lt, ne, sql } from 'drizzle-orm';
 import { type Db, prepareOnce } from '../db/client.ts';
 import { roundSounds } from '../db/schema.ts';
 import { NotFound } from '../errors.ts';
-import type { RoundSoundFailure, RoundSoundStatus } from '../round-sound.ts';
+import { type RoundSoundFailure, type RoundSoundStatus, UNFINISHED_STATUSES } from '../round-sound.ts';
 import type { SteamId64 } from '../steam-id.ts';
 import { recordAudit } from './audit-log.ts';
 
@@ -21,7 +21,6 @@ export type RoundSoundRendering = {
 /** A row that a worker holds; `attempts` says which of its holders it is. */
 export type RoundSoundClaim = Pick<RoundSound, 'id' | 'attempts'>;
 
-const UNFINISHED: RoundSoundStatus[] = ['queued', 'measuring', 'rendering'];
 /** Class of the advisory locks that order what happens to the published file of one player. */
 const PLAYER_LOCK = 727_005;
 
@@ -129,7 +128,7 @@ export async function takeQueuedSound(
       .from(roundSounds)
       .where(
         and(
-          inArray(roundSounds.status, UNFINISHED),
+          inArray(roundSounds.status, UNFINISHED_STATUSES),
           sql`coalesce(${roundSounds.claimedUntil} <= clock_timestamp(), true)`,
         ),
       )
@@ -253,6 +252,15 @@ export async function saveSoundLoss(db: Db, id: number): Promise<void> {
     .where(and(eq(roundSounds.id, id), eq(roundSounds.status, 'ready')));
 }
 
+/** How many uploads wait or are worked on, by status; one without any is left out. */
+export async function countUnfinishedSounds(db: Db): Promise<{ status: RoundSoundStatus; count: number }[]> {
+  return db
+    .select({ status: roundSounds.status, count: count() })
+    .from(roundSounds)
+    .where(inArray(roundSounds.status, UNFINISHED_STATUSES))
+    .groupBy(roundSounds.status);
+}
+
 /** How many sounds there are, in whatever state. */
 export async function countRoundSounds(db: Db): Promise<number> {
   const [row] = await db.select({ count: count() }).from(roundSounds);
@@ -281,7 +289,7 @@ function isOwn(claim: RoundSoundClaim) {
   return and(
     eq(roundSounds.id, claim.id),
     eq(roundSounds.attempts, claim.attempts),
-    inArray(roundSounds.status, UNFINISHED),
+    inArray(roundSounds.status, UNFINISHED_STATUSES),
   );
 }
 

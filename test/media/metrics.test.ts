@@ -1,0 +1,62 @@
+import { afterAll, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { openSoundFolders } from '../../media/sound-folders.ts';
+import { storeUpload } from '../../media/uploads.ts';
+import { roundSounds } from '../../src/db/schema.ts';
+import { anAudio, silence, sine, toWav } from '../support/audio.ts';
+import { aSteamId } from '../support/builders.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { makeFolder } from '../support/ffmpeg-engines.ts';
+import { startTestService } from '../support/service.ts';
+import { waitFor } from '../support/wait.ts';
+
+const { db, url } = await createTestDatabase();
+const root = await makeFolder('sound-metrics');
+const config = { dataDir: join(root.path, 'data'), storageDir: join(root.path, 'storage') };
+const folders = await openSoundFolders(config);
+const service = await startTestService({
+  databaseUrl: url,
+  env: { ROLES: 'api,media', DATA_DIR: config.dataDir, STORAGE_DIR: config.storageDir },
+});
+afterAll(root.remove);
+
+test('/metrics tells what waits, what is worked on, what came of it and how long it took', async () => {
+  expect(await readMetrics()).toMatchObject({ sounds_queued: 0, sounds_measuring: 0, sounds_rendering: 0 });
+
+  // As those of other processes: their leases keep this one's worker from them.
+  const claimedUntil = new Date(Date.now() + 600_000);
+  await db.insert(roundSounds).values(
+    (['queued', 'queued', 'measuring', 'rendering', 'failed', 'ready'] as const).map((status, index) => {
+      const uploadKey = `key ${index}`;
+      return { steamId64: aSteamId(10 + index), title: 'other.wav', uploadKey, status, claimedUntil };
+    }),
+  );
+  await waitFor(async () => (await readMetrics()).sounds_queued === 2);
+  expect(await readMetrics()).toMatchObject({ sounds_measuring: 1, sounds_rendering: 1 });
+
+  await upload(1, toWav(anAudio({ seconds: 1, shape: sine(440, 0.3) }), 's16'));
+  await upload(2, toWav(silence(1), 's16'));
+  const silent = 'sounds_settled_total{outcome="silent"}';
+  await waitFor(async () => (await readMetrics())[silent] === 1, { limitMs: 30_000 });
+  const settled = await readMetrics();
+  expect(settled).toMatchObject({
+    'sounds_settled_total{outcome="published"}': 1,
+    sound_render_seconds_count: 1,
+    'sound_render_seconds_bucket{le="60"}': 1,
+  });
+  expect(settled.sound_render_seconds_sum).toBeWithin(0.01, 30);
+  await waitFor(async () => (await readMetrics()).sounds_queued === 2);
+}, 60_000);
+
+async function upload(player: number, wav: Uint8Array): Promise<void> {
+  const bytes = new Blob([new Uint8Array(wav)]).stream();
+  const details = { steamId64: aSteamId(player), fileName: 'own.wav', bytes, actorUserId: null };
+  await storeUpload(db, folders, { upload: details, maxBytes: 20_000_000 });
+}
+
+/** Every sample of ours, by its name without the prefix. */
+async function readMetrics(): Promise<Record<string, number>> {
+  const { text } = await service.ask('/metrics');
+  const samples = text.matchAll(/^community_api_(\S+) (\S+)$/gm);
+  return Object.fromEntries([...samples].map(([, name, value]) => [name ?? '', Number(value)]));
+}
