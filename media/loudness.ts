@@ -35,8 +35,6 @@ const CUT_FADE_SECONDS = 0.8;
 /** Integrated loudness needs blocks of 400 ms: a shorter clip is measured as a loop. */
 const SHORTEST_MEASURED_SECONDS = 3;
 const MEASUREMENT_STEP_SECONDS = 0.1;
-/** Of silence, before a sound whose true peak is measured; one step of its loudness. */
-const LEAD_SECONDS = MEASUREMENT_STEP_SECONDS;
 
 /** The kept part, in frames; the end is exclusive. */
 export type Trim = { start: number; end: number; isStripped: boolean; isCut: boolean };
@@ -184,16 +182,25 @@ export function measureFilters(
   { fileName, withTruePeak }: { fileName: string; withTruePeak: boolean },
 ): string[] {
   const loops = Math.ceil(toFrames(SHORTEST_MEASURED_SECONDS) / Math.max(frames, 1)) - 1;
-  // Its resampler takes the first sample for the middle of a sound, and misses the peak of one that starts with a jump.
-  const lead = toFrames(LEAD_SECONDS);
   return [
     ...(loops > 0 ? [`aloop=loop=${loops}:size=${frames}`] : []),
-    ...(withTruePeak ? [`adelay=delays=${lead}S:all=1`] : []),
-    `ebur128=metadata=1:peak=${withTruePeak ? 'true' : 'none'}:framelog=verbose`,
+    ...(withTruePeak ? TRUE_PEAK_FILTERS : []),
+    'ebur128=metadata=1:framelog=verbose',
     `ametadata=mode=print:file=${fileName}`,
-    ...(withTruePeak ? [`atrim=start_sample=${lead}`] : []),
   ];
 }
+
+/**
+ * The meter resamples as if the signal had been there before, and misses the peak of a sound that starts with a jump:
+ * so it gets silence first. That would count as loudness: so this is measured apart. The silence is one step long, for
+ * the steps to stay the same and to carry the peaks to the end of the chain.
+ */
+const TRUE_PEAK_FILTERS = [
+  `adelay=delays=${toFrames(MEASUREMENT_STEP_SECONDS)}S:all=1`,
+  'ebur128=metadata=1:peak=true:framelog=verbose',
+  `atrim=start_sample=${toFrames(MEASUREMENT_STEP_SECONDS)}`,
+  'asetpts=N/SR/TB',
+];
 
 /**
  * Reads what `ametadata` wrote: a block of `key=value` lines every 100 ms, the last of each counts.

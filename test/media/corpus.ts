@@ -182,6 +182,12 @@ export async function makeCorpus(ffmpeg: Ffmpeg, folder: string): Promise<Clip[]
       bytes: toWav(anAudio({ seconds: 4, shape: drums(0.9) }), 's16'),
     },
     {
+      name: 'music that fades out from its first moment',
+      seconds: 7.4,
+      ...onTarget,
+      bytes: toWav(anAudio({ seconds: 9, shape: fadeOut(musicLike(0.9), 9) }), 's16'),
+    },
+    {
       name: 'drums that start with a jump to their loudest',
       seconds: 3.26,
       loudness: 'quieter',
@@ -194,6 +200,10 @@ export async function makeCorpus(ffmpeg: Ffmpeg, folder: string): Promise<Clip[]
       bytes: toWav(anAudio({ seconds: 4, shape: clicks(0.9) }), 's16'),
     },
   ];
+}
+
+function fadeOut(shape: (seconds: number, channel: number) => number, length: number) {
+  return (seconds: number, channel: number) => shape(seconds, channel) * (1 - seconds / length) ** 3;
 }
 
 /** A drum each second, cut so closely that it starts at its peak. */
