@@ -11,7 +11,7 @@ import { createRoundSoundWorker, type RoundSoundWorkerDeps } from '../media/roun
 import { openSoundFolders, type SoundFolders } from '../media/sound-folders.ts';
 import { removeSound, storeUpload } from '../media/uploads.ts';
 import packageJson from '../package.json';
-import { createBoard } from './board.ts';
+import { type Board, createBoard } from './board.ts';
 import { createAddressMatcher } from './client-address.ts';
 import type { Config, Role } from './config.ts';
 import { type Changes, listenForChanges } from './db/changes.ts';
@@ -240,14 +240,11 @@ async function startApi(context: Context, health: Map<string, () => unknown>): P
     onStopPart,
   } = context;
   const maxUploadBytes = config.sound.maxUploadMb * 1024 * 1024;
-  const sounds = await createBoard({
+  const sounds = await watchSounds(context, {
     name: 'sounds',
-    log,
     read: () => listReadySounds(database.db),
     build: (ready) => new Map(ready.map(({ steamId64, title }) => [steamId64, title])),
   });
-  onStop('sound board', sounds.stop);
-  changes.onChange('round_sounds', sounds.invalidate);
   await addQueueGauges(context);
 
   const tokens = createTokenChecker(database.db);
@@ -317,19 +314,27 @@ async function startApi(context: Context, health: Map<string, () => unknown>): P
 }
 
 /** What all processes together have to do; how they fare is told by each that renders. */
-async function addQueueGauges({ log, database, changes, metrics, onStop }: Context): Promise<void> {
-  const queue = await createBoard({
+async function addQueueGauges(context: Context): Promise<void> {
+  const queue = await watchSounds(context, {
     name: 'queue of sounds',
-    log,
-    read: () => countUnfinishedSounds(database.db),
+    read: () => countUnfinishedSounds(context.database.db),
     build: (counts) => new Map(counts.map(({ status, count }) => [status, count])),
   });
-  onStop('queue of sounds', queue.stop);
-  changes.onChange('round_sounds', queue.invalidate);
   for (const status of UNFINISHED_STATUSES) {
     const help = `Uploaded sounds that are ${status}.`;
-    metrics.addGauge(`sounds_${status}`, help, () => queue.current().get(status) ?? 0);
+    context.metrics.addGauge(`sounds_${status}`, help, () => queue.current().get(status) ?? 0);
   }
+}
+
+/** A board over the table of sounds. */
+async function watchSounds<Rows, T>(
+  { log, changes, onStop }: Context,
+  options: { name: string; read: () => Promise<Rows>; build: (rows: Rows) => T },
+): Promise<Board<T>> {
+  const board = await createBoard({ log, ...options });
+  onStop(options.name, board.stop);
+  changes.onChange('round_sounds', board.invalidate);
+  return board;
 }
 
 /** Role `bot`: Discord, in one process at a time. Whatever happens to it, the API goes on. */
