@@ -1,14 +1,8 @@
 import type { Logger } from 'pino';
-import type { HistoryPoint } from '../src/queries/servers.ts';
+import type { ReadHistory, ServerHistory } from '../src/server-history.ts';
 import { chartFacts, drawPlayerChart } from './charts.ts';
 import type { Attachment } from './embeds/message.ts';
 import type { Reader } from './locales/reader.ts';
-
-/** The players of a server over the last hours, as read at `readAt`. */
-export type ReadHistory = (
-  serverId: number,
-  hours: number,
-) => Promise<{ points: HistoryPoint[]; stepSeconds: number; readAt: Date }>;
 
 type Drawing = { readAt: number; chart: Promise<Attachment | undefined> };
 
@@ -44,7 +38,7 @@ export function createHistoryCharts({ readHistory, log }: { readHistory: ReadHis
 }
 
 async function draw(
-  { points, stepSeconds, readAt }: Awaited<ReturnType<ReadHistory>>,
+  { points, stepSeconds, readAt }: ServerHistory,
   reader: Reader,
 ): Promise<Attachment | undefined> {
   if (points.length < FEWEST_POINTS) return undefined;

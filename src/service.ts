@@ -19,6 +19,7 @@ import { type Database, openDatabase } from './db/client.ts';
 import { startEmbeddedPostgres } from './db/embedded.ts';
 import { migrateDatabase } from './db/migrate.ts';
 import { toOpenFailure } from './db/open-failure.ts';
+import { createDatabaseProbe } from './db/probe.ts';
 import { createMirror } from './import/mirror.ts';
 import { toListenFailure } from './listen-failure.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
@@ -26,16 +27,16 @@ import { createPoller } from './poll/poller.ts';
 import { countApiTokens } from './queries/api-tokens.ts';
 import { listPenalties, markExpiredPenalties } from './queries/penalties.ts';
 import { countUnfinishedSounds, listReadySounds } from './queries/round-sounds.ts';
-import { type HistoryPoint, listServerHistory, listServers } from './queries/servers.ts';
+import { listServers } from './queries/servers.ts';
 import { findUser, saveOwners } from './queries/users.ts';
 import { createMemoryRateLimiter, type RateLimiter } from './rate-limiter.ts';
 import { createRedisRateLimiter } from './redis-rate-limiter.ts';
 import { runRegularly } from './regular-work.ts';
 import { UNFINISHED_STATUSES } from './round-sound.ts';
 import { createServerBoard, type ServerBoard } from './server-board.ts';
+import { createHistoryReader, type ReadHistory } from './server-history.ts';
 import { createShutdown, type Shutdown } from './shutdown.ts';
 import { runSinglePart } from './single-part.ts';
-import { createStaleCache } from './stale-cache.ts';
 import { createVanityResolver } from './steam-profile.ts';
 
 export type Service = {
@@ -56,8 +57,7 @@ type Context = {
   databaseUrl: string;
   changes: Changes;
   board: ServerBoard;
-  /** Player counts of a server over the last hours, for the API and the bot's charts. */
-  readHistory: (serverId: number, hours: number) => Promise<History>;
+  readHistory: ReadHistory;
   soundFolders: SoundFolders;
   metrics: Metrics;
   onStop: Shutdown['onStop'];
@@ -407,58 +407,11 @@ async function drain({
   if (!isDrained) await Promise.race([closeAll(), Bun.sleep(500)]);
 }
 
-const HISTORY_FRESH_MS = 30_000;
-const HISTORY_STALE_MS = 15 * 60_000;
-
-type History = { points: HistoryPoint[]; stepSeconds: number; readAt: Date };
-
-function createHistoryReader(
-  database: Database,
-  now: () => Date,
-): (serverId: number, hours: number) => Promise<History> {
-  const cache = createStaleCache<History>({
-    freshMs: HISTORY_FRESH_MS,
-    staleMs: HISTORY_STALE_MS,
-    maxEntries: 1000,
-  });
-  return (serverId, hours) =>
-    cache.get(`${serverId} ${hours}`, async () => {
-      const readAt = now();
-      const stepSeconds = hours <= 48 ? 300 : hours <= 24 * 60 ? 3600 : 6 * 3600;
-      const since = new Date(readAt.getTime() - hours * 3_600_000);
-      const points = await listServerHistory(database.reader, serverId, {
-        since,
-        until: readAt,
-        stepSeconds,
-      });
-      return { points, stepSeconds, readAt };
-    });
-}
-
 function createReadiness(isReachable: () => Promise<boolean>, health: Map<string, () => unknown>) {
   return async () => {
     const isReady = await isReachable();
     const parts = Object.fromEntries([...health].map(([name, read]) => [name, read()]));
     return { isReady, parts: { database: isReady ? 'up' : 'down', ...parts } };
-  };
-}
-
-/** Asks the database for at most a second, one question at a time: one that hangs must not gather a heap of them. */
-function createDatabaseProbe(database: Database): () => Promise<boolean> {
-  let asking: Promise<boolean> | undefined;
-  const ask = async () => {
-    try {
-      await database.connection`select 1`;
-      return true;
-    } catch {
-      return false;
-    } finally {
-      asking = undefined;
-    }
-  };
-  return () => {
-    asking ??= ask();
-    return Promise.race([asking, Bun.sleep(1000).then(() => false)]);
   };
 }
 

@@ -2,6 +2,7 @@ import { Elysia, type Static, t } from 'elysia';
 import { InvalidInput, NotFound } from '../../src/errors.ts';
 import type { HistoryPoint, ServerStatus } from '../../src/queries/servers.ts';
 import type { ServerBoard } from '../../src/server-board.ts';
+import type { ReadHistory } from '../../src/server-history.ts';
 import { describe, ERRORS, MODELS, TimestampModel } from '../docs.ts';
 import { buildJsonBody, formatTimestamp, type JsonBody } from '../json.ts';
 import { type Answer, PUBLIC_CACHE_CONTROL, type Routes } from '../routes.ts';
@@ -58,10 +59,7 @@ type Deps = {
   board: ServerBoard;
   /** One for both bases, so that they send the same bytes. */
   bodies: BodyCache;
-  readHistory: (
-    serverId: number,
-    hours: number,
-  ) => Promise<{ points: HistoryPoint[]; stepSeconds: number; readAt: Date }>;
+  readHistory: ReadHistory;
   now: () => Date;
 };
 
