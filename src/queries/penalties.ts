@@ -112,7 +112,7 @@ async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now 
     `penalties of player ${shapeOf(filter)}`,
     // The counts are one text, as they come with every row; without rows they come alone.
     () => sql`
-      select counted.counts, listed.* from (
+      select listed.*, counted.counts from (
         select concat_ws(' ', ${sql.join(PENALTY_TYPES.map(countOf), sql`, `)}) as counts
         from ${penalties} where ${conditions(scope)}
       ) as counted left join (
@@ -121,9 +121,9 @@ async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now 
       ) as listed on true order by listed.created_at desc, listed.id desc`,
     { ...values(filter, now), limit: perPage, offset: (page - 1) * perPage },
   );
-  const counted = String(found[0]?.[0] ?? '').split(' ');
+  const counted = String(found[0]?.at(-1) ?? '').split(' ');
   const counts = countsBy((type) => Number(counted[PENALTY_TYPES.indexOf(type)] ?? 0));
-  const rows = found.filter(([, id]) => id !== null).map(([, ...row]) => readPenalty(row, now));
+  const rows = found.filter(([id]) => id !== null).map((row) => readPenalty(row, now));
   return { rows, counts, total: totalOf(counts, filter) };
 }
 
