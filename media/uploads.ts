@@ -57,7 +57,8 @@ export async function storeUpload(
       { steamId64, title, uploadKey, actorUserId },
       (earlier) => isInPlace(folders, earlier),
     );
-    await removeUploads(folders, supersededKeys);
+    // Without a row now: what cannot be removed goes with the next comparison of disk and rows.
+    await removeUploads(folders, supersededKeys).catch(() => undefined);
     return sound;
   } catch (error) {
     // The row may exist all the same when the answer to its insert was lost: then the folder must stay.
