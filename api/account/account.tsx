@@ -20,7 +20,7 @@ import { finishSignIn, startSignIn } from './sign-in.ts';
 import { createSigner, type Signer } from './signing.ts';
 import { type NoticeKey, readNoticeKey, textsOf } from './texts.ts';
 import { tokensSection } from './tokens-section.tsx';
-import { asMember, identifyVisitor, openVisit, type Visit } from './visit.ts';
+import { asMember, identifyVisitor, openVisit, type Visit, wantsJson } from './visit.ts';
 
 type Limiter = {
   take: (key: string, nowMs: number) => { isAllowed: boolean } | Promise<{ isAllowed: boolean }>;
@@ -188,16 +188,19 @@ export function accountPages(deps: AccountDeps) {
     const failure = toPageError(error);
     const errorId = failure.status === 500 ? randomUUID().slice(0, 8) : undefined;
     if (errorId) log.error({ err: error, errorId }, 'a request to the account page failed');
-    const response = await respondWithPage(
-      <ErrorPage
-        site={site}
-        visit={visit}
-        message={textsOf(visit.locale).errors[failure.key]}
-        errorId={errorId}
-        canRetrySignIn={!visit.session && failure.status !== 404}
-      />,
-      failure.status,
-    );
+    const message = textsOf(visit.locale).errors[failure.key];
+    const response = wantsJson(visit.request)
+      ? Response.json({ success: false, message }, { status: failure.status })
+      : await respondWithPage(
+          <ErrorPage
+            site={site}
+            visit={visit}
+            message={message}
+            errorId={errorId}
+            canRetrySignIn={!visit.session && failure.status !== 404}
+          />,
+          failure.status,
+        );
     if (failure.status === 429) response.headers.set('retry-after', '60');
     if (failure.status === 503) response.headers.set('retry-after', '30');
     return response;

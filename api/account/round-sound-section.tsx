@@ -3,6 +3,7 @@ import { NotFound } from '../../src/errors.ts';
 import { findRoundSounds, type RoundSound } from '../../src/queries/round-sounds.ts';
 import { UNFINISHED_STATUSES } from '../../src/round-sound.ts';
 import type { SteamId64 } from '../../src/steam-id.ts';
+import { TimeLimitExceeded } from '../../src/time-limit.ts';
 import type { SectionFacilities } from './account.tsx';
 import { CSRF_HEADER, requireCsrfToken } from './form.ts';
 import { Icon } from './icons.tsx';
@@ -14,10 +15,9 @@ import { moderatedSoundRoutes } from './round-sound-moderation.tsx';
 import { SoundPlayer, soundAddress, Waveform } from './round-sound-player.tsx';
 import { roundSoundTextsOf } from './round-sound-texts.ts';
 import type { AccountSection } from './section.ts';
-import { textsOf } from './texts.ts';
 import { createTurns } from './turns.ts';
 import { readUploadForm } from './upload-form.ts';
-import { type MemberVisit, readMemberForm } from './visit.ts';
+import { type MemberVisit, readMemberForm, wantsJson } from './visit.ts';
 
 /** An upload on its way to the inbox. */
 export type SoundUpload = {
@@ -30,8 +30,8 @@ export type SoundUpload = {
 
 export type RoundSoundDeps = SectionFacilities & {
   db: Db;
-  /** `readLimitMs`: how long an upload may take to arrive once its turn has come, five and a half minutes by default. */
-  limits: { maxSeconds: number; maxUploadBytes: number; readLimitMs?: number };
+  /** `readLimitMs`: how long an upload may take to arrive once its turn has come, five and a half minutes by default; `turnLimitMs`: how long it waits for that, 20 s by default. */
+  limits: { maxSeconds: number; maxUploadBytes: number; readLimitMs?: number; turnLimitMs?: number };
   /** @throws {InvalidInput} for an empty or too large file · {Unavailable} when there is no room. */
   storeUpload: (upload: SoundUpload) => Promise<unknown>;
   /** @throws {NotFound} when the player has none. */
@@ -45,6 +45,8 @@ const ACCEPTED_FILES =
 const MOST_AT_ONCE = 16;
 /** A trickle must not hold a place for ever; time for 20 MB at half a megabit a second. */
 const READ_LIMIT_MS = 330_000;
+/** How long an upload waits for its turn: a connection on which nothing happens is closed after half a minute. */
+const TURN_LIMIT_MS = 20_000;
 const MEGABYTE = 1024 * 1024;
 const HERE = '/account#sound';
 
@@ -194,15 +196,8 @@ function decodeFileName(name: string): string {
 type Receiver = (visit: MemberVisit) => Promise<void>;
 
 async function upload(deps: RoundSoundDeps, visit: MemberVisit, receive: Receiver): Promise<Response> {
-  const wantsJson = visit.request.headers.get('accept')?.includes('application/json') ?? false;
-  try {
-    await receive(visit);
-  } catch (error) {
-    if (!wantsJson || !(error instanceof PageError)) throw error;
-    const message = textsOf(visit.locale).errors[error.key];
-    return Response.json({ success: false, message }, { status: error.status });
-  }
-  if (wantsJson) return Response.json({ success: true, status: 'queued' }, { status: 202 });
+  await receive(visit);
+  if (wantsJson(visit.request)) return Response.json({ success: true, status: 'queued' }, { status: 202 });
   return deps.redirect(visit, HERE, 'sound-uploaded');
 }
 
@@ -211,8 +206,8 @@ async function upload(deps: RoundSoundDeps, visit: MemberVisit, receive: Receive
  * after the file. One upload of each user at a time, and those of a few users at once; further ones wait.
  */
 function createReceiver({ signer, limits, storeUpload }: RoundSoundDeps): Receiver {
-  const { maxUploadBytes, readLimitMs = READ_LIMIT_MS } = limits;
-  const takeTurn = createTurns(MOST_AT_ONCE);
+  const { maxUploadBytes, readLimitMs = READ_LIMIT_MS, turnLimitMs = TURN_LIMIT_MS } = limits;
+  const takeTurn = createTurns(MOST_AT_ONCE, { waitMs: turnLimitMs });
   return async ({ request, session, user }) => {
     const token = request.headers.get(CSRF_HEADER);
     const requireToken = (field: string | undefined) =>
@@ -221,7 +216,7 @@ function createReceiver({ signer, limits, storeUpload }: RoundSoundDeps): Receiv
     if (Number(request.headers.get('content-length') ?? 0) > maxUploadBytes + 64 * 1024) {
       throw new PageError('sound-too-large', 413);
     }
-    await takeTurn(user.id, () =>
+    const receive = () =>
       readUploadForm(request, {
         maxBytes: maxUploadBytes,
         limitMs: readLimitMs,
@@ -233,8 +228,10 @@ function createReceiver({ signer, limits, storeUpload }: RoundSoundDeps): Receiv
             bytes,
             actorUserId: user.id,
           }),
-      }),
-    );
+      });
+    await takeTurn(user.id, receive).catch((cause: unknown) => {
+      throw cause instanceof TimeLimitExceeded ? new PageError('sound-busy', 503, { cause }) : cause;
+    });
   };
 }
 

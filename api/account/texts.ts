@@ -200,6 +200,7 @@ const en = {
     'invalid-input': 'Something in the form is not right. Please go back and check it.',
     'sound-missing': 'Choose a file first. Nothing was uploaded.',
     'sound-too-slow': 'The file took too long to arrive. Please try a smaller one or a faster connection.',
+    'sound-busy': 'Another upload is still arriving. Please try again when it is done.',
     'sound-too-large':
       'The file is too large. Nothing was uploaded: make it shorter or save it in another format.',
     'too-many-requests': 'That was too often in a short time. Please wait a minute and try again.',
@@ -417,6 +418,7 @@ const pl: Texts = {
     'invalid-input': 'Coś w formularzu jest nie tak. Wróć i sprawdź.',
     'sound-missing': 'Najpierw wybierz plik. Nic nie zostało przesłane.',
     'sound-too-slow': 'Plik docierał zbyt długo. Spróbuj z mniejszym albo na szybszym łączu.',
+    'sound-busy': 'Inny plik wciąż dociera. Spróbuj ponownie, gdy się skończy.',
     'sound-too-large': 'Plik jest za duży. Nic nie zostało przesłane: skróć go albo zapisz w innym formacie.',
     'too-many-requests': 'Zbyt wiele prób w krótkim czasie. Odczekaj minutę i spróbuj ponownie.',
     internal: 'Coś się u nas zepsuło. Zostało to odnotowane.',

@@ -1,11 +1,16 @@
-/** Runs work when its turn comes: one at a time for each user. Fails as the work does. */
+import { TimeLimitExceeded } from '../../src/time-limit.ts';
+
+/**
+ * Runs work when its turn comes: one at a time for each user. Fails as the work does, or with
+ * {@link TimeLimitExceeded} when its turn does not come in time.
+ */
 export type TakeTurn = <T>(userId: number, work: () => Promise<T>) => Promise<T>;
 
 /**
  * Lets at most `most` users work at once, each on one thing; further work waits in the order it came. A user who holds
  * his own turn for long therefore holds no second one.
  */
-export function createTurns(most: number): TakeTurn {
+export function createTurns(most: number, { waitMs }: { waitMs: number }): TakeTurn {
   const busy = new Set<number>();
   const waiting: { userId: number; begin: () => void }[] = [];
 
@@ -20,8 +25,18 @@ export function createTurns(most: number): TakeTurn {
   }
 
   return async (userId, work) => {
-    await new Promise<void>((begin) => {
-      waiting.push({ userId, begin });
+    await new Promise<void>((resolve, reject) => {
+      const giveUp = () => {
+        waiting.splice(waiting.indexOf(turn), 1);
+        reject(new TimeLimitExceeded(`no turn within ${waitMs} ms`));
+      };
+      const timer = setTimeout(giveUp, waitMs);
+      const begin = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const turn = { userId, begin };
+      waiting.push(turn);
       beginNext();
     });
     try {

@@ -69,3 +69,8 @@ export async function readMemberForm(
 export function requireModerator({ user }: MemberVisit): void {
   if (!user.isAdmin && !user.isOwner) throw new Forbidden('this page is for administrators');
 }
+
+/** Whether a script of ours asks, which reads JSON, and not a browser that shows what it is sent. */
+export function wantsJson(request: Request): boolean {
+  return request.headers.get('accept')?.includes('application/json') ?? false;
+}

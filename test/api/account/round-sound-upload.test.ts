@@ -128,7 +128,7 @@ describe('at its end', () => {
 
   const MISSING = /^Choose a file first/;
   const TOO_LARGE = /^The file is too large/;
-  const WRONG = /Something in the form is not right/;
+  const WRONG = /^Something in the form is not right/;
   test.each<[string, number, RegExp, () => string | ReadableStream, string]>([
     ['without a file', 400, MISSING, () => `${TOKEN()}--x--\r\n`, FORM],
     ['with text for a file', 400, MISSING, () => `${TOKEN()}${field('file', 'text')}--x--\r\n`, FORM],
