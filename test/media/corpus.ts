@@ -182,10 +182,10 @@ export async function makeCorpus(ffmpeg: Ffmpeg, folder: string): Promise<Clip[]
       bytes: toWav(anAudio({ seconds: 4, shape: drums(0.9) }), 's16'),
     },
     {
-      name: 'music that fades out from its first moment',
-      seconds: 7.4,
+      name: 'one loud beat, then quiet ones',
+      seconds: 3.89,
       ...onTarget,
-      bytes: toWav(anAudio({ seconds: 9, shape: fadeOut(musicLike(0.9), 9) }), 's16'),
+      bytes: toWav(anAudio({ seconds: 4, shape: oneLoudBeat }), 's16'),
     },
     {
       name: 'drums that start with a jump to their loudest',
@@ -202,8 +202,10 @@ export async function makeCorpus(ffmpeg: Ffmpeg, folder: string): Promise<Clip[]
   ];
 }
 
-function fadeOut(shape: (seconds: number, channel: number) => number, length: number) {
-  return (seconds: number, channel: number) => shape(seconds, channel) * (1 - seconds / length) ** 3;
+/** A low beat each second; only the first, cut at its peak, is loud enough to count in the loudness. */
+function oneLoudBeat(seconds: number): number {
+  const beat = seconds % 1;
+  return (seconds < 1 ? 0.9 : 0.1) * Math.cos(2 * Math.PI * 60 * beat) * Math.exp(-beat * 4.1);
 }
 
 /** A drum each second, cut so closely that it starts at its peak. */
