@@ -34,6 +34,7 @@ const END_FADE_SECONDS = 0.01;
 const CUT_FADE_SECONDS = 0.8;
 /** Integrated loudness needs blocks of 400 ms: a shorter clip is measured as a loop. */
 const SHORTEST_MEASURED_SECONDS = 3;
+const MOST_TURNS = 400;
 const MEASUREMENT_STEP_SECONDS = 0.1;
 
 /** The kept part, in frames; the end is exclusive. */
@@ -181,12 +182,24 @@ export function measureFilters(
   frames: number,
   { fileName, withTruePeak }: { fileName: string; withTruePeak: boolean },
 ): string[] {
-  const loops = Math.ceil(toFrames(SHORTEST_MEASURED_SECONDS) / Math.max(frames, 1)) - 1;
   return [
-    ...(loops > 0 ? [`aloop=loop=${loops}:size=${frames}`] : []),
+    ...loopFilters(frames),
     ...(withTruePeak ? TRUE_PEAK_FILTERS : []),
     'ebur128=metadata=1:framelog=verbose',
     `ametadata=mode=print:file=${fileName}`,
+  ];
+}
+
+/** The filter hands on all its turns in one go, each in a buffer of its own: a loop of loops keeps them few. */
+function loopFilters(frames: number): string[] {
+  const size = Math.max(frames, 1);
+  const turns = Math.ceil(toFrames(SHORTEST_MEASURED_SECONDS) / size);
+  if (turns <= 1) return [];
+  const inner = Math.min(turns, MOST_TURNS);
+  const outer = Math.ceil(turns / inner);
+  return [
+    `aloop=loop=${inner - 1}:size=${size}`,
+    ...(outer > 1 ? [`aloop=loop=${outer - 1}:size=${size * inner}`] : []),
   ];
 }
 

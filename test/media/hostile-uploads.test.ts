@@ -84,6 +84,11 @@ const BOMBS: Hostile[] = [
     bytes: withPicture(mp3, aHugePng(20_000)),
     outcomes: ['published'],
   },
+  {
+    name: 'a WAV of two samples',
+    bytes: toWav(anAudio({ seconds: 2 / 44_100, shape: sine(9000, 0.5) })),
+    outcomes: ['published'],
+  },
   { name: 'a file of 200 tracks', bytes: manyTracks, outcomes: ['published', 'unreadable'] },
 ];
 
