@@ -38,7 +38,7 @@ const en = {
     'not-audio': 'This is no audio file we can use. Try an MP3, WAV, FLAC, OGG, M4A or MP4.',
     unreadable:
       'The file is damaged, or has no sound in it. Try saving it again from the program you made it with.',
-    silent: 'There is nothing to hear in it: the file is silent or far too quiet.',
+    silent: 'There is nothing to hear in its first 75 seconds: it is silent or far too quiet.',
     'too-complex': 'The file takes too long to process. Save it as a plain MP3 or WAV and try again.',
     unavailable: 'Something is wrong on our side. Please upload it again later.',
     lost: 'We lost the file on our side. Please upload it again.',
@@ -51,7 +51,8 @@ const en = {
     remove: 'Remove',
     removeNamed: (title: string) => `Remove ${title}`,
     removeTitle: 'Remove this sound?',
-    removeLead: (title: string, player: string) => `“${title}” of ${player} will no longer be played.`,
+    removeLead: (title: string, player: string) =>
+      `“${title}” and any other sound of ${player}, published or under way, will be removed.`,
   },
 };
 
@@ -86,7 +87,7 @@ const pl: RoundSoundTexts = {
     'not-audio': 'To nie jest plik dźwiękowy, którego możemy użyć. Spróbuj MP3, WAV, FLAC, OGG, M4A lub MP4.',
     unreadable:
       'Plik jest uszkodzony albo nie ma w nim dźwięku. Zapisz go jeszcze raz w programie, w którym powstał.',
-    silent: 'Nic w nim nie słychać: plik jest cichy albo prawie cichy.',
+    silent: 'W pierwszych 75 sekundach nic nie słychać: plik jest cichy albo prawie cichy.',
     'too-complex': 'Obróbka pliku trwa za długo. Zapisz go jako zwykły MP3 lub WAV i spróbuj ponownie.',
     unavailable: 'Coś jest nie tak po naszej stronie. Prześlij plik ponownie później.',
     lost: 'Plik zaginął po naszej stronie. Prześlij go ponownie.',
@@ -99,7 +100,8 @@ const pl: RoundSoundTexts = {
     remove: 'Usuń',
     removeNamed: (title) => `Usuń ${title}`,
     removeTitle: 'Usunąć ten dźwięk?',
-    removeLead: (title, player) => `„${title}” gracza ${player} nie będzie już odtwarzany.`,
+    removeLead: (title, player) =>
+      `„${title}” i każdy inny dźwięk gracza ${player}, opublikowany albo przetwarzany, zostanie usunięty.`,
   },
 };
 

@@ -16,7 +16,7 @@ const LOOK_EVERY_MS = 200;
 const REASONS: Record<NonNullable<RoundSound['failure']>, string> = {
   'not-audio': 'this is no audio file that is taken',
   unreadable: 'the file is damaged, or has no sound in it',
-  silent: 'there is nothing to hear in it',
+  silent: 'there is nothing to hear in its first 75 seconds',
   'too-complex': 'it takes more time or memory than a sound may',
   unavailable: 'it could not be processed on this machine: see the log',
   lost: 'the file vanished from the disk',

@@ -189,7 +189,7 @@ describe('a ready sound', () => {
     const page = await browser.get('/account?lang=pl');
     expect(page.text).toContain('old.mp3');
     expect(page.text).toContain('Z „new.mp3” nie powstał dźwięk');
-    expect(page.text).toContain('Nic w nim nie słychać');
+    expect(page.text).toContain('W pierwszych 75 sekundach nic nie słychać');
     expect(page.text).toContain('Obecny dźwięk zostaje bez zmian.');
     const status = JSON.parse((await browser.get('/account/roundsound/status')).text);
     expect(status).toMatchObject({ status: 'failed', title: 'old.mp3' });

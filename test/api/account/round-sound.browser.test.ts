@@ -123,7 +123,9 @@ describe.skipIf(!isPossible)('the sound section in Chromium, on the whole servic
       await page.setInputFiles('#sound-file', quiet);
       await page.click('.sound-upload button');
       await page.waitForSelector('#sound .warning');
-      expect(await page.textContent('#sound .warning')).toContain('There is nothing to hear in it');
+      expect(await page.textContent('#sound .warning')).toContain(
+        'There is nothing to hear in its first 75 seconds',
+      );
       expect(await page.locator('.sound audio').count()).toBe(1);
       await takePicture(page, 'failed');
 
