@@ -168,7 +168,7 @@ function respondPublic(request: Request, answer: Answer, verdict: RateLimitVerdi
 type HeaderSets = { plain: Headers; gzip: Headers; unchanged: Headers };
 const headersByBody = new WeakMap<JsonBody, HeaderSets>();
 
-/** The headers of every answer with these bytes: copying them costs half of what naming them does. */
+/** The headers of every answer with these bytes: a copy of them costs half of what naming them does. */
 function headersOf({ body, cacheControl }: Answer, verdict: RateLimitVerdict): HeaderSets {
   const known = headersByBody.get(body);
   if (known) return known;
@@ -188,11 +188,11 @@ function headersOf({ body, cacheControl }: Answer, verdict: RateLimitVerdict): H
   return made;
 }
 
+/** Writes what differs from one answer to the next into the shared headers, of which a new response takes a copy. */
 function withRateLimit(headers: Headers, { remaining, resetSeconds }: RateLimitVerdict): Headers {
-  const own = new Headers(headers);
-  own.set('X-RateLimit-Remaining', String(remaining));
-  own.set('RateLimit', `"public";r=${remaining};t=${resetSeconds}`);
-  return own;
+  headers.set('X-RateLimit-Remaining', String(remaining));
+  headers.set('RateLimit', `"public";r=${remaining};t=${resetSeconds}`);
+  return headers;
 }
 
 /** A list of tags or `*`; compared weakly, as RFC 9110 13.1.2 says for GET. */
