@@ -39,9 +39,9 @@ export function createEmbeddedFfmpeg(): Ffmpeg {
     engine = undefined;
   };
   const runNow = async (job: FfmpegJob, limits: FfmpegLimits): Promise<void> => {
-    if (isClosed) throw new FfmpegError('missing', 'ffmpeg is closed');
     const files = await openFiles(job);
     try {
+      if (isClosed) throw new FfmpegError('missing', 'ffmpeg is closed');
       clearTimeout(idleTimer);
       engine ??= startEngine();
       const { worker, ended } = engine;

@@ -41,7 +41,7 @@ export async function createNativeFfmpeg(
       if (isClosed) throw new FfmpegError('missing', 'ffmpeg is closed');
       if (Bun.which(path) === null) throw new FfmpegError('missing', `${path} is gone`);
       const launcher = await writeLauncher(options.workDirectory, { path, wrappers, limits });
-      await runCommand(launcher, job, { limits, running });
+      await runCommand(launcher, job, { limits, running, isClosed: () => isClosed });
     },
     async close() {
       isClosed = true;
@@ -53,9 +53,9 @@ export async function createNativeFfmpeg(
 function runCommand(
   launcher: string,
   job: FfmpegJob,
-  context: { limits: FfmpegLimits; running: Set<ChildProcess> },
+  context: { limits: FfmpegLimits; running: Set<ChildProcess>; isClosed: () => boolean },
 ): Promise<void> {
-  const { limits, running } = context;
+  const { limits, running, isClosed } = context;
   const { promise, resolve: succeed, reject } = Promise.withResolvers<void>();
   const command = createCommand({ cwd: job.directory, stdoutLines: 0, logger: undefined });
   // fluent-ffmpeg keeps the path for the whole process: say it anew before each command.
@@ -83,7 +83,7 @@ function runCommand(
     if (!(spawned instanceof ChildProcess)) return;
     child = spawned;
     running.add(child);
-    if (hasOverrun) killGroup(child);
+    if (hasOverrun || isClosed()) killGroup(child);
   });
   command.on('end', (_stdout: unknown, stderr: unknown) => {
     settle();

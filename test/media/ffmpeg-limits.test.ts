@@ -107,6 +107,18 @@ for (const engine of ENGINES) {
       await ffmpeg.close();
       expect(await running).toHaveProperty('name', 'FfmpegError');
     }, 20_000);
+
+    test('ends what is about to run when it is closed', async () => {
+      const ffmpeg = await openEngine(engine, folder.path);
+      const startedAt = performance.now();
+      const beginning = ffmpeg.run(ENDLESS, RENDER_LIMITS).catch((error: unknown) => error);
+      // The call has begun: it opens its files, or writes its launcher.
+      await Promise.resolve();
+      await Promise.resolve();
+      await ffmpeg.close();
+      expect(await beginning).toHaveProperty('name', 'FfmpegError');
+      expect(performance.now() - startedAt).toBeLessThan(RENDER_LIMITS.wallMs / 2);
+    });
   });
 }
 
