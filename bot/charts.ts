@@ -47,7 +47,10 @@ let lastDrawing: Promise<void> = Promise.resolve();
 /** One canvas for all charts: its pixels lie outside the heap, and the collector would let many of them pile up. */
 let sheet: Canvas | undefined;
 
-/** The program that draws takes some 30 MB: it is loaded for the first chart. */
+/**
+ * The program that draws takes some 30 MB: it is loaded for the first chart. It brings no fonts of its own, and a bare
+ * machine has none: Inter comes as a package.
+ */
 async function openSheet(): Promise<Canvas> {
   const { createCanvas, GlobalFonts } = await import('@napi-rs/canvas');
   const require = createRequire(import.meta.url);
@@ -314,5 +317,3 @@ function line(context: SKRSContext2D, x1: number, y1: number, x2: number, y2: nu
   context.lineTo(x2, y2);
   context.stroke();
 }
-
-/** The canvas brings no fonts of its own, and a bare machine has none: Inter comes as a package. */
