@@ -121,7 +121,12 @@ export function connect(
     backoff: () => 0.3,
     onnotice: () => {},
     ...(keepsSession && { max_lifetime: null }),
-    connection: { application_name: applicationName, statement_timeout: statementTimeoutMs },
+    connection: {
+      application_name: applicationName,
+      statement_timeout: statementTimeoutMs,
+      // Dates are read from their text, which a database or its user may have set to another notation.
+      DateStyle: 'ISO',
+    },
     // Without a time limit on statements silence says nothing.
     socket: createSocketFactory(
       statementTimeoutMs === 0 ? undefined : statementTimeoutMs + SILENCE_MARGIN_MS,

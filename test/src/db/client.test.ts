@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { openDatabase } from '../../../src/db/client.ts';
+import { listPenalties } from '../../../src/queries/penalties.ts';
+import { insertPenalties } from '../../support/builders.ts';
 import { createTestDatabase } from '../../support/database.ts';
 
 const primary = await createTestDatabase();
@@ -20,5 +22,16 @@ test('lists are read from a replica once it answers, and from the primary while 
   while ((await databaseReadFrom(database)) !== name(replica.url) && Date.now() < deadline)
     await Bun.sleep(20);
   for (let i = 0; i < 5; i++) expect(await databaseReadFrom(database)).toBe(name(replica.url));
+  await database.close({ timeoutSeconds: 1 });
+});
+
+test('dates are read alike whatever notation the database is set to', async () => {
+  const name = new URL(replica.url).pathname.slice(1);
+  await replica.db.execute(sql.raw(`alter database ${name} set datestyle = 'SQL, DMY'`));
+  const createdAt = new Date('2026-11-03T10:00:00Z');
+  const database = openDatabase(replica.url, { max: 1 });
+  await insertPenalties(database.db, [{ createdAt }]);
+  const { rows } = await listPenalties(database.db, {}, { page: 1, perPage: 1, now: createdAt });
+  expect(rows.map((row) => row.createdAt)).toEqual([createdAt]);
   await database.close({ timeoutSeconds: 1 });
 });
