@@ -175,8 +175,8 @@ async function listRange(
     },
     {
       ...values(filter, now),
-      ...(from && { from: from.toISOString() }),
-      ...(before && { before: before.toISOString() }),
+      from,
+      before,
       limit,
       offset,
     },

@@ -24,8 +24,9 @@ type Counts = readonly number[];
 
 /** Days (UTC) that hold a page, and where in them it lies. Without `from`: all days. */
 export type DayRange = {
-  from?: Date;
-  before?: Date;
+  /** Their beginning and end, in PostgreSQL's words: the end may be the year 10000, which a `Date` does not read. */
+  from?: string;
+  before?: string;
   offset: number;
   limit: number;
   /** Rows of the filter in these days. */
@@ -102,8 +103,8 @@ export async function locatePage(
   if (!found?.[0]) throw new Error(`no tallies of ${total} penalties hold row ${offset}`);
   const [oldest, before, newer, rows] = found;
   return {
-    from: new Date(`${oldest}T00:00:00Z`),
-    before: new Date(`${before}T00:00:00Z`),
+    from: `${oldest} UTC`,
+    before: `${before} UTC`,
     offset: offset - Number(newer),
     limit,
     rowsInRange: Number(rows),

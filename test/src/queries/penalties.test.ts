@@ -124,6 +124,17 @@ test('rows, total and counts equal a row by row truth for every filter, swept or
   }
 }, 60_000);
 
+test('a page is found in the last month that a penalty may have', async () => {
+  const serverId = 600;
+  const createdAt = new Date('9999-12-31T23:59:59.999Z');
+  const others = Array.from({ length: 1100 }, () => ({ serverId }));
+  await insertPenalties(db, others);
+  await insertPenalties(db, [...others, { serverId, createdAt, status: 'UNBANNED' }]);
+  const filter: PenaltyFilter = { serverId, status: 'UNBANNED' };
+  const { rows } = await listPenalties(db, filter, { page: 1, perPage: 50, now });
+  expect(rows.map((row) => row.createdAt)).toEqual([createdAt]);
+});
+
 test('total, counts and rows agree with one another while others write', async () => {
   const writers = Array.from({ length: 4 }, async (_, writer) => {
     for (let round = 0; round < 40; round++) {
