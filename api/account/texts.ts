@@ -199,6 +199,7 @@ const en = {
     'token-limit': 'You have as many live tokens as there can be. Revoke one you no longer need first.',
     'invalid-input': 'Something in the form is not right. Please go back and check it.',
     'sound-missing': 'Choose a file first. Nothing was uploaded.',
+    'sound-empty': 'This file is empty. Choose another one.',
     'sound-too-slow': 'The file took too long to arrive. Please try a smaller one or a faster connection.',
     'sound-busy': 'Another upload is still arriving. Please try again when it is done.',
     'sound-too-large':
@@ -417,6 +418,7 @@ const pl: Texts = {
     'token-limit': 'Masz już tyle działających tokenów, ile można. Najpierw unieważnij niepotrzebny.',
     'invalid-input': 'Coś w formularzu jest nie tak. Wróć i sprawdź.',
     'sound-missing': 'Najpierw wybierz plik. Nic nie zostało przesłane.',
+    'sound-empty': 'Ten plik jest pusty. Wybierz inny.',
     'sound-too-slow': 'Plik docierał zbyt długo. Spróbuj z mniejszym albo na szybszym łączu.',
     'sound-busy': 'Inny plik wciąż dociera. Spróbuj ponownie, gdy się skończy.',
     'sound-too-large': 'Plik jest za duży. Nic nie zostało przesłane: skróć go albo zapisz w innym formacie.',

@@ -23,6 +23,8 @@ type Options<T> = {
   store: (file: ArrivingFile) => Promise<T>;
 };
 
+type OpenedFile = { part: BusboyFileStream; fileName: string };
+
 const FILE_FIELD = 'file';
 /** The page's own form has one field beside the file. */
 const LIMITS = { fields: 8, fieldSize: 1024, headerPairs: 32, headerSize: 16_384 };
@@ -32,7 +34,7 @@ const LIMITS = { fields: 8, fieldSize: 1024, headerPairs: 32, headerSize: 16_384
  * What is left of a form that is refused is not read.
  * @returns what `store` returns.
  * @throws {InvalidInput} when it is no multipart form, breaks off, or has two files.
- * @throws {PageError} 400 `sound-missing`, 408 `sound-too-slow`, 413 `sound-too-large`.
+ * @throws {PageError} 400 `sound-missing` or `sound-empty`, 408 `sound-too-slow`, 413 `sound-too-large`.
  * @throws what `requireToken` and `store` throw.
  */
 export async function readUploadForm<T>(request: Request, options: Options<T>): Promise<T> {
@@ -40,7 +42,7 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
   const parser = openParser(request, maxBytes);
   const reading = new AbortController();
   const timer = setTimeout(() => reading.abort(new PageError('sound-too-slow', 408)), limitMs);
-  const opened = Promise.withResolvers<{ part: BusboyFileStream; fileName: string } | undefined>();
+  const opened = Promise.withResolvers<OpenedFile | undefined>();
   let file: BusboyFileStream | undefined;
   let tokenField: string | undefined;
   parser.on('field', (name, value) => {
@@ -67,7 +69,7 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
   });
   arrival.then(() => opened.resolve(undefined), opened.reject);
 
-  async function* readFile(part: BusboyFileStream): AsyncGenerator<Uint8Array> {
+  async function* readFile({ part, fileName }: OpenedFile): AsyncGenerator<Uint8Array> {
     let sizeBytes = 0;
     try {
       for await (const chunk of part) {
@@ -80,7 +82,8 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
     }
     await arrival;
     requireToken(tokenField);
-    if (sizeBytes === 0) throw new PageError('sound-missing', 400);
+    // A browser sends a part without a name for a file nobody chose.
+    if (sizeBytes === 0) throw new PageError(fileName === '' ? 'sound-missing' : 'sound-empty', 400);
     if (part.truncated) throw new PageError('sound-too-large', 413);
   }
 
@@ -88,7 +91,7 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
     const found = await opened.promise;
     if (!found || tokenField !== undefined) requireToken(tokenField);
     if (!found) throw new PageError('sound-missing', 400);
-    return await store({ fileName: found.fileName, bytes: readFile(found.part) });
+    return await store({ fileName: found.fileName, bytes: readFile(found) });
   } finally {
     clearTimeout(timer);
     reading.abort();

@@ -127,13 +127,15 @@ describe('at its end', () => {
   });
 
   const MISSING = /^Choose a file first/;
+  const EMPTY = /^This file is empty/;
   const TOO_LARGE = /^The file is too large/;
   const WRONG = /^Something in the form is not right/;
   test.each<[string, number, RegExp, () => string | ReadableStream, string]>([
     ['without a file', 400, MISSING, () => `${TOKEN()}--x--\r\n`, FORM],
     ['with text for a file', 400, MISSING, () => `${TOKEN()}${field('file', 'text')}--x--\r\n`, FORM],
     ['with another file', 400, MISSING, () => TOKEN() + FILE.replace('"file"', '"other"') + END, FORM],
-    ['with an empty file', 400, MISSING, () => TOKEN() + FILE + END, FORM],
+    ['with an empty file', 400, EMPTY, () => TOKEN() + FILE + END, FORM],
+    ['with no file chosen', 400, MISSING, () => TOKEN() + FILE.replace('a.mp3', '') + END, FORM],
     ['with two files', 400, WRONG, () => `${TOKEN()}${FILE}one\r\n${FILE}two${END}`, FORM],
     ['that ends in the file', 400, WRONG, () => `${TOKEN()}${FILE}bytes`, FORM],
     ['that ends in a head', 400, WRONG, () => `${TOKEN()}${FILE}bytes\r\n--x\r\nContent-`, FORM],
