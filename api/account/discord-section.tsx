@@ -20,7 +20,7 @@ import { type MemberVisit, readMemberForm } from './visit.ts';
 type DiscordDeps = FlowDeps & {
   db: Db;
   site: Site;
-  /** Undefined when linking is not set up: then a link made otherwise is shown, and there is no button. */
+  /** Undefined when linking is not set up: then a link made otherwise is shown, or words in place of the button. */
   discord: DiscordOAuth | undefined;
   redirect: Redirect;
   onRefused: (error: Error) => void;
@@ -65,6 +65,7 @@ function renderDiscord({ discord }: DiscordDeps, visit: MemberVisit): string | P
           </span>
         </p>
       )}
+      {!discord && user.discordId === null && <p class="empty">{t.notSetUp}</p>}
       <div class="row">
         {discord && (
           <form method="post" action="/account/discord/link">

@@ -172,13 +172,17 @@ describe('linking Discord', () => {
     const bare = startAccountSite({ db, steam });
     try {
       const visitor = openBrowser(bare.origin);
-      expect((await signIn(visitor)).text).not.toContain('/account/discord/link');
+      const { text } = await signIn(visitor);
+      expect(text).not.toContain('/account/discord/link');
+      expect(text).toContain('Linking is not set up on this site yet.');
       expect((await visitor.post('/account/discord/link')).status).toBe(404);
       await db
         .update(users)
         .set({ discordId: '42', discordUsername: 'by-cli' })
         .where(eq(users.steamId64, aSteamId(lastPlayer)));
-      expect((await visitor.get('/account')).text).toContain('by-cli');
+      const linked = (await visitor.get('/account')).text;
+      expect(linked).toContain('by-cli');
+      expect(linked).not.toContain('Linking is not set up');
     } finally {
       await bare.stop();
     }
