@@ -14,7 +14,7 @@ const LONGEST_WAIT_MS = 5 * 60_000;
 const LOOK_EVERY_MS = 200;
 
 const REASONS: Record<NonNullable<RoundSound['failure']>, string> = {
-  'not-audio': 'this is no audio file that is taken',
+  'not-audio': 'it is not audio in a format we can use (MP3, WAV, FLAC, OGG, M4A, MP4 …)',
   unreadable: 'the file is damaged, or has no sound in it',
   silent: 'there is nothing to hear in its first 75 seconds',
   'too-complex': 'it takes more time or memory than a sound may',
