@@ -1,6 +1,6 @@
 import { openSoundFolders } from '../../media/sound-folders.ts';
 import { storeUpload } from '../../media/uploads.ts';
-import { parseConfig } from '../config.ts';
+import { type Config, parseConfig } from '../config.ts';
 import { Conflict, InvalidInput, Unavailable } from '../errors.ts';
 import { createLogger } from '../log.ts';
 import { runService } from '../service.ts';
@@ -42,7 +42,8 @@ async function uploadSound(...[db, config, upload]: Parameters<DemoDeps['uploadS
   });
 }
 
-function describe({ port, token, tokenOwner }: Demo, { host, dataDir }: { host: string; dataDir: string }) {
+function describe({ port, token, tokenOwner }: Demo, config: Config) {
+  const { host, dataDir, storageDir, steam } = config;
   const isAnyAddress = host === '0.0.0.0' || host === '::';
   const base = `http://${isAnyAddress ? 'localhost' : host.includes(':') ? `[${host}]` : host}:${port}`;
   const authorized = `curl -s -H 'Authorization: Bearer ${token}'`;
@@ -52,7 +53,7 @@ The demo runs; Ctrl-C stops it.
 
   API        ${base}/api/v1/servers
   Reference  ${base}/swagger
-  Account    ${base}/account
+  Account    ${base}/account (signs in at ${new URL(steam.openIdUrl).host})
   Health     ${base}/readyz
   API token  ${token}
              of ${tokenOwner.name}, ${tokenOwner.steamId64}
@@ -63,6 +64,7 @@ Try:
   curl -s '${base}/api/v1/servers'
   ${authorized} '${base}/api/v1/penalties?status=ACTIVE&per_page=3'
   ${authorized} '${base}/api/v1/users/lookup?steamid64=${tokenOwner.steamId64}'
+  DATABASE_URL= DATA_DIR='${dataDir}' STORAGE_DIR='${storageDir}' bun run cli sounds list
 
 ${DEMO_SERVERS.length} simulated game servers are polled over UDP; ${unsteady.join(', ')} is down for one minute of every four.
 Data is kept in ${dataDir}.`;

@@ -116,7 +116,7 @@ describe('the demo', async () => {
   const dataDir = await aDataDir();
   let token = '';
 
-  test('prints a token and three curl lines that work, changes by itself, and leaves nothing at Ctrl-C', async () => {
+  test('prints a token and four commands that work, changes by itself, and leaves nothing at Ctrl-C', async () => {
     const running = startDemo(dataDir);
     const output = await untilRunning(running);
     const lines = curlLines(output);
@@ -146,6 +146,12 @@ describe('the demo', async () => {
       everyMs: 250,
       what: 'the owner has a round-end sound',
     });
+    const cli = / +(.*) bun run cli (.*)/.exec(output);
+    const listed = Bun.spawnSync(['sh', '-c', `${cli?.[1]} ${process.execPath} src/cli.ts ${cli?.[2]}`], {
+      cwd: ROOT,
+      env: { ...process.env, DATABASE_URL: 'postgres://127.0.0.1:1/none' },
+    });
+    expect(listed.stdout.toString()).toContain('winning round.wav');
     await interrupt(running, dataDir);
     expect(await fetch(`${base}/healthz`).catch(() => 'gone')).toBe('gone');
   }, 90_000);
