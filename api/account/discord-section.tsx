@@ -103,7 +103,15 @@ function DiscordAvatar({ user }: { user: MemberVisit['user'] }): JSX.Element {
   }
   const address = `https://cdn.discordapp.com/avatars/${user.discordId}/${user.discordAvatar}.png?size=64`;
   return (
-    <img class="avatar avatar-small" src={attribute(address)} alt="" width="64" height="64" loading="lazy" />
+    <img
+      class="avatar avatar-small"
+      src={attribute(address)}
+      alt=""
+      width="64"
+      height="64"
+      loading="lazy"
+      data-letter={attribute(firstLetter(user.discordUsername))}
+    />
   );
 }
 

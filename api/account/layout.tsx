@@ -147,7 +147,14 @@ export function CsrfField({ visit }: { visit: Pick<MemberVisit, 'csrfToken'> }):
 export function Avatar({ user, size }: { user: User; size: 'small' | 'large' }): JSX.Element {
   if (user.avatarUrl) {
     return (
-      <img class={`avatar avatar-${size}`} src={attribute(user.avatarUrl)} alt="" width="184" height="184" />
+      <img
+        class={`avatar avatar-${size}`}
+        src={attribute(user.avatarUrl)}
+        alt=""
+        width="184"
+        height="184"
+        data-letter={attribute(firstLetter(user.nickname))}
+      />
     );
   }
   return (

@@ -1,5 +1,5 @@
-// What a script adds to a page that works without one: copy buttons, a dialog in place of the page that asks, and
-// times in the visitor's own zone.
+// What a script adds to a page that works without one: copy buttons, a dialog in place of the page that asks, times in
+// the visitor's own zone, and a letter in place of a picture that is gone.
 
 for (const button of document.querySelectorAll('[data-copy]')) {
   const source = document.getElementById(button.dataset.copy);
@@ -27,6 +27,21 @@ for (const time of document.querySelectorAll('time[data-local]')) {
   const text = format.format(new Date(time.dateTime));
   if (time.dataset.local === 'text') time.textContent = text;
   else time.title = text;
+}
+
+// An address of a picture is kept from when it was read; who takes another picture leaves it leading nowhere.
+for (const picture of document.querySelectorAll('img[data-letter]')) {
+  const giveWay = () => {
+    const { className, dataset } = picture;
+    const letter = element(
+      'span',
+      { class: `${className} avatar-letter`, 'aria-hidden': 'true' },
+      dataset.letter,
+    );
+    picture.replaceWith(letter);
+  };
+  if (picture.complete && picture.naturalWidth === 0) giveWay();
+  else picture.addEventListener('error', giveWay);
 }
 
 document.addEventListener('click', (event) => {
