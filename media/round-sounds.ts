@@ -66,6 +66,7 @@ export type RoundSoundWorker = {
 
 const MOST_ATTEMPTS = 5;
 const RECONCILE_EVERY_MS = 60 * 60_000;
+const LEASE_LOST = 'the lease of a sound ran out; another worker has it';
 
 /** The row went to somebody else, or away, while we worked on it. */
 class Superseded extends Error {
@@ -262,7 +263,7 @@ async function settleFailure(
     return undefined;
   }
   if (error instanceof Superseded) {
-    log.warn(about, 'the lease of a sound ran out; another worker has it');
+    log.warn(about, LEASE_LOST);
     return undefined;
   }
   const failure = await findFailure(error, uploadFolder(folders, sound.uploadKey));
@@ -273,11 +274,15 @@ async function settleFailure(
     return undefined;
   }
   const reason = failure ?? 'unavailable';
+  if (!(await saveSoundFailure(db, sound, reason))) {
+    // Its files are the other worker's now.
+    log.warn(about, LEASE_LOST);
+    return undefined;
+  }
   log.warn({ ...about, reason }, 'an upload did not become a sound');
-  const isOurs = await saveSoundFailure(db, sound, reason);
   await rm(partialPath(folders, sound.id), { force: true });
   await rm(uploadFolder(folders, sound.uploadKey), { recursive: true, force: true });
-  return isOurs ? reason : undefined;
+  return reason;
 }
 
 /** What the player is told, or undefined for trouble of ours that may pass. */

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdir, readdir, readlink, rename, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
+import { eq } from 'drizzle-orm';
 import { type Ffmpeg, FfmpegError } from '../../media/ffmpeg.ts';
 import { createEmbeddedFfmpeg } from '../../media/ffmpeg-embedded.ts';
 import { reconcileSounds } from '../../media/reconcile.ts';
@@ -249,6 +250,23 @@ describe('trouble of our own', () => {
     await rm(join(folders.inbox, uploadKey), { recursive: true });
     startWorker();
     expect((await settled(PLAYER)).latest).toMatchObject({ status: 'failed', failure: 'lost' });
+  });
+
+  test('a worker that lost its lease leaves the upload to the one who has it', async () => {
+    const { id, uploadKey } = await upload(TONE);
+    const overtaken: Ffmpeg = {
+      ...ffmpeg,
+      async run() {
+        await db.update(roundSounds).set({ attempts: 2 }).where(eq(roundSounds.id, id));
+        throw new FfmpegError('overran', 'ffmpeg took too long');
+      },
+    };
+    const warned = Promise.withResolvers<void>();
+    const worker = startWorker({ ffmpeg: overtaken, log: { ...log, warn: () => warned.resolve() } });
+    await warned.promise;
+    await worker.stop();
+    expect(await readdir(join(folders.inbox, uploadKey))).toContain(UPLOAD_NAME);
+    expect((await findRoundSounds(db, PLAYER)).latest).toMatchObject({ status: 'measuring', attempts: 2 });
   });
 
   test('an orderly stop gives the upload back without counting an attempt', async () => {
