@@ -28,6 +28,7 @@ const folders = await openSoundFolders({
 });
 const steam = startSteamOpenIdProvider();
 steam.approvesAtOnce = true;
+let diskTrouble: Error | undefined;
 const site = startAccountSite({
   db,
   steam,
@@ -41,7 +42,10 @@ const site = startAccountSite({
         readLimitMs: READ_LIMIT_MS,
         turnLimitMs: TURN_LIMIT_MS,
       },
-      storeUpload: (upload) => storeUpload(db, folders, { upload, maxBytes: MOST_BYTES }),
+      storeUpload: (upload) => {
+        const bytes = diskTrouble ? failingWith(diskTrouble) : upload.bytes;
+        return storeUpload(db, folders, { upload: { ...upload, bytes }, maxBytes: MOST_BYTES });
+      },
       removeSound: (removal) => removeSound(db, folders, removal),
     }),
   ],
@@ -54,6 +58,7 @@ afterAll(async () => {
 
 let browser: Browser;
 beforeEach(async () => {
+  diskTrouble = undefined;
   await db.delete(auditLog);
   await db.delete(roundSounds);
   await db.delete(users);
@@ -127,6 +132,17 @@ describe('uploading', () => {
     expect((await send(nothing)).status).toBe(400);
     const text = new URLSearchParams({ file: 'x', csrf_token: await csrfToken() });
     expect((await send(text)).status).toBe(400);
+    expect(await listRoundSounds(db)).toEqual([]);
+  });
+
+  test('is put off while the disk is full, which the log tells the operator', async () => {
+    diskTrouble = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+    const sent = await upload(new File(['x'], 'a.mp3'));
+    expect([sent.status, sent.headers.get('retry-after')]).toEqual([503, '30']);
+    expect(await sent.text()).not.toContain('ENOSPC');
+    const [entry] = site.log.filter(({ level }) => level === 'error');
+    expect(entry?.fields).toHaveProperty('err.cause', diskTrouble);
+    expect(await listUploadsUnderWay()).toEqual([]);
     expect(await listRoundSounds(db)).toEqual([]);
   });
 
@@ -273,6 +289,11 @@ async function upload(file: File, headers: Record<string, string> = {}): Promise
   form.append('csrf_token', await csrfToken());
   form.append('file', file);
   return send(form, headers);
+}
+
+async function* failingWith(error: Error): AsyncGenerator<Uint8Array> {
+  yield new Uint8Array(1);
+  throw error;
 }
 
 async function listUploadsUnderWay(): Promise<string[]> {
