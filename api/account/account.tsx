@@ -190,7 +190,7 @@ export function accountPages(deps: AccountDeps) {
     if (errorId) log.error({ err: error, errorId }, 'a request to the account page failed');
     // The disk has no room; of others' outages their own parts tell.
     if (error instanceof Unavailable) log.error({ err: error }, 'a request to the account page was put off');
-    const message = textsOf(visit.locale).errors[failure.key];
+    const message = failure.tell(textsOf(visit.locale));
     const response = wantsJson(visit.request)
       ? Response.json({ success: false, message }, { status: failure.status })
       : await respondWithPage(

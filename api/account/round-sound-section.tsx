@@ -214,7 +214,7 @@ function createReceiver({ signer, limits, storeUpload }: RoundSoundDeps): Receiv
       requireCsrfToken(signer, session, request, token ?? field);
     if (token !== null) requireToken(undefined);
     if (Number(request.headers.get('content-length') ?? 0) > maxUploadBytes + 64 * 1024) {
-      throw new PageError('sound-too-large', 413);
+      throw new PageError('sound-too-large', 413, { limit: Math.floor(maxUploadBytes / MEGABYTE) });
     }
     const receive = () =>
       readUploadForm(request, {

@@ -203,8 +203,8 @@ const en = {
     'sound-empty': 'This file is empty. Choose another one.',
     'sound-too-slow': 'The file took too long to arrive. Please try a smaller one or a faster connection.',
     'sound-busy': 'Another upload is still arriving. Please try again when it is done.',
-    'sound-too-large':
-      'The file is too large. Nothing was uploaded: make it shorter or save it in another format.',
+    'sound-too-large': (megabytes: number) =>
+      `The file is larger than ${megabytes} MB. Nothing was uploaded: make it shorter or save it in another format.`,
     'too-many-requests': 'That was too often in a short time. Please wait a minute and try again.',
     internal: 'Something broke on our side. It has been noted.',
     reference: (id: string) => `Reference: ${id}`,
@@ -423,7 +423,8 @@ const pl: Texts = {
     'sound-empty': 'Ten plik jest pusty. Wybierz inny.',
     'sound-too-slow': 'Plik docierał zbyt długo. Spróbuj z mniejszym albo na szybszym łączu.',
     'sound-busy': 'Inny plik wciąż dociera. Spróbuj ponownie, gdy się skończy.',
-    'sound-too-large': 'Plik jest za duży. Nic nie zostało przesłane: skróć go albo zapisz w innym formacie.',
+    'sound-too-large': (megabytes) =>
+      `Plik ma ponad ${megabytes} MB. Nic nie zostało przesłane: skróć go albo zapisz w innym formacie.`,
     'too-many-requests': 'Zbyt wiele prób w krótkim czasie. Odczekaj minutę i spróbuj ponownie.',
     internal: 'Coś się u nas zepsuło. Zostało to odnotowane.',
     reference: (id) => `Numer zgłoszenia: ${id}`,

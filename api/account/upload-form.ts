@@ -26,6 +26,7 @@ type Options<T> = {
 type OpenedFile = { part: BusboyFileStream; fileName: string };
 
 const FILE_FIELD = 'file';
+const MEGABYTE = 1024 * 1024;
 /** The page's own form has one field beside the file. */
 const LIMITS = { fields: 8, fieldSize: 1024, headerPairs: 32, headerSize: 16_384 };
 
@@ -84,7 +85,8 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
     requireToken(tokenField);
     // A browser sends a part without a name for a file nobody chose.
     if (sizeBytes === 0) throw new PageError(fileName === '' ? 'sound-missing' : 'sound-empty', 400);
-    if (part.truncated) throw new PageError('sound-too-large', 413);
+    if (part.truncated)
+      throw new PageError('sound-too-large', 413, { limit: Math.floor(maxBytes / MEGABYTE) });
   }
 
   try {

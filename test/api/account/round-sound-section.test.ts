@@ -124,7 +124,7 @@ describe('uploading', () => {
     const large = await upload(new File([new Uint8Array(MOST_BYTES + 1)], 'a.wav'));
     expect([large.status, await large.text()]).toEqual([
       413,
-      expect.stringContaining('The file is too large'),
+      expect.stringContaining('The file is larger than 1 MB'),
     ]);
     expect((await upload(new File([], 'a.wav'))).status).toBe(400);
     const nothing = new FormData();

@@ -128,7 +128,7 @@ describe('at its end', () => {
 
   const MISSING = /^Choose a file first/;
   const EMPTY = /^This file is empty/;
-  const TOO_LARGE = /^The file is too large/;
+  const TOO_LARGE = new RegExp(`^The file is larger than ${LARGEST_MB} MB`);
   const WRONG = /^Something in the form is not right/;
   test.each<[string, number, RegExp, () => string | ReadableStream, string]>([
     ['without a file', 400, MISSING, () => `${TOKEN()}--x--\r\n`, FORM],
