@@ -115,7 +115,9 @@ export async function runService(
     if (has('media')) await startMedia(context);
     const port = has('api') ? await startApi(context, health) : undefined;
     if (has('bot')) startBot(context);
-    await adviseOperator(context);
+    await adviseOperator(context).catch((error: unknown) => {
+      log.warn({ err: error }, 'the database went away during the start; the service goes on');
+    });
     return { port, database, stop };
   } catch (error) {
     await stop();
