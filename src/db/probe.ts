@@ -1,4 +1,7 @@
+import { withTimeLimit } from '../time-limit.ts';
 import type { Database } from './client.ts';
+
+const ANSWER_LIMIT_MS = 1000;
 
 /** Asks the database for at most a second, one question at a time: one that hangs must not gather a heap of them. */
 export function createDatabaseProbe({ connection }: Pick<Database, 'connection'>): () => Promise<boolean> {
@@ -15,6 +18,6 @@ export function createDatabaseProbe({ connection }: Pick<Database, 'connection'>
   };
   return () => {
     asking ??= ask();
-    return Promise.race([asking, Bun.sleep(1000).then(() => false)]);
+    return withTimeLimit(asking, ANSWER_LIMIT_MS).catch(() => false);
   };
 }
