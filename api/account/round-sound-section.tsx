@@ -16,7 +16,7 @@ import { SoundPlayer, soundAddress, Waveform } from './round-sound-player.tsx';
 import { roundSoundTextsOf } from './round-sound-texts.ts';
 import type { AccountSection } from './section.ts';
 import { createTurns } from './turns.ts';
-import { readUploadForm } from './upload-form.ts';
+import { readUploadForm, toMegabytes, tooLarge } from './upload-form.ts';
 import { type MemberVisit, readMemberForm, wantsJson } from './visit.ts';
 
 /** An upload on its way to the inbox. */
@@ -47,7 +47,6 @@ const MOST_AT_ONCE = 16;
 const READ_LIMIT_MS = 330_000;
 /** How long an upload waits for its turn: a connection on which nothing happens is closed after half a minute. */
 const TURN_LIMIT_MS = 20_000;
-const MEGABYTE = 1024 * 1024;
 const HERE = '/account#sound';
 
 /** The round-end sound: upload, progress, listening, replacing, deleting; and for moderators everyone's. */
@@ -71,7 +70,7 @@ async function renderSection(deps: RoundSoundDeps, visit: MemberVisit): Promise<
   const t = roundSoundTextsOf(visit.locale);
   const { ready, latest } = await findRoundSounds(deps.db, visit.user.steamId64);
   const { maxSeconds, maxUploadBytes } = deps.limits;
-  const megabytes = Math.floor(maxUploadBytes / MEGABYTE);
+  const megabytes = toMegabytes(maxUploadBytes);
   return (
     <>
       <link rel="stylesheet" href={deps.site.assets.url('round-sound.css')} />
@@ -214,7 +213,7 @@ function createReceiver({ signer, limits, storeUpload }: RoundSoundDeps): Receiv
       requireCsrfToken(signer, session, request, token ?? field);
     if (token !== null) requireToken(undefined);
     if (Number(request.headers.get('content-length') ?? 0) > maxUploadBytes + 64 * 1024) {
-      throw new PageError('sound-too-large', 413, { limit: Math.floor(maxUploadBytes / MEGABYTE) });
+      throw tooLarge(maxUploadBytes);
     }
     const receive = () =>
       readUploadForm(request, {

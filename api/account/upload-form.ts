@@ -26,7 +26,6 @@ type Options<T> = {
 type OpenedFile = { part: BusboyFileStream; fileName: string };
 
 const FILE_FIELD = 'file';
-const MEGABYTE = 1024 * 1024;
 /** The page's own form has one field beside the file. */
 const LIMITS = { fields: 8, fieldSize: 1024, headerPairs: 32, headerSize: 16_384 };
 
@@ -85,8 +84,7 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
     requireToken(tokenField);
     // A browser sends a part without a name for a file nobody chose.
     if (sizeBytes === 0) throw new PageError(fileName === '' ? 'sound-missing' : 'sound-empty', 400);
-    if (part.truncated)
-      throw new PageError('sound-too-large', 413, { limit: Math.floor(maxBytes / MEGABYTE) });
+    if (part.truncated) throw tooLarge(maxBytes);
   }
 
   try {
@@ -98,6 +96,16 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
     clearTimeout(timer);
     reading.abort();
   }
+}
+
+/** The refusal of a file larger than this. */
+export function tooLarge(maxBytes: number): PageError {
+  return new PageError('sound-too-large', 413, { limit: toMegabytes(maxBytes) });
+}
+
+/** Whole megabytes, as visitors are told them. */
+export function toMegabytes(bytes: number): number {
+  return Math.floor(bytes / (1024 * 1024));
 }
 
 function openParser(request: Request, maxBytes: number): BusboyInstance {
