@@ -3,7 +3,14 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import createCommand, { type FfmpegCommand } from 'fluent-ffmpeg';
-import { type Ffmpeg, FfmpegError, type FfmpegJob, type FfmpegLimits, type FfmpegLog } from './ffmpeg.ts';
+import {
+  type Ffmpeg,
+  FfmpegError,
+  type FfmpegJob,
+  type FfmpegLimits,
+  type FfmpegLog,
+  NO_SPACE,
+} from './ffmpeg.ts';
 
 const execute = promisify(execFile);
 
@@ -12,7 +19,6 @@ const PROBE_TIMEOUT_MS = 10_000;
 const NICENESS = '10';
 /** What the shell says when it cannot start a command. */
 const NOT_STARTED_STATUSES = ['126', '127'];
-const NO_SPACE = /No space left on device|Disk quota exceeded/;
 /** The limits as the kernel reports them: SIGXCPU, SIGXFSZ, and our own SIGKILL. */
 const LIMIT_SIGNALS = /SIGXCPU|SIGXFSZ|SIGKILL/;
 

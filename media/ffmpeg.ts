@@ -46,6 +46,9 @@ export class FfmpegError extends Error {
   }
 }
 
+/** What ffmpeg says when its output finds no room. */
+export const NO_SPACE = /No space left on device|Disk quota exceeded/;
+
 export type Ffmpeg = {
   /** What runs, for the log: `native 5.1.9 (/usr/bin/ffmpeg)`. */
   readonly description: string;

@@ -1,7 +1,7 @@
 import { readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RoundSoundFailure } from '../src/round-sound.ts';
-import { type Ffmpeg, FfmpegError, type FfmpegJob, RENDER_LIMITS } from './ffmpeg.ts';
+import { type Ffmpeg, FfmpegError, type FfmpegJob, NO_SPACE, RENDER_LIMITS } from './ffmpeg.ts';
 import {
   correctGain,
   decideTrim,
@@ -294,7 +294,7 @@ async function runOnUpload(ffmpeg: Ffmpeg, job: FfmpegJob): Promise<void> {
     await runOnOwn(ffmpeg, job);
   } catch (error) {
     const isRejected = error instanceof FfmpegError && error.failure === 'rejected';
-    if (!isRejected || NO_SPACE.test(error.message)) throw error;
+    if (!isRejected || NO_SPACE.test(error.message) || BROKEN_DISK.test(error.message)) throw error;
     throw new SoundRefused('unreadable', { cause: error });
   }
 }
@@ -309,4 +309,4 @@ async function runOnOwn(ffmpeg: Ffmpeg, job: FfmpegJob): Promise<void> {
   }
 }
 
-const NO_SPACE = /No space left on device|Disk quota exceeded|Input\/output error/;
+const BROKEN_DISK = /Input\/output error/;
