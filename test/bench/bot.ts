@@ -8,7 +8,7 @@ import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
 import { aSteamId, insertPenalties, insertServer, insertUser, saveServerPoll } from '../support/builders.ts';
 import { anActor, type Exchange, findButton, startFakeDiscord } from '../support/discord/fake-discord.ts';
-import { startProgram } from '../support/program.ts';
+import { botEnv, startProgram } from '../support/program.ts';
 import { type Bench, formatMs, percentile, type Row } from './bench.ts';
 
 const INTERACTIONS = 20_000;
@@ -137,15 +137,7 @@ async function startService(
   }
   await close();
   const program = startProgram('src/main.ts', {
-    DATABASE_URL: databaseUrl,
-    DATA_DIR: dataDir,
-    STORAGE_DIR: join(dataDir, 'storage'),
-    HOST: '127.0.0.1',
-    PORT: '0',
-    ROLES: 'api,bot',
-    PUBLIC_URL: 'https://play.example.org',
-    DISCORD_TOKEN: fake.token,
-    DISCORD_API_URL: fake.apiUrl,
+    ...botEnv(dataDir, { databaseUrl, discord: fake }),
     LOG_LEVEL: 'info',
   });
   await program.waitFor('the commands were put to Discord');

@@ -1,26 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import { insertServer } from '../support/builders.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { startFakeDiscord } from '../support/discord/fake-discord.ts';
-import { createTestFolder, type Program, startProgram } from '../support/program.ts';
+import { botEnv, createTestFolder, type Program, startProgram } from '../support/program.ts';
 import { waitFor } from '../support/wait.ts';
 
 /** The whole service as a process, at a Discord that misbehaves: whatever the bot meets, the API serves. */
 const folder = createTestFolder();
 const fake = await startFakeDiscord();
 const database = await createTestDatabase();
-const env = {
-  DATABASE_URL: database.url,
-  DATA_DIR: folder.path,
-  STORAGE_DIR: join(folder.path, 'storage'),
-  HOST: '127.0.0.1',
-  PORT: '0',
-  ROLES: 'api,bot',
-  PUBLIC_URL: 'https://play.example.org',
-  DISCORD_TOKEN: fake.token,
-  DISCORD_API_URL: fake.apiUrl,
-};
+const env = botEnv(folder.path, { databaseUrl: database.url, discord: fake });
 let program: Program;
 let url: string;
 

@@ -66,6 +66,24 @@ export function startProgram(file: string, env: Record<string, string>, args: st
   };
 }
 
+/** The environment of a service with API and bot, at a pretended Discord. */
+export function botEnv(
+  folder: string,
+  { databaseUrl, discord }: { databaseUrl: string; discord: { token: string; apiUrl: string } },
+): Record<string, string> {
+  return {
+    DATABASE_URL: databaseUrl,
+    DATA_DIR: folder,
+    STORAGE_DIR: join(folder, 'storage'),
+    HOST: '127.0.0.1',
+    PORT: '0',
+    ROLES: 'api,bot',
+    PUBLIC_URL: 'https://play.example.org',
+    DISCORD_TOKEN: discord.token,
+    DISCORD_API_URL: discord.apiUrl,
+  };
+}
+
 /** A folder of this test's own; `remove` takes it away. */
 export function createTestFolder(): { path: string; remove: () => Promise<void> } {
   const path = mkdtempSync(join(tmpdir(), 'community-api-test-'));
