@@ -19,6 +19,11 @@ import {
   values,
 } from './penalty-filter.ts';
 
+/**
+ * Exact totals of a filter, and where a deep page lies, out of the tallies that triggers keep (`penaltyTallies` in the
+ * schema); what they cannot see, rows whose time has run out since, is added here.
+ */
+
 /** Fifteen counts, as `penaltyTallies.counts` keeps them. */
 type Counts = readonly number[];
 
