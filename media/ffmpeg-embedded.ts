@@ -19,7 +19,7 @@ export type EmbeddedAnswer = {
   code?: string | undefined;
 };
 
-/** The program holds some 200 MB while it is loaded, and loads in a third of a second. */
+/** The program holds some 150 MB while it is loaded, and loads in half a second. */
 const IDLE_MS = 10_000;
 
 /**
