@@ -45,6 +45,18 @@ export function parsePenaltyType(text: string, allowed: readonly PenaltyType[] =
 }
 
 /**
+ * Years (UTC) that a penalty's times lie in. Earlier ones are ways to write "never": .NET's and MySQL's zero dates,
+ * Unix time zero. Later ones have no place in the specification's timestamps.
+ */
+export const PENALTY_YEARS = { first: 1971, last: 9999 } as const;
+
+/** Whether a penalty may have been created, end or have been lifted at this time; false for an invalid date. */
+export function isPenaltyTime(time: Date): boolean {
+  const year = time.getUTCFullYear();
+  return year >= PENALTY_YEARS.first && year <= PENALTY_YEARS.last;
+}
+
+/**
  * The status a record has at `now`: an ACTIVE one whose end has passed is EXPIRED.
  * @param stored what the row says, which may lag behind the clock.
  */

@@ -102,7 +102,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
         onQuarantine: (row) => progress.line(`skipped ${name(row)}: ${row.reason}`),
         onRemark: (row) => {
           remarks += 1;
-          if (remarks <= REMARKS_SHOWN) progress.line(`kept ${name(row)}: ${row.reason}`);
+          if (remarks <= REMARKS_SHOWN) progress.line(`warning: ${name(row)}: ${row.reason}`);
         },
       },
     ).finally(progress.end);
@@ -130,8 +130,7 @@ function describe(summary: ImportSummary): string {
     `${isDryRun ? 'Would import' : 'Imported'} from ${source}: ${read} read, ${added} added, ${changed} changed, ` +
       `${unchanged} unchanged, ${gone} gone at the source, ${quarantined} quarantined`,
   ];
-  if (remarks > REMARKS_SHOWN)
-    lines.push(`${remarks} rows were kept with a remark (--json lists the first 1000)`);
+  if (remarks > REMARKS_SHOWN) lines.push(`${remarks} warnings (--json lists the first 1000)`);
   if (serversAdded.length > 0) {
     lines.push(`${isDryRun ? 'Would add' : 'Added'} servers, hidden until shown: ${serversAdded.join(', ')}`);
   }

@@ -119,14 +119,12 @@ async function findTable(database: SourceDatabase, name: TableName): Promise<Tab
 async function matchServers(run: ImportRun, database: SourceDatabase): Promise<ReadonlyMap<string, number>> {
   const columns = await database.listColumns('iks_servers');
   const rows = columns.has('ip') ? await database.select('select id, name, ip from iks_servers') : [];
-  const { serverIds, added } = await matchSourceServers(
-    run.db,
-    run.source,
-    rows.map((row) => ({ sourceServerId: row.id ?? '', name: row.name ?? null, address: row.ip ?? '' })),
-    run,
-  );
-  run.summary.serversAdded.push(...added);
-  return serverIds;
+  const sourceServers = rows.map(({ id, name, ip }) => ({
+    sourceServerId: id ?? '',
+    name: name ?? null,
+    address: ip ?? '',
+  }));
+  return matchSourceServers(run, 'iks_servers', sourceServers);
 }
 
 type RowOptions = { now: Date; serverIds: ReadonlyMap<string, number> };

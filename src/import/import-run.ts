@@ -1,5 +1,6 @@
 import type { Db } from '../db/client.ts';
 import { Conflict, InvalidInput } from '../errors.ts';
+import { checkPenalty } from './checked-penalty.ts';
 import {
   type ImportListener,
   type ImportSummary,
@@ -127,7 +128,7 @@ function parsePage<Item>(
     summary.read += rowsIn(item);
     const report = (reason: string): RowReport => ({ table, id: idOf(item), reason });
     try {
-      parsed.rows.push(parse(item, (reason) => remark(summary, listener, report(reason))));
+      parsed.rows.push(checkPenalty(parse(item, (reason) => remark(summary, listener, report(reason)))));
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;
       quarantine(summary, listener, report(error.message));

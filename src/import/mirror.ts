@@ -4,10 +4,10 @@ import type { Db } from '../db/client.ts';
 import { holdLease, type Lease } from '../db/lease.ts';
 import { Conflict } from '../errors.ts';
 import type { Metrics } from '../metrics.ts';
-import type { ImportSummary } from './import-report.ts';
+import type { ImportSummary, RowReport } from './import-report.ts';
 import { type ImportOptions, type ImportRun, runImport } from './import-run.ts';
 import { type MirrorState, readMirrorState, saveMirrorState } from './mirror-state.ts';
-import { SIMPLE_ADMIN_SOURCE, sweepSimpleAdmin } from './simple-admin.ts';
+import { SIMPLE_ADMIN_SERVERS, SIMPLE_ADMIN_SOURCE, sweepSimpleAdmin } from './simple-admin.ts';
 import { importSimpleAdminChanges, readSourceClock, readStateAfterSweep } from './simple-admin-changes.ts';
 import { openSourceDatabase, type SourceDatabase } from './source-database.ts';
 
@@ -127,7 +127,15 @@ export function createMirror(
       next = await readStateAfterSweep(database, { sourceHash, sweptAt, sourceSeconds });
       await sweepSimpleAdmin(importRun, database, { timezone, pageRows: PAGE_ROWS });
     };
-    const options: ImportOptions = { waits: false, signal: stopping.signal, onQuarantine: complainOnce };
+    const options: ImportOptions = {
+      waits: false,
+      signal: stopping.signal,
+      onQuarantine: (row) => complainOnce(row, 'a row of SimpleAdmin was not imported'),
+      // Odd penalties are many and kept; a server that is missing is for an operator to mend.
+      onRemark: (row) => {
+        if (row.table === SIMPLE_ADMIN_SERVERS) complainOnce(row, 'a server of SimpleAdmin was not imported');
+      },
+    };
     const summary = await runImport({ db, databaseUrl, now }, SIMPLE_ADMIN_SOURCE, options, importAll);
     if (next) await saveMirrorState(db, next);
     health.lastSweepAt = next?.sweptAt;
@@ -135,11 +143,11 @@ export function createMirror(
   }
 
   /** A row that is wrong stays wrong in every round. */
-  function complainOnce({ table, id, reason }: { table: string; id: string; reason: string }): void {
+  function complainOnce({ table, id, reason }: RowReport, message: string): void {
     const key = `${table} ${id} ${reason}`;
     if (complained.has(key) || complained.size >= 1000) return;
     complained.add(key);
-    log.warn({ table, id, reason }, 'a row of SimpleAdmin was not imported');
+    log.warn({ table, id, reason }, message);
   }
 
   function report(

@@ -8,6 +8,8 @@ import { wallClockToInstant } from './wall-clock.ts';
 /** The mirror and the operator's tool name the same source, so that one continues the other. */
 export const SIMPLE_ADMIN_SOURCE = 'simpleadmin';
 
+export const SIMPLE_ADMIN_SERVERS = 'sa_servers';
+
 export type SimpleAdminOptions = ImportOptions & {
   /** `mysql://…` or `sqlite:PATH`. */
   url: string;
@@ -77,24 +79,18 @@ export async function matchSimpleAdminServers(
   run: ImportRun,
   database: SourceDatabase,
 ): Promise<ReadonlyMap<string, number>> {
-  const columns = await database.listColumns('sa_servers');
+  const columns = await database.listColumns(SIMPLE_ADMIN_SERVERS);
   const rows = columns.has('address')
     ? await database.select(
-        `select id, ${columns.has('hostname') ? 'hostname' : 'null as hostname'}, address from sa_servers`,
+        `select id, ${columns.has('hostname') ? 'hostname' : 'null as hostname'}, address from ${SIMPLE_ADMIN_SERVERS}`,
       )
     : [];
-  const { serverIds, added } = await matchSourceServers(
-    run.db,
-    run.source,
-    rows.map((row) => ({
-      sourceServerId: row.id ?? '',
-      name: row.hostname ?? null,
-      address: row.address ?? '',
-    })),
-    run,
-  );
-  run.summary.serversAdded.push(...added);
-  return serverIds;
+  const sourceServers = rows.map(({ id, hostname, address }) => ({
+    sourceServerId: id ?? '',
+    name: hostname ?? null,
+    address: address ?? '',
+  }));
+  return matchSourceServers(run, SIMPLE_ADMIN_SERVERS, sourceServers);
 }
 
 async function countRows(database: SourceDatabase, tables: readonly SimpleAdminTable[]): Promise<number> {

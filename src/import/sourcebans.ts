@@ -156,18 +156,17 @@ async function matchServers(
   database: SourceDatabase,
   prefix: string,
 ): Promise<ReadonlyMap<string, number>> {
-  const columns = await database.listColumns(`${prefix}servers`);
+  const table = `${prefix}servers`;
+  const columns = await database.listColumns(table);
   const rows = columns.has('port')
-    ? await database.select(`select sid, ip, port from ${prefix}servers where sid > 0`)
+    ? await database.select(`select sid, ip, port from ${table} where sid > 0`)
     : [];
-  const { serverIds, added } = await matchSourceServers(
-    run.db,
-    run.source,
-    rows.map((row) => ({ sourceServerId: row.sid ?? '', name: null, address: addressOf(row) })),
-    run,
-  );
-  run.summary.serversAdded.push(...added);
-  return serverIds;
+  const sourceServers = rows.map((row) => ({
+    sourceServerId: row.sid ?? '',
+    name: null,
+    address: addressOf(row),
+  }));
+  return matchSourceServers(run, table, sourceServers);
 }
 
 function addressOf({ ip, port }: SourceRow): string {

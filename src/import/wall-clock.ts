@@ -1,4 +1,5 @@
 import { InvalidInput } from '../errors.ts';
+import { PENALTY_YEARS } from '../penalty.ts';
 
 /**
  * A date and time without a zone, as milliseconds: what a clock on the wall shows, counted as if it hung in Greenwich.
@@ -8,8 +9,6 @@ export type WallClock = number;
 
 const DAY_MS = 86_400_000;
 const PATTERN = /^(\d{4})-(\d{2})-(\d{2})(?:[ T](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?Z?$/;
-/** .NET's and MySQL's "no date" and Unix time zero lie before it, every CS2 penalty behind it. */
-const FIRST_YEAR = 1971;
 
 /**
  * Reads `YYYY-MM-DD HH:MM:SS[.fff]`.
@@ -22,7 +21,7 @@ export function parseWallClock(text: string | null | undefined): WallClock | und
   if (!match) throw new InvalidInput(`${JSON.stringify(text.slice(0, 64))} is not a date`);
   const [year, month, day, hour, minute, second] = match.slice(1, 7).map((part) => Number(part ?? 0));
   if (year === undefined || month === undefined || day === undefined) return undefined;
-  if (year < FIRST_YEAR || month === 0 || day === 0) return undefined;
+  if (year < PENALTY_YEARS.first || month === 0 || day === 0) return undefined;
   const milliseconds = Math.trunc(Number(`0.${match[7] ?? 0}`) * 1000);
   const wallClock = Date.UTC(year, month - 1, day, hour, minute, second, milliseconds);
   const isCalendarDay = new Date(wallClock).getUTCDate() === day || hour === 24;

@@ -18,6 +18,9 @@ export type ServerAnswer = {
   players: ServerPlayer[];
 };
 
+/** In code points. */
+const LONGEST_NAME = 128;
+
 /** The servers that are shown, by name, with their latest poll. */
 export async function listServerStatuses(db: Db): Promise<ServerStatus[]> {
   return shownServers(db).execute();
@@ -48,9 +51,10 @@ export async function addServer(
   { name, address, slug, mode = '', region = '', isHidden = false }: NewServer,
 ): Promise<Server> {
   const label = name.trim();
-  if (label === '' || label.length > 128 || label.includes('\0')) {
+  // Characters, not UTF-16 units: an emoji is one.
+  if (label === '' || [...label].length > LONGEST_NAME || label.includes('\0')) {
     throw new InvalidInput(
-      `name ${JSON.stringify(name.slice(0, 64))} is not allowed: give 1 to 128 characters`,
+      `name ${JSON.stringify(name.slice(0, 64))} is not allowed: give 1 to ${LONGEST_NAME} characters`,
     );
   }
   checkAddress(address);

@@ -155,6 +155,23 @@ describe('the mirror of an SQLite file', () => {
     expect(warnings()).toEqual(['a row of SimpleAdmin was not imported']);
   });
 
+  test('times that nobody can keep and servers that nobody can reach stop nothing, and are named once', async () => {
+    const source = createFile();
+    source.run("insert into sa_servers (hostname, address) values ('Nowhere', 'some where:27015')");
+    source.run(`insert into sa_bans (player_steamid, admin_steamid, admin_name, reason, duration, created, ends, server_id)
+      values ('76561198000000001', '0', 'Console', 'bad', 2000000000, '0000-00-00 00:00:00', '2026-11-21 12:30:00', null),
+        ('76561198000000001', '0', 'Console', 'good', 60, '2026-11-21 11:30:00', '2026-11-21 12:30:00', 1)`);
+    const { mirror } = startMirror(source.url);
+    await waitFor(() => mirror.health().lastRoundAt);
+    await nextRound(mirror);
+    expect(mirror.health()).toMatchObject({ isUp: true, failures: 0 });
+    expect(await storedPenalties(db)).toMatchObject([{ reason: 'good', serverId: 0 }]);
+    expect(warnings()).toEqual([
+      'a server of SimpleAdmin was not imported',
+      'a row of SimpleAdmin was not imported',
+    ]);
+  });
+
   test('one process mirrors; another takes over and goes on where it was', async () => {
     const source = createFile();
     source.run(`insert into sa_bans ${BAN}`);

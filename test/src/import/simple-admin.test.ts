@@ -253,7 +253,7 @@ describe.if(hasMariaDb)('CS2-SimpleAdmin on MariaDB', () => {
     const summary = await importSimpleAdmin(deps, { url: source.url });
     expect(summary).toMatchObject({ added: 5, remarks: 2, serversAdded: ['Moved', 'Moved'] });
     expect(summary.remarkedRows.map(({ table, id }) => [table, id])).toEqual([
-      ['sa_bans', '4'],
+      ['sa_servers', '4'],
       ['sa_bans', '5'],
     ]);
     const moved = await db.select().from(servers).where(eq(servers.name, 'Moved'));
