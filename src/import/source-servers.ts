@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { eq } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
 import { serverAliases, servers } from '../db/schema.ts';
-import { InvalidInput } from '../errors.ts';
+import { Conflict, InvalidInput } from '../errors.ts';
 import { addServer, checkAddress } from '../queries/servers.ts';
 import { cleanText, LONGEST_NAME } from './clean-text.ts';
 import { remark } from './import-report.ts';
@@ -56,8 +56,8 @@ export async function matchSourceServers(
       summary.serversAdded.push(label);
       return MADE_BY_DRY_RUN;
     }
-    const { id } = await addServer(db, { name: label, address: normal, isHidden: true });
-    summary.serversAdded.push(label);
+    const { id, isAdded } = await addOrFindServer(db, { name: label, address: normal });
+    if (isAdded) summary.serversAdded.push(label);
     ours.set(normal, id);
     return id;
   }
@@ -65,6 +65,25 @@ export async function matchSourceServers(
 
 const NO_SERVER = 0;
 const MADE_BY_DRY_RUN = -1;
+
+/** Adds a hidden server, unless another import adds the same one at this moment. */
+async function addOrFindServer(
+  db: Db,
+  server: { name: string; address: string },
+): Promise<{ id: number; isAdded: boolean }> {
+  try {
+    const { id } = await addServer(db, { ...server, isHidden: true });
+    return { id, isAdded: true };
+  } catch (error) {
+    if (!(error instanceof Conflict)) throw error;
+    const [found] = await db
+      .select({ id: servers.id })
+      .from(servers)
+      .where(eq(servers.address, server.address));
+    if (!found) throw error;
+    return { id: found.id, isAdded: false };
+  }
+}
 
 const RESOLVE_LIMIT_MS = 2000;
 

@@ -10,6 +10,7 @@ import { createTestDatabase } from '../../support/database.ts';
 import { importDeps, storedPenalties } from '../../support/penalty-rows.ts';
 import { createTestFolder } from '../../support/program.ts';
 import { simpleAdminSqliteSchema } from '../../support/simple-admin-schema.ts';
+import { waitFor } from '../../support/wait.ts';
 
 const database = await createTestDatabase();
 const { db, connection } = database;
@@ -173,4 +174,35 @@ test('a server of a source that cannot be one of ours is a warning, and its pena
   ]);
   const [mirage] = await db.select().from(servers);
   expect((await storedPenalties(db)).map((row) => row.serverId)).toEqual([0, mirage?.id ?? -1]);
+});
+
+test('two imports that add the same new server at once end up with one', async () => {
+  const source = (id: number) =>
+    createFile(`${simpleAdminSqliteSchema({ migration: 11 })};
+      insert into sa_servers (id, hostname, address) values (${id}, 'Mirage', 'Play.Example.org:27015');
+      insert into sa_bans (player_steamid, admin_steamid, admin_name, reason, duration, created, server_id) values
+        ('${PLAYER}', '0', 'Console', 'Aim', 0, '2026-11-21 11:30:00', ${id})`);
+  const waiting = async () => {
+    const [row] =
+      await connection`select count(*)::int as n from pg_locks join pg_database on pg_database.oid = database
+      where not granted and datname = current_database()`;
+    return row?.n;
+  };
+  // Both look for the server before either may add it.
+  const { imports } = await connection.begin(async (transaction) => {
+    await transaction`lock table servers in share mode`;
+    const imports = [1, 2].map((id) =>
+      importSimpleAdmin(deps, { url: source(id), source: `community-${id}` }),
+    );
+    await waitFor(async () => (await waiting()) === 2);
+    return { imports };
+  });
+  const summaries = await Promise.all(imports);
+  expect(summaries.map(({ serversAdded }) => serversAdded.length).sort()).toEqual([0, 1]);
+  const rows = await db.select().from(servers);
+  expect(rows.map(({ address }) => address)).toEqual(['play.example.org:27015']);
+  expect((await storedPenalties(db)).map(({ serverId }) => serverId)).toEqual([
+    rows[0]?.id ?? 0,
+    rows[0]?.id ?? 0,
+  ]);
 });
