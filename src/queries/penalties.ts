@@ -1,5 +1,6 @@
 import { and, asc, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
+import { retryVictim } from '../db/retry.ts';
 import { penalties } from '../db/schema.ts';
 import { type Select, selectFrom, selectFromSnapshot, unseen, type Values } from '../db/select.ts';
 import { PENALTY_TYPES, type PenaltyStatus, type PenaltyType, statusAt } from '../penalty.ts';
@@ -95,11 +96,13 @@ export async function markExpiredPenalties(db: Db, now: Date, limit = 5000): Pro
       .orderBy(asc(penalties.endsAt));
   // Any update waits for other writers, an import perhaps: none is begun without need.
   if ((await due().limit(1)).length === 0) return 0;
-  const marked = await db
-    .update(penalties)
-    .set({ status: 'EXPIRED' })
-    .where(and(inArray(penalties.id, due().limit(limit)), eq(penalties.status, 'ACTIVE')))
-    .returning({ id: penalties.id });
+  const marked = await retryVictim(() =>
+    db
+      .update(penalties)
+      .set({ status: 'EXPIRED' })
+      .where(and(inArray(penalties.id, due().limit(limit)), eq(penalties.status, 'ACTIVE')))
+      .returning({ id: penalties.id }),
+  );
   return marked.length;
 }
 
