@@ -7,6 +7,9 @@ export type PenaltyType = (typeof PENALTY_TYPES)[number];
 /** The types that `/mutes` lists. */
 export const MUTE_TYPES = ['gag', 'mute', 'silence'] as const satisfies readonly PenaltyType[];
 
+/** What the source of imported penalties may be called. */
+export const SOURCE_NAME = /^[\w.:-]{1,64}$/;
+
 /** Specification section 3. */
 export const PENALTY_STATUSES = ['ACTIVE', 'EXPIRED', 'UNBANNED'] as const;
 export type PenaltyStatus = (typeof PENALTY_STATUSES)[number];

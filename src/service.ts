@@ -185,11 +185,11 @@ function startSync({
     runRegularly({ name: 'marking expired penalties', everyMs: EXPIRY_SWEEP_MS, work: sweep, log }),
   );
 
-  const { url, timezone, intervalSeconds } = config.simpleAdmin;
+  const { url, source, timezone, intervalSeconds } = config.simpleAdmin;
   if (url === undefined) return;
   const mirror = createMirror(
     { db: database.db, databaseUrl, log, metrics, now },
-    { url, timezone, intervalSeconds },
+    { url, source, timezone, intervalSeconds },
   );
   onStopPart('mirror', mirror.stop);
   addHealth('mirror', mirror.health);

@@ -14,7 +14,7 @@ import { print, type Session } from './session.ts';
 /** Remarks are about rows that were kept: the first few in words, all of them counted, a thousand with `--json`. */
 const REMARKS_SHOWN = 20;
 
-type Common = { dryRun?: boolean; source?: string };
+type Common = { dryRun?: boolean; source?: string; replaceSource?: boolean };
 type Import = (deps: ImportDeps, options: ImportOptions) => Promise<ImportSummary>;
 
 /** `penalties import ndjson | simpleadmin | sourcebans | iks`. */
@@ -31,6 +31,10 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       .option(
         '--source <name>',
         `names the source, when several of the kind are imported (default: ${name.split(' ')[0]})`,
+      )
+      .option(
+        '--replace-source',
+        'the database is the one imported under this name so far, moved to another address',
       );
 
   importCommand('ndjson <file>', 'one JSON object a line from a file, or from standard input with -').action(
@@ -68,7 +72,8 @@ export function addPenaltyCommands(program: Command, session: Session): void {
             url,
             timezone: options.timezone ?? configured.timezone,
             trustsOnlineTime: options.onlineTime,
-            source: options.source,
+            // The mirror's, so that one continues the other.
+            source: options.source ?? configured.source,
           }),
         );
       },
@@ -89,7 +94,11 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       await run(command, options, (deps, shared) => importIks(deps, { ...shared, url, source }));
     });
 
-  async function run(command: Command, { dryRun = false }: Common, start: Import): Promise<void> {
+  async function run(
+    command: Command,
+    { dryRun = false, replaceSource = false }: Common,
+    start: Import,
+  ): Promise<void> {
     const { db, url } = await session.database();
     const progress = showProgress(process.stderr, () => performance.now());
     let remarks = 0;
@@ -97,6 +106,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       { db, databaseUrl: url, now: () => new Date() },
       {
         isDryRun: dryRun,
+        replacesSource: replaceSource,
         onProgress: progress.update,
         onWait: () => progress.line('waiting for another import of this source to end'),
         onQuarantine: (row) => progress.line(`skipped ${name(row)}: ${row.reason}`),

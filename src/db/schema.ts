@@ -107,6 +107,19 @@ export const serverAliases = pgTable(
   (table) => [primaryKey({ columns: [table.source, table.sourceServerId] })],
 );
 
+/** The systems that penalties are imported from. */
+export const PENALTY_SOURCE_KINDS = ['simpleadmin', 'sourcebans', 'iks', 'ndjson'] as const;
+
+/** What each `penalties.source` was imported from, so that no other database overwrites its rows; no credentials. */
+export const penaltySources = pgTable('penalty_sources', {
+  name: text('name').primaryKey(),
+  kind: text('kind', { enum: PENALTY_SOURCE_KINDS }).notNull(),
+  /** `host:port/database`, or the path of a file; `''` for lines of JSON. */
+  address: text('address').notNull(),
+  /** What the names of its tables begin with, where that differs. */
+  prefix: text('prefix').notNull().default(''),
+});
+
 /** What {@link isPenaltyTime} allows, in PostgreSQL's words; infinity lies beyond both. */
 const FIRST_TIME = `${PENALTY_YEARS.first}-01-01 00:00:00+00`;
 const AFTER_LAST_TIME = `${PENALTY_YEARS.last + 1}-01-01 00:00:00+00`;

@@ -1,5 +1,6 @@
 import { InvalidInput } from '../errors.ts';
 import { type PenaltyStatus, type PenaltyType, statusAt } from '../penalty.ts';
+import type { PenaltySource } from '../queries/penalty-sources.ts';
 import { cleanText, LONGEST_NAME, LONGEST_REASON } from './clean-text.ts';
 import type { ImportSummary } from './import-report.ts';
 import { type ImportDeps, type ImportOptions, type ImportRun, importPages, runImport } from './import-run.ts';
@@ -45,7 +46,8 @@ export async function importIks(
 ): Promise<ImportSummary> {
   const database = await openSourceDatabase(url);
   try {
-    return await runImport(deps, source, options, (run) => sweep(run, database));
+    const identity: PenaltySource = { name: source, kind: 'iks', address: database.address, prefix: '' };
+    return await runImport(deps, identity, options, (run) => sweep(run, database));
   } finally {
     await database.close();
   }

@@ -32,6 +32,7 @@ export async function openMysqlSource(url: string): Promise<SourceDatabase> {
   await connection.query('SET SESSION TRANSACTION READ ONLY');
   return {
     kind: 'mysql',
+    address: `${nameHost(address.host)}:${address.port}/${address.database}`,
     select,
     async listColumns(table) {
       const rows = await select(
@@ -83,6 +84,11 @@ function parseAddress(url: string): Address {
     password: decodeURIComponent(parsed.password),
     database,
   };
+}
+
+/** One name for this machine, whichever way it is written. */
+function nameHost(host: string): string {
+  return /^(localhost|127\.0\.0\.1|::1)$/i.test(host) ? 'localhost' : host.toLowerCase();
 }
 
 /** The password is in no message. */

@@ -1,3 +1,4 @@
+import type { PenaltySource } from '../queries/penalty-sources.ts';
 import type { ImportSummary } from './import-report.ts';
 import { type ImportDeps, type ImportOptions, type ImportRun, importPages, runImport } from './import-run.ts';
 import { findSimpleAdminTables, readSimpleAdminRows, type SimpleAdminTable } from './simple-admin-rows.ts';
@@ -5,8 +6,7 @@ import { openSourceDatabase, PAGE_ROWS, readPages, type SourceDatabase } from '.
 import { matchSourceServers } from './source-servers.ts';
 import { wallClockToInstant } from './wall-clock.ts';
 
-/** The mirror and the operator's tool name the same source, so that one continues the other. */
-export const SIMPLE_ADMIN_SOURCE = 'simpleadmin';
+const SIMPLE_ADMIN_SOURCE = 'simpleadmin';
 
 export const SIMPLE_ADMIN_SERVERS = 'sa_servers';
 
@@ -34,12 +34,17 @@ export async function importSimpleAdmin(
   wallClockToInstant(timezone ?? 'UTC');
   const database = await openSourceDatabase(url);
   try {
-    return await runImport(deps, source, options, (run) =>
+    return await runImport(deps, simpleAdminSource(source, database), options, (run) =>
       sweepSimpleAdmin(run, database, { timezone, trustsOnlineTime }),
     );
   } finally {
     await database.close();
   }
+}
+
+/** What a SimpleAdmin database is remembered as. */
+export function simpleAdminSource(name: string, { address }: SourceDatabase): PenaltySource {
+  return { name, kind: 'simpleadmin', address, prefix: '' };
 }
 
 /** Reads every row of the source, and marks ours that it has no more. @param pageRows rows read and written at once. */

@@ -1,5 +1,6 @@
 import { InvalidInput } from '../errors.ts';
 import { type PenaltyStatus, type PenaltyType, statusAt } from '../penalty.ts';
+import type { PenaltySource } from '../queries/penalty-sources.ts';
 import { UNKNOWN_STEAM_ID } from '../steam-id.ts';
 import { cleanText, LONGEST_NAME, LONGEST_REASON } from './clean-text.ts';
 import type { ImportSummary } from './import-report.ts';
@@ -56,9 +57,12 @@ export async function importSourcebans(
       `prefix ${JSON.stringify(prefix)} is not allowed: give letters, digits and underscores`,
     );
   }
+  const complete = withUnderscore(prefix);
   const database = await openSourceDatabase(url);
   try {
-    return await runImport(deps, source, options, (run) => sweep(run, database, withUnderscore(prefix)));
+    const { address } = database;
+    const identity: PenaltySource = { name: source, kind: 'sourcebans', address, prefix: complete };
+    return await runImport(deps, identity, options, (run) => sweep(run, database, complete));
   } finally {
     await database.close();
   }

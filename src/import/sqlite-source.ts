@@ -1,4 +1,5 @@
 import { Database, type SQLQueryBindings } from 'bun:sqlite';
+import { realpath } from 'node:fs/promises';
 import { Unavailable } from '../errors.ts';
 import type { SourceDatabase, SourceRow } from './source-database.ts';
 
@@ -12,6 +13,7 @@ export async function openSqliteSource(path: string): Promise<SourceDatabase> {
   const database = openFile(path);
   return {
     kind: 'sqlite',
+    address: await realpath(path),
     select,
     async listColumns(table) {
       const rows = await select('select name from pragma_table_info(?)', [table]);

@@ -48,52 +48,49 @@ const BAD_ROWS = [
     name: 'CS2-SimpleAdmin: a creation worked out from an end and a duration of 3,800 years',
     row: { table: 'sa_bans', id: '1' },
     reason: /^its creation -00\d\d\d\d-.* lies outside the years 1971 to 9999$/,
-    run: () =>
-      importSimpleAdmin(deps, {
-        url: createFile(`${simpleAdminSqliteSchema({ migration: 11 })};
+    create: () =>
+      createFile(`${simpleAdminSqliteSchema({ migration: 11 })};
           insert into sa_bans (player_steamid, admin_steamid, admin_name, reason, duration, created, ends) values
             ('${PLAYER}', '0', 'Console', 'bad', 2000000000, '0000-00-00 00:00:00', '2026-11-21 12:30:00'),
             ('${PLAYER}', '0', 'Console', 'good', 60, '2026-11-21 11:30:00', '2026-11-21 12:30:00')`),
-      }),
+    run: (url: string) => importSimpleAdmin(deps, { url }),
   },
   {
     name: 'CS2-SimpleAdmin: a moment of lifting in 1970',
     row: { table: 'sa_bans', id: '1' },
     reason: 'its lifting 1970-01-02T00:00:00.000Z lies outside the years 1971 to 9999',
-    run: () =>
-      importSimpleAdmin(deps, {
-        url: createFile(`${simpleAdminSqliteSchema({ migration: 11 })};
+    create: () =>
+      createFile(`${simpleAdminSqliteSchema({ migration: 11 })};
           insert into sa_unbans (ban_id, date) values (1, '1970-01-02 00:00:00');
           insert into sa_bans (player_steamid, admin_steamid, admin_name, reason, duration, created, status, unban_id) values
             ('${PLAYER}', '0', 'Console', 'bad', 0, '2026-11-21 11:30:00', 'UNBANNED', 1),
             ('${PLAYER}', '0', 'Console', 'good', 0, '2026-11-21 11:30:00', 'ACTIVE', null)`),
-      }),
+    run: (url: string) => importSimpleAdmin(deps, { url }),
   },
   {
     name: 'SourceBans++: an end worked out from a late creation',
     row: { table: 'bans', id: '1' },
     reason: 'its end +010002-12-30T00:00:00.000Z lies outside the years 1971 to 9999',
-    run: () =>
-      importSourcebans(deps, {
-        url: createFile(`create table sb_bans (bid integer primary key, authid text, created integer, length integer, reason text);
+    create: () =>
+      createFile(`create table sb_bans (bid integer primary key, authid text, created integer, length integer, reason text);
           insert into sb_bans values (1, '${PLAYER}', ${LATE}, ${1096 * 86_400}, 'bad'), (2, '${PLAYER}', 1795260000, 0, 'good')`),
-      }),
+    run: (url: string) => importSourcebans(deps, { url }),
   },
   {
     name: 'IKS Admin: a creation in 1970',
     row: { table: 'iks_bans', id: '1' },
     reason: 'its creation 1970-01-01T00:00:05.000Z lies outside the years 1971 to 9999',
-    run: () =>
-      importIks(deps, {
-        url: createFile(`create table iks_bans (id integer primary key, steam_id text, duration integer, created_at integer,
+    create: () =>
+      createFile(`create table iks_bans (id integer primary key, steam_id text, duration integer, created_at integer,
             end_at integer, unbanned_by integer, reason text);
           insert into iks_bans values (1, '${PLAYER}', 0, 5, 0, null, 'bad'), (2, '${PLAYER}', 0, 1795260000, 0, null, 'good')`),
-      }),
+    run: (url: string) => importIks(deps, { url }),
   },
   {
     name: 'lines of JSON: an end worked out from a duration of 4,000 years',
     row: { table: 'line', id: '1' },
     reason: /^its end \+013083-.* lies outside the years 1971 to 9999$/,
+    create: () => '',
     run: () =>
       importNdjson(deps, {
         chunks: ndjson(
@@ -106,6 +103,7 @@ const BAD_ROWS = [
     name: 'lines of JSON: a creation in 1970',
     row: { table: 'line', id: '1' },
     reason: 'its creation 1970-12-31T23:59:59.000Z lies outside the years 1971 to 9999',
+    create: () => '',
     run: () =>
       importNdjson(deps, {
         chunks: ndjson({ ...LINE, created: '1970-12-31T23:59:59Z' }, { ...LINE, reason: 'good' }),
@@ -115,13 +113,14 @@ const BAD_ROWS = [
 
 test.each(BAD_ROWS)(
   '$name is set aside with table and id, the rest is kept',
-  async ({ run, row, reason }) => {
-    const summary = await run();
+  async ({ create, run, row, reason }) => {
+    const url = create();
+    const summary = await run(url);
     expect(summary).toMatchObject({ read: 2, added: 1, quarantined: 1 });
     const said = typeof reason === 'string' ? reason : expect.stringMatching(reason);
     expect(summary.quarantinedRows).toEqual([{ ...row, reason: said }]);
     expect((await storedPenalties(db)).map((kept) => kept.reason)).toEqual(['good']);
-    expect(await run()).toMatchObject({ added: 0, changed: 0, unchanged: 1, gone: 0 });
+    expect(await run(url)).toMatchObject({ added: 0, changed: 0, unchanged: 1, gone: 0 });
   },
 );
 

@@ -4,6 +4,7 @@ import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import pino from 'pino';
 import { createMirror, type Mirror } from '../../../src/import/mirror.ts';
+import { importSimpleAdmin } from '../../../src/import/simple-admin.ts';
 import { createMetrics } from '../../../src/metrics.ts';
 import { createTestDatabase } from '../../support/database.ts';
 import { startDatabaseProxy } from '../../support/database-proxy.ts';
@@ -17,13 +18,13 @@ const { db, url: databaseUrl, connection } = await createTestDatabase();
 const folder = createTestFolder();
 afterAll(folder.remove);
 
-type LogLine = { level: number; msg: string; isSweep?: boolean };
+type LogLine = { level: number; msg: string; isSweep?: boolean; [key: string]: unknown };
 let lines: LogLine[] = [];
 let now = new Date('2026-11-21T12:00:00Z');
 let started: Mirror[] = [];
 
 beforeEach(async () => {
-  await connection`truncate penalties, servers, server_aliases, settings cascade`;
+  await connection`truncate penalties, servers, server_aliases, penalty_sources, settings cascade`;
   lines = [];
   now = new Date('2026-11-21T12:00:00Z');
 });
@@ -32,12 +33,12 @@ afterEach(async () => {
   started = [];
 });
 
-function startMirror(url: string, { timezone = 'UTC', intervalSeconds = 0.02 } = {}) {
+function startMirror(url: string, { source = 'simpleadmin', timezone = 'UTC', intervalSeconds = 0.02 } = {}) {
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const metrics = createMetrics();
   const mirror = createMirror(
     { db, databaseUrl, log, metrics, now: () => now },
-    { url, timezone, intervalSeconds },
+    { url, source, timezone, intervalSeconds },
   );
   started.push(mirror);
   mirror.start();
@@ -185,6 +186,60 @@ describe('the mirror of an SQLite file', () => {
     await waitFor(async () => (await storedPenalties(db)).length === 2);
     expect(second.health().isMirroring).toBe(true);
     expect(sweeps()).toHaveLength(1);
+  });
+
+  test('another database under its name is not mirrored: said in the log and in its health, until an operator decides', async () => {
+    const [first, second] = [createFile(), createFile()];
+    first.run(`insert into sa_bans ${BAN}`);
+    second.run(`insert into sa_bans ${BAN.replace('Aim', 'of another community')}`);
+    const before = startMirror(first.url).mirror;
+    await waitFor(() => before.health().lastRoundAt);
+    await before.stop();
+
+    const { mirror, metrics } = startMirror(second.url);
+    await waitFor(() => mirror.health().failures >= 3);
+    const refusal =
+      'SIMPLEADMIN_URL names another database than the one its penalties came from: nothing is mirrored';
+    expect(mirror.health()).toMatchObject({ isUp: false, refusal, lastRoundAt: undefined });
+    expect((await metrics.render()).text).toContain('community_api_mirror_up 0');
+    expect(await storedPenalties(db)).toMatchObject([{ reason: 'Aim' }]);
+    const said = lines.filter((line) => line.level >= 40);
+    expect(said).toMatchObject([
+      {
+        level: 50,
+        source: 'simpleadmin',
+        known: `CS2-SimpleAdmin at ${first.path}`,
+        given: `CS2-SimpleAdmin at ${second.path}`,
+      },
+    ]);
+    expect(said[0]?.msg).toStartWith(`${refusal}: set SIMPLEADMIN_SOURCE`);
+
+    // Under a name of its own it is mirrored beside the first.
+    const beside = startMirror(second.url, { source: 'second' }).mirror;
+    await mirror.stop();
+    await waitFor(() => beside.health().lastRoundAt);
+    expect((await storedPenalties(db)).map((row) => `${row.source} ${row.reason}`).sort()).toEqual([
+      'second of another community',
+      'simpleadmin Aim',
+    ]);
+  });
+
+  test('a database that moved is mirrored on once an operator said so, without a restart', async () => {
+    const [old, moved] = [createFile(), createFile()];
+    for (const file of [old, moved]) file.run(`insert into sa_bans ${BAN}`);
+    const before = startMirror(old.url).mirror;
+    await waitFor(() => before.health().lastRoundAt);
+    await before.stop();
+    moved.run(`insert into sa_bans ${BAN}`);
+    const { mirror } = startMirror(moved.url);
+    await waitFor(() => mirror.health().refusal);
+    await importSimpleAdmin({ db, databaseUrl, now: () => now }, { url: moved.url, replacesSource: true });
+    await waitFor(() => mirror.health().isUp);
+    expect(mirror.health().refusal).toBeUndefined();
+    moved.run(`insert into sa_bans ${BAN}`);
+    await nextRound(mirror);
+    expect(await storedPenalties(db)).toHaveLength(3);
+    expect(lines.map((line) => line.msg)).toContain('the mirror of SimpleAdmin works again');
   });
 
   test('stops within three seconds in the middle of a full read', async () => {
