@@ -8,6 +8,7 @@ import { importNdjson } from '../import/ndjson.ts';
 import { importSimpleAdmin } from '../import/simple-admin.ts';
 import { importSourcebans } from '../import/sourcebans.ts';
 import { recordAudit } from '../queries/audit-log.ts';
+import { checkPenaltyTallies, type Recount, recountPenaltyTallies } from '../queries/penalty-recount.ts';
 import { showProgress } from './progress.ts';
 import { print, type Session } from './session.ts';
 
@@ -17,7 +18,7 @@ const REMARKS_SHOWN = 20;
 type Common = { dryRun?: boolean; source?: string; replaceSource?: boolean };
 type Import = (deps: ImportDeps, options: ImportOptions) => Promise<ImportSummary>;
 
-/** `penalties import ndjson | simpleadmin | sourcebans | iks`. */
+/** `penalties import ndjson | simpleadmin | sourcebans | iks`, `penalties recount`. */
 export function addPenaltyCommands(program: Command, session: Session): void {
   const penalties = program.command('penalties').description('bans, mutes, gags, silences, warnings');
   const imports = penalties
@@ -94,6 +95,17 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       await run(command, options, (deps, shared) => importIks(deps, { ...shared, url, source }));
     });
 
+  penalties
+    .command('recount')
+    .description('count anew what totals and pages go by, after a database was loaded by hand')
+    .option('--check', 'say whether totals are right, change nothing; exit code 1 when they are not')
+    .action(async ({ check = false }: { check?: boolean }, command: Command) => {
+      const { url } = await session.database();
+      const recount = await (check ? checkPenaltyTallies(url) : recountPenaltyTallies(url));
+      print(command, recount, describeRecount(recount, check));
+      if (check && recount.wrong > 0) process.exitCode = 1;
+    });
+
   async function run(
     command: Command,
     { dryRun = false, replaceSource = false }: Common,
@@ -127,6 +139,12 @@ async function recordImport(db: Db, summary: ImportSummary): Promise<void> {
   const { source, read, added, changed, gone, quarantined, serversAdded } = summary;
   const details = { read, added, changed, gone, quarantined, serversAdded };
   await recordAudit(db, { actorUserId: null, action: 'penalties.imported', subject: source, details });
+}
+
+function describeRecount({ tallies, wrong }: Recount, isCheck: boolean): string {
+  if (!isCheck) return `${tallies} totals counted anew: ${wrong} were wrong`;
+  if (wrong === 0) return `All ${tallies} totals are right`;
+  return `${wrong} of ${tallies} totals are wrong: mend them by \`penalties recount\``;
 }
 
 function name({ table, id }: RowReport): string {
