@@ -75,6 +75,14 @@ function createFile(): { url: string; path: string; run: (statement: string) => 
   return { path, url: `sqlite:${path}`, run };
 }
 
+/** Rows 1 of each table, ended early, and others with ids so much larger that new ids do not reach back to them. */
+const ENDED_EARLY = ['sa_bans', 'sa_mutes', 'sa_warns'].map((table) => {
+  const [type, values] = table === 'sa_mutes' ? ['type, ', "'GAG', "] : ['', ''];
+  const row = `'76561198000000001', '0', 'Console', 'Aim', 60, '2026-11-21 11:30:00', '2026-11-21 12:30:00'`;
+  return `insert into ${table} (${type}id, status, player_steamid, admin_steamid, admin_name, reason, duration, created, ends)
+    values (${values}1, 'EXPIRED', ${row}), (${values}9000, 'ACTIVE', ${row})`;
+});
+
 describe('the mirror of an SQLite file', () => {
   test('brings over what is new, changed, lifted and expired', async () => {
     const source = createFile();
@@ -108,8 +116,9 @@ describe('the mirror of an SQLite file', () => {
   test('a full read each night catches what the rounds miss', async () => {
     const source = createFile();
     source.run(`insert into sa_bans ${BAN.replace('12:30:00', '11:31:00')}`);
+    source.run("update sa_bans set status = 'EXPIRED'");
     source.run(`insert into sa_bans ${BAN}`);
-    // Out of the reach of the rounds: they read the last ids again, and what is active with us.
+    // Out of the reach of the rounds: they read the last ids again, and what is active there or with us.
     source.run(
       'insert into sa_bans select 700, player_ip, unban_id, player_name, player_steamid, admin_steamid, admin_name, reason, duration, ends, created, server_id, status from sa_bans where id = 2',
     );
@@ -129,6 +138,38 @@ describe('the mirror of an SQLite file', () => {
     expect(await storedPenalty(db, 'sa_bans', 1)).toMatchObject({ reason: 'Edited long after' });
     expect((await storedPenalty(db, 'sa_bans', 2))?.goneAt).not.toBeNull();
   });
+
+  test('what is made active again at the source is active with us after a round', async () => {
+    const source = createFile();
+    for (const statement of ENDED_EARLY) source.run(statement);
+    const { mirror } = startMirror(source.url);
+    await waitFor(() => mirror.health().lastRoundAt);
+    for (const table of ['sa_bans', 'sa_mutes', 'sa_warns']) {
+      expect(await storedPenalty(db, table, 1)).toMatchObject({ status: 'EXPIRED' });
+      source.run(`update ${table} set status = 'ACTIVE' where id = 1`);
+    }
+    await nextRound(mirror);
+    for (const table of ['sa_bans', 'sa_mutes', 'sa_warns'])
+      expect(await storedPenalty(db, table, 1)).toMatchObject({ status: 'ACTIVE' });
+    expect(sweeps()).toHaveLength(1);
+  });
+
+  test('of more active rows than a round may look at, the next rounds look at the rest', async () => {
+    const source = createFile();
+    source.run(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 12000)
+      insert into sa_warns (player_steamid, admin_steamid, admin_name, reason, duration, created, status)
+      select 76561198000000000 + i, '0', 'Console', 'Aim', 0, '2026-11-01 10:00:00',
+        case when i in (3, 11000) then 'EXPIRED' else 'ACTIVE' end from n`);
+    const { mirror } = startMirror(source.url);
+    await waitFor(() => mirror.health().lastRoundAt, { limitMs: 20_000 });
+    source.run("update sa_warns set status = 'ACTIVE' where id in (3, 11000)");
+    for (const id of [3, 11_000])
+      await waitFor(async () => (await storedPenalty(db, 'sa_warns', id))?.status === 'ACTIVE', {
+        limitMs: 20_000,
+        everyMs: 200,
+      });
+    expect(sweeps()).toHaveLength(1);
+  }, 60_000);
 
   test('a source that is away is one log line, and all goes on when it is back', async () => {
     const source = createFile();
@@ -279,6 +320,26 @@ describe.if(await isMariaDbAtHand())('the mirror of MariaDB', () => {
     expect(await storedPenalty(db, 'sa_bans', 2)).toMatchObject({ status: 'UNBANNED', liftReason: 'Appeal' });
     expect(await storedPenalty(db, 'sa_bans', 5000)).toMatchObject({ status: 'ACTIVE' });
     expect(await storedPenalty(db, 'sa_mutes', 1)).toMatchObject({ status: 'UNBANNED' });
+    expect(sweeps()).toHaveLength(1);
+  });
+
+  test('what is made active again is found whether or not a column tells of the change', async () => {
+    const source = await createTestMariaDb();
+    await source.run(simpleAdminMysqlSchema({ migration: 15 }));
+    for (const statement of ENDED_EARLY) await source.run(statement);
+    const { mirror } = startMirror(source.url);
+    await waitFor(() => mirror.health().lastRoundAt);
+    for (const table of ['sa_bans', 'sa_mutes', 'sa_warns'])
+      await source.run(`update ${table} set status = 'ACTIVE' where id = 1`);
+    await nextRound(mirror);
+    for (const table of ['sa_bans', 'sa_mutes', 'sa_warns'])
+      expect(await storedPenalty(db, table, 1)).toMatchObject({ status: 'ACTIVE' });
+
+    // A clock of ours that was ahead ended it with us alone: nothing changed at the source.
+    await connection`update penalties set status = 'EXPIRED' where source_id = '1'`;
+    await nextRound(mirror);
+    for (const table of ['sa_bans', 'sa_mutes', 'sa_warns'])
+      expect(await storedPenalty(db, table, 1)).toMatchObject({ status: 'ACTIVE' });
     expect(sweeps()).toHaveLength(1);
   });
 
