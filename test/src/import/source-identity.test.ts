@@ -12,7 +12,9 @@ import { createTestDatabase } from '../../support/database.ts';
 import { createTestMariaDb, isMariaDbAtHand } from '../../support/mariadb.ts';
 import { importDeps, storedPenalties } from '../../support/penalty-rows.ts';
 import { createTestFolder, startProgram } from '../../support/program.ts';
+import { startTestService } from '../../support/service.ts';
 import { simpleAdminMysqlSchema, simpleAdminSqliteSchema } from '../../support/simple-admin-schema.ts';
+import { waitFor } from '../../support/wait.ts';
 
 const database = await createTestDatabase();
 const { db, connection } = database;
@@ -204,3 +206,25 @@ test('the operator reads one line, and says --replace-source or --source', async
   expect(await run('--url', `sqlite:${second}`, '--replace-source')).toMatchObject({ code: 0 });
   expect(await reasons()).toEqual(['second second', 'simpleadmin second']);
 }, 30_000);
+
+test('a service whose SIMPLEADMIN_URL names another database says so in /readyz, without its address', async () => {
+  const [first, second] = [createSimpleAdmin('first'), createSimpleAdmin('second')];
+  await importSimpleAdmin(deps, { url: `sqlite:${first}` });
+  const env = { ROLES: 'api,sync', SIMPLEADMIN_URL: `sqlite:${second}`, SIMPLEADMIN_INTERVAL_SECONDS: '1' };
+  const service = await startTestService({ databaseUrl: database.url, env });
+  const mirror = await waitFor(async () => {
+    const { body } = await service.ask('/readyz');
+    const { mirror } = body as { mirror: Record<string, unknown> };
+    return mirror.refusal && mirror;
+  });
+  expect(mirror).toEqual({
+    isMirroring: true,
+    isUp: false,
+    failures: expect.any(Number),
+    refusal:
+      'SIMPLEADMIN_URL names another database than the one its penalties came from: nothing is mirrored',
+  });
+  expect((await service.ask('/readyz')).status).toBe(200);
+  await service.stop();
+  expect(await reasons()).toEqual(['simpleadmin first']);
+});
