@@ -20,8 +20,10 @@ import { startEmbeddedPostgres } from './db/embedded.ts';
 import { migrateDatabase } from './db/migrate.ts';
 import { toOpenFailure } from './db/open-failure.ts';
 import { createDatabaseProbe } from './db/probe.ts';
+import { InvalidInput } from './errors.ts';
 import { createExpirySweep, EXPIRY_SWEEP_MS } from './expiry.ts';
 import { createMirror } from './import/mirror.ts';
+import { checkSourceUrl } from './import/source-database.ts';
 import { toListenFailure } from './listen-failure.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createPoller } from './poll/poller.ts';
@@ -187,6 +189,8 @@ function startSync({
 
   const { url, source, timezone, intervalSeconds } = config.simpleAdmin;
   if (url === undefined) return;
+  checkSimpleAdminUrl(url);
+
   const mirror = createMirror(
     { db: database.db, databaseUrl, log, metrics, now },
     { url, source, timezone, intervalSeconds },
@@ -194,6 +198,16 @@ function startSync({
   onStopPart('mirror', mirror.stop);
   addHealth('mirror', mirror.health);
   mirror.start();
+}
+
+/** @throws {InvalidInput} one line that names the variable, and nothing secret. */
+function checkSimpleAdminUrl(url: string): void {
+  try {
+    checkSourceUrl(url);
+  } catch (error) {
+    if (!(error instanceof InvalidInput)) throw error;
+    throw new InvalidInput(`SIMPLEADMIN_URL is not allowed: ${error.message}`);
+  }
 }
 
 /** Role `media`: uploads become sounds. Processes with the roles `api` and `media` share `DATA_DIR` and `STORAGE_DIR`. */

@@ -15,6 +15,9 @@ import { print, type Session } from './session.ts';
 /** Remarks are about rows that were kept: the first few in words, all of them counted, a thousand with `--json`. */
 const REMARKS_SHOWN = 20;
 
+const MYSQL_FORM =
+  'mysql://user:password@host/database, for TLS with ?ssl-mode=required|verify-ca|verify-identity&ssl-ca=PATH';
+
 type Common = { dryRun?: boolean; source?: string; replaceSource?: boolean };
 type Import = (deps: ImportDeps, options: ImportOptions) => Promise<ImportSummary>;
 
@@ -50,7 +53,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
     },
   );
   importCommand('simpleadmin', 'a database of CS2-SimpleAdmin')
-    .option('--url <url>', 'mysql://user:password@host/database or sqlite:PATH (default: SIMPLEADMIN_URL)')
+    .option('--url <url>', `${MYSQL_FORM} or sqlite:PATH (default: SIMPLEADMIN_URL)`)
     .option(
       '--timezone <zone>',
       "the plugin's configured zone (default: SIMPLEADMIN_TIMEZONE, else UTC); SQLite files are in UTC",
@@ -80,7 +83,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       },
     );
   importCommand('sourcebans', 'a database of SourceBans++')
-    .requiredOption('--url <url>', 'mysql://user:password@host/database')
+    .requiredOption('--url <url>', MYSQL_FORM)
     .option('--prefix <prefix>', 'what the names of its tables begin with', 'sb_')
     .action(async (options: Common & { url: string; prefix: string }, command: Command) => {
       const { url, prefix, source } = options;
@@ -89,7 +92,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       );
     });
   importCommand('iks', 'a database of IKS Admin 3')
-    .requiredOption('--url <url>', 'mysql://user:password@host/database')
+    .requiredOption('--url <url>', MYSQL_FORM)
     .action(async (options: Common & { url: string }, command: Command) => {
       const { url, source } = options;
       await run(command, options, (deps, shared) => importIks(deps, { ...shared, url, source }));
