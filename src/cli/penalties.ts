@@ -27,32 +27,34 @@ export function addPenaltyCommands(program: Command, session: Session): void {
   const imports = penalties
     .command('import')
     .description('bring penalties from elsewhere; repeating it changes nothing');
-  const importCommand = (name: string, description: string) =>
+  const importCommand = (name: string, description: string, source = name) =>
     imports
       .command(name)
       .description(description)
       .option('--dry-run', 'read and compare everything, write nothing')
       .option(
         '--source <name>',
-        `names the source, when several of the kind are imported (default: ${name.split(' ')[0]})`,
+        `names the source, when several of the kind are imported (default: ${source})`,
       )
       .option(
         '--replace-source',
         'the database is the one imported under this name so far, moved to another address',
       );
 
-  importCommand('ndjson <file>', 'one JSON object a line from a file, or from standard input with -').action(
-    async (file: string, options: Common, command: Command) => {
-      const input = file === '-' ? Bun.stdin : Bun.file(file);
-      if (file !== '-' && !(await input.exists()))
-        throw new NotFound(`There is no file ${JSON.stringify(file)}`);
-      const totalBytes = file === '-' ? undefined : input.size;
-      await run(command, options, (deps, shared) =>
-        importNdjson(deps, { ...shared, chunks: input.stream(), totalBytes, source: options.source }),
-      );
-    },
-  );
-  importCommand('simpleadmin', 'a database of CS2-SimpleAdmin')
+  importCommand(
+    'ndjson <file>',
+    'one JSON object a line from a file, or from standard input with -',
+    'ndjson',
+  ).action(async (file: string, options: Common, command: Command) => {
+    const input = file === '-' ? Bun.stdin : Bun.file(file);
+    if (file !== '-' && !(await input.exists()))
+      throw new NotFound(`There is no file ${JSON.stringify(file)}`);
+    const totalBytes = file === '-' ? undefined : input.size;
+    await run(command, options, (deps, shared) =>
+      importNdjson(deps, { ...shared, chunks: input.stream(), totalBytes, source: options.source }),
+    );
+  });
+  importCommand('simpleadmin', 'a database of CS2-SimpleAdmin', 'SIMPLEADMIN_SOURCE, else simpleadmin')
     .option('--url <url>', `${MYSQL_FORM} or sqlite:PATH (default: SIMPLEADMIN_URL)`)
     .option(
       '--timezone <zone>',
