@@ -33,7 +33,8 @@ export async function matchSourceServers(
   let ours: Map<string, number> | undefined;
   for (const { sourceServerId, name, address } of sourceServers) {
     if (serverIds.has(sourceServerId)) continue;
-    const serverId = await matchOne({ name, address }).catch((error: unknown) => {
+    ours ??= await listOurAddresses(db);
+    const serverId = await matchOne(ours, { name, address }).catch((error: unknown) => {
       if (!(error instanceof InvalidInput)) throw error;
       const reason = `its penalties are kept without a server: ${error.message}`;
       remark(summary, listener, { table, id: sourceServerId, reason });
@@ -46,9 +47,11 @@ export async function matchSourceServers(
   return serverIds;
 
   /** @throws {InvalidInput} for an address or a name that no server of ours may have. */
-  async function matchOne({ name, address }: Omit<SourceServer, 'sourceServerId'>): Promise<number> {
+  async function matchOne(
+    ours: Map<string, number>,
+    { name, address }: Omit<SourceServer, 'sourceServerId'>,
+  ): Promise<number> {
     const normal = normalizeAddress(address);
-    ours ??= await listOurAddresses(db);
     const known = ours.get(normal);
     if (known !== undefined) return known;
     const label = cleanText(name, LONGEST_NAME) || normal;

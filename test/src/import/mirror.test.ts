@@ -68,6 +68,8 @@ function createFile(): { url: string; path: string; run: (statement: string) => 
   const path = join(folder.path, `${files}.sqlite`);
   const run = (statement: string) => {
     const file = new SqliteDatabase(path);
+    // The mirror may be reading at this moment.
+    file.run('pragma busy_timeout = 5000');
     file.run(statement);
     file.close();
   };
