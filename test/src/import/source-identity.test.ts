@@ -167,14 +167,18 @@ describe.if(await isMariaDbAtHand())('databases of MariaDB', () => {
         "insert into sa_bans (player_steamid, admin_steamid, admin_name, reason, duration) values (0, 0, 'Console', 'x', 0)",
       );
     }
+    const user = `reader_${process.pid}`;
     await source.run(
-      "create user if not exists 'community'@'%' identified by 's3cr3t'; grant all on *.* to 'community'@'%'",
+      `create user '${user}'@'%' identified by 's3cr3t'; grant select on *.* to '${user}'@'%'`,
     );
     await importSimpleAdmin(deps, { url: source.url });
     const address = new URL(source.url);
-    address.username = 'community';
+    address.username = user;
     address.password = 's3cr3t';
-    expect(await importSimpleAdmin(deps, { url: address.href })).toMatchObject({ unchanged: 1 });
+    const asReader = importSimpleAdmin(deps, { url: address.href }).finally(() =>
+      source.run(`drop user '${user}'@'%'`),
+    );
+    expect(await asReader).toMatchObject({ unchanged: 1 });
     const [kept] = await db.select().from(penaltySources);
     expect(kept).toEqual({
       name: 'simpleadmin',
