@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { Canvas, SKRSContext2D } from '@napi-rs/canvas';
-import type { HistoryPoint } from '../src/queries/servers.ts';
+import type { HistoryPoint } from '../src/queries/server-samples.ts';
 import type { Reader } from './locales/reader.ts';
 
 /** Twice the width at which Discord shows an embed's image, so that it stays sharp. */

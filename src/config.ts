@@ -1,4 +1,5 @@
 import { InvalidInput } from './errors.ts';
+import { SOURCE_NAME } from './penalty.ts';
 import { readSteamId, type SteamId64 } from './steam-id.ts';
 
 /** The parts a process can run; several processes may share the work. */
@@ -65,6 +66,9 @@ export function parseConfig(env: Env) {
         'mysql://user:password@host/database or sqlite:PATH',
         { secret: true },
       ),
+      /** Part of the key of its penalties. */
+      source:
+        matching(env, 'SIMPLEADMIN_SOURCE', SOURCE_NAME, '1 to 64 letters, digits, . : _ -') ?? 'simpleadmin',
       timezone: timezone(env, 'SIMPLEADMIN_TIMEZONE') ?? 'UTC',
       intervalSeconds: integer(env, 'SIMPLEADMIN_INTERVAL_SECONDS', { byDefault: 60, min: 1, max: 86_400 }),
     },

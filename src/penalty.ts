@@ -7,6 +7,9 @@ export type PenaltyType = (typeof PENALTY_TYPES)[number];
 /** The types that `/mutes` lists. */
 export const MUTE_TYPES = ['gag', 'mute', 'silence'] as const satisfies readonly PenaltyType[];
 
+/** What the source of imported penalties may be called. */
+export const SOURCE_NAME = /^[\w.:-]{1,64}$/;
+
 /** Specification section 3. */
 export const PENALTY_STATUSES = ['ACTIVE', 'EXPIRED', 'UNBANNED'] as const;
 export type PenaltyStatus = (typeof PENALTY_STATUSES)[number];
@@ -42,6 +45,18 @@ export function parsePenaltyType(text: string, allowed: readonly PenaltyType[] =
   const type = allowed.find((known) => known === folded);
   if (type) return type;
   throw new InvalidInput(`type ${quote(text)} is not known: use ${allowed.join(', ')}`);
+}
+
+/**
+ * Years (UTC) that a penalty's times lie in. Earlier ones are ways to write "never": .NET's and MySQL's zero dates,
+ * Unix time zero. Later ones have no place in the specification's timestamps.
+ */
+export const PENALTY_YEARS = { first: 1971, last: 9999 } as const;
+
+/** Whether a penalty may have been created, end or have been lifted at this time; false for an invalid date. */
+export function isPenaltyTime(time: Date): boolean {
+  const year = time.getUTCFullYear();
+  return year >= PENALTY_YEARS.first && year <= PENALTY_YEARS.last;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Database } from './db/client.ts';
-import { type HistoryPoint, listServerHistory } from './queries/servers.ts';
+import { type HistoryPoint, listServerHistory } from './queries/server-samples.ts';
 import { createStaleCache } from './stale-cache.ts';
 
 const FRESH_MS = 30_000;

@@ -20,12 +20,15 @@ import { startEmbeddedPostgres } from './db/embedded.ts';
 import { migrateDatabase } from './db/migrate.ts';
 import { toOpenFailure } from './db/open-failure.ts';
 import { createDatabaseProbe } from './db/probe.ts';
+import { InvalidInput } from './errors.ts';
+import { createExpirySweep, EXPIRY_SWEEP_MS } from './expiry.ts';
 import { createMirror } from './import/mirror.ts';
+import { checkSourceUrl } from './import/source-database.ts';
 import { toListenFailure } from './listen-failure.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createPoller } from './poll/poller.ts';
 import { countApiTokens } from './queries/api-tokens.ts';
-import { listPenalties, markExpiredPenalties } from './queries/penalties.ts';
+import { listPenalties } from './queries/penalties.ts';
 import { countUnfinishedSounds, listReadySounds } from './queries/round-sounds.ts';
 import { listServers } from './queries/servers.ts';
 import { findUser, saveOwners } from './queries/users.ts';
@@ -74,7 +77,6 @@ const DRAIN_MS = 2500;
 const SOUND_GRACE_MS = 1500;
 /** Address and headers of a request: room for 5,000 characters of any script, percent-encoded. */
 const MAX_HEADER_BYTES = 128 * 1024;
-const SWEEP_MS = 1000;
 const TOKEN_FLUSH_MS = 5000;
 /** Account page: starts and returns of a sign-in or link, by address; forms sent, by user. */
 const TRIPS_PER_MINUTE = 30;
@@ -179,23 +181,33 @@ function startSync({
   onStopPart,
   addHealth,
 }: Context): void {
-  const sweep = async () => {
-    while ((await markExpiredPenalties(database.db, new Date())) > 0);
-  };
+  const sweep = createExpirySweep(database.db, now);
   onStopPart(
     'expiry',
-    runRegularly({ name: 'marking expired penalties', everyMs: SWEEP_MS, work: sweep, log }),
+    runRegularly({ name: 'marking expired penalties', everyMs: EXPIRY_SWEEP_MS, work: sweep, log }),
   );
 
-  const { url, timezone, intervalSeconds } = config.simpleAdmin;
+  const { url, source, timezone, intervalSeconds } = config.simpleAdmin;
   if (url === undefined) return;
+  checkSimpleAdminUrl(url);
+
   const mirror = createMirror(
     { db: database.db, databaseUrl, log, metrics, now },
-    { url, timezone, intervalSeconds },
+    { url, source, timezone, intervalSeconds },
   );
   onStopPart('mirror', mirror.stop);
   addHealth('mirror', mirror.health);
   mirror.start();
+}
+
+/** @throws {InvalidInput} one line that names the variable, and nothing secret. */
+function checkSimpleAdminUrl(url: string): void {
+  try {
+    checkSourceUrl(url);
+  } catch (error) {
+    if (!(error instanceof InvalidInput)) throw error;
+    throw new InvalidInput(`SIMPLEADMIN_URL is not allowed: ${error.message}`);
+  }
 }
 
 /** Role `media`: uploads become sounds. Processes with the roles `api` and `media` share `DATA_DIR` and `STORAGE_DIR`. */

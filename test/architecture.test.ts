@@ -16,7 +16,7 @@ const HOMES: Record<string, string[]> = {
   postgres: ['src/db/client.ts'],
   gamedig: ['src/poll/game-server.ts'],
   mysql2: ['src/import/mysql-source.ts'],
-  'bun:sqlite': ['src/import/sqlite-source.ts'],
+  'bun:sqlite': ['src/import/sqlite-source.worker.ts'],
   'prom-client': ['src/metrics.ts'],
   '@ffmpeg/core': ['media/ffmpeg-embedded.worker.ts', 'media/ffmpeg-core.d.ts'],
   '@napi-rs/canvas': ['bot/charts.ts'],

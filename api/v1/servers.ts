@@ -1,6 +1,7 @@
 import { Elysia, type Static, t } from 'elysia';
 import { InvalidInput, NotFound } from '../../src/errors.ts';
-import type { HistoryPoint, ServerStatus } from '../../src/queries/servers.ts';
+import type { HistoryPoint } from '../../src/queries/server-samples.ts';
+import type { ServerStatus } from '../../src/queries/servers.ts';
 import type { ServerBoard } from '../../src/server-board.ts';
 import type { ReadHistory } from '../../src/server-history.ts';
 import { describe, ERRORS, MODELS, TimestampModel } from '../docs.ts';

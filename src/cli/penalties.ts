@@ -8,44 +8,54 @@ import { importNdjson } from '../import/ndjson.ts';
 import { importSimpleAdmin } from '../import/simple-admin.ts';
 import { importSourcebans } from '../import/sourcebans.ts';
 import { recordAudit } from '../queries/audit-log.ts';
+import { checkPenaltyTallies, type Recount, recountPenaltyTallies } from '../queries/penalty-recount.ts';
 import { showProgress } from './progress.ts';
 import { print, type Session } from './session.ts';
 
 /** Remarks are about rows that were kept: the first few in words, all of them counted, a thousand with `--json`. */
 const REMARKS_SHOWN = 20;
 
-type Common = { dryRun?: boolean; source?: string };
+const MYSQL_FORM =
+  'mysql://user:password@host/database, for TLS with ?ssl-mode=required|verify-ca|verify-identity&ssl-ca=PATH';
+
+type Common = { dryRun?: boolean; source?: string; replaceSource?: boolean };
 type Import = (deps: ImportDeps, options: ImportOptions) => Promise<ImportSummary>;
 
-/** `penalties import ndjson | simpleadmin | sourcebans | iks`. */
+/** `penalties import ndjson | simpleadmin | sourcebans | iks`, `penalties recount`. */
 export function addPenaltyCommands(program: Command, session: Session): void {
   const penalties = program.command('penalties').description('bans, mutes, gags, silences, warnings');
   const imports = penalties
     .command('import')
     .description('bring penalties from elsewhere; repeating it changes nothing');
-  const importCommand = (name: string, description: string) =>
+  const importCommand = (name: string, description: string, source = name) =>
     imports
       .command(name)
       .description(description)
       .option('--dry-run', 'read and compare everything, write nothing')
       .option(
         '--source <name>',
-        `names the source, when several of the kind are imported (default: ${name.split(' ')[0]})`,
+        `names the source, when several of the kind are imported (default: ${source})`,
+      )
+      .option(
+        '--replace-source',
+        'the database is the one imported under this name so far, moved to another address',
       );
 
-  importCommand('ndjson <file>', 'one JSON object a line from a file, or from standard input with -').action(
-    async (file: string, options: Common, command: Command) => {
-      const input = file === '-' ? Bun.stdin : Bun.file(file);
-      if (file !== '-' && !(await input.exists()))
-        throw new NotFound(`There is no file ${JSON.stringify(file)}`);
-      const totalBytes = file === '-' ? undefined : input.size;
-      await run(command, options, (deps, shared) =>
-        importNdjson(deps, { ...shared, chunks: input.stream(), totalBytes, source: options.source }),
-      );
-    },
-  );
-  importCommand('simpleadmin', 'a database of CS2-SimpleAdmin')
-    .option('--url <url>', 'mysql://user:password@host/database or sqlite:PATH (default: SIMPLEADMIN_URL)')
+  importCommand(
+    'ndjson <file>',
+    'one JSON object a line from a file, or from standard input with -',
+    'ndjson',
+  ).action(async (file: string, options: Common, command: Command) => {
+    const input = file === '-' ? Bun.stdin : Bun.file(file);
+    if (file !== '-' && !(await input.exists()))
+      throw new NotFound(`There is no file ${JSON.stringify(file)}`);
+    const totalBytes = file === '-' ? undefined : input.size;
+    await run(command, options, (deps, shared) =>
+      importNdjson(deps, { ...shared, chunks: input.stream(), totalBytes, source: options.source }),
+    );
+  });
+  importCommand('simpleadmin', 'a database of CS2-SimpleAdmin', 'SIMPLEADMIN_SOURCE, else simpleadmin')
+    .option('--url <url>', `${MYSQL_FORM} or sqlite:PATH (default: SIMPLEADMIN_URL)`)
     .option(
       '--timezone <zone>',
       "the plugin's configured zone (default: SIMPLEADMIN_TIMEZONE, else UTC); SQLite files are in UTC",
@@ -68,13 +78,14 @@ export function addPenaltyCommands(program: Command, session: Session): void {
             url,
             timezone: options.timezone ?? configured.timezone,
             trustsOnlineTime: options.onlineTime,
-            source: options.source,
+            // The mirror's, so that one continues the other.
+            source: options.source ?? configured.source,
           }),
         );
       },
     );
   importCommand('sourcebans', 'a database of SourceBans++')
-    .requiredOption('--url <url>', 'mysql://user:password@host/database')
+    .requiredOption('--url <url>', MYSQL_FORM)
     .option('--prefix <prefix>', 'what the names of its tables begin with', 'sb_')
     .action(async (options: Common & { url: string; prefix: string }, command: Command) => {
       const { url, prefix, source } = options;
@@ -83,13 +94,28 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       );
     });
   importCommand('iks', 'a database of IKS Admin 3')
-    .requiredOption('--url <url>', 'mysql://user:password@host/database')
+    .requiredOption('--url <url>', MYSQL_FORM)
     .action(async (options: Common & { url: string }, command: Command) => {
       const { url, source } = options;
       await run(command, options, (deps, shared) => importIks(deps, { ...shared, url, source }));
     });
 
-  async function run(command: Command, { dryRun = false }: Common, start: Import): Promise<void> {
+  penalties
+    .command('recount')
+    .description('count anew what totals and pages go by, after a database was loaded by hand')
+    .option('--check', 'say whether totals are right, change nothing; exit code 1 when they are not')
+    .action(async ({ check = false }: { check?: boolean }, command: Command) => {
+      const { url } = await session.database();
+      const recount = await (check ? checkPenaltyTallies(url) : recountPenaltyTallies(url));
+      print(command, recount, describeRecount(recount, check));
+      if (check && recount.wrong > 0) process.exitCode = 1;
+    });
+
+  async function run(
+    command: Command,
+    { dryRun = false, replaceSource = false }: Common,
+    start: Import,
+  ): Promise<void> {
     const { db, url } = await session.database();
     const progress = showProgress(process.stderr, () => performance.now());
     let remarks = 0;
@@ -97,12 +123,13 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       { db, databaseUrl: url, now: () => new Date() },
       {
         isDryRun: dryRun,
+        replacesSource: replaceSource,
         onProgress: progress.update,
         onWait: () => progress.line('waiting for another import of this source to end'),
         onQuarantine: (row) => progress.line(`skipped ${name(row)}: ${row.reason}`),
         onRemark: (row) => {
           remarks += 1;
-          if (remarks <= REMARKS_SHOWN) progress.line(`kept ${name(row)}: ${row.reason}`);
+          if (remarks <= REMARKS_SHOWN) progress.line(`warning: ${name(row)}: ${row.reason}`);
         },
       },
     ).finally(progress.end);
@@ -119,6 +146,12 @@ async function recordImport(db: Db, summary: ImportSummary): Promise<void> {
   await recordAudit(db, { actorUserId: null, action: 'penalties.imported', subject: source, details });
 }
 
+function describeRecount({ tallies, wrong }: Recount, isCheck: boolean): string {
+  if (!isCheck) return `${tallies} totals counted anew: ${wrong} were wrong`;
+  if (wrong === 0) return `All ${tallies} totals are right`;
+  return `${wrong} of ${tallies} totals are wrong: mend them by \`penalties recount\``;
+}
+
 function name({ table, id }: RowReport): string {
   return `${table} ${id}`;
 }
@@ -130,8 +163,7 @@ function describe(summary: ImportSummary): string {
     `${isDryRun ? 'Would import' : 'Imported'} from ${source}: ${read} read, ${added} added, ${changed} changed, ` +
       `${unchanged} unchanged, ${gone} gone at the source, ${quarantined} quarantined`,
   ];
-  if (remarks > REMARKS_SHOWN)
-    lines.push(`${remarks} rows were kept with a remark (--json lists the first 1000)`);
+  if (remarks > REMARKS_SHOWN) lines.push(`${remarks} warnings (--json lists the first 1000)`);
   if (serversAdded.length > 0) {
     lines.push(`${isDryRun ? 'Would add' : 'Added'} servers, hidden until shown: ${serversAdded.join(', ')}`);
   }

@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import {
   bigint,
   boolean,
+  check,
   customType,
   date,
   index,
@@ -16,7 +17,7 @@ import {
   timestamp,
   uniqueIndex,
 } from 'drizzle-orm/pg-core';
-import { PENALTY_STATUSES, PENALTY_TYPES } from '../penalty.ts';
+import { PENALTY_STATUSES, PENALTY_TYPES, PENALTY_YEARS } from '../penalty.ts';
 import { ROUND_SOUND_STATUSES, type RoundSoundFailure } from '../round-sound.ts';
 import type { SteamId64 } from '../steam-id.ts';
 
@@ -106,9 +107,26 @@ export const serverAliases = pgTable(
   (table) => [primaryKey({ columns: [table.source, table.sourceServerId] })],
 );
 
+/** The systems that penalties are imported from. */
+export const PENALTY_SOURCE_KINDS = ['simpleadmin', 'sourcebans', 'iks', 'ndjson'] as const;
+
+/** What each `penalties.source` was imported from, so that no other database overwrites its rows; no credentials. */
+export const penaltySources = pgTable('penalty_sources', {
+  name: text('name').primaryKey(),
+  kind: text('kind', { enum: PENALTY_SOURCE_KINDS }).notNull(),
+  /** `host:port/database`, or the path of a file; `''` for lines of JSON. */
+  address: text('address').notNull(),
+  /** What the names of its tables begin with, where that differs. */
+  prefix: text('prefix').notNull().default(''),
+});
+
+/** What {@link isPenaltyTime} allows, in PostgreSQL's words; infinity lies beyond both. */
+const FIRST_TIME = `${PENALTY_YEARS.first}-01-01 00:00:00+00`;
+const AFTER_LAST_TIME = `${PENALTY_YEARS.last + 1}-01-01 00:00:00+00`;
+
 /**
  * Bans, mutes, gags, silences, warnings. `status` may lag behind the clock: an ACTIVE row whose `endsAt` has passed
- * is EXPIRED. Triggers keep `penaltyTallies` in step, whoever writes.
+ * is EXPIRED. Triggers keep `penaltyTallies` in step and times to whole seconds, whoever writes.
  */
 export const penalties = pgTable(
   'penalties',
@@ -165,6 +183,14 @@ export const penalties = pgTable(
     ),
     index('penalties_server_admin').on(table.serverId, table.adminSteamId, table.createdAt, table.id),
     index('penalties_active_bans').on(table.playerSteamId).where(sql`type = 'ban' and status = 'ACTIVE'`),
+    check(
+      'penalties_times',
+      sql.raw(
+        ['created_at', 'ends_at', 'lifted_at']
+          .map((column) => `(${column} >= '${FIRST_TIME}' and ${column} < '${AFTER_LAST_TIME}')`)
+          .join(' and '),
+      ),
+    ),
     // All that the correction of counts asks of a due row.
     index('penalties_due')
       .on(table.endsAt, table.type, table.createdAt, table.serverId, table.adminSteamId, table.playerSteamId)

@@ -1,5 +1,6 @@
 import { InvalidInput } from '../errors.ts';
 import { type PenaltyStatus, type PenaltyType, statusAt } from '../penalty.ts';
+import type { PenaltySource } from '../queries/penalty-sources.ts';
 import { cleanText, LONGEST_NAME, LONGEST_REASON } from './clean-text.ts';
 import type { ImportSummary } from './import-report.ts';
 import { type ImportDeps, type ImportOptions, type ImportRun, importPages, runImport } from './import-run.ts';
@@ -45,7 +46,8 @@ export async function importIks(
 ): Promise<ImportSummary> {
   const database = await openSourceDatabase(url);
   try {
-    return await runImport(deps, source, options, (run) => sweep(run, database));
+    const identity: PenaltySource = { name: source, kind: 'iks', address: database.address, prefix: '' };
+    return await runImport(deps, identity, options, (run) => sweep(run, database));
   } finally {
     await database.close();
   }
@@ -119,14 +121,12 @@ async function findTable(database: SourceDatabase, name: TableName): Promise<Tab
 async function matchServers(run: ImportRun, database: SourceDatabase): Promise<ReadonlyMap<string, number>> {
   const columns = await database.listColumns('iks_servers');
   const rows = columns.has('ip') ? await database.select('select id, name, ip from iks_servers') : [];
-  const { serverIds, added } = await matchSourceServers(
-    run.db,
-    run.source,
-    rows.map((row) => ({ sourceServerId: row.id ?? '', name: row.name ?? null, address: row.ip ?? '' })),
-    run,
-  );
-  run.summary.serversAdded.push(...added);
-  return serverIds;
+  const sourceServers = rows.map(({ id, name, ip }) => ({
+    sourceServerId: id ?? '',
+    name: name ?? null,
+    address: ip ?? '',
+  }));
+  return matchSourceServers(run, 'iks_servers', sourceServers);
 }
 
 type RowOptions = { now: Date; serverIds: ReadonlyMap<string, number> };

@@ -1,5 +1,8 @@
 import type { Db } from '../db/client.ts';
 import { Conflict, InvalidInput } from '../errors.ts';
+import { SOURCE_NAME } from '../penalty.ts';
+import type { PenaltySource } from '../queries/penalty-sources.ts';
+import { checkPenalty } from './checked-penalty.ts';
 import {
   type ImportListener,
   type ImportSummary,
@@ -9,6 +12,7 @@ import {
   startSummary,
 } from './import-report.ts';
 import { type ImportedPenalty, openPenaltyWriter, type PenaltyWriter } from './penalty-writer.ts';
+import { claimSource } from './source-identity.ts';
 
 export type ImportDeps = {
   db: Db;
@@ -22,6 +26,8 @@ export type ImportOptions = ImportListener & {
   isDryRun?: boolean;
   /** Waits for another import of the same source to end (the default) instead of refusing. */
   waits?: boolean;
+  /** The source is the one its name stands for so far, at a new address. */
+  replacesSource?: boolean;
   /** Stops the import between two pages: what was written stays. */
   signal?: AbortSignal;
 };
@@ -40,30 +46,33 @@ export type ImportRun = ImportDeps & {
 
 /**
  * Runs an import under its source's lock and returns what it did.
- * @param source names where the rows come from: part of their key.
+ * @param source what the rows come from; its name is part of their key.
  * @throws {InvalidInput} for a name of more than 64 characters or none.
+ * @throws {OtherSource} when the penalties under this name came from another database.
  * @throws {Conflict} when another import of this source is running and `waits` is false.
  */
 export async function runImport(
   deps: ImportDeps,
-  source: string,
-  { isDryRun = false, waits = true, signal, ...listener }: ImportOptions,
+  source: PenaltySource,
+  { isDryRun = false, waits = true, replacesSource = false, signal, ...listener }: ImportOptions,
   importAll: (run: ImportRun) => Promise<void>,
 ): Promise<ImportSummary> {
-  if (!/^[\w.:-]{1,64}$/.test(source)) {
+  const { name } = source;
+  if (!SOURCE_NAME.test(name)) {
     throw new InvalidInput(
-      `source ${JSON.stringify(source)} is not allowed: give 1 to 64 letters, digits, . : _ -`,
+      `source ${JSON.stringify(name)} is not allowed: give 1 to 64 letters, digits, . : _ -`,
     );
   }
-  const writer = await openPenaltyWriter(deps.databaseUrl, source, {
+  const writer = await openPenaltyWriter(deps.databaseUrl, name, {
     isDryRun,
     waits,
     onWait: listener.onWait,
   });
-  if (!writer) throw new Conflict(`another import of ${source} is running`);
+  if (!writer) throw new Conflict(`another import of ${name} is running`);
   try {
-    const summary = startSummary(source, isDryRun);
-    await importAll({ ...deps, source, isDryRun, writer, summary, listener, signal, total: undefined });
+    await claimSource(deps.db, source, { isDryRun, replaces: replacesSource });
+    const summary = startSummary(name, isDryRun);
+    await importAll({ ...deps, source: name, isDryRun, writer, summary, listener, signal, total: undefined });
     return summary;
   } finally {
     await writer.close();
@@ -127,7 +136,7 @@ function parsePage<Item>(
     summary.read += rowsIn(item);
     const report = (reason: string): RowReport => ({ table, id: idOf(item), reason });
     try {
-      parsed.rows.push(parse(item, (reason) => remark(summary, listener, report(reason))));
+      parsed.rows.push(checkPenalty(parse(item, (reason) => remark(summary, listener, report(reason)))));
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;
       quarantine(summary, listener, report(error.message));

@@ -9,8 +9,11 @@ export type MirrorState = {
   sweptAt: Date;
   /** The source's own clock, in Unix seconds, at the beginning of the last round. */
   sourceSeconds: number;
-  /** By table: the largest id read, and how far the look at active rows has come in our ids. */
-  tables: Record<string, { lastId: number; activeCursor: number }>;
+  /**
+   * By table: the largest id read, how far the look at active rows of ours has come in our ids, and that at active rows
+   * of the source in its ids.
+   */
+  tables: Record<string, { lastId: number; activeCursor: number; sourceCursor: number }>;
 };
 
 const KEY = 'mirror.simpleadmin';
@@ -33,8 +36,13 @@ function parseState(text: string): MirrorState | undefined {
     const sweptAt = new Date(state.sweptAt);
     if (Number.isNaN(sweptAt.getTime()) || !Number.isFinite(state.sourceSeconds)) return undefined;
     const tables: MirrorState['tables'] = {};
-    for (const [name, table] of Object.entries<{ lastId?: unknown; activeCursor?: unknown }>(state.tables)) {
-      tables[name] = { lastId: Number(table.lastId), activeCursor: Number(table.activeCursor) };
+    for (const [name, table] of Object.entries<Record<string, unknown>>(state.tables)) {
+      const { lastId, activeCursor, sourceCursor = 0 } = table;
+      tables[name] = {
+        lastId: Number(lastId),
+        activeCursor: Number(activeCursor),
+        sourceCursor: Number(sourceCursor),
+      };
     }
     return { sourceHash: String(state.sourceHash), sweptAt, sourceSeconds: state.sourceSeconds, tables };
   } catch {

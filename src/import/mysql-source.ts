@@ -1,5 +1,8 @@
-import type { RowDataPacket } from 'mysql2/promise';
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { RowDataPacket, SslOptions } from 'mysql2/promise';
 import { InvalidInput, Unavailable } from '../errors.ts';
+import { type MysqlAddress, type MysqlTls, parseMysqlAddress } from './mysql-address.ts';
 import type { SourceDatabase, SourceRow } from './source-database.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -9,16 +12,18 @@ const CLOSE_LIMIT_MS = 500;
 /**
  * Opens a MySQL or MariaDB database whose session can only read. The session's time zone stays the server's own, so
  * that a TIMESTAMP comes back as the wall clock that was written.
- * @param url `mysql://user:password@host:port/database`
- * @throws {InvalidInput} when the address names no database.
- * @throws {Unavailable} when the server does not answer or refuses the sign-in.
+ * @param url `mysql://user:password@host:port/database?ssl-mode=…`
+ * @throws {InvalidInput} for an address of another form, or an `ssl-ca` that cannot be read.
+ * @throws {Unavailable} when the server does not answer, is not who it should be or refuses the sign-in.
  */
 export async function openMysqlSource(url: string): Promise<SourceDatabase> {
-  const address = parseAddress(url);
+  const { tls, ...address } = parseMysqlAddress(url);
+  const ssl = tls && (await toTlsOptions(tls));
   // Few services read from MySQL: only they load the driver.
   const { createConnection } = await import('mysql2/promise');
   const connection = await createConnection({
     ...address,
+    ...(ssl && { ssl }),
     charset: 'utf8mb4',
     connectTimeout: CONNECT_TIMEOUT_MS,
     enableKeepAlive: true,
@@ -32,6 +37,7 @@ export async function openMysqlSource(url: string): Promise<SourceDatabase> {
   await connection.query('SET SESSION TRANSACTION READ ONLY');
   return {
     kind: 'mysql',
+    address: `${nameHost(address.host)}:${address.port}/${address.database}`,
     select,
     async listColumns(table) {
       const rows = await select(
@@ -64,29 +70,36 @@ export async function openMysqlSource(url: string): Promise<SourceDatabase> {
   }
 }
 
-type Address = { host: string; port: number; user: string; password: string; database: string };
-
-function parseAddress(url: string): Address {
-  if (!URL.canParse(url))
-    throw new InvalidInput('the address of a source is mysql://user:password@host/database');
-  const parsed = new URL(url);
-  const database = decodeURIComponent(parsed.pathname.replace(/^\//, ''));
-  if (database === '' || parsed.hostname === '') {
-    throw new InvalidInput(
-      'the address of a source names a host and a database: mysql://user:password@host/database',
-    );
-  }
+/** What the driver makes of `ssl-mode`. */
+async function toTlsOptions({ mode, caPath }: MysqlTls): Promise<SslOptions> {
   return {
-    host: parsed.hostname.replace(/^\[|\]$/g, ''),
-    port: parsed.port === '' ? 3306 : Number(parsed.port),
-    user: decodeURIComponent(parsed.username || 'root'),
-    password: decodeURIComponent(parsed.password),
-    database,
+    rejectUnauthorized: mode !== 'required',
+    verifyIdentity: mode === 'verify-identity',
+    ...(caPath !== undefined && { ca: await readAuthorities(caPath) }),
   };
 }
 
+async function readAuthorities(path: string): Promise<string> {
+  try {
+    const pem = await readFile(path, 'utf8');
+    // What is no certificate would only fail in the middle of the connection.
+    new X509Certificate(pem);
+    return pem;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new InvalidInput(
+      `ssl-ca ${JSON.stringify(path)} cannot be read: give a PEM file of certificates (${reason})`,
+    );
+  }
+}
+
+/** One name for this machine, whichever way it is written. */
+function nameHost(host: string): string {
+  return /^(localhost|127\.0\.0\.1|::1)$/i.test(host) ? 'localhost' : host.toLowerCase();
+}
+
 /** The password is in no message. */
-function outage({ host, port, database }: Address, cause: unknown): Unavailable {
+function outage({ host, port, database }: Omit<MysqlAddress, 'tls'>, cause: unknown): Unavailable {
   const reason =
     cause instanceof Error
       ? cause.message || String(Reflect.get(cause, 'code') ?? cause.name)

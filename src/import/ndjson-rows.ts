@@ -17,6 +17,8 @@ import {
 
 /** Tables within the source `ndjson`: one a type for lines with a `source_id`, one for lines known by their content. */
 const BY_CONTENT = 'content';
+/** In code points. */
+const LONGEST_SOURCE_ID = 256;
 
 /**
  * Makes a penalty of one line: the fields of the specification's section 2.3 with `penalty_type`, plus optional
@@ -143,9 +145,13 @@ function readKey(fields: Fields, penalty: Identity): Key {
     if (typeof given !== 'string' && !isNumber) {
       throw new InvalidInput(`source_id ${quote(given)} is neither a string nor a whole number below 2^53`);
     }
-    const sourceId = cleanText(String(given), 256);
-    if (String(given).length <= 256 && sourceId !== '') return { sourceTable: penalty.type, sourceId };
-    throw new InvalidInput(`source_id ${quote(given)} is not allowed: give 1 to 256 characters`);
+    const text = String(given);
+    const sourceId = cleanText(text, LONGEST_SOURCE_ID);
+    const isShort = text.length <= 2 * LONGEST_SOURCE_ID && [...text].length <= LONGEST_SOURCE_ID;
+    if (isShort && sourceId !== '') return { sourceTable: penalty.type, sourceId };
+    throw new InvalidInput(
+      `source_id ${quote(given)} is not allowed: give 1 to ${LONGEST_SOURCE_ID} characters`,
+    );
   }
   const content = [
     fields.id ?? null,

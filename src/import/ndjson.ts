@@ -25,7 +25,7 @@ export async function importNdjson(
   deps: ImportDeps,
   { chunks, totalBytes, source = NDJSON_SOURCE, ...options }: NdjsonOptions,
 ): Promise<ImportSummary> {
-  return runImport(deps, source, options, async (run) => {
+  return runImport(deps, { name: source, kind: 'ndjson', address: '', prefix: '' }, options, async (run) => {
     const now = run.now();
     let bytesRead = 0;
     async function* readPages() {

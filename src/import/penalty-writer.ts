@@ -1,4 +1,5 @@
 import { connect } from '../db/client.ts';
+import { retryVictim } from '../db/retry.ts';
 import type { penalties } from '../db/schema.ts';
 
 /** A penalty of a source, ready to be kept: `sourceTable` and `sourceId` are its key within the source. */
@@ -69,7 +70,8 @@ export async function openPenaltyWriter(
       if (rows.length === 0) return { added: 0, changed: 0, unchanged: 0 };
       const { unique, repeated } = dropRepeatedKeys(rows);
       const statement = isDryRun ? COMPARE : WRITE;
-      const [counts] = await session.unsafe(statement, [source, ...toColumns(unique)], { prepare: true });
+      const parameters = [source, ...toColumns(unique)];
+      const [counts] = await retryVictim(() => session.unsafe(statement, parameters, { prepare: true }));
       const added = Number(counts?.added);
       const changed = Number(counts?.changed);
       return { added, changed, unchanged: unique.length - added - changed + repeated };
@@ -80,17 +82,22 @@ export async function openPenaltyWriter(
     },
     async absorb(rows) {
       if (rows.length === 0 || isDryRun) return;
-      await session`delete from penalties where source = ${source} and (source_table, source_id) in
-        (select * from unnest(${keysOf(rows, 'sourceTable')}::text::text[], ${keysOf(rows, 'sourceId')}::text::text[]))`;
+      await retryVictim(
+        () => session`delete from penalties where source = ${source} and (source_table, source_id) in
+          (select * from unnest(${keysOf(rows, 'sourceTable')}::text::text[], ${keysOf(rows, 'sourceId')}::text::text[]))`,
+      );
     },
     async markGone(sourceTables, now) {
       await session`analyze import_seen`;
-      const missed = session`source = ${source} and source_table = any(${arrayLiteral(sourceTables)}::text::text[]) and gone_at is null and not exists (
+      const missed =
+        () => session`source = ${source} and source_table = any(${arrayLiteral(sourceTables)}::text::text[]) and gone_at is null and not exists (
         select from import_seen seen where seen.source_table = penalties.source_table and seen.source_id = penalties.source_id)`;
       const [counted] = isDryRun
-        ? await session`select count(*) as gone from penalties where ${missed}`
-        : await session`with marked as (update penalties set gone_at = ${now.toISOString()}::text::timestamptz where ${missed} returning 1)
-            select count(*) as gone from marked`;
+        ? await session`select count(*) as gone from penalties where ${missed()}`
+        : await retryVictim(
+            () => session`with marked as (update penalties set gone_at = ${now.toISOString()}::text::timestamptz where ${missed()} returning 1)
+              select count(*) as gone from marked`,
+          );
       return Number(counted?.gone);
     },
     close: () => session.end({ timeout: 5 }),

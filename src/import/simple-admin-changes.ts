@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, inArray, isNull } from 'drizzle-orm';
 import { penalties } from '../db/schema.ts';
 import type { PenaltyType } from '../penalty.ts';
-import { type ImportRun, importPage, importPages } from './import-run.ts';
+import { type ImportRun, type ItemReader, importPage, importPages } from './import-run.ts';
 import type { MirrorState } from './mirror-state.ts';
 import { matchSimpleAdminServers } from './simple-admin.ts';
 import {
@@ -10,14 +10,14 @@ import {
   type SimpleAdminTable,
   type SimpleAdminTableName,
 } from './simple-admin-rows.ts';
-import { readPages, type SourceDatabase } from './source-database.ts';
+import { readPages, type SourceDatabase, type SourceRow } from './source-database.ts';
 import { wallClockToInstant } from './wall-clock.ts';
 
 /** Ids are handed out before a row is committed: some appear later than larger ones. */
 const ID_OVERLAP = 500;
 /** The same for `updated_at`. */
 const SECONDS_OVERLAP = 300;
-/** Active rows of ours looked up at the source in one round, where no column tells what changed. */
+/** Rows of a table that are active with us, or at the source, and are looked at in one round. */
 const ACTIVE_WINDOW = 5000;
 const LOOKUP_IDS = 500;
 
@@ -29,7 +29,8 @@ const TYPES: Record<SimpleAdminTableName, PenaltyType[]> = {
 
 /**
  * Brings over what changed since the last round: new rows by their ids, changed ones by `updated_at` where MySQL keeps
- * it, else by looking up those that are active with us, so many a round.
+ * it, else by looking up those that are active with us, so many a round. Those that are active at the source are compared
+ * as well, so many a round: what was made active again, and what a wrong clock of ours ended.
  * @returns the state to go on from.
  */
 export async function importSimpleAdminChanges(
@@ -44,7 +45,7 @@ export async function importSimpleAdminChanges(
   const next: MirrorState = { ...state, sourceSeconds, tables: {} };
   for (const table of await findSimpleAdminTables(database)) {
     const reader = readSimpleAdminRows(table.name, options);
-    const before = state.tables[table.name] ?? { lastId: 0, activeCursor: 0 };
+    const before = state.tables[table.name] ?? { lastId: 0, activeCursor: 0, sourceCursor: 0 };
     let { lastId, activeCursor } = before;
     const newRows = readPages((after) =>
       database.select(`${table.select} where p.id > ? order by p.id limit ${pageRows}`, [
@@ -67,7 +68,8 @@ export async function importSimpleAdminChanges(
       }
       activeCursor = active.length < ACTIVE_WINDOW ? 0 : (active.at(-1)?.id ?? 0);
     }
-    next.tables[table.name] = { lastId, activeCursor };
+    const { sourceCursor } = await importActive(run, database, table, { before, reader, pageRows });
+    next.tables[table.name] = { lastId, activeCursor, sourceCursor };
   }
   return next;
 }
@@ -80,7 +82,7 @@ export async function readStateAfterSweep(
   const tables: MirrorState['tables'] = {};
   for (const { name } of await findSimpleAdminTables(database)) {
     const [row] = await database.select(`select max(id) as id from ${name}`);
-    tables[name] = { lastId: Number(row?.id ?? 0), activeCursor: 0 };
+    tables[name] = { lastId: Number(row?.id ?? 0), activeCursor: 0, sourceCursor: 0 };
   }
   return { sourceHash, sweptAt, sourceSeconds, tables };
 }
@@ -105,6 +107,31 @@ function readUpdated(
       after?.id ?? '-1',
     ]),
   );
+}
+
+/** Compares the next rows that are active at the source, by id. @returns where to go on; 0 once all were compared. */
+async function importActive(
+  run: ImportRun,
+  database: SourceDatabase,
+  { select }: SimpleAdminTable,
+  {
+    before,
+    reader,
+    pageRows,
+  }: { before: { sourceCursor: number }; reader: ItemReader<SourceRow>; pageRows: number },
+): Promise<{ sourceCursor: number }> {
+  // An empty status counts as active until its end.
+  const condition = "p.status in ('ACTIVE', '') and p.id > ?";
+  let sourceCursor = before.sourceCursor;
+  for (let compared = 0; compared < ACTIVE_WINDOW; compared += pageRows) {
+    const page = await database.select(`${select} where ${condition} order by p.id limit ${pageRows}`, [
+      sourceCursor,
+    ]);
+    await importPage(run, page, reader);
+    if (page.length < pageRows) return { sourceCursor: 0 };
+    sourceCursor = Number(page.at(-1)?.id);
+  }
+  return { sourceCursor };
 }
 
 async function listActive(run: ImportRun, table: SimpleAdminTableName, cursor: number) {

@@ -1,3 +1,4 @@
+import type { PenaltySource } from '../queries/penalty-sources.ts';
 import type { ImportSummary } from './import-report.ts';
 import { type ImportDeps, type ImportOptions, type ImportRun, importPages, runImport } from './import-run.ts';
 import { findSimpleAdminTables, readSimpleAdminRows, type SimpleAdminTable } from './simple-admin-rows.ts';
@@ -5,8 +6,9 @@ import { openSourceDatabase, PAGE_ROWS, readPages, type SourceDatabase } from '.
 import { matchSourceServers } from './source-servers.ts';
 import { wallClockToInstant } from './wall-clock.ts';
 
-/** The mirror and the operator's tool name the same source, so that one continues the other. */
-export const SIMPLE_ADMIN_SOURCE = 'simpleadmin';
+const SIMPLE_ADMIN_SOURCE = 'simpleadmin';
+
+export const SIMPLE_ADMIN_SERVERS = 'sa_servers';
 
 export type SimpleAdminOptions = ImportOptions & {
   /** `mysql://…` or `sqlite:PATH`. */
@@ -32,12 +34,17 @@ export async function importSimpleAdmin(
   wallClockToInstant(timezone ?? 'UTC');
   const database = await openSourceDatabase(url);
   try {
-    return await runImport(deps, source, options, (run) =>
+    return await runImport(deps, simpleAdminSource(source, database), options, (run) =>
       sweepSimpleAdmin(run, database, { timezone, trustsOnlineTime }),
     );
   } finally {
     await database.close();
   }
+}
+
+/** What a SimpleAdmin database is remembered as. */
+export function simpleAdminSource(name: string, { address }: SourceDatabase): PenaltySource {
+  return { name, kind: 'simpleadmin', address, prefix: '' };
 }
 
 /** Reads every row of the source, and marks ours that it has no more. @param pageRows rows read and written at once. */
@@ -77,24 +84,18 @@ export async function matchSimpleAdminServers(
   run: ImportRun,
   database: SourceDatabase,
 ): Promise<ReadonlyMap<string, number>> {
-  const columns = await database.listColumns('sa_servers');
+  const columns = await database.listColumns(SIMPLE_ADMIN_SERVERS);
   const rows = columns.has('address')
     ? await database.select(
-        `select id, ${columns.has('hostname') ? 'hostname' : 'null as hostname'}, address from sa_servers`,
+        `select id, ${columns.has('hostname') ? 'hostname' : 'null as hostname'}, address from ${SIMPLE_ADMIN_SERVERS}`,
       )
     : [];
-  const { serverIds, added } = await matchSourceServers(
-    run.db,
-    run.source,
-    rows.map((row) => ({
-      sourceServerId: row.id ?? '',
-      name: row.hostname ?? null,
-      address: row.address ?? '',
-    })),
-    run,
-  );
-  run.summary.serversAdded.push(...added);
-  return serverIds;
+  const sourceServers = rows.map(({ id, hostname, address }) => ({
+    sourceServerId: id ?? '',
+    name: hostname ?? null,
+    address: address ?? '',
+  }));
+  return matchSourceServers(run, SIMPLE_ADMIN_SERVERS, sourceServers);
 }
 
 async function countRows(database: SourceDatabase, tables: readonly SimpleAdminTable[]): Promise<number> {

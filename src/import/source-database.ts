@@ -1,4 +1,5 @@
 import { InvalidInput } from '../errors.ts';
+import { parseMysqlAddress } from './mysql-address.ts';
 import { openMysqlSource } from './mysql-source.ts';
 import { openSqliteSource } from './sqlite-source.ts';
 
@@ -8,6 +9,8 @@ export type SourceRow = Record<string, string | null>;
 /** Another system's database, open for reading alone. */
 export type SourceDatabase = {
   kind: 'mysql' | 'sqlite';
+  /** What tells it from other databases, without credentials: `host:port/database`, or the path of the file. */
+  address: string;
   /** Names of the columns of a table, in lower case; empty when there is no such table. */
   listColumns: (table: string) => Promise<Set<string>>;
   /** Runs one SELECT. Results are kept small by the caller, who reads page by page. */
@@ -15,16 +18,31 @@ export type SourceDatabase = {
   close: () => Promise<void>;
 };
 
+const MYSQL = /^(mysql|mariadb):\/\//;
+const SQLITE = 'sqlite:';
+
+/**
+ * Checks the form of a source's address, without asking anybody.
+ * @throws {InvalidInput} when it is none; one line without secrets.
+ */
+export function checkSourceUrl(url: string): void {
+  if (MYSQL.test(url)) parseMysqlAddress(url);
+  else if (!url.startsWith(SQLITE)) throw unknownForm();
+}
+
 /**
  * Opens `mysql://user:password@host:port/database` (or `mariadb://`), or `sqlite:PATH`, read-only.
  * @throws {InvalidInput} when the address is of another form.
  * @throws {Unavailable} when nothing answers there, or the file is not there.
  */
 export async function openSourceDatabase(url: string): Promise<SourceDatabase> {
-  if (/^(mysql|mariadb):\/\//.test(url)) return openMysqlSource(url);
-  if (url.startsWith('sqlite:'))
-    return openSqliteSource(url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, ''));
-  throw new InvalidInput('the address of a source is mysql://user:password@host/database or sqlite:PATH');
+  if (MYSQL.test(url)) return openMysqlSource(url);
+  if (url.startsWith(SQLITE)) return openSqliteSource(url.slice(SQLITE.length).replace(/^\/\/(?=\/)/, ''));
+  throw unknownForm();
+}
+
+function unknownForm(): InvalidInput {
+  return new InvalidInput('the address of a source is mysql://user:password@host/database or sqlite:PATH');
 }
 
 /** Rows of one page. Large enough to be quick, small enough that a million rows never sit in memory. */

@@ -1,5 +1,6 @@
 import { InvalidInput } from '../errors.ts';
 import { type PenaltyStatus, type PenaltyType, statusAt } from '../penalty.ts';
+import type { PenaltySource } from '../queries/penalty-sources.ts';
 import { UNKNOWN_STEAM_ID } from '../steam-id.ts';
 import { cleanText, LONGEST_NAME, LONGEST_REASON } from './clean-text.ts';
 import type { ImportSummary } from './import-report.ts';
@@ -26,6 +27,7 @@ import {
   parseUnixSeconds,
   readAdminSteamId,
 } from './source-values.ts';
+import { isLifted, readComms } from './sourcebans-silences.ts';
 
 const SOURCEBANS_SOURCE = 'sourcebans';
 
@@ -56,9 +58,12 @@ export async function importSourcebans(
       `prefix ${JSON.stringify(prefix)} is not allowed: give letters, digits and underscores`,
     );
   }
+  const complete = withUnderscore(prefix);
   const database = await openSourceDatabase(url);
   try {
-    return await runImport(deps, source, options, (run) => sweep(run, database, withUnderscore(prefix)));
+    const { address } = database;
+    const identity: PenaltySource = { name: source, kind: 'sourcebans', address, prefix: complete };
+    return await runImport(deps, identity, options, (run) => sweep(run, database, complete));
   } finally {
     await database.close();
   }
@@ -88,7 +93,7 @@ async function sweep(run: ImportRun, database: SourceDatabase, prefix: string): 
   if (comms) {
     // The half of a silence that was kept apart while only one was lifted is part of the other row again.
     const absorbed: { sourceTable: string; sourceId: string }[] = [];
-    for await (const page of readComms(database, comms)) {
+    for await (const page of readComms(database, comms.select)) {
       await importPage(sized, page, {
         table: 'comms',
         idOf: ([row]) => row?.bid ?? '',
@@ -156,18 +161,17 @@ async function matchServers(
   database: SourceDatabase,
   prefix: string,
 ): Promise<ReadonlyMap<string, number>> {
-  const columns = await database.listColumns(`${prefix}servers`);
+  const table = `${prefix}servers`;
+  const columns = await database.listColumns(table);
   const rows = columns.has('port')
-    ? await database.select(`select sid, ip, port from ${prefix}servers where sid > 0`)
+    ? await database.select(`select sid, ip, port from ${table} where sid > 0`)
     : [];
-  const { serverIds, added } = await matchSourceServers(
-    run.db,
-    run.source,
-    rows.map((row) => ({ sourceServerId: row.sid ?? '', name: null, address: addressOf(row) })),
-    run,
-  );
-  run.summary.serversAdded.push(...added);
-  return serverIds;
+  const sourceServers = rows.map((row) => ({
+    sourceServerId: row.sid ?? '',
+    name: null,
+    address: addressOf(row),
+  }));
+  return matchSourceServers(run, table, sourceServers);
 }
 
 function addressOf({ ip, port }: SourceRow): string {
@@ -187,63 +191,6 @@ function readBans(database: SourceDatabase, { select }: Table): AsyncGenerator<S
   return readPages((after) =>
     database.select(`${select} where p.bid > ? order by p.bid limit ${PAGE_ROWS}`, [after?.bid ?? '-1']),
   );
-}
-
-/** Communication bans, those that are one silence together: ordered by what they share, so that they are neighbours. */
-async function* readComms(database: SourceDatabase, { select }: Table): AsyncGenerator<SourceRow[][]> {
-  const order = `order by p.authid, p.created, p.length, p.bid limit ${PAGE_ROWS}`;
-  const pages = readPages((after) =>
-    after
-      ? database.select(
-          `${select} where p.authid >= ? and (p.authid, p.created, p.length, p.bid) > (?, ?, ?, ?) ${order}`,
-          [after.authid, after.authid, after.created, after.length, after.bid].map((value) => value ?? ''),
-        )
-      : database.select(`${select} ${order}`),
-  );
-  const alike: SourceRow[] = [];
-  for await (const page of pages) {
-    const groups: SourceRow[][] = [];
-    for (const row of page) {
-      const [first] = alike;
-      if (first && !isAlike(first, row)) groups.push(...pairSilences(alike.splice(0)));
-      alike.push(row);
-    }
-    yield groups;
-  }
-  yield pairSilences(alike);
-}
-
-function isAlike(one: SourceRow, other: SourceRow): boolean {
-  return one.authid === other.authid && one.created === other.created && one.length === other.length;
-}
-
-/** Pairs each mute with a gag that shares its fate; the lower id comes first and names the pair. */
-function pairSilences(alike: SourceRow[]): SourceRow[][] {
-  const groups: SourceRow[][] = [];
-  const unpaired = [...alike];
-  for (let row = unpaired.shift(); row; row = unpaired.shift()) {
-    const index = unpaired.findIndex((other) => row && isOtherHalf(row, other));
-    groups.push(index === -1 ? [row] : [row, ...unpaired.splice(index, 1)]);
-  }
-  return groups;
-}
-
-/** Lifting both halves takes two statements: they are a few seconds apart at most. */
-const SAME_LIFT_SECONDS = 60;
-
-function isOtherHalf(row: SourceRow, other: SourceRow): boolean {
-  const types = `${row.type}${other.type}`;
-  if (row.authid === '' || (types !== '12' && types !== '21')) return false;
-  if (isLifted(row) !== isLifted(other)) return false;
-  if (!isLifted(row)) return true;
-  return (
-    row.removedby === other.removedby &&
-    Math.abs(Number(row.removedon ?? 0) - Number(other.removedon ?? 0)) <= SAME_LIFT_SECONDS
-  );
-}
-
-function isLifted(row: SourceRow): boolean {
-  return row.removetype === 'U' || row.removetype === 'D';
 }
 
 type RowOptions = { now: Date; serverIds: ReadonlyMap<string, number> };

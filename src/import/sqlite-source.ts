@@ -1,63 +1,74 @@
-import { Database, type SQLQueryBindings } from 'bun:sqlite';
+import { realpath } from 'node:fs/promises';
 import { Unavailable } from '../errors.ts';
 import type { SourceDatabase, SourceRow } from './source-database.ts';
 
-const BUSY_TIMEOUT_MS = 5000;
+/** What the worker is asked. */
+export type SqliteQuestion = {
+  id: number;
+  path: string;
+  statement: string;
+  parameters: readonly (string | number)[];
+};
+
+/** The rows are JSON: between threads a text is passed on faster than thousands of objects. */
+export type SqliteAnswer = { id: number } & ({ rows: string } | { failure: string });
 
 /**
- * Opens an SQLite file that a game server may be writing to, for reading alone.
- * @throws {Unavailable} when the file is not there or is no database.
+ * Opens an SQLite file that a game server may be writing to, for reading alone. It is read in a worker thread: neither a
+ * long read nor a file that another process holds keeps this process from anything else.
+ * @throws {Unavailable} when the file is not there, is no database, or is held by another process for five seconds.
  */
 export async function openSqliteSource(path: string): Promise<SourceDatabase> {
-  const database = openFile(path);
-  return {
-    kind: 'sqlite',
-    select,
-    async listColumns(table) {
-      const rows = await select('select name from pragma_table_info(?)', [table]);
-      return new Set(rows.map((row) => (row.name ?? '').toLowerCase()));
-    },
-    close: async () => database.close(),
+  const worker = new Worker(new URL('./sqlite-source.worker.ts', import.meta.url));
+  const asked = new Map<number, PromiseWithResolvers<SourceRow[]>>();
+  let lastId = 0;
+  let ending: string | undefined;
+
+  const end = (reason: string): void => {
+    ending ??= reason;
+    for (const { reject } of asked.values()) reject(outage(path, ending));
+    asked.clear();
+    worker.terminate();
   };
+  worker.addEventListener('message', ({ data }: MessageEvent<SqliteAnswer>) => {
+    const waiting = asked.get(data.id);
+    asked.delete(data.id);
+    if ('rows' in data) waiting?.resolve(JSON.parse(data.rows));
+    else waiting?.reject(outage(path, data.failure));
+  });
+  worker.addEventListener('error', ({ message }) => end(message));
+  worker.addEventListener('close', () => end('its reader ended'));
 
   async function select(
     statement: string,
     parameters: readonly (string | number)[] = [],
   ): Promise<SourceRow[]> {
-    try {
-      const rows = database.query<Record<string, unknown>, SQLQueryBindings[]>(statement).all(...parameters);
-      return rows.map((row) =>
-        Object.fromEntries(Object.entries(row).map(([name, value]) => [name, textOf(value)])),
-      );
-    } catch (error) {
-      throw outage(path, error);
-    }
+    if (ending !== undefined) throw outage(path, ending);
+    lastId += 1;
+    const waiting = Promise.withResolvers<SourceRow[]>();
+    asked.set(lastId, waiting);
+    worker.postMessage({ id: lastId, path, statement, parameters } satisfies SqliteQuestion);
+    return waiting.promise;
   }
-}
 
-function openFile(path: string): Database {
   try {
-    // safeIntegers: SteamIDs exceed 2^53, and bun:sqlite would round them.
-    const database = new Database(path, { readonly: true, safeIntegers: true });
-    database.run(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    database.query('select count(*) from sqlite_master').get();
-    return database;
+    await select('select count(*) from sqlite_master');
+    return {
+      kind: 'sqlite',
+      address: await realpath(path),
+      select,
+      async listColumns(table) {
+        const rows = await select('select name from pragma_table_info(?)', [table]);
+        return new Set(rows.map((row) => (row.name ?? '').toLowerCase()));
+      },
+      close: async () => end('it was closed'),
+    };
   } catch (error) {
-    throw outage(path, error);
+    end('it was never open');
+    throw error;
   }
 }
 
-function textOf(value: unknown): string | null {
-  if (value === null || value === undefined) return null;
-  if (value instanceof Uint8Array) return new TextDecoder().decode(value);
-  // A number that lost digits must not look like one that has them all.
-  if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) return value.toExponential();
-  return String(value);
-}
-
-function outage(path: string, cause: unknown): Unavailable {
-  return new Unavailable(
-    `the source sqlite:${path} fails: ${cause instanceof Error ? cause.message : cause}`,
-    { cause },
-  );
+function outage(path: string, reason: string): Unavailable {
+  return new Unavailable(`the source sqlite:${path} fails: ${reason}`);
 }

@@ -1,4 +1,5 @@
 import { InvalidInput } from '../errors.ts';
+import { PENALTY_YEARS } from '../penalty.ts';
 
 /**
  * A date and time without a zone, as milliseconds: what a clock on the wall shows, counted as if it hung in Greenwich.
@@ -8,25 +9,26 @@ export type WallClock = number;
 
 const DAY_MS = 86_400_000;
 const PATTERN = /^(\d{4})-(\d{2})-(\d{2})(?:[ T](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?Z?$/;
-/** .NET's and MySQL's "no date" and Unix time zero lie before it, every CS2 penalty behind it. */
-const FIRST_YEAR = 1971;
 
 /**
  * Reads `YYYY-MM-DD HH:MM:SS[.fff]`.
  * @returns undefined for null, empty, zero dates (`0000-00-00 …`) and dates before 1971.
- * @throws {InvalidInput} for anything else, days that no calendar has included.
+ * @throws {InvalidInput} for anything else, days that no calendar and times that no clock has included.
  */
 export function parseWallClock(text: string | null | undefined): WallClock | undefined {
   if (text === null || text === undefined || text === '') return undefined;
   const match = PATTERN.exec(text);
   if (!match) throw new InvalidInput(`${JSON.stringify(text.slice(0, 64))} is not a date`);
-  const [year, month, day, hour, minute, second] = match.slice(1, 7).map((part) => Number(part ?? 0));
-  if (year === undefined || month === undefined || day === undefined) return undefined;
-  if (year < FIRST_YEAR || month === 0 || day === 0) return undefined;
+  const parts = match.slice(1, 7).map((part) => Number(part ?? 0));
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts;
+  if (year < PENALTY_YEARS.first || month === 0 || day === 0) return undefined;
   const milliseconds = Math.trunc(Number(`0.${match[7] ?? 0}`) * 1000);
   const wallClock = Date.UTC(year, month - 1, day, hour, minute, second, milliseconds);
-  const isCalendarDay = new Date(wallClock).getUTCDate() === day || hour === 24;
-  if (month <= 12 && isCalendarDay) return wallClock;
+  // Date.UTC rolls over what is too large: minute 99, the 31st of February.
+  const isCalendarDay = new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day;
+  const isEndOfDay = hour === 24 && minute === 0 && second === 0 && milliseconds === 0;
+  const isTimeOfDay = (hour <= 23 && minute <= 59 && second <= 59) || isEndOfDay;
+  if (month <= 12 && isCalendarDay && isTimeOfDay) return wallClock;
   throw new InvalidInput(`${JSON.stringify(text)} is not a date`);
 }
 

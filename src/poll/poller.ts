@@ -1,12 +1,8 @@
 import type { Logger } from 'pino';
 import type { Db } from '../db/client.ts';
 import { holdLease, type Lease } from '../db/lease.ts';
-import {
-  listPolledServers,
-  type PolledServer,
-  saveServerPolls,
-  thinServerSamples,
-} from '../queries/servers.ts';
+import { thinServerSamples } from '../queries/server-samples.ts';
+import { listPolledServers, type PolledServer, saveServerPolls } from '../queries/servers.ts';
 import { type PollOutcome, queryGameServer } from './game-server.ts';
 import type { MissReason } from './missed.ts';
 import { createPollSchedule } from './poll-schedule.ts';

@@ -1,5 +1,6 @@
 import { and, asc, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
+import { retryVictim } from '../db/retry.ts';
 import { penalties } from '../db/schema.ts';
 import { type Select, selectFrom, selectFromSnapshot, unseen, type Values } from '../db/select.ts';
 import { PENALTY_TYPES, type PenaltyStatus, type PenaltyType, statusAt } from '../penalty.ts';
@@ -77,8 +78,12 @@ export async function isBanned(db: Db, playerSteamId: SteamId64, now: Date): Pro
   return found.length > 0;
 }
 
+/** A clock that is ahead by less marks nothing that is not over. */
+const MARK_AFTER = sql`interval '1 hour'`;
+
 /**
- * Marks ACTIVE rows whose end has passed as EXPIRED, so that few are left to be corrected for at each answer.
+ * Marks ACTIVE rows as EXPIRED that ended an hour ago or earlier by `now` and by the database's own clock alike, so that
+ * few are left to be corrected for at each answer.
  * @param limit rows at most, in one statement.
  * @returns how many were marked.
  */
@@ -87,15 +92,17 @@ export async function markExpiredPenalties(db: Db, now: Date, limit = 5000): Pro
     db
       .select({ id: penalties.id })
       .from(penalties)
-      .where(isDue(sql`${now.toISOString()}::timestamptz`))
+      .where(isDue(sql`least(${now.toISOString()}::timestamptz, now()) - ${MARK_AFTER}`))
       .orderBy(asc(penalties.endsAt));
   // Any update waits for other writers, an import perhaps: none is begun without need.
   if ((await due().limit(1)).length === 0) return 0;
-  const marked = await db
-    .update(penalties)
-    .set({ status: 'EXPIRED' })
-    .where(and(inArray(penalties.id, due().limit(limit)), eq(penalties.status, 'ACTIVE')))
-    .returning({ id: penalties.id });
+  const marked = await retryVictim(() =>
+    db
+      .update(penalties)
+      .set({ status: 'EXPIRED' })
+      .where(and(inArray(penalties.id, due().limit(limit)), eq(penalties.status, 'ACTIVE')))
+      .returning({ id: penalties.id }),
+  );
   return marked.length;
 }
 

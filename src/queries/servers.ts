@@ -1,6 +1,6 @@
-import { and, asc, eq, gte, lt, type SQL, sql } from 'drizzle-orm';
+import { asc, eq, type SQL, sql } from 'drizzle-orm';
 import { type Db, prepareOnce } from '../db/client.ts';
-import { type ServerPlayer, serverSamples, serverSnapshots, servers } from '../db/schema.ts';
+import { type ServerPlayer, serverSnapshots, servers } from '../db/schema.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
 
 export type Server = typeof servers.$inferSelect;
@@ -17,6 +17,9 @@ export type ServerAnswer = {
   pingMs: number;
   players: ServerPlayer[];
 };
+
+/** In code points. */
+const LONGEST_NAME = 128;
 
 /** The servers that are shown, by name, with their latest poll. */
 export async function listServerStatuses(db: Db): Promise<ServerStatus[]> {
@@ -48,9 +51,10 @@ export async function addServer(
   { name, address, slug, mode = '', region = '', isHidden = false }: NewServer,
 ): Promise<Server> {
   const label = name.trim();
-  if (label === '' || label.length > 128 || label.includes('\0')) {
+  // Characters, not UTF-16 units: an emoji is one.
+  if (label === '' || [...label].length > LONGEST_NAME || label.includes('\0')) {
     throw new InvalidInput(
-      `name ${JSON.stringify(name.slice(0, 64))} is not allowed: give 1 to 128 characters`,
+      `name ${JSON.stringify(name.slice(0, 64))} is not allowed: give 1 to ${LONGEST_NAME} characters`,
     );
   }
   checkAddress(address);
@@ -198,64 +202,6 @@ export async function listPolledServers(db: Db) {
     .leftJoin(serverSnapshots, eq(serverSnapshots.serverId, servers.id))
     .where(eq(servers.isHidden, false))
     .orderBy(asc(servers.id));
-}
-
-export type HistoryPoint = {
-  at: Date;
-  /** Length of the stretch the point stands for, in seconds. */
-  periodSeconds: number;
-  playersAverage: number;
-  playersMaximum: number;
-  maxPlayers: number;
-  /** 0 to 1. */
-  onlineShare: number;
-};
-
-/** Player counts since a moment, oldest first, in steps of `stepSeconds` (300 or more); stretches without a poll are absent. */
-export async function listServerHistory(
-  db: Db,
-  serverId: number,
-  { since, until, stepSeconds }: { since: Date; until: Date; stepSeconds: number },
-): Promise<HistoryPoint[]> {
-  const step = sql.raw(String(Math.trunc(stepSeconds)));
-  const bucket = sql<Date>`to_timestamp(floor(extract(epoch from ${serverSamples.sampledAt}) / ${step}) * ${step})`;
-  const rows = await db
-    .select({
-      at: bucket.mapWith((value: string) => new Date(value)).as('at'),
-      playersAverage: sql<number>`avg(${serverSamples.playersAverage})::real`.mapWith(Number),
-      playersMaximum: sql<number>`max(${serverSamples.playersMaximum})`.mapWith(Number),
-      maxPlayers: sql<number>`max(${serverSamples.maxPlayers})`.mapWith(Number),
-      onlineShare: sql<number>`avg(${serverSamples.onlineShare})::real`.mapWith(Number),
-    })
-    .from(serverSamples)
-    .where(
-      and(
-        eq(serverSamples.serverId, serverId),
-        gte(serverSamples.sampledAt, since),
-        lt(serverSamples.sampledAt, until),
-      ),
-    )
-    .groupBy(sql`1`)
-    .orderBy(sql`1`);
-  return rows.map((row) => ({ ...row, periodSeconds: stepSeconds }));
-}
-
-const DAY_MS = 86_400_000;
-
-/** Thins polls older than a day to averages and maxima of five minutes, and drops what is older than a year. */
-export async function thinServerSamples(db: Db, now: Date): Promise<void> {
-  // Cut at a multiple of five minutes, so that no stretch is thinned in two parts.
-  const cut = new Date(Math.floor((now.getTime() - DAY_MS) / 300_000) * 300_000).toISOString();
-  await db.execute(sql`
-    with raw as (
-      delete from ${serverSamples} where period_seconds = 0 and sampled_at < ${cut}::timestamptz returning *
-    )
-    insert into ${serverSamples} (server_id, sampled_at, period_seconds, players_average, players_maximum, max_players, online_share)
-    select server_id, to_timestamp(floor(extract(epoch from sampled_at) / 300) * 300), 300,
-      avg(players_average), max(players_maximum), max(max_players), avg(online_share)
-    from raw group by 1, 2
-    on conflict do nothing`);
-  await db.delete(serverSamples).where(lt(serverSamples.sampledAt, new Date(now.getTime() - 365 * DAY_MS)));
 }
 
 /** A name made url-safe: lower case, without diacritics, words joined by hyphens; `server` when nothing is left. */

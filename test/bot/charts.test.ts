@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { createCanvas, loadImage } from '@napi-rs/canvas';
 import { chartFacts, drawPlayerChart } from '../../bot/charts.ts';
 import { toReader } from '../../bot/locales/reader.ts';
-import type { HistoryPoint } from '../../src/queries/servers.ts';
+import type { HistoryPoint } from '../../src/queries/server-samples.ts';
 
 const to = new Date('2026-11-21T12:00:00Z');
 const from = new Date(to.getTime() - 86_400_000);

@@ -92,6 +92,22 @@ describe('bun start', () => {
     );
   });
 
+  test('refuses an address to mirror that nobody can read, in one line that tells no secret', async () => {
+    for (const [url, message] of [
+      ['mysql://u:50%hunter2@127.0.0.1/cs2', 'write % as %25'],
+      ['mysql://u:12/hunter2@127.0.0.1/cs2', '/ as %2F'],
+      ['mysql://u:hunter2@127.0.0.1/cs2?ssl=true', 'unknown parameter "ssl"'],
+      ['mysql://u:hunter2@127.0.0.1/cs2?ssl-mode=disabled', 'ssl-mode "disabled" is not known'],
+    ] as const) {
+      const refused = startProgram('src/main.ts', { ...env, SIMPLEADMIN_URL: url });
+      expect(await refused.exited).toBe(1);
+      expect(refused.stderr().trim().split('\n')).toHaveLength(1);
+      expect(refused.stderr()).toStartWith('SIMPLEADMIN_URL is not allowed: ');
+      expect(refused.stderr()).toContain(message);
+      expect(refused.stdout() + refused.stderr()).not.toContain('hunter2');
+    }
+  }, 30_000);
+
   test('two copies share the embedded data safely; the one that stays keeps its database', async () => {
     const second = await startService();
     const added = await cli('servers', 'add', '--name', 'Two', '--address', '127.0.0.1:27998');

@@ -16,16 +16,25 @@ type TestServer = { embedded: EmbeddedPostgres; dataDir: string; nextNumber: num
 /** Test files share one server, each in a database of its own; the preload stops it. */
 const shared = globalThis as typeof globalThis & { testServer?: Promise<TestServer> };
 
+type Options = {
+  max?: number;
+  /** Without the schema, for tests of what makes it. */
+  isMigrated?: boolean;
+};
+
 /**
  * A migrated, empty database of this test file's own on a real PostgreSQL.
  * Closed and dropped when the file's tests are done.
  */
-export async function createTestDatabase({ max = 8 }: { max?: number } = {}): Promise<Database> {
+export async function createTestDatabase({ max = 8, isMigrated = true }: Options = {}): Promise<Database> {
   shared.testServer ??= startTestServer();
   const server = await shared.testServer;
   server.nextNumber += 1;
   const name = `test_${server.nextNumber}`;
-  await runOnServer(server, `create database ${name} template template_migrated`);
+  await runOnServer(
+    server,
+    `create database ${name} template ${isMigrated ? 'template_migrated' : 'template0'}`,
+  );
   const url = databaseUrl(server, name);
   const database = openDatabase(url, { max });
   afterAll(async () => {

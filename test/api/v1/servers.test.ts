@@ -277,6 +277,36 @@ describe('GET /servers/{slug}/history', () => {
     expect(headers.get('cache-control')).toBe('public, max-age=60, stale-while-revalidate=60');
   });
 
+  test('weighs each five minutes alike, however many polls are kept of them', async () => {
+    const start = Date.parse('2026-11-20T10:00:00Z');
+    const sample = { serverId: twin.id, maxPlayers: 64 };
+    const thinned = Array.from({ length: 6 }, (_, index) => ({
+      ...sample,
+      sampledAt: new Date(start + index * 300_000),
+      periodSeconds: 300,
+      playersAverage: 0,
+      playersMaximum: 1,
+      onlineShare: 0,
+    }));
+    const polls = Array.from({ length: 120 }, (_, index) => ({
+      ...sample,
+      sampledAt: new Date(start + 1_800_000 + index * 15_000),
+      playersAverage: 60,
+      playersMaximum: 60,
+      onlineShare: 1,
+    }));
+    await db.insert(serverSamples).values([...thinned, ...polls]);
+    const { body } = await service.get('/servers/only-mirage-1-2/history?hours=72');
+    const { data } = body as { data: Record<string, unknown>[] };
+    expect(data.find(({ at }) => at === '2026-11-20T10:00:00+00:00')).toEqual({
+      at: '2026-11-20T10:00:00+00:00',
+      players_average: 30,
+      players_max: 60,
+      max_players: 64,
+      online_share: 0.5,
+    });
+  });
+
   test('goes back a day unless told otherwise', async () => {
     const { body } = await service.get('/servers/zazolc-gesla/history');
     expect(body).toMatchObject({ meta: { hours: 24, step_seconds: 300 } });

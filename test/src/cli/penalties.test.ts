@@ -114,6 +114,20 @@ test('wrong usage exits with 2, a failure with 1 and one line', async () => {
   }
 }, 30_000);
 
+test('an address that nobody can read is refused in one line that tells no secret', async () => {
+  for (const [kind, url, message] of [
+    ['iks', 'mysql://root:50%secret@127.0.0.1:1/x', 'write % as %25'],
+    ['sourcebans', 'mysql://root:12/secret@127.0.0.1:1/x', '/ as %2F'],
+    ['simpleadmin', 'mysql://root:secret@127.0.0.1:1/x?ssl=true', 'unknown parameter "ssl"'],
+  ] as const) {
+    const { code, stderr } = await runCli('penalties', 'import', kind, '--url', url);
+    expect(code).toBe(1);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+    expect(stderr).toContain(message);
+    expect(stderr).not.toContain('secret');
+  }
+}, 30_000);
+
 test('an import that is killed loses nothing, and repeating it completes it', async () => {
   const rows = 60_000;
   const path = join(folder.path, 'simpleadmin.sqlite');

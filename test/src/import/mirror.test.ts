@@ -4,6 +4,7 @@ import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import pino from 'pino';
 import { createMirror, type Mirror } from '../../../src/import/mirror.ts';
+import { importSimpleAdmin } from '../../../src/import/simple-admin.ts';
 import { createMetrics } from '../../../src/metrics.ts';
 import { createTestDatabase } from '../../support/database.ts';
 import { startDatabaseProxy } from '../../support/database-proxy.ts';
@@ -17,13 +18,13 @@ const { db, url: databaseUrl, connection } = await createTestDatabase();
 const folder = createTestFolder();
 afterAll(folder.remove);
 
-type LogLine = { level: number; msg: string; isSweep?: boolean };
+type LogLine = { level: number; msg: string; isSweep?: boolean; [key: string]: unknown };
 let lines: LogLine[] = [];
 let now = new Date('2026-11-21T12:00:00Z');
 let started: Mirror[] = [];
 
 beforeEach(async () => {
-  await connection`truncate penalties, servers, server_aliases, settings cascade`;
+  await connection`truncate penalties, servers, server_aliases, penalty_sources, settings cascade`;
   lines = [];
   now = new Date('2026-11-21T12:00:00Z');
 });
@@ -32,12 +33,12 @@ afterEach(async () => {
   started = [];
 });
 
-function startMirror(url: string, { timezone = 'UTC', intervalSeconds = 0.02 } = {}) {
+function startMirror(url: string, { source = 'simpleadmin', timezone = 'UTC', intervalSeconds = 0.02 } = {}) {
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const metrics = createMetrics();
   const mirror = createMirror(
     { db, databaseUrl, log, metrics, now: () => now },
-    { url, timezone, intervalSeconds },
+    { url, source, timezone, intervalSeconds },
   );
   started.push(mirror);
   mirror.start();
@@ -67,12 +68,22 @@ function createFile(): { url: string; path: string; run: (statement: string) => 
   const path = join(folder.path, `${files}.sqlite`);
   const run = (statement: string) => {
     const file = new SqliteDatabase(path);
+    // The mirror may be reading at this moment.
+    file.run('pragma busy_timeout = 5000');
     file.run(statement);
     file.close();
   };
   run(simpleAdminSqliteSchema({ migration: 11 }));
   return { path, url: `sqlite:${path}`, run };
 }
+
+/** Rows 1 of each table, ended early, and others with ids so much larger that new ids do not reach back to them. */
+const ENDED_EARLY = ['sa_bans', 'sa_mutes', 'sa_warns'].map((table) => {
+  const [type, values] = table === 'sa_mutes' ? ['type, ', "'GAG', "] : ['', ''];
+  const row = `'76561198000000001', '0', 'Console', 'Aim', 60, '2026-11-21 11:30:00', '2026-11-21 12:30:00'`;
+  return `insert into ${table} (${type}id, status, player_steamid, admin_steamid, admin_name, reason, duration, created, ends)
+    values (${values}1, 'EXPIRED', ${row}), (${values}9000, 'ACTIVE', ${row})`;
+});
 
 describe('the mirror of an SQLite file', () => {
   test('brings over what is new, changed, lifted and expired', async () => {
@@ -107,8 +118,9 @@ describe('the mirror of an SQLite file', () => {
   test('a full read each night catches what the rounds miss', async () => {
     const source = createFile();
     source.run(`insert into sa_bans ${BAN.replace('12:30:00', '11:31:00')}`);
+    source.run("update sa_bans set status = 'EXPIRED'");
     source.run(`insert into sa_bans ${BAN}`);
-    // Out of the reach of the rounds: they read the last ids again, and what is active with us.
+    // Out of the reach of the rounds: they read the last ids again, and what is active there or with us.
     source.run(
       'insert into sa_bans select 700, player_ip, unban_id, player_name, player_steamid, admin_steamid, admin_name, reason, duration, ends, created, server_id, status from sa_bans where id = 2',
     );
@@ -128,6 +140,38 @@ describe('the mirror of an SQLite file', () => {
     expect(await storedPenalty(db, 'sa_bans', 1)).toMatchObject({ reason: 'Edited long after' });
     expect((await storedPenalty(db, 'sa_bans', 2))?.goneAt).not.toBeNull();
   });
+
+  test('what is made active again at the source is active with us after a round', async () => {
+    const source = createFile();
+    for (const statement of ENDED_EARLY) source.run(statement);
+    const { mirror } = startMirror(source.url);
+    await waitFor(() => mirror.health().lastRoundAt);
+    for (const table of ['sa_bans', 'sa_mutes', 'sa_warns']) {
+      expect(await storedPenalty(db, table, 1)).toMatchObject({ status: 'EXPIRED' });
+      source.run(`update ${table} set status = 'ACTIVE' where id = 1`);
+    }
+    await nextRound(mirror);
+    for (const table of ['sa_bans', 'sa_mutes', 'sa_warns'])
+      expect(await storedPenalty(db, table, 1)).toMatchObject({ status: 'ACTIVE' });
+    expect(sweeps()).toHaveLength(1);
+  });
+
+  test('of more active rows than a round may look at, the next rounds look at the rest', async () => {
+    const source = createFile();
+    source.run(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 12000)
+      insert into sa_warns (player_steamid, admin_steamid, admin_name, reason, duration, created, status)
+      select 76561198000000000 + i, '0', 'Console', 'Aim', 0, '2026-11-01 10:00:00',
+        case when i in (3, 11000) then 'EXPIRED' else 'ACTIVE' end from n`);
+    const { mirror } = startMirror(source.url);
+    await waitFor(() => mirror.health().lastRoundAt, { limitMs: 20_000 });
+    source.run("update sa_warns set status = 'ACTIVE' where id in (3, 11000)");
+    for (const id of [3, 11_000])
+      await waitFor(async () => (await storedPenalty(db, 'sa_warns', id))?.status === 'ACTIVE', {
+        limitMs: 20_000,
+        everyMs: 200,
+      });
+    expect(sweeps()).toHaveLength(1);
+  }, 60_000);
 
   test('a source that is away is one log line, and all goes on when it is back', async () => {
     const source = createFile();
@@ -155,6 +199,23 @@ describe('the mirror of an SQLite file', () => {
     expect(warnings()).toEqual(['a row of SimpleAdmin was not imported']);
   });
 
+  test('times that nobody can keep and servers that nobody can reach stop nothing, and are named once', async () => {
+    const source = createFile();
+    source.run("insert into sa_servers (hostname, address) values ('Nowhere', 'some where:27015')");
+    source.run(`insert into sa_bans (player_steamid, admin_steamid, admin_name, reason, duration, created, ends, server_id)
+      values ('76561198000000001', '0', 'Console', 'bad', 2000000000, '0000-00-00 00:00:00', '2026-11-21 12:30:00', null),
+        ('76561198000000001', '0', 'Console', 'good', 60, '2026-11-21 11:30:00', '2026-11-21 12:30:00', 1)`);
+    const { mirror } = startMirror(source.url);
+    await waitFor(() => mirror.health().lastRoundAt);
+    await nextRound(mirror);
+    expect(mirror.health()).toMatchObject({ isUp: true, failures: 0 });
+    expect(await storedPenalties(db)).toMatchObject([{ reason: 'good', serverId: 0 }]);
+    expect(warnings()).toEqual([
+      'a server of SimpleAdmin was not imported',
+      'a row of SimpleAdmin was not imported',
+    ]);
+  });
+
   test('one process mirrors; another takes over and goes on where it was', async () => {
     const source = createFile();
     source.run(`insert into sa_bans ${BAN}`);
@@ -168,6 +229,60 @@ describe('the mirror of an SQLite file', () => {
     await waitFor(async () => (await storedPenalties(db)).length === 2);
     expect(second.health().isMirroring).toBe(true);
     expect(sweeps()).toHaveLength(1);
+  });
+
+  test('another database under its name is not mirrored: said in the log and in its health, until an operator decides', async () => {
+    const [first, second] = [createFile(), createFile()];
+    first.run(`insert into sa_bans ${BAN}`);
+    second.run(`insert into sa_bans ${BAN.replace('Aim', 'of another community')}`);
+    const before = startMirror(first.url).mirror;
+    await waitFor(() => before.health().lastRoundAt);
+    await before.stop();
+
+    const { mirror, metrics } = startMirror(second.url);
+    await waitFor(() => mirror.health().failures >= 3);
+    const refusal =
+      'SIMPLEADMIN_URL names another database than the one its penalties came from: nothing is mirrored';
+    expect(mirror.health()).toMatchObject({ isUp: false, refusal, lastRoundAt: undefined });
+    expect((await metrics.render()).text).toContain('community_api_mirror_up 0');
+    expect(await storedPenalties(db)).toMatchObject([{ reason: 'Aim' }]);
+    const said = lines.filter((line) => line.level >= 40);
+    expect(said).toMatchObject([
+      {
+        level: 50,
+        source: 'simpleadmin',
+        known: `CS2-SimpleAdmin at ${first.path}`,
+        given: `CS2-SimpleAdmin at ${second.path}`,
+      },
+    ]);
+    expect(said[0]?.msg).toStartWith(`${refusal}: set SIMPLEADMIN_SOURCE`);
+
+    // Under a name of its own it is mirrored beside the first.
+    const beside = startMirror(second.url, { source: 'second' }).mirror;
+    await mirror.stop();
+    await waitFor(() => beside.health().lastRoundAt);
+    expect((await storedPenalties(db)).map((row) => `${row.source} ${row.reason}`).sort()).toEqual([
+      'second of another community',
+      'simpleadmin Aim',
+    ]);
+  });
+
+  test('a database that moved is mirrored on once an operator said so, without a restart', async () => {
+    const [old, moved] = [createFile(), createFile()];
+    for (const file of [old, moved]) file.run(`insert into sa_bans ${BAN}`);
+    const before = startMirror(old.url).mirror;
+    await waitFor(() => before.health().lastRoundAt);
+    await before.stop();
+    moved.run(`insert into sa_bans ${BAN}`);
+    const { mirror } = startMirror(moved.url);
+    await waitFor(() => mirror.health().refusal);
+    await importSimpleAdmin({ db, databaseUrl, now: () => now }, { url: moved.url, replacesSource: true });
+    await waitFor(() => mirror.health().isUp);
+    expect(mirror.health().refusal).toBeUndefined();
+    moved.run(`insert into sa_bans ${BAN}`);
+    await nextRound(mirror);
+    expect(await storedPenalties(db)).toHaveLength(3);
+    expect(lines.map((line) => line.msg)).toContain('the mirror of SimpleAdmin works again');
   });
 
   test('stops within three seconds in the middle of a full read', async () => {
@@ -207,6 +322,26 @@ describe.if(await isMariaDbAtHand())('the mirror of MariaDB', () => {
     expect(await storedPenalty(db, 'sa_bans', 2)).toMatchObject({ status: 'UNBANNED', liftReason: 'Appeal' });
     expect(await storedPenalty(db, 'sa_bans', 5000)).toMatchObject({ status: 'ACTIVE' });
     expect(await storedPenalty(db, 'sa_mutes', 1)).toMatchObject({ status: 'UNBANNED' });
+    expect(sweeps()).toHaveLength(1);
+  });
+
+  test('what is made active again is found whether or not a column tells of the change', async () => {
+    const source = await createTestMariaDb();
+    await source.run(simpleAdminMysqlSchema({ migration: 15 }));
+    for (const statement of ENDED_EARLY) await source.run(statement);
+    const { mirror } = startMirror(source.url);
+    await waitFor(() => mirror.health().lastRoundAt);
+    for (const table of ['sa_bans', 'sa_mutes', 'sa_warns'])
+      await source.run(`update ${table} set status = 'ACTIVE' where id = 1`);
+    await nextRound(mirror);
+    for (const table of ['sa_bans', 'sa_mutes', 'sa_warns'])
+      expect(await storedPenalty(db, table, 1)).toMatchObject({ status: 'ACTIVE' });
+
+    // A clock of ours that was ahead ended it with us alone: nothing changed at the source.
+    await connection`update penalties set status = 'EXPIRED' where source_id = '1'`;
+    await nextRound(mirror);
+    for (const table of ['sa_bans', 'sa_mutes', 'sa_warns'])
+      expect(await storedPenalty(db, table, 1)).toMatchObject({ status: 'ACTIVE' });
     expect(sweeps()).toHaveLength(1);
   });
 

@@ -253,7 +253,7 @@ describe.if(hasMariaDb)('CS2-SimpleAdmin on MariaDB', () => {
     const summary = await importSimpleAdmin(deps, { url: source.url });
     expect(summary).toMatchObject({ added: 5, remarks: 2, serversAdded: ['Moved', 'Moved'] });
     expect(summary.remarkedRows.map(({ table, id }) => [table, id])).toEqual([
-      ['sa_bans', '4'],
+      ['sa_servers', '4'],
       ['sa_bans', '5'],
     ]);
     const moved = await db.select().from(servers).where(eq(servers.name, 'Moved'));
@@ -478,6 +478,8 @@ describe('CS2-SimpleAdmin in an SQLite file', () => {
     ['duration', 2_147_483_648, 'the duration 2147483648 is too long'],
     ['duration', 'soon', 'the duration "soon" is not a number'],
     ['created', '2026-02-31 10:00:00', '"2026-02-31 10:00:00" is not a date'],
+    ['created', '2026-11-21 11:99:00', '"2026-11-21 11:99:00" is not a date'],
+    ['ends', '2026-11-21 12:30:61', '"2026-11-21 12:30:61" is not a date'],
     ['status', 'WHATEVER', 'the status "WHATEVER" is not known'],
   ])('a %s of %p is quarantined', async (column, value, reason) => {
     const { row, summary } = await importBan({ [column]: value });

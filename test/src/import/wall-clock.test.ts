@@ -37,8 +37,24 @@ test('zero dates are no dates, and what no calendar has is refused', () => {
   ]) {
     expect(parseWallClock(none)).toBeUndefined();
   }
-  for (const wrong of ['2026-02-30 00:00:00', '2026-13-01', 'yesterday', '1763719200']) {
+  for (const wrong of [
+    '2026-02-30 00:00:00',
+    '2026-13-01',
+    'yesterday',
+    '1763719200',
+    '2026-11-21 10:99:00',
+    '2026-11-21 10:60:00',
+    '2026-11-21 10:00:61',
+    '2026-11-21 10:00:60',
+    '2026-11-21 25:00:00',
+    '2026-11-21 24:00:01',
+    '2026-11-21 24:99:00',
+    // Of a later month the day alone would not tell.
+    '2026-12-31 99:00:00',
+  ]) {
     expect(() => parseWallClock(wrong)).toThrow(InvalidInput);
   }
+  expect(instant('2026-11-21 24:00:00', 'UTC')).toBe('2026-11-22T00:00:00.000Z');
+  expect(instant('2026-11-21 23:59:59', 'UTC')).toBe('2026-11-21T23:59:59.000Z');
   expect(() => wallClockToInstant('Europe/Atlantis')).toThrow(InvalidInput);
 });

@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import { openDatabase } from '../../../src/db/client.ts';
 import { penalties } from '../../../src/db/schema.ts';
 import { PENALTY_STATUSES, PENALTY_TYPES, type PenaltyType, statusAt } from '../../../src/penalty.ts';
-import { listPenalties, markExpiredPenalties } from '../../../src/queries/penalties.ts';
+import { listPenalties } from '../../../src/queries/penalties.ts';
 import type { PenaltyFilter } from '../../../src/queries/penalty-filter.ts';
 import { UNKNOWN_STEAM_ID } from '../../../src/steam-id.ts';
 import { aPenalty, aSteamId, insertPenalties } from '../../support/builders.ts';
@@ -92,7 +92,10 @@ const FILTERS: PenaltyFilter[] = [
 test('rows, total and counts equal a row by row truth for every filter, swept or not', async () => {
   await insertHistory();
   for (const isSwept of [false, true]) {
-    if (isSwept) while ((await markExpiredPenalties(db, now, 500)) > 0);
+    if (isSwept)
+      await db.execute(
+        sql`update penalties set status = 'EXPIRED' where status = 'ACTIVE' and ends_at <= ${now.toISOString()}::timestamptz - interval '1 hour'`,
+      );
     const all = await db.select().from(penalties);
     for (const base of FILTERS) {
       for (const status of [undefined, ...PENALTY_STATUSES]) {
@@ -126,7 +129,7 @@ test('rows, total and counts equal a row by row truth for every filter, swept or
 
 test('a page is found in the last month that a penalty may have', async () => {
   const serverId = 600;
-  const createdAt = new Date('9999-12-31T23:59:59.999Z');
+  const createdAt = new Date('9999-12-31T23:59:59Z');
   const others = Array.from({ length: 1100 }, () => ({ serverId }));
   await insertPenalties(db, others);
   await insertPenalties(db, [...others, { serverId, createdAt, status: 'UNBANNED' }]);

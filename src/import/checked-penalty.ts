@@ -1,0 +1,26 @@
+import { InvalidInput } from '../errors.ts';
+import { isPenaltyTime, PENALTY_YEARS } from '../penalty.ts';
+import type { ImportedPenalty } from './penalty-writer.ts';
+
+/**
+ * What every penalty has to be, whatever source it comes from: its times lie in years that can be kept and shown, and
+ * are cut to the whole seconds that lists show. The table does the same to whoever else writes.
+ * @throws {InvalidInput} that names the time.
+ */
+export function checkPenalty(penalty: ImportedPenalty): ImportedPenalty {
+  const { createdAt, endsAt, liftedAt } = penalty;
+  return {
+    ...penalty,
+    createdAt: checkTime('creation', createdAt),
+    endsAt: endsAt && checkTime('end', endsAt),
+    liftedAt: liftedAt && checkTime('lifting', liftedAt),
+  };
+}
+
+function checkTime(name: string, time: Date): Date {
+  if (isPenaltyTime(time)) return new Date(Math.floor(time.getTime() / 1000) * 1000);
+  const shown = Number.isNaN(time.getTime()) ? 'is no moment, or' : time.toISOString();
+  throw new InvalidInput(
+    `its ${name} ${shown} lies outside the years ${PENALTY_YEARS.first} to ${PENALTY_YEARS.last}`,
+  );
+}

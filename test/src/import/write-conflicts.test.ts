@@ -1,0 +1,100 @@
+import { expect, test } from 'bun:test';
+import { connect } from '../../../src/db/client.ts';
+import { importNdjson } from '../../../src/import/ndjson.ts';
+import { markExpiredPenalties } from '../../../src/queries/penalties.ts';
+import { insertPenalties } from '../../support/builders.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { importDeps, storedPenalties } from '../../support/penalty-rows.ts';
+import { tallyDifferences } from '../../support/tallies.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const database = await createTestDatabase();
+const { db, connection, url } = database;
+const deps = importDeps(database, '2026-11-21T12:00:00Z');
+
+function importLine(reason: string) {
+  const line = {
+    penalty_type: 'ban',
+    source_id: 1,
+    player_steamid: '76561198000000001',
+    created: '2026-11-21T11:30:00Z',
+    reason,
+  };
+  return importNdjson(deps, { chunks: new Blob([JSON.stringify(line)]).stream() });
+}
+
+/** How many sessions of this database wait for a lock. */
+async function countWaiting(): Promise<number> {
+  const [row] = await connection`select count(*)::int as n from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`;
+  return row?.n;
+}
+
+async function countDeadlocks(): Promise<number> {
+  const [row] =
+    await connection`select deadlocks::int as n from pg_stat_database where datname = current_database()`;
+  return row?.n;
+}
+
+/**
+ * Takes a row first and the penalties' lock second, while a write of ours does it the other way round: PostgreSQL ends
+ * ours, which looks first.
+ */
+async function collide<T>(write: () => Promise<T>): Promise<T> {
+  const other = connect(url, { max: 1 });
+  try {
+    await other`set deadlock_timeout = '60s'`;
+    const { written } = await other.begin(async (transaction) => {
+      await transaction`select id from penalties for update`;
+      const written = write();
+      written.catch(() => {});
+      await waitFor(async () => (await countWaiting()) === 1);
+      await transaction`update penalties set player_name = 'by another'`;
+      return { written };
+    });
+    return await written;
+  } finally {
+    await other.end();
+  }
+}
+
+test("an import's write that is a deadlock's victim is tried again", async () => {
+  await importLine('before');
+  const summary = await collide(() => importLine('after'));
+  expect(summary).toMatchObject({ read: 1, changed: 1 });
+  expect(await storedPenalties(db)).toMatchObject([{ reason: 'after' }]);
+  await waitFor(async () => (await countDeadlocks()) >= 1);
+  expect(await tallyDifferences(connection)).toEqual([]);
+});
+
+test("the marking of expired penalties that is a deadlock's victim is tried again", async () => {
+  await connection`truncate penalties`;
+  const ended = new Date(Date.now() - 7_200_000);
+  await insertPenalties(db, [{ createdAt: ended, endsAt: ended, durationMinutes: 1 }]);
+  expect(await collide(() => markExpiredPenalties(db, new Date()))).toBe(1);
+});
+
+test('a write that cannot be serialised is tried again', async () => {
+  await connection`truncate penalties`;
+  await importLine('before');
+  await connection`do $$ begin execute format('alter database %I set default_transaction_isolation = serializable', current_database()); end $$`;
+  const { written } = await connection.begin(async (transaction) => {
+    await transaction`update penalties set player_name = 'by another'`;
+    const written = importLine('after');
+    written.catch(() => {});
+    await waitFor(async () => (await countWaiting()) === 1);
+    return { written };
+  });
+  expect(await written).toMatchObject({ changed: 1 });
+  expect(await storedPenalties(db)).toMatchObject([{ reason: 'after' }]);
+});
+
+test('a write that loses again and again fails in the end', async () => {
+  await connection`truncate penalties`;
+  await importLine('before');
+  await connection`create function lose() returns trigger language plpgsql as $$
+    begin raise exception 'lost' using errcode = 'serialization_failure'; end $$`;
+  await connection`create trigger lose before update on penalties for each row execute function lose()`;
+  await expect(importLine('after')).rejects.toThrow('lost');
+  await connection`drop trigger lose on penalties`;
+});
