@@ -315,7 +315,7 @@ const pl: Texts = {
     sounds: 'Dźwięki',
     search: 'Szukaj',
     searchHint: 'SteamID w dowolnym zapisie, adres profilu, nick lub nazwa z Discorda',
-    found: (total) => plural('pl', total, { one: 'użytkownik', few: 'użytkownicy', other: 'użytkowników' }),
+    found: (total) => plural('pl', total, { one: 'użytkownik', other: 'użytkowników' }),
     nobody: 'Nikt nie pasuje.',
     columns: {
       user: 'Użytkownik',

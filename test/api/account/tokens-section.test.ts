@@ -53,7 +53,7 @@ describe('creating a token', () => {
     expect(list.text).not.toContain(token);
     expect(list.text).toContain('Stats website');
     expect(list.text).toContain(`<span>${token.slice(-4)}</span>`);
-    expect(list.text).toContain('in 29 days');
+    expect(list.text).toContain('in 30 days');
     expect(JSON.stringify(await listRows())).not.toContain(token);
     expect(browser.setCookies.join()).not.toContain(token);
   });
