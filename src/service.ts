@@ -7,6 +7,7 @@ import { createTokenChecker } from '../api/api-token.ts';
 import { createApi } from '../api/app.ts';
 import { createBot } from '../bot/bot.ts';
 import { chooseFfmpeg } from '../media/choose-ffmpeg.ts';
+import type { Ffmpeg } from '../media/ffmpeg.ts';
 import { createRoundSoundWorker, type RoundSoundWorkerDeps } from '../media/round-sounds.ts';
 import { openSoundFolders, type SoundFolders } from '../media/sound-folders.ts';
 import { removeSound, storeUpload } from '../media/uploads.ts';
@@ -91,7 +92,10 @@ export async function runService(
   { now = () => new Date() }: { now?: () => Date } = {},
 ): Promise<Service> {
   const { onStop, onStopPart, stop } = createShutdown(log);
+  const has = (role: Role) => config.roles.includes(role);
   try {
+    // Before anything is started: what it refuses (FFMPEG_PATH) is all that the operator has to read.
+    const ffmpeg = has('media') ? await openFfmpeg(config, log) : undefined;
     const { database, databaseUrl } = await prepareDatabase(config, log, onStop);
     const changes = await listenForChanges(database.connection, log);
     onStop('notifications', changes.stop);
@@ -109,10 +113,9 @@ export async function runService(
     const shared = { config, log, now, database, databaseUrl, changes, board, readHistory, soundFolders };
     const context: Context = { ...shared, metrics, onStop, onStopPart, addHealth };
 
-    const has = (role: Role) => config.roles.includes(role);
     if (has('sync')) startSync(context);
     if (has('poller')) await startPolling(context);
-    if (has('media')) await startMedia(context);
+    if (ffmpeg) startMedia(context, ffmpeg);
     const port = has('api') ? await startApi(context, health) : undefined;
     if (has('bot')) startBot(context);
     await adviseOperator(context).catch((error: unknown) => {
@@ -123,6 +126,10 @@ export async function runService(
     await stop();
     throw error;
   }
+}
+
+function openFfmpeg({ dataDir, ffmpegPath }: Config, log: Logger): Promise<Ffmpeg> {
+  return chooseFfmpeg(log, { ffmpegPath, workDirectory: join(dataDir, 'media') });
 }
 
 async function prepareDatabase(
@@ -199,10 +206,8 @@ function startSync({
 }
 
 /** Role `media`: uploads become sounds. Processes with the roles `api` and `media` share `DATA_DIR` and `STORAGE_DIR`. */
-async function startMedia(context: Context) {
+function startMedia(context: Context, ffmpeg: Ffmpeg): void {
   const { config, log, database, changes, soundFolders, metrics, onStopPart, addHealth } = context;
-  const workDirectory = join(config.dataDir, 'media');
-  const ffmpeg = await chooseFfmpeg(log, { ffmpegPath: config.ffmpegPath, workDirectory });
   const countOutcome = metrics.addCounter('sounds_settled_total', 'Uploads that came to their end.', [
     'outcome',
   ]);
