@@ -4,6 +4,7 @@ import { eq } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
 import { serverAliases, servers } from '../db/schema.ts';
 import { addServer, checkAddress } from '../queries/servers.ts';
+import { hasVisibleCharacter } from '../visible-text.ts';
 import { cleanText, LONGEST_NAME } from './clean-text.ts';
 
 /** A game server as a source knows it. */
@@ -46,7 +47,8 @@ export async function matchSourceServers(
     ours ??= await listOurAddresses(db);
     const known = ours.get(normal);
     if (known !== undefined) return known;
-    const label = cleanText(name, LONGEST_NAME) || normal;
+    const given = cleanText(name, LONGEST_NAME);
+    const label = hasVisibleCharacter(given) ? given : normal;
     added.push(label);
     if (isDryRun) return -1;
     const { id } = await addServer(db, { name: label, address: normal, isHidden: true });

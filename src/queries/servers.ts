@@ -2,6 +2,7 @@ import { and, asc, eq, gte, lt, type SQL, sql } from 'drizzle-orm';
 import { type Db, prepareOnce } from '../db/client.ts';
 import { type ServerPlayer, serverSamples, serverSnapshots, servers } from '../db/schema.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
+import { hasVisibleCharacter } from '../visible-text.ts';
 
 export type Server = typeof servers.$inferSelect;
 export type ServerSnapshot = typeof serverSnapshots.$inferSelect;
@@ -20,7 +21,8 @@ export type ServerAnswer = {
 
 /** The servers that are shown, by name, with their latest poll. */
 export async function listServerStatuses(db: Db): Promise<ServerStatus[]> {
-  return shownServers(db).execute();
+  const rows = await shownServers(db).execute();
+  return rows.map(({ server, snapshot }) => ({ server: withShownName(server), snapshot }));
 }
 
 const shownServers = prepareOnce((db) =>
@@ -35,7 +37,17 @@ const shownServers = prepareOnce((db) =>
 
 /** All servers, hidden ones too, by id. */
 export async function listServers(db: Db): Promise<Server[]> {
-  return db.select().from(servers).orderBy(asc(servers.id));
+  const rows = await db.select().from(servers).orderBy(asc(servers.id));
+  return rows.map(withShownName);
+}
+
+/** What a server is called: its slug where nobody can see its name, as names were once let in and may come by SQL. */
+export function shownNameOf({ name, slug }: Pick<Server, 'name' | 'slug'>): string {
+  return hasVisibleCharacter(name) ? name : slug;
+}
+
+function withShownName(server: Server): Server {
+  return { ...server, name: shownNameOf(server) };
 }
 
 /**
@@ -48,9 +60,9 @@ export async function addServer(
   { name, address, slug, mode = '', region = '', isHidden = false }: NewServer,
 ): Promise<Server> {
   const label = name.trim();
-  if (label === '' || label.length > 128 || label.includes('\0')) {
+  if (label.length > 128 || label.includes('\0') || !hasVisibleCharacter(label)) {
     throw new InvalidInput(
-      `name ${JSON.stringify(name.slice(0, 64))} is not allowed: give 1 to 128 characters`,
+      `name ${JSON.stringify(name.slice(0, 64))} is not allowed: give 1 to 128 characters, at least one of them visible`,
     );
   }
   checkAddress(address);
