@@ -40,6 +40,8 @@ const EXPIRIES = ['7', '30', '90', '365', 'never'] as const;
 type Expiry = (typeof EXPIRIES)[number];
 const DEFAULT_EXPIRY: Expiry = '90';
 const DAY_MS = 86_400_000;
+/** What the page puts into a form: a UUID. */
+const FORM_ID = /^[0-9a-f-]{36}$/;
 /** A form that was shown longer ago than this may be sent twice. */
 const FORM_ID_MS = 7 * DAY_MS;
 
@@ -226,20 +228,23 @@ async function createToken({ db, site, publicUrl, signer, redirect }: TokensDeps
   if (name === '' || name.length > 64 || /\p{Cc}/u.test(name)) throw new PageError('token-name', 400);
   const expiresAt = readExpiry(form.get('expires'), visit.now);
 
-  const formId = form.get('form_id')?.slice(0, 64);
-  const isFirst =
-    !formId ||
-    (await claimNonce(db, `form:${visit.user.id}:${formId}`, new Date(visit.now.getTime() + FORM_ID_MS)));
-  if (!isFirst) return redirect(visit, '/account#tokens', 'token-already-created');
+  const formId = form.get('form_id');
+  if (formId !== undefined && !FORM_ID.test(formId)) throw new InvalidInput('form_id is none of ours');
 
-  const { token } = await createApiToken(db, visit.user.id, {
-    name,
-    expiresAt,
-    now: visit.now,
-    actorUserId: visit.user.id,
-  }).catch((error: unknown) => {
-    throw error instanceof Conflict ? new PageError('token-limit', 409, { cause: error }) : error;
-  });
+  const { user, now } = visit;
+  // The form is used up together with the token: one that is refused may be sent again.
+  const token = await db
+    .transaction(async (tx) => {
+      const nonce = `form:${user.id}:${formId}`;
+      const isFirst =
+        formId === undefined || (await claimNonce(tx, nonce, new Date(now.getTime() + FORM_ID_MS)));
+      if (!isFirst) return undefined;
+      return (await createApiToken(tx, user.id, { name, expiresAt, now, actorUserId: user.id })).token;
+    })
+    .catch((error: unknown) => {
+      throw error instanceof Conflict ? new PageError('token-limit', 409, { cause: error }) : error;
+    });
+  if (token === undefined) return redirect(visit, '/account#tokens', 'token-already-created');
   return respondWithPage(
     <CreatedPage
       site={site}

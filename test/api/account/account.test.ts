@@ -1,8 +1,11 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { connect } from 'node:net';
 import { eq } from 'drizzle-orm';
 import { loadSessionSecret } from '../../../api/account/account.tsx';
 import { requireCsrfToken } from '../../../api/account/form.ts';
+import { readMemberForm } from '../../../api/account/visit.ts';
 import { auditLog, sessions, usedNonces, users } from '../../../src/db/schema.ts';
+import { InvalidInput } from '../../../src/errors.ts';
 import { startAccountSite } from '../../support/account.ts';
 import { openBrowser, signIn } from '../../support/browser.ts';
 import { aSteamId } from '../../support/builders.ts';
@@ -383,6 +386,46 @@ describe('every POST', () => {
     expect((await browser.post('/account/sign-out', {}, { 'sec-fetch-site': 'same-origin' })).status).toBe(
       303,
     );
+  });
+
+  test('that its sender breaks off is no failure of ours: nothing is logged', async () => {
+    let settled = Promise.withResolvers<unknown>();
+    const probed = startAccountSite({
+      db,
+      steam,
+      sections: ({ signer }) => [
+        {
+          id: 'probe',
+          title: () => 'Probe',
+          render: async () => '',
+          routes: [
+            {
+              method: 'POST',
+              path: '/probe',
+              handle: async (visit) => {
+                const form = readMemberForm({ signer }, visit);
+                form.then(settled.resolve, settled.resolve);
+                return new Response(String((await form).size));
+              },
+            },
+          ],
+        },
+      ],
+    });
+    const browser = openBrowser(probed.origin);
+    await signIn(browser);
+    for (const framing of ['Content-Length: 1000\r\n\r\n', 'Transfer-Encoding: chunked\r\n\r\nff\r\n']) {
+      settled = Promise.withResolvers();
+      const socket = connect(Number(new URL(probed.origin).port), '127.0.0.1');
+      const head = `POST /account/probe HTTP/1.1\r\nHost: x\r\nCookie: session=${browser.cookies.get('session')}\r\n`;
+      await new Promise<void>((sent) => socket.write(`${head}${framing}name=half a na`, () => sent()));
+      socket.destroy();
+      expect(await settled.promise).toBeInstanceOf(InvalidInput);
+    }
+    // One more request comes after whatever the broken ones had left to do.
+    expect((await browser.get('/account')).status).toBe(200);
+    expect(probed.log).toEqual([]);
+    await probed.stop();
   });
 
   test('is refused when it is large, of another type, or repeats a field', async () => {

@@ -1,7 +1,12 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { apiTokens, auditLog, users } from '../../../src/db/schema.ts';
-import { createApiToken, findLiveApiToken, saveApiTokenUses } from '../../../src/queries/api-tokens.ts';
+import {
+  createApiToken,
+  findLiveApiToken,
+  revokeApiToken,
+  saveApiTokenUses,
+} from '../../../src/queries/api-tokens.ts';
 import { startAccountSite } from '../../support/account.ts';
 import { type Browser, openBrowser, signIn } from '../../support/browser.ts';
 import { aSteamId } from '../../support/builders.ts';
@@ -92,6 +97,41 @@ describe('creating a token', () => {
     const second = await browser.post('/account/tokens', { name: 'once', form_id: formId });
     expect([first.status, second.status]).toEqual([200, 303]);
     expect((await browser.follow(second)).text).toContain('no second token was made');
+    expect(await listRows()).toHaveLength(1);
+  });
+
+  test('refuses a form id that the page did not make', async () => {
+    for (const formId of ['\u0000', 'x'.repeat(37), "' or 1=1", `${crypto.randomUUID()}\u0000`]) {
+      const page = await browser.post('/account/tokens', { name: 'x', form_id: formId });
+      expect([formId, page.status]).toEqual([formId, 400]);
+      expect(page.text).toContain('Something in the form is not right');
+    }
+    expect(await listRows()).toBeEmpty();
+    expect(site.log.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
+  test('that was refused may be sent again: the same form then makes the token', async () => {
+    const first = await createApiToken(db, userId, { name: 'Token 1', now: new Date() });
+    for (let count = 2; count <= 10; count++) {
+      await createApiToken(db, userId, { name: `Token ${count}`, now: new Date() });
+    }
+    const form = { name: 'eleventh', form_id: crypto.randomUUID() };
+    for (let attempt = 1; attempt <= 2; attempt++) {
+      const refused = await browser.post('/account/tokens', form);
+      expect(refused.status).toBe(409);
+      expect(refused.text).toContain('Revoke one you no longer need first');
+    }
+    await revokeApiToken(db, first.id, { now: new Date() });
+    expect((await browser.post('/account/tokens', form)).status).toBe(200);
+    const again = await browser.follow(await browser.post('/account/tokens', form));
+    expect(again.text).toContain('no second token was made');
+    expect(await listRows()).toHaveLength(11);
+  });
+
+  test('sent many times at once makes one token', async () => {
+    const form = { name: 'once', form_id: crypto.randomUUID() };
+    const pages = await Promise.all(Array.from({ length: 8 }, () => browser.post('/account/tokens', form)));
+    expect(pages.map(({ status }) => status).sort()).toEqual([200, 303, 303, 303, 303, 303, 303, 303]);
     expect(await listRows()).toHaveLength(1);
   });
 
