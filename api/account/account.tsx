@@ -6,6 +6,7 @@ import { Forbidden, InvalidInput, NotFound, Unavailable } from '../../src/errors
 import { findOrSaveSetting } from '../../src/queries/settings.ts';
 import { claimNonce } from '../../src/queries/used-nonces.ts';
 import type { SteamId64 } from '../../src/steam-id.ts';
+import { createVanityResolver } from '../../src/steam-profile.ts';
 import { ErrorPage, renderAccountPage, SignInPage } from './account-page.tsx';
 import { loadAssets } from './assets.ts';
 import { createCookies } from './cookies.ts';
@@ -95,6 +96,7 @@ export function accountPages(deps: AccountDeps) {
     ownerSteamIds: settings.ownerSteamIds,
     claimNonce: (nonce: string, expiresAt: Date) => claimNonce(db, nonce, expiresAt),
     readNotice,
+    resolveVanity: createVanityResolver(settings.steam),
     onTokenRevoked: deps.onTokenRevoked ?? (() => {}),
     onRefused: (error: Error) => log.info({ reason: error.message }, 'an outside sign-in was refused'),
   };

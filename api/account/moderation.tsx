@@ -1,10 +1,11 @@
 import type { Db } from '../../src/db/client.ts';
-import { Forbidden, NotFound } from '../../src/errors.ts';
+import { Forbidden, NotFound, Unavailable } from '../../src/errors.ts';
 import { searchUsers, setUserFlags, type USER_FLAGS } from '../../src/queries/accounts.ts';
 import { listApiTokens, revokeApiToken } from '../../src/queries/api-tokens.ts';
 import { listAuditEntries } from '../../src/queries/audit-log.ts';
 import { findUserBySteamId, type User } from '../../src/queries/users.ts';
 import { readSteamId, type SteamId64 } from '../../src/steam-id.ts';
+import { type ResolveVanity, readSteamReference } from '../../src/steam-profile.ts';
 import type { Site } from './layout.tsx';
 import { ConfirmPage, nameOf } from './layout.tsx';
 import { AuditPage, UserPage, UsersPage } from './moderation-pages.tsx';
@@ -21,6 +22,7 @@ type ModerationDeps = {
   signer: Signer;
   redirect: Redirect;
   onTokenRevoked: () => void;
+  resolveVanity: ResolveVanity;
   /** Takes the notice of the last action, once. */
   readNotice: (visit: MemberVisit) => NoticeKey | undefined;
   /** `OWNER_STEAMIDS` */
@@ -65,10 +67,14 @@ export function moderationRoutes(deps: ModerationDeps): AccountRoute[] {
   }));
 }
 
-async function showUsers({ db, site, readNotice }: ModerationDeps, visit: MemberVisit): Promise<Response> {
+async function showUsers(
+  { db, site, readNotice, resolveVanity }: ModerationDeps,
+  visit: MemberVisit,
+): Promise<Response> {
   const query = (visit.url.searchParams.get('q') ?? '').slice(0, 128);
   const page = readPositive(visit.url.searchParams.get('page')) ?? 1;
-  const found = await searchUsers(db, { query, page, perPage: USERS_PER_PAGE, now: visit.now });
+  const subject = await resolveQuery(resolveVanity, query);
+  const found = await searchUsers(db, { query: subject, page, perPage: USERS_PER_PAGE, now: visit.now });
   const lastPage = Math.max(1, Math.ceil(found.total / USERS_PER_PAGE));
   return respondWithPage(
     <UsersPage
@@ -82,6 +88,17 @@ async function showUsers({ db, site, readNotice }: ModerationDeps, visit: Member
       lastPage={lastPage}
     />,
   );
+}
+
+/** The SteamID behind a custom profile address; any other text, and an address that Steam does not resolve, as it is. */
+async function resolveQuery(resolveVanity: ResolveVanity, query: string): Promise<string> {
+  const reference = readSteamReference(query);
+  if (!reference || !('vanityName' in reference)) return query;
+  const steamId64 = await resolveVanity(reference.vanityName).catch((error: unknown) => {
+    if (error instanceof Unavailable) return undefined;
+    throw error;
+  });
+  return steamId64 ?? query;
 }
 
 async function showUser(deps: ModerationDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {

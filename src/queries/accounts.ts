@@ -2,10 +2,12 @@ import { and, asc, count, desc, eq, gt, isNull, ne, or, type SQL, sql } from 'dr
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Db } from '../db/client.ts';
 import { apiTokens, users } from '../db/schema.ts';
-import { Conflict, NotFound } from '../errors.ts';
-import { readSteamId, type SteamId64 } from '../steam-id.ts';
+import { isDiscordId } from '../discord-id.ts';
+import { NotFound } from '../errors.ts';
+import type { SteamId64 } from '../steam-id.ts';
+import { readSteamReference } from '../steam-profile.ts';
 import { recordAudit } from './audit-log.ts';
-import type { User } from './users.ts';
+import { isUniqueViolation, linkedElsewhere, type User } from './users.ts';
 
 /** The flags an owner may set on the moderation page. */
 export const USER_FLAGS = ['isAdmin', 'isOwner', 'hasSvip', 'isServiceplus'] as const;
@@ -69,7 +71,7 @@ export async function linkDiscord(
       })
       .where(eq(users.id, user.id))
       .catch((cause: unknown) => {
-        throw isUniqueViolation(cause) ? linkedElsewhere(account.id, { cause }) : cause;
+        throw isUniqueViolation(cause) ? linkedElsewhere(account.id, undefined, { cause }) : cause;
       });
     await recordAudit(tx, {
       actorUserId: user.id,
@@ -146,17 +148,13 @@ export async function searchUsers(
 
 function matchUsers(text: string): SQL | undefined {
   if (text === '') return undefined;
-  const profile = /^(?:https?:\/\/)?steamcommunity\.com\/profiles\/([0-9]{17}|\[U:1:[0-9]{1,10}\])\/?$/i.exec(
-    text,
-  );
-  const steamId = readSteamId(profile?.[1] ?? text);
-  if (steamId) return eq(users.steamId64, steamId);
+  const reference = readSteamReference(text);
+  if (reference && 'steamId64' in reference) return eq(users.steamId64, reference.steamId64);
   const part = `%${text.replaceAll('\0', '').replace(/[\\%_]/g, '\\$&')}%`;
-  const isDiscordId = /^[0-9]{15,19}$/.test(text);
   return or(
     isLike(users.nickname, part),
     isLike(users.discordUsername, part),
-    isDiscordId ? eq(users.discordId, text) : undefined,
+    isDiscordId(text) ? eq(users.discordId, text) : undefined,
   );
 }
 
@@ -172,16 +170,4 @@ function countLiveTokens(now: Date): SQL<number> {
     or(isNull(apiTokens.expiresAt), gt(apiTokens.expiresAt, now)),
   );
   return sql<number>`(select count(*)::int from ${apiTokens} where ${isLive})`;
-}
-
-function linkedElsewhere(discordId: string, options?: ErrorOptions): Conflict {
-  return new Conflict(`the Discord account ${discordId} is linked to another user`, options);
-}
-
-/** PostgreSQL 23505, wrapped or not. */
-function isUniqueViolation(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if ('code' in cause && cause.code === '23505') return true;
-  }
-  return false;
 }

@@ -1,6 +1,7 @@
 import { eq, sql } from 'drizzle-orm';
 import { type Db, prepareOnce } from '../db/client.ts';
 import { users } from '../db/schema.ts';
+import { isDiscordId } from '../discord-id.ts';
 import { Conflict } from '../errors.ts';
 import type { SteamId64 } from '../steam-id.ts';
 import { isBanned } from './penalties.ts';
@@ -38,10 +39,9 @@ const bySteamId = prepareOnce((db) =>
     .prepare('user_by_steamid'),
 );
 
-/** @param discordId digits alone; the user it is linked to. */
+/** The user a Discord account is linked to; undefined as well for what is no Discord id. */
 export async function findUserByDiscordId(db: Db, discordId: string): Promise<User | undefined> {
-  // 20 digits may exceed bigint: no such account exists.
-  if (BigInt(discordId) > 0x7fff_ffff_ffff_ffffn) return undefined;
+  if (!isDiscordId(discordId)) return undefined;
   const [user] = await byDiscordId(db).execute({ id: discordId });
   return user;
 }
@@ -61,15 +61,17 @@ const byDiscordId = prepareOnce((db) =>
 export async function saveUser(db: Db, steamId64: SteamId64, changes: UserChanges = {}): Promise<User> {
   if (changes.discordId) {
     const holder = await findUserByDiscordId(db, changes.discordId);
-    if (holder && holder.steamId64 !== steamId64) {
-      throw new Conflict(`The Discord account ${changes.discordId} is linked to ${holder.steamId64}`);
-    }
+    if (holder && holder.steamId64 !== steamId64) throw linkedElsewhere(changes.discordId, holder.steamId64);
   }
   const [user] = await db
     .insert(users)
     .values({ steamId64, ...changes })
     .onConflictDoUpdate({ target: users.steamId64, set: { steamId64, ...changes } })
-    .returning();
+    .returning()
+    .catch((cause: unknown) => {
+      // Somebody else was quicker after we had looked.
+      throw isUniqueViolation(cause) ? linkedElsewhere(changes.discordId, undefined, { cause }) : cause;
+    });
   if (!user) throw new Error(`user ${steamId64} was not saved`);
   return user;
 }
@@ -77,4 +79,21 @@ export async function saveUser(db: Db, steamId64: SteamId64, changes: UserChange
 /** Gives the configured owners their flags, so that they hold before a first sign-in. */
 export async function saveOwners(db: Db, steamIds: readonly SteamId64[]): Promise<void> {
   for (const steamId of steamIds) await saveUser(db, steamId, { isOwner: true, isAdmin: true });
+}
+
+/** The refusal of a Discord account that is linked to another user. */
+export function linkedElsewhere(
+  discordId: string | null | undefined,
+  holder?: SteamId64,
+  options?: ErrorOptions,
+): Conflict {
+  return new Conflict(`The Discord account ${discordId} is linked to ${holder ?? 'another user'}`, options);
+}
+
+/** PostgreSQL 23505, wrapped or not: of users, after their SteamID, only the Discord account is unique. */
+export function isUniqueViolation(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if ('code' in cause && cause.code === '23505') return true;
+  }
+  return false;
 }

@@ -6,16 +6,25 @@ import { startAccountSite } from '../../support/account.ts';
 import { openBrowser, signIn } from '../../support/browser.ts';
 import { aSteamId, insertUser } from '../../support/builders.ts';
 import { createTestDatabase } from '../../support/database.ts';
+import { startSteamApi } from '../../support/steam-api.ts';
 import { startSteamOpenIdProvider } from '../../support/steam-openid-provider.ts';
 
 const { db } = await createTestDatabase();
 const steam = startSteamOpenIdProvider();
 steam.approvesAtOnce = true;
 const OWNER = aSteamId(900);
-const site = startAccountSite({ db, steam, ownerSteamIds: [OWNER] });
+const steamApi = startSteamApi();
+steamApi.vanityNames.rzeznik = aSteamId(1);
+const site = startAccountSite({
+  db,
+  steam,
+  steamApi: { apiUrl: steamApi.url, apiKey: steamApi.key },
+  ownerSteamIds: [OWNER],
+});
 afterAll(async () => {
   await site.stop();
   await steam.stop();
+  await steamApi.stop();
 });
 
 const HOSTILE = '<img src=x onerror=alert(1)>"\'&amp;';
@@ -78,6 +87,11 @@ describe('the moderation view', () => {
       'STEAM_0:1:19867136',
       '[U:1:39734273]',
       `https://steamcommunity.com/profiles/${aSteamId(1)}/`,
+      `https://www.steamcommunity.com/profiles/${aSteamId(1)}`,
+      `steamcommunity.com/profiles/${aSteamId(1)}?l=polish`,
+      `http://steamcommunity.com/profiles/${aSteamId(1)}/games?tab=all#top`,
+      'https://steamcommunity.com/profiles/%5BU:1:39734273%5D',
+      'https://www.steamcommunity.com/id/rzeznik/?l=polish',
       'rzeź',
       'RZEŹNIK',
       'rzeznik.pl',
@@ -88,6 +102,13 @@ describe('the moderation view', () => {
     }
   });
 
+  test('finds nobody by a custom profile address that Steam does not know, or does not tell', async () => {
+    expect(await found('https://steamcommunity.com/id/nobody')).toEqual([]);
+    steamApi.answer = 'fails';
+    expect(await found('https://steamcommunity.com/id/rzeznik')).toEqual([]);
+    steamApi.answer = 'players';
+  });
+
   test('takes wildcards, quotes and NUL bytes as what they are', async () => {
     expect(await found('100%_legit')).toEqual([aSteamId(2)]);
     expect(await found('%')).toEqual([aSteamId(2)]);
@@ -95,6 +116,8 @@ describe('the moderation view', () => {
     expect(await found('\\')).toEqual([]);
     expect(await found('\u0000')).not.toBeUndefined();
     expect(await found('<img src=x')).toEqual([aSteamId(3)]);
+    // Nineteen digits that are more than 63 bits: no id of anybody's.
+    expect(await found('9999999999999999999')).toEqual([]);
   });
 
   test('has pages, and survives senseless page numbers', async () => {
