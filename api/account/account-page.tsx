@@ -1,4 +1,5 @@
 import { accountId } from '../../src/steam-id.ts';
+import { withDestination } from './destination.ts';
 import { Icon, type IconName } from './icons.tsx';
 import { Avatar, Card, CopyButton, FullMoment, Layout, nameOf, type Site } from './layout.tsx';
 import type { AccountSection } from './section.ts';
@@ -131,7 +132,7 @@ export function SignInPage({
         </div>
         <h1 id="welcome">{t.heading}</h1>
         <p class="hero-lead">{t.lead}</p>
-        <a class="button button-primary button-large" href="/account/sign-in">
+        <a class="button button-primary button-large" href={withDestination('/account/sign-in', visit.next)}>
           <Icon name="shield" />
           {t.button}
         </a>
@@ -175,7 +176,7 @@ export function ErrorPage({
         {errorId && <p class="hint">{t.reference(errorId)}</p>}
         <p class="row">
           {canRetrySignIn && (
-            <a class="button button-primary" href="/account/sign-in">
+            <a class="button button-primary" href={withDestination('/account/sign-in', visit.next)}>
               {t.retrySignIn}
             </a>
           )}

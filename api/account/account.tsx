@@ -10,6 +10,7 @@ import { createVanityResolver } from '../../src/steam-profile.ts';
 import { ErrorPage, renderAccountPage, SignInPage } from './account-page.tsx';
 import { loadAssets } from './assets.ts';
 import { createCookies } from './cookies.ts';
+import { createDestinations, withDestination } from './destination.ts';
 import { discordSection } from './discord-section.tsx';
 import type { Site } from './layout.tsx';
 import { moderationRoutes } from './moderation.tsx';
@@ -100,8 +101,20 @@ export function accountPages(deps: AccountDeps) {
     onTokenRevoked: deps.onTokenRevoked ?? (() => {}),
     onRefused: (error: Error) => log.info({ reason: error.message }, 'an outside sign-in was refused'),
   };
+  const sections = [
+    tokensSection(shared),
+    ...(deps.sections?.({ site, signer, redirect, readNotice }) ?? []),
+    discordSection({ ...shared, discord }),
+    sessionsSection(shared),
+  ];
+  const memberRoutes: readonly AccountRoute[] = [
+    ...sections.flatMap((section) => section.routes ?? []),
+    ...moderationRoutes(shared),
+  ];
+  const readDestination = createDestinations(memberRoutes);
+  const visits = { ...shared, readDestination };
   const signIn = {
-    ...shared,
+    ...visits,
     steam: { providerUrl: settings.steam.openIdUrl, fetch: fetchUrl, now },
     profiles: {
       ...settings.steam,
@@ -109,13 +122,6 @@ export function accountPages(deps: AccountDeps) {
       onFailed: (reason: string) => log.info({ reason }, 'Steam did not tell a persona name'),
     },
   };
-  const sections = [
-    tokensSection(shared),
-    ...(deps.sections?.({ site, signer, redirect, readNotice }) ?? []),
-    discordSection({ ...shared, discord }),
-    sessionsSection(shared),
-  ];
-  const memberRoutes = [...sections.flatMap((section) => section.routes ?? []), ...moderationRoutes(shared)];
 
   const app = new Elysia({ name: 'account' })
     .get('/account', ({ request }) => answer(request, showAccount), HIDDEN)
@@ -124,7 +130,7 @@ export function accountPages(deps: AccountDeps) {
       ({ request, server }) =>
         answer(request, async (visit) => {
           await requireRoom(deps.limits.trips, deps.clientKey({ request, server }), visit);
-          return visit.session ? redirect(visit, '/account') : startSignIn(signIn, visit);
+          return visit.session ? redirect(visit, visit.next ?? '/account') : startSignIn(signIn, visit);
         }),
       HIDDEN,
     )
@@ -168,7 +174,10 @@ export function accountPages(deps: AccountDeps) {
   async function answerMember(request: Request, route: AccountRoute, params: Record<string, string>) {
     return answer(request, async (visit) => {
       const member = asMember(shared, visit);
-      if (!member && route.method === 'GET') return redirect(visit, '/account', 'sign-in-first');
+      if (!member && route.method === 'GET') {
+        const next = readDestination(visit.url.pathname + visit.url.search);
+        return redirect(visit, withDestination('/account', next), 'sign-in-first');
+      }
       if (!member) throw new PageError('signed-out', 401);
       if (route.method === 'POST') await requireRoom(deps.limits.forms, `user ${member.user.id}`, visit);
       return route.handle(member, params);
@@ -177,9 +186,9 @@ export function accountPages(deps: AccountDeps) {
 
   /** Runs one request to its answer, whatever happens on the way. */
   async function answer(request: Request, run: (visit: Visit) => Promise<Response>): Promise<Response> {
-    const visit = openVisit(shared, request);
+    const visit = openVisit(visits, request);
     try {
-      await identifyVisitor(shared, visit);
+      await identifyVisitor(visits, visit);
       return secure(await run(visit), visit);
     } catch (error) {
       return secure(await respondWithFailure(visit, error), visit);

@@ -58,7 +58,12 @@ export function roundSoundSection(deps: RoundSoundDeps): AccountSection {
     render: (visit) => renderSection(deps, visit),
     routes: [
       { method: 'POST', path: '/roundsound', handle: (visit) => upload(deps, visit, receive) },
-      { method: 'GET', path: '/roundsound/status', handle: (visit) => tellStatus(deps, visit) },
+      {
+        method: 'GET',
+        path: '/roundsound/status',
+        isPage: false,
+        handle: (visit) => tellStatus(deps, visit),
+      },
       { method: 'GET', path: '/roundsound/delete', handle: (visit) => askToRemove(deps, visit) },
       { method: 'POST', path: '/roundsound/delete', handle: (visit) => remove(deps, visit) },
       ...moderatedSoundRoutes(deps),
