@@ -7,7 +7,7 @@ import {
 } from '../../src/queries/round-sounds.ts';
 import { readSteamId } from '../../src/steam-id.ts';
 import { Card, ConfirmLink, ConfirmPage, Moment } from './layout.tsx';
-import { Frame } from './moderation-pages.tsx';
+import { Frame } from './moderation-frame.tsx';
 import { respondWithPage } from './page-response.ts';
 import { SoundPlayer } from './round-sound-player.tsx';
 import type { RoundSoundDeps } from './round-sound-section.tsx';
