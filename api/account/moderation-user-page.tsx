@@ -4,7 +4,7 @@ import type { User } from '../../src/queries/users.ts';
 import { Avatar, Card, CsrfField, FullMoment, nameOf, type Site } from './layout.tsx';
 import { Badges, Frame } from './moderation-frame.tsx';
 import { type NoticeKey, textsOf } from './texts.ts';
-import { isLiveToken, RevokeTokenLink, TokenTimeHeads, TokenTimes } from './tokens-section.tsx';
+import { isLiveToken, RevokeTokenLink, TokenTimeHeads, TokenTimes } from './token-table.tsx';
 import type { MemberVisit } from './visit.ts';
 
 type UserProps = {

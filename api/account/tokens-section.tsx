@@ -9,21 +9,14 @@ import {
 } from '../../src/queries/api-tokens.ts';
 import { claimNonce } from '../../src/queries/used-nonces.ts';
 import { Icon } from './icons.tsx';
-import {
-  ConfirmLink,
-  ConfirmPage,
-  CopyButton,
-  CsrfField,
-  FullMoment,
-  Layout,
-  Moment,
-  type Site,
-} from './layout.tsx';
+import { ConfirmPage, CsrfField, type Site } from './layout.tsx';
 import { PageError } from './page-error.ts';
 import { type Redirect, respondWithPage } from './page-response.ts';
 import type { AccountSection } from './section.ts';
 import { textsOf } from './texts.ts';
-import { type MemberVisit, readMemberForm, type Visit } from './visit.ts';
+import { CreatedPage } from './token-created-page.tsx';
+import { isLiveToken, RevokeTokenLink, TokenTimeHeads, TokenTimes } from './token-table.tsx';
+import { type MemberVisit, readMemberForm } from './visit.ts';
 
 type TokensDeps = {
   db: Db;
@@ -57,11 +50,6 @@ export function tokensSection(deps: TokensDeps): AccountSection {
       { method: 'POST', path: '/tokens/:id/revoke', handle: (visit, { id }) => revokeToken(deps, visit, id) },
     ],
   };
-}
-
-/** Whether a token works at `now`. */
-export function isLiveToken(token: ApiToken, now: Date): boolean {
-  return token.revokedAt === null && (token.expiresAt === null || token.expiresAt > now);
 }
 
 /** The id in a path: a row id, nothing else. */
@@ -121,62 +109,6 @@ function TokenTable({ tokens, visit }: { tokens: ApiToken[]; visit: MemberVisit 
         ))}
       </tbody>
     </table>
-  );
-}
-
-/** The last columns of a table of tokens: three moments, and the way to revoke. */
-export function TokenTimeHeads({ visit }: { visit: Visit }): JSX.Element {
-  const t = textsOf(visit.locale).tokens;
-  return (
-    <>
-      <th scope="col">{t.columns.created}</th>
-      <th scope="col">{t.columns.used}</th>
-      <th scope="col">{t.columns.expires}</th>
-      <th scope="col">
-        <span class="sr-only">{t.revoke}</span>
-      </th>
-    </>
-  );
-}
-
-/** When a token was made, was last used, and ends. */
-export function TokenTimes({ token, visit }: { token: ApiToken; visit: Visit }): JSX.Element {
-  const t = textsOf(visit.locale).tokens;
-  return (
-    <>
-      <td data-label={t.columns.created}>
-        <Moment at={token.createdAt} visit={visit} />
-      </td>
-      <td data-label={t.columns.used}>
-        {token.lastUsedAt ? <Moment at={token.lastUsedAt} visit={visit} /> : t.neverUsed}
-      </td>
-      <td data-label={t.columns.expires}>
-        {token.expiresAt ? <Moment at={token.expiresAt} visit={visit} /> : t.noExpiry}
-      </td>
-    </>
-  );
-}
-
-/** Asks whether to revoke a token; `href` is where its form posts. */
-export function RevokeTokenLink({
-  token,
-  href,
-  visit,
-}: {
-  token: ApiToken;
-  href: string;
-  visit: MemberVisit;
-}): JSX.Element {
-  const t = textsOf(visit.locale).tokens;
-  return (
-    <ConfirmLink
-      href={href}
-      label={t.revoke}
-      fullLabel={t.revokeNamed(token.name)}
-      title={t.revokeTitle}
-      lead={t.revokeLead(token.name, token.lastFour)}
-      visit={visit}
-    />
   );
 }
 
@@ -254,59 +186,6 @@ async function createToken({ db, site, publicUrl, signer, redirect }: TokensDeps
       expiresAt={expiresAt}
       publicUrl={publicUrl}
     />,
-  );
-}
-
-type CreatedProps = {
-  site: Site;
-  visit: MemberVisit;
-  name: string;
-  token: string;
-  expiresAt: Date | null;
-  publicUrl: string;
-};
-
-function CreatedPage({ site, visit, name, token, expiresAt, publicUrl }: CreatedProps): JSX.Element {
-  const t = textsOf(visit.locale).tokens;
-  const command = `curl -H "Authorization: Bearer ${token}" "${publicUrl}/api/v1/penalties?per_page=5"`;
-  return (
-    <Layout site={site} visit={visit} title={t.createdTitle}>
-      <section class="card narrow" aria-labelledby="created">
-        <h1 id="created">{t.createdTitle}</h1>
-        <p>
-          <span safe>{t.createdLead(name)}</span>{' '}
-          {expiresAt && (
-            <span class="hint">
-              {t.columns.expires}: <FullMoment at={expiresAt} locale={visit.locale} />
-            </span>
-          )}
-        </p>
-        <p class="warning">
-          <Icon name="warning" />
-          <span>{t.shownOnce}</span>
-        </p>
-        <div class="secret">
-          <span class="sr-only">{t.tokenLabel}</span>
-          <code id="new-token" class="secret-text" safe>
-            {token}
-          </code>
-          <CopyButton target="new-token" label={t.tokenLabel} visit={visit} />
-        </div>
-        <h2 class="minor">{t.tryIt}</h2>
-        <div class="secret">
-          <span class="sr-only">{t.curlLabel}</span>
-          <code id="new-token-curl" class="secret-text" safe>
-            {command}
-          </code>
-          <CopyButton target="new-token-curl" label={t.curlLabel} visit={visit} />
-        </div>
-        <p class="row">
-          <a class="button button-primary" href="/account#tokens">
-            {t.done}
-          </a>
-        </p>
-      </section>
-    </Layout>
   );
 }
 
