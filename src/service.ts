@@ -26,10 +26,11 @@ import { toListenFailure } from './listen-failure.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createPoller } from './poll/poller.ts';
 import { countApiTokens } from './queries/api-tokens.ts';
+import { saveConfiguredOwners } from './queries/owners.ts';
 import { listPenalties, markExpiredPenalties } from './queries/penalties.ts';
 import { countUnfinishedSounds, listReadySounds } from './queries/round-sounds.ts';
 import { listServers } from './queries/servers.ts';
-import { findUser, saveOwners } from './queries/users.ts';
+import { findUser } from './queries/users.ts';
 import { createMemoryRateLimiter, type RateLimiter } from './rate-limiter.ts';
 import { createRedisRateLimiter } from './redis-rate-limiter.ts';
 import { runRegularly } from './regular-work.ts';
@@ -150,7 +151,6 @@ async function prepareDatabase(
   }
   const database = openDatabase(url, { replicaUrls: config.databaseReplicaUrls });
   onStop('database', () => database.close({ timeoutSeconds: 1 }), { limitMs: 1200 });
-  await saveOwners(database.db, config.ownerSteamIds);
   return { database, databaseUrl: url };
 }
 
@@ -246,6 +246,8 @@ async function startApi(context: Context, health: Map<string, () => unknown>): P
     onStop,
     onStopPart,
   } = context;
+  // Here alone: a process of other roles may have been given no OWNER_STEAMIDS.
+  await saveConfiguredOwners(database.db, config.ownerSteamIds);
   const maxUploadBytes = config.sound.maxUploadMb * 1024 * 1024;
   const sounds = await watchSounds(context, {
     name: 'sounds',

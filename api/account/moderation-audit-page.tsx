@@ -64,12 +64,12 @@ function AuditTable({ entries, visit }: { entries: AuditEntry[]; visit: MemberVi
               {wordsFor(entry.action, visit.locale)}
             </th>
             <td data-label={t.auditColumns.who}>
-              {entry.actor ? (
+              {typeof entry.actor === 'object' ? (
                 <a href={`/account/moderation/users/${entry.actor.steamId64}`}>
                   <bdi safe>{nameOf(entry.actor, visit.locale)}</bdi>
                 </a>
               ) : (
-                <span class="hint">{t.operator}</span>
+                <span class="hint">{t.actors[entry.actor ?? 'operator']}</span>
               )}
             </td>
             <td data-label={t.auditColumns.whom}>

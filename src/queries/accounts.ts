@@ -7,7 +7,8 @@ import { NotFound } from '../errors.ts';
 import type { SteamId64 } from '../steam-id.ts';
 import { readSteamReference } from '../steam-profile.ts';
 import { recordAudit } from './audit-log.ts';
-import { isUniqueViolation, linkedElsewhere, type User } from './users.ts';
+import { grantConfiguredOwner } from './owners.ts';
+import { isUniqueViolation, linkedElsewhere, originsOf, type User } from './users.ts';
 
 /** The flags an owner may set on the moderation page. */
 export const USER_FLAGS = ['isAdmin', 'isOwner', 'hasSvip', 'isServiceplus'] as const;
@@ -19,26 +20,26 @@ export type ListedUser = User & { liveTokens: number };
 /**
  * The row of a user who signed in, made the first time.
  * @param profile what Steam says of him; what it does not say stays as it was.
- * @param isOwner named in `OWNER_STEAMIDS`: sets both flags, never takes them away.
+ * @param isOwner named in `OWNER_STEAMIDS`: gives both flags.
  */
 export async function saveSignIn(
   db: Db,
   steamId64: SteamId64,
   { profile = {}, isOwner }: { profile?: { nickname?: string; avatarUrl?: string }; isOwner: boolean },
 ): Promise<User> {
-  const flags = isOwner ? { isOwner: true, isAdmin: true } : {};
   return db.transaction(async (tx) => {
     const [created] = await tx
       .insert(users)
-      .values({ steamId64, ...profile, ...flags })
+      .values({ steamId64, ...profile })
       .onConflictDoNothing()
       .returning();
     if (created) {
       await recordAudit(tx, { actorUserId: created.id, action: 'user.created', subject: steamId64 });
     }
+    if (isOwner) await grantConfiguredOwner(tx, steamId64);
     const [user] = await tx
       .update(users)
-      .set({ steamId64, ...profile, ...flags })
+      .set({ steamId64, ...profile })
       .where(eq(users.steamId64, steamId64))
       .returning();
     if (!user) throw new NotFound(`user ${steamId64} went away during sign-in`);
@@ -114,8 +115,11 @@ export async function setUserFlags(
     if (!before) throw new NotFound(`no user ${steamId64}`);
     const changed = USER_FLAGS.filter((flag) => before[flag] !== flags[flag]);
     if (changed.length === 0) return;
-    await tx.update(users).set(flags).where(eq(users.id, before.id));
-    const details = Object.fromEntries(changed.map((flag) => [flag, flags[flag]]));
+    const details: Partial<UserFlags> = Object.fromEntries(changed.map((flag) => [flag, flags[flag]]));
+    await tx
+      .update(users)
+      .set({ ...details, ...originsOf(details) })
+      .where(eq(users.id, before.id));
     await recordAudit(tx, { actorUserId, action: 'user.flags-set', subject: steamId64, details });
   });
 }

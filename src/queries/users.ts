@@ -10,7 +10,9 @@ export type User = typeof users.$inferSelect;
 export type LookedUpUser = User & { isBanned: boolean };
 
 /** Values an operator or a sign-in may set; absent ones stay as they are. */
-export type UserChanges = Partial<Omit<typeof users.$inferInsert, 'id' | 'steamId64' | 'createdAt'>>;
+export type UserChanges = Partial<
+  Omit<typeof users.$inferInsert, 'id' | 'steamId64' | 'createdAt' | 'adminByConfig' | 'ownerByConfig'>
+>;
 
 /** The user with this Discord account, or else SteamID, and whether an active ban exists at `now`. Specification 4.5. */
 export async function findUser(
@@ -63,10 +65,11 @@ export async function saveUser(db: Db, steamId64: SteamId64, changes: UserChange
     const holder = await findUserByDiscordId(db, changes.discordId);
     if (holder && holder.steamId64 !== steamId64) throw linkedElsewhere(changes.discordId, holder.steamId64);
   }
+  const values = { steamId64, ...changes, ...originsOf(changes) };
   const [user] = await db
     .insert(users)
-    .values({ steamId64, ...changes })
-    .onConflictDoUpdate({ target: users.steamId64, set: { steamId64, ...changes } })
+    .values(values)
+    .onConflictDoUpdate({ target: users.steamId64, set: values })
     .returning()
     .catch((cause: unknown) => {
       // Somebody else was quicker after we had looked.
@@ -76,9 +79,15 @@ export async function saveUser(db: Db, steamId64: SteamId64, changes: UserChange
   return user;
 }
 
-/** Gives the configured owners their flags, so that they hold before a first sign-in. */
-export async function saveOwners(db: Db, steamIds: readonly SteamId64[]): Promise<void> {
-  for (const steamId of steamIds) await saveUser(db, steamId, { isOwner: true, isAdmin: true });
+/** A flag that is set by hand is no longer the configuration's to take away. */
+export function originsOf({
+  isAdmin,
+  isOwner,
+}: UserChanges): Partial<Pick<User, 'adminByConfig' | 'ownerByConfig'>> {
+  return {
+    ...(isAdmin !== undefined && { adminByConfig: false }),
+    ...(isOwner !== undefined && { ownerByConfig: false }),
+  };
 }
 
 /** The refusal of a Discord account that is linked to another user. */

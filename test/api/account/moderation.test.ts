@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { apiTokens, auditLog, users } from '../../../src/db/schema.ts';
 import { createApiToken, findLiveApiToken } from '../../../src/queries/api-tokens.ts';
+import { saveConfiguredOwners } from '../../../src/queries/owners.ts';
 import { startAccountSite } from '../../support/account.ts';
 import { openBrowser, signIn } from '../../support/browser.ts';
 import { aSteamId, insertUser } from '../../support/builders.ts';
@@ -201,11 +202,13 @@ describe('an owner', () => {
     await owner.post(`${path}/flags`, { hasSvip: 'on' });
     expect(await userOf(2)).toMatchObject({ hasSvip: true, isServiceplus: false });
     await owner.post(`${path}/flags`, { hasSvip: 'on' });
-    const entries = await db.select().from(auditLog).where(eq(auditLog.action, 'user.flags-set'));
-    expect(entries.map(({ details }) => details)).toEqual([
-      { hasSvip: true, isServiceplus: true },
-      { isServiceplus: false },
-    ]);
+    const entries = await db
+      .select()
+      .from(auditLog)
+      .where(eq(auditLog.subject, aSteamId(2)));
+    expect(entries.filter(({ action }) => action === 'user.flags-set').map(({ details }) => details)).toEqual(
+      [{ hasSvip: true, isServiceplus: true }, { isServiceplus: false }],
+    );
   });
 
   test('cannot lose the flag by his own hand or against the configuration', async () => {
@@ -229,6 +232,20 @@ describe('an owner', () => {
 });
 
 describe('the audit log', () => {
+  test('names the configuration where it made somebody owner, and where that ended', async () => {
+    await saveConfiguredOwners(db, [OWNER, aSteamId(60)]);
+    const granted = (await admin.get('/account/moderation/audit')).text;
+    expect(granted).toContain('<span class="hint">configuration</span>');
+    expect(granted).toContain(`href="/account/moderation/users/${aSteamId(60)}"`);
+    expect(granted).toContain('Admin: true · Owner: true');
+    await saveConfiguredOwners(db, [OWNER]);
+    expect((await admin.get('/account/moderation/audit')).text).toContain('Admin: false · Owner: false');
+    const polish = await admin.get('/account/moderation/audit?lang=pl');
+    expect(polish.text).toContain('<span class="hint">konfiguracja</span>');
+    expect(polish.text).toContain('Admin: false · Właściciel: false');
+    await admin.get('/account?lang=en');
+  });
+
   test('tells who did what to whom, newest first, a page at a time', async () => {
     const page = await admin.get('/account/moderation/audit');
     expect(page.text).toContain('set flags');
