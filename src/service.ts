@@ -28,6 +28,7 @@ import { createPoller } from './poll/poller.ts';
 import { countApiTokens } from './queries/api-tokens.ts';
 import { saveConfiguredOwners } from './queries/owners.ts';
 import { listPenalties, markExpiredPenalties } from './queries/penalties.ts';
+import { deleteOldRows } from './queries/retention.ts';
 import { countUnfinishedSounds, listReadySounds } from './queries/round-sounds.ts';
 import { listServers } from './queries/servers.ts';
 import { findUser } from './queries/users.ts';
@@ -77,6 +78,7 @@ const SOUND_GRACE_MS = 1500;
 /** Address and headers of a request: room for 5,000 characters of any script, percent-encoded. */
 const MAX_HEADER_BYTES = 128 * 1024;
 const SWEEP_MS = 1000;
+const RETENTION_MS = 3_600_000;
 const TOKEN_FLUSH_MS = 5000;
 /** Account page: starts and returns of a sign-in or link, by address; forms sent, by user. */
 const TRIPS_PER_MINUTE = 30;
@@ -175,7 +177,7 @@ async function startPolling(context: Context): Promise<void> {
   await poller.start();
 }
 
-/** Role `sync`: what keeps the penalties in step with the clock and with their sources. */
+/** Role `sync`: what keeps the penalties in step with the clock and with their sources, and deletes what is old. */
 function startSync({
   config,
   database,
@@ -192,6 +194,21 @@ function startSync({
   onStopPart(
     'expiry',
     runRegularly({ name: 'marking expired penalties', everyMs: SWEEP_MS, work: sweep, log }),
+  );
+
+  const deleteOld = async (signal: AbortSignal) => {
+    const deleted = await deleteOldRows(database.db, signal);
+    if (Object.values(deleted).some((count) => count > 0)) log.info({ deleted }, 'old rows deleted');
+  };
+  onStopPart(
+    'retention',
+    runRegularly({
+      name: 'deleting old rows',
+      everyMs: RETENTION_MS,
+      startsAtOnce: true,
+      work: deleteOld,
+      log,
+    }),
   );
 
   const { url, timezone, intervalSeconds } = config.simpleAdmin;

@@ -1,7 +1,7 @@
 import { AUDIT_ACTIONS, type AuditEntry } from '../../src/queries/audit-log.ts';
 import { Card, FullMoment, nameOf, type Site } from './layout.tsx';
 import { formatInstant, type Locale } from './locale.ts';
-import { Frame } from './moderation-frame.tsx';
+import { Frame, OlderPages } from './moderation-frame.tsx';
 import { textsOf } from './texts.ts';
 import type { MemberVisit } from './visit.ts';
 
@@ -17,6 +17,7 @@ type AuditProps = {
 export function AuditPage({ site, visit, entries, hasOlder, isNewest }: AuditProps): JSX.Element {
   const t = textsOf(visit.locale).moderation;
   const last = entries.at(-1);
+  const path = '/account/moderation/audit';
   return (
     <Frame site={site} visit={visit} tab="audit">
       <Card id="audit" title={t.audit} icon="info">
@@ -25,20 +26,11 @@ export function AuditPage({ site, visit, entries, hasOlder, isNewest }: AuditPro
         ) : (
           <AuditTable entries={entries} visit={visit} />
         )}
-        {(!isNewest || hasOlder) && (
-          <nav class="pages" aria-label={t.audit}>
-            {!isNewest && (
-              <a class="button button-quiet" href="/account/moderation/audit">
-                {t.newest}
-              </a>
-            )}
-            {hasOlder && last && (
-              <a class="button button-quiet" href={`/account/moderation/audit?before=${last.id}`}>
-                {t.older}
-              </a>
-            )}
-          </nav>
-        )}
+        <OlderPages
+          label={t.audit}
+          newest={isNewest ? undefined : { href: path, label: t.newest }}
+          older={hasOlder && last ? { href: `${path}?before=${last.id}`, label: t.older } : undefined}
+        />
       </Card>
     </Frame>
   );

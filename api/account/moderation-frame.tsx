@@ -46,6 +46,31 @@ export function Frame({ site, visit, notice, tab, children }: FrameProps): JSX.E
   );
 }
 
+type PageLink = { href: string; label: string };
+
+/** The ways through a list that is read from the newest entry back; nothing where there is no way. */
+export function OlderPages({
+  label,
+  newest,
+  older,
+}: {
+  label: string;
+  newest: PageLink | undefined;
+  older: PageLink | undefined;
+}): JSX.Element | string {
+  const links = [newest, older].filter((link) => link !== undefined);
+  if (links.length === 0) return '';
+  return (
+    <nav class="pages" aria-label={label}>
+      {links.map((link) => (
+        <a class="button button-quiet" href={link.href}>
+          {link.label}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
 /** What a user is, as coloured labels; a dash for nothing in particular. */
 export function Badges({ user, locale }: { user: User; locale: Locale }): JSX.Element {
   const names = textsOf(locale).account.badges;

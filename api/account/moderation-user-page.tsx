@@ -2,7 +2,7 @@ import { USER_FLAGS } from '../../src/queries/accounts.ts';
 import type { ApiToken } from '../../src/queries/api-tokens.ts';
 import type { User } from '../../src/queries/users.ts';
 import { Avatar, Card, CsrfField, FullMoment, nameOf, type Site } from './layout.tsx';
-import { Badges, Frame } from './moderation-frame.tsx';
+import { Badges, Frame, OlderPages } from './moderation-frame.tsx';
 import { type NoticeKey, textsOf } from './texts.ts';
 import { isLiveToken, RevokeTokenLink, TokenTimeHeads, TokenTimes } from './token-table.tsx';
 import type { MemberVisit } from './visit.ts';
@@ -12,14 +12,24 @@ type UserProps = {
   visit: MemberVisit;
   notice: NoticeKey | undefined;
   user: User;
-  tokens: ApiToken[];
+  tokens: TokenPage;
   isFixedOwner: boolean;
+};
+
+/** One page of a user's tokens. */
+export type TokenPage = {
+  tokens: ApiToken[];
+  /** Whether it is the first page, with the live ones. */
+  isNewest: boolean;
+  /** The id from which on the next page goes back; undefined on the last one. */
+  older: number | undefined;
 };
 
 /** One user: links, rights, tokens and sessions, each with what a moderator may do about it. */
 export function UserPage({ site, visit, notice, user, tokens, isFixedOwner }: UserProps): JSX.Element {
   const t = textsOf(visit.locale);
   const m = t.moderation;
+  const path = `/account/moderation/users/${user.steamId64}`;
   return (
     <Frame site={site} visit={visit} notice={notice} tab="users">
       <p>
@@ -57,11 +67,20 @@ export function UserPage({ site, visit, notice, user, tokens, isFixedOwner }: Us
         </div>
       </section>
       <Card id="tokens" title={m.tokensOf} icon="key">
-        {tokens.length === 0 ? (
+        {tokens.tokens.length === 0 ? (
           <p class="empty">{m.noTokens}</p>
         ) : (
-          <TokenTable user={user} tokens={tokens} visit={visit} />
+          <TokenTable user={user} tokens={tokens.tokens} visit={visit} />
         )}
+        <OlderPages
+          label={m.tokensOf}
+          newest={tokens.isNewest ? undefined : { href: `${path}#tokens`, label: m.newestTokens }}
+          older={
+            tokens.older === undefined
+              ? undefined
+              : { href: `${path}?before=${tokens.older}#tokens`, label: m.olderTokens }
+          }
+        />
       </Card>
       <Card id="flags" title={m.flags} icon="shield">
         <FlagsForm user={user} visit={visit} isFixedOwner={isFixedOwner} />

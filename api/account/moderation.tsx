@@ -1,7 +1,12 @@
 import type { Db } from '../../src/db/client.ts';
 import { Forbidden, NotFound, Unavailable } from '../../src/errors.ts';
 import { searchUsers, setUserFlags, type USER_FLAGS } from '../../src/queries/accounts.ts';
-import { listApiTokens, revokeApiToken } from '../../src/queries/api-tokens.ts';
+import {
+  findUnrevokedApiToken,
+  listEndedApiTokens,
+  listLiveApiTokens,
+  revokeApiToken,
+} from '../../src/queries/api-tokens.ts';
 import { listAuditEntries } from '../../src/queries/audit-log.ts';
 import { findUserBySteamId, type User } from '../../src/queries/users.ts';
 import { readSteamId, type SteamId64 } from '../../src/steam-id.ts';
@@ -9,7 +14,7 @@ import { type ResolveVanity, readSteamReference } from '../../src/steam-profile.
 import type { Site } from './layout.tsx';
 import { ConfirmPage, nameOf } from './layout.tsx';
 import { AuditPage } from './moderation-audit-page.tsx';
-import { UserPage } from './moderation-user-page.tsx';
+import { type TokenPage, UserPage } from './moderation-user-page.tsx';
 import { UsersPage } from './moderation-users-page.tsx';
 import { type Redirect, respondWithPage } from './page-response.ts';
 import type { AccountRoute } from './section.ts';
@@ -33,6 +38,7 @@ type ModerationDeps = {
 
 const USERS_PER_PAGE = 25;
 const ENTRIES_PER_PAGE = 50;
+const ENDED_TOKENS_PER_PAGE = 25;
 
 /** The view for administrators: users, their tokens and flags, and who changed what. */
 export function moderationRoutes(deps: ModerationDeps): AccountRoute[] {
@@ -105,7 +111,7 @@ async function resolveQuery(resolveVanity: ResolveVanity, query: string): Promis
 
 async function showUser(deps: ModerationDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
   const user = await findNamedUser(deps.db, id);
-  const tokens = await listApiTokens(deps.db, { userId: user.id });
+  const tokens = await readTokenPage(deps.db, user, visit);
   return respondWithPage(
     <UserPage
       site={deps.site}
@@ -116,6 +122,22 @@ async function showUser(deps: ModerationDeps, visit: MemberVisit, id: string | u
       isFixedOwner={deps.ownerSteamIds.includes(user.steamId64)}
     />,
   );
+}
+
+/** The live tokens of a user and the newest ended ones; with `?before=`, ended ones older than that. */
+async function readTokenPage(db: Db, { id }: User, { now, url }: MemberVisit): Promise<TokenPage> {
+  const before = readRowId(url.searchParams.get('before'));
+  const isNewest = before === undefined;
+  const [live, ended] = await Promise.all([
+    isNewest ? listLiveApiTokens(db, id, now) : [],
+    listEndedApiTokens(db, id, { before, limit: ENDED_TOKENS_PER_PAGE + 1, now }),
+  ]);
+  const shown = ended.slice(0, ENDED_TOKENS_PER_PAGE);
+  return {
+    tokens: [...live, ...shown],
+    isNewest,
+    older: ended.length > shown.length ? shown.at(-1)?.id : undefined,
+  };
 }
 
 async function showAudit({ db, site }: ModerationDeps, visit: MemberVisit): Promise<Response> {
@@ -190,14 +212,19 @@ async function findNamedUser(db: Db, id: string | undefined): Promise<User> {
 async function findNamedToken(db: Db, { steamid64, id }: TokenPath) {
   const user = await findNamedUser(db, steamid64);
   const tokenId = parseTokenId(id);
-  const tokens = await listApiTokens(db, { userId: user.id });
-  const token = tokens.find((candidate) => candidate.id === tokenId && candidate.revokedAt === null);
+  const token = await findUnrevokedApiToken(db, { id: tokenId, userId: user.id });
   if (!token) throw new NotFound(`no live token ${tokenId}`);
   return { user, token };
 }
 
 function pathOf(user: User): string {
   return `/account/moderation/users/${user.steamId64}`;
+}
+
+/** A row id from a query parameter; undefined for anything that none can be. */
+function readRowId(text: string | null): number | undefined {
+  const number = readPositive(text);
+  return number !== undefined && number <= 0x7fff_ffff ? number : undefined;
 }
 
 /** A number from a query parameter; undefined for anything that is no whole number from 1 to 10^15 − 1. */

@@ -7,13 +7,12 @@ import {
 } from '../../src/queries/round-sounds.ts';
 import { readSteamId } from '../../src/steam-id.ts';
 import { Card, ConfirmLink, ConfirmPage, Moment } from './layout.tsx';
-import { Frame } from './moderation-frame.tsx';
+import { Frame, OlderPages } from './moderation-frame.tsx';
 import { respondWithPage } from './page-response.ts';
 import { SoundPlayer } from './round-sound-player.tsx';
 import type { RoundSoundDeps } from './round-sound-section.tsx';
 import { roundSoundTextsOf } from './round-sound-texts.ts';
 import type { AccountRoute } from './section.ts';
-import { textsOf } from './texts.ts';
 import { type MemberVisit, readMemberForm, requireModerator } from './visit.ts';
 
 const LIST = '/account/moderation/sounds';
@@ -52,13 +51,15 @@ async function showSounds(deps: RoundSoundDeps, visit: MemberVisit): Promise<Res
         ) : (
           <SoundTable sounds={sounds} visit={visit} />
         )}
-        {found.length > SOUNDS_PER_PAGE && (
-          <nav class="pages">
-            <a class="button button-quiet" rel="next" href={`${LIST}?before=${sounds.at(-1)?.id ?? 0}`}>
-              {textsOf(visit.locale).next}
-            </a>
-          </nav>
-        )}
+        <OlderPages
+          label={t.title}
+          newest={before === undefined ? undefined : { href: LIST, label: t.moderation.newest }}
+          older={
+            found.length > SOUNDS_PER_PAGE
+              ? { href: `${LIST}?before=${sounds.at(-1)?.id ?? 0}`, label: t.moderation.older }
+              : undefined
+          }
+        />
       </Card>
     </Frame>,
   );

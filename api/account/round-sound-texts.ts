@@ -46,6 +46,8 @@ const en = {
   moderation: {
     count: (count: number) => `Sounds: ${count}`,
     none: 'Nobody has a sound.',
+    newest: 'Newest sounds',
+    older: 'Older sounds',
     columns: { player: 'Player', title: 'Title', state: 'State', listen: 'Listen', since: 'Since' },
     failed: 'Failed',
     remove: 'Remove',
@@ -95,6 +97,8 @@ const pl: RoundSoundTexts = {
   moderation: {
     count: (count) => `Dźwięki: ${count}`,
     none: 'Nikt nie ma dźwięku.',
+    newest: 'Najnowsze dźwięki',
+    older: 'Starsze dźwięki',
     columns: { player: 'Gracz', title: 'Tytuł', state: 'Stan', listen: 'Posłuchaj', since: 'Od' },
     failed: 'Nieudane',
     remove: 'Usuń',

@@ -1,8 +1,6 @@
 import type { Db } from '../../src/db/client.ts';
 import { Unavailable } from '../../src/errors.ts';
 import { saveSignIn } from '../../src/queries/accounts.ts';
-import { deleteExpiredSessions } from '../../src/queries/sessions.ts';
-import { deleteExpiredNonces } from '../../src/queries/used-nonces.ts';
 import type { SteamId64 } from '../../src/steam-id.ts';
 import { type ReadDestination, withDestination } from './destination.ts';
 import { type FlowDeps, finishFlow, startFlow } from './flow.ts';
@@ -76,7 +74,6 @@ export async function finishSignIn(deps: SignInDeps, visit: Visit): Promise<Resp
   });
   await endSession(deps, visit.request);
   visit.cookies.push(await startSession(deps, user, visit.now));
-  await Promise.all([deleteExpiredSessions(deps.db, visit.now), deleteExpiredNonces(deps.db, visit.now)]);
   return deps.redirect(visit, visit.next ?? '/account');
 }
 

@@ -3,7 +3,8 @@ import { Conflict, InvalidInput, NotFound } from '../../src/errors.ts';
 import {
   type ApiToken,
   createApiToken,
-  listApiTokens,
+  findUnrevokedApiToken,
+  listLiveApiTokens,
   MAX_LIVE_TOKENS,
   revokeApiToken,
 } from '../../src/queries/api-tokens.ts';
@@ -15,7 +16,7 @@ import { type Redirect, respondWithPage } from './page-response.ts';
 import type { AccountSection } from './section.ts';
 import { textsOf } from './texts.ts';
 import { CreatedPage } from './token-created-page.tsx';
-import { isLiveToken, RevokeTokenLink, TokenTimeHeads, TokenTimes } from './token-table.tsx';
+import { RevokeTokenLink, TokenTimeHeads, TokenTimes } from './token-table.tsx';
 import { type MemberVisit, readMemberForm } from './visit.ts';
 
 type TokensDeps = {
@@ -60,9 +61,7 @@ export function parseTokenId(text: string | undefined): number {
 
 async function renderTokens({ db }: TokensDeps, visit: MemberVisit): Promise<string> {
   const t = textsOf(visit.locale).tokens;
-  const tokens = (await listApiTokens(db, { userId: visit.user.id })).filter((token) =>
-    isLiveToken(token, visit.now),
-  );
+  const tokens = await listLiveApiTokens(db, visit.user.id, visit.now);
   return (
     <>
       <p class="lead">{t.lead}</p>
@@ -223,8 +222,7 @@ async function revokeToken(
 /** @throws {NotFound} for a token of somebody else as for one that never was. */
 async function findOwnToken(db: Db, visit: MemberVisit, id: string | undefined): Promise<ApiToken> {
   const tokenId = parseTokenId(id);
-  const tokens = await listApiTokens(db, { userId: visit.user.id });
-  const token = tokens.find((candidate) => candidate.id === tokenId && candidate.revokedAt === null);
+  const token = await findUnrevokedApiToken(db, { id: tokenId, userId: visit.user.id });
   if (!token) throw new NotFound(`there is no live token ${tokenId}`);
   return token;
 }

@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, gt, isNull, ne, or, type SQL, sql } from 'drizzle-orm';
+import { and, count, desc, eq, gt, isNull, ne, or, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Db } from '../db/client.ts';
 import { apiTokens, users } from '../db/schema.ts';
@@ -140,7 +140,7 @@ export async function searchUsers(
       .select({ user: users, liveTokens: countLiveTokens(now) })
       .from(users)
       .where(matches)
-      .orderBy(desc(users.createdAt), asc(users.id))
+      .orderBy(desc(users.createdAt), desc(users.id))
       .limit(perPage)
       .offset((page - 1) * perPage),
   ]);

@@ -1,5 +1,19 @@
 import { timingSafeEqual } from 'node:crypto';
-import { and, count, desc, eq, gt, inArray, isNull, lt, or, sql } from 'drizzle-orm';
+import {
+  and,
+  count,
+  desc,
+  eq,
+  gt,
+  inArray,
+  isNotNull,
+  isNull,
+  lt,
+  lte,
+  or,
+  type SQL,
+  sql,
+} from 'drizzle-orm';
 import { generateApiToken, hashApiToken } from '../api-token.ts';
 import { type Db, prepareOnce } from '../db/client.ts';
 import { apiTokens, users } from '../db/schema.ts';
@@ -88,14 +102,48 @@ const byHash = prepareOnce((db) =>
     .prepare('live_api_token'),
 );
 
-/** Newest first; of one user, or of all. Revoked and expired ones are listed too. */
-export async function listApiTokens(db: Db, { userId }: { userId?: number } = {}): Promise<ApiToken[]> {
-  const rows = await db
+/** All tokens of all users, newest first, revoked and expired ones too: for the operator's tool. */
+export async function listApiTokens(db: Db): Promise<ApiToken[]> {
+  return selectTokens(db, undefined);
+}
+
+/** The tokens of a user that work at `now`, newest first: never more than {@link MAX_LIVE_TOKENS} but by SQL. */
+export async function listLiveApiTokens(db: Db, userId: number, now: Date): Promise<ApiToken[]> {
+  return selectTokens(db, and(eq(apiTokens.userId, userId), isLive(now)));
+}
+
+/**
+ * The revoked and expired tokens of a user, newest first.
+ * @param before only those older than this id, for the next page.
+ */
+export async function listEndedApiTokens(
+  db: Db,
+  userId: number,
+  { before, limit, now }: { before?: number | undefined; limit: number; now: Date },
+): Promise<ApiToken[]> {
+  const isOlder = before === undefined ? undefined : lt(apiTokens.id, before);
+  const hasEnded = or(isNotNull(apiTokens.revokedAt), lte(apiTokens.expiresAt, now));
+  return selectTokens(db, and(eq(apiTokens.userId, userId), isOlder, hasEnded), limit);
+}
+
+/** A token of this user that is not revoked, by its row id. */
+export async function findUnrevokedApiToken(
+  db: Db,
+  { id, userId }: { id: number; userId: number },
+): Promise<ApiToken | undefined> {
+  const isIt = and(eq(apiTokens.id, id), eq(apiTokens.userId, userId), isNull(apiTokens.revokedAt));
+  const [token] = await selectTokens(db, isIt);
+  return token;
+}
+
+async function selectTokens(db: Db, condition: SQL | undefined, limit?: number): Promise<ApiToken[]> {
+  const query = db
     .select({ token: apiTokens, steamId64: users.steamId64 })
     .from(apiTokens)
     .innerJoin(users, eq(users.id, apiTokens.userId))
-    .where(userId === undefined ? undefined : eq(apiTokens.userId, userId))
+    .where(condition)
     .orderBy(desc(apiTokens.id));
+  const rows = await (limit === undefined ? query : query.limit(limit));
   return rows.map(withoutHash);
 }
 

@@ -4,7 +4,7 @@ import { eq } from 'drizzle-orm';
 import { loadSessionSecret } from '../../../api/account/account.tsx';
 import { requireCsrfToken } from '../../../api/account/form.ts';
 import { readMemberForm } from '../../../api/account/visit.ts';
-import { auditLog, sessions, usedNonces, users } from '../../../src/db/schema.ts';
+import { auditLog, sessions, users } from '../../../src/db/schema.ts';
 import { InvalidInput } from '../../../src/errors.ts';
 import { startAccountSite } from '../../support/account.ts';
 import { type Browser, openBrowser, type Page, signIn } from '../../support/browser.ts';
@@ -244,12 +244,6 @@ describe('signing in', () => {
     const again = await openBrowser(site.origin).get('/account/sign-in?at=public', { host: 'other.example' });
     expect(again.location).toStartWith(steam.url);
   });
-
-  test('leaves only what has not expired behind', async () => {
-    await db.insert(usedNonces).values({ nonce: 'old', expiresAt: new Date(Date.now() - 1) });
-    await signIn(openBrowser(site.origin));
-    expect(await db.select().from(usedNonces).where(eq(usedNonces.nonce, 'old'))).toBeEmpty();
-  });
 });
 
 describe('after signing in', () => {
@@ -455,6 +449,33 @@ describe('a session', () => {
     here.cookies.set('session', cookie);
     expect((await here.get('/account')).text).toContain('Sign in through Steam');
     expect((await elsewhere.get('/account')).text).toContain('on this device only');
+  });
+
+  test('is one of the hundred that a user used last: older ones end', async () => {
+    const browser = openBrowser(site.origin);
+    await signIn(browser);
+    const [user] = await db
+      .select()
+      .from(users)
+      .where(eq(users.steamId64, aSteamId(lastPlayer)));
+    await db.insert(sessions).values(
+      Array.from({ length: 120 }, (_, number) => ({
+        idHash: `${lastPlayer} ${number}`,
+        userId: user?.id ?? 0,
+        seenAt: new Date(Date.now() - 1000 * (number + 1)),
+        expiresAt: new Date(Date.now() + DAY_MS),
+      })),
+    );
+    expect((await browser.get('/account')).text).toContain('You are signed in on 121 devices.');
+    const latest = openBrowser(site.origin);
+    expect((await signIn(latest)).text).toContain('You are signed in on 100 devices.');
+    const kept = await db
+      .select()
+      .from(sessions)
+      .where(eq(sessions.userId, user?.id ?? 0));
+    expect(kept.map(({ idHash }) => idHash)).toContain(`${lastPlayer} 97`);
+    expect(kept.map(({ idHash }) => idHash)).not.toContain(`${lastPlayer} 98`);
+    expect((await browser.get('/account')).text).toContain(aSteamId(lastPlayer));
   });
 
   test('ends everywhere on request', async () => {

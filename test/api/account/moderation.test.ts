@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { apiTokens, auditLog, users } from '../../../src/db/schema.ts';
 import { createApiToken, findLiveApiToken } from '../../../src/queries/api-tokens.ts';
 import { saveConfiguredOwners } from '../../../src/queries/owners.ts';
 import { startAccountSite } from '../../support/account.ts';
-import { openBrowser, signIn } from '../../support/browser.ts';
+import { openBrowser, type Page, signIn } from '../../support/browser.ts';
 import { aSteamId, insertUser } from '../../support/builders.ts';
 import { createTestDatabase } from '../../support/database.ts';
 import { startSteamApi } from '../../support/steam-api.ts';
@@ -186,6 +186,56 @@ describe('an admin', () => {
       'Only owners may change flags',
     );
   });
+});
+
+describe("a user's tokens", () => {
+  const LIVE = 3;
+  const ENDED = 5_000;
+
+  test('come a page at a time, those that live first, however many were revoked', async () => {
+    const clicker = await insertUser(db, 70, { nickname: 'Clicker' });
+    for (let number = 1; number <= LIVE; number++) {
+      await createApiToken(db, clicker.id, { name: `Live ${number}`, now: new Date() });
+    }
+    await db.execute(sql`insert into api_tokens (user_id, name, token_hash, last_four, revoked_at, expires_at)
+      select ${clicker.id}, 'Ended ' || n || '.', 'clicker ' || n, 'abcd',
+        case when n % 2 = 0 then now() end, case when n % 2 = 1 then now() end
+      from generate_series(1, ${ENDED}::integer) n`);
+
+    const path = `/account/moderation/users/${clicker.steamId64}`;
+    const first = await admin.get(path);
+    expect(first.text.length).toBeLessThan(60_000);
+    expect(namesOn(first)).toEqual([
+      ...['Live 3', 'Live 2', 'Live 1'],
+      ...Array.from({ length: 25 }, (_, index) => `Ended ${ENDED - index}.`),
+    ]);
+    expect(first.text).not.toContain('Newest tokens');
+    const second = await admin.get(olderOf(first));
+    expect(namesOn(second)).toEqual(Array.from({ length: 25 }, (_, index) => `Ended ${ENDED - 25 - index}.`));
+    expect(second.text).toContain(`href="${path}#tokens"`);
+
+    const [beforeLast] = await db.select().from(apiTokens).where(eq(apiTokens.name, 'Ended 2.'));
+    const last = await admin.get(`${path}?before=${beforeLast?.id}`);
+    expect(namesOn(last)).toEqual(['Ended 1.']);
+    expect(olderOf(last)).toBe('');
+    for (const before of ['0', '-1', 'x', '1e9', '999999999999999', '99999999999999999999']) {
+      expect([before, (await admin.get(`${path}?before=${before}`)).status]).toEqual([before, 200]);
+    }
+  });
+
+  test('of their own page are the live ones alone', async () => {
+    const page = await (await as(70)).get('/account');
+    expect(page.text.length).toBeLessThan(20_000);
+    expect(namesOn(page)).toEqual(['Live 3', 'Live 2', 'Live 1']);
+  });
+
+  function namesOn({ text }: Page): string[] {
+    return [...text.matchAll(/<th scope="row" class="list-title">([^<]*)</g)].map(([, name]) => name ?? '');
+  }
+
+  function olderOf({ text }: Page): string {
+    return /href="([^"]*\?before=\d+)#tokens"/.exec(text)?.[1] ?? '';
+  }
 });
 
 describe('an owner', () => {
