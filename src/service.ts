@@ -397,7 +397,7 @@ function startBot(context: Context): void {
   addHealth('bot', () => {
     const health = bot?.health();
     return health
-      ? { state: health.state, reason: health.reason, since: health.since }
+      ? { state: health.state, reason: health.reason, since: health.since, moderators: health.moderators }
       : { state: 'standby' };
   });
   metrics.addGauge('bot_connected', 'Whether the bot is connected to Discord.', () =>
