@@ -204,6 +204,8 @@ const en = {
     'sound-missing': 'Choose a file first. Nothing was uploaded.',
     'sound-empty': 'This file is empty. Choose another one.',
     'sound-too-slow': 'The file took too long to arrive. Please try a smaller one or a faster connection.',
+    'sound-gave-way': (kilobytes: number) =>
+      `Others were waiting, and this upload was slower than ${kilobytes} kB a second, so it made room for them. Please try again later, or on a faster connection.`,
     'sound-busy': 'Another upload is still arriving. Please try again when it is done.',
     'sound-too-large': (megabytes: number) =>
       `The file is larger than ${megabytes} MB. Nothing was uploaded: make it shorter or save it in another format.`,
@@ -426,6 +428,8 @@ const pl: Texts = {
     'sound-missing': 'Najpierw wybierz plik. Nic nie zostało przesłane.',
     'sound-empty': 'Ten plik jest pusty. Wybierz inny.',
     'sound-too-slow': 'Plik docierał zbyt długo. Spróbuj z mniejszym albo na szybszym łączu.',
+    'sound-gave-way': (kilobytes) =>
+      `Inni czekali, a to przesyłanie było wolniejsze niż ${kilobytes} kB na sekundę, więc zrobiło im miejsce. Spróbuj ponownie później albo na szybszym łączu.`,
     'sound-busy': 'Inny plik wciąż dociera. Spróbuj ponownie, gdy się skończy.',
     'sound-too-large': (megabytes) =>
       `Plik ma ponad ${megabytes} MB. Nic nie zostało przesłane: skróć go albo zapisz w innym formacie.`,

@@ -4,6 +4,7 @@ import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/bus
 import { InvalidInput } from '../../src/errors.ts';
 import { CSRF_FIELD } from './form.ts';
 import { PageError } from './page-error.ts';
+import type { UploadSlot } from './upload-slots.ts';
 
 /** The file of a form that is still arriving. */
 export type ArrivingFile = {
@@ -18,6 +19,8 @@ type Options<T> = {
   maxBytes: number;
   /** How long the form may take to arrive. */
   limitMs: number;
+  /** Where the form arrives; its signal's reason is what reading fails with. */
+  slot: UploadSlot;
   /** Throws unless the CSRF field is right. Asked before the file is touched where the field comes first, and at the end. */
   requireToken: (field: string | undefined) => void;
   store: (file: ArrivingFile) => Promise<T>;
@@ -35,13 +38,15 @@ const LIMITS = { fields: 8, fieldSize: 1024, headerPairs: 32, headerSize: 16_384
  * @returns what `store` returns.
  * @throws {InvalidInput} when it is no multipart form, breaks off, or has two files.
  * @throws {PageError} 400 `sound-missing` or `sound-empty`, 408 `sound-too-slow`, 413 `sound-too-large`.
+ * @throws the reason of the slot's signal.
  * @throws what `requireToken` and `store` throw.
  */
 export async function readUploadForm<T>(request: Request, options: Options<T>): Promise<T> {
-  const { maxBytes, limitMs, requireToken, store } = options;
+  const { maxBytes, limitMs, slot, requireToken, store } = options;
   const parser = openParser(request, maxBytes);
   const reading = new AbortController();
   const timer = setTimeout(() => reading.abort(new PageError('sound-too-slow', 408)), limitMs);
+  slot.signal.addEventListener('abort', () => reading.abort(slot.signal.reason));
   const opened = Promise.withResolvers<OpenedFile | undefined>();
   let file: BusboyFileStream | undefined;
   let tokenField: string | undefined;
@@ -62,11 +67,15 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
   });
   // As a Readable: a pipeline that is given the body itself does not end when it is aborted (Bun 1.4.5).
   const source = request.body ? Readable.fromWeb(request.body) : Readable.from([]);
-  const arrival = pipeline(source, parser, { signal: reading.signal }).catch((cause: unknown) => {
-    const failure = toFailure(cause);
-    file?.destroy(failure);
-    throw failure;
-  });
+  const arrival = pipeline(source, parser, { signal: reading.signal }).then(
+    slot.complete,
+    (cause: unknown) => {
+      const failure = toFailure(cause);
+      file?.destroy(failure);
+      throw failure;
+    },
+  );
+  source.on('data', (chunk: Uint8Array) => slot.note(chunk.byteLength));
   arrival.then(() => opened.resolve(undefined), opened.reject);
 
   async function* readFile({ part, fileName }: OpenedFile): AsyncGenerator<Uint8Array> {

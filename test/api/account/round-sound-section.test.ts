@@ -17,7 +17,7 @@ import { waitFor } from '../../support/wait.ts';
 
 const MOST_BYTES = 1024 * 1024;
 const READ_LIMIT_MS = 3000;
-const TURN_LIMIT_MS = 2000;
+const SLOT_LIMIT_MS = 2000;
 const PLAYER = aSteamId(1);
 
 const { db } = await createTestDatabase();
@@ -40,7 +40,7 @@ const site = startAccountSite({
         maxSeconds: 10,
         maxUploadBytes: MOST_BYTES,
         readLimitMs: READ_LIMIT_MS,
-        turnLimitMs: TURN_LIMIT_MS,
+        slotLimitMs: SLOT_LIMIT_MS,
       },
       storeUpload: (upload) => {
         const bytes = diskTrouble ? failingWith(diskTrouble) : upload.bytes;
