@@ -2,15 +2,16 @@ import { accountId } from '../../src/steam-id.ts';
 import { withDestination } from './destination.ts';
 import { Icon, type IconName } from './icons.tsx';
 import { Avatar, Card, CopyButton, FullMoment, Layout, nameOf, type Site } from './layout.tsx';
+import type { Notice } from './page-response.ts';
 import type { AccountSection } from './section.ts';
-import { type NoticeKey, textsOf } from './texts.ts';
+import { textsOf } from './texts.ts';
 import type { MemberVisit, Visit } from './visit.ts';
 
 type AccountPageProps = {
   site: Site;
   visit: MemberVisit;
   sections: readonly AccountSection[];
-  notice?: NoticeKey | undefined;
+  notice?: Notice | undefined;
 };
 
 const SECTION_ICONS: Record<string, IconName> = {
@@ -31,7 +32,13 @@ export async function renderAccountPage({
   const t = textsOf(visit.locale);
   const bodies = await Promise.all(sections.map((section) => section.render(visit)));
   return (
-    <Layout site={site} visit={visit} title={t.account.title} notice={notice}>
+    <Layout
+      site={site}
+      visit={visit}
+      title={t.account.title}
+      notice={notice}
+      cards={sections.map(({ id }) => id)}
+    >
       <div class="columns">
         <Profile visit={visit} sections={sections} />
         <div class="stack">
@@ -40,6 +47,7 @@ export async function renderAccountPage({
               id={section.id}
               title={section.title(visit.locale)}
               icon={SECTION_ICONS[section.id] ?? 'info'}
+              notice={notice}
             >
               {bodies[index]}
             </Card>
@@ -120,7 +128,7 @@ export function SignInPage({
 }: {
   site: Site;
   visit: Visit;
-  notice?: NoticeKey | undefined;
+  notice?: Notice | undefined;
 }): JSX.Element {
   const t = textsOf(visit.locale).signIn;
   const icons: IconName[] = ['key', 'link', 'sound'];

@@ -15,12 +15,19 @@ import { discordSection } from './discord-section.tsx';
 import type { Site } from './layout.tsx';
 import { moderationRoutes } from './moderation.tsx';
 import { PageError } from './page-error.ts';
-import { createRedirect, createResponseGuard, type Redirect, respondWithPage } from './page-response.ts';
+import {
+  createNoticeReader,
+  createRedirect,
+  createResponseGuard,
+  type Notice,
+  type Redirect,
+  respondWithPage,
+} from './page-response.ts';
 import type { AccountRoute, AccountSection } from './section.ts';
 import { sessionsSection } from './sessions-section.tsx';
 import { finishSignIn, startSignIn } from './sign-in.ts';
 import { createSigner, type Signer } from './signing.ts';
-import { type NoticeKey, readNoticeKey, textsOf } from './texts.ts';
+import { textsOf } from './texts.ts';
 import { tokensSection } from './tokens-section.tsx';
 import { asMember, identifyVisitor, openVisit, type Visit, wantsJson } from './visit.ts';
 
@@ -59,7 +66,7 @@ export type SectionFacilities = {
   signer: Signer;
   redirect: Redirect;
   /** Takes the notice of the last action, once; the account page itself shows it. */
-  readNotice: (visit: Visit) => NoticeKey | undefined;
+  readNotice: (visit: Visit) => Notice | undefined;
 };
 
 /** Pages are no part of the API's document. */
@@ -81,6 +88,7 @@ export function accountPages(deps: AccountDeps) {
   const cookies = createCookies(publicUrl);
   const signer = createSigner(deps.sessionSecret);
   const redirect = createRedirect(cookies);
+  const readNotice = createNoticeReader(cookies);
   const discord = readDiscord(settings, fetchUrl, log);
   const secure = createResponseGuard({
     publicUrl,
@@ -217,13 +225,6 @@ export function accountPages(deps: AccountDeps) {
     if (failure.status === 429) response.headers.set('retry-after', '60');
     if (failure.status === 503) response.headers.set('retry-after', '30');
     return response;
-  }
-
-  function readNotice(visit: Visit): NoticeKey | undefined {
-    const given = cookies.read(visit.request, 'notice');
-    if (given === undefined) return undefined;
-    visit.cookies.push(cookies.write('notice', '', 0));
-    return readNoticeKey(given);
   }
 }
 

@@ -4,7 +4,8 @@ import type { Assets } from './assets.ts';
 import { CSRF_FIELD } from './form.ts';
 import { Icon, type IconName } from './icons.tsx';
 import { formatInstant, formatRelative, type Locale } from './locale.ts';
-import { type NoticeKey, textsOf } from './texts.ts';
+import type { Notice } from './page-response.ts';
+import { textsOf } from './texts.ts';
 import type { MemberVisit, Visit } from './visit.ts';
 
 /** What every page of this process has in common. */
@@ -18,12 +19,14 @@ type LayoutProps = {
   site: Site;
   visit: Visit;
   title: string;
-  notice?: NoticeKey | undefined;
+  notice?: Notice | undefined;
+  /** Ids of the cards of this page that show the notices which concern them; others stand at the top. */
+  cards?: readonly string[];
   children?: Children;
 };
 
 /** The frame of every page: head, bar, notice, content, foot. */
-export function Layout({ site, visit, title, notice, children }: LayoutProps): JSX.Element {
+export function Layout({ site, visit, title, notice, cards = [], children }: LayoutProps): JSX.Element {
   const t = textsOf(visit.locale);
   return (
     <>
@@ -45,12 +48,7 @@ export function Layout({ site, visit, title, notice, children }: LayoutProps): J
           </a>
           <Bar site={site} visit={visit} />
           <main id="content" class="page">
-            {notice && (
-              <p class="notice" role="status">
-                <Icon name="info" />
-                <span>{t.notices[notice]}</span>
-              </p>
-            )}
+            {notice && !cards.includes(notice.card ?? '') && <NoticeLine notice={notice} />}
             {children}
           </main>
           <footer class="foot">
@@ -59,6 +57,15 @@ export function Layout({ site, visit, title, notice, children }: LayoutProps): J
         </body>
       </html>
     </>
+  );
+}
+
+function NoticeLine({ notice }: { notice: Notice }): JSX.Element {
+  return (
+    <p class="notice" role="status">
+      <Icon name="info" />
+      <span>{notice.text}</span>
+    </p>
   );
 }
 
@@ -118,10 +125,19 @@ function LanguageSwitch({ visit }: { visit: Visit }): JSX.Element {
   );
 }
 
-type CardProps = { id: string; title: string; icon?: IconName; aside?: string; children?: Children };
+type CardProps = {
+  id: string;
+  title: string;
+  icon?: IconName;
+  /** A short plain text beside the heading. */
+  aside?: string;
+  /** Shown here if it concerns this card. */
+  notice?: Notice | undefined;
+  children?: Children;
+};
 
-/** A section with a heading of its own, reachable as `#id`. @param aside a short plain text beside the heading. */
-export function Card({ id, title, icon, aside, children }: CardProps): JSX.Element {
+/** A section with a heading of its own, reachable as `#id`. */
+export function Card({ id, title, icon, aside, notice, children }: CardProps): JSX.Element {
   return (
     <section class="card" id={id} aria-labelledby={`${id}-title`}>
       <div class="card-head">
@@ -133,6 +149,7 @@ export function Card({ id, title, icon, aside, children }: CardProps): JSX.Eleme
           </span>
         )}
       </div>
+      {notice?.card === id && <NoticeLine notice={notice} />}
       {children}
     </section>
   );

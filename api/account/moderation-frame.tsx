@@ -3,22 +3,25 @@ import { USER_FLAGS } from '../../src/queries/accounts.ts';
 import type { User } from '../../src/queries/users.ts';
 import { Layout, type Site } from './layout.tsx';
 import type { Locale } from './locale.ts';
-import { type NoticeKey, textsOf } from './texts.ts';
+import type { Notice } from './page-response.ts';
+import { textsOf } from './texts.ts';
 import type { MemberVisit } from './visit.ts';
 
 type FrameProps = {
   site: Site;
   visit: MemberVisit;
-  notice?: NoticeKey | undefined;
+  notice?: Notice | undefined;
+  /** As in `Layout`. */
+  cards?: readonly string[];
   tab: 'users' | 'audit' | 'sounds';
   children?: Children;
 };
 
 /** What every page of the moderation has in common. */
-export function Frame({ site, visit, notice, tab, children }: FrameProps): JSX.Element {
+export function Frame({ site, visit, notice, cards = [], tab, children }: FrameProps): JSX.Element {
   const t = textsOf(visit.locale).moderation;
   return (
-    <Layout site={site} visit={visit} title={t.title} notice={notice}>
+    <Layout site={site} visit={visit} title={t.title} notice={notice} cards={cards}>
       <div class="page-head">
         <h1>{t.title}</h1>
         <nav class="tabs" aria-label={t.title}>

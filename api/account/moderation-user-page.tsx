@@ -3,14 +3,15 @@ import type { ApiToken } from '../../src/queries/api-tokens.ts';
 import type { User } from '../../src/queries/users.ts';
 import { Avatar, Card, CsrfField, FullMoment, nameOf, type Site } from './layout.tsx';
 import { Badges, Frame, OlderPages } from './moderation-frame.tsx';
-import { type NoticeKey, textsOf } from './texts.ts';
+import type { Notice } from './page-response.ts';
+import { textsOf } from './texts.ts';
 import { isLiveToken, RevokeTokenLink, TokenTimeHeads, TokenTimes } from './token-table.tsx';
 import type { MemberVisit } from './visit.ts';
 
 type UserProps = {
   site: Site;
   visit: MemberVisit;
-  notice: NoticeKey | undefined;
+  notice: Notice | undefined;
   user: User;
   tokens: TokenPage;
   isFixedOwner: boolean;
@@ -31,7 +32,7 @@ export function UserPage({ site, visit, notice, user, tokens, isFixedOwner }: Us
   const m = t.moderation;
   const path = `/account/moderation/users/${user.steamId64}`;
   return (
-    <Frame site={site} visit={visit} notice={notice} tab="users">
+    <Frame site={site} visit={visit} notice={notice} cards={['tokens', 'flags']} tab="users">
       <p>
         <a href="/account/moderation">← {m.back}</a>
       </p>
@@ -66,7 +67,7 @@ export function UserPage({ site, visit, notice, user, tokens, isFixedOwner }: Us
           </dl>
         </div>
       </section>
-      <Card id="tokens" title={m.tokensOf} icon="key">
+      <Card id="tokens" title={m.tokensOf} icon="key" notice={notice}>
         {tokens.tokens.length === 0 ? (
           <p class="empty">{m.noTokens}</p>
         ) : (
@@ -82,7 +83,7 @@ export function UserPage({ site, visit, notice, user, tokens, isFixedOwner }: Us
           }
         />
       </Card>
-      <Card id="flags" title={m.flags} icon="shield">
+      <Card id="flags" title={m.flags} icon="shield" notice={notice}>
         <FlagsForm user={user} visit={visit} isFixedOwner={isFixedOwner} />
       </Card>
     </Frame>

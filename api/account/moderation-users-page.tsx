@@ -2,13 +2,14 @@ import type { ListedUser } from '../../src/queries/accounts.ts';
 import { Icon } from './icons.tsx';
 import { Avatar, attribute, Card, Moment, nameOf, type Site } from './layout.tsx';
 import { Badges, Frame } from './moderation-frame.tsx';
-import { type NoticeKey, textsOf } from './texts.ts';
+import type { Notice } from './page-response.ts';
+import { textsOf } from './texts.ts';
 import type { MemberVisit } from './visit.ts';
 
 type UsersProps = {
   site: Site;
   visit: MemberVisit;
-  notice: NoticeKey | undefined;
+  notice: Notice | undefined;
   query: string;
   users: ListedUser[];
   total: number;

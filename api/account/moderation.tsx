@@ -16,10 +16,10 @@ import { ConfirmPage, nameOf } from './layout.tsx';
 import { AuditPage } from './moderation-audit-page.tsx';
 import { type TokenPage, UserPage } from './moderation-user-page.tsx';
 import { UsersPage } from './moderation-users-page.tsx';
-import { type Redirect, respondWithPage } from './page-response.ts';
+import { type Notice, type Redirect, respondWithPage } from './page-response.ts';
 import type { AccountRoute } from './section.ts';
 import type { Signer } from './signing.ts';
-import { type NoticeKey, textsOf } from './texts.ts';
+import { textsOf } from './texts.ts';
 import { parseTokenId } from './tokens-section.tsx';
 import { type MemberVisit, readMemberForm, requireModerator } from './visit.ts';
 
@@ -31,7 +31,7 @@ type ModerationDeps = {
   onTokenRevoked: () => void;
   resolveVanity: ResolveVanity;
   /** Takes the notice of the last action, once. */
-  readNotice: (visit: MemberVisit) => NoticeKey | undefined;
+  readNotice: (visit: MemberVisit) => Notice | undefined;
   /** `OWNER_STEAMIDS` */
   ownerSteamIds: readonly SteamId64[];
 };
@@ -173,7 +173,7 @@ async function saveFlags(
   if (isFixedOwner || user.id === visit.user.id) flags.isOwner = true;
   if (isFixedOwner) flags.isAdmin = true;
   await setUserFlags(deps.db, user.steamId64, { flags, actorUserId: visit.user.id });
-  return deps.redirect(visit, pathOf(user), 'flags-saved');
+  return deps.redirect(visit, `${pathOf(user)}#flags`, 'flags-saved');
 }
 
 type TokenPath = { steamid64: string | undefined; id: string | undefined };
@@ -199,7 +199,7 @@ async function revoke(deps: ModerationDeps, visit: MemberVisit, path: TokenPath)
   const { now } = visit;
   await revokeApiToken(deps.db, token.id, { ofUserId: user.id, now, actorUserId: visit.user.id });
   deps.onTokenRevoked();
-  return deps.redirect(visit, pathOf(user), 'token-revoked');
+  return deps.redirect(visit, `${pathOf(user)}#tokens`, 'token-revoked');
 }
 
 async function findNamedUser(db: Db, id: string | undefined): Promise<User> {

@@ -42,10 +42,11 @@ async function showSounds(deps: RoundSoundDeps, visit: MemberVisit): Promise<Res
   const found = await listRoundSounds(deps.db, { before, limit: SOUNDS_PER_PAGE + 1 });
   const sounds = found.slice(0, SOUNDS_PER_PAGE);
   const count = await countRoundSounds(deps.db);
+  const notice = deps.readNotice(visit);
   return respondWithPage(
-    <Frame site={deps.site} visit={visit} notice={deps.readNotice(visit)} tab="sounds">
+    <Frame site={deps.site} visit={visit} notice={notice} cards={['sounds']} tab="sounds">
       <link rel="stylesheet" href={deps.site.assets.url('round-sound.css')} />
-      <Card id="sounds" title={t.title} icon="sound" aside={t.moderation.count(count)}>
+      <Card id="sounds" title={t.title} icon="sound" aside={t.moderation.count(count)} notice={notice}>
         {sounds.length === 0 ? (
           <p class="empty">{t.moderation.none}</p>
         ) : (
@@ -144,7 +145,7 @@ async function askToRemove(
 async function remove(deps: RoundSoundDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
   await readMemberForm(deps, visit);
   await deps.removeSound({ steamId64: parsePlayer(id), actorUserId: visit.user.id });
-  return deps.redirect(visit, LIST, 'sound-removed');
+  return deps.redirect(visit, `${LIST}#sounds`, 'sound-removed');
 }
 
 function parsePlayer(id: string | undefined) {

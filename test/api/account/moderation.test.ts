@@ -160,7 +160,7 @@ describe('an admin', () => {
     expect((await admin.get(user)).text).toContain('Leaked');
     expect((await admin.get(`${user}/tokens/${id}/revoke`)).text).toContain('Rzeźnik: Programs that use');
     const page = await admin.post(`${user}/tokens/${id}/revoke`);
-    expect([page.status, page.location]).toEqual([303, user]);
+    expect([page.status, page.location]).toEqual([303, `${user}#tokens`]);
     const after = await admin.follow(page);
     expect(after.text).toContain('The token is revoked');
     expect(after.text).toContain('state-revoked');

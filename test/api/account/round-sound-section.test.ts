@@ -242,7 +242,7 @@ describe('moderation', () => {
       'Remove this sound?',
     );
     const removed = await admin.post(`/account/moderation/sounds/${PLAYER}/delete`);
-    expect([removed.status, removed.location]).toEqual([303, '/account/moderation/sounds']);
+    expect([removed.status, removed.location]).toEqual([303, '/account/moderation/sounds#sounds']);
     expect((await findRoundSounds(db, PLAYER)).ready).toBeUndefined();
     expect((await admin.get('/account/moderation/sounds')).text).toContain('The sound is removed.');
     const entry = (await db.select().from(auditLog)).find(({ action }) => action === 'sound.removed');
