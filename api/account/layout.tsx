@@ -1,5 +1,6 @@
 import { type Children, escapeHtml } from '@kitajs/html';
 import type { User } from '../../src/queries/users.ts';
+import { hasVisibleCharacter } from '../../src/visible-text.ts';
 import type { Assets } from './assets.ts';
 import { CSRF_FIELD } from './form.ts';
 import { Icon, type IconName } from './icons.tsx';
@@ -188,7 +189,8 @@ export function firstLetter(name: string): string {
 
 /** What a user is shown as: the name known, else a word and the end of the SteamID. Not escaped. */
 export function nameOf(user: { nickname: string; steamId64: string }, locale: Locale): string {
-  return user.nickname || `${textsOf(locale).unknownNickname} ${user.steamId64.slice(-4)}`;
+  if (hasVisibleCharacter(user.nickname)) return user.nickname;
+  return `${textsOf(locale).unknownNickname} ${user.steamId64.slice(-4)}`;
 }
 
 /** A moment as `3 days ago`, with the full date in the title. */

@@ -55,7 +55,7 @@ function AuditTable({ entries, visit }: { entries: AuditEntry[]; visit: MemberVi
             <th scope="row" class="list-title" safe>
               {wordsFor(entry.action, visit.locale)}
             </th>
-            <td data-label={t.auditColumns.who}>
+            <td data-label={t.auditColumns.who} class="list-words">
               {typeof entry.actor === 'object' ? (
                 <a href={`/account/moderation/users/${entry.actor.steamId64}`}>
                   <bdi safe>{nameOf(entry.actor, visit.locale)}</bdi>
@@ -64,7 +64,7 @@ function AuditTable({ entries, visit }: { entries: AuditEntry[]; visit: MemberVi
                 <span class="hint">{t.actors[entry.actor ?? 'operator']}</span>
               )}
             </td>
-            <td data-label={t.auditColumns.whom}>
+            <td data-label={t.auditColumns.whom} class="list-words">
               {/^[0-9]{17}$/.test(entry.subject) ? (
                 <a href={`/account/moderation/users/${entry.subject}`}>
                   <code safe>{entry.subject}</code>

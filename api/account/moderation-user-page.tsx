@@ -114,7 +114,7 @@ function TokenTable({
       <tbody>
         {tokens.map((token) => (
           <tr>
-            <th scope="row" class="list-title" safe>
+            <th scope="row" class="list-title list-words" safe>
               {token.name}
             </th>
             <td data-label={t.columns.token}>

@@ -78,7 +78,7 @@ function UserTable({ users, visit }: { users: ListedUser[]; visit: MemberVisit }
       <tbody>
         {users.map((user) => (
           <tr>
-            <th scope="row" class="list-title">
+            <th scope="row" class="list-title list-words">
               <a class="person" href={`/account/moderation/users/${user.steamId64}`}>
                 <Avatar user={user} size="small" />
                 <bdi safe>{nameOf(user, visit.locale)}</bdi>
@@ -87,7 +87,7 @@ function UserTable({ users, visit }: { users: ListedUser[]; visit: MemberVisit }
             <td data-label={t.columns.steamId}>
               <code safe>{user.steamId64}</code>
             </td>
-            <td data-label={t.columns.discord}>
+            <td data-label={t.columns.discord} class="list-words">
               {user.discordId === null ? (
                 <span class="hint">{t.noDiscord}</span>
               ) : (

@@ -86,7 +86,7 @@ function SoundTable({ sounds, visit }: { sounds: RoundSound[]; visit: MemberVisi
       <tbody>
         {sounds.map((sound) => (
           <tr>
-            <th scope="row" class="list-title">
+            <th scope="row" class="list-title list-words">
               <bdi safe>{sound.title}</bdi>
             </th>
             <td data-label={columns.player}>

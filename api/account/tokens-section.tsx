@@ -4,6 +4,7 @@ import {
   type ApiToken,
   createApiToken,
   findUnrevokedApiToken,
+  isTokenName,
   listLiveApiTokens,
   MAX_LIVE_TOKENS,
   revokeApiToken,
@@ -90,7 +91,7 @@ function TokenTable({ tokens, visit }: { tokens: ApiToken[]; visit: MemberVisit 
       <tbody>
         {tokens.map((token) => (
           <tr>
-            <th scope="row" class="list-title" safe>
+            <th scope="row" class="list-title list-words" safe>
               {token.name}
             </th>
             <td data-label={t.columns.token}>
@@ -156,7 +157,7 @@ function CreateForm({ visit }: { visit: MemberVisit }): JSX.Element {
 async function createToken({ db, site, publicUrl, signer, redirect }: TokensDeps, visit: MemberVisit) {
   const form = await readMemberForm({ signer }, visit);
   const name = (form.get('name') ?? '').trim();
-  if (name === '' || name.length > 64 || /\p{Cc}/u.test(name)) throw new PageError('token-name', 400);
+  if (!isTokenName(name)) throw new PageError('token-name', 400);
   const expiresAt = readExpiry(form.get('expires'), visit.now);
 
   const formId = form.get('form_id');

@@ -19,6 +19,7 @@ import { type Db, prepareOnce } from '../db/client.ts';
 import { apiTokens, users } from '../db/schema.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
 import type { SteamId64 } from '../steam-id.ts';
+import { hasVisibleCharacter } from '../visible-text.ts';
 import { recordAudit } from './audit-log.ts';
 
 export type ApiToken = Omit<typeof apiTokens.$inferSelect, 'tokenHash'> & { steamId64: SteamId64 };
@@ -30,7 +31,7 @@ const MAX_NAME_LENGTH = 64;
 /**
  * Makes a token for a user; the answer is the only time it is seen. Written to the audit log.
  * @param options.actorUserId who makes it; null, by default, for the operator's tool.
- * @throws {InvalidInput} for a name that is empty or over 64 characters, or an expiry that has passed.
+ * @throws {InvalidInput} for a name that {@link isTokenName} refuses, or an expiry that has passed.
  * @throws {Conflict} when the user has 10 live tokens; {@link NotFound} when there is no such user.
  */
 export async function createApiToken(
@@ -40,9 +41,9 @@ export async function createApiToken(
 ): Promise<{ token: string; id: number }> {
   const { name, expiresAt = null, now, actorUserId = null } = options;
   const label = name.trim();
-  if (label === '' || label.length > MAX_NAME_LENGTH || /\p{Cc}/u.test(label)) {
+  if (!isTokenName(label)) {
     throw new InvalidInput(
-      `The name of a token has 1 to ${MAX_NAME_LENGTH} characters, none of them a control character`,
+      `The name of a token has 1 to ${MAX_NAME_LENGTH} characters, at least one of them visible and none of them a control character`,
     );
   }
   if (expiresAt && expiresAt <= now) throw new InvalidInput('A token cannot expire in the past');
@@ -82,6 +83,11 @@ export async function createApiToken(
     });
     return { token, id: row.id };
   });
+}
+
+/** Whether a token may be called so: 1 to 64 characters, something to see among them, no control characters. */
+export function isTokenName(name: string): boolean {
+  return name.length <= MAX_NAME_LENGTH && hasVisibleCharacter(name) && !/\p{Cc}/u.test(name);
 }
 
 /** The live token (known, not revoked, not expired, of an existing user) that a caller shows. */

@@ -110,6 +110,12 @@ describe('the moderation view', () => {
     steamApi.answer = 'players';
   });
 
+  test('shows those whose nickname nobody can see by the end of their SteamID', async () => {
+    await insertUser(db, 80, { nickname: '\u3164\u200b' });
+    const page = await admin.get(`/account/moderation?q=${aSteamId(80)}`);
+    expect(page.text).toContain('<bdi>Player 0080</bdi>');
+  });
+
   test('takes wildcards, quotes and NUL bytes as what they are', async () => {
     expect(await found('100%_legit')).toEqual([aSteamId(2)]);
     expect(await found('%')).toEqual([aSteamId(2)]);
@@ -230,7 +236,9 @@ describe("a user's tokens", () => {
   });
 
   function namesOn({ text }: Page): string[] {
-    return [...text.matchAll(/<th scope="row" class="list-title">([^<]*)</g)].map(([, name]) => name ?? '');
+    return [...text.matchAll(/<th scope="row" class="list-title list-words">([^<]*)</g)].map(
+      ([, name]) => name ?? '',
+    );
   }
 
   function olderOf({ text }: Page): string {
