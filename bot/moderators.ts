@@ -37,16 +37,17 @@ export function createModeratorRule({ rest, guildId, log, checkEveryMs }: Option
 
   async function check(): Promise<void> {
     try {
-      const before = isPublic;
-      isPublic = (await readApplication(rest)).isPublic;
+      const application = await readApplication(rest);
+      const hadNone = isPublic === true || (isPublic === undefined && isFailing);
+      const wasPublic = isPublic;
+      isPublic = application.isPublic;
       isFailing = false;
-      if (isPublic && before !== true) {
+      if (isPublic && !wasPublic) {
         log.warn(
           'nobody is a moderator, since anybody may add this bot to a guild of their own: turn off "Public Bot" or set DISCORD_GUILD_ID',
         );
       }
-      if (!isPublic && before === true)
-        log.info('moderators are recognised again: the application is private');
+      if (!isPublic && hadNone) log.info('moderators are recognised again: the application is private');
     } catch (error) {
       if (!isFailing && isPublic === undefined) {
         log.warn(

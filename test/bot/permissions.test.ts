@@ -258,6 +258,7 @@ describe('a bot that anybody may add to a guild of their own', () => {
     fault.times = 1;
     await waitFor(() => unsure.bot.health().moderators === undefined);
     expect(await listSights(unsure)).toEqual(ALL);
+    expect(linesAbout(unsure, 'moderators are recognised again')).toBe(1);
     // Once known it is believed while Discord does not answer.
     const countRefusals = () => fake.requests.filter(({ status }) => status === 403).length;
     const before = countRefusals();
