@@ -202,11 +202,6 @@ function Failure({ sound, visit, hasReady }: StateProps): JSX.Element {
   );
 }
 
-/** Undoes what browsers do to three characters of a file name in a form (HTML, section 4.10.21.8); `%` they leave. */
-function decodeFileName(name: string): string {
-  return name.replaceAll('%22', '"').replace(/%0[AD]/g, ' ');
-}
-
 type Receiver = (visit: MemberVisit) => Promise<void>;
 
 async function upload(deps: RoundSoundDeps, visit: MemberVisit, receive: Receiver): Promise<Response> {
@@ -247,7 +242,7 @@ function createReceiver({ signer, limits, storeUpload }: RoundSoundDeps): Receiv
         store: ({ fileName, bytes }) =>
           storeUpload({
             steamId64: user.steamId64,
-            fileName: decodeFileName(fileName),
+            fileName,
             bytes,
             actorUserId: user.id,
           }),
