@@ -10,6 +10,7 @@ import { type Cooldown, createCooldown } from './cooldown.ts';
 import { createDispatcher, type DispatchCounts } from './dispatcher.ts';
 import { createHistoryCharts } from './history-charts.ts';
 import { createLiveStatus } from './live-status.ts';
+import { createModeratorRule } from './moderators.ts';
 import { createRest, registerCommands } from './register.ts';
 
 export type BotDeps = {
@@ -35,11 +36,15 @@ export type BotTimings = ConnectionTimings & {
   deferAfterMs: number;
   /** Edits of one live status message are at least this far apart. */
   liveIntervalMs: number;
+  /** How often Discord is asked whether the application is still private. */
+  applicationCheckMs: number;
   /** How long answers under way may take once the bot stops. */
   drainMs: number;
 };
 
 export type BotHealth = ConnectionHealth & {
+  /** Why nobody is a moderator; undefined where moderators are recognised. */
+  moderators: string | undefined;
   interactions: DispatchCounts;
   liveStatusMessages: number;
 };
@@ -51,6 +56,7 @@ const TIMINGS: BotTimings = {
   readyWithinMs: 30_000,
   deferAfterMs: 1500,
   liveIntervalMs: 15_000,
+  applicationCheckMs: 60_000,
   drainMs: 1000,
 };
 const LONGEST_REGISTRATION_PAUSE_MS = 600_000;
@@ -73,6 +79,7 @@ export function createBot(deps: BotDeps) {
     log,
     intervalMs: timings.liveIntervalMs,
   });
+  const moderators = createModeratorRule({ rest, guildId, log, checkEveryMs: timings.applicationCheckMs });
   const chartOf = createHistoryCharts({ readHistory: deps.readHistory, log });
   const dispatcher = createDispatcher({
     ...createCommands({
@@ -86,7 +93,7 @@ export function createBot(deps: BotDeps) {
     }),
     cooldown: deps.cooldown ?? createCooldown(),
     log,
-    homeGuildId: guildId,
+    moderators,
     now,
     deferAfterMs: timings.deferAfterMs,
   });
@@ -98,6 +105,7 @@ export function createBot(deps: BotDeps) {
     onInteraction: dispatcher.dispatch,
     onReady: () => {
       liveStatus.start();
+      moderators.start();
       if (!isRegistered) void register();
       isRegistered = true;
     },
@@ -111,16 +119,11 @@ export function createBot(deps: BotDeps) {
     for (let pauseMs = 5000; !isStopped; pauseMs = Math.min(pauseMs * 2, LONGEST_REGISTRATION_PAUSE_MS)) {
       try {
         const registration = await registerCommands({ rest, db }, { guildId });
-        const { isChanged, commands, scope, isOpenToAll } = registration;
+        const { isChanged, commands, scope } = registration;
         log.info(
           { commands, scope },
           isChanged ? 'the commands were put to Discord' : 'the commands are unchanged',
         );
-        if (isOpenToAll && guildId === undefined) {
-          log.warn(
-            'anybody may add this bot to a guild of his own and read penalties there as its moderator: turn off "Public Bot" or set DISCORD_GUILD_ID',
-          );
-        }
         return;
       } catch (error) {
         log.warn({ err: error }, 'the commands were not put to Discord');
@@ -143,6 +146,7 @@ export function createBot(deps: BotDeps) {
     stop: async (): Promise<void> => {
       isStopped = true;
       wake?.();
+      moderators.stop();
       await Promise.race([
         Promise.allSettled([dispatcher.drain(), liveStatus.stop()]),
         Bun.sleep(timings.drainMs),
@@ -151,6 +155,7 @@ export function createBot(deps: BotDeps) {
     },
     health: (): BotHealth => ({
       ...connection.health(),
+      moderators: moderators.objection(),
       interactions: { ...dispatcher.counts },
       liveStatusMessages: liveStatus.count(),
     }),

@@ -27,6 +27,7 @@ import type { Cooldown } from './cooldown.ts';
 import { parseCustomId } from './custom-id.ts';
 import { COLOURS, type MessageView, noticeMessage, withoutLinks } from './embeds/message.ts';
 import { toReader } from './locales/reader.ts';
+import type { ModeratorRule } from './moderators.ts';
 import { timestamp } from './text.ts';
 
 type CommandInteraction = ChatInputCommandInteraction | UserContextMenuCommandInteraction;
@@ -38,8 +39,8 @@ export type DispatcherDeps = {
   components: Components;
   cooldown: Cooldown;
   log: Logger;
-  /** Moderators are recognised in this guild alone; undefined: in every guild the bot is in. */
-  homeGuildId: string | undefined;
+  /** Where Discord's permissions make moderators. */
+  moderators: Pick<ModeratorRule, 'holdsIn' | 'settled'>;
   now: () => Date;
   /** An answer that takes longer is acknowledged first; Discord waits 3000. */
   deferAfterMs: number;
@@ -102,7 +103,7 @@ export function createDispatcher(deps: DispatcherDeps) {
   }
 
   async function suggest(interaction: AutocompleteInteraction): Promise<void> {
-    const asker = toAsker(interaction, deps.homeGuildId);
+    const asker = toAsker(interaction, deps.moderators);
     const command = commands.get(interaction.commandName);
     const choices = command?.autocomplete?.(asker, String(interaction.options.getFocused())) ?? [];
     await interaction.respond(choices);
@@ -110,7 +111,8 @@ export function createDispatcher(deps: DispatcherDeps) {
   }
 
   async function answer(interaction: Answerable, plan: (asker: Asker) => Answer): Promise<void> {
-    const asker = toAsker(interaction, deps.homeGuildId);
+    await deps.moderators.settled();
+    const asker = toAsker(interaction, deps.moderators);
     const wait = deps.cooldown.take(asker.discordId, now().getTime());
     if (wait) {
       const when = timestamp(new Date(Math.ceil(wait.retryAtMs / 1000) * 1000));
@@ -244,15 +246,18 @@ function toPayload({ embeds, components, files = [] }: MessageView) {
 }
 
 /** Who asks, by what Discord itself says in this interaction. */
-function toAsker(interaction: Answerable | AutocompleteInteraction, homeGuildId: string | undefined): Asker {
+function toAsker(
+  interaction: Answerable | AutocompleteInteraction,
+  moderators: DispatcherDeps['moderators'],
+): Asker {
   const { user, guildId, memberPermissions, locale, guildLocale, appPermissions } = interaction;
-  const isAtHome = guildId !== null && (homeGuildId === undefined || guildId === homeGuildId);
+  const mayModerate = memberPermissions?.has(PermissionFlagsBits.ModerateMembers) ?? false;
   const sending = interaction.channel?.isThread()
     ? PermissionFlagsBits.SendMessagesInThreads
     : PermissionFlagsBits.SendMessages;
   return {
     discordId: user.id,
-    isModerator: isAtHome && (memberPermissions?.has(PermissionFlagsBits.ModerateMembers) ?? false),
+    isModerator: mayModerate && moderators.holdsIn(guildId),
     guildId: guildId ?? undefined,
     channelId: interaction.channelId ?? '',
     botMayPost: appPermissions.has([

@@ -14,13 +14,7 @@ type Options = {
   isForced?: boolean;
 };
 
-export type Registration = {
-  isChanged: boolean;
-  commands: number;
-  scope: string;
-  /** Anybody may add the application to a guild of his own, and be a moderator there. */
-  isOpenToAll: boolean;
-};
+export type Registration = { isChanged: boolean; commands: number; scope: string };
 
 /** What was put last: `applicationId`, `scope` and the hash of the definitions. */
 const SETTING = 'discord_commands';
@@ -41,32 +35,36 @@ export async function registerCommands(
   { guildId, isForced = false }: Options,
 ): Promise<Registration> {
   try {
-    const { applicationId, isOpenToAll } = await readApplication(rest);
+    const { applicationId } = await readApplication(rest);
     const definitions = COMMAND_DEFINITIONS.map((definition) =>
       guildId === undefined ? withContexts(definition) : definition,
     );
     const scope = guildId ?? GLOBAL;
     const wanted = [applicationId, scope, hashOf(definitions)].join(' ');
     const known = (await findSetting(db, SETTING)) ?? '';
-    if (known === wanted && !isForced)
-      return { isChanged: false, commands: definitions.length, scope, isOpenToAll };
+    if (known === wanted && !isForced) return { isChanged: false, commands: definitions.length, scope };
     await removeOtherScope(rest, known, { applicationId, scope });
     await rest.put(routeOf(applicationId, scope), { body: definitions });
     await saveSetting(db, SETTING, wanted);
-    return { isChanged: true, commands: definitions.length, scope, isOpenToAll };
+    return { isChanged: true, commands: definitions.length, scope };
   } catch (error) {
     throw explain(error);
   }
 }
 
-async function readApplication(rest: REST): Promise<{ applicationId: string; isOpenToAll: boolean }> {
+/**
+ * The bot's own application; public means that anybody may add it to a guild of their own.
+ * @throws {Unavailable} for an answer without an id · what the REST client throws.
+ * @see https://docs.discord.com/developers/resources/application#application-object
+ */
+export async function readApplication(rest: REST): Promise<{ applicationId: string; isPublic: boolean }> {
   const application = await rest.get(Routes.currentApplication());
   if (typeof application !== 'object' || application === null || !('id' in application)) {
     throw new Unavailable('Discord did not tell the id of the application');
   }
   return {
     applicationId: String(application.id),
-    isOpenToAll: 'bot_public' in application && application.bot_public === true,
+    isPublic: !('bot_public' in application && application.bot_public === false),
   };
 }
 

@@ -1,13 +1,15 @@
+import { hasVisibleCharacter } from '../src/visible-text.ts';
+
 /** Control and formatting characters: NUL, right-to-left marks, zero-width ones. Emoji joiners go with them. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\u2028\u2029\u115f\u1160\u2800\u3164\uffa0]/gu;
 /** What Discord's Markdown, mentions, timestamps, emoji and links are made of; a list marker counts at a line's start only. */
 const MARKUP = /[\\`*_~|>#[\]<@]|:(?=\/\/|[\w~+-]+:)|^[-+](?= )|(?<=^[0-9]+)\.(?= )/g;
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** A name or reason as one plain line: no control characters, single spaces; `fallback` when nothing is left. */
+/** A name or reason as one plain line: no control characters, single spaces; `fallback` when nothing visible is left. */
 export function toPlainLine(text: string, fallback = ''): string {
   const line = text.replace(/\s+/g, ' ').replace(INVISIBLE, '').replace(/ +/g, ' ').trim();
-  return line === '' ? fallback : line;
+  return hasVisibleCharacter(line) ? line : fallback;
 }
 
 /** Cuts to at most `max` UTF-16 units, never within a character, and marks the cut. */

@@ -1,7 +1,7 @@
 import { InvalidInput } from '../src/errors.ts';
 import { type Ffmpeg, FfmpegError, type FfmpegLog } from './ffmpeg.ts';
 import { createEmbeddedFfmpeg } from './ffmpeg-embedded.ts';
-import { createNativeFfmpeg } from './ffmpeg-native.ts';
+import { createNativeFfmpeg, OLDEST_VERSION } from './ffmpeg-native.ts';
 
 /**
  * Picks the ffmpeg: the configured one, else the system's (5.1 or newer, with what we need), else the embedded one.
@@ -22,7 +22,9 @@ export async function chooseFfmpeg(
     return replaceWhenMissing(log, native, workDirectory);
   }
   if (ffmpegPath !== undefined) {
-    throw new InvalidInput(`FFMPEG_PATH=${ffmpegPath} does not do: ${native}`);
+    throw new InvalidInput(
+      `FFMPEG_PATH=${JSON.stringify(ffmpegPath)} is not allowed: ${native}; give an ffmpeg of version ${OLDEST_VERSION.join('.')} or newer, or leave it unset`,
+    );
   }
   log.info({ reason: native }, 'sounds are rendered by the embedded ffmpeg');
   return createEmbeddedFfmpeg();

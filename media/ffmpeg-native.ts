@@ -14,7 +14,8 @@ import {
 
 const execute = promisify(execFile);
 
-const OLDEST_VERSION = [5, 1] as const;
+/** Major and minor number. */
+export const OLDEST_VERSION = [5, 1] as const;
 const PROBE_TIMEOUT_MS = 10_000;
 const NICENESS = '10';
 /** What the shell says when it cannot start a command. */

@@ -66,6 +66,7 @@ export type RoundSoundWorker = {
 
 const MOST_ATTEMPTS = 5;
 const RECONCILE_EVERY_MS = 60 * 60_000;
+const NO_SOUND = 'an upload did not become a sound';
 const LEASE_LOST = 'the lease of a sound ran out; another worker has it';
 
 /** The row went to somebody else, or away, while we worked on it. */
@@ -251,7 +252,8 @@ async function settleFailure(
   { sound, error }: { sound: RoundSound; error: unknown },
 ): Promise<RoundSoundFailure | undefined> {
   const { db, folders, log } = deps;
-  const about = { steamId64: sound.steamId64, sound: sound.id, err: error };
+  const whose = { steamId64: sound.steamId64, sound: sound.id };
+  const about = { ...whose, err: error };
   if (context.isStopping() && !(error instanceof SoundRefused && error.cause === undefined)) {
     await releaseSound(db, sound, { countsAsAttempt: false });
     return undefined;
@@ -279,7 +281,11 @@ async function settleFailure(
     log.warn(about, LEASE_LOST);
     return undefined;
   }
-  log.warn({ ...about, reason }, 'an upload did not become a sound');
+  if (error instanceof SoundRefused && reason !== 'unavailable') {
+    // A member's wrong file is no trouble of ours: ffmpeg's last words are enough.
+    const detail = error.cause instanceof Error ? error.cause.message : undefined;
+    log.info({ ...whose, reason, detail }, NO_SOUND);
+  } else log.warn({ ...about, reason }, NO_SOUND);
   await rm(partialPath(folders, sound.id), { force: true });
   await rm(uploadFolder(folders, sound.uploadKey), { recursive: true, force: true });
   return reason;

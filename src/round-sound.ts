@@ -1,3 +1,5 @@
+import { hasVisibleCharacter } from './visible-text.ts';
+
 /** The way of an upload; `ready` and `failed` are its ends. */
 export const ROUND_SOUND_STATUSES = ['queued', 'measuring', 'rendering', 'ready', 'failed'] as const;
 export type RoundSoundStatus = (typeof ROUND_SOUND_STATUSES)[number];
@@ -47,5 +49,5 @@ export function titleOf(fileName: string): string {
     .replace(/\s+/gu, ' ')
     .trim();
   const title = Array.from(clean).slice(0, LONGEST_TITLE_CHARACTERS).join('').trim();
-  return /^\.*$/.test(title) ? UNTITLED : title;
+  return /^\.*$/.test(title) || !hasVisibleCharacter(title) ? UNTITLED : title;
 }

@@ -7,6 +7,7 @@ import { createTokenChecker } from '../api/api-token.ts';
 import { createApi } from '../api/app.ts';
 import { createBot } from '../bot/bot.ts';
 import { chooseFfmpeg } from '../media/choose-ffmpeg.ts';
+import type { Ffmpeg } from '../media/ffmpeg.ts';
 import { createRoundSoundWorker, type RoundSoundWorkerDeps } from '../media/round-sounds.ts';
 import { openSoundFolders, type SoundFolders } from '../media/sound-folders.ts';
 import { removeSound, storeUpload } from '../media/uploads.ts';
@@ -28,10 +29,12 @@ import { toListenFailure } from './listen-failure.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createPoller } from './poll/poller.ts';
 import { countApiTokens } from './queries/api-tokens.ts';
+import { saveConfiguredOwners } from './queries/owners.ts';
 import { listPenalties } from './queries/penalties.ts';
+import { deleteOldRows } from './queries/retention.ts';
 import { countUnfinishedSounds, listReadySounds } from './queries/round-sounds.ts';
 import { listServers } from './queries/servers.ts';
-import { findUser, saveOwners } from './queries/users.ts';
+import { findUser } from './queries/users.ts';
 import { createMemoryRateLimiter, type RateLimiter } from './rate-limiter.ts';
 import { createRedisRateLimiter } from './redis-rate-limiter.ts';
 import { runRegularly } from './regular-work.ts';
@@ -77,6 +80,7 @@ const DRAIN_MS = 2500;
 const SOUND_GRACE_MS = 1500;
 /** Address and headers of a request: room for 5,000 characters of any script, percent-encoded. */
 const MAX_HEADER_BYTES = 128 * 1024;
+const RETENTION_MS = 3_600_000;
 const TOKEN_FLUSH_MS = 5000;
 /** Account page: starts and returns of a sign-in or link, by address; forms sent, by user. */
 const TRIPS_PER_MINUTE = 30;
@@ -93,7 +97,10 @@ export async function runService(
   { now = () => new Date() }: { now?: () => Date } = {},
 ): Promise<Service> {
   const { onStop, onStopPart, stop } = createShutdown(log);
+  const has = (role: Role) => config.roles.includes(role);
   try {
+    // Before anything is started: what it refuses (FFMPEG_PATH) is all that the operator has to read.
+    const ffmpeg = has('media') ? await openFfmpeg(config, log) : undefined;
     const { database, databaseUrl } = await prepareDatabase(config, log, onStop);
     const changes = await listenForChanges(database.connection, log);
     onStop('notifications', changes.stop);
@@ -111,10 +118,9 @@ export async function runService(
     const shared = { config, log, now, database, databaseUrl, changes, board, readHistory, soundFolders };
     const context: Context = { ...shared, metrics, onStop, onStopPart, addHealth };
 
-    const has = (role: Role) => config.roles.includes(role);
     if (has('sync')) startSync(context);
     if (has('poller')) await startPolling(context);
-    if (has('media')) await startMedia(context);
+    if (ffmpeg) startMedia(context, ffmpeg);
     const port = has('api') ? await startApi(context, health) : undefined;
     if (has('bot')) startBot(context);
     await adviseOperator(context).catch((error: unknown) => {
@@ -125,6 +131,10 @@ export async function runService(
     await stop();
     throw error;
   }
+}
+
+function openFfmpeg({ dataDir, ffmpegPath }: Config, log: Logger): Promise<Ffmpeg> {
+  return chooseFfmpeg(log, { ffmpegPath, workDirectory: join(dataDir, 'media') });
 }
 
 async function prepareDatabase(
@@ -145,7 +155,6 @@ async function prepareDatabase(
   }
   const database = openDatabase(url, { replicaUrls: config.databaseReplicaUrls });
   onStop('database', () => database.close({ timeoutSeconds: 1 }), { limitMs: 1200 });
-  await saveOwners(database.db, config.ownerSteamIds);
   return { database, databaseUrl: url };
 }
 
@@ -170,7 +179,7 @@ async function startPolling(context: Context): Promise<void> {
   await poller.start();
 }
 
-/** Role `sync`: what keeps the penalties in step with the clock and with their sources. */
+/** Role `sync`: what keeps the penalties in step with the clock and with their sources, and deletes what is old. */
 function startSync({
   config,
   database,
@@ -185,6 +194,21 @@ function startSync({
   onStopPart(
     'expiry',
     runRegularly({ name: 'marking expired penalties', everyMs: EXPIRY_SWEEP_MS, work: sweep, log }),
+  );
+
+  const deleteOld = async (signal: AbortSignal) => {
+    const deleted = await deleteOldRows(database.db, signal);
+    if (Object.values(deleted).some((count) => count > 0)) log.info({ deleted }, 'old rows deleted');
+  };
+  onStopPart(
+    'retention',
+    runRegularly({
+      name: 'deleting old rows',
+      everyMs: RETENTION_MS,
+      startsAtOnce: true,
+      work: deleteOld,
+      log,
+    }),
   );
 
   const { url, source, timezone, intervalSeconds } = config.simpleAdmin;
@@ -211,10 +235,8 @@ function checkSimpleAdminUrl(url: string): void {
 }
 
 /** Role `media`: uploads become sounds. Processes with the roles `api` and `media` share `DATA_DIR` and `STORAGE_DIR`. */
-async function startMedia(context: Context) {
+function startMedia(context: Context, ffmpeg: Ffmpeg): void {
   const { config, log, database, changes, soundFolders, metrics, onStopPart, addHealth } = context;
-  const workDirectory = join(config.dataDir, 'media');
-  const ffmpeg = await chooseFfmpeg(log, { ffmpegPath: config.ffmpegPath, workDirectory });
   const countOutcome = metrics.addCounter('sounds_settled_total', 'Uploads that came to their end.', [
     'outcome',
   ]);
@@ -253,6 +275,8 @@ async function startApi(context: Context, health: Map<string, () => unknown>): P
     onStop,
     onStopPart,
   } = context;
+  // Here alone: a process of other roles may have been given no OWNER_STEAMIDS.
+  await saveConfiguredOwners(database.db, config.ownerSteamIds);
   const maxUploadBytes = config.sound.maxUploadMb * 1024 * 1024;
   const sounds = await watchSounds(context, {
     name: 'sounds',
@@ -385,7 +409,7 @@ function startBot(context: Context): void {
   addHealth('bot', () => {
     const health = bot?.health();
     return health
-      ? { state: health.state, reason: health.reason, since: health.since }
+      ? { state: health.state, reason: health.reason, since: health.since, moderators: health.moderators }
       : { state: 'standby' };
   });
   metrics.addGauge('bot_connected', 'Whether the bot is connected to Discord.', () =>

@@ -80,6 +80,8 @@ test('the domain imports only itself, and the composition roots are imported by 
     'src/penalty.ts',
     'src/rate-limiter.ts',
     'src/api-token.ts',
+    'src/discord-id.ts',
+    'src/visible-text.ts',
   ];
   const wrong = internal.filter(({ file, target }) => domain.includes(file) && !domain.includes(target));
   const upward = internal.filter(({ file, target }) => isRoot(target) && !isRoot(file));

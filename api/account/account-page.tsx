@@ -1,15 +1,17 @@
 import { accountId } from '../../src/steam-id.ts';
+import { withDestination } from './destination.ts';
 import { Icon, type IconName } from './icons.tsx';
 import { Avatar, Card, CopyButton, FullMoment, Layout, nameOf, type Site } from './layout.tsx';
+import type { Notice } from './page-response.ts';
 import type { AccountSection } from './section.ts';
-import { type NoticeKey, textsOf } from './texts.ts';
+import { textsOf } from './texts.ts';
 import type { MemberVisit, Visit } from './visit.ts';
 
 type AccountPageProps = {
   site: Site;
   visit: MemberVisit;
   sections: readonly AccountSection[];
-  notice?: NoticeKey | undefined;
+  notice?: Notice | undefined;
 };
 
 const SECTION_ICONS: Record<string, IconName> = {
@@ -30,7 +32,13 @@ export async function renderAccountPage({
   const t = textsOf(visit.locale);
   const bodies = await Promise.all(sections.map((section) => section.render(visit)));
   return (
-    <Layout site={site} visit={visit} title={t.account.title} notice={notice}>
+    <Layout
+      site={site}
+      visit={visit}
+      title={t.account.title}
+      notice={notice}
+      cards={sections.map(({ id }) => id)}
+    >
       <div class="columns">
         <Profile visit={visit} sections={sections} />
         <div class="stack">
@@ -39,6 +47,7 @@ export async function renderAccountPage({
               id={section.id}
               title={section.title(visit.locale)}
               icon={SECTION_ICONS[section.id] ?? 'info'}
+              notice={notice}
             >
               {bodies[index]}
             </Card>
@@ -119,7 +128,7 @@ export function SignInPage({
 }: {
   site: Site;
   visit: Visit;
-  notice?: NoticeKey | undefined;
+  notice?: Notice | undefined;
 }): JSX.Element {
   const t = textsOf(visit.locale).signIn;
   const icons: IconName[] = ['key', 'link', 'sound'];
@@ -131,7 +140,7 @@ export function SignInPage({
         </div>
         <h1 id="welcome">{t.heading}</h1>
         <p class="hero-lead">{t.lead}</p>
-        <a class="button button-primary button-large" href="/account/sign-in">
+        <a class="button button-primary button-large" href={withDestination('/account/sign-in', visit.next)}>
           <Icon name="shield" />
           {t.button}
         </a>
@@ -175,7 +184,7 @@ export function ErrorPage({
         {errorId && <p class="hint">{t.reference(errorId)}</p>}
         <p class="row">
           {canRetrySignIn && (
-            <a class="button button-primary" href="/account/sign-in">
+            <a class="button button-primary" href={withDestination('/account/sign-in', visit.next)}>
               {t.retrySignIn}
             </a>
           )}

@@ -6,19 +6,28 @@ import { Forbidden, InvalidInput, NotFound, Unavailable } from '../../src/errors
 import { findOrSaveSetting } from '../../src/queries/settings.ts';
 import { claimNonce } from '../../src/queries/used-nonces.ts';
 import type { SteamId64 } from '../../src/steam-id.ts';
+import { createVanityResolver } from '../../src/steam-profile.ts';
 import { ErrorPage, renderAccountPage, SignInPage } from './account-page.tsx';
 import { loadAssets } from './assets.ts';
 import { createCookies } from './cookies.ts';
+import { createDestinations, withDestination } from './destination.ts';
 import { discordSection } from './discord-section.tsx';
 import type { Site } from './layout.tsx';
 import { moderationRoutes } from './moderation.tsx';
 import { PageError } from './page-error.ts';
-import { createRedirect, createResponseGuard, type Redirect, respondWithPage } from './page-response.ts';
+import {
+  createNoticeReader,
+  createRedirect,
+  createResponseGuard,
+  type Notice,
+  type Redirect,
+  respondWithPage,
+} from './page-response.ts';
 import type { AccountRoute, AccountSection } from './section.ts';
 import { sessionsSection } from './sessions-section.tsx';
 import { finishSignIn, startSignIn } from './sign-in.ts';
 import { createSigner, type Signer } from './signing.ts';
-import { type NoticeKey, readNoticeKey, textsOf } from './texts.ts';
+import { textsOf } from './texts.ts';
 import { tokensSection } from './tokens-section.tsx';
 import { asMember, identifyVisitor, openVisit, type Visit, wantsJson } from './visit.ts';
 
@@ -57,7 +66,7 @@ export type SectionFacilities = {
   signer: Signer;
   redirect: Redirect;
   /** Takes the notice of the last action, once; the account page itself shows it. */
-  readNotice: (visit: Visit) => NoticeKey | undefined;
+  readNotice: (visit: Visit) => Notice | undefined;
 };
 
 /** Pages are no part of the API's document. */
@@ -79,6 +88,7 @@ export function accountPages(deps: AccountDeps) {
   const cookies = createCookies(publicUrl);
   const signer = createSigner(deps.sessionSecret);
   const redirect = createRedirect(cookies);
+  const readNotice = createNoticeReader(cookies);
   const discord = readDiscord(settings, fetchUrl, log);
   const secure = createResponseGuard({
     publicUrl,
@@ -95,17 +105,9 @@ export function accountPages(deps: AccountDeps) {
     ownerSteamIds: settings.ownerSteamIds,
     claimNonce: (nonce: string, expiresAt: Date) => claimNonce(db, nonce, expiresAt),
     readNotice,
+    resolveVanity: createVanityResolver(settings.steam),
     onTokenRevoked: deps.onTokenRevoked ?? (() => {}),
     onRefused: (error: Error) => log.info({ reason: error.message }, 'an outside sign-in was refused'),
-  };
-  const signIn = {
-    ...shared,
-    steam: { providerUrl: settings.steam.openIdUrl, fetch: fetchUrl, now },
-    profiles: {
-      ...settings.steam,
-      fetch: fetchUrl,
-      onFailed: (reason: string) => log.info({ reason }, 'Steam did not tell a persona name'),
-    },
   };
   const sections = [
     tokensSection(shared),
@@ -113,7 +115,21 @@ export function accountPages(deps: AccountDeps) {
     discordSection({ ...shared, discord }),
     sessionsSection(shared),
   ];
-  const memberRoutes = [...sections.flatMap((section) => section.routes ?? []), ...moderationRoutes(shared)];
+  const memberRoutes: readonly AccountRoute[] = [
+    ...sections.flatMap((section) => section.routes ?? []),
+    ...moderationRoutes(shared),
+  ];
+  const readDestination = createDestinations(memberRoutes);
+  const visits = { ...shared, readDestination };
+  const signIn = {
+    ...visits,
+    steam: { providerUrl: settings.steam.openIdUrl, fetch: fetchUrl, now },
+    profiles: {
+      ...settings.steam,
+      fetch: fetchUrl,
+      onFailed: (reason: string) => log.info({ reason }, 'Steam did not tell a persona name'),
+    },
+  };
 
   const app = new Elysia({ name: 'account' })
     .get('/account', ({ request }) => answer(request, showAccount), HIDDEN)
@@ -122,7 +138,7 @@ export function accountPages(deps: AccountDeps) {
       ({ request, server }) =>
         answer(request, async (visit) => {
           await requireRoom(deps.limits.trips, deps.clientKey({ request, server }), visit);
-          return visit.session ? redirect(visit, '/account') : startSignIn(signIn, visit);
+          return visit.session ? redirect(visit, visit.next ?? '/account') : startSignIn(signIn, visit);
         }),
       HIDDEN,
     )
@@ -166,7 +182,10 @@ export function accountPages(deps: AccountDeps) {
   async function answerMember(request: Request, route: AccountRoute, params: Record<string, string>) {
     return answer(request, async (visit) => {
       const member = asMember(shared, visit);
-      if (!member && route.method === 'GET') return redirect(visit, '/account', 'sign-in-first');
+      if (!member && route.method === 'GET') {
+        const next = readDestination(visit.url.pathname + visit.url.search);
+        return redirect(visit, withDestination('/account', next), 'sign-in-first');
+      }
       if (!member) throw new PageError('signed-out', 401);
       if (route.method === 'POST') await requireRoom(deps.limits.forms, `user ${member.user.id}`, visit);
       return route.handle(member, params);
@@ -175,9 +194,9 @@ export function accountPages(deps: AccountDeps) {
 
   /** Runs one request to its answer, whatever happens on the way. */
   async function answer(request: Request, run: (visit: Visit) => Promise<Response>): Promise<Response> {
-    const visit = openVisit(shared, request);
+    const visit = openVisit(visits, request);
     try {
-      await identifyVisitor(shared, visit);
+      await identifyVisitor(visits, visit);
       return secure(await run(visit), visit);
     } catch (error) {
       return secure(await respondWithFailure(visit, error), visit);
@@ -206,13 +225,6 @@ export function accountPages(deps: AccountDeps) {
     if (failure.status === 429) response.headers.set('retry-after', '60');
     if (failure.status === 503) response.headers.set('retry-after', '30');
     return response;
-  }
-
-  function readNotice(visit: Visit): NoticeKey | undefined {
-    const given = cookies.read(visit.request, 'notice');
-    if (given === undefined) return undefined;
-    visit.cookies.push(cookies.write('notice', '', 0));
-    return readNoticeKey(given);
   }
 }
 

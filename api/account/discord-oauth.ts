@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { isDiscordId } from '../../src/discord-id.ts';
 import { Unauthorized, Unavailable } from '../../src/errors.ts';
 import { readBoundedText } from './bounded-text.ts';
 
@@ -18,7 +19,7 @@ export type DiscordOAuth = {
 
 /** The public part of a Discord account that is kept. */
 export type DiscordAccount = {
-  /** 1 to 20 digits. */
+  /** As `isDiscordId` has it. */
   id: string;
   username: string;
   /** The avatar's hash, null when the account has none. */
@@ -140,7 +141,7 @@ async function fetchAccount(discord: DiscordOAuth, accessToken: string): Promise
   });
   const isAccount =
     typeof id === 'string' &&
-    /^[0-9]{1,20}$/.test(id) &&
+    isDiscordId(id) &&
     typeof username === 'string' &&
     username.length <= 64 &&
     (avatar === null || avatar === undefined || (typeof avatar === 'string' && /^\w{1,64}$/.test(avatar)));

@@ -44,7 +44,12 @@ export function discordSection(deps: DiscordDeps): AccountSection {
 function linkRoutes(deps: DiscordDeps, discord: DiscordOAuth): AccountRoute[] {
   return [
     { method: 'POST', path: '/discord/link', handle: (visit) => startLink(deps, discord, visit) },
-    { method: 'GET', path: '/discord/return', handle: (visit) => finishLink(deps, discord, visit) },
+    {
+      method: 'GET',
+      path: '/discord/return',
+      isPage: false,
+      handle: (visit) => finishLink(deps, discord, visit),
+    },
   ];
 }
 
@@ -133,7 +138,7 @@ async function startLink(deps: DiscordDeps, discord: DiscordOAuth, visit: Member
 async function finishLink(deps: DiscordDeps, discord: DiscordOAuth, visit: MemberVisit): Promise<Response> {
   visit.cookies.push(deps.cookies.write('discord-link', '', 0));
   const flow = { boundTo: visit.session.idHash, now: visit.now };
-  const state = await finishFlow(deps, 'discord-link', visit.request, flow);
+  const { state } = (await finishFlow(deps, 'discord-link', visit.request, flow)) ?? {};
   if (state === undefined) throw new PageError('link-refused', 400);
   try {
     const expected = { state, codeVerifier: codeVerifierOf(deps.signer, state) };

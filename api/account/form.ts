@@ -34,14 +34,16 @@ export function requireCsrfToken(
 
 /**
  * Reads a plain form, at most 16 KiB.
- * @throws {InvalidInput} when it is larger, of another type, or repeats a field.
+ * @throws {InvalidInput} when it is larger, of another type, repeats a field, or breaks off.
  */
 export async function readForm(request: Request): Promise<Map<string, string>> {
   const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
   if (type !== undefined && type !== 'application/x-www-form-urlencoded') {
     throw new InvalidInput(`a form of type ${JSON.stringify(type)} is not read here`);
   }
-  const text = await readBoundedText(request, LARGEST_FORM_BYTES);
+  const text = await readBoundedText(request, LARGEST_FORM_BYTES).catch((cause: unknown) => {
+    throw new InvalidInput('the form was broken off by its sender', { cause });
+  });
   if (text === undefined) throw new InvalidInput('the form is too large');
   const pairs = [...new URLSearchParams(text)];
   const fields = new Map(pairs);

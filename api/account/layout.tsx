@@ -1,10 +1,12 @@
 import { type Children, escapeHtml } from '@kitajs/html';
 import type { User } from '../../src/queries/users.ts';
+import { hasVisibleCharacter } from '../../src/visible-text.ts';
 import type { Assets } from './assets.ts';
 import { CSRF_FIELD } from './form.ts';
 import { Icon, type IconName } from './icons.tsx';
 import { formatInstant, formatRelative, type Locale } from './locale.ts';
-import { type NoticeKey, textsOf } from './texts.ts';
+import type { Notice } from './page-response.ts';
+import { textsOf } from './texts.ts';
 import type { MemberVisit, Visit } from './visit.ts';
 
 /** What every page of this process has in common. */
@@ -18,12 +20,14 @@ type LayoutProps = {
   site: Site;
   visit: Visit;
   title: string;
-  notice?: NoticeKey | undefined;
+  notice?: Notice | undefined;
+  /** Ids of the cards of this page that show the notices which concern them; others stand at the top. */
+  cards?: readonly string[];
   children?: Children;
 };
 
 /** The frame of every page: head, bar, notice, content, foot. */
-export function Layout({ site, visit, title, notice, children }: LayoutProps): JSX.Element {
+export function Layout({ site, visit, title, notice, cards = [], children }: LayoutProps): JSX.Element {
   const t = textsOf(visit.locale);
   return (
     <>
@@ -45,12 +49,7 @@ export function Layout({ site, visit, title, notice, children }: LayoutProps): J
           </a>
           <Bar site={site} visit={visit} />
           <main id="content" class="page">
-            {notice && (
-              <p class="notice" role="status">
-                <Icon name="info" />
-                <span>{t.notices[notice]}</span>
-              </p>
-            )}
+            {notice && !cards.includes(notice.card ?? '') && <NoticeLine notice={notice} />}
             {children}
           </main>
           <footer class="foot">
@@ -59,6 +58,15 @@ export function Layout({ site, visit, title, notice, children }: LayoutProps): J
         </body>
       </html>
     </>
+  );
+}
+
+function NoticeLine({ notice }: { notice: Notice }): JSX.Element {
+  return (
+    <p class="notice" role="status">
+      <Icon name="info" />
+      <span>{notice.text}</span>
+    </p>
   );
 }
 
@@ -118,10 +126,19 @@ function LanguageSwitch({ visit }: { visit: Visit }): JSX.Element {
   );
 }
 
-type CardProps = { id: string; title: string; icon?: IconName; aside?: string; children?: Children };
+type CardProps = {
+  id: string;
+  title: string;
+  icon?: IconName;
+  /** A short plain text beside the heading. */
+  aside?: string;
+  /** Shown here if it concerns this card. */
+  notice?: Notice | undefined;
+  children?: Children;
+};
 
-/** A section with a heading of its own, reachable as `#id`. @param aside a short plain text beside the heading. */
-export function Card({ id, title, icon, aside, children }: CardProps): JSX.Element {
+/** A section with a heading of its own, reachable as `#id`. */
+export function Card({ id, title, icon, aside, notice, children }: CardProps): JSX.Element {
   return (
     <section class="card" id={id} aria-labelledby={`${id}-title`}>
       <div class="card-head">
@@ -133,6 +150,7 @@ export function Card({ id, title, icon, aside, children }: CardProps): JSX.Eleme
           </span>
         )}
       </div>
+      {notice?.card === id && <NoticeLine notice={notice} />}
       {children}
     </section>
   );
@@ -171,7 +189,8 @@ export function firstLetter(name: string): string {
 
 /** What a user is shown as: the name known, else a word and the end of the SteamID. Not escaped. */
 export function nameOf(user: { nickname: string; steamId64: string }, locale: Locale): string {
-  return user.nickname || `${textsOf(locale).unknownNickname} ${user.steamId64.slice(-4)}`;
+  if (hasVisibleCharacter(user.nickname)) return user.nickname;
+  return `${textsOf(locale).unknownNickname} ${user.steamId64.slice(-4)}`;
 }
 
 /** A moment as `3 days ago`, with the full date in the title. */

@@ -35,30 +35,34 @@ export function formatInstant(locale: Locale, at: Date): string {
   return `${format.format(at)} UTC`;
 }
 
-/** Unit, its length in seconds, and from how many seconds on it is used: 89 days say more than two months. */
+/** Unit, its length in seconds, and how many of it are at most said: 99 days say more than three months. */
 const UNITS = [
-  ['year', 365 * 86_400, 365 * 86_400],
-  ['month', 30 * 86_400, 100 * 86_400],
-  ['day', 86_400, 86_400],
-  ['hour', 3_600, 3_600],
-  ['minute', 60, 60],
+  ['minute', 60, 59],
+  ['hour', 3_600, 23],
+  ['day', 86_400, 99],
+  ['month', 30 * 86_400, 11],
+  ['year', 365 * 86_400, Number.POSITIVE_INFINITY],
 ] as const;
 
-/** `3 days ago`, `in 2 months`, `now` for less than a minute. */
+/** `3 days ago`, `in 2 months`, to the nearest whole number; `now` for less than a minute. */
 export function formatRelative(locale: Locale, at: Date, now: Date): string {
   const seconds = (at.getTime() - now.getTime()) / 1000;
-  const unit = UNITS.find(([, , from]) => Math.abs(seconds) >= from);
+  const length = Math.abs(seconds);
+  const unit = length < 60 ? undefined : UNITS.find(([, size, most]) => Math.round(length / size) <= most);
   if (!unit) return new Intl.RelativeTimeFormat(locale, { numeric: 'auto' }).format(0, 'second');
-  return new Intl.RelativeTimeFormat(locale).format(Math.trunc(seconds / unit[1]), unit[0]);
+  return new Intl.RelativeTimeFormat(locale).format(Math.round(seconds / unit[1]), unit[0]);
 }
 
-/** Picks the plural form of a count; Polish has three for whole numbers. */
-export function plural(
-  locale: Locale,
-  count: number,
-  forms: { one: string; few?: string; many?: string; other: string },
-): string {
+type PluralForms = { one: string; few?: string; many?: string; other: string };
+
+/** A count with the form of its noun: `62 users`. */
+export function plural(locale: Locale, count: number, forms: PluralForms): string {
+  return `${count} ${pluralForm(locale, count, forms)}`;
+}
+
+/** The form that goes with a count by the language's own rules (CLDR); Polish has three for whole numbers. */
+export function pluralForm(locale: Locale, count: number, forms: PluralForms): string {
   const category = new Intl.PluralRules(locale).select(count);
   const form = category === 'one' || category === 'few' || category === 'many' ? forms[category] : undefined;
-  return `${count} ${form ?? forms.other}`;
+  return form ?? forms.other;
 }

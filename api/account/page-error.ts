@@ -3,7 +3,7 @@ import type { ErrorKey, Texts } from './texts.ts';
 /** A failure the visitor is told about in his language; `key` names the sentence. */
 export class PageError extends Error {
   override name = 'PageError';
-  /** What is allowed, for sentences that name it: megabytes. */
+  /** What is allowed, for sentences that name it: megabytes, kilobytes a second. */
   readonly limit: number;
 
   constructor(

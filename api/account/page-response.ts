@@ -1,17 +1,36 @@
 import type { Cookies } from './cookies.ts';
-import type { NoticeKey } from './texts.ts';
+import { type NoticeKey, readNoticeKey, textsOf } from './texts.ts';
 import type { Visit } from './visit.ts';
 
-/** Sends the visitor on with GET, so that a reload repeats nothing; the next page shows the notice once. */
+/**
+ * Sends the visitor on with GET, so that a reload repeats nothing; the next page shows the notice once, in the card
+ * that the path leads to (`/account#tokens`), or at its top.
+ */
 export type Redirect = (visit: Visit, path: string, notice?: NoticeKey) => Response;
+
+/** What the last action came to, in words; the card it concerns is undefined for what concerns the whole page. */
+export type Notice = { text: string; card: string | undefined };
 
 const NOTICE_SECONDS = 60;
 
 /** @param cookies carry the notice to the next page, for at most a minute. */
 export function createRedirect(cookies: Cookies): Redirect {
   return (visit, path, notice) => {
-    if (notice) visit.cookies.push(cookies.write('notice', notice, NOTICE_SECONDS));
+    const card = path.split('#')[1] ?? '';
+    if (notice) visit.cookies.push(cookies.write('notice', `${notice}.${card}`, NOTICE_SECONDS));
     return new Response(null, { status: 303, headers: { location: path } });
+  };
+}
+
+/** Takes the notice of the last action, once. */
+export function createNoticeReader(cookies: Cookies): (visit: Visit) => Notice | undefined {
+  return (visit) => {
+    const given = cookies.read(visit.request, 'notice');
+    if (given === undefined) return undefined;
+    visit.cookies.push(cookies.write('notice', '', 0));
+    const [name = '', card] = given.split('.');
+    const key = readNoticeKey(name);
+    return key && { text: textsOf(visit.locale).notices[key], card: card || undefined };
   };
 }
 

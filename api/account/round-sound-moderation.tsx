@@ -7,13 +7,12 @@ import {
 } from '../../src/queries/round-sounds.ts';
 import { readSteamId } from '../../src/steam-id.ts';
 import { Card, ConfirmLink, ConfirmPage, Moment } from './layout.tsx';
-import { Frame } from './moderation-pages.tsx';
+import { Frame, OlderPages } from './moderation-frame.tsx';
 import { respondWithPage } from './page-response.ts';
 import { SoundPlayer } from './round-sound-player.tsx';
 import type { RoundSoundDeps } from './round-sound-section.tsx';
 import { roundSoundTextsOf } from './round-sound-texts.ts';
 import type { AccountRoute } from './section.ts';
-import { textsOf } from './texts.ts';
 import { type MemberVisit, readMemberForm, requireModerator } from './visit.ts';
 
 const LIST = '/account/moderation/sounds';
@@ -43,22 +42,25 @@ async function showSounds(deps: RoundSoundDeps, visit: MemberVisit): Promise<Res
   const found = await listRoundSounds(deps.db, { before, limit: SOUNDS_PER_PAGE + 1 });
   const sounds = found.slice(0, SOUNDS_PER_PAGE);
   const count = await countRoundSounds(deps.db);
+  const notice = deps.readNotice(visit);
   return respondWithPage(
-    <Frame site={deps.site} visit={visit} notice={deps.readNotice(visit)} tab="sounds">
+    <Frame site={deps.site} visit={visit} notice={notice} cards={['sounds']} tab="sounds">
       <link rel="stylesheet" href={deps.site.assets.url('round-sound.css')} />
-      <Card id="sounds" title={t.title} icon="sound" aside={t.moderation.count(count)}>
+      <Card id="sounds" title={t.title} icon="sound" aside={t.moderation.count(count)} notice={notice}>
         {sounds.length === 0 ? (
           <p class="empty">{t.moderation.none}</p>
         ) : (
           <SoundTable sounds={sounds} visit={visit} />
         )}
-        {found.length > SOUNDS_PER_PAGE && (
-          <nav class="pages">
-            <a class="button button-quiet" rel="next" href={`${LIST}?before=${sounds.at(-1)?.id ?? 0}`}>
-              {textsOf(visit.locale).next}
-            </a>
-          </nav>
-        )}
+        <OlderPages
+          label={t.title}
+          newest={before === undefined ? undefined : { href: LIST, label: t.moderation.newest }}
+          older={
+            found.length > SOUNDS_PER_PAGE
+              ? { href: `${LIST}?before=${sounds.at(-1)?.id ?? 0}`, label: t.moderation.older }
+              : undefined
+          }
+        />
       </Card>
     </Frame>,
   );
@@ -84,7 +86,7 @@ function SoundTable({ sounds, visit }: { sounds: RoundSound[]; visit: MemberVisi
       <tbody>
         {sounds.map((sound) => (
           <tr>
-            <th scope="row" class="list-title">
+            <th scope="row" class="list-title list-words">
               <bdi safe>{sound.title}</bdi>
             </th>
             <td data-label={columns.player}>
@@ -143,7 +145,7 @@ async function askToRemove(
 async function remove(deps: RoundSoundDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
   await readMemberForm(deps, visit);
   await deps.removeSound({ steamId64: parsePlayer(id), actorUserId: visit.user.id });
-  return deps.redirect(visit, LIST, 'sound-removed');
+  return deps.redirect(visit, `${LIST}#sounds`, 'sound-removed');
 }
 
 function parsePlayer(id: string | undefined) {

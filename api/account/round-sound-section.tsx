@@ -15,8 +15,8 @@ import { moderatedSoundRoutes } from './round-sound-moderation.tsx';
 import { SoundPlayer, soundAddress, Waveform } from './round-sound-player.tsx';
 import { roundSoundTextsOf } from './round-sound-texts.ts';
 import type { AccountSection } from './section.ts';
-import { createTurns } from './turns.ts';
 import { readUploadForm, toMegabytes, tooLarge } from './upload-form.ts';
+import { createUploadSlots, type UploadSlot } from './upload-slots.ts';
 import { type MemberVisit, readMemberForm, wantsJson } from './visit.ts';
 
 /** An upload on its way to the inbox. */
@@ -30,8 +30,16 @@ export type SoundUpload = {
 
 export type RoundSoundDeps = SectionFacilities & {
   db: Db;
-  /** `readLimitMs`: how long an upload may take to arrive once its turn has come, five and a half minutes by default; `turnLimitMs`: how long it waits for that, 20 s by default. */
-  limits: { maxSeconds: number; maxUploadBytes: number; readLimitMs?: number; turnLimitMs?: number };
+  limits: {
+    maxSeconds: number;
+    maxUploadBytes: number;
+    /** How long an upload may take to arrive once it has a slot; five and a half minutes by default. */
+    readLimitMs?: number;
+    /** How long it waits for a slot; 20 s by default. */
+    slotLimitMs?: number;
+    /** What it has to bring while somebody waits for a slot; 32 KiB a second over five seconds by default. */
+    leastRate?: { bytesPerSecond: number; windowMs: number };
+  };
   /** @throws {InvalidInput} for an empty or too large file · {Unavailable} when there is no room. */
   storeUpload: (upload: SoundUpload) => Promise<unknown>;
   /** @throws {NotFound} when the player has none. */
@@ -45,8 +53,10 @@ const ACCEPTED_FILES =
 const MOST_AT_ONCE = 16;
 /** A trickle must not hold a place for ever; time for 20 MB at half a megabit a second. */
 const READ_LIMIT_MS = 330_000;
-/** How long an upload waits for its turn: a connection on which nothing happens is closed after half a minute. */
-const TURN_LIMIT_MS = 20_000;
+/** How long an upload waits for a slot: a connection on which nothing happens is closed after half a minute. */
+const SLOT_LIMIT_MS = 20_000;
+/** A quarter of a megabit a second: who is slower makes room for who waits. */
+const LEAST_RATE = { bytesPerSecond: 32 * 1024, windowMs: 5000 };
 const HERE = '/account#sound';
 
 /** The round-end sound: upload, progress, listening, replacing, deleting; and for moderators everyone's. */
@@ -58,7 +68,12 @@ export function roundSoundSection(deps: RoundSoundDeps): AccountSection {
     render: (visit) => renderSection(deps, visit),
     routes: [
       { method: 'POST', path: '/roundsound', handle: (visit) => upload(deps, visit, receive) },
-      { method: 'GET', path: '/roundsound/status', handle: (visit) => tellStatus(deps, visit) },
+      {
+        method: 'GET',
+        path: '/roundsound/status',
+        isPage: false,
+        handle: (visit) => tellStatus(deps, visit),
+      },
       { method: 'GET', path: '/roundsound/delete', handle: (visit) => askToRemove(deps, visit) },
       { method: 'POST', path: '/roundsound/delete', handle: (visit) => remove(deps, visit) },
       ...moderatedSoundRoutes(deps),
@@ -187,11 +202,6 @@ function Failure({ sound, visit, hasReady }: StateProps): JSX.Element {
   );
 }
 
-/** Undoes what browsers do to three characters of a file name in a form (HTML, section 4.10.21.8); `%` they leave. */
-function decodeFileName(name: string): string {
-  return name.replaceAll('%22', '"').replace(/%0[AD]/g, ' ');
-}
-
 type Receiver = (visit: MemberVisit) => Promise<void>;
 
 async function upload(deps: RoundSoundDeps, visit: MemberVisit, receive: Receiver): Promise<Response> {
@@ -202,11 +212,19 @@ async function upload(deps: RoundSoundDeps, visit: MemberVisit, receive: Receive
 
 /**
  * Stores the file of an upload's form while it arrives; the CSRF token comes in the header, or as a field before or
- * after the file. One upload of each user at a time, and those of a few users at once; further ones wait.
+ * after the file. One upload of each user at a time, and those of a few users at once; further ones wait, and the
+ * slowest give way to them.
  */
 function createReceiver({ signer, limits, storeUpload }: RoundSoundDeps): Receiver {
-  const { maxUploadBytes, readLimitMs = READ_LIMIT_MS, turnLimitMs = TURN_LIMIT_MS } = limits;
-  const takeTurn = createTurns(MOST_AT_ONCE, { waitMs: turnLimitMs });
+  const { maxUploadBytes, readLimitMs = READ_LIMIT_MS, slotLimitMs = SLOT_LIMIT_MS } = limits;
+  const { bytesPerSecond, windowMs } = limits.leastRate ?? LEAST_RATE;
+  const takeSlot = createUploadSlots({
+    most: MOST_AT_ONCE,
+    waitMs: slotLimitMs,
+    leastBytesPerSecond: bytesPerSecond,
+    windowMs,
+    lostBecause: () => new PageError('sound-gave-way', 408, { limit: Math.round(bytesPerSecond / 1024) }),
+  });
   return async ({ request, session, user }) => {
     const token = request.headers.get(CSRF_HEADER);
     const requireToken = (field: string | undefined) =>
@@ -215,20 +233,21 @@ function createReceiver({ signer, limits, storeUpload }: RoundSoundDeps): Receiv
     if (Number(request.headers.get('content-length') ?? 0) > maxUploadBytes + 64 * 1024) {
       throw tooLarge(maxUploadBytes);
     }
-    const receive = () =>
+    const receive = (slot: UploadSlot) =>
       readUploadForm(request, {
         maxBytes: maxUploadBytes,
         limitMs: readLimitMs,
+        slot,
         requireToken,
         store: ({ fileName, bytes }) =>
           storeUpload({
             steamId64: user.steamId64,
-            fileName: decodeFileName(fileName),
+            fileName,
             bytes,
             actorUserId: user.id,
           }),
       });
-    await takeTurn(user.id, receive).catch((cause: unknown) => {
+    await takeSlot(user.id, receive).catch((cause: unknown) => {
       throw cause instanceof TimeLimitExceeded ? new PageError('sound-busy', 503, { cause }) : cause;
     });
   };

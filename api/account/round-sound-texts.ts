@@ -1,5 +1,5 @@
 import type { RoundSoundFailure, RoundSoundStatus } from '../../src/round-sound.ts';
-import type { Locale } from './locale.ts';
+import { type Locale, pluralForm } from './locale.ts';
 
 type SoundLimits = { seconds: number; megabytes: number };
 
@@ -7,7 +7,7 @@ type SoundLimits = { seconds: number; megabytes: number };
 const en = {
   title: 'Round-end sound',
   lead: ({ seconds, megabytes }: SoundLimits) =>
-    `Everyone on the server hears it when you end the round. The first ${seconds} seconds are kept, silence around them is cut, and the loudness is made the same for all players. MP3, WAV, FLAC, OGG, Opus, M4A, AAC, AIFF, WebM and MP4 up to ${megabytes} MB.`,
+    `Everyone on the server hears it when you end the round. ${pluralForm('en', seconds, { one: 'The first second is kept, silence around it', other: `The first ${seconds} seconds are kept, silence around them` })} is cut, and the loudness is made the same for all players. MP3, WAV, FLAC, OGG, Opus, M4A, AAC, AIFF, WebM and MP4 up to ${megabytes} MB.`,
   none: 'You have no round-end sound yet. Choose a file to be heard.',
   choose: 'Choose a file',
   replace: 'Replace it with another file',
@@ -46,6 +46,8 @@ const en = {
   moderation: {
     count: (count: number) => `Sounds: ${count}`,
     none: 'Nobody has a sound.',
+    newest: 'Newest sounds',
+    older: 'Older sounds',
     columns: { player: 'Player', title: 'Title', state: 'State', listen: 'Listen', since: 'Since' },
     failed: 'Failed',
     remove: 'Remove',
@@ -61,7 +63,7 @@ export type RoundSoundTexts = typeof en;
 const pl: RoundSoundTexts = {
   title: 'Dźwięk końca rundy',
   lead: ({ seconds, megabytes }) =>
-    `Usłyszą go wszyscy na serwerze, gdy zakończysz rundę. Zostaje pierwsze ${seconds} s, cisza wokół jest wycinana, a głośność wyrównywana tak samo dla wszystkich graczy. MP3, WAV, FLAC, OGG, Opus, M4A, AAC, AIFF, WebM i MP4 do ${megabytes} MB.`,
+    `Usłyszą go wszyscy na serwerze, gdy zakończysz rundę. ${pluralForm('pl', seconds, { one: 'Zostaje pierwsza sekunda', few: `Zostają pierwsze ${seconds} sekundy`, other: `Zostaje pierwszych ${seconds} sekund` })}, cisza wokół jest wycinana, a głośność wyrównywana tak samo dla wszystkich graczy. MP3, WAV, FLAC, OGG, Opus, M4A, AAC, AIFF, WebM i MP4 do ${megabytes} MB.`,
   none: 'Nie masz jeszcze dźwięku końca rundy. Wybierz plik, aby było Cię słychać.',
   choose: 'Wybierz plik',
   replace: 'Zastąp innym plikiem',
@@ -95,6 +97,8 @@ const pl: RoundSoundTexts = {
   moderation: {
     count: (count) => `Dźwięki: ${count}`,
     none: 'Nikt nie ma dźwięku.',
+    newest: 'Najnowsze dźwięki',
+    older: 'Starsze dźwięki',
     columns: { player: 'Gracz', title: 'Tytuł', state: 'Stan', listen: 'Posłuchaj', since: 'Od' },
     failed: 'Nieudane',
     remove: 'Usuń',

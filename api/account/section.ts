@@ -28,5 +28,7 @@ export type AccountRoute = {
   method: 'GET' | 'POST';
   /** From `/account` on, with Elysia's `:name` for parameters: `/tokens/:id/revoke`. */
   path: string;
+  /** False for a GET that shows no page to come back to after the sign-in: a script's request, the return from Discord. */
+  isPage?: boolean;
   handle: (visit: MemberVisit, params: Record<string, string>) => Promise<Response>;
 };

@@ -1,9 +1,8 @@
 import type { Db } from '../../src/db/client.ts';
 import { Unavailable } from '../../src/errors.ts';
 import { saveSignIn } from '../../src/queries/accounts.ts';
-import { deleteExpiredSessions } from '../../src/queries/sessions.ts';
-import { deleteExpiredNonces } from '../../src/queries/used-nonces.ts';
 import type { SteamId64 } from '../../src/steam-id.ts';
+import { type ReadDestination, withDestination } from './destination.ts';
 import { type FlowDeps, finishFlow, startFlow } from './flow.ts';
 import { PageError } from './page-error.ts';
 import type { Redirect } from './page-response.ts';
@@ -26,6 +25,7 @@ export type SignInDeps = FlowDeps &
     publicUrl: string;
     ownerSteamIds: readonly SteamId64[];
     redirect: Redirect;
+    readDestination: ReadDestination;
     onRefused: (error: Error) => void;
   };
 
@@ -38,9 +38,13 @@ export function startSignIn(deps: SignInDeps, visit: Visit): Response {
   // first. Once only, since a proxy may show us another name than the one in the address bar.
   const isElsewhere = visit.request.headers.get('host') !== new URL(publicUrl).host;
   if (isElsewhere && !visit.url.searchParams.has('at')) {
-    return deps.redirect(visit, `${publicUrl}/account/sign-in?at=public`);
+    const query = new URLSearchParams({
+      at: 'public',
+      ...(visit.next !== undefined && { next: visit.next }),
+    });
+    return deps.redirect(visit, `${publicUrl}/account/sign-in?${query}`);
   }
-  const { state, cookie } = startFlow(deps, 'sign-in', { now: visit.now });
+  const { state, cookie } = startFlow(deps, 'sign-in', { carried: visit.next, now: visit.now });
   visit.cookies.push(cookie);
   const realm = new URL(publicUrl).origin;
   return deps.redirect(
@@ -50,24 +54,27 @@ export function startSignIn(deps: SignInDeps, visit: Visit): Response {
 }
 
 /**
- * Back from Steam: the assertion is verified, the user has a row, and gets a session with a new id.
+ * Back from Steam: the assertion is verified, the user has a row, gets a session with a new id, and is led to the
+ * page that they wanted to see.
  * @throws {PageError} with what to tell the visitor.
  */
 export async function finishSignIn(deps: SignInDeps, visit: Visit): Promise<Response> {
   visit.cookies.push(deps.cookies.write('sign-in', '', 0));
-  const state = await finishFlow(deps, 'sign-in', visit.request, { now: visit.now });
-  if (state === undefined) throw new PageError('sign-in-refused', 400);
+  const flow = await finishFlow(deps, 'sign-in', visit.request, { now: visit.now });
+  if (flow === undefined) throw new PageError('sign-in-refused', 400);
+  visit.next = deps.readDestination(flow.carried);
 
-  const steamId = await proveSteamId(deps, visit, state);
-  if (steamId === undefined) return deps.redirect(visit, '/account', 'sign-in-cancelled');
+  const steamId = await proveSteamId(deps, visit, flow.state);
+  if (steamId === undefined) {
+    return deps.redirect(visit, withDestination('/account', visit.next), 'sign-in-cancelled');
+  }
   const user = await saveSignIn(deps.db, steamId, {
     profile: await fetchSteamProfile(deps.profiles, steamId),
     isOwner: deps.ownerSteamIds.includes(steamId),
   });
   await endSession(deps, visit.request);
   visit.cookies.push(await startSession(deps, user, visit.now));
-  await Promise.all([deleteExpiredSessions(deps.db, visit.now), deleteExpiredNonces(deps.db, visit.now)]);
-  return deps.redirect(visit, '/account');
+  return deps.redirect(visit, visit.next ?? '/account');
 }
 
 /** The SteamID64 that Steam vouches for; undefined when the visitor cancelled there. */

@@ -108,6 +108,8 @@ const en = {
     noDiscord: 'not linked',
     tokensOf: 'API tokens',
     noTokens: 'No tokens.',
+    newestTokens: 'Newest tokens',
+    olderTokens: 'Older tokens',
     tokenState: { live: 'live', expired: 'expired', revoked: 'revoked' },
     state: 'State',
     flags: 'Flags',
@@ -118,7 +120,7 @@ const en = {
       isServiceplus: 'Premium',
     },
     fixedOwner:
-      'This owner is named in the configuration (OWNER_STEAMIDS), which gives admin and owner again at every sign-in.',
+      'This owner is named in the configuration (OWNER_STEAMIDS). The flags it gave end when it no longer names them.',
     ownOwner: 'You cannot take the owner flag from yourself; another owner can.',
     ownersOnly: 'Only owners may change flags.',
     save: 'Save flags',
@@ -141,7 +143,7 @@ const en = {
       hasSvip: 'SVIP',
       isServiceplus: 'Premium',
     },
-    operator: 'operator',
+    actors: { operator: 'operator', configuration: 'configuration' },
     noEntries: 'Nothing has been recorded yet.',
     older: 'Older entries',
     newest: 'Newest entries',
@@ -202,6 +204,8 @@ const en = {
     'sound-missing': 'Choose a file first. Nothing was uploaded.',
     'sound-empty': 'This file is empty. Choose another one.',
     'sound-too-slow': 'The file took too long to arrive. Please try a smaller one or a faster connection.',
+    'sound-gave-way': (kilobytes: number) =>
+      `Others were waiting, and this upload was slower than ${kilobytes} kB a second, so it made room for them. Please try again later, or on a faster connection.`,
     'sound-busy': 'Another upload is still arriving. Please try again when it is done.',
     'sound-too-large': (megabytes: number) =>
       `The file is larger than ${megabytes} MB. Nothing was uploaded: make it shorter or save it in another format.`,
@@ -315,7 +319,7 @@ const pl: Texts = {
     sounds: 'Dźwięki',
     search: 'Szukaj',
     searchHint: 'SteamID w dowolnym zapisie, adres profilu, nick lub nazwa z Discorda',
-    found: (total) => plural('pl', total, { one: 'użytkownik', few: 'użytkownicy', other: 'użytkowników' }),
+    found: (total) => plural('pl', total, { one: 'użytkownik', other: 'użytkowników' }),
     nobody: 'Nikt nie pasuje.',
     columns: {
       user: 'Użytkownik',
@@ -328,6 +332,8 @@ const pl: Texts = {
     noDiscord: 'niepołączony',
     tokensOf: 'Tokeny API',
     noTokens: 'Brak tokenów.',
+    newestTokens: 'Najnowsze tokeny',
+    olderTokens: 'Starsze tokeny',
     tokenState: { live: 'działa', expired: 'wygasł', revoked: 'unieważniony' },
     state: 'Stan',
     flags: 'Flagi',
@@ -338,7 +344,7 @@ const pl: Texts = {
       isServiceplus: 'Premium',
     },
     fixedOwner:
-      'Ten właściciel jest w konfiguracji (OWNER_STEAMIDS), która przy każdym logowaniu znów nadaje flagi admina i właściciela.',
+      'Ten właściciel jest wpisany w konfiguracji (OWNER_STEAMIDS). Nadane przez nią flagi znikną razem z tym wpisem.',
     ownOwner: 'Nie możesz odebrać sobie flagi właściciela; może to zrobić inny właściciel.',
     ownersOnly: 'Flagi mogą zmieniać tylko właściciele.',
     save: 'Zapisz flagi',
@@ -361,7 +367,7 @@ const pl: Texts = {
       hasSvip: 'SVIP',
       isServiceplus: 'Premium',
     },
-    operator: 'operator',
+    actors: { operator: 'operator', configuration: 'konfiguracja' },
     noEntries: 'Nic jeszcze nie zapisano.',
     older: 'Starsze wpisy',
     newest: 'Najnowsze wpisy',
@@ -422,6 +428,8 @@ const pl: Texts = {
     'sound-missing': 'Najpierw wybierz plik. Nic nie zostało przesłane.',
     'sound-empty': 'Ten plik jest pusty. Wybierz inny.',
     'sound-too-slow': 'Plik docierał zbyt długo. Spróbuj z mniejszym albo na szybszym łączu.',
+    'sound-gave-way': (kilobytes) =>
+      `Inni czekali, a to przesyłanie było wolniejsze niż ${kilobytes} kB na sekundę, więc zrobiło im miejsce. Spróbuj ponownie później albo na szybszym łączu.`,
     'sound-busy': 'Inny plik wciąż dociera. Spróbuj ponownie, gdy się skończy.',
     'sound-too-large': (megabytes) =>
       `Plik ma ponad ${megabytes} MB. Nic nie zostało przesłane: skróć go albo zapisz w innym formacie.`,

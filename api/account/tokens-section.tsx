@@ -3,27 +3,22 @@ import { Conflict, InvalidInput, NotFound } from '../../src/errors.ts';
 import {
   type ApiToken,
   createApiToken,
-  listApiTokens,
+  findUnrevokedApiToken,
+  isTokenName,
+  listLiveApiTokens,
   MAX_LIVE_TOKENS,
   revokeApiToken,
 } from '../../src/queries/api-tokens.ts';
 import { claimNonce } from '../../src/queries/used-nonces.ts';
 import { Icon } from './icons.tsx';
-import {
-  ConfirmLink,
-  ConfirmPage,
-  CopyButton,
-  CsrfField,
-  FullMoment,
-  Layout,
-  Moment,
-  type Site,
-} from './layout.tsx';
+import { ConfirmPage, CsrfField, type Site } from './layout.tsx';
 import { PageError } from './page-error.ts';
 import { type Redirect, respondWithPage } from './page-response.ts';
 import type { AccountSection } from './section.ts';
 import { textsOf } from './texts.ts';
-import { type MemberVisit, readMemberForm, type Visit } from './visit.ts';
+import { CreatedPage } from './token-created-page.tsx';
+import { RevokeTokenLink, TokenTimeHeads, TokenTimes } from './token-table.tsx';
+import { type MemberVisit, readMemberForm } from './visit.ts';
 
 type TokensDeps = {
   db: Db;
@@ -40,6 +35,8 @@ const EXPIRIES = ['7', '30', '90', '365', 'never'] as const;
 type Expiry = (typeof EXPIRIES)[number];
 const DEFAULT_EXPIRY: Expiry = '90';
 const DAY_MS = 86_400_000;
+/** What the page puts into a form: a UUID. */
+const FORM_ID = /^[0-9a-f-]{36}$/;
 /** A form that was shown longer ago than this may be sent twice. */
 const FORM_ID_MS = 7 * DAY_MS;
 
@@ -57,11 +54,6 @@ export function tokensSection(deps: TokensDeps): AccountSection {
   };
 }
 
-/** Whether a token works at `now`. */
-export function isLiveToken(token: ApiToken, now: Date): boolean {
-  return token.revokedAt === null && (token.expiresAt === null || token.expiresAt > now);
-}
-
 /** The id in a path: a row id, nothing else. */
 export function parseTokenId(text: string | undefined): number {
   if (text === undefined || !/^[0-9]{1,9}$/.test(text)) throw new NotFound(`there is no token ${text}`);
@@ -70,9 +62,7 @@ export function parseTokenId(text: string | undefined): number {
 
 async function renderTokens({ db }: TokensDeps, visit: MemberVisit): Promise<string> {
   const t = textsOf(visit.locale).tokens;
-  const tokens = (await listApiTokens(db, { userId: visit.user.id })).filter((token) =>
-    isLiveToken(token, visit.now),
-  );
+  const tokens = await listLiveApiTokens(db, visit.user.id, visit.now);
   return (
     <>
       <p class="lead">{t.lead}</p>
@@ -101,7 +91,7 @@ function TokenTable({ tokens, visit }: { tokens: ApiToken[]; visit: MemberVisit 
       <tbody>
         {tokens.map((token) => (
           <tr>
-            <th scope="row" class="list-title" safe>
+            <th scope="row" class="list-title list-words" safe>
               {token.name}
             </th>
             <td data-label={t.columns.token}>
@@ -119,62 +109,6 @@ function TokenTable({ tokens, visit }: { tokens: ApiToken[]; visit: MemberVisit 
         ))}
       </tbody>
     </table>
-  );
-}
-
-/** The last columns of a table of tokens: three moments, and the way to revoke. */
-export function TokenTimeHeads({ visit }: { visit: Visit }): JSX.Element {
-  const t = textsOf(visit.locale).tokens;
-  return (
-    <>
-      <th scope="col">{t.columns.created}</th>
-      <th scope="col">{t.columns.used}</th>
-      <th scope="col">{t.columns.expires}</th>
-      <th scope="col">
-        <span class="sr-only">{t.revoke}</span>
-      </th>
-    </>
-  );
-}
-
-/** When a token was made, was last used, and ends. */
-export function TokenTimes({ token, visit }: { token: ApiToken; visit: Visit }): JSX.Element {
-  const t = textsOf(visit.locale).tokens;
-  return (
-    <>
-      <td data-label={t.columns.created}>
-        <Moment at={token.createdAt} visit={visit} />
-      </td>
-      <td data-label={t.columns.used}>
-        {token.lastUsedAt ? <Moment at={token.lastUsedAt} visit={visit} /> : t.neverUsed}
-      </td>
-      <td data-label={t.columns.expires}>
-        {token.expiresAt ? <Moment at={token.expiresAt} visit={visit} /> : t.noExpiry}
-      </td>
-    </>
-  );
-}
-
-/** Asks whether to revoke a token; `href` is where its form posts. */
-export function RevokeTokenLink({
-  token,
-  href,
-  visit,
-}: {
-  token: ApiToken;
-  href: string;
-  visit: MemberVisit;
-}): JSX.Element {
-  const t = textsOf(visit.locale).tokens;
-  return (
-    <ConfirmLink
-      href={href}
-      label={t.revoke}
-      fullLabel={t.revokeNamed(token.name)}
-      title={t.revokeTitle}
-      lead={t.revokeLead(token.name, token.lastFour)}
-      visit={visit}
-    />
   );
 }
 
@@ -223,23 +157,26 @@ function CreateForm({ visit }: { visit: MemberVisit }): JSX.Element {
 async function createToken({ db, site, publicUrl, signer, redirect }: TokensDeps, visit: MemberVisit) {
   const form = await readMemberForm({ signer }, visit);
   const name = (form.get('name') ?? '').trim();
-  if (name === '' || name.length > 64 || /\p{Cc}/u.test(name)) throw new PageError('token-name', 400);
+  if (!isTokenName(name)) throw new PageError('token-name', 400);
   const expiresAt = readExpiry(form.get('expires'), visit.now);
 
-  const formId = form.get('form_id')?.slice(0, 64);
-  const isFirst =
-    !formId ||
-    (await claimNonce(db, `form:${visit.user.id}:${formId}`, new Date(visit.now.getTime() + FORM_ID_MS)));
-  if (!isFirst) return redirect(visit, '/account#tokens', 'token-already-created');
+  const formId = form.get('form_id');
+  if (formId !== undefined && !FORM_ID.test(formId)) throw new InvalidInput('form_id is none of ours');
 
-  const { token } = await createApiToken(db, visit.user.id, {
-    name,
-    expiresAt,
-    now: visit.now,
-    actorUserId: visit.user.id,
-  }).catch((error: unknown) => {
-    throw error instanceof Conflict ? new PageError('token-limit', 409, { cause: error }) : error;
-  });
+  const { user, now } = visit;
+  // The form is used up together with the token: one that is refused may be sent again.
+  const token = await db
+    .transaction(async (tx) => {
+      const nonce = `form:${user.id}:${formId}`;
+      const isFirst =
+        formId === undefined || (await claimNonce(tx, nonce, new Date(now.getTime() + FORM_ID_MS)));
+      if (!isFirst) return undefined;
+      return (await createApiToken(tx, user.id, { name, expiresAt, now, actorUserId: user.id })).token;
+    })
+    .catch((error: unknown) => {
+      throw error instanceof Conflict ? new PageError('token-limit', 409, { cause: error }) : error;
+    });
+  if (token === undefined) return redirect(visit, '/account#tokens', 'token-already-created');
   return respondWithPage(
     <CreatedPage
       site={site}
@@ -249,59 +186,6 @@ async function createToken({ db, site, publicUrl, signer, redirect }: TokensDeps
       expiresAt={expiresAt}
       publicUrl={publicUrl}
     />,
-  );
-}
-
-type CreatedProps = {
-  site: Site;
-  visit: MemberVisit;
-  name: string;
-  token: string;
-  expiresAt: Date | null;
-  publicUrl: string;
-};
-
-function CreatedPage({ site, visit, name, token, expiresAt, publicUrl }: CreatedProps): JSX.Element {
-  const t = textsOf(visit.locale).tokens;
-  const command = `curl -H "Authorization: Bearer ${token}" "${publicUrl}/api/v1/penalties?per_page=5"`;
-  return (
-    <Layout site={site} visit={visit} title={t.createdTitle}>
-      <section class="card narrow" aria-labelledby="created">
-        <h1 id="created">{t.createdTitle}</h1>
-        <p>
-          <span safe>{t.createdLead(name)}</span>{' '}
-          {expiresAt && (
-            <span class="hint">
-              {t.columns.expires}: <FullMoment at={expiresAt} locale={visit.locale} />
-            </span>
-          )}
-        </p>
-        <p class="warning">
-          <Icon name="warning" />
-          <span>{t.shownOnce}</span>
-        </p>
-        <div class="secret">
-          <span class="sr-only">{t.tokenLabel}</span>
-          <code id="new-token" class="secret-text" safe>
-            {token}
-          </code>
-          <CopyButton target="new-token" label={t.tokenLabel} visit={visit} />
-        </div>
-        <h2 class="minor">{t.tryIt}</h2>
-        <div class="secret">
-          <span class="sr-only">{t.curlLabel}</span>
-          <code id="new-token-curl" class="secret-text" safe>
-            {command}
-          </code>
-          <CopyButton target="new-token-curl" label={t.curlLabel} visit={visit} />
-        </div>
-        <p class="row">
-          <a class="button button-primary" href="/account#tokens">
-            {t.done}
-          </a>
-        </p>
-      </section>
-    </Layout>
   );
 }
 
@@ -339,8 +223,7 @@ async function revokeToken(
 /** @throws {NotFound} for a token of somebody else as for one that never was. */
 async function findOwnToken(db: Db, visit: MemberVisit, id: string | undefined): Promise<ApiToken> {
   const tokenId = parseTokenId(id);
-  const tokens = await listApiTokens(db, { userId: visit.user.id });
-  const token = tokens.find((candidate) => candidate.id === tokenId && candidate.revokedAt === null);
+  const token = await findUnrevokedApiToken(db, { id: tokenId, userId: visit.user.id });
   if (!token) throw new NotFound(`there is no live token ${tokenId}`);
   return token;
 }

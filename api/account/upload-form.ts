@@ -4,10 +4,11 @@ import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/bus
 import { InvalidInput } from '../../src/errors.ts';
 import { CSRF_FIELD } from './form.ts';
 import { PageError } from './page-error.ts';
+import type { UploadSlot } from './upload-slots.ts';
 
 /** The file of a form that is still arriving. */
 export type ArrivingFile = {
-  /** As the browser sent it, without folders. */
+  /** As the file is called where it comes from, without folders. */
   fileName: string;
   /** Ends when the whole form has come and is found right; fails otherwise, and then nothing it gave may be kept. */
   bytes: AsyncIterable<Uint8Array>;
@@ -18,6 +19,8 @@ type Options<T> = {
   maxBytes: number;
   /** How long the form may take to arrive. */
   limitMs: number;
+  /** Where the form arrives; its signal's reason is what reading fails with. */
+  slot: UploadSlot;
   /** Throws unless the CSRF field is right. Asked before the file is touched where the field comes first, and at the end. */
   requireToken: (field: string | undefined) => void;
   store: (file: ArrivingFile) => Promise<T>;
@@ -35,13 +38,15 @@ const LIMITS = { fields: 8, fieldSize: 1024, headerPairs: 32, headerSize: 16_384
  * @returns what `store` returns.
  * @throws {InvalidInput} when it is no multipart form, breaks off, or has two files.
  * @throws {PageError} 400 `sound-missing` or `sound-empty`, 408 `sound-too-slow`, 413 `sound-too-large`.
+ * @throws the reason of the slot's signal.
  * @throws what `requireToken` and `store` throw.
  */
 export async function readUploadForm<T>(request: Request, options: Options<T>): Promise<T> {
-  const { maxBytes, limitMs, requireToken, store } = options;
+  const { maxBytes, limitMs, slot, requireToken, store } = options;
   const parser = openParser(request, maxBytes);
   const reading = new AbortController();
   const timer = setTimeout(() => reading.abort(new PageError('sound-too-slow', 408)), limitMs);
+  slot.signal.addEventListener('abort', () => reading.abort(slot.signal.reason));
   const opened = Promise.withResolvers<OpenedFile | undefined>();
   let file: BusboyFileStream | undefined;
   let tokenField: string | undefined;
@@ -62,11 +67,15 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
   });
   // As a Readable: a pipeline that is given the body itself does not end when it is aborted (Bun 1.4.5).
   const source = request.body ? Readable.fromWeb(request.body) : Readable.from([]);
-  const arrival = pipeline(source, parser, { signal: reading.signal }).catch((cause: unknown) => {
-    const failure = toFailure(cause);
-    file?.destroy(failure);
-    throw failure;
-  });
+  const arrival = pipeline(source, parser, { signal: reading.signal }).then(
+    slot.complete,
+    (cause: unknown) => {
+      const failure = toFailure(cause);
+      file?.destroy(failure);
+      throw failure;
+    },
+  );
+  source.on('data', (chunk: Uint8Array) => slot.note(chunk.byteLength));
   arrival.then(() => opened.resolve(undefined), opened.reject);
 
   async function* readFile({ part, fileName }: OpenedFile): AsyncGenerator<Uint8Array> {
@@ -91,7 +100,7 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
     const found = await opened.promise;
     if (!found || tokenField !== undefined) requireToken(tokenField);
     if (!found) throw new PageError('sound-missing', 400);
-    return await store({ fileName: found.fileName, bytes: readFile(found) });
+    return await store({ fileName: decodeFileName(found.fileName), bytes: readFile(found) });
   } finally {
     clearTimeout(timer);
     reading.abort();
@@ -106,6 +115,11 @@ export function tooLarge(maxBytes: number): PageError {
 /** Whole megabytes, as visitors are told them. */
 export function toMegabytes(bytes: number): number {
   return Math.floor(bytes / (1024 * 1024));
+}
+
+/** Undoes what browsers do to three characters of a file name in a form (HTML, section 4.10.21.8); `%` they leave. */
+function decodeFileName(name: string): string {
+  return name.replaceAll('%22', '"').replace(/%0[AD]/g, ' ');
 }
 
 function openParser(request: Request, maxBytes: number): BusboyInstance {

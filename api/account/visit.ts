@@ -3,12 +3,19 @@ import { Forbidden } from '../../src/errors.ts';
 import type { Session } from '../../src/queries/sessions.ts';
 import type { User } from '../../src/queries/users.ts';
 import type { Cookies } from './cookies.ts';
+import type { ReadDestination } from './destination.ts';
 import { CSRF_HEADER, csrfTokenOf, readForm, requireCsrfToken } from './form.ts';
 import { type Locale, pickLocale, readLocale } from './locale.ts';
 import { openSession } from './session.ts';
 import type { Signer } from './signing.ts';
 
-export type VisitDeps = { db: Db; cookies: Cookies; signer: Signer; now: () => Date };
+export type VisitDeps = {
+  db: Db;
+  cookies: Cookies;
+  signer: Signer;
+  now: () => Date;
+  readDestination: ReadDestination;
+};
 
 /** One request to the account page: who, in which language, and what goes back with the answer. */
 export type Visit = {
@@ -17,6 +24,8 @@ export type Visit = {
   now: Date;
   locale: Locale;
   session: Session | undefined;
+  /** The page of ours that the visitor wants to see once signed in. */
+  next: string | undefined;
   /** `Set-Cookie` lines of the answer. */
   cookies: string[];
 };
@@ -26,8 +35,8 @@ export type MemberVisit = Visit & { session: Session; user: User; csrfToken: str
 
 const LANGUAGE_SECONDS = 365 * 24 * 3600;
 
-/** Reads the language of a request. `?lang=` switches it for good. */
-export function openVisit({ cookies, now }: VisitDeps, request: Request): Visit {
+/** Reads the language of a request, and `next`. `?lang=` switches the language for good. */
+export function openVisit({ cookies, now, readDestination }: VisitDeps, request: Request): Visit {
   const url = new URL(request.url);
   const chosen = readLocale(url.searchParams.get('lang'));
   const locale =
@@ -35,7 +44,8 @@ export function openVisit({ cookies, now }: VisitDeps, request: Request): Visit 
     readLocale(cookies.read(request, 'language')) ??
     pickLocale(request.headers.get('accept-language'));
   const lines = chosen ? [cookies.write('language', chosen, LANGUAGE_SECONDS)] : [];
-  return { request, url, now: now(), locale, session: undefined, cookies: lines };
+  const next = readDestination(url.searchParams.get('next'));
+  return { request, url, now: now(), locale, session: undefined, next, cookies: lines };
 }
 
 /** Finds out who the visitor is, and lets his session live on. */

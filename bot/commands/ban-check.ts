@@ -2,6 +2,7 @@ import { ApplicationCommandType } from 'discord.js';
 import { type PlayerRecord, readPlayerRecord } from '../../src/queries/player-record.ts';
 import { findUserByDiscordId, findUserBySteamId } from '../../src/queries/users.ts';
 import { readSteamId, type SteamId64 } from '../../src/steam-id.ts';
+import { hasVisibleCharacter } from '../../src/visible-text.ts';
 import {
   type Answer,
   type Asker,
@@ -172,7 +173,8 @@ async function renderRecord(
     }),
     findUserBySteamId(deps.database.reader, steamId),
   ]);
-  const playerName = user?.nickname || record.playerName || steamId;
+  const names = [user?.nickname ?? '', record.playerName ?? ''];
+  const playerName = names.find(hasVisibleCharacter) ?? steamId;
   return recordMessage(toRecordView(record, { steamId, playerName, filter }), {
     texts,
     askerId: asker.discordId,

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { isDiscordId } from '../discord-id.ts';
 import { InvalidInput, NotFound } from '../errors.ts';
 import { recordAudit } from '../queries/audit-log.ts';
 import { findUser, saveUser, type UserChanges } from '../queries/users.ts';
@@ -64,7 +65,7 @@ export function addUserCommands(program: Command, session: Session): void {
 
 function changesOf(options: UserOptions, command: Command): UserChanges {
   const { nickname, discordId, discordUsername, discordAvatar } = options;
-  if (discordId !== undefined && !isDiscordId(discordId)) {
+  if (discordId !== undefined && discordId !== '' && !isDiscordId(discordId)) {
     throw new InvalidInput(
       `--discord-id ${JSON.stringify(discordId)} is not allowed: give a Discord id, or nothing to unlink`,
     );
@@ -81,11 +82,6 @@ function changesOf(options: UserOptions, command: Command): UserChanges {
     ...(isGiven('svip') && { hasSvip: options.svip === true }),
     ...(isGiven('serviceplus') && { isServiceplus: options.serviceplus === true }),
   };
-}
-
-/** Digits within 63 bits, or nothing. */
-function isDiscordId(text: string): boolean {
-  return text === '' || (/^[0-9]{1,19}$/.test(text) && BigInt(text) <= 0x7fff_ffff_ffff_ffffn);
 }
 
 function parseWho(id: string): { discordId: string } | { steamId64: SteamId64 } {

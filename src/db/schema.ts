@@ -225,20 +225,27 @@ export const penaltyTallies = pgTable(
 );
 
 /** Members of the community: each SteamID that ever signed in, or that an operator set. */
-export const users = pgTable('users', {
-  id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
-  steamId64: steamId64('steamid64').notNull().unique(),
-  nickname: text('nickname').notNull().default(''),
-  avatarUrl: text('avatar_url').notNull().default(''),
-  discordId: snowflake('discord_id').unique(),
-  discordUsername: text('discord_username').notNull().default(''),
-  discordAvatar: text('discord_avatar').notNull().default(''),
-  isAdmin: boolean('is_admin').notNull().default(false),
-  isOwner: boolean('is_owner').notNull().default(false),
-  hasSvip: boolean('has_svip').notNull().default(false),
-  isServiceplus: boolean('is_serviceplus').notNull().default(false),
-  createdAt: instant('created_at').notNull().defaultNow(),
-});
+export const users = pgTable(
+  'users',
+  {
+    id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
+    steamId64: steamId64('steamid64').notNull().unique(),
+    nickname: text('nickname').notNull().default(''),
+    avatarUrl: text('avatar_url').notNull().default(''),
+    discordId: snowflake('discord_id').unique(),
+    discordUsername: text('discord_username').notNull().default(''),
+    discordAvatar: text('discord_avatar').notNull().default(''),
+    isAdmin: boolean('is_admin').notNull().default(false),
+    isOwner: boolean('is_owner').notNull().default(false),
+    /** Whether `OWNER_STEAMIDS` gave the flag, and takes it away again; null: from before this was kept. */
+    adminByConfig: boolean('admin_by_config').default(false),
+    ownerByConfig: boolean('owner_by_config').default(false),
+    hasSvip: boolean('has_svip').notNull().default(false),
+    isServiceplus: boolean('is_serviceplus').notNull().default(false),
+    createdAt: instant('created_at').notNull().defaultNow(),
+  },
+  (table) => [index('users_created').on(table.createdAt, table.id)],
+);
 
 /** API tokens; only the SHA-256 of a token is kept. */
 export const apiTokens = pgTable(
@@ -257,7 +264,11 @@ export const apiTokens = pgTable(
     lastUsedAt: instant('last_used_at'),
     revokedAt: instant('revoked_at'),
   },
-  (table) => [index('api_tokens_user').on(table.userId)],
+  (table) => [
+    index('api_tokens_user').on(table.userId, table.id),
+    index('api_tokens_unrevoked').on(table.userId).where(sql`revoked_at is null`),
+    index('api_tokens_ended').on(sql`least(revoked_at, expires_at)`),
+  ],
 );
 
 /** Sign-in sessions of the account page; only the SHA-256 of a session id is kept. */
@@ -272,14 +283,21 @@ export const sessions = pgTable(
     seenAt: instant('seen_at').notNull().defaultNow(),
     expiresAt: instant('expires_at').notNull(),
   },
-  (table) => [index('sessions_user').on(table.userId)],
+  (table) => [index('sessions_user').on(table.userId), index('sessions_expires').on(table.expiresAt)],
 );
 
 /** Values that may be used once: OpenID response nonces, states of sign-in and of the Discord link. */
-export const usedNonces = pgTable('used_nonces', {
-  nonce: text('nonce').primaryKey(),
-  expiresAt: instant('expires_at').notNull(),
-});
+export const usedNonces = pgTable(
+  'used_nonces',
+  {
+    nonce: text('nonce').primaryKey(),
+    expiresAt: instant('expires_at').notNull(),
+  },
+  (table) => [index('used_nonces_expires').on(table.expiresAt)],
+);
+
+/** Those who act by themselves: `OWNER_STEAMIDS`. */
+export type AuditActor = 'configuration';
 
 /** Everything that changed something, and who did it. */
 export const auditLog = pgTable(
@@ -287,8 +305,10 @@ export const auditLog = pgTable(
   {
     id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
     at: instant('at').notNull().defaultNow(),
-    /** The acting user; null for the operator's tool. */
+    /** The acting user; null for the operator's tool, and for whoever `actor` names. */
     actorUserId: integer('actor_user_id').references(() => users.id, { onDelete: 'set null' }),
+    /** Who acted where it was neither a user nor the operator's tool. */
+    actor: text('actor').$type<AuditActor>(),
     action: text('action').notNull(),
     subject: text('subject').notNull().default(''),
     details: jsonb('details').$type<Record<string, unknown>>().notNull().default({}),

@@ -8,7 +8,12 @@ import { holdLease } from '../db/lease.ts';
 import { migrateDatabase } from '../db/migrate.ts';
 import { Conflict } from '../errors.ts';
 import { toListenFailure } from '../listen-failure.ts';
-import { createApiToken, findLiveApiToken, listApiTokens, revokeApiToken } from '../queries/api-tokens.ts';
+import {
+  createApiToken,
+  findLiveApiToken,
+  listLiveApiTokens,
+  revokeApiToken,
+} from '../queries/api-tokens.ts';
 import { findRoundSounds } from '../queries/round-sounds.ts';
 import { listServerStatuses } from '../queries/servers.ts';
 import { saveUser } from '../queries/users.ts';
@@ -147,7 +152,7 @@ async function findOrCreateToken(db: Db, owner: Person, file: string): Promise<s
   const kept = (await readFile(file, 'utf8').catch(() => '')).trim();
   if (kept !== '' && (await findLiveApiToken(db, kept, now))) return kept;
   const user = await saveUser(db, owner.steamId64);
-  for (const { id, name } of await listApiTokens(db, { userId: user.id })) {
+  for (const { id, name } of await listLiveApiTokens(db, user.id, now)) {
     if (name === TOKEN_NAME) await revokeApiToken(db, id, { now });
   }
   const { token } = await createApiToken(db, user.id, { name: TOKEN_NAME, now });

@@ -5,6 +5,7 @@ import type { Db } from '../db/client.ts';
 import { serverAliases, servers } from '../db/schema.ts';
 import { Conflict, InvalidInput } from '../errors.ts';
 import { addServer, checkAddress } from '../queries/servers.ts';
+import { hasVisibleCharacter } from '../visible-text.ts';
 import { cleanText, LONGEST_NAME } from './clean-text.ts';
 import { remark } from './import-report.ts';
 import type { ImportRun } from './import-run.ts';
@@ -54,7 +55,8 @@ export async function matchSourceServers(
     const normal = normalizeAddress(address);
     const known = ours.get(normal);
     if (known !== undefined) return known;
-    const label = cleanText(name, LONGEST_NAME) || normal;
+    const given = cleanText(name, LONGEST_NAME);
+    const label = hasVisibleCharacter(given) ? given : normal;
     if (isDryRun) {
       summary.serversAdded.push(label);
       return MADE_BY_DRY_RUN;

@@ -1,11 +1,14 @@
-import { and, asc, count, desc, eq, gt, isNull, ne, or, type SQL, sql } from 'drizzle-orm';
+import { and, count, desc, eq, gt, isNull, ne, or, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Db } from '../db/client.ts';
 import { apiTokens, users } from '../db/schema.ts';
-import { Conflict, NotFound } from '../errors.ts';
-import { readSteamId, type SteamId64 } from '../steam-id.ts';
+import { isDiscordId } from '../discord-id.ts';
+import { NotFound } from '../errors.ts';
+import type { SteamId64 } from '../steam-id.ts';
+import { readSteamReference } from '../steam-profile.ts';
 import { recordAudit } from './audit-log.ts';
-import type { User } from './users.ts';
+import { grantConfiguredOwner } from './owners.ts';
+import { isUniqueViolation, linkedElsewhere, originsOf, type User } from './users.ts';
 
 /** The flags an owner may set on the moderation page. */
 export const USER_FLAGS = ['isAdmin', 'isOwner', 'hasSvip', 'isServiceplus'] as const;
@@ -17,26 +20,26 @@ export type ListedUser = User & { liveTokens: number };
 /**
  * The row of a user who signed in, made the first time.
  * @param profile what Steam says of him; what it does not say stays as it was.
- * @param isOwner named in `OWNER_STEAMIDS`: sets both flags, never takes them away.
+ * @param isOwner named in `OWNER_STEAMIDS`: gives both flags.
  */
 export async function saveSignIn(
   db: Db,
   steamId64: SteamId64,
   { profile = {}, isOwner }: { profile?: { nickname?: string; avatarUrl?: string }; isOwner: boolean },
 ): Promise<User> {
-  const flags = isOwner ? { isOwner: true, isAdmin: true } : {};
   return db.transaction(async (tx) => {
     const [created] = await tx
       .insert(users)
-      .values({ steamId64, ...profile, ...flags })
+      .values({ steamId64, ...profile })
       .onConflictDoNothing()
       .returning();
     if (created) {
       await recordAudit(tx, { actorUserId: created.id, action: 'user.created', subject: steamId64 });
     }
+    if (isOwner) await grantConfiguredOwner(tx, steamId64);
     const [user] = await tx
       .update(users)
-      .set({ steamId64, ...profile, ...flags })
+      .set({ steamId64, ...profile })
       .where(eq(users.steamId64, steamId64))
       .returning();
     if (!user) throw new NotFound(`user ${steamId64} went away during sign-in`);
@@ -69,7 +72,7 @@ export async function linkDiscord(
       })
       .where(eq(users.id, user.id))
       .catch((cause: unknown) => {
-        throw isUniqueViolation(cause) ? linkedElsewhere(account.id, { cause }) : cause;
+        throw isUniqueViolation(cause) ? linkedElsewhere(account.id, undefined, { cause }) : cause;
       });
     await recordAudit(tx, {
       actorUserId: user.id,
@@ -112,8 +115,11 @@ export async function setUserFlags(
     if (!before) throw new NotFound(`no user ${steamId64}`);
     const changed = USER_FLAGS.filter((flag) => before[flag] !== flags[flag]);
     if (changed.length === 0) return;
-    await tx.update(users).set(flags).where(eq(users.id, before.id));
-    const details = Object.fromEntries(changed.map((flag) => [flag, flags[flag]]));
+    const details: Partial<UserFlags> = Object.fromEntries(changed.map((flag) => [flag, flags[flag]]));
+    await tx
+      .update(users)
+      .set({ ...details, ...originsOf(details) })
+      .where(eq(users.id, before.id));
     await recordAudit(tx, { actorUserId, action: 'user.flags-set', subject: steamId64, details });
   });
 }
@@ -134,7 +140,7 @@ export async function searchUsers(
       .select({ user: users, liveTokens: countLiveTokens(now) })
       .from(users)
       .where(matches)
-      .orderBy(desc(users.createdAt), asc(users.id))
+      .orderBy(desc(users.createdAt), desc(users.id))
       .limit(perPage)
       .offset((page - 1) * perPage),
   ]);
@@ -146,17 +152,13 @@ export async function searchUsers(
 
 function matchUsers(text: string): SQL | undefined {
   if (text === '') return undefined;
-  const profile = /^(?:https?:\/\/)?steamcommunity\.com\/profiles\/([0-9]{17}|\[U:1:[0-9]{1,10}\])\/?$/i.exec(
-    text,
-  );
-  const steamId = readSteamId(profile?.[1] ?? text);
-  if (steamId) return eq(users.steamId64, steamId);
+  const reference = readSteamReference(text);
+  if (reference && 'steamId64' in reference) return eq(users.steamId64, reference.steamId64);
   const part = `%${text.replaceAll('\0', '').replace(/[\\%_]/g, '\\$&')}%`;
-  const isDiscordId = /^[0-9]{15,19}$/.test(text);
   return or(
     isLike(users.nickname, part),
     isLike(users.discordUsername, part),
-    isDiscordId ? eq(users.discordId, text) : undefined,
+    isDiscordId(text) ? eq(users.discordId, text) : undefined,
   );
 }
 
@@ -172,16 +174,4 @@ function countLiveTokens(now: Date): SQL<number> {
     or(isNull(apiTokens.expiresAt), gt(apiTokens.expiresAt, now)),
   );
   return sql<number>`(select count(*)::int from ${apiTokens} where ${isLive})`;
-}
-
-function linkedElsewhere(discordId: string, options?: ErrorOptions): Conflict {
-  return new Conflict(`the Discord account ${discordId} is linked to another user`, options);
-}
-
-/** PostgreSQL 23505, wrapped or not. */
-function isUniqueViolation(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if ('code' in cause && cause.code === '23505') return true;
-  }
-  return false;
 }

@@ -1,10 +1,25 @@
 import { timingSafeEqual } from 'node:crypto';
-import { and, count, desc, eq, gt, inArray, isNull, lt, or, sql } from 'drizzle-orm';
+import {
+  and,
+  count,
+  desc,
+  eq,
+  gt,
+  inArray,
+  isNotNull,
+  isNull,
+  lt,
+  lte,
+  or,
+  type SQL,
+  sql,
+} from 'drizzle-orm';
 import { generateApiToken, hashApiToken } from '../api-token.ts';
 import { type Db, prepareOnce } from '../db/client.ts';
 import { apiTokens, users } from '../db/schema.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
 import type { SteamId64 } from '../steam-id.ts';
+import { hasVisibleCharacter } from '../visible-text.ts';
 import { recordAudit } from './audit-log.ts';
 
 export type ApiToken = Omit<typeof apiTokens.$inferSelect, 'tokenHash'> & { steamId64: SteamId64 };
@@ -16,7 +31,7 @@ const MAX_NAME_LENGTH = 64;
 /**
  * Makes a token for a user; the answer is the only time it is seen. Written to the audit log.
  * @param options.actorUserId who makes it; null, by default, for the operator's tool.
- * @throws {InvalidInput} for a name that is empty or over 64 characters, or an expiry that has passed.
+ * @throws {InvalidInput} for a name that {@link isTokenName} refuses, or an expiry that has passed.
  * @throws {Conflict} when the user has 10 live tokens; {@link NotFound} when there is no such user.
  */
 export async function createApiToken(
@@ -26,9 +41,9 @@ export async function createApiToken(
 ): Promise<{ token: string; id: number }> {
   const { name, expiresAt = null, now, actorUserId = null } = options;
   const label = name.trim();
-  if (label === '' || label.length > MAX_NAME_LENGTH || /\p{Cc}/u.test(label)) {
+  if (!isTokenName(label)) {
     throw new InvalidInput(
-      `The name of a token has 1 to ${MAX_NAME_LENGTH} characters, none of them a control character`,
+      `The name of a token has 1 to ${MAX_NAME_LENGTH} characters, at least one of them visible and none of them a control character`,
     );
   }
   if (expiresAt && expiresAt <= now) throw new InvalidInput('A token cannot expire in the past');
@@ -70,6 +85,11 @@ export async function createApiToken(
   });
 }
 
+/** Whether a token may be called so: 1 to 64 characters, something to see among them, no control characters. */
+export function isTokenName(name: string): boolean {
+  return name.length <= MAX_NAME_LENGTH && hasVisibleCharacter(name) && !/\p{Cc}/u.test(name);
+}
+
 /** The live token (known, not revoked, not expired, of an existing user) that a caller shows. */
 export async function findLiveApiToken(db: Db, token: string, now: Date): Promise<ApiToken | undefined> {
   const hash = hashApiToken(token);
@@ -88,14 +108,48 @@ const byHash = prepareOnce((db) =>
     .prepare('live_api_token'),
 );
 
-/** Newest first; of one user, or of all. Revoked and expired ones are listed too. */
-export async function listApiTokens(db: Db, { userId }: { userId?: number } = {}): Promise<ApiToken[]> {
-  const rows = await db
+/** All tokens of all users, newest first, revoked and expired ones too: for the operator's tool. */
+export async function listApiTokens(db: Db): Promise<ApiToken[]> {
+  return selectTokens(db, undefined);
+}
+
+/** The tokens of a user that work at `now`, newest first: never more than {@link MAX_LIVE_TOKENS} but by SQL. */
+export async function listLiveApiTokens(db: Db, userId: number, now: Date): Promise<ApiToken[]> {
+  return selectTokens(db, and(eq(apiTokens.userId, userId), isLive(now)));
+}
+
+/**
+ * The revoked and expired tokens of a user, newest first.
+ * @param before only those older than this id, for the next page.
+ */
+export async function listEndedApiTokens(
+  db: Db,
+  userId: number,
+  { before, limit, now }: { before?: number | undefined; limit: number; now: Date },
+): Promise<ApiToken[]> {
+  const isOlder = before === undefined ? undefined : lt(apiTokens.id, before);
+  const hasEnded = or(isNotNull(apiTokens.revokedAt), lte(apiTokens.expiresAt, now));
+  return selectTokens(db, and(eq(apiTokens.userId, userId), isOlder, hasEnded), limit);
+}
+
+/** A token of this user that is not revoked, by its row id. */
+export async function findUnrevokedApiToken(
+  db: Db,
+  { id, userId }: { id: number; userId: number },
+): Promise<ApiToken | undefined> {
+  const isIt = and(eq(apiTokens.id, id), eq(apiTokens.userId, userId), isNull(apiTokens.revokedAt));
+  const [token] = await selectTokens(db, isIt);
+  return token;
+}
+
+async function selectTokens(db: Db, condition: SQL | undefined, limit?: number): Promise<ApiToken[]> {
+  const query = db
     .select({ token: apiTokens, steamId64: users.steamId64 })
     .from(apiTokens)
     .innerJoin(users, eq(users.id, apiTokens.userId))
-    .where(userId === undefined ? undefined : eq(apiTokens.userId, userId))
+    .where(condition)
     .orderBy(desc(apiTokens.id));
+  const rows = await (limit === undefined ? query : query.limit(limit));
   return rows.map(withoutHash);
 }
 

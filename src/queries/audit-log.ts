@@ -1,6 +1,6 @@
 import { desc, eq, lt } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
-import { auditLog, users } from '../db/schema.ts';
+import { type AuditActor, auditLog, users } from '../db/schema.ts';
 
 /** What can be done that changes something; the page has a sentence for each. */
 export const AUDIT_ACTIONS = [
@@ -31,12 +31,13 @@ export type AuditEntry = {
   subject: string;
   details: Record<string, unknown>;
   /** Undefined: the operator's tool, or a user who is gone. */
-  actor: { steamId64: string; nickname: string } | undefined;
+  actor: { steamId64: string; nickname: string } | AuditActor | undefined;
 };
 
 type NewEntry = {
-  /** The acting user's id; null for the operator's tool. */
+  /** The acting user's id; null for the operator's tool, and for `actor`. */
   actorUserId: number | null;
+  actor?: AuditActor;
   action: AuditAction;
   /** The SteamID64 of the user, the slug of the server, or the name of the source, it was done to. */
   subject: string;
@@ -47,9 +48,9 @@ type NewEntry = {
 /** Writes one line; give it the transaction that makes the change, so that neither exists without the other. */
 export async function recordAudit(
   db: Db,
-  { actorUserId, action, subject, details = {} }: NewEntry,
+  { actorUserId, actor, action, subject, details = {} }: NewEntry,
 ): Promise<void> {
-  await db.insert(auditLog).values({ actorUserId, action, subject, details });
+  await db.insert(auditLog).values({ actorUserId, actor, action, subject, details });
 }
 
 /**
@@ -74,6 +75,6 @@ export async function listAuditEntries(
     action: entry.action,
     subject: entry.subject,
     details: entry.details,
-    actor: steamId64 === null ? undefined : { steamId64, nickname: nickname ?? '' },
+    actor: steamId64 === null ? (entry.actor ?? undefined) : { steamId64, nickname: nickname ?? '' },
   }));
 }

@@ -5,6 +5,7 @@ import type { PenaltyStatus, PenaltyType } from '../penalty.ts';
 import type { SteamId64 } from '../steam-id.ts';
 import type { Penalty } from './penalties.ts';
 import { countsBy, type PenaltyCounts } from './penalty-filter.ts';
+import { shownNameOf } from './servers.ts';
 
 export type PlayerRecord = {
   /** One page: active penalties first, then the others, each newest first. With the status they have at `now`. */
@@ -59,7 +60,11 @@ export async function readPlayerRecord(
         });
   const newest = groups.toSorted((a, b) => b.newestAt.getTime() - a.newestAt.getTime())[0];
   return {
-    rows: rows.map(({ penalty, serverName, effective }) => ({ ...penalty, status: effective, serverName })),
+    rows: rows.map(({ penalty, server, effective }) => ({
+      ...penalty,
+      status: effective,
+      serverName: server && shownNameOf(server),
+    })),
     page: shown,
     lastPage,
     total,
@@ -86,7 +91,11 @@ const countGroups = prepareOnce((db) =>
 
 const pageRows = prepareOnce((db) =>
   db
-    .select({ penalty: penalties, serverName: servers.name, effective: effectiveStatus() })
+    .select({
+      penalty: penalties,
+      server: { name: servers.name, slug: servers.slug },
+      effective: effectiveStatus(),
+    })
     .from(penalties)
     .leftJoin(servers, eq(servers.id, penalties.serverId))
     .where(

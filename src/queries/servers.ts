@@ -2,6 +2,7 @@ import { asc, eq, type SQL, sql } from 'drizzle-orm';
 import { type Db, prepareOnce } from '../db/client.ts';
 import { type ServerPlayer, serverSnapshots, servers } from '../db/schema.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
+import { hasVisibleCharacter } from '../visible-text.ts';
 
 export type Server = typeof servers.$inferSelect;
 export type ServerSnapshot = typeof serverSnapshots.$inferSelect;
@@ -23,7 +24,8 @@ const LONGEST_NAME = 128;
 
 /** The servers that are shown, by name, with their latest poll. */
 export async function listServerStatuses(db: Db): Promise<ServerStatus[]> {
-  return shownServers(db).execute();
+  const rows = await shownServers(db).execute();
+  return rows.map(({ server, snapshot }) => ({ server: withShownName(server), snapshot }));
 }
 
 const shownServers = prepareOnce((db) =>
@@ -38,7 +40,17 @@ const shownServers = prepareOnce((db) =>
 
 /** All servers, hidden ones too, by id. */
 export async function listServers(db: Db): Promise<Server[]> {
-  return db.select().from(servers).orderBy(asc(servers.id));
+  const rows = await db.select().from(servers).orderBy(asc(servers.id));
+  return rows.map(withShownName);
+}
+
+/** What a server is called: its slug where nobody can see its name, as names were once let in and may come by SQL. */
+export function shownNameOf({ name, slug }: Pick<Server, 'name' | 'slug'>): string {
+  return hasVisibleCharacter(name) ? name : slug;
+}
+
+function withShownName(server: Server): Server {
+  return { ...server, name: shownNameOf(server) };
 }
 
 /**
@@ -52,9 +64,9 @@ export async function addServer(
 ): Promise<Server> {
   const label = name.trim();
   // Characters, not UTF-16 units: an emoji is one.
-  if (label === '' || [...label].length > LONGEST_NAME || label.includes('\0')) {
+  if ([...label].length > LONGEST_NAME || label.includes('\0') || !hasVisibleCharacter(label)) {
     throw new InvalidInput(
-      `name ${JSON.stringify(name.slice(0, 64))} is not allowed: give 1 to ${LONGEST_NAME} characters`,
+      `name ${JSON.stringify(name.slice(0, 64))} is not allowed: give 1 to ${LONGEST_NAME} characters, at least one of them visible`,
     );
   }
   checkAddress(address);

@@ -1,9 +1,12 @@
-import { and, eq, gt, lte } from 'drizzle-orm';
+import { and, count, desc, eq, gt, inArray } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
 import { sessions, users } from '../db/schema.ts';
 import type { User } from './users.ts';
 
 export type Session = { idHash: string; seenAt: Date; expiresAt: Date; user: User };
+
+/** Sessions that a user has at once; a further one ends the one that was used longest ago. */
+const MAX_SESSIONS = 100;
 
 /** Opens a session; only the hash of its id is kept, so that a copy of the table signs nobody in. */
 export async function createSession(
@@ -12,6 +15,13 @@ export async function createSession(
 ): Promise<void> {
   const { idHash, userId, expiresAt, now } = session;
   await db.insert(sessions).values({ idHash, userId, expiresAt, createdAt: now, seenAt: now });
+  const surplus = db
+    .select({ idHash: sessions.idHash })
+    .from(sessions)
+    .where(eq(sessions.userId, userId))
+    .orderBy(desc(sessions.seenAt), desc(sessions.idHash))
+    .offset(MAX_SESSIONS);
+  await db.delete(sessions).where(inArray(sessions.idHash, surplus));
 }
 
 /** The session and its user as they are now, unless it has ended. */
@@ -41,23 +51,15 @@ export async function deleteSession(db: Db, idHash: string): Promise<void> {
 
 /** Ends every session of a user; gives how many there were. */
 export async function deleteSessionsOf(db: Db, userId: number): Promise<number> {
-  const ended = await db
-    .delete(sessions)
-    .where(eq(sessions.userId, userId))
-    .returning({ id: sessions.idHash });
-  return ended.length;
+  const ended = await db.delete(sessions).where(eq(sessions.userId, userId));
+  return ended.count;
 }
 
 /** How many sessions of a user are open at `now`. */
 export async function countSessionsOf(db: Db, userId: number, now: Date): Promise<number> {
-  const open = await db
-    .select({ id: sessions.idHash })
+  const [open] = await db
+    .select({ count: count() })
     .from(sessions)
     .where(and(eq(sessions.userId, userId), gt(sessions.expiresAt, now)));
-  return open.length;
-}
-
-/** Forgets sessions that ended by themselves by `now`. */
-export async function deleteExpiredSessions(db: Db, now: Date): Promise<void> {
-  await db.delete(sessions).where(lte(sessions.expiresAt, now));
+  return open?.count ?? 0;
 }

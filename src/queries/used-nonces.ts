@@ -1,4 +1,3 @@
-import { lte } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
 import { usedNonces } from '../db/schema.ts';
 
@@ -14,9 +13,4 @@ export async function claimNonce(db: Db, nonce: string, expiresAt: Date): Promis
     .onConflictDoNothing()
     .returning({ nonce: usedNonces.nonce });
   return claimed.length === 1;
-}
-
-/** Forgets nonces that nobody could replay any more at `now`. */
-export async function deleteExpiredNonces(db: Db, now: Date): Promise<void> {
-  await db.delete(usedNonces).where(lte(usedNonces.expiresAt, now));
 }

@@ -1,6 +1,7 @@
 import { eq, sql } from 'drizzle-orm';
 import { type Db, prepareOnce } from '../db/client.ts';
 import { users } from '../db/schema.ts';
+import { isDiscordId } from '../discord-id.ts';
 import { Conflict } from '../errors.ts';
 import type { SteamId64 } from '../steam-id.ts';
 import { isBanned } from './penalties.ts';
@@ -9,7 +10,9 @@ export type User = typeof users.$inferSelect;
 export type LookedUpUser = User & { isBanned: boolean };
 
 /** Values an operator or a sign-in may set; absent ones stay as they are. */
-export type UserChanges = Partial<Omit<typeof users.$inferInsert, 'id' | 'steamId64' | 'createdAt'>>;
+export type UserChanges = Partial<
+  Omit<typeof users.$inferInsert, 'id' | 'steamId64' | 'createdAt' | 'adminByConfig' | 'ownerByConfig'>
+>;
 
 /** The user with this Discord account, or else SteamID, and whether an active ban exists at `now`. Specification 4.5. */
 export async function findUser(
@@ -38,10 +41,9 @@ const bySteamId = prepareOnce((db) =>
     .prepare('user_by_steamid'),
 );
 
-/** @param discordId digits alone; the user it is linked to. */
+/** The user a Discord account is linked to; undefined as well for what is no Discord id. */
 export async function findUserByDiscordId(db: Db, discordId: string): Promise<User | undefined> {
-  // 20 digits may exceed bigint: no such account exists.
-  if (BigInt(discordId) > 0x7fff_ffff_ffff_ffffn) return undefined;
+  if (!isDiscordId(discordId)) return undefined;
   const [user] = await byDiscordId(db).execute({ id: discordId });
   return user;
 }
@@ -61,20 +63,46 @@ const byDiscordId = prepareOnce((db) =>
 export async function saveUser(db: Db, steamId64: SteamId64, changes: UserChanges = {}): Promise<User> {
   if (changes.discordId) {
     const holder = await findUserByDiscordId(db, changes.discordId);
-    if (holder && holder.steamId64 !== steamId64) {
-      throw new Conflict(`The Discord account ${changes.discordId} is linked to ${holder.steamId64}`);
-    }
+    if (holder && holder.steamId64 !== steamId64) throw linkedElsewhere(changes.discordId, holder.steamId64);
   }
+  const values = { steamId64, ...changes, ...originsOf(changes) };
   const [user] = await db
     .insert(users)
-    .values({ steamId64, ...changes })
-    .onConflictDoUpdate({ target: users.steamId64, set: { steamId64, ...changes } })
-    .returning();
+    .values(values)
+    .onConflictDoUpdate({ target: users.steamId64, set: values })
+    .returning()
+    .catch((cause: unknown) => {
+      // Somebody else was quicker after we had looked.
+      throw isUniqueViolation(cause) ? linkedElsewhere(changes.discordId, undefined, { cause }) : cause;
+    });
   if (!user) throw new Error(`user ${steamId64} was not saved`);
   return user;
 }
 
-/** Gives the configured owners their flags, so that they hold before a first sign-in. */
-export async function saveOwners(db: Db, steamIds: readonly SteamId64[]): Promise<void> {
-  for (const steamId of steamIds) await saveUser(db, steamId, { isOwner: true, isAdmin: true });
+/** A flag that is set by hand is no longer the configuration's to take away. */
+export function originsOf({
+  isAdmin,
+  isOwner,
+}: UserChanges): Partial<Pick<User, 'adminByConfig' | 'ownerByConfig'>> {
+  return {
+    ...(isAdmin !== undefined && { adminByConfig: false }),
+    ...(isOwner !== undefined && { ownerByConfig: false }),
+  };
+}
+
+/** The refusal of a Discord account that is linked to another user. */
+export function linkedElsewhere(
+  discordId: string | null | undefined,
+  holder?: SteamId64,
+  options?: ErrorOptions,
+): Conflict {
+  return new Conflict(`The Discord account ${discordId} is linked to ${holder ?? 'another user'}`, options);
+}
+
+/** PostgreSQL 23505, wrapped or not: of users, after their SteamID, only the Discord account is unique. */
+export function isUniqueViolation(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if ('code' in cause && cause.code === '23505') return true;
+  }
+  return false;
 }

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { startTestBot } from '../support/bot.ts';
+import { type LogLine, startTestBot } from '../support/bot.ts';
 import { aSteamId, insertPenalties, insertUser } from '../support/builders.ts';
 import {
   anActor,
@@ -8,6 +8,7 @@ import {
   findButton,
   findComponent,
   isEphemeral,
+  startFakeDiscord,
 } from '../support/discord/fake-discord.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -183,9 +184,86 @@ test('with DISCORD_GUILD_ID, rights in any other guild count for nothing', async
   ).toContain(SECRET);
 });
 
-test('a bot that anybody may add, without DISCORD_GUILD_ID, is warned of at the start', async () => {
-  const open = await startTestBot({ discord: { botIsPublic: true } });
-  await open.connect();
-  await waitFor(() => open.lines.some(({ msg }) => msg.includes('turn off "Public Bot"')));
-  expect(harness.lines.some(({ msg }) => msg.includes('Public Bot'))).toBe(false);
+describe('a bot that anybody may add to a guild of their own', () => {
+  const WHY = 'nobody: the application is public and DISCORD_GUILD_ID is not set';
+  const timings = { deferAfterMs: 1500, drainMs: 1000, readyWithinMs: 30_000, applicationCheckMs: 50 };
+
+  /** Whether a moderator sees somebody else's record, in every way there is. */
+  async function listSights({ fake: discord }: Awaited<ReturnType<typeof startTestBot>>, actor = moderator) {
+    const list = await discord.command('server', {}, actor);
+    const sights = [
+      await discord.command('ban-check', { steamid: aSteamId(1) }, actor),
+      await discord.command('ban-check', { user: { user: target.user }, show: true }, actor),
+      await discord.command('lookup', { steamid: aSteamId(1) }, actor),
+      await discord.userMenu('Check bans', target.user, actor),
+    ].map((exchange) => /TheSecretReason|Banned one/.test(seen(exchange)));
+    return [...sights, findButton(list.message, 'Pin live status here') !== undefined];
+  }
+  const ALL = [true, true, true, true, true];
+  const NONE = ALL.map(() => false);
+
+  async function startOpenBot(options: NonNullable<Parameters<typeof startTestBot>[0]>) {
+    const open = await startTestBot({ ...options, bot: { timings, ...options.bot } });
+    await insertUser(open.db, 1, { nickname: 'Banned one', discordId: target.user.id });
+    await insertPenalties(open.db, [{ reason: SECRET }]);
+    await open.connect();
+    return open;
+  }
+  const linesAbout = ({ lines }: { lines: LogLine[] }, text: string) =>
+    lines.filter(({ msg }) => msg.includes(text)).length;
+
+  test('has no moderators without DISCORD_GUILD_ID, and says why in the log and its health', async () => {
+    const open = await startOpenBot({ discord: { botIsPublic: true } });
+    expect(await listSights(open)).toEqual(NONE);
+    expect(await listSights(open, anActor({ permissions: '8' }))).toEqual(NONE);
+    // What is their own they see as ever.
+    expect(seen(await open.fake.command('ban-check', {}, target))).toContain(SECRET);
+    expect(open.bot.health().moderators).toBe(WHY);
+
+    open.fake.state.botIsPublic = false;
+    await waitFor(() => open.bot.health().moderators === undefined);
+    expect(await listSights(open)).toEqual(ALL);
+    open.fake.state.botIsPublic = true;
+    await waitFor(() => open.bot.health().moderators === WHY);
+    expect(await listSights(open)).toEqual(NONE);
+    // Once each time that it began, however often it was asked since.
+    expect(linesAbout(open, 'turn off "Public Bot" or set DISCORD_GUILD_ID')).toBe(2);
+    expect(linesAbout(open, 'moderators are recognised again')).toBe(1);
+  });
+
+  test('has those of the guild that DISCORD_GUILD_ID names', async () => {
+    const home = await startOpenBot({
+      discord: { botIsPublic: true },
+      bot: { guildId: '900000000000000001' },
+    });
+    expect(await listSights(home)).toEqual(ALL);
+    expect(home.bot.health().moderators).toBeUndefined();
+    expect(linesAbout(home, 'Public Bot')).toBe(0);
+  });
+
+  test('is taken for one until Discord has said that it is not', async () => {
+    const fake = await startFakeDiscord();
+    const fault = {
+      matches: /^GET \/applications\/@me$/,
+      times: 1_000_000,
+      answer: () => new Response('', { status: 403 }),
+    };
+    fake.fail(fault);
+    const unsure = await startOpenBot({ fake });
+    expect(await listSights(unsure)).toEqual(NONE);
+    expect(unsure.bot.health().moderators).toBe(
+      'nobody: Discord has not said yet whether the application is public',
+    );
+    expect(linesAbout(unsure, 'nobody is a moderator until Discord says')).toBe(1);
+    fault.times = 1;
+    await waitFor(() => unsure.bot.health().moderators === undefined);
+    expect(await listSights(unsure)).toEqual(ALL);
+    expect(linesAbout(unsure, 'moderators are recognised again')).toBe(1);
+    // Once known it is believed while Discord does not answer.
+    const countRefusals = () => fake.requests.filter(({ status }) => status === 403).length;
+    const before = countRefusals();
+    fake.fail({ ...fault, times: 3 });
+    await waitFor(() => countRefusals() === before + 3);
+    expect(await listSights(unsure)).toEqual(ALL);
+  });
 });

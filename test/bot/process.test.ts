@@ -117,6 +117,28 @@ test('stops in order within the time limit', async () => {
   expect(Date.now() - startedAt).toBeLessThan(5000);
 });
 
+test('/readyz says why nobody is a moderator while anybody may add the bot', async () => {
+  const open = await startFakeDiscord({ botIsPublic: true });
+  const exposed = startProgram('src/main.ts', {
+    ...env,
+    DISCORD_TOKEN: open.token,
+    DISCORD_API_URL: open.apiUrl,
+  });
+  const [, port] = await exposed.waitFor(/"port":(\d+)/);
+  url = `http://127.0.0.1:${port}`;
+  await exposed.waitFor('turn off \\"Public Bot\\" or set DISCORD_GUILD_ID');
+  expect(await ready()).toMatchObject({
+    status: 200,
+    bot: {
+      state: 'ready',
+      moderators: 'nobody: the application is public and DISCORD_GUILD_ID is not set',
+    },
+  });
+  exposed.kill('SIGTERM');
+  expect(await exposed.exited).toBe(0);
+  await open.stop();
+}, 20_000);
+
 test('with Discord out of reach at the start, and without a token, the API runs and one line says so', async () => {
   const alone = startProgram('src/main.ts', { ...env, DISCORD_TOKEN: '' });
   await alone.waitFor(/"port":(\d+)/);

@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 test('puts all commands in one request, once, and again only when forced', async () => {
   const first = await registerCommands({ rest: rest(), db }, { guildId: undefined });
-  expect(first).toEqual({ isChanged: true, commands: 4, scope: 'global', isOpenToAll: false });
+  expect(first).toEqual({ isChanged: true, commands: 4, scope: 'global' });
   expect((await registerCommands({ rest: rest(), db }, { guildId: undefined })).isChanged).toBe(false);
   expect(puts()).toHaveLength(1);
   expect(

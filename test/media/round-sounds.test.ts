@@ -157,6 +157,39 @@ test('an upload whose files go with its removal, in the middle of the work, is n
   expect(await readdir(folders.inbox)).toEqual([]);
 });
 
+test("a member's wrong file is one line of the log, without a stack trace; what is ours is a warning with one", async () => {
+  const lines: { level: string; fields: object; message: string }[] = [];
+  const note = (level: string) => (fields: object, message: string) =>
+    void lines.push({ level, fields, message });
+  const noted = { info: note('info'), warn: note('warn'), error: note('error') };
+  startWorker({ log: noted });
+  // An mp3 by its first bytes, and rubbish behind them: ffmpeg refuses it.
+  const rubbish = new Uint8Array(50_000).fill(0xff);
+  for (const [bytes, reason] of [
+    [new TextEncoder().encode('no audio at all'.repeat(100)), 'not-audio'],
+    [SILENCE, 'silent'],
+    [new Uint8Array([...new TextEncoder().encode('ID3'), 3, 0, 0, 0, 0, 0, 0, ...rubbish]), 'unreadable'],
+  ] as const) {
+    const { id } = await upload(bytes);
+    expect((await settled(PLAYER)).latest?.failure).toBe(reason);
+    const find = () => lines.find(({ message }) => message === 'an upload did not become a sound');
+    await waitUntil(async () => find() !== undefined);
+    const line = find();
+    expect(line).toMatchObject({ level: 'info', fields: { steamId64: PLAYER, sound: id, reason } });
+    expect(line?.fields).not.toHaveProperty('err');
+    expect(lines.splice(0).filter(({ level }) => level !== 'info')).toEqual([]);
+  }
+
+  const { id } = await upload(TONE);
+  await settled(PLAYER);
+  await db
+    .update(roundSounds)
+    .set({ status: 'queued', attempts: 5, sha256: null })
+    .where(eq(roundSounds.id, id));
+  await waitUntil(async () => lines.some(({ level }) => level === 'warn'));
+  expect(lines.find(({ level }) => level === 'warn')?.fields).toHaveProperty('err');
+});
+
 test('tells the steps while it works: queued, measuring, rendering', async () => {
   const seen = new Set<string>([(await upload(TONE)).status]);
   const watching: Ffmpeg = {

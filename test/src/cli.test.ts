@@ -144,6 +144,7 @@ describe('servers', () => {
         add('Two', '203.0.113.8:70000'),
         add('Two', '203.0.113.8:27015', '--slug', 'Not A Slug'),
         add('  ', '203.0.113.8:27015'),
+        add('\u3164\u200b', '203.0.113.8:27015'),
       ]),
     ).toEqual([
       [1, '', 'The address 203.0.113.7:27015 belongs to one already\n'],
@@ -152,6 +153,11 @@ describe('servers', () => {
       [1, '', expect.stringMatching(/^address "203\.0\.113\.8:70000" is not allowed.*\n$/)],
       [1, '', expect.stringMatching(/^slug "Not A Slug" is not allowed.*\n$/)],
       [1, '', expect.stringMatching(/^name " {2}" is not allowed.*\n$/)],
+      [
+        1,
+        '',
+        expect.stringMatching(/^name "\u3164\u200b" is not allowed: .*at least one of them visible\n$/),
+      ],
     ]);
     expect(await db.select().from(servers)).toHaveLength(1);
   });

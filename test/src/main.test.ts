@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from '../../src/db/client.ts';
 import { createTestFolder, type Program, startProgram } from '../support/program.ts';
@@ -72,6 +72,24 @@ describe('bun start', () => {
       `PORT=${new URL(first.url).port} is taken on 127.0.0.1: stop what listens there or give another PORT\n`,
     );
     expect((await fetch(`${first.url}/healthz`)).status).toBe(200);
+  });
+
+  test('refuses an ffmpeg that does not do in one line, before anything else is started', async () => {
+    const elsewhere = createTestFolder();
+    const program = startProgram('src/main.ts', {
+      ...env,
+      DATA_DIR: elsewhere.path,
+      STORAGE_DIR: join(elsewhere.path, 'storage'),
+      ROLES: 'api,bot,poller,media,sync',
+      FFMPEG_PATH: '/nowhere/ffmpeg',
+    });
+    expect(await program.exited).toBe(1);
+    expect(program.stderr()).toBe(
+      'FFMPEG_PATH="/nowhere/ffmpeg" is not allowed: /nowhere/ffmpeg is not an executable file; give an ffmpeg of version 5.1 or newer, or leave it unset\n',
+    );
+    expect(program.stdout()).toBe('');
+    expect(readdirSync(elsewhere.path)).toEqual([]);
+    await elsewhere.remove();
   });
 
   test('refuses a database it may not use, in one line', async () => {

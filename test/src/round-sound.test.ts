@@ -18,6 +18,7 @@ test.each([
   ['..', 'sound'],
   ['uploads/', 'sound'],
   ['\u202e\u202e', 'sound'],
+  ['\u3164\u2800', 'sound'],
 ])('makes %j the title %j', (fileName, title) => {
   expect(titleOf(fileName)).toBe(title);
 });

@@ -67,6 +67,7 @@ export async function startTestBot({
       longestPauseMs: 400,
       resumeWithinMs: 1500,
       liveIntervalMs: 100,
+      applicationCheckMs: 60_000,
       ...overrides.timings,
     },
   };

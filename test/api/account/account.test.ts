@@ -1,10 +1,13 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { connect } from 'node:net';
 import { eq } from 'drizzle-orm';
 import { loadSessionSecret } from '../../../api/account/account.tsx';
 import { requireCsrfToken } from '../../../api/account/form.ts';
-import { auditLog, sessions, usedNonces, users } from '../../../src/db/schema.ts';
+import { readMemberForm } from '../../../api/account/visit.ts';
+import { auditLog, sessions, users } from '../../../src/db/schema.ts';
+import { InvalidInput } from '../../../src/errors.ts';
 import { startAccountSite } from '../../support/account.ts';
-import { openBrowser, signIn } from '../../support/browser.ts';
+import { type Browser, openBrowser, type Page, signIn } from '../../support/browser.ts';
 import { aSteamId } from '../../support/builders.ts';
 import { createTestDatabase } from '../../support/database.ts';
 import { startSteamApi } from '../../support/steam-api.ts';
@@ -41,7 +44,7 @@ describe('a visitor who is not signed in', () => {
   test('is sent to the sign-in from a page, and gets 401 for a form', async () => {
     const browser = openBrowser(site.origin);
     const page = await browser.get('/account/moderation');
-    expect([page.status, page.location]).toEqual([303, '/account']);
+    expect([page.status, page.location]).toEqual([303, '/account?next=%2Faccount%2Fmoderation']);
     expect((await browser.follow(page)).text).toContain('Please sign in to see that page.');
     expect((await browser.get('/account')).text).not.toContain('Please sign in');
     expect((await browser.post('/account/tokens', { name: 'x' })).status).toBe(401);
@@ -241,11 +244,118 @@ describe('signing in', () => {
     const again = await openBrowser(site.origin).get('/account/sign-in?at=public', { host: 'other.example' });
     expect(again.location).toStartWith(steam.url);
   });
+});
 
-  test('leaves only what has not expired behind', async () => {
-    await db.insert(usedNonces).values({ nonce: 'old', expiresAt: new Date(Date.now() - 1) });
-    await signIn(openBrowser(site.origin));
-    expect(await db.select().from(usedNonces).where(eq(usedNonces.nonce, 'old'))).toBeEmpty();
+describe('after signing in', () => {
+  const OWNER = aSteamId(900);
+
+  /** Asks for a page, follows the link to the sign-in on what comes, and signs in. */
+  async function signInFrom(browser: Browser, path: string): Promise<Page> {
+    const first = await browser.get(path);
+    const page = first.status === 303 ? await browser.follow(first) : first;
+    const link = /href="(\/account\/sign-in[^"]*)"/.exec(page.text)?.[1] ?? '';
+    const provider = await browser.follow(await browser.get(link.replaceAll('&amp;', '&')));
+    return browser.follow(provider);
+  }
+
+  test.each([
+    '/account/moderation',
+    '/account/moderation?q=Rze%C5%BA+%26+co&page=2',
+    '/account/moderation/audit?before=7',
+    `/account/moderation/users/${OWNER}`,
+    '/account/tokens/5/revoke',
+    '/account/discord/unlink',
+  ])('people land on %s, where they wanted to go', async (path) => {
+    steam.steamId = OWNER;
+    const back = await signInFrom(openBrowser(site.origin), path);
+    expect([back.status, back.location]).toEqual([303, path]);
+  });
+
+  test('people who wanted nothing else land on the account page', async () => {
+    for (const path of ['/account', '/account/', '/account?lang=en']) {
+      const back = await signInFrom(openBrowser(site.origin), path);
+      expect([path, back.location]).toEqual([path, '/account']);
+    }
+  });
+
+  test.each([
+    'https://evil.example/account',
+    '//evil.example/account',
+    '/\\evil.example/account',
+    '/\t/evil.example',
+    '/account//evil.example',
+    '/account/../account/moderation',
+    '/%2e%2e//evil.example',
+    'javascript:alert(1)',
+    'account/moderation',
+    '/account/moderation#x',
+    '/account/moderation\r\nSet-Cookie: a=b',
+    '/account/moderation?q=\u0142',
+    '/account/moderation/users/a/b/c',
+    '/account/sign-in',
+    '/account/sign-out',
+    '/account/discord/return?code=x&state=y',
+    '/account/roundsound/status',
+    '/account/assets/account.css',
+    '/api/v1/servers',
+    '/swagger',
+    `/account/moderation?q=${'x'.repeat(600)}`,
+    '',
+  ])('nobody is led to %j', async (next) => {
+    steam.steamId = OWNER;
+    const back = await signInFrom(openBrowser(site.origin), `/account?${new URLSearchParams({ next })}`);
+    expect(back.location).toBe('/account');
+    const direct = openBrowser(site.origin);
+    const start = await direct.get(`/account/sign-in?${new URLSearchParams({ next })}`);
+    expect((await direct.follow(await direct.follow(start))).location).toBe('/account');
+    expect((await direct.get(`/account/sign-in?${new URLSearchParams({ next })}`)).location).toBe('/account');
+  });
+
+  test('the way is kept over the change to the public address, a cancellation and a failure', async () => {
+    steam.steamId = OWNER;
+    const next = '/account/moderation/audit';
+    const query = new URLSearchParams({ next });
+    const elsewhere = await openBrowser(site.origin).get(`/account/sign-in?${query}`, {
+      host: 'other.example',
+    });
+    expect(elsewhere.location).toBe(
+      `${site.origin}/account/sign-in?${new URLSearchParams({ at: 'public', next })}`,
+    );
+
+    const browser = openBrowser(site.origin);
+    steam.approvesAtOnce = false;
+    const start = await browser.get(`/account/sign-in?${query}`);
+    const returnTo = new URL(start.location).searchParams.get('openid.return_to') ?? '';
+    const cancelled = await browser.get(`${returnTo}&openid.mode=cancel`);
+    expect(cancelled.location).toBe(`/account?${query}`);
+
+    steam.approvesAtOnce = true;
+    steam.conduct = 'fails';
+    const failed = await browser.follow(await browser.follow(await browser.get(`/account/sign-in?${query}`)));
+    expect(failed.status).toBe(503);
+    expect(failed.text).toContain(`href="/account/sign-in?${query}"`);
+    steam.conduct = 'honest';
+  });
+
+  test('a way that was changed in the cookie is no way', async () => {
+    const browser = openBrowser(site.origin);
+    const start = await browser.get(
+      `/account/sign-in?${new URLSearchParams({ next: '/account/moderation' })}`,
+    );
+    const [state, startedAt, , signature] = (browser.cookies.get('sign-in') ?? '').split('.');
+    const forged = Buffer.from('//evil.example').toString('base64url');
+    browser.cookies.set('sign-in', [state, startedAt, forged, signature].join('.'));
+    expect((await browser.follow(await browser.follow(start))).status).toBe(400);
+  });
+
+  test('somebody who is signed in already goes straight to the page', async () => {
+    steam.steamId = OWNER;
+    const browser = openBrowser(site.origin);
+    await signIn(browser);
+    const page = await browser.get(
+      `/account/sign-in?${new URLSearchParams({ next: '/account/moderation' })}`,
+    );
+    expect([page.status, page.location]).toEqual([303, '/account/moderation']);
   });
 });
 
@@ -341,6 +451,33 @@ describe('a session', () => {
     expect((await elsewhere.get('/account')).text).toContain('on this device only');
   });
 
+  test('is one of the hundred that a user used last: older ones end', async () => {
+    const browser = openBrowser(site.origin);
+    await signIn(browser);
+    const [user] = await db
+      .select()
+      .from(users)
+      .where(eq(users.steamId64, aSteamId(lastPlayer)));
+    await db.insert(sessions).values(
+      Array.from({ length: 120 }, (_, number) => ({
+        idHash: `${lastPlayer} ${number}`,
+        userId: user?.id ?? 0,
+        seenAt: new Date(Date.now() - 1000 * (number + 1)),
+        expiresAt: new Date(Date.now() + DAY_MS),
+      })),
+    );
+    expect((await browser.get('/account')).text).toContain('You are signed in on 121 devices.');
+    const latest = openBrowser(site.origin);
+    expect((await signIn(latest)).text).toContain('You are signed in on 100 devices.');
+    const kept = await db
+      .select()
+      .from(sessions)
+      .where(eq(sessions.userId, user?.id ?? 0));
+    expect(kept.map(({ idHash }) => idHash)).toContain(`${lastPlayer} 97`);
+    expect(kept.map(({ idHash }) => idHash)).not.toContain(`${lastPlayer} 98`);
+    expect((await browser.get('/account')).text).toContain(aSteamId(lastPlayer));
+  });
+
   test('ends everywhere on request', async () => {
     const [here, elsewhere] = [openBrowser(site.origin), openBrowser(site.origin)];
     await signIn(here);
@@ -383,6 +520,46 @@ describe('every POST', () => {
     expect((await browser.post('/account/sign-out', {}, { 'sec-fetch-site': 'same-origin' })).status).toBe(
       303,
     );
+  });
+
+  test('that its sender breaks off is no failure of ours: nothing is logged', async () => {
+    let settled = Promise.withResolvers<unknown>();
+    const probed = startAccountSite({
+      db,
+      steam,
+      sections: ({ signer }) => [
+        {
+          id: 'probe',
+          title: () => 'Probe',
+          render: async () => '',
+          routes: [
+            {
+              method: 'POST',
+              path: '/probe',
+              handle: async (visit) => {
+                const form = readMemberForm({ signer }, visit);
+                form.then(settled.resolve, settled.resolve);
+                return new Response(String((await form).size));
+              },
+            },
+          ],
+        },
+      ],
+    });
+    const browser = openBrowser(probed.origin);
+    await signIn(browser);
+    for (const framing of ['Content-Length: 1000\r\n\r\n', 'Transfer-Encoding: chunked\r\n\r\nff\r\n']) {
+      settled = Promise.withResolvers();
+      const socket = connect(Number(new URL(probed.origin).port), '127.0.0.1');
+      const head = `POST /account/probe HTTP/1.1\r\nHost: x\r\nCookie: session=${browser.cookies.get('session')}\r\n`;
+      await new Promise<void>((sent) => socket.write(`${head}${framing}name=half a na`, () => sent()));
+      socket.destroy();
+      expect(await settled.promise).toBeInstanceOf(InvalidInput);
+    }
+    // One more request comes after whatever the broken ones had left to do.
+    expect((await browser.get('/account')).status).toBe(200);
+    expect(probed.log).toEqual([]);
+    await probed.stop();
   });
 
   test('is refused when it is large, of another type, or repeats a field', async () => {

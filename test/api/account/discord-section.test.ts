@@ -122,6 +122,20 @@ describe('linking Discord', () => {
     expect(pages.map(({ status }) => status).sort()).toEqual([303, 409, 409, 409]);
   });
 
+  test('takes an id of 63 bits, and refuses a longer one from Discord', async () => {
+    for (const id of ['18446744073709551615', '9223372036854775808', '99999999999999999999']) {
+      discord.account = { ...discord.account, id };
+      const page = await link();
+      expect([id, page.status]).toEqual([id, 400]);
+      expect(page.text).toContain('nothing was linked');
+    }
+    expect((await findUser())?.discordId).toBeNull();
+    expect(site.log.filter(({ level }) => level === 'error')).toEqual([]);
+    discord.account = { ...discord.account, id: '9223372036854775807' };
+    expect((await link()).status).toBe(303);
+    expect((await findUser())?.discordId).toBe('9223372036854775807');
+  });
+
   test('is cancelled at Discord without harm', async () => {
     discord.consent = 'deny';
     const page = await browser.follow(await link());

@@ -1,21 +1,31 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { apiTokens, auditLog, users } from '../../../src/db/schema.ts';
 import { createApiToken, findLiveApiToken } from '../../../src/queries/api-tokens.ts';
+import { saveConfiguredOwners } from '../../../src/queries/owners.ts';
 import { startAccountSite } from '../../support/account.ts';
-import { openBrowser, signIn } from '../../support/browser.ts';
+import { openBrowser, type Page, signIn } from '../../support/browser.ts';
 import { aSteamId, insertUser } from '../../support/builders.ts';
 import { createTestDatabase } from '../../support/database.ts';
+import { startSteamApi } from '../../support/steam-api.ts';
 import { startSteamOpenIdProvider } from '../../support/steam-openid-provider.ts';
 
 const { db } = await createTestDatabase();
 const steam = startSteamOpenIdProvider();
 steam.approvesAtOnce = true;
 const OWNER = aSteamId(900);
-const site = startAccountSite({ db, steam, ownerSteamIds: [OWNER] });
+const steamApi = startSteamApi();
+steamApi.vanityNames.rzeznik = aSteamId(1);
+const site = startAccountSite({
+  db,
+  steam,
+  steamApi: { apiUrl: steamApi.url, apiKey: steamApi.key },
+  ownerSteamIds: [OWNER],
+});
 afterAll(async () => {
   await site.stop();
   await steam.stop();
+  await steamApi.stop();
 });
 
 const HOSTILE = '<img src=x onerror=alert(1)>"\'&amp;';
@@ -78,6 +88,11 @@ describe('the moderation view', () => {
       'STEAM_0:1:19867136',
       '[U:1:39734273]',
       `https://steamcommunity.com/profiles/${aSteamId(1)}/`,
+      `https://www.steamcommunity.com/profiles/${aSteamId(1)}`,
+      `steamcommunity.com/profiles/${aSteamId(1)}?l=polish`,
+      `http://steamcommunity.com/profiles/${aSteamId(1)}/games?tab=all#top`,
+      'https://steamcommunity.com/profiles/%5BU:1:39734273%5D',
+      'https://www.steamcommunity.com/id/rzeznik/?l=polish',
       'rzeź',
       'RZEŹNIK',
       'rzeznik.pl',
@@ -88,6 +103,19 @@ describe('the moderation view', () => {
     }
   });
 
+  test('finds nobody by a custom profile address that Steam does not know, or does not tell', async () => {
+    expect(await found('https://steamcommunity.com/id/nobody')).toEqual([]);
+    steamApi.answer = 'fails';
+    expect(await found('https://steamcommunity.com/id/rzeznik')).toEqual([]);
+    steamApi.answer = 'players';
+  });
+
+  test('shows those whose nickname nobody can see by the end of their SteamID', async () => {
+    await insertUser(db, 80, { nickname: '\u3164\u200b' });
+    const page = await admin.get(`/account/moderation?q=${aSteamId(80)}`);
+    expect(page.text).toContain('<bdi>Player 0080</bdi>');
+  });
+
   test('takes wildcards, quotes and NUL bytes as what they are', async () => {
     expect(await found('100%_legit')).toEqual([aSteamId(2)]);
     expect(await found('%')).toEqual([aSteamId(2)]);
@@ -95,6 +123,8 @@ describe('the moderation view', () => {
     expect(await found('\\')).toEqual([]);
     expect(await found('\u0000')).not.toBeUndefined();
     expect(await found('<img src=x')).toEqual([aSteamId(3)]);
+    // Nineteen digits that are more than 63 bits: no id of anybody's.
+    expect(await found('9999999999999999999')).toEqual([]);
   });
 
   test('has pages, and survives senseless page numbers', async () => {
@@ -136,7 +166,7 @@ describe('an admin', () => {
     expect((await admin.get(user)).text).toContain('Leaked');
     expect((await admin.get(`${user}/tokens/${id}/revoke`)).text).toContain('Rzeźnik: Programs that use');
     const page = await admin.post(`${user}/tokens/${id}/revoke`);
-    expect([page.status, page.location]).toEqual([303, user]);
+    expect([page.status, page.location]).toEqual([303, `${user}#tokens`]);
     const after = await admin.follow(page);
     expect(after.text).toContain('The token is revoked');
     expect(after.text).toContain('state-revoked');
@@ -164,6 +194,58 @@ describe('an admin', () => {
   });
 });
 
+describe("a user's tokens", () => {
+  const LIVE = 3;
+  const ENDED = 5_000;
+
+  test('come a page at a time, those that live first, however many were revoked', async () => {
+    const clicker = await insertUser(db, 70, { nickname: 'Clicker' });
+    for (let number = 1; number <= LIVE; number++) {
+      await createApiToken(db, clicker.id, { name: `Live ${number}`, now: new Date() });
+    }
+    await db.execute(sql`insert into api_tokens (user_id, name, token_hash, last_four, revoked_at, expires_at)
+      select ${clicker.id}, 'Ended ' || n || '.', 'clicker ' || n, 'abcd',
+        case when n % 2 = 0 then now() end, case when n % 2 = 1 then now() end
+      from generate_series(1, ${ENDED}::integer) n`);
+
+    const path = `/account/moderation/users/${clicker.steamId64}`;
+    const first = await admin.get(path);
+    expect(first.text.length).toBeLessThan(60_000);
+    expect(namesOn(first)).toEqual([
+      ...['Live 3', 'Live 2', 'Live 1'],
+      ...Array.from({ length: 25 }, (_, index) => `Ended ${ENDED - index}.`),
+    ]);
+    expect(first.text).not.toContain('Newest tokens');
+    const second = await admin.get(olderOf(first));
+    expect(namesOn(second)).toEqual(Array.from({ length: 25 }, (_, index) => `Ended ${ENDED - 25 - index}.`));
+    expect(second.text).toContain(`href="${path}#tokens"`);
+
+    const [beforeLast] = await db.select().from(apiTokens).where(eq(apiTokens.name, 'Ended 2.'));
+    const last = await admin.get(`${path}?before=${beforeLast?.id}`);
+    expect(namesOn(last)).toEqual(['Ended 1.']);
+    expect(olderOf(last)).toBe('');
+    for (const before of ['0', '-1', 'x', '1e9', '999999999999999', '99999999999999999999']) {
+      expect([before, (await admin.get(`${path}?before=${before}`)).status]).toEqual([before, 200]);
+    }
+  });
+
+  test('of their own page are the live ones alone', async () => {
+    const page = await (await as(70)).get('/account');
+    expect(page.text.length).toBeLessThan(20_000);
+    expect(namesOn(page)).toEqual(['Live 3', 'Live 2', 'Live 1']);
+  });
+
+  function namesOn({ text }: Page): string[] {
+    return [...text.matchAll(/<th scope="row" class="list-title list-words">([^<]*)</g)].map(
+      ([, name]) => name ?? '',
+    );
+  }
+
+  function olderOf({ text }: Page): string {
+    return /href="([^"]*\?before=\d+)#tokens"/.exec(text)?.[1] ?? '';
+  }
+});
+
 describe('an owner', () => {
   test('sets and takes flags; only what changed is written down', async () => {
     const path = `/account/moderation/users/${aSteamId(2)}`;
@@ -178,11 +260,13 @@ describe('an owner', () => {
     await owner.post(`${path}/flags`, { hasSvip: 'on' });
     expect(await userOf(2)).toMatchObject({ hasSvip: true, isServiceplus: false });
     await owner.post(`${path}/flags`, { hasSvip: 'on' });
-    const entries = await db.select().from(auditLog).where(eq(auditLog.action, 'user.flags-set'));
-    expect(entries.map(({ details }) => details)).toEqual([
-      { hasSvip: true, isServiceplus: true },
-      { isServiceplus: false },
-    ]);
+    const entries = await db
+      .select()
+      .from(auditLog)
+      .where(eq(auditLog.subject, aSteamId(2)));
+    expect(entries.filter(({ action }) => action === 'user.flags-set').map(({ details }) => details)).toEqual(
+      [{ hasSvip: true, isServiceplus: true }, { isServiceplus: false }],
+    );
   });
 
   test('cannot lose the flag by his own hand or against the configuration', async () => {
@@ -206,6 +290,20 @@ describe('an owner', () => {
 });
 
 describe('the audit log', () => {
+  test('names the configuration where it made somebody owner, and where that ended', async () => {
+    await saveConfiguredOwners(db, [OWNER, aSteamId(60)]);
+    const granted = (await admin.get('/account/moderation/audit')).text;
+    expect(granted).toContain('<span class="hint">configuration</span>');
+    expect(granted).toContain(`href="/account/moderation/users/${aSteamId(60)}"`);
+    expect(granted).toContain('Admin: true · Owner: true');
+    await saveConfiguredOwners(db, [OWNER]);
+    expect((await admin.get('/account/moderation/audit')).text).toContain('Admin: false · Owner: false');
+    const polish = await admin.get('/account/moderation/audit?lang=pl');
+    expect(polish.text).toContain('<span class="hint">konfiguracja</span>');
+    expect(polish.text).toContain('Admin: false · Właściciel: false');
+    await admin.get('/account?lang=en');
+  });
+
   test('tells who did what to whom, newest first, a page at a time', async () => {
     const page = await admin.get('/account/moderation/audit');
     expect(page.text).toContain('set flags');

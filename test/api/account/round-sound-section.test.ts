@@ -17,7 +17,7 @@ import { waitFor } from '../../support/wait.ts';
 
 const MOST_BYTES = 1024 * 1024;
 const READ_LIMIT_MS = 3000;
-const TURN_LIMIT_MS = 2000;
+const SLOT_LIMIT_MS = 2000;
 const PLAYER = aSteamId(1);
 
 const { db } = await createTestDatabase();
@@ -40,7 +40,7 @@ const site = startAccountSite({
         maxSeconds: 10,
         maxUploadBytes: MOST_BYTES,
         readLimitMs: READ_LIMIT_MS,
-        turnLimitMs: TURN_LIMIT_MS,
+        slotLimitMs: SLOT_LIMIT_MS,
       },
       storeUpload: (upload) => {
         const bytes = diskTrouble ? failingWith(diskTrouble) : upload.bytes;
@@ -242,7 +242,7 @@ describe('moderation', () => {
       'Remove this sound?',
     );
     const removed = await admin.post(`/account/moderation/sounds/${PLAYER}/delete`);
-    expect([removed.status, removed.location]).toEqual([303, '/account/moderation/sounds']);
+    expect([removed.status, removed.location]).toEqual([303, '/account/moderation/sounds#sounds']);
     expect((await findRoundSounds(db, PLAYER)).ready).toBeUndefined();
     expect((await admin.get('/account/moderation/sounds')).text).toContain('The sound is removed.');
     const entry = (await db.select().from(auditLog)).find(({ action }) => action === 'sound.removed');

@@ -95,6 +95,7 @@ describe('while it arrives', () => {
     await waitForEmptyInbox();
     expect(await listRoundSounds(db)).toEqual([]);
     expect((await post(`${TOKEN() + FILE}next${END}`)).status).toBe(202);
+    expect(service.stdout()).not.toContain('"err"');
   });
 
   test('a form that comes in small pieces is read, wherever it is cut', async () => {

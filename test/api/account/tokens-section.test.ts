@@ -1,7 +1,12 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { apiTokens, auditLog, users } from '../../../src/db/schema.ts';
-import { createApiToken, findLiveApiToken, saveApiTokenUses } from '../../../src/queries/api-tokens.ts';
+import {
+  createApiToken,
+  findLiveApiToken,
+  revokeApiToken,
+  saveApiTokenUses,
+} from '../../../src/queries/api-tokens.ts';
 import { startAccountSite } from '../../support/account.ts';
 import { type Browser, openBrowser, signIn } from '../../support/browser.ts';
 import { aSteamId } from '../../support/builders.ts';
@@ -53,7 +58,7 @@ describe('creating a token', () => {
     expect(list.text).not.toContain(token);
     expect(list.text).toContain('Stats website');
     expect(list.text).toContain(`<span>${token.slice(-4)}</span>`);
-    expect(list.text).toContain('in 29 days');
+    expect(list.text).toContain('in 30 days');
     expect(JSON.stringify(await listRows())).not.toContain(token);
     expect(browser.setCookies.join()).not.toContain(token);
   });
@@ -76,7 +81,8 @@ describe('creating a token', () => {
   });
 
   test('is refused without a sound name or with an expiry that is no choice', async () => {
-    for (const form of [{ name: '' }, { name: '   ' }, { name: 'x'.repeat(65) }, { name: 'a\u0000b' }, {}]) {
+    for (const name of ['', '   ', 'x'.repeat(65), 'a\u0000b', '\u3164\u200b', '\u0301', undefined]) {
+      const form = { ...(name !== undefined && { name }) };
       const page = await browser.post('/account/tokens', form);
       expect([form, page.status]).toEqual([form, 400]);
       expect(page.text).toContain('1 to 64 characters');
@@ -92,6 +98,41 @@ describe('creating a token', () => {
     const second = await browser.post('/account/tokens', { name: 'once', form_id: formId });
     expect([first.status, second.status]).toEqual([200, 303]);
     expect((await browser.follow(second)).text).toContain('no second token was made');
+    expect(await listRows()).toHaveLength(1);
+  });
+
+  test('refuses a form id that the page did not make', async () => {
+    for (const formId of ['\u0000', 'x'.repeat(37), "' or 1=1", `${crypto.randomUUID()}\u0000`]) {
+      const page = await browser.post('/account/tokens', { name: 'x', form_id: formId });
+      expect([formId, page.status]).toEqual([formId, 400]);
+      expect(page.text).toContain('Something in the form is not right');
+    }
+    expect(await listRows()).toBeEmpty();
+    expect(site.log.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
+  test('that was refused may be sent again: the same form then makes the token', async () => {
+    const first = await createApiToken(db, userId, { name: 'Token 1', now: new Date() });
+    for (let count = 2; count <= 10; count++) {
+      await createApiToken(db, userId, { name: `Token ${count}`, now: new Date() });
+    }
+    const form = { name: 'eleventh', form_id: crypto.randomUUID() };
+    for (let attempt = 1; attempt <= 2; attempt++) {
+      const refused = await browser.post('/account/tokens', form);
+      expect(refused.status).toBe(409);
+      expect(refused.text).toContain('Revoke one you no longer need first');
+    }
+    await revokeApiToken(db, first.id, { now: new Date() });
+    expect((await browser.post('/account/tokens', form)).status).toBe(200);
+    const again = await browser.follow(await browser.post('/account/tokens', form));
+    expect(again.text).toContain('no second token was made');
+    expect(await listRows()).toHaveLength(11);
+  });
+
+  test('sent many times at once makes one token', async () => {
+    const form = { name: 'once', form_id: crypto.randomUUID() };
+    const pages = await Promise.all(Array.from({ length: 8 }, () => browser.post('/account/tokens', form)));
+    expect(pages.map(({ status }) => status).sort()).toEqual([200, 303, 303, 303, 303, 303, 303, 303]);
     expect(await listRows()).toHaveLength(1);
   });
 

@@ -34,6 +34,7 @@ function read(body: ReadableStream<Uint8Array>): Promise<string> {
   return readUploadForm(new Request('http://localhost/', { method: 'POST', headers, body }), {
     maxBytes: 1000,
     limitMs: 5000,
+    slot: { signal: new AbortController().signal, note: () => undefined, complete: () => undefined },
     requireToken: (field) => expect(field).toBe('right'),
     store: async ({ bytes }) => {
       await Bun.sleep(1);

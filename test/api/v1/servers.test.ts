@@ -359,6 +359,20 @@ describe('a change', () => {
     expect(second.headers.get('etag')).toBe(first.headers.get('etag') ?? '');
   });
 
+  test('a server whose name nobody can see is called by its slug', async () => {
+    await insertServer(db, { slug: 'unseen', name: '\u3164\u200b' });
+    const detail = await waitFor(async () => {
+      const answered = await service.ask('/api/v1/servers/unseen');
+      return answered.status === 200 && answered;
+    });
+    expect(detail.body).toMatchObject({ data: { name: 'unseen', slug: 'unseen' } });
+    const list = await service.get('/servers');
+    expect(list.body).toMatchObject({
+      data: expect.arrayContaining([expect.objectContaining({ name: 'unseen' })]),
+    });
+    expect(list.text).not.toContain('\u3164');
+  });
+
   test('a server added is listed, one removed is gone', async () => {
     const added = await insertServer(db, { slug: 'new', name: 'New' });
     await waitFor(async () => (await service.ask('/api/v1/servers/new')).status === 200);

@@ -57,7 +57,8 @@ test('sounds add stores nothing when FFMPEG_PATH does not do', async () => {
   expect(await runWith({ FFMPEG_PATH: '/nowhere/ffmpeg' }, ...words)).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'FFMPEG_PATH=/nowhere/ffmpeg does not do: /nowhere/ffmpeg is not an executable file\n',
+    stderr:
+      'FFMPEG_PATH="/nowhere/ffmpeg" is not allowed: /nowhere/ffmpeg is not an executable file; give an ffmpeg of version 5.1 or newer, or leave it unset\n',
   });
   expect(await listRoundSounds(db)).toEqual([]);
 });

@@ -569,6 +569,20 @@ describe('CS2-SimpleAdmin in an SQLite file', () => {
     expect((await storedPenalty(db, 'sa_bans', 1))?.serverId).toBe(ours.id);
   });
 
+  test('a server whose name nobody can see is called by its address', async () => {
+    const url = createFile(11, (file) => {
+      insert(file, 'sa_servers', [{ hostname: '\u3164\u200b', address: '203.0.113.9:27015' }]);
+      insert(file, 'sa_bans', [aRow({ server_id: 1 })]);
+    });
+    expect(await importSimpleAdmin(deps, { url })).toMatchObject({ serversAdded: ['203.0.113.9:27015'] });
+    const { serverId } = (await storedPenalty(db, 'sa_bans', 1)) ?? {};
+    const [made] = await db
+      .select()
+      .from(servers)
+      .where(eq(servers.id, serverId ?? 0));
+    expect(made).toMatchObject({ name: '203.0.113.9:27015', slug: '203-0-113-9-27015', isHidden: true });
+  });
+
   test('a file that is not there is refused, and is not made', async () => {
     const path = join(folder, 'absent.sqlite');
     await expect(importSimpleAdmin(deps, { url: `sqlite:${path}` })).rejects.toThrow(Unavailable);

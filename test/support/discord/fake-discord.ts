@@ -164,7 +164,7 @@ export async function startFakeDiscord({
   const requests: { at: number; method: string; path: string; body: unknown; status: number }[] = [];
   const faults: Fault[] = [];
   const hanging: (() => void)[] = [];
-  const state = { token, refusesLocalLinks: true, guildAccess: true };
+  const state = { token, refusesLocalLinks: true, guildAccess: true, botIsPublic };
   let port = 0;
 
   const gateway = new FakeGateway({
@@ -254,7 +254,7 @@ export async function startFakeDiscord({
     }
     if (path === '/users/@me') return json(200, botUser);
     if (path === '/applications/@me' || path === '/oauth2/applications/@me') {
-      return json(200, { id: applicationId, name: 'community', bot_public: botIsPublic, flags: 0 });
+      return json(200, { id: applicationId, name: 'community', bot_public: state.botIsPublic, flags: 0 });
     }
     const scope = path.match(/^\/applications\/(\d+)(?:\/guilds\/(\d+))?\/commands$/);
     if (scope) return useCommands(call, scope[1] ?? '', scope[2]);

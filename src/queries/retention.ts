@@ -1,0 +1,59 @@
+import { type SQL, sql } from 'drizzle-orm';
+import type { Db } from '../db/client.ts';
+
+/** Rows deleted by one statement: its locks are held for milliseconds. */
+const BATCH = 1000;
+/** Ended tokens that are kept of each user, whatever their age. */
+const ENDED_TOKENS_A_USER = 100;
+
+const HAS_ENDED = sql`least(revoked_at, expires_at) <= now()`;
+
+/**
+ * Which rows of which table are old. Judged by the clock of the database: one of ours that is ahead must not empty a
+ * table. Nonces get an hour more, for clocks that differ.
+ */
+const OLD_ROWS = [
+  ['api_tokens', sql`least(revoked_at, expires_at) < now() - interval '90 days'`],
+  [
+    'api_tokens',
+    sql`id in (
+      select id from (
+        select id, row_number() over (partition by user_id order by id desc) as place from api_tokens
+        where ${HAS_ENDED} and user_id in (
+          select user_id from api_tokens group by user_id having count(*) > ${ENDED_TOKENS_A_USER}
+        )
+      ) as ended where place > ${ENDED_TOKENS_A_USER}
+    )`,
+  ],
+  ['audit_log', sql`at < now() - interval '1 year'`],
+  ['sessions', sql`expires_at <= now()`],
+  ['used_nonces', sql`expires_at <= now() - interval '1 hour'`],
+] as const satisfies readonly (readonly [string, SQL])[];
+
+export type DeletedRows = Record<(typeof OLD_ROWS)[number][0], number>;
+
+/**
+ * Deletes what nobody needs any more: tokens ninety days after they ended, and all but a user's newest hundred ended
+ * ones; audit entries after a year; ended sessions; expired nonces. Several processes may do it at once.
+ * @param signal ends it after the statement under way.
+ * @returns how many rows went, by table.
+ */
+export async function deleteOldRows(db: Db, signal?: AbortSignal): Promise<DeletedRows> {
+  const deleted: DeletedRows = { api_tokens: 0, audit_log: 0, sessions: 0, used_nonces: 0 };
+  for (const [table, isOld] of OLD_ROWS) {
+    for (let count = BATCH; count === BATCH && !signal?.aborted; ) {
+      ({ count } = await deleteBatch(db, table, isOld));
+      deleted[table] += count;
+    }
+  }
+  return deleted;
+}
+
+/** By the rows' places, which hold while they are locked: the rows are found once, whatever the planner thinks. */
+async function deleteBatch(db: Db, table: string, isOld: SQL): Promise<{ count: number }> {
+  const name = sql.identifier(table);
+  return db.execute(sql`
+    delete from ${name} where ctid = any (array(
+      select ctid from ${name} where ${isOld} limit ${BATCH} for update skip locked
+    ))`);
+}

@@ -1,0 +1,73 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pino from 'pino';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { parseConfig } from '../../src/config.ts';
+import { runService } from '../../src/service.ts';
+import { launchChromium } from './chromium.ts';
+import { startDiscordOAuthProvider } from './discord-oauth-provider.ts';
+import { findFreePort } from './free-port.ts';
+import { startSteamOpenIdProvider } from './steam-openid-provider.ts';
+
+/** Pictures for people to look at; not committed. */
+export const ARTIFACTS = fileURLToPath(new URL('../artifacts', import.meta.url));
+
+export type BrowserSite = Awaited<ReturnType<typeof startBrowserSite>>;
+
+/** The whole service, with Steam and Discord pretended, and a Chromium to look at it. */
+export async function startBrowserSite(databaseUrl: string) {
+  mkdirSync(ARTIFACTS, { recursive: true });
+  const folder = mkdtempSync(join(tmpdir(), 'browser-site-'));
+  const steam = startSteamOpenIdProvider();
+  const discord = startDiscordOAuthProvider();
+  steam.approvesAtOnce = true;
+  discord.consent = 'allow';
+  const port = findFreePort();
+  const origin = `http://localhost:${port}`;
+  discord.redirectUris = [`${origin}/account/discord/return`];
+  const config = parseConfig({
+    HOST: 'localhost',
+    PORT: String(port),
+    PUBLIC_URL: origin,
+    DATABASE_URL: databaseUrl,
+    DATA_DIR: join(folder, 'data'),
+    STORAGE_DIR: join(folder, 'storage'),
+    STEAM_OPENID_URL: steam.url,
+    DISCORD_API_URL: discord.apiUrl,
+    DISCORD_CLIENT_ID: discord.clientId,
+    DISCORD_CLIENT_SECRET: discord.clientSecret,
+    ROLES: 'api',
+  });
+  const service = await runService(config, pino({ level: 'error' }));
+  const browser: Browser = await launchChromium();
+  return {
+    origin,
+    steam,
+    discord,
+    /** Signs somebody in, in a browser profile of their own. */
+    signIn: async (steamId: string, options: BrowserContextOptions = {}): Promise<Page> => {
+      steam.steamId = steamId;
+      const context = await browser.newContext({ locale: 'en-GB', ...options });
+      const page = await context.newPage();
+      page.setDefaultTimeout(15_000);
+      await page.route('https://**', (route) => route.abort());
+      await page.goto(`${origin}/account/sign-in`);
+      await page.waitForURL(`${origin}/account`);
+      return page;
+    },
+    stop: async (): Promise<void> => {
+      await browser.close();
+      await service.stop();
+      await steam.stop();
+      await discord.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** By how many pixels a page is wider than its window. */
+export function measureSpill(page: Page): Promise<number> {
+  return page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+}
