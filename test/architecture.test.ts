@@ -14,7 +14,6 @@ const HOMES: Record<string, string[]> = {
   '@discordjs/': ['bot/'],
   'fluent-ffmpeg': ['media/ffmpeg-native.ts'],
   postgres: ['src/db/client.ts'],
-  gamedig: ['src/poll/game-server.ts'],
   mysql2: ['src/import/mysql-source.ts'],
   'bun:sqlite': ['src/import/sqlite-source.ts'],
   'prom-client': ['src/metrics.ts'],
