@@ -15,7 +15,7 @@ const HOMES: Record<string, string[]> = {
   'fluent-ffmpeg': ['media/ffmpeg-native.ts'],
   postgres: ['src/db/client.ts'],
   mysql2: ['src/import/mysql-source.ts'],
-  'bun:sqlite': ['src/import/sqlite-source.ts'],
+  'bun:sqlite': ['src/import/sqlite-source.ts', 'src/db/file-lock.ts'],
   'prom-client': ['src/metrics.ts'],
   '@ffmpeg/core': ['media/ffmpeg-embedded.worker.ts', 'media/ffmpeg-core.d.ts'],
   '@napi-rs/canvas': ['bot/charts.ts'],

@@ -18,6 +18,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { InvalidInput, Unavailable } from '../errors.ts';
 import { type Connection, connect } from './client.ts';
+import { withFileLock } from './file-lock.ts';
 
 export type EmbeddedPostgres = {
   /** `postgres://` address on loopback, with the password. */
@@ -36,6 +37,8 @@ type Options = {
 
 const DEFAULT_SETTINGS = ['max_connections=100', 'shared_buffers=128MB', 'timezone=UTC', 'log_timezone=UTC'];
 const START_LIMIT_MS = 60_000;
+/** The helpers of a server that died end by themselves, within a moment. */
+const HELPERS_LIMIT_MS = 5000;
 /** Advisory lock that each process using the server holds in shared mode. */
 const USERS_LOCK = 727_001;
 
@@ -285,22 +288,35 @@ async function readPostmasterPid(cluster: Cluster): Promise<{ pid: number; port:
 }
 
 /**
- * Removes what a killed server left behind. PostgreSQL takes any process with the old number for the old server, and
- * would not start: a dead one that nobody collected, or somebody else after a reboot of the container. Its helpers,
- * which work in its folder, must be gone: PostgreSQL finds them by this file.
+ * Removes the postmaster.pid of a server that was killed. PostgreSQL takes any process with the old number for the old
+ * server, and an empty file for one that is starting, and would not start. The old server's helpers must have ended:
+ * PostgreSQL finds them by this file.
  */
 async function removeStalePidFile(cluster: Cluster): Promise<void> {
+  if (process.platform !== 'linux') return;
   const file = join(cluster.dir, 'postmaster.pid');
-  const [pid] = (await readFile(file, 'utf8').catch(() => '')).split('\n');
-  if (!pid || process.platform !== 'linux' || (await isRunning(cluster, Number(pid)))) return;
+  const content = await readFile(file, 'utf8').catch(() => undefined);
+  if (content === undefined) return;
+  const [pid] = content.split('\n');
+  if (await isRunning(cluster, Number(pid))) return;
+  const deadlineMs = performance.now() + HELPERS_LIMIT_MS;
+  while (await hasHelpers(cluster)) {
+    if (performance.now() > deadlineMs) return;
+    await Bun.sleep(50);
+  }
+  await rm(file, { force: true });
+}
+
+/** Whether a process of a server on this folder is left, as far as this one may see. */
+async function hasHelpers(cluster: Cluster): Promise<boolean> {
   for (const entry of await readdir('/proc')) {
     if (!/^[0-9]+$/.test(entry)) continue;
     const workingFolder = await readlink(`/proc/${entry}/cwd`).catch(() => undefined);
+    if (workingFolder === cluster.dir) return true;
     // Root in a container may not look: then any PostgreSQL may be of ours.
-    const isHelper = workingFolder === undefined && (await commandLineOf(entry)).startsWith('postgres:');
-    if (workingFolder === cluster.dir || isHelper) return;
+    if (workingFolder === undefined && (await commandLineOf(entry)).startsWith('postgres:')) return true;
   }
-  await rm(file, { force: true });
+  return false;
 }
 
 /** A dead server whose parent does not collect it (a container without an init) still has its number, but no command. */
@@ -325,29 +341,9 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** One process at a time makes, starts or stops the server; a lock whose holder is dead counts for nothing. */
-async function withStartLock<T>(cluster: Cluster, work: () => Promise<T>): Promise<T> {
-  const deadline = Date.now() + START_LIMIT_MS;
-  for (;;) {
-    const isMine = await writeFile(cluster.lockFile, String(process.pid), { flag: 'wx' }).then(
-      () => true,
-      (error: NodeJS.ErrnoException) => {
-        if (error.code === 'EEXIST') return false;
-        throw new InvalidInput(`DATA_DIR: ${error.message}`, { cause: error });
-      },
-    );
-    if (isMine) break;
-    const holder = Number(await readFile(cluster.lockFile, 'utf8').catch(() => ''));
-    if (holder > 0 && (holder === process.pid ? false : !isAlive(holder)))
-      await rm(cluster.lockFile, { force: true });
-    else if (Date.now() > deadline) throw new Unavailable(`${cluster.lockFile} is held by process ${holder}`);
-    else await Bun.sleep(25);
-  }
-  try {
-    return await work();
-  } finally {
-    await rm(cluster.lockFile, { force: true });
-  }
+/** One process at a time makes, starts or stops the server. */
+function withStartLock<T>(cluster: Cluster, work: () => Promise<T>): Promise<T> {
+  return withFileLock(cluster.lockFile, { limitMs: START_LIMIT_MS }, work);
 }
 
 function serverUrl(port: number, password: string): string {
