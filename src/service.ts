@@ -139,7 +139,7 @@ async function prepareDatabase(
   try {
     await migrateDatabase(url);
   } catch (error) {
-    throw toOpenFailure(error, url);
+    throw toOpenFailure(error, { url, isEmbedded: config.databaseUrl === undefined });
   }
   const database = openDatabase(url, { replicaUrls: config.databaseReplicaUrls });
   onStop('database', () => database.close({ timeoutSeconds: 1 }), { limitMs: 1200 });

@@ -35,7 +35,7 @@ export function createSession(load: () => { config: Config; log: Logger }): Sess
     try {
       await migrateDatabase(url);
     } catch (error) {
-      throw toOpenFailure(error, url);
+      throw toOpenFailure(error, { url, isEmbedded: config.databaseUrl === undefined });
     }
     const database = openDatabase(url, { max: 4 });
     closers.push(() => database.close({ timeoutSeconds: 2 }));
