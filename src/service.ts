@@ -17,6 +17,8 @@ import type { Config, Role } from './config.ts';
 import { type Changes, listenForChanges } from './db/changes.ts';
 import { type Database, openDatabase } from './db/client.ts';
 import { startEmbeddedPostgres } from './db/embedded.ts';
+import { createGate, REQUEST_LIMITS } from './db/gate.ts';
+import { throughGate } from './db/gated-database.ts';
 import { migrateDatabase } from './db/migrate.ts';
 import { toOpenFailure } from './db/open-failure.ts';
 import { createDatabaseProbe } from './db/probe.ts';
@@ -249,6 +251,7 @@ async function startApi(context: Context, health: Map<string, () => unknown>): P
   });
   await addQueueGauges(context);
 
+  const accountDb = throughGate(database.db, createGate(REQUEST_LIMITS));
   const tokens = createTokenChecker(database.db);
   changes.onChange('api_tokens', tokens.forget);
   onStop('last uses of tokens', tokens.flush);
@@ -279,7 +282,7 @@ async function startApi(context: Context, health: Map<string, () => unknown>): P
       mayReadMetrics: createAddressMatcher(['127.0.0.0/8', '::1', ...config.metricsAllow]),
     },
     account: {
-      db: database.db,
+      db: accountDb,
       settings: config,
       sessionSecret: await loadSessionSecret(database.db, config.sessionSecret),
       onTokenRevoked: tokens.forget,
@@ -290,11 +293,10 @@ async function startApi(context: Context, health: Map<string, () => unknown>): P
       sections: (facilities) => [
         roundSoundSection({
           ...facilities,
-          db: database.db,
+          db: accountDb,
           limits: { maxSeconds: config.sound.maxSeconds, maxUploadBytes },
-          storeUpload: (upload) =>
-            storeUpload(database.db, soundFolders, { upload, maxBytes: maxUploadBytes }),
-          removeSound: (removal) => removeSound(database.db, soundFolders, removal),
+          storeUpload: (upload) => storeUpload(accountDb, soundFolders, { upload, maxBytes: maxUploadBytes }),
+          removeSound: (removal) => removeSound(accountDb, soundFolders, removal),
         }),
       ],
     },
