@@ -64,18 +64,24 @@ export async function startEmbeddedPostgres({
   let lease = await joinServer(cluster, password, log);
   let isStopping = false;
 
-  // Nobody else restarts an embedded server, so its users watch it. The port stays, so pools reconnect by themselves.
-  const watch = setInterval(async () => {
-    if (isStopping || lease.isRejoining || (await isRunning(cluster, lease.pid)) || isStopping) return;
+  let rejoining: Promise<void> | undefined;
+
+  async function rejoinWhenDead(): Promise<void> {
+    if (isStopping || (await isRunning(cluster, lease.pid)) || isStopping) return;
     log.error({ pid: lease.pid }, 'the embedded PostgreSQL died: starting it again');
-    lease.isRejoining = true;
     try {
       await lease.connection.end({ timeout: 0 });
       lease = await joinServer(cluster, password, log, lease.port);
     } catch (error) {
       log.error({ err: error }, 'the embedded PostgreSQL does not start');
-      lease.isRejoining = false;
     }
+  }
+
+  // Nobody else restarts an embedded server, so its users watch it. The port stays, so pools reconnect by themselves.
+  const watch = setInterval(() => {
+    rejoining ??= rejoinWhenDead().finally(() => {
+      rejoining = undefined;
+    });
   }, 500);
   watch.unref();
 
@@ -84,13 +90,15 @@ export async function startEmbeddedPostgres({
     stop: async () => {
       isStopping = true;
       clearInterval(watch);
+      // A server that is being started again has to be left as well.
+      await rejoining;
       await leaveServer(cluster, lease, log);
     },
   };
 }
 
 type Cluster = Awaited<ReturnType<typeof describeCluster>>;
-type Lease = { connection: Connection; pid: number; port: number; isRejoining: boolean };
+type Lease = { connection: Connection; pid: number; port: number };
 
 async function describeCluster(folder: string, settings: string[]) {
   const binaries = await importBinaries();
@@ -191,7 +199,7 @@ async function joinServer(cluster: Cluster, password: string, log: Logger, port?
     });
     try {
       await connection`select pg_advisory_lock_shared(${USERS_LOCK})`;
-      return { connection, ...running, isRejoining: false };
+      return { connection, ...running };
     } catch (error) {
       await connection.end({ timeout: 0 });
       if (Date.now() > deadline) {

@@ -70,6 +70,17 @@ test('a server that is killed is started again where it was, with what it held',
   await connection.end({ timeout: 1 });
 });
 
+test('a user that leaves while the server is started again leaves nothing running', async () => {
+  await stopAll();
+  const { url } = await start();
+  const pid = await postmasterPid();
+  process.kill(pid, 'SIGKILL');
+  await waitFor(async () => ![0, pid].includes(await postmasterPid()), { everyMs: 1 });
+  await stopAll();
+  expect(await canAsk(url)).toBe(false);
+  expect(await postmasterPid()).toBe(0);
+});
+
 describe('what a killed process left behind does not stop the next start', () => {
   /** Nobody has been here before: the first start makes the cluster, the second finds it stopped. */
   beforeAll(async () => {
