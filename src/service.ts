@@ -20,7 +20,7 @@ import { startEmbeddedPostgres } from './db/embedded.ts';
 import { createGate, REQUEST_LIMITS } from './db/gate.ts';
 import { throughGate } from './db/gated-database.ts';
 import { migrateDatabase } from './db/migrate.ts';
-import { toOpenFailure } from './db/open-failure.ts';
+import { type OpenedDatabase, toOpenFailure } from './db/open-failure.ts';
 import { createDatabaseProbe } from './db/probe.ts';
 import { createMirror } from './import/mirror.ts';
 import { toListenFailure } from './listen-failure.ts';
@@ -86,15 +86,20 @@ const FORMS_PER_MINUTE = 60;
  * Starts the parts that `config.roles` names, in the order they need each other. What was started is stopped when one
  * fails.
  * @param now the clock that answers are judged by.
+ * @param signal gives the start up at its next step.
+ * @throws {InvalidInput} or {Unavailable}, one line for the operator; the signal's reason.
  */
 export async function runService(
   config: Config,
   log: Logger,
-  { now = () => new Date() }: { now?: () => Date } = {},
+  { now = () => new Date(), signal }: { now?: () => Date; signal?: AbortSignal } = {},
 ): Promise<Service> {
   const { onStop, onStopPart, stop } = createShutdown(log);
+  let opened: OpenedDatabase | undefined;
   try {
-    const { database, databaseUrl } = await prepareDatabase(config, log, onStop);
+    const url = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
+    opened = { url, isEmbedded: config.databaseUrl === undefined };
+    const database = await prepareDatabase(url, { config, log, onStop, signal });
     const changes = await listenForChanges(database.connection, log);
     onStop('notifications', changes.stop);
     const board = await createServerBoard(database.db, log);
@@ -108,7 +113,17 @@ export async function runService(
     const addHealth: Context['addHealth'] = (name, read) => health.set(name, read);
     const readHistory = createHistoryReader(database, now);
     const soundFolders = await openSoundFolders(config);
-    const shared = { config, log, now, database, databaseUrl, changes, board, readHistory, soundFolders };
+    const shared = {
+      config,
+      log,
+      now,
+      database,
+      databaseUrl: url,
+      changes,
+      board,
+      readHistory,
+      soundFolders,
+    };
     const context: Context = { ...shared, metrics, onStop, onStopPart, addHealth };
 
     const has = (role: Role) => config.roles.includes(role);
@@ -123,30 +138,32 @@ export async function runService(
     return { port, database, stop };
   } catch (error) {
     await stop();
-    throw error;
+    // Until then the database was needed; afterwards an outage is met by each part.
+    throw opened ? toOpenFailure(error, opened) : error;
   }
 }
 
+async function startEmbedded(config: Config, log: Logger, onStop: Shutdown['onStop']): Promise<string> {
+  const embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
+  onStop('embedded PostgreSQL', embedded.stop, { limitMs: Number.POSITIVE_INFINITY });
+  return embedded.url;
+}
+
 async function prepareDatabase(
-  config: Config,
-  log: Logger,
-  onStop: Shutdown['onStop'],
-): Promise<{ database: Database; databaseUrl: string }> {
-  let url = config.databaseUrl;
-  if (url === undefined) {
-    const embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
-    onStop('embedded PostgreSQL', embedded.stop, { limitMs: Number.POSITIVE_INFINITY });
-    url = embedded.url;
-  }
-  try {
-    await migrateDatabase(url);
-  } catch (error) {
-    throw toOpenFailure(error, { url, isEmbedded: config.databaseUrl === undefined });
-  }
+  url: string,
+  {
+    config,
+    log,
+    onStop,
+    signal,
+  }: Pick<Context, 'config' | 'log' | 'onStop'> & { signal?: AbortSignal | undefined },
+): Promise<Database> {
+  await migrateDatabase(url, { log, signal });
   const database = openDatabase(url, { replicaUrls: config.databaseReplicaUrls });
   onStop('database', () => database.close({ timeoutSeconds: 1 }), { limitMs: 1200 });
   await saveOwners(database.db, config.ownerSteamIds);
-  return { database, databaseUrl: url };
+  signal?.throwIfAborted();
+  return database;
 }
 
 /** Role `poller`: asks the game servers how they are. */

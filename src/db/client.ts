@@ -174,6 +174,8 @@ export function outageCodeOf(error: unknown): string | undefined {
     // Drizzle wraps what a gate throws, too.
     if (cause instanceof Unavailable) return 'WAIT_LIMIT';
     const code = 'code' in cause ? String(cause.code) : '';
+    // Of a socket that is not there; a missing file is another matter.
+    if (code === 'ENOENT' && !('syscall' in cause && cause.syscall === 'connect')) continue;
     if (OUTAGE_CODES.has(code) || code.startsWith('08')) return code;
   }
   return undefined;
