@@ -17,6 +17,7 @@ import { createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { InvalidInput, Unavailable } from '../errors.ts';
+import { makeFolder, toFolderFailure } from '../folder.ts';
 import { type Connection, connect } from './client.ts';
 import { withFileLock } from './file-lock.ts';
 
@@ -53,15 +54,16 @@ export async function startEmbeddedPostgres({
   log,
   settings = [],
 }: Options): Promise<EmbeddedPostgres> {
-  await mkdir(resolve(dataDir), { recursive: true });
-  // One name for it whatever way it is reached, since a running server is known by it.
-  const folder = realpathSync(resolve(dataDir));
-  const cluster = await describeCluster(folder, [...DEFAULT_SETTINGS, ...settings]);
-  const password = await withStartLock(cluster, async () => {
-    await initialiseCluster(cluster, log);
-    return (await readFile(cluster.passwordFile, 'utf8')).trim();
+  const configured = { setting: 'DATA_DIR', root: dataDir } as const;
+  await makeFolder(configured);
+  const {
+    cluster,
+    password,
+    lease: firstLease,
+  } = await joinCluster(dataDir, { log, settings }).catch((error) => {
+    throw toFolderFailure(error, configured);
   });
-  let lease = await joinServer(cluster, password, log);
+  let lease = firstLease;
   let isStopping = false;
 
   let rejoining: Promise<void> | undefined;
@@ -95,6 +97,17 @@ export async function startEmbeddedPostgres({
       await leaveServer(cluster, lease, log);
     },
   };
+}
+
+async function joinCluster(dataDir: string, { log, settings }: { log: Logger; settings: readonly string[] }) {
+  // One name for it whatever way it is reached, since a running server is known by it.
+  const folder = realpathSync(resolve(dataDir));
+  const cluster = await describeCluster(folder, [...DEFAULT_SETTINGS, ...settings]);
+  const password = await withStartLock(cluster, async () => {
+    await initialiseCluster(cluster, log);
+    return (await readFile(cluster.passwordFile, 'utf8')).trim();
+  });
+  return { cluster, password, lease: await joinServer(cluster, password, log) };
 }
 
 type Cluster = Awaited<ReturnType<typeof describeCluster>>;
@@ -183,7 +196,11 @@ async function initialiseCluster(cluster: Cluster, log: Logger): Promise<void> {
     '--locale=C',
     '--no-instructions',
   ]);
-  if (made.code !== 0) throw new Unavailable(`initdb failed: ${made.output.trim()}`);
+  if (made.code !== 0) {
+    const lines = made.output.trim().split('\n');
+    const reason = lines.find((line) => /error|fatal|panic/i.test(line)) ?? lines.at(-1);
+    throw new Unavailable(`The embedded PostgreSQL cannot be set up: ${reason}`);
+  }
   await rename(fresh, cluster.dir);
 }
 
