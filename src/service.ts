@@ -440,14 +440,14 @@ function countOnline(board: ServerBoard): number {
   return board.current().filter(({ snapshot }) => snapshot?.isOnline).length;
 }
 
-/** On an empty database, says what to do first. */
+/** On an empty database, says what to do first: commands without double quotes, which JSON would escape. */
 async function adviseOperator({ database, log }: Context): Promise<void> {
   if ((await listServers(database.db)).length === 0) {
-    log.info('no servers yet; add the first: bun run cli servers add --name "My server" --address HOST:PORT');
+    log.info("no servers yet; add the first: bun run cli servers add --name 'My server' --address HOST:PORT");
   }
   if ((await countApiTokens(database.db)) === 0) {
     log.info(
-      'no API tokens yet; make the first: bun run cli tokens create --steamid64 YOUR_STEAMID --name "website"',
+      'no API tokens yet; make the first: bun run cli tokens create --steamid64 YOUR_STEAMID --name website',
     );
   }
 }
