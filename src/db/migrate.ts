@@ -4,14 +4,17 @@ import { drizzle } from 'drizzle-orm/postgres-js';
 import { migrate } from 'drizzle-orm/postgres-js/migrator';
 import type { Logger } from 'pino';
 import { Unavailable } from '../errors.ts';
-import { type Connection, connect } from './client.ts';
+import { type Connection, connect, isDatabaseOutage } from './client.ts';
+import journal from './migrations/meta/_journal.json';
 
 const MIGRATIONS_FOLDER = fileURLToPath(new URL('./migrations', import.meta.url));
+/** What Drizzle keeps as `created_at` of the last one. */
+const NEWEST_MIGRATION = Math.max(...journal.entries.map(({ when }) => when));
 /** Drizzle takes no lock of its own: two processes that start together would both migrate. */
 const MIGRATION_LOCK = 727_002;
 const RETRY_MS = 200;
 /** Processes that start together wait a moment for each other, and nobody needs to hear of it. */
-const TELL_AFTER_MS = 1000;
+const TELL_AFTER_MS = 2000;
 /** No migration takes this long; a process that holds the lock longer hangs. */
 const WAIT_LIMIT_MS = 10 * 60_000;
 const WATCH_EVERY_MS = 2000;
@@ -48,8 +51,7 @@ export async function migrateDatabase(url: string, options: Options = {}): Promi
   const over = new AbortController();
   let isMigrated = false;
   const work = async () => {
-    await takeLock(session, over.signal, options);
-    await migrate(drizzle(session), { migrationsFolder: MIGRATIONS_FOLDER });
+    await migrateWhenFree(session, over.signal, options);
     isMigrated = true;
   };
   try {
@@ -60,14 +62,18 @@ export async function migrateDatabase(url: string, options: Options = {}): Promi
   }
 }
 
-async function takeLock(
+async function migrateWhenFree(
   session: Connection,
   over: AbortSignal,
   { log, waitLimitMs = WAIT_LIMIT_MS }: Options,
 ): Promise<void> {
   const startedAtMs = performance.now();
   let isTold = false;
-  while (!(await tryLock(session))) {
+  while (!(await isUpToDate(session))) {
+    if (await tryLock(session)) {
+      await migrate(drizzle(session), { migrationsFolder: MIGRATIONS_FOLDER });
+      return;
+    }
     const waitedMs = performance.now() - startedAtMs;
     if (waitedMs > waitLimitMs) {
       const seconds = Math.round(waitedMs / 1000);
@@ -83,6 +89,20 @@ async function takeLock(
       );
     }
     await sleep(RETRY_MS, undefined, { signal: over });
+  }
+}
+
+/** Whether there is nothing to do; a database that takes no writes is left for the migration to refuse. */
+async function isUpToDate(session: Connection): Promise<boolean> {
+  try {
+    const [row] = await session`
+      select current_setting('transaction_read_only') = 'off' and max(created_at) >= ${NEWEST_MIGRATION} as "isUpToDate"
+      from drizzle.__drizzle_migrations`;
+    return row?.isUpToDate === true;
+  } catch (error) {
+    if (isDatabaseOutage(error)) throw error;
+    // Nothing was ever migrated here.
+    return false;
   }
 }
 

@@ -117,7 +117,6 @@ describe('a database that is lost in the middle of the start ends it with one li
   const lost = line(`The database of DATABASE_URL is out of reach: ${host}`);
 
   test.each([
-    'pg_try_advisory_lock',
     '__drizzle_migrations',
     'insert into "users"',
     'from "servers"',
@@ -129,7 +128,7 @@ describe('a database that is lost in the middle of the start ends it with one li
     expect(await failure('src/main.ts', env)).toEqual(lost);
   });
 
-  test.each(['pg_try_advisory_lock', 'from "servers"'])('frozen at %s', async (text) => {
+  test.each(['__drizzle_migrations', 'from "servers"'])('frozen at %s', async (text) => {
     proxy.failAt(text, 'freeze');
     const startedAt = performance.now();
     expect(await failure('src/main.ts', { DATABASE_URL: proxy.url, ROLES: 'api' })).toEqual(lost);
@@ -137,7 +136,7 @@ describe('a database that is lost in the middle of the start ends it with one li
   });
 
   test("for a call of the operator's tool", async () => {
-    proxy.failAt('pg_try_advisory_lock', 'cut');
+    proxy.failAt('__drizzle_migrations', 'cut');
     expect(await failure('src/cli.ts', { DATABASE_URL: proxy.url }, ['servers', 'list'])).toEqual(lost);
     proxy.restore();
     proxy.failAt('from "servers"', 'cut');
