@@ -1,4 +1,4 @@
-import { access, mkdir, rename, writeFile } from 'node:fs/promises';
+import { access, constants, mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withFileLock } from './db/file-lock.ts';
 import { DomainError, InvalidInput } from './errors.ts';
@@ -30,7 +30,7 @@ const wanted: Scope = process.argv.includes('--production') ? 'production' : 'ev
 try {
   const manifest: Manifest = await Bun.file('package.json').json();
   const fingerprint = await readFingerprint(manifest);
-  if (!(await isInstalled(manifest, fingerprint))) {
+  if (!(await isInstalled(manifest, fingerprint)) && !(await isSealed(manifest))) {
     await mkdir(PACKAGES, { recursive: true });
     await withFileLock(LOCK, { limitMs: WAIT_LIMIT_MS }, async () => {
       if (!(await isInstalled(manifest, fingerprint))) await install(manifest, fingerprint);
@@ -56,6 +56,15 @@ async function isInstalled(manifest: Manifest, fingerprint: string): Promise<boo
   const note = await readNote();
   const isEnough = note?.scope === 'everything' || wanted === 'production';
   return note?.fingerprint === fingerprint && isEnough && (await hasPackages(namesIn(manifest, wanted)));
+}
+
+/** Whether the packages are there and cannot be changed, as in an image that is read-only. */
+async function isSealed(manifest: Manifest): Promise<boolean> {
+  const isWritable = await access(PACKAGES, constants.W_OK).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => error.code === 'ENOENT',
+  );
+  return !isWritable && (await hasPackages(namesIn(manifest, wanted)));
 }
 
 async function readNote(): Promise<Installed | undefined> {

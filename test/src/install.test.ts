@@ -3,6 +3,7 @@ import { cp, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import packageJson from '../../package.json';
 import { createTestFolder } from '../support/program.ts';
+import { mountSmallDisk } from '../support/small-disk.ts';
 
 setDefaultTimeout(60_000);
 
@@ -115,6 +116,18 @@ test('tools that were installed by hand stay, too', async () => {
   await relock();
   expect(await install('--production')).toMatchObject({ code: 0 });
   expect(await installed()).toEqual(['tool', 'used']);
+});
+
+test('packages that are there and cannot be changed are taken as they are', async () => {
+  const disk = await mountSmallDisk(join(checkout, 'node_modules'), 1024 * 1024);
+  if (!disk.isMounted) return;
+  try {
+    await relock();
+    disk.makeReadOnly();
+    expect([await install('--production'), await install()]).toEqual([QUIET, QUIET]);
+  } finally {
+    disk.unmount();
+  }
 });
 
 test('what cannot be installed ends with 1 and says why, and is tried again', async () => {
