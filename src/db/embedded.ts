@@ -1,24 +1,14 @@
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, realpathSync, statSync } from 'node:fs';
-import {
-  chmod,
-  chown,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  readlink,
-  rename,
-  rm,
-  writeFile,
-} from 'node:fs/promises';
+import { chmod, chown, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { InvalidInput, Unavailable } from '../errors.ts';
 import { makeFolder, toFolderFailure } from '../folder.ts';
 import { type Connection, connect } from './client.ts';
+import { canEnter, findServerAccount, runAs } from './embedded/account.ts';
+import { isServerRunning, readPostmasterPid, removeStalePidFile } from './embedded/postmaster.ts';
 import { withFileLock } from './file-lock.ts';
 
 export type EmbeddedPostgres = {
@@ -38,8 +28,6 @@ type Options = {
 
 const DEFAULT_SETTINGS = ['max_connections=100', 'shared_buffers=128MB', 'timezone=UTC', 'log_timezone=UTC'];
 const START_LIMIT_MS = 60_000;
-/** The helpers of a server that died end by themselves, within a moment. */
-const HELPERS_LIMIT_MS = 5000;
 /** Advisory lock that each process using the server holds in shared mode. */
 const USERS_LOCK = 727_001;
 
@@ -69,7 +57,7 @@ export async function startEmbeddedPostgres({
   let rejoining: Promise<void> | undefined;
 
   async function rejoinWhenDead(): Promise<void> {
-    if (isStopping || (await isRunning(cluster, lease.pid)) || isStopping) return;
+    if (isStopping || (await isServerRunning(cluster.dir, lease.pid)) || isStopping) return;
     log.error({ pid: lease.pid }, 'the embedded PostgreSQL died: starting it again');
     try {
       await lease.connection.end({ timeout: 0 });
@@ -116,10 +104,9 @@ type Lease = { connection: Connection; pid: number; port: number };
 async function describeCluster(folder: string, settings: string[]) {
   const binaries = await importBinaries();
   const dir = join(folder, 'postgres');
-  const account = process.getuid?.() === 0 ? await serverAccount() : undefined;
+  const account = await findServerAccount();
   const isOutOfReach =
-    account !== undefined &&
-    [folder, dirname(binaries.postgres)].some((path) => !canEnter(path, account.uid, account.gid));
+    account !== undefined && [folder, dirname(binaries.postgres)].some((path) => !canEnter(account, path));
   return {
     ...binaries,
     dir,
@@ -143,38 +130,6 @@ async function importBinaries(): Promise<Binaries> {
   }
 }
 
-/** PostgreSQL refuses to run as root: it gets the account `postgres`, made when it is missing, else `nobody`. */
-async function serverAccount(): Promise<{ uid: number; gid: number }> {
-  const found = (await passwdEntry('postgres')) ?? (await makeAccount()) ?? (await passwdEntry('nobody'));
-  if (found) return found;
-  throw new Unavailable(
-    'Started as root, and there is no account to run PostgreSQL as: add a user named postgres',
-  );
-}
-
-async function makeAccount(): Promise<{ uid: number; gid: number } | undefined> {
-  const made = await run('useradd', ['--system', '--user-group', '--shell', '/usr/sbin/nologin', 'postgres']);
-  return made.code === 0 ? passwdEntry('postgres') : undefined;
-}
-
-async function passwdEntry(name: string): Promise<{ uid: number; gid: number } | undefined> {
-  const line = (await readFile('/etc/passwd', 'utf8'))
-    .split('\n')
-    .find((entry) => entry.startsWith(`${name}:`));
-  const [, , uid, gid] = line?.split(':') ?? [];
-  return uid && gid ? { uid: Number(uid), gid: Number(gid) } : undefined;
-}
-
-/** Whether an account may enter a folder and every one above it. */
-function canEnter(path: string, uid: number, gid: number): boolean {
-  for (let folder = realpathSync(path); ; folder = dirname(folder)) {
-    const { mode, uid: owner, gid: group } = statSync(folder);
-    const bit = owner === uid ? 0o100 : group === gid ? 0o010 : 0o001;
-    if ((mode & bit) === 0) return false;
-    if (folder === dirname(folder)) return true;
-  }
-}
-
 async function initialiseCluster(cluster: Cluster, log: Logger): Promise<void> {
   if (existsSync(join(cluster.dir, 'PG_VERSION'))) return;
   log.info({ dir: cluster.dir }, 'making a new embedded database');
@@ -187,7 +142,7 @@ async function initialiseCluster(cluster: Cluster, log: Logger): Promise<void> {
     await chown(fresh, cluster.account.uid, cluster.account.gid);
     await chown(cluster.passwordFile, cluster.account.uid, cluster.account.gid);
   }
-  const made = await runAsServer(cluster, cluster.initdb, [
+  const made = await runAs(cluster, cluster.initdb, [
     `--pgdata=${fresh}`,
     '--username=postgres',
     `--pwfile=${cluster.passwordFile}`,
@@ -235,7 +190,7 @@ async function leaveServer(cluster: Cluster, lease: Lease, log: Logger): Promise
     const isLastUser = await releaseLease(lease);
     await lease.connection.end({ timeout: 0 });
     if (!isLastUser) return;
-    const stopped = await runAsServer(cluster, cluster.pg_ctl, [
+    const stopped = await runAs(cluster, cluster.pg_ctl, [
       'stop',
       '-D',
       cluster.dir,
@@ -265,9 +220,9 @@ async function ensureRunning(
   log: Logger,
   wantedPort?: number,
 ): Promise<{ pid: number; port: number }> {
-  const running = await readPostmasterPid(cluster);
+  const running = await readPostmasterPid(cluster.dir);
   if (running) return running;
-  await removeStalePidFile(cluster);
+  await removeStalePidFile(cluster.dir);
   const port = wantedPort ?? (await findFreePort());
   const settings = [
     ...cluster.settings,
@@ -280,7 +235,7 @@ async function ensureRunning(
   await chmod(cluster.logFile, 0o600);
   const { size: logBytesBefore } = statSync(cluster.logFile);
   const options = settings.map((setting) => `-c ${setting}`).join(' ');
-  const started = await runAsServer(cluster, cluster.pg_ctl, [
+  const started = await runAs(cluster, cluster.pg_ctl, [
     'start',
     '-w',
     '-t',
@@ -293,7 +248,7 @@ async function ensureRunning(
     '-o',
     options,
   ]);
-  const now = await readPostmasterPid(cluster);
+  const now = await readPostmasterPid(cluster.dir);
   if (started.code !== 0 || !now) {
     // What this start wrote; a program that is missing says so to us, and nothing to the log.
     const logged = (await readFile(cluster.logFile)).subarray(logBytesBefore).toString();
@@ -302,68 +257,6 @@ async function ensureRunning(
   }
   log.debug(now, 'embedded PostgreSQL runs');
   return now;
-}
-
-/** The server that postmaster.pid names, when it lives and runs on this very folder. */
-async function readPostmasterPid(cluster: Cluster): Promise<{ pid: number; port: number } | undefined> {
-  const lines = await readFile(join(cluster.dir, 'postmaster.pid'), 'utf8').catch(() => '');
-  const [pid, , , port, , , , status] = lines.split('\n');
-  if (!pid || !port || !status?.startsWith('ready')) return undefined;
-  return (await isRunning(cluster, Number(pid))) ? { pid: Number(pid), port: Number(port) } : undefined;
-}
-
-/**
- * Removes the postmaster.pid of a server that was killed. PostgreSQL takes any process with the old number for the old
- * server, and an empty file for one that is starting, and would not start. The old server's helpers must have ended:
- * PostgreSQL finds them by this file.
- */
-async function removeStalePidFile(cluster: Cluster): Promise<void> {
-  if (process.platform !== 'linux') return;
-  const file = join(cluster.dir, 'postmaster.pid');
-  const content = await readFile(file, 'utf8').catch(() => undefined);
-  if (content === undefined) return;
-  const [pid] = content.split('\n');
-  if (await isRunning(cluster, Number(pid))) return;
-  const deadlineMs = performance.now() + HELPERS_LIMIT_MS;
-  while (await hasHelpers(cluster)) {
-    if (performance.now() > deadlineMs) return;
-    await Bun.sleep(50);
-  }
-  await rm(file, { force: true });
-}
-
-/** Whether a process of a server on this folder is left, as far as this one may see. */
-async function hasHelpers(cluster: Cluster): Promise<boolean> {
-  for (const entry of await readdir('/proc')) {
-    if (!/^[0-9]+$/.test(entry)) continue;
-    const workingFolder = await readlink(`/proc/${entry}/cwd`).catch(() => undefined);
-    if (workingFolder === cluster.dir) return true;
-    // Root in a container may not look: then any PostgreSQL may be of ours.
-    if (workingFolder === undefined && (await commandLineOf(entry)).startsWith('postgres:')) return true;
-  }
-  return false;
-}
-
-/** A dead server whose parent does not collect it (a container without an init) still has its number, but no command. */
-async function isRunning(cluster: Cluster, pid: number): Promise<boolean> {
-  if (!isAlive(pid)) return false;
-  if (process.platform !== 'linux') return true;
-  // After a reboot the number may belong to somebody else, another PostgreSQL even.
-  return (await commandLineOf(pid)).includes(cluster.dir);
-}
-
-/** Arguments with NUL between them; '' for a process that is gone or a zombie. */
-function commandLineOf(pid: number | string): Promise<string> {
-  return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }
 
 /** One process at a time makes, starts or stops the server. */
@@ -383,51 +276,5 @@ function findFreePort(): Promise<number> {
       const address = probe.address();
       probe.close(() => settle(typeof address === 'object' && address ? address.port : 0));
     });
-  });
-}
-
-/**
- * Runs a PostgreSQL program under the server's account. Where that account may not enter the folders above (a root
- * home of mode 700), it keeps just the capability to pass them; its own files stay its own.
- */
-async function runAsServer(cluster: Cluster, program: string, args: string[]) {
-  const { account } = cluster;
-  if (!account) return run(program, args);
-  const ids = [`--reuid=${account.uid}`, `--regid=${account.gid}`, '--clear-groups'];
-  const passage = cluster.isOutOfReach ? await passageOptions() : [];
-  return run('setpriv', [...ids, ...passage, program, ...args]);
-}
-
-/** Capabilities that let a process enter any folder, the smaller one first, by their number in Linux. */
-const PASSAGES = [
-  { name: 'dac_read_search', bit: 2n },
-  { name: 'dac_override', bit: 1n },
-] as const;
-
-/** Containers usually keep only the larger one of the two. */
-async function passageOptions(): Promise<string[]> {
-  const status = await readFile('/proc/self/status', 'utf8').catch(() => '');
-  const ours = BigInt(`0x${/^CapPrm:\s*([0-9a-f]+)/m.exec(status)?.[1] ?? '0'}`);
-  const passage = PASSAGES.find(({ bit }) => (ours & (1n << bit)) !== 0n);
-  if (!passage) {
-    throw new Unavailable(
-      'PostgreSQL may not enter the folder it is kept in: give a DATA_DIR and a program folder that every user may enter',
-    );
-  }
-  // PostgreSQL asks access(2) whether its programs can be run, and that call ignores capabilities of an ordinary
-  // account unless told not to.
-  const securebits = '--securebits=+no_setuid_fixup';
-  return [securebits, `--inh-caps=+${passage.name}`, `--ambient-caps=+${passage.name}`];
-}
-
-function run(program: string, args: string[]): Promise<{ code: number; output: string }> {
-  return new Promise((settle) => {
-    let output = '';
-    // A server's own output goes to its log; nothing may hold our pipes open after pg_ctl has ended: settle on exit.
-    const child = spawn(program, args, { cwd: '/', stdio: ['ignore', 'pipe', 'pipe'] });
-    child.stdout.on('data', (chunk) => (output += chunk));
-    child.stderr.on('data', (chunk) => (output += chunk));
-    child.on('error', (error) => settle({ code: 127, output: error.message }));
-    child.on('exit', (code) => settle({ code: code ?? 1, output }));
   });
 }
