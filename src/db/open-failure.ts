@@ -11,7 +11,6 @@ const OPERATORS_CODES = new Set([
 ]);
 
 const DISK_FULL = '53100';
-const READ_ONLY = '25006';
 
 /** Which database failed, for the sentence that says so. */
 export type OpenedDatabase = { url: string; isEmbedded: boolean };
@@ -39,7 +38,5 @@ export function toOpenFailure(error: unknown, { url, isEmbedded }: OpenedDatabas
 export function describeOutage(error: unknown): string | undefined {
   const code = outageCodeOf(error);
   if (code === DISK_FULL) return "The database's disk is full: make room and try again";
-  if (code === READ_ONLY)
-    return 'The database takes no writes now, as a replica does: nothing more was written';
   return code === undefined ? undefined : 'The database went out of reach: try again';
 }

@@ -32,11 +32,12 @@ export async function openServerSocket(host: string, port: number): Promise<Serv
   let server: { address: string; port: number } | undefined;
   let isClosed = false;
 
-  const fail = (cause: Missed) => {
-    failure ??= cause;
+  const fail = (missed: Missed) => {
+    failure ??= missed;
     listener?.onFailure(failure);
   };
-  socket.on('error', (error) => fail(new Missed(reasonOf(error), { cause: error })));
+  const failWith = (cause: unknown) => fail(new Missed(reasonOf(cause), { cause }));
+  socket.on('error', failWith);
   socket.on('message', (datagram, from) => {
     // Before it was connected the socket took datagrams from everybody.
     if (from.address === server?.address && from.port === server.port) listener?.onDatagram(datagram);
@@ -45,7 +46,7 @@ export async function openServerSocket(host: string, port: number): Promise<Serv
     socket.once('error', () => settle());
     // Called with an error too, whatever its type says.
     socket.connect(port, host, (error?: Error) => {
-      if (error) fail(new Missed(reasonOf(error), { cause: error }));
+      if (error) failWith(error);
       else server = socket.remoteAddress();
       settle();
     });
@@ -56,10 +57,10 @@ export async function openServerSocket(host: string, port: number): Promise<Serv
       if (failure || isClosed) return;
       try {
         socket.send(datagram, (error) => {
-          if (error) fail(new Missed('unreachable', { cause: error }));
+          if (error) failWith(error);
         });
-      } catch (cause) {
-        fail(new Missed('unreachable', { cause }));
+      } catch (error) {
+        failWith(error);
       }
     },
     listen: (next) => {
@@ -79,6 +80,8 @@ export async function openServerSocket(host: string, port: number): Promise<Serv
   };
 }
 
-function reasonOf(error: Error): 'refused' | 'unreachable' {
-  return 'code' in error && error.code === 'ECONNREFUSED' ? 'refused' : 'unreachable';
+function reasonOf(error: unknown): 'refused' | 'unreachable' {
+  return error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED'
+    ? 'refused'
+    : 'unreachable';
 }

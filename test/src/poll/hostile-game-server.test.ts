@@ -89,7 +89,7 @@ describe('a split response', () => {
       const server = await aServerWith(flood);
       const startedAt = performance.now();
       expect([index, await ask(server)]).toEqual([index, MALFORMED]);
-      expect(performance.now() - startedAt).toBeLessThan(1000);
+      expect(performance.now() - startedAt).toBeLessThan(1800);
     }
   });
 
@@ -109,8 +109,8 @@ describe('a split response', () => {
   test('of which a part never comes is a miss once the time is over', async () => {
     const server = await aServerWith(splitIntoParts(anInfoPacket()).slice(1));
     const startedAt = performance.now();
-    expect(await ask(server, 400)).toEqual(MALFORMED);
-    expect(performance.now() - startedAt).toBeWithin(350, 1200);
+    expect(await ask(server, 1200)).toEqual(MALFORMED);
+    expect(performance.now() - startedAt).toBeWithin(1150, 4000);
     expect(server.requests).toHaveLength(3);
   });
 
