@@ -24,8 +24,8 @@ export type A2sClient = {
   pingMs: () => number;
 };
 
-/** How often a request is sent: twice more when nothing comes back. */
-const SENDS = 3;
+/** How often a request is sent again when nothing comes back. */
+const REPEATS = 2;
 /** New challenges that one request may be told to repeat itself with. */
 const MAX_CHALLENGES = 3;
 /** Three copies of two responses of 32 parts are 192; whoever sends more is not answering. */
@@ -77,9 +77,17 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
 
     function begin(): void {
       const send = () => socket.send(buildRequest(challenge));
+      let repeats = 0;
       clearInterval(resending);
       sentAtMs = performance.now();
-      resending = setInterval(send, leftUntil(untilMs) / SENDS);
+      resending = setInterval(
+        () => {
+          repeats += 1;
+          if (repeats === REPEATS) clearInterval(resending);
+          send();
+        },
+        leftUntil(untilMs) / (REPEATS + 1),
+      );
       send();
     }
 
