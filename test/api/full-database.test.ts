@@ -24,9 +24,12 @@ const folder = createTestFolder();
 const disk = await mountSmallDisk(join(folder.path, 'disk'), DISK_BYTES);
 // The database itself has been dropped by then.
 afterAll(async () => {
-  await runOnServer(`drop tablespace if exists ${name}_space`);
-  disk.unmount();
-  await folder.remove();
+  try {
+    await runOnServer(`drop tablespace if exists ${name}_space`);
+  } finally {
+    disk.unmount();
+    await folder.remove();
+  }
 });
 
 async function runOnServer(statement: string): Promise<void> {
