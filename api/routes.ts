@@ -1,7 +1,7 @@
 import type { Server } from 'bun';
 import type { Logger } from 'pino';
 import { findClientAddress, rateLimitKey } from '../src/client-address.ts';
-import { createGate } from '../src/db/gate.ts';
+import { createGate, REQUEST_LIMITS } from '../src/db/gate.ts';
 import { Unauthorized } from '../src/errors.ts';
 import type { Count } from '../src/metrics.ts';
 import type { ApiToken } from '../src/queries/api-tokens.ts';
@@ -34,11 +34,6 @@ type ProtectedWork = (query: Query, token: ApiToken, now: Date) => Promise<unkno
 
 export type Routes = ReturnType<typeof createRoutes>;
 
-/** How long a request waits for the database: a query takes some milliseconds, so after this it hangs. */
-const DATABASE_LIMIT_MS = 4000;
-/** Requests that may wait for the database at once; further ones are 503 without waiting. */
-const MAX_WAITING = 1000;
-
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Sent with every answer under both bases, errors included. `@elysiajs/cors` is not used: its `Vary: *` defeats caches. */
@@ -68,7 +63,7 @@ export function clientKey(
 export function createRoutes(deps: RouteDeps) {
   const addressOf = (incoming: Incoming): string => clientKey(incoming, deps);
   const toErrorAnswer = createErrorMapper(deps.log);
-  const gate = createGate({ limitMs: DATABASE_LIMIT_MS, maxWaiting: MAX_WAITING });
+  const gate = createGate(REQUEST_LIMITS);
 
   const counted = (kind: string, response: Response): Response => {
     deps.countAnswer({ kind, status: response.status });

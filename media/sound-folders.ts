@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../src/folder.ts';
 import type { SteamId64 } from '../src/steam-id.ts';
 
 /** Where sounds lie on the disk. Processes that share a database share these folders too. */
@@ -14,7 +15,10 @@ export type SoundFolders = {
   orphans: string;
 };
 
-/** The folders under the configured `DATA_DIR` and `STORAGE_DIR`; made when missing. */
+/**
+ * The folders under the configured `DATA_DIR` and `STORAGE_DIR`; made when missing.
+ * @throws {InvalidInput} or {Unavailable} when they cannot be used, in one line that names the setting.
+ */
 export async function openSoundFolders(config: {
   dataDir: string;
   storageDir: string;
@@ -24,8 +28,8 @@ export async function openSoundFolders(config: {
     published: join(config.storageDir, 'roundsound'),
     orphans: join(config.storageDir, 'roundsound-orphans'),
   };
-  await mkdir(folders.inbox, { recursive: true });
-  await mkdir(folders.published, { recursive: true });
+  await makeFolder({ setting: 'DATA_DIR', root: config.dataDir }, folders.inbox);
+  await makeFolder({ setting: 'STORAGE_DIR', root: config.storageDir }, folders.published);
   return folders;
 }
 

@@ -8,7 +8,7 @@ import { addSoundCommands } from './cli/sounds.ts';
 import { addTokenCommands } from './cli/tokens.ts';
 import { addUserCommands } from './cli/users.ts';
 import { parseConfig } from './config.ts';
-import { isDatabaseOutage } from './db/client.ts';
+import { describeOutage } from './db/open-failure.ts';
 import { DomainError } from './errors.ts';
 import { createLogger } from './log.ts';
 
@@ -47,7 +47,7 @@ process.exit(await run());
 /** One line for what an operator can mend; everything for what is a fault of ours. */
 function explain(error: unknown): unknown {
   if (error instanceof DomainError) return error.message;
-  return isDatabaseOutage(error) ? 'The database went out of reach: try again' : error;
+  return describeOutage(error) ?? error;
 }
 
 async function run(): Promise<number> {

@@ -1,4 +1,7 @@
-import pino, { type Logger } from 'pino';
+import { isatty } from 'node:tty';
+import { styleText } from 'node:util';
+import pino, { type DestinationStream, type Logger } from 'pino';
+import { formatLogLine } from './log-line.ts';
 
 /** Keys whose values never reach a log line, wherever they stand. */
 const SECRET_KEYS = [
@@ -12,7 +15,7 @@ const SECRET_KEYS = [
   'apiKey',
 ];
 
-/** Structured logs, one JSON object a line, on stdout (1) or stderr (2). */
+/** Logs on stdout (1) or stderr (2): lines for people where that is a terminal, else one JSON object a line. */
 export function createLogger(level: string, fd: 1 | 2 = 1): Logger {
   return pino(
     {
@@ -23,8 +26,22 @@ export function createLogger(level: string, fd: 1 | 2 = 1): Logger {
       redact: { paths: SECRET_KEYS.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]), censor: '…' },
       serializers: { err: serializeError },
     },
-    pino.destination({ fd, sync: true }),
+    openDestination(fd),
   );
+}
+
+const COLOURS: Record<string, 'yellow' | 'red'> = { warn: 'yellow', error: 'red', fatal: 'red' };
+
+function openDestination(fd: 1 | 2): DestinationStream {
+  const destination = pino.destination({ fd, sync: true });
+  if (!isatty(fd)) return destination;
+  const stream = fd === 1 ? process.stdout : process.stderr;
+  // Leaves the text alone where NO_COLOR is set or the terminal has no colours.
+  const paint = (level: string, text: string) => {
+    const colour = COLOURS[level];
+    return colour ? styleText(colour, text, { stream }) : text;
+  };
+  return { write: (line) => destination.write(formatLogLine(line, paint)) };
 }
 
 /** Message, code and stack, causes too; never the values a query was sent with. */

@@ -18,8 +18,10 @@ import type { Config, Role } from './config.ts';
 import { type Changes, listenForChanges } from './db/changes.ts';
 import { type Database, openDatabase } from './db/client.ts';
 import { startEmbeddedPostgres } from './db/embedded.ts';
+import { createGate, REQUEST_LIMITS } from './db/gate.ts';
+import { throughGate } from './db/gated-database.ts';
 import { migrateDatabase } from './db/migrate.ts';
-import { toOpenFailure } from './db/open-failure.ts';
+import { type OpenedDatabase, toOpenFailure } from './db/open-failure.ts';
 import { createDatabaseProbe } from './db/probe.ts';
 import { InvalidInput } from './errors.ts';
 import { createExpirySweep, EXPIRY_SWEEP_MS } from './expiry.ts';
@@ -90,18 +92,23 @@ const FORMS_PER_MINUTE = 60;
  * Starts the parts that `config.roles` names, in the order they need each other. What was started is stopped when one
  * fails.
  * @param now the clock that answers are judged by.
+ * @param signal gives the start up at its next step.
+ * @throws {InvalidInput} or {Unavailable}, one line for the operator; the signal's reason.
  */
 export async function runService(
   config: Config,
   log: Logger,
-  { now = () => new Date() }: { now?: () => Date } = {},
+  { now = () => new Date(), signal }: { now?: () => Date; signal?: AbortSignal } = {},
 ): Promise<Service> {
   const { onStop, onStopPart, stop } = createShutdown(log);
   const has = (role: Role) => config.roles.includes(role);
+  let opened: OpenedDatabase | undefined;
   try {
     // Before anything is started: what it refuses (FFMPEG_PATH) is all that the operator has to read.
     const ffmpeg = has('media') ? await openFfmpeg(config, log) : undefined;
-    const { database, databaseUrl } = await prepareDatabase(config, log, onStop);
+    const url = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
+    opened = { url, isEmbedded: config.databaseUrl === undefined };
+    const database = await prepareDatabase(url, { config, log, onStop, signal });
     const changes = await listenForChanges(database.connection, log);
     onStop('notifications', changes.stop);
     const board = await createServerBoard(database.db, log);
@@ -115,7 +122,17 @@ export async function runService(
     const addHealth: Context['addHealth'] = (name, read) => health.set(name, read);
     const readHistory = createHistoryReader(database, now);
     const soundFolders = await openSoundFolders(config);
-    const shared = { config, log, now, database, databaseUrl, changes, board, readHistory, soundFolders };
+    const shared = {
+      config,
+      log,
+      now,
+      database,
+      databaseUrl: url,
+      changes,
+      board,
+      readHistory,
+      soundFolders,
+    };
     const context: Context = { ...shared, metrics, onStop, onStopPart, addHealth };
 
     if (has('sync')) startSync(context);
@@ -129,7 +146,8 @@ export async function runService(
     return { port, database, stop };
   } catch (error) {
     await stop();
-    throw error;
+    // Until then the database was needed; afterwards an outage is met by each part.
+    throw opened ? toOpenFailure(error, opened) : error;
   }
 }
 
@@ -137,25 +155,26 @@ function openFfmpeg({ dataDir, ffmpegPath }: Config, log: Logger): Promise<Ffmpe
   return chooseFfmpeg(log, { ffmpegPath, workDirectory: join(dataDir, 'media') });
 }
 
+async function startEmbedded(config: Config, log: Logger, onStop: Shutdown['onStop']): Promise<string> {
+  const embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
+  onStop('embedded PostgreSQL', embedded.stop, { limitMs: Number.POSITIVE_INFINITY });
+  return embedded.url;
+}
+
 async function prepareDatabase(
-  config: Config,
-  log: Logger,
-  onStop: Shutdown['onStop'],
-): Promise<{ database: Database; databaseUrl: string }> {
-  let url = config.databaseUrl;
-  if (url === undefined) {
-    const embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
-    onStop('embedded PostgreSQL', embedded.stop, { limitMs: Number.POSITIVE_INFINITY });
-    url = embedded.url;
-  }
-  try {
-    await migrateDatabase(url);
-  } catch (error) {
-    throw toOpenFailure(error, url);
-  }
+  url: string,
+  {
+    config,
+    log,
+    onStop,
+    signal,
+  }: Pick<Context, 'config' | 'log' | 'onStop'> & { signal?: AbortSignal | undefined },
+): Promise<Database> {
+  await migrateDatabase(url, { log, signal });
   const database = openDatabase(url, { replicaUrls: config.databaseReplicaUrls });
   onStop('database', () => database.close({ timeoutSeconds: 1 }), { limitMs: 1200 });
-  return { database, databaseUrl: url };
+  signal?.throwIfAborted();
+  return database;
 }
 
 /** Role `poller`: asks the game servers how they are. */
@@ -285,6 +304,7 @@ async function startApi(context: Context, health: Map<string, () => unknown>): P
   });
   await addQueueGauges(context);
 
+  const accountDb = throughGate(database.db, createGate(REQUEST_LIMITS));
   const tokens = createTokenChecker(database.db);
   changes.onChange('api_tokens', tokens.forget);
   onStop('last uses of tokens', tokens.flush);
@@ -315,7 +335,7 @@ async function startApi(context: Context, health: Map<string, () => unknown>): P
       mayReadMetrics: createAddressMatcher(['127.0.0.0/8', '::1', ...config.metricsAllow]),
     },
     account: {
-      db: database.db,
+      db: accountDb,
       settings: config,
       sessionSecret: await loadSessionSecret(database.db, config.sessionSecret),
       onTokenRevoked: tokens.forget,
@@ -326,11 +346,10 @@ async function startApi(context: Context, health: Map<string, () => unknown>): P
       sections: (facilities) => [
         roundSoundSection({
           ...facilities,
-          db: database.db,
+          db: accountDb,
           limits: { maxSeconds: config.sound.maxSeconds, maxUploadBytes },
-          storeUpload: (upload) =>
-            storeUpload(database.db, soundFolders, { upload, maxBytes: maxUploadBytes }),
-          removeSound: (removal) => removeSound(database.db, soundFolders, removal),
+          storeUpload: (upload) => storeUpload(accountDb, soundFolders, { upload, maxBytes: maxUploadBytes }),
+          removeSound: (removal) => removeSound(accountDb, soundFolders, removal),
         }),
       ],
     },
@@ -457,14 +476,14 @@ function countOnline(board: ServerBoard): number {
   return board.current().filter(({ snapshot }) => snapshot?.isOnline).length;
 }
 
-/** On an empty database, says what to do first. */
+/** On an empty database, says what to do first: commands without double quotes, which JSON would escape. */
 async function adviseOperator({ database, log }: Context): Promise<void> {
   if ((await listServers(database.db)).length === 0) {
-    log.info('no servers yet; add the first: bun run cli servers add --name "My server" --address HOST:PORT');
+    log.info("no servers yet; add the first: bun run cli servers add --name 'My server' --address HOST:PORT");
   }
   if ((await countApiTokens(database.db)) === 0) {
     log.info(
-      'no API tokens yet; make the first: bun run cli tokens create --steamid64 YOUR_STEAMID --name "website"',
+      'no API tokens yet; make the first: bun run cli tokens create --steamid64 YOUR_STEAMID --name website',
     );
   }
 }

@@ -164,17 +164,12 @@ type MessageProps = {
   message: string;
   /** A reference for the operator's log. */
   errorId?: string | undefined;
-  canRetrySignIn?: boolean;
+  /** Where to try again; without it only the way home is offered. */
+  retryPath?: string | undefined;
 };
 
 /** A failure in words, with a way on. */
-export function ErrorPage({
-  site,
-  visit,
-  message,
-  errorId,
-  canRetrySignIn = false,
-}: MessageProps): JSX.Element {
+export function ErrorPage({ site, visit, message, errorId, retryPath }: MessageProps): JSX.Element {
   const t = textsOf(visit.locale).errors;
   return (
     <Layout site={site} visit={visit} title={t.title}>
@@ -183,9 +178,9 @@ export function ErrorPage({
         <p role="alert">{message}</p>
         {errorId && <p class="hint">{t.reference(errorId)}</p>}
         <p class="row">
-          {canRetrySignIn && (
-            <a class="button button-primary" href={withDestination('/account/sign-in', visit.next)}>
-              {t.retrySignIn}
+          {retryPath !== undefined && (
+            <a class="button button-primary" href={retryPath}>
+              {t.retry}
             </a>
           )}
           <a class="button button-quiet" href="/account">

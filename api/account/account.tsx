@@ -218,7 +218,7 @@ export function accountPages(deps: AccountDeps) {
             visit={visit}
             message={message}
             errorId={errorId}
-            canRetrySignIn={!visit.session && failure.status !== 404}
+            retryPath={retryPathOf(visit, failure)}
           />,
           failure.status,
         );
@@ -226,6 +226,17 @@ export function accountPages(deps: AccountDeps) {
     if (failure.status === 503) response.headers.set('retry-after', '30');
     return response;
   }
+}
+
+/** Where "Try again" leads: to the page itself once the service answers again, else to a new sign-in. */
+function retryPathOf({ request, url, session, next }: Visit, { status }: PageError): string | undefined {
+  const isSignIn = url.pathname.startsWith('/account/sign-in');
+  if (status === 503 && !isSignIn) {
+    // A form is not sent again unasked, and a return from Discord counts once.
+    const isRepeatable = request.method === 'GET' && !url.pathname.endsWith('/return');
+    return isRepeatable ? `${url.pathname}${url.search}` : undefined;
+  }
+  return !session && status !== 404 ? withDestination('/account/sign-in', next) : undefined;
 }
 
 async function notFound(): Promise<Response> {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Db } from '../../src/db/client.ts';
+import { type Db, isDatabaseOutage } from '../../src/db/client.ts';
 import {
   createSession,
   deleteSession,
@@ -46,7 +46,13 @@ export async function openSession(
   const session = await findSession(db, hashOf(id), now);
   if (!session) return undefined;
   if (now.getTime() - session.seenAt.getTime() < EXTEND_AFTER_MS) return { session };
-  await extendSession(db, session.idHash, { expiresAt: endOf(now), now });
+  try {
+    await extendSession(db, session.idHash, { expiresAt: endOf(now), now });
+  } catch (error) {
+    // A database that only reads still shows pages.
+    if (!isDatabaseOutage(error)) throw error;
+    return { session };
+  }
   return { session, cookie: writeSessionCookie({ cookies, signer }, id) };
 }
 

@@ -183,7 +183,7 @@ const en = {
   errors: {
     title: 'That did not work',
     home: 'Back to the account page',
-    retrySignIn: 'Try again',
+    retry: 'Try again',
     'sign-in-refused':
       'Steam’s answer could not be verified, so you are not signed in. This happens when the sign-in took longer than ten minutes, was started in another browser, or its link was used twice.',
     'link-refused':
@@ -218,7 +218,7 @@ const en = {
 
 export type Texts = typeof en;
 export type NoticeKey = keyof Texts['notices'];
-export type ErrorKey = Exclude<keyof Texts['errors'], 'title' | 'home' | 'retrySignIn' | 'reference'>;
+export type ErrorKey = Exclude<keyof Texts['errors'], 'title' | 'home' | 'retry' | 'reference'>;
 
 const pl: Texts = {
   language: 'Polski',
@@ -407,7 +407,7 @@ const pl: Texts = {
   errors: {
     title: 'Nie udało się',
     home: 'Wróć do konta',
-    retrySignIn: 'Spróbuj ponownie',
+    retry: 'Spróbuj ponownie',
     'sign-in-refused':
       'Nie udało się potwierdzić odpowiedzi Steama, więc logowanie przerwano. Dzieje się tak, gdy logowanie trwało ponad dziesięć minut, zaczęło się w innej przeglądarce albo jego link został użyty dwa razy.',
     'link-refused':

@@ -18,6 +18,7 @@ export type Session = {
 export function createSession(load: () => { config: Config; log: Logger }): Session {
   let loaded: ReturnType<typeof load> | undefined;
   const closers: (() => Promise<void>)[] = [];
+  const closing = new AbortController();
   let opened: Promise<Database> | undefined;
   const get = () => {
     loaded ??= load();
@@ -33,9 +34,9 @@ export function createSession(load: () => { config: Config; log: Logger }): Sess
       url = embedded.url;
     }
     try {
-      await migrateDatabase(url);
+      await migrateDatabase(url, { log, signal: closing.signal });
     } catch (error) {
-      throw toOpenFailure(error, url);
+      throw toOpenFailure(error, { url, isEmbedded: config.databaseUrl === undefined });
     }
     const database = openDatabase(url, { max: 4 });
     closers.push(() => database.close({ timeoutSeconds: 2 }));
@@ -50,7 +51,8 @@ export function createSession(load: () => { config: Config; log: Logger }): Sess
       return opened;
     },
     close: async () => {
-      // An interrupted command may still be opening it.
+      // An interrupted command may still be opening it, or waiting for another process.
+      closing.abort();
       await opened?.catch(() => undefined);
       for (const close of closers.splice(0).reverse()) await close();
     },

@@ -1,5 +1,6 @@
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
+import { Unavailable } from '../errors.ts';
 import * as schema from './schema.ts';
 import { createSocketFactory } from './socket.ts';
 
@@ -136,6 +137,7 @@ export function connect(
   return postgres(url, options);
 }
 
+/** What the driver, the system and PostgreSQL say when it is the database that fails. https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const OUTAGE_CODES = new Set([
   'CONNECTION_CLOSED',
   'CONNECTION_ENDED',
@@ -148,20 +150,35 @@ const OUTAGE_CODES = new Set([
   'EHOSTUNREACH',
   'ETIMEDOUT',
   'ENOENT',
-  '57P01',
-  '57P02',
-  '57P03',
-  '57014',
-  '53300',
+  '25006', // read_only_sql_transaction: a primary that became a replica; reading goes on
+  '28000', // invalid_authorization_specification
+  '28P01', // invalid_password: changed while the service runs
+  '3D000', // invalid_catalog_name: the database was renamed or dropped
+  '40001', // serialization_failure: on a replica, a conflict with what it replays
+  '53100', // disk_full: reading goes on
+  '53300', // too_many_connections
+  '57014', // query_canceled: the time limit on statements
+  '57P01', // admin_shutdown
+  '57P02', // crash_shutdown
+  '57P03', // cannot_connect_now
 ]);
 
-/** Whether a failed query says that the database is out of reach, starting, stopping or overloaded (not that the query is wrong). */
+/** Whether a failed query says that the database cannot serve it now (not that the query is wrong). */
 export function isDatabaseOutage(error: unknown): boolean {
+  return outageCodeOf(error) !== undefined;
+}
+
+/** The code of an outage: the system's, the driver's or SQLSTATE; `WAIT_LIMIT` of a gate; undefined for any other error. */
+export function outageCodeOf(error: unknown): string | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    // Drizzle wraps what a gate throws, too.
+    if (cause instanceof Unavailable) return 'WAIT_LIMIT';
     const code = 'code' in cause ? String(cause.code) : '';
-    if (OUTAGE_CODES.has(code) || code.startsWith('08')) return true;
+    // Of a socket that is not there; a missing file is another matter.
+    if (code === 'ENOENT' && !('syscall' in cause && cause.syscall === 'connect')) continue;
+    if (OUTAGE_CODES.has(code) || code.startsWith('08')) return code;
   }
-  return false;
+  return undefined;
 }
 
 const connections = new WeakMap<object, Connection>();
@@ -176,7 +193,8 @@ export function connectionOf(db: Db): Connection {
   return connection;
 }
 
-function openDrizzle(connection: Connection): Db {
+/** Opens a Drizzle handle on a pool of {@link connect}. */
+export function openDrizzle(connection: Connection): Db {
   const db = drizzle(connection, { schema });
   connections.set(db, connection);
   return db;

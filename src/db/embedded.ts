@@ -1,23 +1,15 @@
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, realpathSync, statSync } from 'node:fs';
-import {
-  chmod,
-  chown,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  readlink,
-  rename,
-  rm,
-  writeFile,
-} from 'node:fs/promises';
+import { chmod, chown, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { InvalidInput, Unavailable } from '../errors.ts';
+import { makeFolder, toFolderFailure } from '../folder.ts';
 import { type Connection, connect } from './client.ts';
+import { canEnter, findServerAccount, runAs } from './embedded/account.ts';
+import { isServerRunning, readPostmasterPid, removeStalePidFile } from './embedded/postmaster.ts';
+import { withFileLock } from './file-lock.ts';
 
 export type EmbeddedPostgres = {
   /** `postgres://` address on loopback, with the password. */
@@ -50,29 +42,36 @@ export async function startEmbeddedPostgres({
   log,
   settings = [],
 }: Options): Promise<EmbeddedPostgres> {
-  await mkdir(resolve(dataDir), { recursive: true });
-  // One name for it whatever way it is reached, since a running server is known by it.
-  const folder = realpathSync(resolve(dataDir));
-  const cluster = await describeCluster(folder, [...DEFAULT_SETTINGS, ...settings]);
-  const password = await withStartLock(cluster, async () => {
-    await initialiseCluster(cluster, log);
-    return (await readFile(cluster.passwordFile, 'utf8')).trim();
+  const configured = { setting: 'DATA_DIR', root: dataDir } as const;
+  await makeFolder(configured);
+  const {
+    cluster,
+    password,
+    lease: firstLease,
+  } = await joinCluster(dataDir, { log, settings }).catch((error) => {
+    throw toFolderFailure(error, configured);
   });
-  let lease = await joinServer(cluster, password, log);
+  let lease = firstLease;
   let isStopping = false;
 
-  // Nobody else restarts an embedded server, so its users watch it. The port stays, so pools reconnect by themselves.
-  const watch = setInterval(async () => {
-    if (isStopping || lease.isRejoining || (await isRunning(cluster, lease.pid)) || isStopping) return;
+  let rejoining: Promise<void> | undefined;
+
+  async function rejoinWhenDead(): Promise<void> {
+    if (isStopping || (await isServerRunning(cluster.dir, lease.pid)) || isStopping) return;
     log.error({ pid: lease.pid }, 'the embedded PostgreSQL died: starting it again');
-    lease.isRejoining = true;
     try {
       await lease.connection.end({ timeout: 0 });
       lease = await joinServer(cluster, password, log, lease.port);
     } catch (error) {
       log.error({ err: error }, 'the embedded PostgreSQL does not start');
-      lease.isRejoining = false;
     }
+  }
+
+  // Nobody else restarts an embedded server, so its users watch it. The port stays, so pools reconnect by themselves.
+  const watch = setInterval(() => {
+    rejoining ??= rejoinWhenDead().finally(() => {
+      rejoining = undefined;
+    });
   }, 500);
   watch.unref();
 
@@ -81,21 +80,33 @@ export async function startEmbeddedPostgres({
     stop: async () => {
       isStopping = true;
       clearInterval(watch);
+      // A server that is being started again has to be left as well.
+      await rejoining;
       await leaveServer(cluster, lease, log);
     },
   };
 }
 
+async function joinCluster(dataDir: string, { log, settings }: { log: Logger; settings: readonly string[] }) {
+  // One name for it whatever way it is reached, since a running server is known by it.
+  const folder = realpathSync(resolve(dataDir));
+  const cluster = await describeCluster(folder, [...DEFAULT_SETTINGS, ...settings]);
+  const password = await withStartLock(cluster, async () => {
+    await initialiseCluster(cluster, log);
+    return (await readFile(cluster.passwordFile, 'utf8')).trim();
+  });
+  return { cluster, password, lease: await joinServer(cluster, password, log) };
+}
+
 type Cluster = Awaited<ReturnType<typeof describeCluster>>;
-type Lease = { connection: Connection; pid: number; port: number; isRejoining: boolean };
+type Lease = { connection: Connection; pid: number; port: number };
 
 async function describeCluster(folder: string, settings: string[]) {
   const binaries = await importBinaries();
   const dir = join(folder, 'postgres');
-  const account = process.getuid?.() === 0 ? await serverAccount() : undefined;
+  const account = await findServerAccount();
   const isOutOfReach =
-    account !== undefined &&
-    [folder, dirname(binaries.postgres)].some((path) => !canEnter(path, account.uid, account.gid));
+    account !== undefined && [folder, dirname(binaries.postgres)].some((path) => !canEnter(account, path));
   return {
     ...binaries,
     dir,
@@ -119,38 +130,6 @@ async function importBinaries(): Promise<Binaries> {
   }
 }
 
-/** PostgreSQL refuses to run as root: it gets the account `postgres`, made when it is missing, else `nobody`. */
-async function serverAccount(): Promise<{ uid: number; gid: number }> {
-  const found = (await passwdEntry('postgres')) ?? (await makeAccount()) ?? (await passwdEntry('nobody'));
-  if (found) return found;
-  throw new Unavailable(
-    'Started as root, and there is no account to run PostgreSQL as: add a user named postgres',
-  );
-}
-
-async function makeAccount(): Promise<{ uid: number; gid: number } | undefined> {
-  const made = await run('useradd', ['--system', '--user-group', '--shell', '/usr/sbin/nologin', 'postgres']);
-  return made.code === 0 ? passwdEntry('postgres') : undefined;
-}
-
-async function passwdEntry(name: string): Promise<{ uid: number; gid: number } | undefined> {
-  const line = (await readFile('/etc/passwd', 'utf8'))
-    .split('\n')
-    .find((entry) => entry.startsWith(`${name}:`));
-  const [, , uid, gid] = line?.split(':') ?? [];
-  return uid && gid ? { uid: Number(uid), gid: Number(gid) } : undefined;
-}
-
-/** Whether an account may enter a folder and every one above it. */
-function canEnter(path: string, uid: number, gid: number): boolean {
-  for (let folder = realpathSync(path); ; folder = dirname(folder)) {
-    const { mode, uid: owner, gid: group } = statSync(folder);
-    const bit = owner === uid ? 0o100 : group === gid ? 0o010 : 0o001;
-    if ((mode & bit) === 0) return false;
-    if (folder === dirname(folder)) return true;
-  }
-}
-
 async function initialiseCluster(cluster: Cluster, log: Logger): Promise<void> {
   if (existsSync(join(cluster.dir, 'PG_VERSION'))) return;
   log.info({ dir: cluster.dir }, 'making a new embedded database');
@@ -163,7 +142,7 @@ async function initialiseCluster(cluster: Cluster, log: Logger): Promise<void> {
     await chown(fresh, cluster.account.uid, cluster.account.gid);
     await chown(cluster.passwordFile, cluster.account.uid, cluster.account.gid);
   }
-  const made = await runAsServer(cluster, cluster.initdb, [
+  const made = await runAs(cluster, cluster.initdb, [
     `--pgdata=${fresh}`,
     '--username=postgres',
     `--pwfile=${cluster.passwordFile}`,
@@ -172,7 +151,11 @@ async function initialiseCluster(cluster: Cluster, log: Logger): Promise<void> {
     '--locale=C',
     '--no-instructions',
   ]);
-  if (made.code !== 0) throw new Unavailable(`initdb failed: ${made.output.trim()}`);
+  if (made.code !== 0) {
+    const lines = made.output.trim().split('\n');
+    const reason = lines.find((line) => /error|fatal|panic/i.test(line)) ?? lines.at(-1);
+    throw new Unavailable(`The embedded PostgreSQL cannot be set up: ${reason}`);
+  }
   await rename(fresh, cluster.dir);
 }
 
@@ -188,7 +171,7 @@ async function joinServer(cluster: Cluster, password: string, log: Logger, port?
     });
     try {
       await connection`select pg_advisory_lock_shared(${USERS_LOCK})`;
-      return { connection, ...running, isRejoining: false };
+      return { connection, ...running };
     } catch (error) {
       await connection.end({ timeout: 0 });
       if (Date.now() > deadline) {
@@ -207,7 +190,7 @@ async function leaveServer(cluster: Cluster, lease: Lease, log: Logger): Promise
     const isLastUser = await releaseLease(lease);
     await lease.connection.end({ timeout: 0 });
     if (!isLastUser) return;
-    const stopped = await runAsServer(cluster, cluster.pg_ctl, [
+    const stopped = await runAs(cluster, cluster.pg_ctl, [
       'stop',
       '-D',
       cluster.dir,
@@ -237,9 +220,9 @@ async function ensureRunning(
   log: Logger,
   wantedPort?: number,
 ): Promise<{ pid: number; port: number }> {
-  const running = await readPostmasterPid(cluster);
+  const running = await readPostmasterPid(cluster.dir);
   if (running) return running;
-  await removeStalePidFile(cluster);
+  await removeStalePidFile(cluster.dir);
   const port = wantedPort ?? (await findFreePort());
   const settings = [
     ...cluster.settings,
@@ -252,7 +235,7 @@ async function ensureRunning(
   await chmod(cluster.logFile, 0o600);
   const { size: logBytesBefore } = statSync(cluster.logFile);
   const options = settings.map((setting) => `-c ${setting}`).join(' ');
-  const started = await runAsServer(cluster, cluster.pg_ctl, [
+  const started = await runAs(cluster, cluster.pg_ctl, [
     'start',
     '-w',
     '-t',
@@ -265,7 +248,7 @@ async function ensureRunning(
     '-o',
     options,
   ]);
-  const now = await readPostmasterPid(cluster);
+  const now = await readPostmasterPid(cluster.dir);
   if (started.code !== 0 || !now) {
     // What this start wrote; a program that is missing says so to us, and nothing to the log.
     const logged = (await readFile(cluster.logFile)).subarray(logBytesBefore).toString();
@@ -276,78 +259,9 @@ async function ensureRunning(
   return now;
 }
 
-/** The server that postmaster.pid names, when it lives and runs on this very folder. */
-async function readPostmasterPid(cluster: Cluster): Promise<{ pid: number; port: number } | undefined> {
-  const lines = await readFile(join(cluster.dir, 'postmaster.pid'), 'utf8').catch(() => '');
-  const [pid, , , port, , , , status] = lines.split('\n');
-  if (!pid || !port || !status?.startsWith('ready')) return undefined;
-  return (await isRunning(cluster, Number(pid))) ? { pid: Number(pid), port: Number(port) } : undefined;
-}
-
-/**
- * Removes what a killed server left behind. PostgreSQL takes any process with the old number for the old server, and
- * would not start: a dead one that nobody collected, or somebody else after a reboot of the container. Its helpers,
- * which work in its folder, must be gone: PostgreSQL finds them by this file.
- */
-async function removeStalePidFile(cluster: Cluster): Promise<void> {
-  const file = join(cluster.dir, 'postmaster.pid');
-  const [pid] = (await readFile(file, 'utf8').catch(() => '')).split('\n');
-  if (!pid || process.platform !== 'linux' || (await isRunning(cluster, Number(pid)))) return;
-  for (const entry of await readdir('/proc')) {
-    if (!/^[0-9]+$/.test(entry)) continue;
-    const workingFolder = await readlink(`/proc/${entry}/cwd`).catch(() => undefined);
-    // Root in a container may not look: then any PostgreSQL may be of ours.
-    const isHelper = workingFolder === undefined && (await commandLineOf(entry)).startsWith('postgres:');
-    if (workingFolder === cluster.dir || isHelper) return;
-  }
-  await rm(file, { force: true });
-}
-
-/** A dead server whose parent does not collect it (a container without an init) still has its number, but no command. */
-async function isRunning(cluster: Cluster, pid: number): Promise<boolean> {
-  if (!isAlive(pid)) return false;
-  if (process.platform !== 'linux') return true;
-  // After a reboot the number may belong to somebody else, another PostgreSQL even.
-  return (await commandLineOf(pid)).includes(cluster.dir);
-}
-
-/** Arguments with NUL between them; '' for a process that is gone or a zombie. */
-function commandLineOf(pid: number | string): Promise<string> {
-  return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
-/** One process at a time makes, starts or stops the server; a lock whose holder is dead counts for nothing. */
-async function withStartLock<T>(cluster: Cluster, work: () => Promise<T>): Promise<T> {
-  const deadline = Date.now() + START_LIMIT_MS;
-  for (;;) {
-    const isMine = await writeFile(cluster.lockFile, String(process.pid), { flag: 'wx' }).then(
-      () => true,
-      (error: NodeJS.ErrnoException) => {
-        if (error.code === 'EEXIST') return false;
-        throw new InvalidInput(`DATA_DIR: ${error.message}`, { cause: error });
-      },
-    );
-    if (isMine) break;
-    const holder = Number(await readFile(cluster.lockFile, 'utf8').catch(() => ''));
-    if (holder > 0 && (holder === process.pid ? false : !isAlive(holder)))
-      await rm(cluster.lockFile, { force: true });
-    else if (Date.now() > deadline) throw new Unavailable(`${cluster.lockFile} is held by process ${holder}`);
-    else await Bun.sleep(25);
-  }
-  try {
-    return await work();
-  } finally {
-    await rm(cluster.lockFile, { force: true });
-  }
+/** One process at a time makes, starts or stops the server. */
+function withStartLock<T>(cluster: Cluster, work: () => Promise<T>): Promise<T> {
+  return withFileLock(cluster.lockFile, { limitMs: START_LIMIT_MS }, work);
 }
 
 function serverUrl(port: number, password: string): string {
@@ -362,51 +276,5 @@ function findFreePort(): Promise<number> {
       const address = probe.address();
       probe.close(() => settle(typeof address === 'object' && address ? address.port : 0));
     });
-  });
-}
-
-/**
- * Runs a PostgreSQL program under the server's account. Where that account may not enter the folders above (a root
- * home of mode 700), it keeps just the capability to pass them; its own files stay its own.
- */
-async function runAsServer(cluster: Cluster, program: string, args: string[]) {
-  const { account } = cluster;
-  if (!account) return run(program, args);
-  const ids = [`--reuid=${account.uid}`, `--regid=${account.gid}`, '--clear-groups'];
-  const passage = cluster.isOutOfReach ? await passageOptions() : [];
-  return run('setpriv', [...ids, ...passage, program, ...args]);
-}
-
-/** Capabilities that let a process enter any folder, the smaller one first, by their number in Linux. */
-const PASSAGES = [
-  { name: 'dac_read_search', bit: 2n },
-  { name: 'dac_override', bit: 1n },
-] as const;
-
-/** Containers usually keep only the larger one of the two. */
-async function passageOptions(): Promise<string[]> {
-  const status = await readFile('/proc/self/status', 'utf8').catch(() => '');
-  const ours = BigInt(`0x${/^CapPrm:\s*([0-9a-f]+)/m.exec(status)?.[1] ?? '0'}`);
-  const passage = PASSAGES.find(({ bit }) => (ours & (1n << bit)) !== 0n);
-  if (!passage) {
-    throw new Unavailable(
-      'PostgreSQL may not enter the folder it is kept in: give a DATA_DIR and a program folder that every user may enter',
-    );
-  }
-  // PostgreSQL asks access(2) whether its programs can be run, and that call ignores capabilities of an ordinary
-  // account unless told not to.
-  const securebits = '--securebits=+no_setuid_fixup';
-  return [securebits, `--inh-caps=+${passage.name}`, `--ambient-caps=+${passage.name}`];
-}
-
-function run(program: string, args: string[]): Promise<{ code: number; output: string }> {
-  return new Promise((settle) => {
-    let output = '';
-    // A server's own output goes to its log; nothing may hold our pipes open after pg_ctl has ended: settle on exit.
-    const child = spawn(program, args, { cwd: '/', stdio: ['ignore', 'pipe', 'pipe'] });
-    child.stdout.on('data', (chunk) => (output += chunk));
-    child.stderr.on('data', (chunk) => (output += chunk));
-    child.on('error', (error) => settle({ code: 127, output: error.message }));
-    child.on('exit', (code) => settle({ code: code ?? 1, output }));
   });
 }

@@ -1,5 +1,8 @@
 import { Unavailable } from '../errors.ts';
 
+/** Of a request: a query takes some milliseconds, so that after four seconds it hangs. */
+export const REQUEST_LIMITS = { limitMs: 4000, maxWaiting: 1000 } as const;
+
 /** Runs work that needs the database, for as long as somebody may wait for it. */
 export type Gate = <T>(work: () => Promise<T>) => Promise<T>;
 

@@ -1,19 +1,136 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { drizzle } from 'drizzle-orm/postgres-js';
 import { migrate } from 'drizzle-orm/postgres-js/migrator';
-import { connect } from './client.ts';
+import type { Logger } from 'pino';
+import { Unavailable } from '../errors.ts';
+import { type Connection, connect, isDatabaseOutage } from './client.ts';
+import journal from './migrations/meta/_journal.json';
 
 const MIGRATIONS_FOLDER = fileURLToPath(new URL('./migrations', import.meta.url));
+/** What Drizzle keeps as `created_at` of the last one. */
+const NEWEST_MIGRATION = Math.max(...journal.entries.map(({ when }) => when));
 /** Drizzle takes no lock of its own: two processes that start together would both migrate. */
 const MIGRATION_LOCK = 727_002;
+const RETRY_MS = 200;
+/** Processes that start together wait a moment for each other, and nobody needs to hear of it. */
+const TELL_AFTER_MS = 2000;
+/** No migration takes this long; a process that holds the lock longer hangs. */
+const WAIT_LIMIT_MS = 10 * 60_000;
+const WATCH_EVERY_MS = 2000;
+const WATCH_LIMIT_MS = 5000;
 
-/** Brings the database to the newest schema; copies that start together wait for one another. */
-export async function migrateDatabase(url: string): Promise<void> {
-  const connection = connect(url, { max: 1, applicationName: 'migrate', statementTimeoutMs: 0 });
+type Options = {
+  /** Told once when another process is waited for. */
+  log?: Pick<Logger, 'warn'>;
+  /** Ends it at once; a migration under way is rolled back. */
+  signal?: AbortSignal | undefined;
+  /** How long to wait for another process, in milliseconds; 10 minutes by default. */
+  waitLimitMs?: number;
+};
+
+/**
+ * Brings the database to the newest schema; copies that start together wait for one another.
+ * @throws {Unavailable} when another process has been at it for too long; the signal's reason; what the driver throws,
+ * within 10 seconds of a database that no longer answers.
+ */
+export async function migrateDatabase(url: string, options: Options = {}): Promise<void> {
+  options.signal?.throwIfAborted();
+  // A migration takes as long as it takes, so that nothing but the watch can tell it from one that hangs.
+  const session = connect(url, {
+    max: 1,
+    applicationName: 'migrate',
+    statementTimeoutMs: 0,
+    keepsSession: true,
+  });
+  const watch = connect(url, {
+    max: 1,
+    applicationName: 'migrate watch',
+    statementTimeoutMs: WATCH_LIMIT_MS,
+  });
+  const over = new AbortController();
+  let isMigrated = false;
+  const work = async () => {
+    await migrateWhenFree(session, over.signal, options);
+    isMigrated = true;
+  };
   try {
-    await connection`select pg_advisory_lock(${MIGRATION_LOCK})`;
-    await migrate(drizzle(connection), { migrationsFolder: MIGRATIONS_FOLDER });
+    await Promise.race([work(), rejectWhenLost(watch, over.signal), rejectWhenAborted(options, over.signal)]);
   } finally {
-    await connection.end({ timeout: 5 });
+    over.abort();
+    await Promise.all([session.end({ timeout: isMigrated ? 5 : 0 }), watch.end({ timeout: 0 })]);
   }
+}
+
+async function migrateWhenFree(
+  session: Connection,
+  over: AbortSignal,
+  { log, waitLimitMs = WAIT_LIMIT_MS }: Options,
+): Promise<void> {
+  const startedAtMs = performance.now();
+  let isTold = false;
+  while (!(await isUpToDate(session))) {
+    if (await tryLock(session)) {
+      await migrate(drizzle(session), { migrationsFolder: MIGRATIONS_FOLDER });
+      return;
+    }
+    const waitedMs = performance.now() - startedAtMs;
+    if (waitedMs > waitLimitMs) {
+      const seconds = Math.round(waitedMs / 1000);
+      throw new Unavailable(
+        `Another process (${await findHolder(session)}) has been migrating the database for ${seconds} s: end it and start again`,
+      );
+    }
+    if (waitedMs > TELL_AFTER_MS && !isTold) {
+      isTold = true;
+      log?.warn(
+        { holder: await findHolder(session) },
+        'waiting for another process that migrates the database',
+      );
+    }
+    await sleep(RETRY_MS, undefined, { signal: over });
+  }
+}
+
+/** Whether there is nothing to do; a database that takes no writes is left for the migration to refuse. */
+async function isUpToDate(session: Connection): Promise<boolean> {
+  try {
+    const [row] = await session`
+      select current_setting('transaction_read_only') = 'off' and max(created_at) >= ${NEWEST_MIGRATION} as "isUpToDate"
+      from drizzle.__drizzle_migrations`;
+    return row?.isUpToDate === true;
+  } catch (error) {
+    if (isDatabaseOutage(error)) throw error;
+    // Nothing was ever migrated here.
+    return false;
+  }
+}
+
+async function tryLock(session: Connection): Promise<boolean> {
+  const [row] = await session`select pg_try_advisory_lock(${MIGRATION_LOCK}) as "isMine"`;
+  return row?.isMine === true;
+}
+
+/** What the session that holds the lock calls itself. */
+async function findHolder(session: Connection): Promise<string> {
+  const [row] = await session`
+    select application_name as name from pg_locks join pg_stat_activity using (pid)
+    where locktype = 'advisory' and granted and objid = ${MIGRATION_LOCK} and objsubid = 1
+      and database = (select oid from pg_database where datname = current_database())`;
+  return String(row?.name ?? 'gone already');
+}
+
+/** Rejects once the database does not answer; never resolves. */
+async function rejectWhenLost(watch: Connection, over: AbortSignal): Promise<never> {
+  for (;;) {
+    await sleep(WATCH_EVERY_MS, undefined, { signal: over });
+    await watch`select 1`;
+  }
+}
+
+/** Rejects with the signal's reason; never resolves. */
+function rejectWhenAborted({ signal }: Options, over: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true, signal: over });
+  });
 }

@@ -1,5 +1,5 @@
 import { InvalidInput, Unavailable } from '../errors.ts';
-import { isDatabaseOutage } from './client.ts';
+import { outageCodeOf } from './client.ts';
 
 /** What PostgreSQL says of an address, a password or rights an operator has to mend. https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const OPERATORS_CODES = new Set([
@@ -10,21 +10,33 @@ const OPERATORS_CODES = new Set([
   '25006', // read_only_sql_transaction: a replica
 ]);
 
+const DISK_FULL = '53100';
+
+/** Which database failed, for the sentence that says so. */
+export type OpenedDatabase = { url: string; isEmbedded: boolean };
+
 /**
- * One line that names DATABASE_URL, for a database that could not be opened and migrated; any other error as it is.
- * The password of `url` is not in it.
+ * One line for a database that could not be opened and migrated, or was lost during the start; any other error as it
+ * is. It names DATABASE_URL, unless the database is the embedded one. The password of `url` is not in it.
  */
-export function toOpenFailure(error: unknown, url: string): unknown {
+export function toOpenFailure(error: unknown, { url, isEmbedded }: OpenedDatabase): unknown {
+  const name = isEmbedded ? 'The embedded database' : 'The database of DATABASE_URL';
   const { host } = new URL(url);
-  if (isDatabaseOutage(error)) {
-    return new Unavailable(`The database of DATABASE_URL is out of reach: ${host}`, { cause: error });
-  }
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof Unavailable || cause instanceof InvalidInput) return cause;
     if ('code' in cause && OPERATORS_CODES.has(String(cause.code))) {
-      return new InvalidInput(`The database of DATABASE_URL cannot be used: ${cause.message} (${host})`, {
-        cause: error,
-      });
+      return new InvalidInput(`${name} cannot be used: ${cause.message} (${host})`, { cause: error });
     }
   }
-  return error;
+  const code = outageCodeOf(error);
+  if (code === undefined) return error;
+  const trouble = code === DISK_FULL ? 'cannot be written: its disk is full' : 'is out of reach';
+  return new Unavailable(`${name} ${trouble}: ${host}`, { cause: error });
+}
+
+/** One line for work that the database broke off; undefined for any other error. */
+export function describeOutage(error: unknown): string | undefined {
+  const code = outageCodeOf(error);
+  if (code === DISK_FULL) return "The database's disk is full: make room and try again";
+  return code === undefined ? undefined : 'The database went out of reach: try again';
 }

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { type Config, ROLES } from '../config.ts';
@@ -6,6 +6,7 @@ import { type Db, openDatabase } from '../db/client.ts';
 import { startEmbeddedPostgres } from '../db/embedded.ts';
 import { holdLease } from '../db/lease.ts';
 import { migrateDatabase } from '../db/migrate.ts';
+import { toOpenFailure } from '../db/open-failure.ts';
 import { Conflict } from '../errors.ts';
 import { toListenFailure } from '../listen-failure.ts';
 import {
@@ -83,13 +84,14 @@ export async function startDemo(
       }
     }
   };
+  let url: string | undefined;
   try {
     const port = await findPort(config);
-    await mkdir(config.dataDir, { recursive: true });
     const embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
     stops.push(embedded.stop);
+    url = embedded.url;
     signal.throwIfAborted();
-    await migrateDatabase(embedded.url);
+    await migrateDatabase(embedded.url, { log, signal });
     const lease = holdLease(embedded.url, { name: 'demo', log });
     stops.push(lease.stop);
     await lease.tried;
@@ -130,7 +132,7 @@ export async function startDemo(
     return { port, token, tokenOwner, stop };
   } catch (error) {
     await stop();
-    throw error;
+    throw url === undefined ? error : toOpenFailure(error, { url, isEmbedded: true });
   }
 }
 

@@ -8,6 +8,8 @@ export type DatabaseProxy = {
   /** Lets bytes vanish: connections stay open and nothing is answered. */
   freeze: () => void;
   restore: () => void;
+  /** Cuts or freezes as soon as a client sends bytes that hold this text. */
+  failAt: (text: string, how: 'cut' | 'freeze') => void;
   stop: () => Promise<void>;
 };
 
@@ -16,6 +18,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
   let state: 'through' | 'cut' | 'frozen' = 'through';
+  let failure: { text: string; fail: () => void } | undefined;
 
   const server = createServer((client) => {
     if (state === 'cut') {
@@ -29,6 +32,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
     ] as const) {
       sockets.add(from);
       from.on('data', (bytes) => {
+        if (from === client && failure && bytes.includes(failure.text)) failure.fail();
         if (state === 'through') to.write(bytes);
       });
       from.on('error', () => {});
@@ -45,17 +49,23 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   const address = server.address();
   const url = new URL(databaseUrl);
   url.port = String(typeof address === 'object' && address ? address.port : 0);
+  const cut = () => {
+    state = 'cut';
+    disconnect();
+  };
+  const freeze = () => {
+    state = 'frozen';
+  };
   return {
     url: url.href,
-    cut: () => {
-      state = 'cut';
-      disconnect();
-    },
-    freeze: () => {
-      state = 'frozen';
+    cut,
+    freeze,
+    failAt: (text, how) => {
+      failure = { text, fail: how === 'cut' ? cut : freeze };
     },
     restore: () => {
       state = 'through';
+      failure = undefined;
       // What was swallowed cannot be made up for.
       disconnect();
     },

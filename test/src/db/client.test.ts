@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test';
+import { readFile } from 'node:fs/promises';
+import { connect as dial } from 'node:net';
 import { sql } from 'drizzle-orm';
-import { openDatabase } from '../../../src/db/client.ts';
+import { isDatabaseOutage, openDatabase } from '../../../src/db/client.ts';
 import { listPenalties } from '../../../src/queries/penalties.ts';
 import { insertPenalties } from '../../support/builders.ts';
 import { createTestDatabase } from '../../support/database.ts';
@@ -34,4 +36,15 @@ test('dates are read alike whatever notation the database is set to', async () =
   const { rows } = await listPenalties(database.db, {}, { page: 1, perPage: 1, now: createdAt });
   expect(rows.map((row) => row.createdAt)).toEqual([createdAt]);
   await database.close({ timeoutSeconds: 1 });
+});
+
+test('a socket that is missing is an outage, a file that is missing is none', async () => {
+  const failureOf = (work: (settle: (error: unknown) => void) => void) => new Promise<unknown>(work);
+  const ofSocket = await failureOf((settle) => dial('/none/.s.PGSQL.5432').once('error', settle));
+  const ofFile = await readFile('/none/file').catch((error: unknown) => error);
+  expect([ofSocket, ofFile].map((error) => error instanceof Error && 'code' in error && error.code)).toEqual([
+    'ENOENT',
+    'ENOENT',
+  ]);
+  expect([isDatabaseOutage(ofSocket), isDatabaseOutage(ofFile)]).toEqual([true, false]);
 });

@@ -187,6 +187,16 @@ describe('a poll is missed', () => {
     expect(performance.now() - startedAt).toBeLessThan(1000);
   });
 
+  test('when the system sends nothing to its address, at once', async () => {
+    const startedAt = performance.now();
+    // Nobody may broadcast without asking the system for it first.
+    expect(await queryGameServer('255.255.255.255:27015', { timeoutMs: 3000 })).toEqual({
+      isAnswered: false,
+      reason: 'unreachable',
+    });
+    expect(performance.now() - startedAt).toBeLessThan(1000);
+  });
+
   test('when the server banned our address, told apart from a time-out', async () => {
     const server = await aServer({ manner: { answers: 'banned' } });
     expect(await ask(server)).toEqual({ isAnswered: false, reason: 'banned-by-server' });
@@ -274,7 +284,7 @@ async function udpPorts(): Promise<number[]> {
   );
 }
 
-/** Length of the whole A2S_INFO datagram, asked without gamedig. */
+/** Length of the whole A2S_INFO datagram, asked by hand. */
 function infoBytesOf(server: SimulatedGameServer): Promise<number> {
   return new Promise((settle) => {
     server.manner.challenges = 'none';

@@ -1,0 +1,95 @@
+import { spawn } from 'node:child_process';
+import { realpathSync, statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { Unavailable } from '../../errors.ts';
+
+/** Whom PostgreSQL's programs run as. */
+export type ServerAccount = { uid: number; gid: number };
+type Ended = { code: number; output: string };
+
+/**
+ * The account of a server that root starts, since PostgreSQL refuses to run as root: `postgres`, made when it is missing,
+ * else `nobody`. Undefined for everybody else, who runs it as themselves.
+ * @throws {Unavailable} when there is none.
+ */
+export async function findServerAccount(): Promise<ServerAccount | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  const found = (await passwdEntry('postgres')) ?? (await makeAccount()) ?? (await passwdEntry('nobody'));
+  if (found) return found;
+  throw new Unavailable(
+    'Started as root, and there is no account to run PostgreSQL as: add a user named postgres',
+  );
+}
+
+async function makeAccount(): Promise<ServerAccount | undefined> {
+  const made = await run('useradd', ['--system', '--user-group', '--shell', '/usr/sbin/nologin', 'postgres']);
+  return made.code === 0 ? passwdEntry('postgres') : undefined;
+}
+
+async function passwdEntry(name: string): Promise<ServerAccount | undefined> {
+  const line = (await readFile('/etc/passwd', 'utf8'))
+    .split('\n')
+    .find((entry) => entry.startsWith(`${name}:`));
+  const [, , uid, gid] = line?.split(':') ?? [];
+  return uid && gid ? { uid: Number(uid), gid: Number(gid) } : undefined;
+}
+
+/** Whether an account may enter a folder and every one above it. */
+export function canEnter({ uid, gid }: ServerAccount, path: string): boolean {
+  for (let folder = realpathSync(path); ; folder = dirname(folder)) {
+    const { mode, uid: owner, gid: group } = statSync(folder);
+    const bit = owner === uid ? 0o100 : group === gid ? 0o010 : 0o001;
+    if ((mode & bit) === 0) return false;
+    if (folder === dirname(folder)) return true;
+  }
+}
+
+/**
+ * Runs a PostgreSQL program under the server's account. Where that account may not enter the folders above (a root
+ * home of mode 700), it keeps just the capability to pass them; its own files stay its own.
+ */
+export async function runAs(
+  { account, isOutOfReach }: { account: ServerAccount | undefined; isOutOfReach: boolean },
+  program: string,
+  args: string[],
+): Promise<Ended> {
+  if (!account) return run(program, args);
+  const ids = [`--reuid=${account.uid}`, `--regid=${account.gid}`, '--clear-groups'];
+  const passage = isOutOfReach ? await passageOptions() : [];
+  return run('setpriv', [...ids, ...passage, program, ...args]);
+}
+
+/** Capabilities that let a process enter any folder, the smaller one first, by their number in Linux. */
+const PASSAGES = [
+  { name: 'dac_read_search', bit: 2n },
+  { name: 'dac_override', bit: 1n },
+] as const;
+
+/** Containers usually keep only the larger one of the two. */
+async function passageOptions(): Promise<string[]> {
+  const status = await readFile('/proc/self/status', 'utf8').catch(() => '');
+  const ours = BigInt(`0x${/^CapPrm:\s*([0-9a-f]+)/m.exec(status)?.[1] ?? '0'}`);
+  const passage = PASSAGES.find(({ bit }) => (ours & (1n << bit)) !== 0n);
+  if (!passage) {
+    throw new Unavailable(
+      'PostgreSQL may not enter the folder it is kept in: give a DATA_DIR and a program folder that every user may enter',
+    );
+  }
+  // PostgreSQL asks access(2) whether its programs can be run, and that call ignores capabilities of an ordinary
+  // account unless told not to.
+  const securebits = '--securebits=+no_setuid_fixup';
+  return [securebits, `--inh-caps=+${passage.name}`, `--ambient-caps=+${passage.name}`];
+}
+
+function run(program: string, args: string[]): Promise<Ended> {
+  return new Promise((settle) => {
+    let output = '';
+    // A server's own output goes to its log; nothing may hold our pipes open after pg_ctl has ended: settle on exit.
+    const child = spawn(program, args, { cwd: '/', stdio: ['ignore', 'pipe', 'pipe'] });
+    child.stdout.on('data', (chunk) => (output += chunk));
+    child.stderr.on('data', (chunk) => (output += chunk));
+    child.on('error', (error) => settle({ code: 127, output: error.message }));
+    child.on('exit', (code) => settle({ code: code ?? 1, output }));
+  });
+}

@@ -1,0 +1,114 @@
+import { createPacketReader, type PacketReader } from './packet-reader.ts';
+
+/** The packets of Source's server queries, as Counter-Strike 2 sends them. https://developer.valvesoftware.com/wiki/Server_queries */
+
+/** First four bytes of every packet: a whole one, or a part of a split response. */
+export const WHOLE_PACKET = 0xffff_ffff;
+export const SPLIT_PACKET = 0xffff_fffe;
+
+/** The byte after the first four of a whole packet. */
+export const RESPONSE_TYPES = {
+  info: 0x49,
+  players: 0x44,
+  /** S2C_CHALLENGE: the request is to be repeated with this challenge. */
+  challenge: 0x41,
+  /** "Banned by server": the server refuses the address of whoever asks. */
+  banned: 0x6c,
+} as const;
+
+const A2S_INFO = 0x54;
+const A2S_PLAYER = 0x55;
+const INFO_PAYLOAD = Buffer.from('Source Engine Query\0', 'latin1');
+/** Asks for a challenge where a request cannot be sent without one. */
+const NO_CHALLENGE = 0xffff_ffff;
+
+/** Steam's app id of Counter-Strike: Global Offensive and of Counter-Strike 2. */
+const COUNTER_STRIKE = 730;
+/** A server that hides its players lists one of this name. */
+const MADE_UP_PLAYER = 'Max Players';
+
+/** What an A2S_INFO response tells. */
+export type A2sInfo = {
+  hostname: string;
+  map: string;
+  appId: number;
+  /** 0 to 255; Counter-Strike 2 leaves bots out. */
+  playersCount: number;
+  /** 0 to 255. */
+  maxPlayers: number;
+};
+
+/** One entry of an A2S_PLAYER response; a stock Counter-Strike 2 server sends '' and 0. */
+export type A2sPlayer = { name: string; score: number };
+
+/** @param challenge the server's latest, if it has given one. */
+export function buildInfoRequest(challenge: number | undefined): Buffer {
+  return buildRequest(A2S_INFO, INFO_PAYLOAD, challenge === undefined ? [] : [challenge]);
+}
+
+/** @param challenge the server's latest, if it has given one. */
+export function buildPlayersRequest(challenge: number | undefined): Buffer {
+  return buildRequest(A2S_PLAYER, Buffer.alloc(0), [challenge ?? NO_CHALLENGE]);
+}
+
+function buildRequest(type: number, payload: Buffer, challenges: number[]): Buffer {
+  const request = Buffer.alloc(5 + payload.length + 4 * challenges.length);
+  request.writeUInt32LE(WHOLE_PACKET, 0);
+  request.writeUInt8(type, 4);
+  payload.copy(request, 5);
+  for (const challenge of challenges) request.writeUInt32LE(challenge, 5 + payload.length);
+  return request;
+}
+
+/**
+ * Reads an A2S_INFO response. Its extra data is checked to be whole and is not believed: the counts are the two bytes
+ * that every server sends, whatever its keywords say. Bytes behind the end are ignored.
+ * @param body what follows the type.
+ * @throws {Missed} `malformed` when it ends too early.
+ */
+export function parseInfo(body: Buffer): A2sInfo {
+  const reader = createPacketReader(body);
+  reader.skip(1); // protocol
+  const hostname = reader.readText();
+  const map = reader.readText();
+  reader.readText(); // folder
+  reader.readText(); // game
+  const appId = reader.readUint16();
+  const playersCount = reader.readByte();
+  const maxPlayers = reader.readByte();
+  reader.skip(5); // bots, server type, environment, visibility, VAC
+  reader.readText(); // version
+  // Older servers send no extra data.
+  if (!reader.isAtEnd()) skipExtraData(reader);
+  return { hostname, map, appId, playersCount, maxPlayers };
+}
+
+function skipExtraData(reader: PacketReader): void {
+  const flags = reader.readByte();
+  if (flags & 0x80) reader.skip(2); // port
+  if (flags & 0x10) reader.skip(8); // SteamID of the server
+  if (flags & 0x40) {
+    reader.skip(2); // SourceTV port
+    reader.readText(); // SourceTV name
+  }
+  if (flags & 0x20) reader.readText(); // keywords
+  if (flags & 0x01) reader.skip(8); // game id
+}
+
+/**
+ * Reads an A2S_PLAYER response, entries without a name included; at most 255. Bytes behind the end are ignored.
+ * @param body what follows the type.
+ * @throws {Missed} `malformed` when it lists fewer players than it says.
+ */
+export function parsePlayers(body: Buffer, { appId }: Pick<A2sInfo, 'appId'>): A2sPlayer[] {
+  const reader = createPacketReader(body);
+  const players: A2sPlayer[] = [];
+  for (let left = reader.readByte(); left > 0; left--) {
+    reader.skip(1); // index
+    const name = reader.readText();
+    const score = reader.readInt32();
+    reader.skip(4); // seconds on the server
+    if (appId !== COUNTER_STRIKE || name !== MADE_UP_PLAYER) players.push({ name, score });
+  }
+  return players;
+}

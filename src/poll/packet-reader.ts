@@ -1,0 +1,45 @@
+import { Missed } from './missed.ts';
+
+/** Reads a packet from front to back, numbers in little-endian order. Every read past the end throws {@link Missed} `malformed`. */
+export type PacketReader = {
+  readByte: () => number;
+  readUint16: () => number;
+  readUint32: () => number;
+  readInt32: () => number;
+  /** Up to the next NUL, as UTF-8; bytes that are no UTF-8 become U+FFFD. */
+  readText: () => string;
+  skip: (bytes: number) => void;
+  isAtEnd: () => boolean;
+  /** What has not been read yet. */
+  rest: () => Buffer;
+};
+
+/** Starts at the first byte of `packet`, which is not copied. */
+export function createPacketReader(packet: Buffer): PacketReader {
+  let offset = 0;
+  /** Steps over so many bytes and returns where they start. */
+  const step = (bytes: number): number => {
+    const start = offset;
+    offset += bytes;
+    if (offset > packet.length) throw new Missed('malformed');
+    return start;
+  };
+  return {
+    readByte: () => packet.readUInt8(step(1)),
+    readUint16: () => packet.readUInt16LE(step(2)),
+    readUint32: () => packet.readUInt32LE(step(4)),
+    readInt32: () => packet.readInt32LE(step(4)),
+    readText: () => {
+      const end = packet.indexOf(0, offset);
+      if (end === -1) throw new Missed('malformed');
+      const text = packet.toString('utf8', offset, end);
+      offset = end + 1;
+      return text;
+    },
+    skip: (bytes) => {
+      step(bytes);
+    },
+    isAtEnd: () => offset === packet.length,
+    rest: () => packet.subarray(offset),
+  };
+}

@@ -1,0 +1,87 @@
+import { createSocket } from 'node:dgram';
+import { isIPv6 } from 'node:net';
+import { Missed } from './missed.ts';
+
+/** A UDP socket that speaks with one server. */
+export type ServerSocket = {
+  /** Sends a datagram; a failure is told to the listener. */
+  send: (datagram: Buffer) => void;
+  /** Names who hears of datagrams and failures from now on. A failure that has happened already is told at once. */
+  listen: (listener: SocketListener) => void;
+  stopListening: () => void;
+  /** Tells the listener, and every later one, that the exchange is over. */
+  fail: (failure: Missed) => void;
+  close: () => void;
+};
+
+export type SocketListener = {
+  /** Called for each datagram of the server; must not throw. */
+  onDatagram: (datagram: Buffer) => void;
+  onFailure: (failure: Missed) => void;
+};
+
+/**
+ * Opens a socket of its own, connected to the server: the system then drops what others send, reports a port where
+ * nobody listens at once, and chooses a port that nobody can foresee. One socket for all servers would lose all three.
+ * @param host an IPv4 or IPv6 address.
+ */
+export async function openServerSocket(host: string, port: number): Promise<ServerSocket> {
+  const socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4');
+  let listener: SocketListener | undefined;
+  let failure: Missed | undefined;
+  let server: { address: string; port: number } | undefined;
+  let isClosed = false;
+
+  const fail = (missed: Missed) => {
+    failure ??= missed;
+    listener?.onFailure(failure);
+  };
+  const failWith = (cause: unknown) => fail(new Missed(reasonOf(cause), { cause }));
+  socket.on('error', failWith);
+  socket.on('message', (datagram, from) => {
+    // Before it was connected the socket took datagrams from everybody.
+    if (from.address === server?.address && from.port === server.port) listener?.onDatagram(datagram);
+  });
+  await new Promise<void>((settle) => {
+    socket.once('error', () => settle());
+    // Called with an error too, whatever its type says.
+    socket.connect(port, host, (error?: Error) => {
+      if (error) failWith(error);
+      else server = socket.remoteAddress();
+      settle();
+    });
+  });
+
+  return {
+    send: (datagram) => {
+      if (failure || isClosed) return;
+      try {
+        socket.send(datagram, (error) => {
+          if (error) failWith(error);
+        });
+      } catch (error) {
+        failWith(error);
+      }
+    },
+    listen: (next) => {
+      listener = next;
+      if (failure) next.onFailure(failure);
+    },
+    stopListening: () => {
+      listener = undefined;
+    },
+    fail,
+    close: () => {
+      if (isClosed) return;
+      isClosed = true;
+      listener = undefined;
+      socket.close();
+    },
+  };
+}
+
+function reasonOf(error: unknown): 'refused' | 'unreachable' {
+  return error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED'
+    ? 'refused'
+    : 'unreachable';
+}

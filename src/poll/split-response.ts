@@ -1,0 +1,59 @@
+import { Missed } from './missed.ts';
+import { createPacketReader } from './packet-reader.ts';
+
+/** Puts split responses together. https://developer.valvesoftware.com/wiki/Server_queries#Multi-packet_Response_Format */
+export type SplitResponses = {
+  /**
+   * Takes one part, of which the first four bytes have been read.
+   * @returns the whole packet once its last part has come.
+   * @throws {Missed} `malformed` for what no server has to send.
+   */
+  add: (part: Buffer) => Buffer | undefined;
+};
+
+/** 255 players whose names have 32 characters of four bytes are 35,000 bytes, 29 parts of Valve's 1248. */
+const MAX_PARTS = 32;
+const MAX_RESPONSE_BYTES = 65_536;
+/** A request that was repeated may be answered twice, the parts of both mixed. */
+const MAX_UNFINISHED = 2;
+/** The highest bit of a response's id. */
+const IS_COMPRESSED = 0x8000_0000;
+
+type Unfinished = { parts: Map<number, Buffer>; total: number; sizeBytes: number };
+
+/** Keeps at most two unfinished responses of 64 KiB each; the oldest makes room. */
+export function createSplitResponses(): SplitResponses {
+  const unfinished = new Map<number, Unfinished>();
+
+  function begin(id: number, total: number): Unfinished {
+    const [oldest] = unfinished.keys();
+    if (oldest !== undefined && unfinished.size >= MAX_UNFINISHED) unfinished.delete(oldest);
+    const begun = { parts: new Map<number, Buffer>(), total, sizeBytes: 0 };
+    unfinished.set(id, begun);
+    return begun;
+  }
+
+  return {
+    add: (part) => {
+      const reader = createPacketReader(part);
+      const id = reader.readUint32();
+      // A few hundred bytes of bzip2 can hold a gigabyte, and no server of Counter-Strike 2 compresses.
+      if (id >= IS_COMPRESSED) throw new Missed('malformed');
+      const total = reader.readByte();
+      const number = reader.readByte();
+      reader.skip(2); // size of the parts
+      const payload = reader.rest();
+      const response = unfinished.get(id) ?? begin(id, total);
+      const isPossible = total === response.total && total <= MAX_PARTS && number < total;
+      if (!isPossible) throw new Missed('malformed');
+      if (response.parts.has(number)) return undefined;
+      response.parts.set(number, payload);
+      response.sizeBytes += payload.length;
+      if (response.sizeBytes > MAX_RESPONSE_BYTES) throw new Missed('malformed');
+      if (response.parts.size < total) return undefined;
+      unfinished.delete(id);
+      const inOrder = [...response.parts].sort(([a], [b]) => a - b);
+      return Buffer.concat(inOrder.map(([, bytes]) => bytes));
+    },
+  };
+}

@@ -1,0 +1,137 @@
+import { afterAll, afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import pino from 'pino';
+import { type Connection, connect, isDatabaseOutage } from '../../../src/db/client.ts';
+import { migrateDatabase } from '../../../src/db/migrate.ts';
+import { Unavailable } from '../../../src/errors.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { startDatabaseProxy } from '../../support/database-proxy.ts';
+import { createTestFolder, startProgram } from '../../support/program.ts';
+import { waitFor } from '../../support/wait.ts';
+
+setDefaultTimeout(30_000);
+
+const MIGRATION_LOCK = 727_002;
+const database = await createTestDatabase();
+const folder = createTestFolder();
+afterAll(folder.remove);
+
+/** An empty database for each test, which another process has locked. */
+let url: string;
+let holder: Connection;
+let number = 0;
+beforeEach(async () => {
+  number += 1;
+  const name = `${new URL(database.url).pathname.slice(1)}_empty_${number}`;
+  await database.connection.unsafe(`create database ${name}`);
+  url = new URL(`/${name}`, database.url).href;
+  holder = connect(url, { max: 1, applicationName: 'another process', keepsSession: true });
+});
+afterEach(async () => {
+  await holder.end({ timeout: 0 });
+  await database.connection.unsafe(`drop database ${new URL(url).pathname.slice(1)} with (force)`);
+});
+
+const hold = () => holder`select pg_advisory_lock(${MIGRATION_LOCK})`;
+const release = () => holder`select pg_advisory_unlock_all()`;
+const env = () => ({ DATABASE_URL: url, DATA_DIR: folder.path, STORAGE_DIR: folder.path, PORT: '0' });
+
+function aLog() {
+  const lines: { msg: string; holder?: string }[] = [];
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  return { log, lines };
+}
+
+/** @returns what it ended with, and after how many milliseconds. */
+async function ending(work: Promise<unknown>): Promise<{ error: unknown; tookMs: number }> {
+  const startedAt = performance.now();
+  const error = await work.then(
+    () => undefined,
+    (cause: unknown) => cause,
+  );
+  return { error, tookMs: performance.now() - startedAt };
+}
+
+describe('while another process migrates', () => {
+  test('it is waited for, with one word in the log', async () => {
+    await hold();
+    const { log, lines } = aLog();
+    const migrating = migrateDatabase(url, { log });
+    await waitFor(() => lines.length > 0);
+    await Bun.sleep(1000);
+    expect(lines).toEqual([
+      expect.objectContaining({
+        msg: 'waiting for another process that migrates the database',
+        holder: 'another process',
+      }),
+    ]);
+    await release();
+    expect((await ending(migrating)).error).toBeUndefined();
+  });
+
+  test('but not for ever', async () => {
+    await hold();
+    const { error } = await ending(migrateDatabase(url, { waitLimitMs: 300 }));
+    expect(error).toBeInstanceOf(Unavailable);
+    expect(String(error)).toContain('Another process (another process) has been migrating the database for');
+  });
+
+  test('and not beyond a signal', async () => {
+    await hold();
+    const stopping = new AbortController();
+    const migrating = ending(migrateDatabase(url, { signal: stopping.signal }));
+    await Bun.sleep(300);
+    stopping.abort();
+    const { error, tookMs } = await migrating;
+    expect([error, tookMs < 1500]).toEqual([stopping.signal.reason, true]);
+  });
+
+  test.each(['SIGTERM', 'SIGINT'] as const)('a service that waits ends with %s', async (signal) => {
+    await hold();
+    const program = startProgram('src/main.ts', env());
+    await program.waitFor('waiting for another process that migrates the database');
+    const startedAt = performance.now();
+    program.kill(signal);
+    expect([await program.exited, program.stderr()]).toEqual([0, '']);
+    expect(performance.now() - startedAt).toBeLessThan(3000);
+    expect(program.stdout()).toContain('"msg":"stopped"');
+  });
+
+  test("so does a call of the operator's tool, which says what it waits for", async () => {
+    await hold();
+    const program = startProgram('src/cli.ts', env(), ['servers', 'list']);
+    await waitFor(() => program.stderr().includes('waiting for another process that migrates the database'));
+    program.kill('SIGINT');
+    expect([await program.exited, program.stdout()]).toEqual([130, '']);
+  });
+});
+
+test('a database that is up to date makes nobody wait', async () => {
+  await migrateDatabase(url);
+  await hold();
+  const { log, lines } = aLog();
+  const { error, tookMs } = await ending(migrateDatabase(url, { log }));
+  expect([error, lines, tookMs < 5000]).toEqual([undefined, [], true]);
+});
+
+test('one that only reads is refused, though it is up to date', async () => {
+  await migrateDatabase(url);
+  const name = new URL(url).pathname.slice(1);
+  await database.connection.unsafe(`alter database ${name} set default_transaction_read_only = on`);
+  const program = startProgram('src/main.ts', env());
+  expect(await program.exited).toBe(1);
+  expect(program.stderr()).toMatch(/^The database of DATABASE_URL cannot be used: .*read-only.*\n$/);
+});
+
+describe('a database that hangs', () => {
+  test.each(['waits for the lock', 'migrates'])('ends it while it %s', async (when) => {
+    const proxy = await startDatabaseProxy(url);
+    if (when === 'waits for the lock') await hold();
+    else await holder.unsafe('begin; create schema drizzle');
+    const migrating = ending(migrateDatabase(proxy.url));
+    await Bun.sleep(500);
+    proxy.freeze();
+    const { error, tookMs } = await migrating;
+    expect([isDatabaseOutage(error), tookMs < 20_000]).toEqual([true, true]);
+    await proxy.stop();
+  });
+});

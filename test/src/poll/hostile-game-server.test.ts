@@ -1,0 +1,287 @@
+import { afterEach, describe, expect, test } from 'bun:test';
+import { queryGameServer } from '../../../src/poll/game-server.ts';
+import {
+  aChallengePacket,
+  anInfoPacket,
+  aPlayersPacket,
+  aSplitPart,
+  type RawServer,
+  splitIntoParts,
+  startRawServer,
+  text,
+  uint16,
+} from '../../support/a2s.ts';
+
+const MALFORMED = { isAnswered: false, reason: 'malformed' } as const;
+const PLAYERS = aPlayersPacket([{ name: 'Ala', score: 4 }]);
+
+const running: RawServer[] = [];
+
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((server) => server.stop()));
+});
+
+async function aServer(...args: Parameters<typeof startRawServer>): Promise<RawServer> {
+  const server = await startRawServer(...args);
+  running.push(server);
+  return server;
+}
+
+/** A server with these responses; without a second one it never tells its players. */
+function aServerWith(info: Buffer[], players: Buffer[] = [PLAYERS]) {
+  return aServer(({ isInfo }) => (isInfo ? info : players));
+}
+
+const ask = ({ address }: RawServer, timeoutMs = 2000) => queryGameServer(address, { timeoutMs });
+
+/** The outcome, and the longest time between two turns of the event loop until it came. */
+async function watch<T>(work: Promise<T>): Promise<{ outcome: T; longestHoldMs: number }> {
+  let longestHoldMs = 0;
+  let last = performance.now();
+  const timer = setInterval(() => {
+    longestHoldMs = Math.max(longestHoldMs, performance.now() - last);
+    last = performance.now();
+  }, 1);
+  const outcome = await work;
+  longestHoldMs = Math.max(longestHoldMs, performance.now() - last);
+  clearInterval(timer);
+  return { outcome, longestHoldMs };
+}
+
+/** An A2S_INFO response with a host name of 200 MB of zeros, compressed by bzip2 to 194 bytes. */
+const BZIP2_BOMB = Buffer.from(
+  'QlpoOTFBWSZTWeKrligG3cbkAMAAIAAAIAAIoABQZoBNUTTPSKgJbEVAS7CKgJdlCoCWvfMUFZJlNZDgni3wFfjkAAwAAACCAAMIBNRkKgJakKgJ' +
+    'cxQVkmU1kOCeLfAV+OQADAAAAIIAAwgE1GQqAlqQqAlzFBWSZTWQ4J4t8BX45AAMAAAAggADCATUZCoCWpCoCXMUFZJlNZ158rawB9o8AIwAACAA' +
+    'AIIAAwzAmqaYVIg2qpSIPF3JFOFCQqV0R3w=',
+  'base64',
+);
+
+describe('a split response', () => {
+  test('that is compressed is refused at once, and never decompressed', async () => {
+    const header = Buffer.concat([uint16(0), uint16(0), uint16(0), uint16(0)]);
+    const bomb = aSplitPart({
+      id: 0x8000_0001,
+      total: 1,
+      number: 0,
+      payload: Buffer.concat([header, BZIP2_BOMB]),
+    });
+    const server = await aServerWith([bomb]);
+    const before = process.memoryUsage().rss;
+    const { outcome, longestHoldMs } = await watch(ask(server));
+    expect(outcome).toEqual(MALFORMED);
+    expect(longestHoldMs).toBeLessThan(1000);
+    expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000);
+  });
+
+  test('of more parts or bytes than any server has to send is refused at once', async () => {
+    const part = (total: number, number: number, bytes: number) =>
+      aSplitPart({ total, number, payload: Buffer.alloc(bytes) });
+    const floods = [
+      [part(255, 0, 10)],
+      [part(33, 0, 10)],
+      Array.from({ length: 31 }, (_, number) => part(32, number, 8000)),
+      // There is no part 2 of 2, nor any of none; and the parts of one response agree on their number.
+      [part(2, 2, 10)],
+      [part(0, 0, 10)],
+      [part(3, 0, 10), part(2, 1, 10)],
+    ];
+    for (const [index, flood] of floods.entries()) {
+      const server = await aServerWith(flood);
+      const startedAt = performance.now();
+      expect([index, await ask(server)]).toEqual([index, MALFORMED]);
+      expect(performance.now() - startedAt).toBeLessThan(1800);
+    }
+  });
+
+  test('is put together from parts that come twice, in any order, and among those of another', async () => {
+    const wanted = splitIntoParts(anInfoPacket({ hostname: 'Wanted, in several parts' }), { id: 1 });
+    const late = splitIntoParts(anInfoPacket({ hostname: 'Late, and never whole' }), { id: 2 });
+    const server = await aServerWith([
+      ...late.slice(1),
+      ...wanted.slice(2),
+      ...wanted.slice(2),
+      ...wanted.slice(0, 1),
+      ...wanted,
+    ]);
+    expect(await ask(server)).toMatchObject({ answer: { hostname: 'Wanted, in several parts' } });
+  });
+
+  test('of which a part never comes is a miss once the time is over', async () => {
+    const server = await aServerWith(splitIntoParts(anInfoPacket()).slice(1));
+    const startedAt = performance.now();
+    expect(await ask(server, 1200)).toEqual(MALFORMED);
+    expect(performance.now() - startedAt).toBeWithin(1150, 4000);
+    expect(server.requests).toHaveLength(3);
+  });
+
+  test('holds a response, not parts of parts', async () => {
+    const nested = splitIntoParts(Buffer.concat(splitIntoParts(anInfoPacket(), { partBytes: 1000 })));
+    expect(await ask(await aServerWith(nested))).toEqual(MALFORMED);
+  });
+
+  test('begun over and over again keeps no more than two in memory', async () => {
+    const begun = Array.from({ length: 200 }, (_, id) =>
+      aSplitPart({ id: id + 10, total: 2, number: 0, payload: Buffer.alloc(100) }),
+    );
+    const whole = splitIntoParts(anInfoPacket({ hostname: 'Whole' }), { id: 1 });
+    const forgotten = [...whole.slice(1), ...begun.slice(0, 2), ...whole.slice(0, 1)];
+    const once = await aServer(() => forgotten.splice(0));
+    expect(await ask(once, 300)).toEqual(MALFORMED);
+    expect(await ask(await aServerWith([...begun, ...whole]))).toMatchObject({
+      answer: { hostname: 'Whole' },
+    });
+  });
+});
+
+describe('counts are the bytes of A2S_INFO', () => {
+  const keywords = (value: string) => Buffer.concat([Buffer.from([0x20]), text(value)]);
+
+  test.each(['cp99999999999,mp9999', 'cp-7,mp-1', 'cp0,mp0'])('whatever tags say (%s)', async (tags) => {
+    for (const appId of [252490, 730]) {
+      const info = anInfoPacket({
+        appId: appId & 0xffff,
+        extraData: Buffer.concat([
+          Buffer.from([0x21]),
+          text(tags),
+          uint16(appId & 0xffff),
+          uint16(appId >> 16),
+          uint16(0),
+          uint16(0),
+        ]),
+      });
+      expect(await ask(await aServerWith([info]))).toMatchObject({
+        isAnswered: true,
+        answer: { playersCount: 3, maxPlayers: 10 },
+      });
+    }
+  });
+
+  test('of 255 and of none', async () => {
+    const full = await aServerWith([anInfoPacket({ players: 255, maxPlayers: 255 })]);
+    expect(await ask(full)).toMatchObject({ answer: { playersCount: 255, maxPlayers: 255 } });
+    const empty = await aServerWith([anInfoPacket({ players: 0, maxPlayers: 0 })]);
+    expect(await ask(empty)).toMatchObject({ answer: { playersCount: 0, maxPlayers: 0 } });
+  });
+
+  test('and nothing but A2S_INFO and A2S_PLAYER is asked, whichever game it says to be', async () => {
+    // Battalion 1944, Squad, Soulmask: their rules once made a good response malformed.
+    for (const appId of [489940, 393380, 2646460]) {
+      const gameId = [uint16(appId & 0xffff), uint16(appId >> 16), uint16(0), uint16(0)];
+      const extraData = Buffer.concat([Buffer.from([0x01]), ...gameId]);
+      const server = await aServerWith([anInfoPacket({ extraData })]);
+      expect(await ask(server)).toMatchObject({ answer: { players: [{ name: 'Ala', score: 4 }] } });
+      expect(server.requests.map((bytes) => bytes[4])).toEqual([0x54, 0x55]);
+    }
+    const tagged = await aServerWith([
+      anInfoPacket({ extraData: keywords('bat_name_s,bat_player_count_s') }),
+    ]);
+    expect(await ask(tagged)).toMatchObject({ isAnswered: true, answer: { hostname: 'Raw server' } });
+  });
+});
+
+describe('a whole response', () => {
+  test('may carry every field of extra data, and bytes behind its end', async () => {
+    const extraData = Buffer.concat([
+      Buffer.from([0x80 | 0x10 | 0x40 | 0x20 | 0x01]),
+      uint16(27015),
+      Buffer.alloc(8, 1),
+      uint16(27020),
+      text('SourceTV'),
+      text('secure,empty'),
+      Buffer.alloc(8, 2),
+      Buffer.from('behind the end'),
+    ]);
+    const server = await aServerWith(
+      [anInfoPacket({ extraData })],
+      [Buffer.concat([PLAYERS, Buffer.from('behind the end')])],
+    );
+    expect(await ask(server)).toMatchObject({
+      answer: { hostname: 'Raw server', players: [{ name: 'Ala', score: 4 }] },
+    });
+  });
+
+  test('with texts that are no UTF-8 keeps what can be read of them', async () => {
+    const broken = Buffer.from([0x41, 0xff, 0xc3, 0x28, 0xed, 0xa0, 0x80, 0x42]);
+    const server = await aServerWith(
+      [anInfoPacket({ hostname: broken })],
+      [aPlayersPacket([{ name: broken }])],
+    );
+    const outcome = await ask(server);
+    if (!outcome.isAnswered) throw new Error(outcome.reason);
+    const { hostname, players } = outcome.answer;
+    expect(hostname).toMatch(/^A�+\(�+B$/);
+    expect(players).toEqual([{ name: hostname, score: 0 }]);
+    expect(hostname.isWellFormed()).toBe(true);
+  });
+
+  test('with very long texts is cut to 256 characters', async () => {
+    const long = '😀'.repeat(500);
+    const server = await aServerWith([anInfoPacket({ hostname: long })], [aPlayersPacket([{ name: long }])]);
+    const kept = '😀'.repeat(256);
+    expect(await ask(server)).toMatchObject({ answer: { hostname: kept, players: [{ name: kept }] } });
+  });
+
+  test('lists the entry "Max Players", which a server that hides its players makes up, as nobody', async () => {
+    const server = await aServerWith(
+      [anInfoPacket()],
+      [aPlayersPacket([{ name: 'Max Players', score: 10 }])],
+    );
+    expect(await ask(server)).toMatchObject({ answer: { playersCount: 3, players: [] } });
+  });
+
+  test('of the other kind, or of none, counts for nothing', async () => {
+    const server = await aServerWith(
+      [PLAYERS, Buffer.from('\xff\xff\xff\xffI', 'latin1').subarray(0, 3), anInfoPacket()],
+      [anInfoPacket({ hostname: 'Again' }), PLAYERS],
+    );
+    expect(await ask(server)).toMatchObject({
+      answer: { hostname: 'Raw server', players: [{ name: 'Ala', score: 4 }] },
+    });
+  });
+});
+
+describe('a server that answers without an end', () => {
+  test('by one new challenge after another is a miss after a few', async () => {
+    let challenge = 1;
+    const server = await aServer(() => [aChallengePacket(challenge++)]);
+    const startedAt = performance.now();
+    expect(await ask(server)).toEqual(MALFORMED);
+    expect(performance.now() - startedAt).toBeLessThan(1000);
+    expect(server.requests.length).toBeLessThanOrEqual(4);
+  });
+
+  test('by the same challenge is asked no more often than a silent one', async () => {
+    const server = await aServer(() => [aChallengePacket(5)]);
+    expect(await ask(server, 400)).toEqual(MALFORMED);
+    expect(server.requests.length).toBeLessThanOrEqual(5);
+  });
+
+  test('by a flood of datagrams is a miss before its time is over', async () => {
+    const noise = Buffer.from('no response at all');
+    let flood: ReturnType<typeof setInterval> | undefined;
+    const server = await aServer(({ send }) => {
+      flood ??= setInterval(() => {
+        for (let number = 0; number < 50; number++) send(noise);
+      }, 1);
+      return [];
+    });
+    const { outcome, longestHoldMs } = await watch(ask(server, 3000));
+    clearInterval(flood);
+    expect(outcome).toEqual(MALFORMED);
+    expect(longestHoldMs).toBeLessThan(1000);
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+test('the ping is no shorter than the server is slow, though an earlier response comes twice', async () => {
+  const server = await aServer(({ isInfo, send }) => {
+    const response = isInfo ? anInfoPacket() : PLAYERS;
+    setTimeout(() => send(response), 80);
+    // The second copy arrives just after the next request has left.
+    if (isInfo) setTimeout(() => send(response), 82);
+    return [];
+  });
+  const outcome = await ask(server);
+  expect(outcome.isAnswered).toBe(true);
+  if (outcome.isAnswered) expect(outcome.answer.pingMs).toBeGreaterThanOrEqual(75);
+});

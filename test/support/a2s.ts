@@ -1,0 +1,129 @@
+import { createSocket } from 'node:dgram';
+
+/** Packets of game servers byte by byte, and a server that sends whatever a test wants. https://developer.valvesoftware.com/wiki/Server_queries */
+
+const SINGLE = Buffer.from([0xff, 0xff, 0xff, 0xff]);
+
+type InfoFields = {
+  hostname?: string | Buffer;
+  map?: string;
+  appId?: number;
+  players?: number;
+  maxPlayers?: number;
+  bots?: number;
+  /** From the byte of flags on. */
+  extraData?: Buffer;
+};
+
+/** A whole A2S_INFO response; without extra data, as old servers send it, unless given. */
+export function anInfoPacket({
+  hostname = 'Raw server',
+  map = 'de_mirage',
+  appId = 730,
+  players = 3,
+  maxPlayers = 10,
+  bots = 0,
+  extraData = Buffer.alloc(0),
+}: InfoFields = {}): Buffer {
+  return Buffer.concat([
+    SINGLE,
+    Buffer.from('I\x11', 'latin1'),
+    text(hostname),
+    text(map),
+    text('csgo'),
+    text('Counter-Strike 2'),
+    uint16(appId),
+    Buffer.from([players, maxPlayers, bots]),
+    Buffer.from('dl\0\x01', 'latin1'),
+    text('1.41.2.5'),
+    extraData,
+  ]);
+}
+
+/** A whole A2S_PLAYER response. */
+export function aPlayersPacket(players: { name: string | Buffer; score?: number }[]): Buffer {
+  const entries = players.map(({ name, score = 0 }, index) => {
+    const numbers = Buffer.alloc(8);
+    numbers.writeInt32LE(score, 0);
+    numbers.writeFloatLE(60, 4);
+    return Buffer.concat([Buffer.from([index & 0xff]), text(name), numbers]);
+  });
+  return Buffer.concat([SINGLE, Buffer.from('D'), Buffer.from([players.length & 0xff]), ...entries]);
+}
+
+/** A request for a challenge. */
+export function aChallengePacket(challenge: number): Buffer {
+  return Buffer.concat([SINGLE, Buffer.from('A'), uint32(challenge)]);
+}
+
+/** One part of a split response. */
+export function aSplitPart(options: { id?: number; total: number; number: number; payload: Buffer }): Buffer {
+  const { id = 7, total, number, payload } = options;
+  return Buffer.concat([
+    Buffer.from([0xfe, 0xff, 0xff, 0xff]),
+    uint32(id),
+    Buffer.from([total, number]),
+    uint16(1248),
+    payload,
+  ]);
+}
+
+/** Several parts of one whole response. */
+export function splitIntoParts(whole: Buffer, { id = 7, partBytes = 40 } = {}): Buffer[] {
+  const total = Math.ceil(whole.length / partBytes);
+  return Array.from({ length: total }, (_, number) =>
+    aSplitPart({
+      id,
+      total,
+      number,
+      payload: whole.subarray(number * partBytes, (number + 1) * partBytes),
+    }),
+  );
+}
+
+export function text(value: string | Buffer): Buffer {
+  return Buffer.concat([Buffer.from(value), Buffer.from([0])]);
+}
+
+export function uint16(value: number): Buffer {
+  const bytes = Buffer.alloc(2);
+  bytes.writeUInt16LE(value);
+  return bytes;
+}
+
+export function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value >>> 0);
+  return bytes;
+}
+
+export type RawServer = { address: string; requests: Buffer[]; stop: () => Promise<void> };
+
+/**
+ * A server on loopback that sends back the datagrams which `respond` gives for a request.
+ * @param respond `isInfo` tells A2S_INFO from A2S_PLAYER; `send` sends more, at any later time.
+ */
+export async function startRawServer(
+  respond: (request: { isInfo: boolean; bytes: Buffer; send: (datagram: Buffer) => void }) => Buffer[],
+): Promise<RawServer> {
+  const socket = createSocket('udp4');
+  const requests: Buffer[] = [];
+  let isStopped = false;
+  socket.on('error', () => {});
+  socket.on('message', (bytes, from) => {
+    requests.push(bytes);
+    const send = (datagram: Buffer) => {
+      if (!isStopped) socket.send(datagram, from.port, from.address);
+    };
+    for (const datagram of respond({ isInfo: bytes[4] === 0x54, bytes, send })) send(datagram);
+  });
+  await new Promise<void>((settle) => socket.bind(0, '127.0.0.1', settle));
+  return {
+    address: `127.0.0.1:${socket.address().port}`,
+    requests,
+    stop: () => {
+      isStopped = true;
+      return new Promise((settle) => socket.close(() => settle()));
+    },
+  };
+}

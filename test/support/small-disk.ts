@@ -1,0 +1,27 @@
+import { mkdir } from 'node:fs/promises';
+
+export type SmallDisk = {
+  /** False for a user who may not mount: the tests that need it are skipped then, and say so. */
+  isMounted: boolean;
+  path: string;
+  resize: (sizeBytes: number) => void;
+  makeReadOnly: () => void;
+  unmount: () => void;
+};
+
+/** A real file system of its own in memory, which only root may mount, in a folder that is made. */
+export async function mountSmallDisk(path: string, sizeBytes: number): Promise<SmallDisk> {
+  await mkdir(path, { recursive: true });
+  const mount = (...options: string[]) => Bun.spawnSync(['mount', ...options]).success;
+  const isMounted = mount('-t', 'tmpfs', '-o', `size=${sizeBytes}`, 'tmpfs', path);
+  if (!isMounted) console.warn('SKIPPED: tests on a disk of their own, since this user may not mount one');
+  return {
+    isMounted,
+    path,
+    resize: (size) => mount('-o', `remount,size=${size}`, path),
+    makeReadOnly: () => mount('-o', 'remount,ro', path),
+    unmount: () => {
+      if (isMounted) Bun.spawnSync(['umount', '-l', path]);
+    },
+  };
+}
