@@ -76,6 +76,7 @@ test('api, bot and media never import each other', () => {
 test('the domain imports only itself, and the composition roots are imported by nobody', () => {
   const domain = [
     'src/errors.ts',
+    'src/fold-text.ts',
     'src/steam-id.ts',
     'src/penalty.ts',
     'src/rate-limiter.ts',

@@ -1,4 +1,5 @@
 import { ApplicationCommandType } from 'discord.js';
+import { foldText } from '../../src/fold-text.ts';
 import type { ServerBoard } from '../../src/server-board.ts';
 import { type Answer, type Asker, type Command, type Components, type Pressed, Refusal } from '../command.ts';
 import { readNumber } from '../custom-id.ts';
@@ -43,9 +44,9 @@ export function serverCommand(deps: ServerDeps): Command {
       },
     }),
     autocomplete: (asker, typed) => {
-      const wanted = fold(typed.trim());
+      const wanted = foldText(typed.trim());
       return listViews(deps)
-        .filter(({ name, slug, map }) => [name, slug, map].some((text) => fold(text).includes(wanted)))
+        .filter(({ name, slug, map }) => [name, slug, map].some((text) => foldText(text).includes(wanted)))
         .map((server) => serverChoice(server, asker.reader.texts))
         .filter(({ value }) => value.length <= 100)
         .slice(0, 25);
@@ -126,7 +127,7 @@ function findServer({ board }: ServerDeps, text: string): ServerView | undefined
   const status =
     board.findBySlug(text) ??
     board.findBySlug(text.toLowerCase()) ??
-    board.current().find(({ server }) => fold(server.name) === fold(text));
+    board.current().find(({ server }) => foldText(server.name) === foldText(text));
   return status && toServerView(status);
 }
 
@@ -136,9 +137,4 @@ function requireServer({ board }: ServerDeps, arg: string | undefined): ServerVi
   const status = id === undefined ? undefined : board.findById(id);
   if (status) return toServerView(status);
   throw new Refusal(({ server }) => noticeMessage(server.noLongerListed));
-}
-
-/** Lower case without diacritics, so that `zoltan` finds `Zoltán`. */
-function fold(text: string): string {
-  return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase().replaceAll('ł', 'l');
 }
