@@ -1,3 +1,5 @@
+import { type NounForms, pluralForm } from '../../src/plural.ts';
+
 /** The languages of the account page; the first is what is spoken when the browser asks for neither. */
 export const LOCALES = ['en', 'pl'] as const;
 export type Locale = (typeof LOCALES)[number];
@@ -52,13 +54,7 @@ export function formatRelative(locale: Locale, at: Date, now: Date): string {
   return new Intl.RelativeTimeFormat(locale).format(Math.trunc(seconds / unit[1]), unit[0]);
 }
 
-/** Picks the plural form of a count; Polish has three for whole numbers. */
-export function plural(
-  locale: Locale,
-  count: number,
-  forms: { one: string; few?: string; many?: string; other: string },
-): string {
-  const category = new Intl.PluralRules(locale).select(count);
-  const form = category === 'one' || category === 'few' || category === 'many' ? forms[category] : undefined;
-  return `${count} ${form ?? forms.other}`;
+/** A number with the noun that goes with it. */
+export function plural(locale: Locale, count: number, forms: NounForms): string {
+  return `${count} ${pluralForm(locale, count, forms)}`;
 }

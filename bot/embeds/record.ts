@@ -105,7 +105,7 @@ function summary(record: RecordView, texts: Texts): APIEmbed {
 
 function countsLine(counts: Record<PenaltyType, number>, texts: Texts): string {
   return PENALTY_TYPES.filter((type) => counts[type] > 0)
-    .map((type) => texts.record.counts[type](counts[type]))
+    .map((type) => texts.record.count(type, counts[type]))
     .join(' · ');
 }
 

@@ -134,7 +134,7 @@ describe('/ban-check of oneself', () => {
       { value: aSteamId(900) },
       { value: '\\#4242' },
     ]);
-    expect(expired?.fields?.[0]?.value).toBe('1 hour 30 minutes');
+    expect(expired?.fields?.[0]?.value).toBe('1 hour, 30 minutes');
     expect(expired?.fields?.[2]).toMatchObject({
       name: 'Ended',
       value: expect.stringContaining(`<t:${epoch('2026-11-20T11:30:00Z')}:R>`),
