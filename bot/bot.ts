@@ -1,9 +1,12 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '../src/db/client.ts';
 import { InvalidInput } from '../src/errors.ts';
+import { retryPauseMs } from '../src/retry-pause.ts';
 import type { ServerBoard } from '../src/server-board.ts';
 import type { ReadHistory } from '../src/server-history.ts';
 import type { ResolveVanity } from '../src/steam-profile.ts';
+import { withTimeLimit } from '../src/time-limit.ts';
 import { createCommands } from './commands/index.ts';
 import { type ConnectionHealth, type ConnectionTimings, createConnection } from './connection.ts';
 import { type Cooldown, createCooldown } from './cooldown.ts';
@@ -53,7 +56,7 @@ const TIMINGS: BotTimings = {
   liveIntervalMs: 15_000,
   drainMs: 1000,
 };
-const LONGEST_REGISTRATION_PAUSE_MS = 600_000;
+const REGISTRATION_PAUSES = { firstMs: 5000, longestMs: 600_000 };
 
 /**
  * The bot: commands, live status messages, one connection to Discord. Nothing it does ends the process or rejects;
@@ -103,12 +106,11 @@ export function createBot(deps: BotDeps) {
     },
   });
   let isRegistered = false;
-  let isStopped = false;
-  let wake: (() => void) | undefined;
+  const stopping = new AbortController();
 
   /** Until it worked or was refused; Discord being out of reach is tried again with growing pauses. */
   async function register(): Promise<void> {
-    for (let pauseMs = 5000; !isStopped; pauseMs = Math.min(pauseMs * 2, LONGEST_REGISTRATION_PAUSE_MS)) {
+    for (let failures = 1; !stopping.signal.aborted; failures += 1) {
       try {
         const registration = await registerCommands({ rest, db }, { guildId });
         const { isChanged, commands, scope, isOpenToAll } = registration;
@@ -126,13 +128,9 @@ export function createBot(deps: BotDeps) {
         log.warn({ err: error }, 'the commands were not put to Discord');
         if (error instanceof InvalidInput) return;
       }
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, pauseMs);
-        wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
+      const pauseMs = retryPauseMs(failures, REGISTRATION_PAUSES);
+      // Rejects when the bot stops, which ends the loop.
+      await pause(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   }
 
@@ -141,12 +139,9 @@ export function createBot(deps: BotDeps) {
     start: (): void => connection.start(),
     /** Takes no more interactions, waits for answers and edits under way, disconnects: within about two seconds. */
     stop: async (): Promise<void> => {
-      isStopped = true;
-      wake?.();
-      await Promise.race([
-        Promise.allSettled([dispatcher.drain(), liveStatus.stop()]),
-        Bun.sleep(timings.drainMs),
-      ]);
+      stopping.abort();
+      const draining = Promise.allSettled([dispatcher.drain(), liveStatus.stop()]);
+      await withTimeLimit(draining, timings.drainMs).catch(() => undefined);
       await connection.stop();
     },
     health: (): BotHealth => ({

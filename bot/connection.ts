@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   Client,
   DiscordjsErrorCodes,
@@ -9,6 +10,8 @@ import {
   Status,
 } from 'discord.js';
 import type { Logger } from 'pino';
+import { retryPauseMs } from '../src/retry-pause.ts';
+import { withTimeLimit } from '../src/time-limit.ts';
 
 export type ConnectionState =
   /** Logging in. */
@@ -84,7 +87,7 @@ export function createConnection(deps: Deps) {
   let isDown = false;
   let client: Client<boolean> | undefined;
   let abandonCurrent: (() => Promise<void>) | undefined;
-  let wake: (() => void) | undefined;
+  const stopping = new AbortController();
   let running: Promise<void> | undefined;
 
   function enter(next: ConnectionState, why?: string): void {
@@ -104,7 +107,7 @@ export function createConnection(deps: Deps) {
   }
 
   async function run(): Promise<void> {
-    let pauseMs = timings.firstPauseMs;
+    let failures = 0;
     while (state !== 'stopped') {
       enter('connecting', reason);
       logins += 1;
@@ -115,10 +118,14 @@ export function createConnection(deps: Deps) {
         enter('refused', end.reason);
         return;
       }
-      if (end.wasReady && Date.now() - startedAt > GOOD_AFTER_MS) pauseMs = timings.firstPauseMs;
+      const wasGood = end.wasReady && Date.now() - startedAt > GOOD_AFTER_MS;
+      failures = wasGood ? 1 : failures + 1;
       enter('waiting', end.reason);
-      await pause(pauseMs * (0.8 + Math.random() * 0.4));
-      pauseMs = Math.min(pauseMs * 2, timings.longestPauseMs);
+      const pauseMs = retryPauseMs(failures, {
+        firstMs: timings.firstPauseMs,
+        longestMs: timings.longestPauseMs,
+      });
+      await pause(pauseMs * (0.8 + Math.random() * 0.4), undefined, { signal: stopping.signal });
     }
   }
 
@@ -182,7 +189,7 @@ export function createConnection(deps: Deps) {
       own.removeAllListeners();
       own.on(Events.Error, () => undefined);
       // Between Identify and READY this never resolves.
-      await Promise.race([own.destroy().catch(() => undefined), Bun.sleep(DESTROY_WITHIN_MS)]);
+      await withTimeLimit(own.destroy(), DESTROY_WITHIN_MS).catch(() => undefined);
     };
     abandonCurrent = abandon;
     own.login(deps.token).catch((error) => {
@@ -199,21 +206,12 @@ export function createConnection(deps: Deps) {
     return ended;
   }
 
-  function pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-
   const isStopped = () => state === 'stopped';
 
   return {
     start: (): void => {
       running ??= run().catch((error) => {
+        if (isStopped()) return;
         log.error({ err: error }, 'the bot stopped by an error of its own');
         enter('refused', 'an error of its own');
       });
@@ -222,7 +220,7 @@ export function createConnection(deps: Deps) {
     stop: async (): Promise<void> => {
       state = 'stopped';
       since = new Date();
-      wake?.();
+      stopping.abort();
       await abandonCurrent?.();
       await running;
     },

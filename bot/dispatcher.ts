@@ -14,6 +14,7 @@ import {
 import type { Logger } from 'pino';
 import { isDatabaseOutage } from '../src/db/client.ts';
 import { Unavailable } from '../src/errors.ts';
+import { TimeLimitExceeded, withTimeLimit } from '../src/time-limit.ts';
 import {
   type Answer,
   type Asker,
@@ -133,15 +134,14 @@ export function createDispatcher(deps: DispatcherDeps) {
 
   /** Renders; acknowledges first when that takes long. */
   async function renderInTime(interaction: Answerable, { to, render }: Answer): Promise<MessageView> {
-    const rendering = (async () => render())();
-    // Its failure is seen where it is awaited, which may be after an acknowledgement failed.
-    rendering.catch(() => undefined);
-    const isSlow = await isStillRunningAfter(rendering, deps.deferAfterMs);
-    if (!isSlow) return rendering;
+    const rendering = Promise.try(render);
+    try {
+      return await withTimeLimit(rendering, deps.deferAfterMs);
+    } catch (error) {
+      if (!(error instanceof TimeLimitExceeded)) throw error;
+    }
     await defer(interaction, to);
-    if (await isStillRunningAfter(rendering, RENDER_TIMEOUT_MS))
-      throw new Unavailable('the answer took too long');
-    return rendering;
+    return withTimeLimit(rendering, RENDER_TIMEOUT_MS);
   }
 
   async function deliver(interaction: Answerable, view: MessageView, to: Answer['to']): Promise<void> {
@@ -181,7 +181,9 @@ export function createDispatcher(deps: DispatcherDeps) {
     const errorId = randomBytes(4).toString('hex');
     const context = { err: error, errorId, interaction: nameOf(interaction) };
     const { refusals } = reader.texts;
-    if (error instanceof Unavailable || isDatabaseOutage(error)) {
+    const isOutOfReach =
+      error instanceof Unavailable || error instanceof TimeLimitExceeded || isDatabaseOutage(error);
+    if (isOutOfReach) {
       log.warn(context, 'an interaction needs what is out of reach');
       return noticeMessage(refusals.unavailable(errorId), COLOURS.danger);
     }
@@ -201,20 +203,6 @@ export function createDispatcher(deps: DispatcherDeps) {
       await Promise.allSettled(running);
     },
   };
-}
-
-async function isStillRunningAfter(work: Promise<unknown>, ms: number): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(true), ms);
-  });
-  const done = work.then(
-    () => false,
-    () => false,
-  );
-  const isLate = await Promise.race([done, late]);
-  clearTimeout(timer);
-  return isLate;
 }
 
 async function defer(interaction: Answerable, to: Answer['to']): Promise<void> {

@@ -8,6 +8,7 @@ import {
   removeLiveStatusMessage,
   saveLiveStatusMessage,
 } from '../src/queries/live-status-messages.ts';
+import { retryPauseMs } from '../src/retry-pause.ts';
 import type { ServerBoard } from '../src/server-board.ts';
 import { type Asker, Refusal } from './command.ts';
 import { type MessageView, noticeMessage, withoutLinks } from './embeds/message.ts';
@@ -94,7 +95,8 @@ export function createLiveStatus({ db, rest, board, publicUrl, log, intervalMs }
       if (live.failures === 0)
         log.warn({ err: error, messageId: row.messageId }, 'a live status message cannot be edited now');
       live.failures += 1;
-      live.notBefore = Date.now() + Math.min(intervalMs * 2 ** live.failures, LONGEST_PAUSE_MS);
+      live.notBefore =
+        Date.now() + retryPauseMs(live.failures, { firstMs: 2 * intervalMs, longestMs: LONGEST_PAUSE_MS });
     } finally {
       live.isEditing = false;
     }
