@@ -1,5 +1,6 @@
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
+import { errorCauses, errorCode } from '../error-causes.ts';
 import * as schema from './schema.ts';
 import { createSocketFactory } from './socket.ts';
 
@@ -157,11 +158,9 @@ const OUTAGE_CODES = new Set([
 
 /** Whether a failed query says that the database is out of reach, starting, stopping or overloaded (not that the query is wrong). */
 export function isDatabaseOutage(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    const code = 'code' in cause ? String(cause.code) : '';
-    if (OUTAGE_CODES.has(code) || code.startsWith('08')) return true;
-  }
-  return false;
+  return errorCauses(error)
+    .map(errorCode)
+    .some((code) => OUTAGE_CODES.has(code) || code.startsWith('08'));
 }
 
 const connections = new WeakMap<object, Connection>();

@@ -1,3 +1,4 @@
+import { errorCauses, errorCode } from '../error-causes.ts';
 import { InvalidInput, Unavailable } from '../errors.ts';
 import { isDatabaseOutage } from './client.ts';
 
@@ -19,12 +20,9 @@ export function toOpenFailure(error: unknown, url: string): unknown {
   if (isDatabaseOutage(error)) {
     return new Unavailable(`The database of DATABASE_URL is out of reach: ${host}`, { cause: error });
   }
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if ('code' in cause && OPERATORS_CODES.has(String(cause.code))) {
-      return new InvalidInput(`The database of DATABASE_URL cannot be used: ${cause.message} (${host})`, {
-        cause: error,
-      });
-    }
-  }
-  return error;
+  const reason = errorCauses(error).find((cause) => OPERATORS_CODES.has(errorCode(cause)));
+  if (reason === undefined) return error;
+  return new InvalidInput(`The database of DATABASE_URL cannot be used: ${reason.message} (${host})`, {
+    cause: error,
+  });
 }
