@@ -6,8 +6,11 @@ import type { Reader } from './locales/reader.ts';
 /** Who caused an interaction, and where; taken from the interaction alone, so it holds now. */
 export type Asker = {
   discordId: string;
-  /** Has `ModerateMembers` in this guild; in code, whatever the guild's settings for the command say. */
-  isModerator: boolean;
+  /**
+   * Whether Discord gives them the permission Moderate Members in this guild (the account page's admins are others).
+   * Checked in code, whatever the guild's settings for the command say.
+   */
+  canModerateMembers: boolean;
   guildId: string | undefined;
   channelId: string;
   /** Whether the bot may send messages with embeds in this channel. */

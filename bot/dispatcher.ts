@@ -240,7 +240,7 @@ function toAsker(interaction: Answerable | AutocompleteInteraction, homeGuildId:
     : PermissionFlagsBits.SendMessages;
   return {
     discordId: user.id,
-    isModerator: isAtHome && (memberPermissions?.has(PermissionFlagsBits.ModerateMembers) ?? false),
+    canModerateMembers: isAtHome && (memberPermissions?.has(PermissionFlagsBits.ModerateMembers) ?? false),
     guildId: guildId ?? undefined,
     channelId: interaction.channelId ?? '',
     botMayPost: appPermissions.has([

@@ -20,7 +20,7 @@ import type { Reader } from '../locales/reader.ts';
 import type { RecordFilter, RecordView } from '../view.ts';
 import { booleanOption, localized, stringOption, userOption } from './localized.ts';
 import {
-  moderatorsOnly,
+  moderateMembersRequired,
   requireMaySee,
   requireOwnSteamId,
   resolveSteamId,
@@ -144,7 +144,7 @@ async function resolveSubject(
 ): Promise<SteamId64> {
   const discordId = users.user;
   if (discordId !== undefined && discordId !== asker.discordId) {
-    if (!asker.isModerator) throw moderatorsOnly();
+    if (!asker.canModerateMembers) throw moderateMembersRequired();
     const user = await findUserByDiscordId(deps.database.reader, discordId);
     if (user) return user.steamId64;
     throw new Refusal(({ refusals }) => noticeMessage(refusals.notLinkedUser(`<@${discordId}>`)));
@@ -198,5 +198,5 @@ function serverNameOf({ serverId, serverName }: PlayerRecord['rows'][number]): s
 
 /** `show` is heeded for moderators alone. */
 export function isShownToAll(asker: Asker, { booleans }: Options): boolean {
-  return booleans.show === true && asker.isModerator;
+  return booleans.show === true && asker.canModerateMembers;
 }

@@ -7,7 +7,7 @@ import { userMessage } from '../embeds/user.ts';
 import type { Reader } from '../locales/reader.ts';
 import { type BanCheckDeps, isShownToAll, MODERATE_MEMBERS } from './ban-check.ts';
 import { booleanOption, localized, stringOption, userOption } from './localized.ts';
-import { moderatorsOnly, requireMaySee, resolveSteamId } from './subject.ts';
+import { moderateMembersRequired, requireMaySee, resolveSteamId } from './subject.ts';
 
 /** `/lookup user? steamid? show?` */
 export const LOOKUP_DEFINITION: Command['data'] = {
@@ -52,7 +52,7 @@ async function resolveWho(
 ): Promise<{ discordId: string } | { steamId64: SteamId64 }> {
   const discordId = users.user;
   if (discordId !== undefined) {
-    if (!asker.isModerator && discordId !== asker.discordId) throw moderatorsOnly();
+    if (!asker.canModerateMembers && discordId !== asker.discordId) throw moderateMembersRequired();
     return { discordId };
   }
   const steamId = strings.steamid?.trim();

@@ -33,7 +33,7 @@ export function serverCommand(deps: ServerDeps): Command {
     execute: (asker, { strings }) => ({
       to: 'everyone',
       render: () => {
-        const offersPin = asker.isModerator && asker.guildId !== undefined;
+        const offersPin = asker.canModerateMembers && asker.guildId !== undefined;
         const name = strings.name?.trim();
         if (!name) return listMessage(deps, asker.publicReader, offersPin);
         const server = findServer(deps, name);
@@ -81,8 +81,8 @@ export function serverComponents(deps: ServerDeps): Components {
     'server.pin': (asker, pressed) => ({
       to: 'asker',
       render: async () => {
-        if (!asker.isModerator || asker.guildId === undefined) {
-          throw new Refusal(({ refusals }) => noticeMessage(refusals.pinForModerators));
+        if (!asker.canModerateMembers || asker.guildId === undefined) {
+          throw new Refusal(({ refusals }) => noticeMessage(refusals.pinRequiresModerateMembers));
         }
         if (!asker.botMayPost) throw new Refusal(({ refusals }) => noticeMessage(refusals.cannotPost));
         const serverId = pressed.args[0] === 'all' ? undefined : requireServer(deps, pressed.args[0]).id;

@@ -56,12 +56,12 @@ export async function requireMaySee(
   asker: Asker,
   steamId64: SteamId64,
 ): Promise<void> {
-  if (asker.isModerator) return;
+  if (asker.canModerateMembers) return;
   const own = await findUserByDiscordId(database.reader, asker.discordId);
-  if (own?.steamId64 !== steamId64) throw moderatorsOnly();
+  if (own?.steamId64 !== steamId64) throw moderateMembersRequired();
 }
 
 /** What a member without rights is told, whoever he asked about. */
-export function moderatorsOnly(): Refusal {
-  return new Refusal(({ refusals }) => noticeMessage(refusals.moderatorsOnly));
+export function moderateMembersRequired(): Refusal {
+  return new Refusal(({ refusals }) => noticeMessage(refusals.moderateMembersRequired));
 }

@@ -174,10 +174,10 @@ export const en = {
     notLinkedUser: (mention: string) => `${mention} has no linked Steam account.`,
     userNotFound: 'No member of the community matches.',
     userOrSteamId: 'Give a Discord user or a SteamID.',
-    moderatorsOnly:
+    moderateMembersRequired:
       'Only moderators may look at other people. Your own record: `/ban-check` without options.',
     notYours: 'These buttons are for the person who asked. Use the command yourself.',
-    pinForModerators: 'Only moderators may pin the live status.',
+    pinRequiresModerateMembers: 'Only moderators may pin the live status.',
     cannotPost:
       'I may not send messages here. Give me “View Channel”, “Send Messages” and “Embed Links” in this channel.',
     pinned: 'Done: the message below keeps itself up to date. Delete it to stop.',

@@ -175,9 +175,9 @@ export const pl: Texts = {
     notLinkedUser: (mention) => `${mention} nie ma połączonego konta Steam.`,
     userNotFound: 'Nie ma takiego członka społeczności.',
     userOrSteamId: 'Podaj użytkownika Discorda albo SteamID.',
-    moderatorsOnly: 'Tylko moderatorzy mogą sprawdzać innych. Twoje kary: `/ban-check` bez opcji.',
+    moderateMembersRequired: 'Tylko moderatorzy mogą sprawdzać innych. Twoje kary: `/ban-check` bez opcji.',
     notYours: 'Te przyciski są dla osoby, która pytała. Użyj polecenia samodzielnie.',
-    pinForModerators: 'Tylko moderatorzy mogą przypiąć stan na żywo.',
+    pinRequiresModerateMembers: 'Tylko moderatorzy mogą przypiąć stan na żywo.',
     cannotPost:
       'Nie mogę tu wysyłać wiadomości. Nadaj mi na tym kanale „Wyświetlanie kanału”, „Wysyłanie wiadomości” i „Umieszczanie linków”.',
     pinned: 'Gotowe: wiadomość poniżej aktualizuje się sama. Usuń ją, żeby przestała.',
