@@ -1,4 +1,6 @@
-/** A component's state travels in its `custom_id`, so that buttons survive a restart. Discord allows 100 characters. */
+import { LIMITS } from './limits.ts';
+
+/** A component's state travels in its `custom_id`, so that buttons survive a restart. */
 export type CustomId = { name: string; args: string[] };
 
 const SEPARATOR = ':';
@@ -6,7 +8,9 @@ const SEPARATOR = ':';
 /** @throws when it gets longer than Discord allows: every argument is an id, a page or a word of a closed set. */
 export function toCustomId(name: string, ...args: (string | number)[]): string {
   const id = [name, ...args].join(SEPARATOR);
-  if (id.length > 100) throw new Error(`custom_id ${id} is longer than 100 characters`);
+  if (id.length > LIMITS.customId) {
+    throw new Error(`custom_id ${id} is longer than ${LIMITS.customId} characters`);
+  }
   return id;
 }
 

@@ -4,10 +4,10 @@ import {
   type AutocompleteInteraction,
   type ButtonInteraction,
   type ChatInputCommandInteraction,
-  DiscordAPIError,
   type Interaction,
   MessageFlags,
   PermissionFlagsBits,
+  RESTJSONErrorCodes,
   type StringSelectMenuInteraction,
   type UserContextMenuCommandInteraction,
 } from 'discord.js';
@@ -26,9 +26,11 @@ import {
 } from './command.ts';
 import type { Cooldown } from './cooldown.ts';
 import { parseCustomId } from './custom-id.ts';
+import { isDiscordError } from './discord-error.ts';
 import { COLOURS, type MessageView, noticeMessage, withoutLinks } from './embeds/message.ts';
+import { LIMITS } from './limits.ts';
 import { toReader } from './locales/reader.ts';
-import { timestamp } from './text.ts';
+import { relativeTime } from './text.ts';
 
 type CommandInteraction = ChatInputCommandInteraction | UserContextMenuCommandInteraction;
 type ComponentInteraction = ButtonInteraction | StringSelectMenuInteraction;
@@ -58,9 +60,6 @@ export type DispatchCounts = {
 
 /** A query that takes longer than this is given up. */
 const RENDER_TIMEOUT_MS = 60_000;
-const UNKNOWN_INTERACTION = 10062;
-const ALREADY_ACKNOWLEDGED = 40060;
-const INVALID_FORM = 50035;
 
 /** Takes every interaction from Discord to one answer, whatever happens on the way. */
 export function createDispatcher(deps: DispatcherDeps) {
@@ -114,7 +113,7 @@ export function createDispatcher(deps: DispatcherDeps) {
     const asker = toAsker(interaction, deps.homeGuildId);
     const wait = deps.cooldown.take(asker.discordId, now().getTime());
     if (wait) {
-      const when = timestamp(new Date(Math.ceil(wait.retryAtMs / 1000) * 1000));
+      const when = relativeTime(new Date(Math.ceil(wait.retryAtMs / 1000) * 1000));
       await tell(interaction, noticeMessage(asker.reader.texts.refusals.tooFast(when)), undefined);
       counts.tooFast += 1;
       return;
@@ -225,7 +224,10 @@ function toPayload({ embeds, components, files = [] }: MessageView) {
     components,
     files: files.map(
       ({ name, bytes, altText }) =>
-        new AttachmentBuilder(Buffer.from(bytes), { name, description: altText.slice(0, 1024) }),
+        new AttachmentBuilder(Buffer.from(bytes), {
+          name,
+          description: altText.slice(0, LIMITS.attachmentDescription),
+        }),
     ),
     allowedMentions: { parse: [] },
   };
@@ -282,16 +284,16 @@ function outdated(): Answer {
 
 /** Discord has given this interaction up, or had an answer already: nothing more can be said. */
 function isLost(error: unknown): boolean {
-  return (
-    error instanceof DiscordAPIError &&
-    (error.code === UNKNOWN_INTERACTION || error.code === ALREADY_ACKNOWLEDGED)
+  return isDiscordError(
+    error,
+    RESTJSONErrorCodes.UnknownInteraction,
+    RESTJSONErrorCodes.InteractionHasAlreadyBeenAcknowledged,
   );
 }
 
 function isLinkRefusal(error: unknown): boolean {
   return (
-    error instanceof DiscordAPIError &&
-    error.code === INVALID_FORM &&
+    isDiscordError(error, RESTJSONErrorCodes.InvalidFormBodyOrContentType) &&
     JSON.stringify(error.rawError).includes('URL_TYPE')
   );
 }

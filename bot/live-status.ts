@@ -1,5 +1,5 @@
-import { DiscordAPIError, type REST } from '@discordjs/rest';
-import { Routes } from 'discord.js';
+import type { REST } from '@discordjs/rest';
+import { RESTJSONErrorCodes, Routes } from 'discord.js';
 import type { Logger } from 'pino';
 import type { Db } from '../src/db/client.ts';
 import {
@@ -11,6 +11,7 @@ import {
 import { retryPauseMs } from '../src/retry-pause.ts';
 import type { ServerBoard } from '../src/server-board.ts';
 import { type Asker, Refusal } from './command.ts';
+import { isDiscordError } from './discord-error.ts';
 import { type MessageView, noticeMessage, withoutLinks } from './embeds/message.ts';
 import { liveServerCard, liveServerList } from './embeds/server.ts';
 import { toReader } from './locales/reader.ts';
@@ -36,11 +37,16 @@ type Live = {
   isEditing: boolean;
 };
 
-/** Missing access, missing permissions. */
-const MAY_NOT_POST = new Set([50001, 50013]);
-/** Unknown channel, guild or message; missing access; somebody else's message. */
-const GONE = new Set([10003, 10004, 10008, 50001, 50005]);
-const INVALID_FORM = 50035;
+/** The bot may not post in the channel. */
+const MAY_NOT_POST = [RESTJSONErrorCodes.MissingAccess, RESTJSONErrorCodes.MissingPermissions];
+/** The message is gone for good, or cannot be reached any more. */
+const GONE = [
+  RESTJSONErrorCodes.UnknownChannel,
+  RESTJSONErrorCodes.UnknownGuild,
+  RESTJSONErrorCodes.UnknownMessage,
+  RESTJSONErrorCodes.MissingAccess,
+  RESTJSONErrorCodes.CannotEditMessageAuthoredByAnotherUser,
+];
 /** Unchanged, a message is still edited this often, so that its "updated" does not read as if nobody looked. */
 const REFRESH_MS = 5 * 60_000;
 const LONGEST_PAUSE_MS = 10 * 60_000;
@@ -88,7 +94,7 @@ export function createLiveStatus({ db, rest, board, publicUrl, log, intervalMs }
       live.failures = 0;
       live.notBefore = Date.now() + intervalMs;
     } catch (error) {
-      if (error instanceof DiscordAPIError && GONE.has(Number(error.code))) {
+      if (isDiscordError(error, ...GONE)) {
         await forget(row, error.message).catch(() => undefined);
         return;
       }
@@ -111,7 +117,8 @@ export function createLiveStatus({ db, rest, board, publicUrl, log, intervalMs }
     try {
       return await send(refusesOurLinks ? withoutLinks(view) : view);
     } catch (error) {
-      if (refusesOurLinks || !(error instanceof DiscordAPIError) || error.code !== INVALID_FORM) throw error;
+      const isFormRefused = isDiscordError(error, RESTJSONErrorCodes.InvalidFormBodyOrContentType);
+      if (refusesOurLinks || !isFormRefused) throw error;
       const answer = await send(withoutLinks(view));
       refusesOurLinks = true;
       return answer;
@@ -184,7 +191,7 @@ export function createLiveStatus({ db, rest, board, publicUrl, log, intervalMs }
       const posted = await withLinkFallback(render(draft, servers), (shown) =>
         rest.post(Routes.channelMessages(channelId), { body: toBody(shown) }),
       ).catch((error) => {
-        if (!(error instanceof DiscordAPIError && MAY_NOT_POST.has(Number(error.code)))) throw error;
+        if (!isDiscordError(error, ...MAY_NOT_POST)) throw error;
         throw new Refusal(({ refusals }) => noticeMessage(refusals.cannotPost));
       });
       const messageId = readMessageId(posted);

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { DiscordAPIError, REST } from '@discordjs/rest';
-import { ApplicationIntegrationType, InteractionContextType, Routes } from 'discord.js';
+import { ApplicationIntegrationType, InteractionContextType, RESTJSONErrorCodes, Routes } from 'discord.js';
 import type { Db } from '../src/db/client.ts';
 import { InvalidInput, Unavailable } from '../src/errors.ts';
 import { findSetting, saveSetting } from '../src/queries/settings.ts';
 import type { Command } from './command.ts';
 import { COMMAND_DEFINITIONS } from './commands/index.ts';
+import { isDiscordError } from './discord-error.ts';
 
 type Options = {
   /** Commands of this guild only, at once; undefined: global ones. */
@@ -113,8 +114,9 @@ function explain(error: unknown): unknown {
     });
   }
   if (error instanceof DiscordAPIError && error.status < 500) {
-    const hint =
-      error.code === 50001 ? ': invite the application to the guild of DISCORD_GUILD_ID first' : '';
+    const hint = isDiscordError(error, RESTJSONErrorCodes.MissingAccess)
+      ? ': invite the application to the guild of DISCORD_GUILD_ID first'
+      : '';
     return new InvalidInput(`Discord refuses the commands (${error.message})${hint}`, { cause: error });
   }
   if ('code' in error || 'status' in error || error.name === 'AbortError') {

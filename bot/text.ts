@@ -1,3 +1,5 @@
+import { inlineCode, TimestampStyles, time } from 'discord.js';
+
 /** Control and formatting characters: NUL, right-to-left marks, zero-width ones. Emoji joiners go with them. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\u2028\u2029\u115f\u1160\u2800\u3164\uffa0]/gu;
 /** What Discord's Markdown, mentions, timestamps, emoji and links are made of; a list marker counts at a line's start only. */
@@ -23,20 +25,29 @@ export function cut(text: string, max: number): string {
 
 /**
  * Foreign text for a place where Discord reads Markdown: one line, nothing in it is formatted, linked or mentioned.
+ * The library's `escapeMarkdown` leaves mentions, timestamps, emoji and bare links as they are.
  * @param max of the text before escaping; the result is at most twice as long.
  */
 export function escapeText(text: string, { max = 128, fallback = '' } = {}): string {
   return cut(toPlainLine(text, fallback), max).replace(MARKUP, '\\$&');
 }
 
-/** An instant as Discord shows it in the reader's own time zone. R: relative, f: date and time, D: date. */
-export function timestamp(at: Date, style: 'R' | 'f' | 'D' = 'R'): string {
-  return `<t:${Math.floor(at.getTime() / 1000)}:${style}>`;
+/** How long ago or ahead an instant is, which Discord keeps up to date: "2 hours ago". */
+export function relativeTime(at: Date): string {
+  return time(at, TimestampStyles.RelativeTime);
+}
+
+/** An instant in the reader's own time zone, and how long ago or ahead it is: "20 November 2026 (a day ago)". */
+export function absoluteAndRelativeTime(
+  at: Date,
+  style: typeof TimestampStyles.LongDate | typeof TimestampStyles.ShortDateTime,
+): string {
+  return `${time(at, style)} (${relativeTime(at)})`;
 }
 
 /** An operator's text in a code span. */
 export function code(text: string): string {
-  return `\`${toPlainLine(text).replaceAll('`', "'")}\``;
+  return inlineCode(toPlainLine(text).replaceAll('`', "'"));
 }
 
 /**

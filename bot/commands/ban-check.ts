@@ -1,4 +1,4 @@
-import { ApplicationCommandType } from 'discord.js';
+import { ApplicationCommandType, PermissionFlagsBits, userMention } from 'discord.js';
 import { type PlayerRecord, readPlayerRecord } from '../../src/queries/player-record.ts';
 import { findUserByDiscordId, findUserBySteamId } from '../../src/queries/users.ts';
 import { readSteamId, type SteamId64 } from '../../src/steam-id.ts';
@@ -29,8 +29,8 @@ import {
 
 export type BanCheckDeps = SubjectDeps & { now: () => Date };
 
-/** Bits of Discord's `MODERATE_MEMBERS`. */
-export const MODERATE_MEMBERS = String(1n << 40n);
+/** As a command's default permissions are sent. */
+export const MODERATE_MEMBERS = String(PermissionFlagsBits.ModerateMembers);
 
 /** `/ban-check steamid? user? show?` */
 export const BAN_CHECK_DEFINITION: Command['data'] = {
@@ -147,7 +147,7 @@ async function resolveSubject(
     if (!asker.canModerateMembers) throw moderateMembersRequired();
     const user = await findUserByDiscordId(deps.database.reader, discordId);
     if (user) return user.steamId64;
-    throw new Refusal(({ refusals }) => noticeMessage(refusals.notLinkedUser(`<@${discordId}>`)));
+    throw new Refusal(({ refusals }) => noticeMessage(refusals.notLinkedUser(userMention(discordId))));
   }
   const steamId = strings.steamid?.trim();
   if (discordId !== undefined || !steamId) return requireOwnSteamId(deps, asker);

@@ -5,6 +5,7 @@ import { type Answer, type Asker, type Command, type Components, type Pressed, R
 import { readNumber } from '../custom-id.ts';
 import { type Attachment, noticeMessage } from '../embeds/message.ts';
 import { inDisplayOrder, playerList, serverCard, serverChoice, serverList } from '../embeds/server.ts';
+import { LIMITS } from '../limits.ts';
 import type { Reader } from '../locales/reader.ts';
 import { escapeText } from '../text.ts';
 import { type ServerView, toServerView } from '../view.ts';
@@ -48,8 +49,8 @@ export function serverCommand(deps: ServerDeps): Command {
       return listViews(deps)
         .filter(({ name, slug, map }) => [name, slug, map].some((text) => foldText(text).includes(wanted)))
         .map((server) => serverChoice(server, asker.reader.texts))
-        .filter(({ value }) => value.length <= 100)
-        .slice(0, 25);
+        .filter(({ value }) => value.length <= LIMITS.choiceText)
+        .slice(0, LIMITS.choices);
     },
   };
 }

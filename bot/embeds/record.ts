@@ -1,9 +1,10 @@
-import type { APIEmbed } from 'discord.js';
+import { type APIEmbed, embedLength, inlineCode, quote, TimestampStyles } from 'discord.js';
 import { PENALTY_STATUSES, PENALTY_TYPES, type PenaltyStatus, type PenaltyType } from '../../src/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../../src/steam-id.ts';
 import { toCustomId } from '../custom-id.ts';
+import { LIMITS } from '../limits.ts';
 import type { Texts } from '../locales/en.ts';
-import { escapeText, timestamp } from '../text.ts';
+import { absoluteAndRelativeTime, escapeText, relativeTime } from '../text.ts';
 import type { PenaltyView, RecordFilter, RecordView } from '../view.ts';
 import { button, COLOURS, linkButton, type MessageView, menuRow, type Row, row } from './message.ts';
 
@@ -17,9 +18,6 @@ const STATUS_LOOKS: Record<PenaltyStatus, { emoji: string; colour: number }> = {
 
 /** Stands for "no filter" in a `custom_id` and as a menu's value. */
 export const NO_FILTER = '-';
-
-/** Discord's limit over all embeds of a message. */
-const MESSAGE_CHARACTERS = 6000;
 
 /**
  * A player's record: a summary, then one embed a penalty in the colour of its status. Texts that would not fit are cut
@@ -35,20 +33,13 @@ export function recordMessage(
   ];
   const whole = embedsWith(1);
   return {
-    embeds: countCharacters(whole) <= MESSAGE_CHARACTERS ? whole : embedsWith(0.3),
+    embeds: isTooLong(whole) ? embedsWith(0.3) : whole,
     components: controls(record, texts, askerId),
   };
 }
 
-function countCharacters(embeds: APIEmbed[]): number {
-  return embeds.reduce(
-    (sum, { title = '', description = '', footer, fields = [] }) =>
-      fields.reduce((total, { name, value }) => total + name.length + value.length, sum) +
-      title.length +
-      description.length +
-      (footer?.text.length ?? 0),
-    0,
-  );
+function isTooLong(embeds: APIEmbed[]): boolean {
+  return embeds.reduce((sum, embed) => sum + embedLength(embed), 0) > LIMITS.messageEmbeds;
 }
 
 /** One penalty; `share` of the usual length for texts of others, 0 to 1. */
@@ -60,13 +51,13 @@ function penaltyEmbed(penalty: PenaltyView, texts: Texts, share: number): APIEmb
   return {
     title: `${emoji} ${words.statuses[penalty.status]} · ${words.entry(penalty)}`,
     color: colour,
-    description: `> ${escapeText(penalty.reason, { max: upTo(300), fallback: words.noReason })}`,
+    description: quote(escapeText(penalty.reason, { max: upTo(300), fallback: words.noReason })),
     fields: [
       field(
         words.duration,
         penalty.durationMinutes === 0 ? words.permanent : words.durationInWords(penalty.durationMinutes),
       ),
-      field(words.issued, `${timestamp(penalty.createdAt, 'f')} (${timestamp(penalty.createdAt)})`),
+      field(words.issued, absoluteAndRelativeTime(penalty.createdAt, TimestampStyles.ShortDateTime)),
       ...endField(penalty, texts).map(([name, value]) => field(name, value)),
       field(words.admin, adminOf(penalty, texts, upTo(64))),
       field(
@@ -98,7 +89,7 @@ function summary(record: RecordView, texts: Texts): APIEmbed {
   return {
     title: `${isBanned ? '⛔' : active === '' ? '✅' : '⚠️'} ${words.title(name)}`,
     color: isBanned ? COLOURS.danger : active === '' ? COLOURS.online : COLOURS.warning,
-    description: [`\`${record.steamId}\``, ...lines].join('\n'),
+    description: [inlineCode(record.steamId), ...lines].join('\n'),
     ...(isClean ? {} : { footer: { text: words.page(record) } }),
   };
 }
@@ -113,7 +104,10 @@ function endField({ status, endsAt }: PenaltyView, { record: words }: Texts): [s
   if (status === 'UNBANNED') return [];
   if (endsAt === null) return status === 'ACTIVE' ? [[words.ends, words.never]] : [];
   return [
-    [status === 'ACTIVE' ? words.ends : words.ended, `${timestamp(endsAt, 'f')} (${timestamp(endsAt)})`],
+    [
+      status === 'ACTIVE' ? words.ends : words.ended,
+      absoluteAndRelativeTime(endsAt, TimestampStyles.ShortDateTime),
+    ],
   ];
 }
 
@@ -130,7 +124,7 @@ function liftOf(
   share: number,
 ): string {
   const by = escapeText(liftedByName ?? '', { max: Math.floor(64 * share) });
-  const head = [liftedAt ? timestamp(liftedAt) : '', by === '' ? '' : words.liftedBy(by)]
+  const head = [liftedAt ? relativeTime(liftedAt) : '', by === '' ? '' : words.liftedBy(by)]
     .filter(Boolean)
     .join(' ');
   const reason = escapeText(liftReason ?? '', { max: Math.floor(200 * share) });

@@ -1,7 +1,8 @@
 import type { APIEmbedField, APISelectMenuOption } from 'discord.js';
 import { toCustomId } from '../custom-id.ts';
+import { LIMITS } from '../limits.ts';
 import type { Texts } from '../locales/en.ts';
-import { code, cut, escapeText, joinLines, timestamp, toPlainLine } from '../text.ts';
+import { code, cut, escapeText, joinLines, relativeTime, toPlainLine } from '../text.ts';
 import type { ServerView } from '../view.ts';
 import {
   type Attachment,
@@ -111,7 +112,7 @@ export function playerList(server: ServerView, page: number, { texts }: { texts:
   return {
     embeds: [
       {
-        title: cut(texts.server.playersOf(escapeText(server.name, { max: 100 })), 256),
+        title: cut(texts.server.playersOf(escapeText(server.name, { max: 100 })), LIMITS.embedTitle),
         color: colourOf(server),
         description: [
           statusLine(server, texts),
@@ -148,7 +149,7 @@ export function serverChoice(server: ServerView, texts: Texts): { name: string; 
     ' · ',
   );
   return {
-    name: `${cut(toPlainLine(server.name, server.slug), 100 - rest.length)}${rest}`,
+    name: `${cut(toPlainLine(server.name, server.slug), LIMITS.choiceText - rest.length)}${rest}`,
     value: server.slug,
   };
 }
@@ -169,7 +170,6 @@ function connectUrl(publicUrl: string, slug: string): string {
 }
 
 const PLAYERS_A_PAGE = 32;
-const MENU_OPTIONS = 25;
 const MENUS = 4;
 
 function description(server: ServerView, texts: Texts): string {
@@ -197,11 +197,11 @@ function cardFields(server: ServerView, texts: Texts): APIEmbedField[] {
   ];
 }
 
-/** Players by score in one field of at most 1024 characters. */
+/** Players by score, as many as fit into one field. */
 function playersValue(server: ServerView, texts: Texts): string {
   if (server.players.length === 0) return emptyList(server, texts);
   return joinLines(server.players.map(playerLine), {
-    max: 1024,
+    max: LIMITS.embedFieldValue,
     more: texts.server.more,
     hidden: Math.max(0, server.playersCount - server.players.length),
   });
@@ -224,11 +224,11 @@ function occupancy({ playersCount, maxPlayers }: ServerView): string {
 function statusLine(server: ServerView, texts: Texts): string {
   if (server.isOnline) return '';
   if (server.updatedAt === undefined) return `⚪ ${texts.server.notPolled}`;
-  return `🔴 ${server.seenAt ? texts.server.offlineSince(timestamp(server.seenAt)) : texts.server.neverSeen}`;
+  return `🔴 ${server.seenAt ? texts.server.offlineSince(relativeTime(server.seenAt)) : texts.server.neverSeen}`;
 }
 
 function updatedLine(server: ServerView, texts: Texts): string {
-  return server.updatedAt ? texts.server.updated(timestamp(server.updatedAt)) : '';
+  return server.updatedAt ? texts.server.updated(relativeTime(server.updatedAt)) : '';
 }
 
 function colourOf(server: ServerView): number {
@@ -250,7 +250,7 @@ function listEmbed(servers: readonly ServerView[], texts: Texts) {
     (latest, { updatedAt: at }) => (at && (!latest || at > latest) ? at : latest),
     undefined,
   );
-  const head = `**${totals}**${updatedAt ? `\n${texts.server.updated(timestamp(updatedAt))}` : ''}`;
+  const head = `**${totals}**${updatedAt ? `\n${texts.server.updated(relativeTime(updatedAt))}` : ''}`;
   return {
     title: texts.server.allServers,
     color: online.length > 0 ? COLOURS.online : COLOURS.offline,
@@ -259,7 +259,7 @@ function listEmbed(servers: readonly ServerView[], texts: Texts) {
         ? texts.server.none
         : `${head}\n\n${joinLines(
             inDisplayOrder(servers).map((server) => listLine(server, texts)),
-            { max: 4096 - head.length - 2, more: texts.server.more },
+            { max: LIMITS.embedDescription - head.length - 2, more: texts.server.more },
           )}`,
   };
 }
@@ -277,17 +277,17 @@ function listLine(server: ServerView, texts: Texts): string {
     .join(' · ');
 }
 
-/** A menu takes 25 servers and a message five rows; of more than 100 servers the rest is reached by the option. */
+/** Four menus, since a message takes five rows; of more than 100 servers the rest is reached by the option. */
 function menus(servers: readonly ServerView[], texts: Texts, flag: number): Row[] {
   const options = inDisplayOrder(servers).map((server) => menuOption(server, texts));
   const rows: Row[] = [];
-  for (let number = 0; number < MENUS && number * MENU_OPTIONS < options.length; number++) {
+  for (let number = 0; number < MENUS && number * LIMITS.menuOptions < options.length; number++) {
     const placeholder = number === 0 ? texts.server.choose : texts.server.chooseNext(number + 1);
     rows.push(
       menuRow(
         toCustomId('server.open', flag, number),
         placeholder,
-        options.slice(number * MENU_OPTIONS, (number + 1) * MENU_OPTIONS),
+        options.slice(number * LIMITS.menuOptions, (number + 1) * LIMITS.menuOptions),
       ),
     );
   }
@@ -299,9 +299,9 @@ function menuOption(server: ServerView, texts: Texts): APISelectMenuOption {
     ? [toPlainLine(server.map), `${server.playersCount}/${server.maxPlayers}`].filter(Boolean).join(' · ')
     : texts.server.offline;
   return {
-    label: cut(toPlainLine(server.name, server.slug), 100),
+    label: cut(toPlainLine(server.name, server.slug), LIMITS.menuOptionText),
     value: String(server.id),
-    description: cut(state, 100),
+    description: cut(state, LIMITS.menuOptionText),
     emoji: { name: server.isOnline ? '🟢' : '🔴' },
   };
 }

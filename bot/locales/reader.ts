@@ -1,3 +1,4 @@
+import type { Locale } from 'discord.js';
 import { en, type Texts } from './en.ts';
 import { pl } from './pl.ts';
 
@@ -12,8 +13,12 @@ export type Reader = {
 
 /** The reader of a Discord locale: Polish for `pl`, English for all others. */
 export function toReader(locale: string): Reader {
-  const known = Object.hasOwn(TIME_ZONES, locale) ? locale : 'en-US';
-  return { locale: known, texts: known === 'pl' ? pl : en, timeZone: TIME_ZONES[known] ?? 'UTC' };
+  const known = isLocale(locale) ? locale : 'en-US';
+  return { locale: known, texts: known === 'pl' ? pl : en, timeZone: TIME_ZONES[known] };
+}
+
+function isLocale(text: string): text is `${Locale}` {
+  return Object.hasOwn(TIME_ZONES, text);
 }
 
 /**
@@ -21,7 +26,7 @@ export function toReader(locale: string): Reader {
  * `en-US` is Discord's default for everybody, and Spanish of Latin America spans zones: they get UTC.
  * @see https://docs.discord.com/developers/reference#locales
  */
-const TIME_ZONES: Record<string, string> = {
+const TIME_ZONES: Readonly<Record<`${Locale}`, string>> = {
   id: 'Asia/Jakarta',
   da: 'Europe/Copenhagen',
   de: 'Europe/Berlin',
