@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { ReadHistory, ServerHistory } from '../src/server-history.ts';
 import { chartFacts, drawPlayerChart } from './charts.ts';
@@ -7,7 +8,7 @@ import type { Reader } from './locales/reader.ts';
 type Drawing = { readAt: number; chart: Promise<Attachment | undefined> };
 
 const HOURS = 24;
-const KEPT_DRAWINGS = 200;
+const KEPT_CHARTS = 200;
 /** Fewer points than this are no line. */
 const FEWEST_POINTS = 2;
 
@@ -16,7 +17,7 @@ const FEWEST_POINTS = 2;
  * A chart that cannot be made is left out and logged: the card is worth having without it.
  */
 export function createHistoryCharts({ readHistory, log }: { readHistory: ReadHistory; log: Logger }) {
-  const drawings = new Map<string, Drawing>();
+  const drawings = new LRUCache<string, Drawing>({ max: KEPT_CHARTS });
 
   return async (serverId: number, reader: Reader): Promise<Attachment | undefined> => {
     try {
@@ -25,10 +26,7 @@ export function createHistoryCharts({ readHistory, log }: { readHistory: ReadHis
       const known = drawings.get(key);
       if (known?.readAt === history.readAt.getTime()) return await known.chart;
       const drawing = { readAt: history.readAt.getTime(), chart: draw(history, reader) };
-      drawings.delete(key);
       drawings.set(key, drawing);
-      const [oldest] = drawings.keys();
-      if (drawings.size > KEPT_DRAWINGS && oldest !== undefined) drawings.delete(oldest);
       return await drawing.chart;
     } catch (error) {
       log.warn({ err: error, serverId }, 'the chart of a server is left out');
