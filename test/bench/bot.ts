@@ -7,7 +7,10 @@ import { openDatabase } from '../../src/db/client.ts';
 import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
 import { aSteamId, insertPenalties, insertServer, insertUser, saveServerPoll } from '../support/builders.ts';
-import { anActor, type Exchange, findButton, startFakeDiscord } from '../support/discord/fake-discord.ts';
+import { anActor } from '../support/discord/actor.ts';
+import type { Exchange } from '../support/discord/exchange.ts';
+import { startFakeDiscord } from '../support/discord/fake-discord.ts';
+import { findButton } from '../support/discord/messages.ts';
 import { botEnv, startProgram } from '../support/program.ts';
 import { type Bench, formatMs, percentile, type Row } from './bench.ts';
 

@@ -1,15 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { startTestBot } from '../support/bot.ts';
 import { aSteamId, insertPenalties, insertServer, insertUser } from '../support/builders.ts';
-import {
-  type Actor,
-  anActor,
-  type Exchange,
-  type FakeMessage,
-  findButton,
-  findComponent,
-  isEphemeral,
-} from '../support/discord/fake-discord.ts';
+import { type Actor, anActor } from '../support/discord/actor.ts';
+import type { Exchange } from '../support/discord/exchange.ts';
+import { type FakeMessage, findButton, findComponent, isEphemeral } from '../support/discord/messages.ts';
 
 const NOW = new Date('2026-11-21T12:00:00Z');
 const resolveVanity = async (name: string) => (name === 'zbanowany' ? aSteamId(1) : undefined);

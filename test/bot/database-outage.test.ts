@@ -5,7 +5,8 @@ import { createServerBoard } from '../../src/server-board.ts';
 import { startTestBot } from '../support/bot.ts';
 import { aSteamId, insertPenalties, insertServer } from '../support/builders.ts';
 import { startDatabaseProxy } from '../support/database-proxy.ts';
-import { anActor, isEphemeral } from '../support/discord/fake-discord.ts';
+import { anActor } from '../support/discord/actor.ts';
+import { isEphemeral } from '../support/discord/messages.ts';
 import { waitFor } from '../support/wait.ts';
 
 const { fake, deps, db, url } = await startTestBot();

@@ -3,7 +3,8 @@ import { createBot } from '../../bot/bot.ts';
 import { createCooldown } from '../../bot/cooldown.ts';
 import { startTestBot } from '../support/bot.ts';
 import { aSteamId, insertPenalties, insertServer, insertUser } from '../support/builders.ts';
-import { anActor, findButton, isEphemeral } from '../support/discord/fake-discord.ts';
+import { anActor } from '../support/discord/actor.ts';
+import { findButton, isEphemeral } from '../support/discord/messages.ts';
 import { waitFor } from '../support/wait.ts';
 
 /** Steam and the history, slower or broken on demand. */

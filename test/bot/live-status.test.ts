@@ -3,7 +3,8 @@ import { createBot } from '../../bot/bot.ts';
 import { listLiveStatusMessages } from '../../src/queries/live-status-messages.ts';
 import { startTestBot } from '../support/bot.ts';
 import { insertServer } from '../support/builders.ts';
-import { anActor, findButton } from '../support/discord/fake-discord.ts';
+import { anActor } from '../support/discord/actor.ts';
+import { findButton } from '../support/discord/messages.ts';
 import { waitFor } from '../support/wait.ts';
 
 const INTERVAL_MS = 300;

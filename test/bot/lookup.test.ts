@@ -1,7 +1,8 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { startTestBot } from '../support/bot.ts';
 import { aSteamId, insertPenalties, insertUser } from '../support/builders.ts';
-import { anActor, findButton, isEphemeral } from '../support/discord/fake-discord.ts';
+import { anActor } from '../support/discord/actor.ts';
+import { findButton, isEphemeral } from '../support/discord/messages.ts';
 
 const NOW = new Date('2026-11-21T12:00:00Z');
 const harness = await startTestBot({ bot: { now: () => NOW } });

@@ -1,14 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { startTestBot } from '../support/bot.ts';
 import { aSteamId, insertPenalties, insertUser } from '../support/builders.ts';
-import {
-  anActor,
-  type Exchange,
-  type FakeMessage,
-  findButton,
-  findComponent,
-  isEphemeral,
-} from '../support/discord/fake-discord.ts';
+import { anActor } from '../support/discord/actor.ts';
+import type { Exchange } from '../support/discord/exchange.ts';
+import { type FakeMessage, findButton, findComponent, isEphemeral } from '../support/discord/messages.ts';
 import { waitFor } from '../support/wait.ts';
 
 const harness = await startTestBot();

@@ -2,7 +2,8 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { serverSamples } from '../../src/db/schema.ts';
 import { startTestBot } from '../support/bot.ts';
 import { insertServer } from '../support/builders.ts';
-import { anActor, findButton, findComponent, isEphemeral } from '../support/discord/fake-discord.ts';
+import { anActor } from '../support/discord/actor.ts';
+import { findButton, findComponent, isEphemeral } from '../support/discord/messages.ts';
 
 const harness = await startTestBot();
 const { fake, db, poll, deps } = harness;

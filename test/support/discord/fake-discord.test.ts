@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
+import { anActor } from './actor.ts';
 import { checkCommands } from './command-form.ts';
-import { anActor, startFakeDiscord } from './fake-discord.ts';
+import { startFakeDiscord } from './fake-discord.ts';
 import { checkMessage, type MessageForm } from './message-form.ts';
 
 const fake = await startFakeDiscord();

@@ -63,6 +63,20 @@ export class FakeGateway {
     return this.#sockets.size;
   }
 
+  /** What `GET /gateway/bot` responds. */
+  description(url: string): Record<string, unknown> {
+    return {
+      url,
+      shards: 1,
+      session_start_limit: {
+        total: 1000,
+        remaining: 1000 - this.identifies.length,
+        reset_after: 86_400_000,
+        max_concurrency: 1,
+      },
+    };
+  }
+
   /** Sends an event to every session; one that is away gets it when it resumes. */
   dispatch(type: string, data: unknown): void {
     for (const session of this.#sessions.values()) {
