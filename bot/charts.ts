@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { Canvas, SKRSContext2D } from '@napi-rs/canvas';
 import type { HistoryPoint } from '../src/queries/servers.ts';
-import type { Reader } from './locales/reader.ts';
+import type { Localization } from './locales/localization.ts';
 
 /** Twice the width at which Discord shows an embed's image, so that it stays sharp. */
 const WIDTH = 800;
@@ -29,14 +29,14 @@ export type ChartRange = { from: Date; to: Date; stepSeconds: number };
 export async function drawPlayerChart(
   points: readonly HistoryPoint[],
   { from, to, stepSeconds }: ChartRange,
-  reader: Reader,
+  localization: Localization,
 ): Promise<Uint8Array> {
   const before = lastDrawing;
   const { promise, resolve } = Promise.withResolvers<void>();
   lastDrawing = promise;
   await before;
   try {
-    return await drawOnSheet(points, { from, to, stepSeconds }, reader);
+    return await drawOnSheet(points, { from, to, stepSeconds }, localization);
   } finally {
     resolve();
   }
@@ -69,7 +69,7 @@ async function openSheet(): Promise<Canvas> {
 async function drawOnSheet(
   points: readonly HistoryPoint[],
   { from, to, stepSeconds }: ChartRange,
-  reader: Reader,
+  localization: Localization,
 ): Promise<Uint8Array> {
   sheet ??= await openSheet();
   const context = sheet.getContext('2d');
@@ -92,9 +92,9 @@ async function drawOnSheet(
     scale,
     toStretches(points, stepSeconds * 1000, (point) => point.onlineShare === 0),
     stepSeconds,
-    reader,
+    localization,
   );
-  drawHours(context, scale, { from, to }, reader);
+  drawHours(context, scale, { from, to }, localization);
   if (capacity > 0) drawCapacity(context, scale, capacity);
   drawPlayers(
     context,
@@ -102,12 +102,12 @@ async function drawOnSheet(
     toStretches(points, stepSeconds * 1000, (point) => point.onlineShare > 0),
     stepSeconds,
   );
-  drawHead(context, { capacity, peak }, reader);
+  drawHead(context, { capacity, peak }, localization);
   return sheet.encode('png');
 }
 
 /** Numbers for the alt text. */
-export function chartFacts(points: readonly HistoryPoint[], reader: Reader) {
+export function chartFacts(points: readonly HistoryPoint[], localization: Localization) {
   const online = points.filter(({ onlineShare }) => onlineShare > 0);
   const highest = online.reduce<HistoryPoint | undefined>(
     (best, point) => (best && best.playersMaximum >= point.playersMaximum ? best : point),
@@ -115,16 +115,16 @@ export function chartFacts(points: readonly HistoryPoint[], reader: Reader) {
   );
   const average =
     online.reduce((sum, { playersAverage }) => sum + playersAverage, 0) / Math.max(1, online.length);
-  const time = new Intl.DateTimeFormat(reader.locale, {
+  const time = new Intl.DateTimeFormat(localization.locale, {
     hour: 'numeric',
     minute: '2-digit',
-    timeZone: reader.timeZone,
+    timeZone: localization.timeZone,
     timeZoneName: 'short',
   });
   return {
-    peak: reader.texts.server.playerCount(highest?.playersMaximum ?? 0),
+    peak: localization.texts.server.playerCount(highest?.playersMaximum ?? 0),
     peakAt: highest ? time.format(highest.at) : '–',
-    average: new Intl.NumberFormat(reader.locale, { maximumFractionDigits: 1 }).format(average),
+    average: new Intl.NumberFormat(localization.locale, { maximumFractionDigits: 1 }).format(average),
     gaps: online.length < points.length,
   };
 }
@@ -172,9 +172,9 @@ function drawHours(
   context: SKRSContext2D,
   scale: Scale,
   { from, to }: { from: Date; to: Date },
-  reader: Reader,
+  localization: Localization,
 ): void {
-  const { locale, timeZone } = reader;
+  const { locale, timeZone } = localization;
   const parts = new Intl.DateTimeFormat('en-GB', {
     hour: '2-digit',
     minute: '2-digit',
@@ -249,7 +249,7 @@ function drawOffline(
   scale: Scale,
   stretches: HistoryPoint[][],
   stepSeconds: number,
-  { texts }: Reader,
+  { texts }: Localization,
 ): void {
   for (const stretch of stretches) {
     const [first, last] = [stretch[0], stretch.at(-1)];
@@ -272,7 +272,7 @@ function drawOffline(
 function drawHead(
   context: SKRSContext2D,
   { capacity, peak }: { capacity: number; peak: number },
-  { texts, locale, timeZone }: Reader,
+  { texts, locale, timeZone }: Localization,
 ): void {
   context.textBaseline = 'middle';
   context.textAlign = 'left';

@@ -16,12 +16,12 @@ import { isDatabaseOutage } from '../src/db/client.ts';
 import { Unavailable } from '../src/errors.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../src/time-limit.ts';
 import {
-  type Answer,
-  type Asker,
   type Command,
+  type CommandOptions,
+  type CommandResponse,
+  type ComponentPress,
   type Components,
-  type Options,
-  type Pressed,
+  type Invoker,
   Refusal,
 } from './command.ts';
 import type { Cooldown } from './cooldown.ts';
@@ -29,7 +29,7 @@ import { parseCustomId } from './custom-id.ts';
 import { isDiscordError } from './discord-error.ts';
 import { COLOURS, type MessageView, noticeMessage, withoutLinks } from './embeds/message.ts';
 import { LIMITS } from './limits.ts';
-import { toReader } from './locales/reader.ts';
+import { localizationOf } from './locales/localization.ts';
 import { relativeTime } from './text.ts';
 
 type CommandInteraction = ChatInputCommandInteraction | UserContextMenuCommandInteraction;
@@ -86,67 +86,75 @@ export function createDispatcher(deps: DispatcherDeps) {
 
   function planCommand(interaction: CommandInteraction) {
     const command = commands.get(interaction.commandName);
-    return (asker: Asker): Answer => command?.execute(asker, readOptions(interaction)) ?? outdated();
+    return (invoker: Invoker): CommandResponse =>
+      command?.execute(invoker, readOptions(interaction)) ?? outdated();
   }
 
   function planComponent(interaction: ComponentInteraction) {
     const { name, args } = parseCustomId(interaction.customId);
     const component = Object.hasOwn(deps.components, name) ? deps.components[name] : undefined;
-    const pressed: Pressed = {
+    const press: ComponentPress = {
       args,
       values: interaction.isStringSelectMenu() ? interaction.values : [],
-      ownerId: interaction.message.interactionMetadata?.user.id,
+      messageOwnerId: interaction.message.interactionMetadata?.user.id,
       isEphemeral: interaction.message.flags?.has(MessageFlags.Ephemeral) ?? false,
     };
-    return (asker: Asker): Answer => component?.(asker, pressed) ?? outdated();
+    return (invoker: Invoker): CommandResponse => component?.(invoker, press) ?? outdated();
   }
 
   async function suggest(interaction: AutocompleteInteraction): Promise<void> {
-    const asker = toAsker(interaction, deps.homeGuildId);
+    const invoker = toInvoker(interaction, deps.homeGuildId);
     const command = commands.get(interaction.commandName);
-    const choices = command?.autocomplete?.(asker, String(interaction.options.getFocused())) ?? [];
+    const choices = command?.autocomplete?.(invoker, String(interaction.options.getFocused())) ?? [];
     await interaction.respond(choices);
     counts.answered += 1;
   }
 
-  async function answer(interaction: Answerable, plan: (asker: Asker) => Answer): Promise<void> {
-    const asker = toAsker(interaction, deps.homeGuildId);
-    const wait = deps.cooldown.take(asker.discordId, now().getTime());
+  async function answer(interaction: Answerable, plan: (invoker: Invoker) => CommandResponse): Promise<void> {
+    const invoker = toInvoker(interaction, deps.homeGuildId);
+    const wait = deps.cooldown.take(invoker.discordId, now().getTime());
     if (wait) {
       const when = relativeTime(new Date(Math.ceil(wait.retryAtMs / 1000) * 1000));
-      await tell(interaction, noticeMessage(asker.reader.texts.refusals.tooFast(when)), undefined);
+      await tell(interaction, noticeMessage(invoker.localization.texts.refusals.tooFast(when)), undefined);
       counts.tooFast += 1;
       return;
     }
-    let to: Answer['to'] | undefined;
+    let kind: CommandResponse['kind'] | undefined;
     try {
-      const planned = plan(asker);
-      to = planned.to;
+      const planned = plan(invoker);
+      kind = planned.kind;
       const view = await renderInTime(interaction, planned);
-      await deliver(interaction, view, planned.to);
+      await deliver(interaction, view, planned.kind);
       counts.answered += 1;
     } catch (error) {
       if (isLost(error)) throw error;
-      await tell(interaction, toNotice(error, interaction, asker), to);
+      await tell(interaction, toNotice(error, interaction, invoker), kind);
     }
   }
 
   /** Renders; acknowledges first when that takes long. */
-  async function renderInTime(interaction: Answerable, { to, render }: Answer): Promise<MessageView> {
+  async function renderInTime(
+    interaction: Answerable,
+    { kind, render }: CommandResponse,
+  ): Promise<MessageView> {
     const rendering = Promise.try(render);
     try {
       return await withTimeLimit(rendering, deps.deferAfterMs);
     } catch (error) {
       if (!(error instanceof TimeLimitExceeded)) throw error;
     }
-    await defer(interaction, to);
+    await defer(interaction, kind);
     return withTimeLimit(rendering, RENDER_TIMEOUT_MS);
   }
 
-  async function deliver(interaction: Answerable, view: MessageView, to: Answer['to']): Promise<void> {
+  async function deliver(
+    interaction: Answerable,
+    view: MessageView,
+    kind: CommandResponse['kind'],
+  ): Promise<void> {
     const shown = refusesOurLinks ? withoutLinks(view) : view;
     try {
-      await send(interaction, shown, to);
+      await send(interaction, shown, kind);
     } catch (error) {
       if (!isLinkRefusal(error) || refusesOurLinks) throw error;
       refusesOurLinks = true;
@@ -154,32 +162,32 @@ export function createDispatcher(deps: DispatcherDeps) {
         { err: error },
         'Discord refuses our links: set PUBLIC_URL to an address it accepts; buttons with links are left out',
       );
-      await send(interaction, withoutLinks(view), to);
+      await send(interaction, withoutLinks(view), kind);
     }
   }
 
-  /** Tells the asker alone, whatever was acknowledged before. */
+  /** Tells the invoker alone, whatever was acknowledged before. */
   async function tell(
     interaction: Answerable,
     view: MessageView,
-    to: Answer['to'] | undefined,
+    kind: CommandResponse['kind'] | undefined,
   ): Promise<void> {
-    if (!interaction.deferred && !interaction.replied) return deliver(interaction, view, 'asker');
-    if (to === 'asker') return deliver(interaction, view, to);
+    if (!interaction.deferred && !interaction.replied) return deliver(interaction, view, 'ephemeral');
+    if (kind === 'ephemeral') return deliver(interaction, view, kind);
     // Deferred for all to see: an apology is for one.
-    if (to === 'everyone') await interaction.deleteReply();
+    if (kind === 'public') await interaction.deleteReply();
     await interaction.followUp({ ...toPayload(view), flags: MessageFlags.Ephemeral });
   }
 
-  function toNotice(error: unknown, interaction: Answerable, { reader }: Asker): MessageView {
+  function toNotice(error: unknown, interaction: Answerable, { localization }: Invoker): MessageView {
     if (error instanceof Refusal) {
       counts.refused += 1;
-      return error.explain(reader.texts);
+      return error.explain(localization.texts);
     }
     counts.failed += 1;
     const errorId = randomBytes(4).toString('hex');
     const context = { err: error, errorId, interaction: nameOf(interaction) };
-    const { refusals } = reader.texts;
+    const { refusals } = localization.texts;
     const isOutOfReach =
       error instanceof Unavailable || error instanceof TimeLimitExceeded || isDatabaseOutage(error);
     if (isOutOfReach) {
@@ -204,18 +212,22 @@ export function createDispatcher(deps: DispatcherDeps) {
   };
 }
 
-async function defer(interaction: Answerable, to: Answer['to']): Promise<void> {
-  if (to === 'message' && interaction.isMessageComponent()) await interaction.deferUpdate();
-  else await interaction.deferReply(to === 'everyone' ? {} : { flags: MessageFlags.Ephemeral });
+async function defer(interaction: Answerable, kind: CommandResponse['kind']): Promise<void> {
+  if (kind === 'update' && interaction.isMessageComponent()) await interaction.deferUpdate();
+  else await interaction.deferReply(kind === 'public' ? {} : { flags: MessageFlags.Ephemeral });
 }
 
-async function send(interaction: Answerable, view: MessageView, to: Answer['to']): Promise<void> {
+async function send(
+  interaction: Answerable,
+  view: MessageView,
+  kind: CommandResponse['kind'],
+): Promise<void> {
   const payload = toPayload(view);
   // `attachments: []` takes the old chart away from a message that is changed.
   if (interaction.deferred) await interaction.editReply({ ...payload, attachments: [] });
-  else if (to === 'message' && interaction.isMessageComponent())
+  else if (kind === 'update' && interaction.isMessageComponent())
     await interaction.update({ ...payload, attachments: [] });
-  else await interaction.reply(to === 'everyone' ? payload : { ...payload, flags: MessageFlags.Ephemeral });
+  else await interaction.reply(kind === 'public' ? payload : { ...payload, flags: MessageFlags.Ephemeral });
 }
 
 function toPayload({ embeds, components, files = [] }: MessageView) {
@@ -234,7 +246,10 @@ function toPayload({ embeds, components, files = [] }: MessageView) {
 }
 
 /** Who asks, by what Discord itself says in this interaction. */
-function toAsker(interaction: Answerable | AutocompleteInteraction, homeGuildId: string | undefined): Asker {
+function toInvoker(
+  interaction: Answerable | AutocompleteInteraction,
+  homeGuildId: string | undefined,
+): Invoker {
   const { user, guildId, memberPermissions, locale, guildLocale, appPermissions } = interaction;
   const isAtHome = guildId !== null && (homeGuildId === undefined || guildId === homeGuildId);
   const sending = interaction.channel?.isThread()
@@ -245,18 +260,18 @@ function toAsker(interaction: Answerable | AutocompleteInteraction, homeGuildId:
     canModerateMembers: isAtHome && (memberPermissions?.has(PermissionFlagsBits.ModerateMembers) ?? false),
     guildId: guildId ?? undefined,
     channelId: interaction.channelId ?? '',
-    botMayPost: appPermissions.has([
+    botCanPost: appPermissions.has([
       PermissionFlagsBits.ViewChannel,
       sending,
       PermissionFlagsBits.EmbedLinks,
     ]),
-    reader: toReader(locale),
-    publicReader: toReader(guildLocale ?? locale),
+    localization: localizationOf(locale),
+    guildLocalization: localizationOf(guildLocale ?? locale),
   };
 }
 
-function readOptions(interaction: CommandInteraction): Options {
-  const options = { strings: {}, booleans: {}, users: {} } satisfies Options;
+function readOptions(interaction: CommandInteraction): CommandOptions {
+  const options = { strings: {}, booleans: {}, users: {} } satisfies CommandOptions;
   const { strings, booleans, users }: Mutable = options;
   if (interaction.isUserContextMenuCommand()) return { ...options, users: { user: interaction.targetId } };
   for (const { name, value, user } of interaction.options.data) {
@@ -273,9 +288,9 @@ type Mutable = {
   users: Record<string, string>;
 };
 
-function outdated(): Answer {
+function outdated(): CommandResponse {
   return {
-    to: 'asker',
+    kind: 'ephemeral',
     render: () => {
       throw new Refusal(({ refusals }) => noticeMessage(refusals.outdated));
     },

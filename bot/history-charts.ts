@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { ReadHistory, ServerHistory } from '../src/server-history.ts';
 import { chartFacts, drawPlayerChart } from './charts.ts';
 import type { Attachment } from './embeds/message.ts';
-import type { Reader } from './locales/reader.ts';
+import type { Localization } from './locales/localization.ts';
 
 type Drawing = { readAt: number; chart: Promise<Attachment | undefined> };
 
@@ -19,13 +19,13 @@ const FEWEST_POINTS = 2;
 export function createHistoryCharts({ readHistory, log }: { readHistory: ReadHistory; log: Logger }) {
   const drawings = new LRUCache<string, Drawing>({ max: KEPT_CHARTS });
 
-  return async (serverId: number, reader: Reader): Promise<Attachment | undefined> => {
+  return async (serverId: number, localization: Localization): Promise<Attachment | undefined> => {
     try {
       const history = await readHistory(serverId, HOURS);
-      const key = `${serverId} ${reader.locale}`;
+      const key = `${serverId} ${localization.locale}`;
       const known = drawings.get(key);
       if (known?.readAt === history.readAt.getTime()) return await known.chart;
-      const drawing = { readAt: history.readAt.getTime(), chart: draw(history, reader) };
+      const drawing = { readAt: history.readAt.getTime(), chart: draw(history, localization) };
       drawings.set(key, drawing);
       return await drawing.chart;
     } catch (error) {
@@ -37,10 +37,14 @@ export function createHistoryCharts({ readHistory, log }: { readHistory: ReadHis
 
 async function draw(
   { points, stepSeconds, readAt }: ServerHistory,
-  reader: Reader,
+  localization: Localization,
 ): Promise<Attachment | undefined> {
   if (points.length < FEWEST_POINTS) return undefined;
   const from = new Date(readAt.getTime() - HOURS * 3_600_000);
-  const bytes = await drawPlayerChart(points, { from, to: readAt, stepSeconds }, reader);
-  return { name: 'players.png', bytes, altText: reader.texts.server.chartAlt(chartFacts(points, reader)) };
+  const bytes = await drawPlayerChart(points, { from, to: readAt, stepSeconds }, localization);
+  return {
+    name: 'players.png',
+    bytes,
+    altText: localization.texts.server.chartAlt(chartFacts(points, localization)),
+  };
 }

@@ -10,11 +10,11 @@ import {
 } from '../src/queries/live-status-messages.ts';
 import { retryPauseMs } from '../src/retry-pause.ts';
 import type { ServerBoard } from '../src/server-board.ts';
-import { type Asker, Refusal } from './command.ts';
+import { type Invoker, Refusal } from './command.ts';
 import { isDiscordError } from './discord-error.ts';
 import { type MessageView, noticeMessage, withoutLinks } from './embeds/message.ts';
 import { liveServerCard, liveServerList } from './embeds/server.ts';
-import { toReader } from './locales/reader.ts';
+import { localizationOf } from './locales/localization.ts';
 import { type ServerView, toServerView } from './view.ts';
 
 type Deps = {
@@ -82,7 +82,7 @@ export function createLiveStatus({ db, rest, board, publicUrl, log, intervalMs }
 
   async function edit(live: Live, servers: ServerView[] | undefined, wanted: string): Promise<void> {
     const { row } = live;
-    const { texts } = toReader(row.locale);
+    const { texts } = localizationOf(row.locale);
     try {
       if (servers === undefined) {
         await patch(row, noticeMessage(texts.server.noLongerListed));
@@ -132,7 +132,7 @@ export function createLiveStatus({ db, rest, board, publicUrl, log, intervalMs }
   }
 
   function render(row: LiveStatusMessage, servers: ServerView[]): MessageView {
-    const { texts } = toReader(row.locale);
+    const { texts } = localizationOf(row.locale);
     const [server] = servers;
     if (row.serverId === null || !server) return liveServerList(servers, { texts });
     return liveServerCard(server, { texts, publicUrl });
@@ -178,13 +178,16 @@ export function createLiveStatus({ db, rest, board, publicUrl, log, intervalMs }
     /** How many there are. */
     count: (): number => messages.size,
     /** Posts a message that follows one server, or all of them. @throws {Refusal} when it may not post there. */
-    pin: async ({ channelId, guildId, publicReader }: Asker, serverId: number | undefined): Promise<void> => {
+    pin: async (
+      { channelId, guildId, guildLocalization }: Invoker,
+      serverId: number | undefined,
+    ): Promise<void> => {
       const draft: LiveStatusMessage = {
         messageId: '',
         channelId,
         guildId: guildId ?? null,
         serverId: serverId ?? null,
-        locale: publicReader.locale,
+        locale: guildLocalization.locale,
         createdAt: new Date(),
       };
       const servers = serversOf(draft) ?? [];
@@ -207,7 +210,7 @@ function toBody({ embeds, components }: MessageView) {
   return { embeds, components, allowed_mentions: { parse: [] } };
 }
 
-/** What a reader would see change; ping and the time of the poll differ at every poll. */
+/** What a localization would see change; ping and the time of the poll differ at every poll. */
 function fingerprint(servers: ServerView[] | undefined): string {
   return JSON.stringify(
     servers?.map((server) => ({

@@ -3,20 +3,20 @@ import { type PlayerRecord, readPlayerRecord } from '../../src/queries/player-re
 import { findUserByDiscordId, findUserBySteamId } from '../../src/queries/users.ts';
 import { readSteamId, type SteamId64 } from '../../src/steam-id.ts';
 import {
-  type Answer,
-  type Asker,
   type Command,
+  type CommandOptions,
+  type CommandResponse,
+  type ComponentPress,
   type Components,
-  type Options,
-  type Pressed,
+  type Invoker,
   Refusal,
 } from '../command.ts';
 import { readNumber } from '../custom-id.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
 import { PENALTIES_A_PAGE, readFilter, recordMessage } from '../embeds/record.ts';
 import { en } from '../locales/en.ts';
+import type { Localization } from '../locales/localization.ts';
 import { pl } from '../locales/pl.ts';
-import type { Reader } from '../locales/reader.ts';
 import type { RecordFilter, RecordView } from '../view.ts';
 import { booleanOption, localized, stringOption, userOption } from './localized.ts';
 import {
@@ -50,13 +50,15 @@ export const BAN_CHECK_DEFINITION: Command['data'] = {
 export function banCheckCommand(deps: BanCheckDeps): Command {
   return {
     data: BAN_CHECK_DEFINITION,
-    execute: (asker, options) => {
-      const isPublic = isShownToAll(asker, options);
-      const reader = isPublic ? asker.publicReader : asker.reader;
+    execute: (invoker, options) => {
+      const isPublic = isShownToAll(invoker, options);
+      const localization = isPublic ? invoker.guildLocalization : invoker.localization;
       return {
-        to: isPublic ? 'everyone' : 'asker',
+        kind: isPublic ? 'public' : 'ephemeral',
         render: async () =>
-          renderRecord(deps, asker, reader, await resolveSubject(deps, asker, options), { page: 1 }),
+          renderRecord(deps, invoker, localization, await resolveSubject(deps, invoker, options), {
+            page: 1,
+          }),
       };
     },
   };
@@ -74,39 +76,41 @@ export const CHECK_BANS_DEFINITION: Command['data'] = {
 export function checkBansCommand(deps: BanCheckDeps): Command {
   return {
     data: CHECK_BANS_DEFINITION,
-    execute: (asker, options) => ({
-      to: 'asker',
+    execute: (invoker, options) => ({
+      kind: 'ephemeral',
       render: async () =>
-        renderRecord(deps, asker, asker.reader, await resolveSubject(deps, asker, options), { page: 1 }),
+        renderRecord(deps, invoker, invoker.localization, await resolveSubject(deps, invoker, options), {
+          page: 1,
+        }),
     }),
   };
 }
 
 /** Pages, filters, and the button on a profile that opens the record. All of them recheck who asks about whom. */
 export function recordComponents(deps: BanCheckDeps): Components {
-  const turn = (asker: Asker, pressed: Pressed, state: State): Answer => ({
-    to: 'message',
-    render: () => renderState(deps, asker, pressed, state),
+  const turn = (invoker: Invoker, press: ComponentPress, state: State): CommandResponse => ({
+    kind: 'update',
+    render: () => renderState(deps, invoker, press, state),
   });
   return {
-    'record.page': (asker, pressed) => {
-      const [, ownerId, steamId, page, type, status] = pressed.args;
-      return turn(asker, pressed, { ownerId, steamId, page, filter: readFilter(type, status) });
+    'record.page': (invoker, press) => {
+      const [, ownerId, steamId, page, type, status] = press.args;
+      return turn(invoker, press, { ownerId, steamId, page, filter: readFilter(type, status) });
     },
-    'record.type': (asker, pressed) => {
-      const [ownerId, steamId, , status] = pressed.args;
-      return turn(asker, pressed, { ownerId, steamId, filter: readFilter(pressed.values[0], status) });
+    'record.type': (invoker, press) => {
+      const [ownerId, steamId, , status] = press.args;
+      return turn(invoker, press, { ownerId, steamId, filter: readFilter(press.values[0], status) });
     },
-    'record.status': (asker, pressed) => {
-      const [ownerId, steamId, type] = pressed.args;
-      return turn(asker, pressed, { ownerId, steamId, filter: readFilter(type, pressed.values[0]) });
+    'record.status': (invoker, press) => {
+      const [ownerId, steamId, type] = press.args;
+      return turn(invoker, press, { ownerId, steamId, filter: readFilter(type, press.values[0]) });
     },
-    'record.open': (asker, pressed) => {
-      const [ownerId, steamId] = pressed.args;
+    'record.open': (invoker, press) => {
+      const [ownerId, steamId] = press.args;
       return {
-        to: 'asker',
+        kind: 'ephemeral',
         render: () =>
-          renderState(deps, asker, { ...pressed, isEphemeral: true }, { ownerId, steamId, filter: {} }),
+          renderState(deps, invoker, { ...press, isEphemeral: true }, { ownerId, steamId, filter: {} }),
       };
     },
   };
@@ -121,45 +125,46 @@ type State = {
 
 async function renderState(
   deps: BanCheckDeps,
-  asker: Asker,
-  pressed: Pressed,
+  invoker: Invoker,
+  press: ComponentPress,
   { ownerId, steamId, page, filter }: State,
 ): Promise<MessageView> {
   // The message itself tells who asked; its custom ids only repeat it.
   const isOwn =
-    ownerId === asker.discordId && (pressed.ownerId === undefined || pressed.ownerId === asker.discordId);
+    ownerId === invoker.discordId &&
+    (press.messageOwnerId === undefined || press.messageOwnerId === invoker.discordId);
   if (!isOwn) throw new Refusal(({ refusals }) => noticeMessage(refusals.notYours));
   const subject = readSteamId(steamId ?? '');
   if (subject === undefined) throw new Refusal(({ refusals }) => noticeMessage(refusals.outdated));
-  await requireMaySee(deps, asker, subject);
-  const reader = pressed.isEphemeral ? asker.reader : asker.publicReader;
-  return renderRecord(deps, asker, reader, subject, { page: readNumber(page) ?? 1, ...filter });
+  await requireMaySee(deps, invoker, subject);
+  const localization = press.isEphemeral ? invoker.localization : invoker.guildLocalization;
+  return renderRecord(deps, invoker, localization, subject, { page: readNumber(page) ?? 1, ...filter });
 }
 
-/** Who is meant, once it is certain that the asker may know. A Discord user wins over a SteamID, as in the API's lookup. */
+/** Who is meant, once it is certain that the invoker may know. A Discord user wins over a SteamID, as in the API's lookup. */
 async function resolveSubject(
   deps: BanCheckDeps,
-  asker: Asker,
-  { strings, users }: Options,
+  invoker: Invoker,
+  { strings, users }: CommandOptions,
 ): Promise<SteamId64> {
   const discordId = users.user;
-  if (discordId !== undefined && discordId !== asker.discordId) {
-    if (!asker.canModerateMembers) throw moderateMembersRequired();
+  if (discordId !== undefined && discordId !== invoker.discordId) {
+    if (!invoker.canModerateMembers) throw moderateMembersRequired();
     const user = await findUserByDiscordId(deps.database.reader, discordId);
     if (user) return user.steamId64;
     throw new Refusal(({ refusals }) => noticeMessage(refusals.notLinkedUser(userMention(discordId))));
   }
   const steamId = strings.steamid?.trim();
-  if (discordId !== undefined || !steamId) return requireOwnSteamId(deps, asker);
+  if (discordId !== undefined || !steamId) return requireOwnSteamId(deps, invoker);
   const subject = await resolveSteamId(deps, steamId);
-  await requireMaySee(deps, asker, subject);
+  await requireMaySee(deps, invoker, subject);
   return subject;
 }
 
 async function renderRecord(
   deps: BanCheckDeps,
-  asker: Asker,
-  { texts }: Reader,
+  invoker: Invoker,
+  { texts }: Localization,
   steamId: SteamId64,
   { page, ...filter }: RecordFilter & { page: number },
 ): Promise<MessageView> {
@@ -175,7 +180,7 @@ async function renderRecord(
   const playerName = user?.nickname || record.playerName || steamId;
   return recordMessage(toRecordView(record, { steamId, playerName, filter }), {
     texts,
-    askerId: asker.discordId,
+    invokerId: invoker.discordId,
   });
 }
 
@@ -197,6 +202,6 @@ function serverNameOf({ serverId, serverName }: PlayerRecord['rows'][number]): s
 }
 
 /** `show` is heeded for moderators alone. */
-export function isShownToAll(asker: Asker, { booleans }: Options): boolean {
-  return booleans.show === true && asker.canModerateMembers;
+export function isShownToAll(invoker: Invoker, { booleans }: CommandOptions): boolean {
+  return booleans.show === true && invoker.canModerateMembers;
 }

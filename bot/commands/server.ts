@@ -1,12 +1,19 @@
 import { ApplicationCommandType } from 'discord.js';
 import { foldText } from '../../src/fold-text.ts';
 import type { ServerBoard } from '../../src/server-board.ts';
-import { type Answer, type Asker, type Command, type Components, type Pressed, Refusal } from '../command.ts';
+import {
+  type Command,
+  type CommandResponse,
+  type ComponentPress,
+  type Components,
+  type Invoker,
+  Refusal,
+} from '../command.ts';
 import { readNumber } from '../custom-id.ts';
 import { type Attachment, noticeMessage } from '../embeds/message.ts';
 import { inDisplayOrder, playerList, serverCard, serverChoice, serverList } from '../embeds/server.ts';
 import { LIMITS } from '../limits.ts';
-import type { Reader } from '../locales/reader.ts';
+import type { Localization } from '../locales/localization.ts';
 import { escapeText } from '../text.ts';
 import { type ServerView, toServerView } from '../view.ts';
 import { localized, stringOption } from './localized.ts';
@@ -15,9 +22,9 @@ export type ServerDeps = {
   board: Pick<ServerBoard, 'current' | 'findById' | 'findBySlug'>;
   publicUrl: string;
   /** The last 24 hours of a server; undefined when there are none. */
-  chartOf: (serverId: number, reader: Reader) => Promise<Attachment | undefined>;
-  /** Posts a message into the asker's channel that keeps itself up to date. */
-  pinLiveStatus: (asker: Asker, serverId: number | undefined) => Promise<void>;
+  chartOf: (serverId: number, localization: Localization) => Promise<Attachment | undefined>;
+  /** Posts a message into the invoker's channel that keeps itself up to date. */
+  pinLiveStatus: (invoker: Invoker, serverId: number | undefined) => Promise<void>;
 };
 
 /** `/server name?` */
@@ -31,24 +38,24 @@ export const SERVER_DEFINITION: Command['data'] = {
 export function serverCommand(deps: ServerDeps): Command {
   return {
     data: SERVER_DEFINITION,
-    execute: (asker, { strings }) => ({
-      to: 'everyone',
+    execute: (invoker, { strings }) => ({
+      kind: 'public',
       render: () => {
-        const offersPin = asker.canModerateMembers && asker.guildId !== undefined;
+        const offersPin = invoker.canModerateMembers && invoker.guildId !== undefined;
         const name = strings.name?.trim();
-        if (!name) return listMessage(deps, asker.publicReader, offersPin);
+        if (!name) return listMessage(deps, invoker.guildLocalization, offersPin);
         const server = findServer(deps, name);
-        if (server) return cardMessage(deps, server, asker.publicReader, offersPin);
+        if (server) return cardMessage(deps, server, invoker.guildLocalization, offersPin);
         throw new Refusal(({ refusals }) =>
           noticeMessage(refusals.serverNotFound(escapeText(name, { max: 64 }))),
         );
       },
     }),
-    autocomplete: (asker, typed) => {
+    autocomplete: (invoker, typed) => {
       const wanted = foldText(typed.trim());
       return listViews(deps)
         .filter(({ name, slug, map }) => [name, slug, map].some((text) => foldText(text).includes(wanted)))
-        .map((server) => serverChoice(server, asker.reader.texts))
+        .map((server) => serverChoice(server, invoker.localization.texts))
         .filter(({ value }) => value.length <= LIMITS.choiceText)
         .slice(0, LIMITS.choices);
     },
@@ -58,37 +65,37 @@ export function serverCommand(deps: ServerDeps): Command {
 /** Buttons and menus of `/server` messages. */
 export function serverComponents(deps: ServerDeps): Components {
   return {
-    'server.refresh': (asker, pressed) => ({
-      to: 'message',
+    'server.refresh': (invoker, press) => ({
+      kind: 'update',
       render: () =>
         cardMessage(
           deps,
-          requireServer(deps, pressed.args[0]),
-          readerOf(asker, pressed),
-          pressed.args[1] === '1',
+          requireServer(deps, press.args[0]),
+          readerOf(invoker, press),
+          press.args[1] === '1',
         ),
     }),
-    'server.list': (asker, pressed) =>
-      besideOthers(asker, pressed, (reader) => listMessage(deps, reader, pressed.args[0] === '1')),
-    'server.open': (asker, pressed) =>
-      besideOthers(asker, pressed, (reader) =>
-        cardMessage(deps, requireServer(deps, pressed.values[0]), reader, pressed.args[0] === '1'),
+    'server.list': (invoker, press) =>
+      besideOthers(invoker, press, (localization) => listMessage(deps, localization, press.args[0] === '1')),
+    'server.open': (invoker, press) =>
+      besideOthers(invoker, press, (localization) =>
+        cardMessage(deps, requireServer(deps, press.values[0]), localization, press.args[0] === '1'),
       ),
-    'server.players': (asker, pressed) => ({
-      to: pressed.args[2] === 'turn' && pressed.isEphemeral ? 'message' : 'asker',
+    'server.players': (invoker, press) => ({
+      kind: press.args[2] === 'turn' && press.isEphemeral ? 'update' : 'ephemeral',
       render: () =>
-        playerList(requireServer(deps, pressed.args[0]), readNumber(pressed.args[1]) ?? 1, asker.reader),
+        playerList(requireServer(deps, press.args[0]), readNumber(press.args[1]) ?? 1, invoker.localization),
     }),
-    'server.pin': (asker, pressed) => ({
-      to: 'asker',
+    'server.pin': (invoker, press) => ({
+      kind: 'ephemeral',
       render: async () => {
-        if (!asker.canModerateMembers || asker.guildId === undefined) {
+        if (!invoker.canModerateMembers || invoker.guildId === undefined) {
           throw new Refusal(({ refusals }) => noticeMessage(refusals.pinRequiresModerateMembers));
         }
-        if (!asker.botMayPost) throw new Refusal(({ refusals }) => noticeMessage(refusals.cannotPost));
-        const serverId = pressed.args[0] === 'all' ? undefined : requireServer(deps, pressed.args[0]).id;
-        await deps.pinLiveStatus(asker, serverId);
-        return noticeMessage(`📌 ${asker.reader.texts.refusals.pinned}`, 0x3ba55d);
+        if (!invoker.botCanPost) throw new Refusal(({ refusals }) => noticeMessage(refusals.cannotPost));
+        const serverId = press.args[0] === 'all' ? undefined : requireServer(deps, press.args[0]).id;
+        await deps.pinLiveStatus(invoker, serverId);
+        return noticeMessage(`📌 ${invoker.localization.texts.refusals.pinned}`, 0x3ba55d);
       },
     }),
   };
@@ -96,31 +103,36 @@ export function serverComponents(deps: ServerDeps): Components {
 
 /** Whoever asked browses in his message; somebody else gets a copy of his own, so that nobody's view jumps. */
 function besideOthers(
-  asker: Asker,
-  pressed: Pressed,
-  render: (reader: Reader) => ReturnType<Answer['render']>,
-): Answer {
-  const isOwn = pressed.isEphemeral || pressed.ownerId === asker.discordId;
+  invoker: Invoker,
+  press: ComponentPress,
+  render: (localization: Localization) => ReturnType<CommandResponse['render']>,
+): CommandResponse {
+  const isOwn = press.isEphemeral || press.messageOwnerId === invoker.discordId;
   return isOwn
-    ? { to: 'message', render: () => render(readerOf(asker, pressed)) }
-    : { to: 'asker', render: () => render(asker.reader) };
+    ? { kind: 'update', render: () => render(readerOf(invoker, press)) }
+    : { kind: 'ephemeral', render: () => render(invoker.localization) };
 }
 
-function readerOf(asker: Asker, { isEphemeral }: Pressed): Reader {
-  return isEphemeral ? asker.reader : asker.publicReader;
+function readerOf(invoker: Invoker, { isEphemeral }: ComponentPress): Localization {
+  return isEphemeral ? invoker.localization : invoker.guildLocalization;
 }
 
 function listViews({ board }: ServerDeps): ServerView[] {
   return inDisplayOrder(board.current().map(toServerView));
 }
 
-function listMessage(deps: ServerDeps, { texts }: Reader, offersPin: boolean) {
+function listMessage(deps: ServerDeps, { texts }: Localization, offersPin: boolean) {
   return serverList(listViews(deps), { texts, offersPin });
 }
 
-async function cardMessage(deps: ServerDeps, server: ServerView, reader: Reader, offersPin: boolean) {
-  const chart = await deps.chartOf(server.id, reader);
-  return serverCard(server, { texts: reader.texts, publicUrl: deps.publicUrl, offersPin, chart });
+async function cardMessage(
+  deps: ServerDeps,
+  server: ServerView,
+  localization: Localization,
+  offersPin: boolean,
+) {
+  const chart = await deps.chartOf(server.id, localization);
+  return serverCard(server, { texts: localization.texts, publicUrl: deps.publicUrl, offersPin, chart });
 }
 
 /** Autocomplete confines nobody: the value may be anything. A slug, or a whole name. */

@@ -3,7 +3,7 @@ import { Unavailable } from '../../src/errors.ts';
 import { findUserByDiscordId } from '../../src/queries/users.ts';
 import type { SteamId64 } from '../../src/steam-id.ts';
 import { type ResolveVanity, readSteamReference } from '../../src/steam-profile.ts';
-import { type Asker, Refusal } from '../command.ts';
+import { type Invoker, Refusal } from '../command.ts';
 import { linkButton, noticeMessage, row } from '../embeds/message.ts';
 import { escapeText } from '../text.ts';
 
@@ -32,12 +32,12 @@ export async function resolveSteamId({ resolveVanity }: SubjectDeps, text: strin
   throw new Refusal(({ refusals }) => noticeMessage(refusals.vanityUnknown(escapeText(vanityName))));
 }
 
-/** The asker's own linked account. @throws {Refusal} that says how to link one. */
+/** The invoker's own linked account. @throws {Refusal} that says how to link one. */
 export async function requireOwnSteamId(
   { database, publicUrl }: SubjectDeps,
-  asker: Asker,
+  invoker: Invoker,
 ): Promise<SteamId64> {
-  const user = await findUserByDiscordId(database.reader, asker.discordId);
+  const user = await findUserByDiscordId(database.reader, invoker.discordId);
   if (user) return user.steamId64;
   throw new Refusal(({ refusals, buttons }) =>
     noticeMessage(`${refusals.notLinkedYourself}\n${publicUrl}/account`, undefined, [
@@ -53,11 +53,11 @@ export async function requireOwnSteamId(
  */
 export async function requireMaySee(
   { database }: SubjectDeps,
-  asker: Asker,
+  invoker: Invoker,
   steamId64: SteamId64,
 ): Promise<void> {
-  if (asker.canModerateMembers) return;
-  const own = await findUserByDiscordId(database.reader, asker.discordId);
+  if (invoker.canModerateMembers) return;
+  const own = await findUserByDiscordId(database.reader, invoker.discordId);
   if (own?.steamId64 !== steamId64) throw moderateMembersRequired();
 }
 

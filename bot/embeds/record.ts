@@ -25,7 +25,7 @@ export const NO_FILTER = '-';
  */
 export function recordMessage(
   record: RecordView,
-  { texts, askerId }: { texts: Texts; askerId: string },
+  { texts, invokerId }: { texts: Texts; invokerId: string },
 ): MessageView {
   const embedsWith = (share: number) => [
     summary(record, texts),
@@ -34,7 +34,7 @@ export function recordMessage(
   const whole = embedsWith(1);
   return {
     embeds: isTooLong(whole) ? embedsWith(0.3) : whole,
-    components: controls(record, texts, askerId),
+    components: controls(record, texts, invokerId),
   };
 }
 
@@ -131,14 +131,14 @@ function liftOf(
   return [head, reason === '' ? '' : `> ${reason}`].filter(Boolean).join('\n') || words.statuses.UNBANNED;
 }
 
-function controls(record: RecordView, texts: Texts, askerId: string): Row[] {
+function controls(record: RecordView, texts: Texts, invokerId: string): Row[] {
   const { steamId, page, lastPage, filter } = record;
   const profile = linkButton(texts.buttons.profile, `https://steamcommunity.com/profiles/${steamId}`);
   if (PENALTY_TYPES.every((type) => record.counts[type] === 0)) return [row(profile)];
   const state = stateOf(filter);
   // The first argument keeps the ids of two buttons that lead to the same page apart.
   const goTo = (which: string, target: number) =>
-    toCustomId('record.page', which, askerId, steamId, target, ...state);
+    toCustomId('record.page', which, invokerId, steamId, target, ...state);
   const isFirst = page <= 1;
   const isLast = page >= lastPage;
   return [
@@ -160,7 +160,7 @@ function controls(record: RecordView, texts: Texts, askerId: string): Row[] {
   ];
 
   function filterMenu(name: string, placeholder: string, every: string): Row {
-    return menuRow(toCustomId(name, askerId, steamId, ...state), placeholder, [
+    return menuRow(toCustomId(name, invokerId, steamId, ...state), placeholder, [
       { label: every, value: NO_FILTER, default: filter.type === undefined },
       ...PENALTY_TYPES.map((type) => ({
         label: `${texts.record.types[type]} (${record.counts[type]})`,
@@ -171,7 +171,7 @@ function controls(record: RecordView, texts: Texts, askerId: string): Row[] {
   }
 
   function statusMenu(): Row {
-    return menuRow(toCustomId('record.status', askerId, steamId, ...state), texts.record.filterStatus, [
+    return menuRow(toCustomId('record.status', invokerId, steamId, ...state), texts.record.filterStatus, [
       { label: texts.record.everyStatus, value: NO_FILTER, default: filter.status === undefined },
       ...PENALTY_STATUSES.map((status) => ({
         label: texts.record.statuses[status],

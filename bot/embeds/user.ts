@@ -9,7 +9,7 @@ import { button, COLOURS, linkButton, type MessageView, row } from './message.ts
 /** The profile of a member of the community. */
 export function userMessage(
   user: LookedUpUser,
-  { texts, askerId }: { texts: Texts; askerId: string },
+  { texts, invokerId }: { texts: Texts; invokerId: string },
 ): MessageView {
   const { user: words } = texts;
   const id = accountId(user.steamId64);
@@ -39,7 +39,7 @@ export function userMessage(
     ],
     components: [
       row(
-        button(texts.buttons.record, toCustomId('record.open', askerId, user.steamId64), { emoji: '📜' }),
+        button(texts.buttons.record, toCustomId('record.open', invokerId, user.steamId64), { emoji: '📜' }),
         linkButton(texts.buttons.profile, `https://steamcommunity.com/profiles/${user.steamId64}`),
       ),
     ],

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { createCanvas, loadImage } from '@napi-rs/canvas';
 import { chartFacts, drawPlayerChart } from '../../bot/charts.ts';
-import { toReader } from '../../bot/locales/reader.ts';
+import { localizationOf } from '../../bot/locales/localization.ts';
 import type { HistoryPoint } from '../../src/queries/servers.ts';
 
 const to = new Date('2026-11-21T12:00:00Z');
@@ -50,7 +50,7 @@ const LINE: [number, number, number] = [0x57, 0xd3, 0x8c];
 const OFFLINE: [number, number, number] = [0xed, 0x42, 0x45];
 
 test('draws a line where the server was online, a mark where it was offline, nothing where nobody asked', async () => {
-  const pixels = await toPixels(await drawPlayerChart(points, range, toReader('pl')));
+  const pixels = await toPixels(await drawPlayerChart(points, range, localizationOf('pl')));
   expect([pixels.width, pixels.height]).toEqual([800, 360]);
   for (const hour of [2.5, 6.5, 13.3, 20.5]) {
     expect(pixels.hasColour(xOf(hour), LINE)).toBe(true);
@@ -63,24 +63,27 @@ test('draws a line where the server was online, a mark where it was offline, not
 });
 
 test('drawn at the same time for two readers, neither gets the other', async () => {
-  const alone = await drawPlayerChart(points, range, toReader('pl'));
+  const alone = await drawPlayerChart(points, range, localizationOf('pl'));
   const [polish, english] = await Promise.all([
-    drawPlayerChart(points, range, toReader('pl')),
-    drawPlayerChart(points, range, toReader('en-US')),
+    drawPlayerChart(points, range, localizationOf('pl')),
+    drawPlayerChart(points, range, localizationOf('en-US')),
   ]);
   expect(Buffer.from(polish).equals(Buffer.from(alone))).toBe(true);
   expect(Buffer.from(polish).equals(Buffer.from(english))).toBe(false);
 });
 
 test('tells peak, its time in the zone of the reader, and the average while online', () => {
-  expect(chartFacts(points, toReader('pl'))).toEqual({
+  expect(chartFacts(points, localizationOf('pl'))).toEqual({
     peak: '14 graczy',
     peakAt: '13:00 CET',
     average: '12',
     gaps: true,
   });
-  expect(chartFacts(points, toReader('en-US'))).toMatchObject({ peak: '14 players', peakAt: '12:00 PM UTC' });
-  expect(chartFacts([], toReader('en-US'))).toEqual({
+  expect(chartFacts(points, localizationOf('en-US'))).toMatchObject({
+    peak: '14 players',
+    peakAt: '12:00 PM UTC',
+  });
+  expect(chartFacts([], localizationOf('en-US'))).toEqual({
     peak: '0 players',
     peakAt: '–',
     average: '0',
@@ -101,7 +104,7 @@ test('survives a server that is empty, full beyond its capacity, or has one poin
         { ...first, ...changed, at: new Date(first.at.getTime() + HOUR) },
       ],
       range,
-      toReader('en-GB'),
+      localizationOf('en-GB'),
     );
     expect(png.length).toBeGreaterThan(1000);
   }

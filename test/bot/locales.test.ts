@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { en } from '../../bot/locales/en.ts';
+import { localizationOf } from '../../bot/locales/localization.ts';
 import { pl } from '../../bot/locales/pl.ts';
-import { toReader } from '../../bot/locales/reader.ts';
 
 describe('plural forms', () => {
   test.each([
@@ -79,9 +79,9 @@ test('Polish leaves nothing in English', () => {
 });
 
 test('every locale of Discord has a reader, Polish for pl alone', () => {
-  expect(toReader('pl')).toMatchObject({ texts: pl, timeZone: 'Europe/Warsaw' });
-  expect(toReader('en-GB')).toMatchObject({ texts: en, timeZone: 'Europe/London' });
+  expect(localizationOf('pl')).toMatchObject({ texts: pl, timeZone: 'Europe/Warsaw' });
+  expect(localizationOf('en-GB')).toMatchObject({ texts: en, timeZone: 'Europe/London' });
   for (const locale of ['en-US', 'klingon', '__proto__'])
-    expect(toReader(locale)).toMatchObject({ locale: 'en-US', texts: en, timeZone: 'UTC' });
-  expect(() => new Intl.DateTimeFormat('en', { timeZone: toReader('uk').timeZone })).not.toThrow();
+    expect(localizationOf(locale)).toMatchObject({ locale: 'en-US', texts: en, timeZone: 'UTC' });
+  expect(() => new Intl.DateTimeFormat('en', { timeZone: localizationOf('uk').timeZone })).not.toThrow();
 });

@@ -2,17 +2,17 @@ import type { Locale } from 'discord.js';
 import { en, type Texts } from './en.ts';
 import { pl } from './pl.ts';
 
-/** Who an answer is written for. */
-export type Reader = {
-  /** As Discord names it, `en-GB`; formats times. */
-  locale: string;
+/** The language that a message is written in, and how its times are formatted. */
+export type Localization = {
+  /** Discord's code, such as `en-GB`. */
+  locale: `${Locale}`;
   texts: Texts;
-  /** IANA name of the zone that people of this locale live in. */
+  /** IANA name of the time zone that belongs to the locale. */
   timeZone: string;
 };
 
-/** The reader of a Discord locale: Polish for `pl`, English for all others. */
-export function toReader(locale: string): Reader {
+/** The localization for one of Discord's locales: Polish for `pl`, English for all others. */
+export function localizationOf(locale: string): Localization {
   const known = isLocale(locale) ? locale : 'en-US';
   return { locale: known, texts: known === 'pl' ? pl : en, timeZone: TIME_ZONES[known] };
 }
@@ -22,8 +22,8 @@ function isLocale(text: string): text is `${Locale}` {
 }
 
 /**
- * Discord tells a locale, never a time zone. A locale of one country has that country's time;
- * `en-US` is Discord's default for everybody, and Spanish of Latin America spans zones: they get UTC.
+ * Discord sends a locale, never a time zone, so each locale gets the time of its country. `en-US`, which is Discord's
+ * default for everyone, and Latin American Spanish, which spans time zones, get UTC.
  * @see https://docs.discord.com/developers/reference#locales
  */
 const TIME_ZONES: Readonly<Record<`${Locale}`, string>> = {
