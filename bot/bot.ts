@@ -7,11 +7,11 @@ import type { ServerBoard } from '../src/server-board.ts';
 import type { ReadHistory } from '../src/server-history.ts';
 import type { ResolveVanity } from '../src/steam-profile.ts';
 import { withTimeLimit } from '../src/time-limit.ts';
+import { createHistoryCharts } from './charts/history-charts.ts';
 import { createCommands } from './commands/index.ts';
 import { type ConnectionHealth, type ConnectionTimings, createConnection } from './connection.ts';
 import { type Cooldown, createCooldown } from './cooldown.ts';
 import { createDispatcher, type DispatchCounts } from './dispatcher.ts';
-import { createHistoryCharts } from './history-charts.ts';
 import { createLiveStatus } from './live-status.ts';
 import { createRest, registerCommands } from './register.ts';
 
