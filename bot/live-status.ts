@@ -13,9 +13,10 @@ import type { ServerBoard } from '../src/server-board.ts';
 import { type Invoker, Refusal } from './command.ts';
 import { isDiscordError } from './discord-error.ts';
 import { type MessageView, noticeMessage, withoutLinks } from './embeds/message.ts';
-import { liveServerCard, liveServerList } from './embeds/server.ts';
+import { liveServerCard } from './embeds/server-card.ts';
+import { liveServerList } from './embeds/server-list.ts';
+import { type ServerView, toServerView } from './embeds/server-view.ts';
 import { localizationOf } from './locales/localization.ts';
-import { type ServerView, toServerView } from './view.ts';
 
 type Deps = {
   db: Db;

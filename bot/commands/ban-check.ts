@@ -13,11 +13,12 @@ import {
 } from '../command.ts';
 import { readNumber } from '../custom-id.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
-import { PENALTIES_A_PAGE, readFilter, recordMessage } from '../embeds/record.ts';
+import { PENALTIES_PER_PAGE, recordMessage } from '../embeds/record.ts';
+import { readFilter } from '../embeds/record-controls.ts';
+import type { RecordFilter, RecordView } from '../embeds/record-view.ts';
 import { en } from '../locales/en.ts';
 import type { Localization } from '../locales/localization.ts';
 import { pl } from '../locales/pl.ts';
-import type { RecordFilter, RecordView } from '../view.ts';
 import { booleanOption, localized, stringOption, userOption } from './localized.ts';
 import {
   moderateMembersRequired,
@@ -172,7 +173,7 @@ async function renderRecord(
     readPlayerRecord(deps.database.reader, steamId, {
       ...filter,
       page,
-      perPage: PENALTIES_A_PAGE,
+      perPage: PENALTIES_PER_PAGE,
       now: deps.now(),
     }),
     findUserBySteamId(deps.database.reader, steamId),

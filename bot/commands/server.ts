@@ -11,11 +11,13 @@ import {
 } from '../command.ts';
 import { readNumber } from '../custom-id.ts';
 import { type Attachment, noticeMessage } from '../embeds/message.ts';
-import { inDisplayOrder, playerList, serverCard, serverChoice, serverList } from '../embeds/server.ts';
+import { playerList } from '../embeds/player-list.ts';
+import { serverCard } from '../embeds/server-card.ts';
+import { inDisplayOrder, serverChoice, serverList } from '../embeds/server-list.ts';
+import { type ServerView, toServerView } from '../embeds/server-view.ts';
 import { LIMITS } from '../limits.ts';
 import type { Localization } from '../locales/localization.ts';
 import { escapeText } from '../text.ts';
-import { type ServerView, toServerView } from '../view.ts';
 import { localized, stringOption } from './localized.ts';
 
 export type ServerDeps = {

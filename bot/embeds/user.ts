@@ -4,7 +4,7 @@ import { accountId } from '../../src/steam-id.ts';
 import { toCustomId } from '../custom-id.ts';
 import type { Texts } from '../locales/en.ts';
 import { absoluteAndRelativeTime, escapeText } from '../text.ts';
-import { button, COLOURS, linkButton, type MessageView, row } from './message.ts';
+import { button, COLOURS, type MessageView, row, steamProfileButton } from './message.ts';
 
 /** The profile of a member of the community. */
 export function userMessage(
@@ -40,7 +40,7 @@ export function userMessage(
     components: [
       row(
         button(texts.buttons.record, toCustomId('record.open', invokerId, user.steamId64), { emoji: '📜' }),
-        linkButton(texts.buttons.profile, `https://steamcommunity.com/profiles/${user.steamId64}`),
+        steamProfileButton(texts, user.steamId64),
       ),
     ],
   };
