@@ -8,7 +8,7 @@ import type { ReadHistory } from '../src/server-history.ts';
 import type { ResolveVanity } from '../src/steam-profile.ts';
 import { withTimeLimit } from '../src/time-limit.ts';
 import { createHistoryCharts } from './charts/history-charts.ts';
-import { createCommands } from './commands/index.ts';
+import { createCommands } from './commands/commands.ts';
 import { type ConnectionHealth, type ConnectionTimings, createConnection } from './connection.ts';
 import { type Cooldown, createCooldown } from './cooldown.ts';
 import { createDispatcher, type DispatchCounts } from './dispatcher.ts';
@@ -79,7 +79,7 @@ export function createBot(deps: BotDeps) {
   const chartOf = createHistoryCharts({ readHistory: deps.readHistory, log });
   const dispatcher = createDispatcher({
     ...createCommands({
-      board,
+      servers: board,
       publicUrl,
       chartOf,
       pinLiveStatus: liveStatus.pin,

@@ -5,7 +5,7 @@ import type { Db } from '../src/db/client.ts';
 import { InvalidInput, Unavailable } from '../src/errors.ts';
 import { findSetting, saveSetting } from '../src/queries/settings.ts';
 import type { Command } from './command.ts';
-import { COMMAND_DEFINITIONS } from './commands/index.ts';
+import { COMMAND_DEFINITIONS } from './commands/commands.ts';
 import { isDiscordError } from './discord-error.ts';
 
 type Options = {

@@ -1,25 +1,15 @@
-import { ApplicationCommandType, PermissionFlagsBits, userMention } from 'discord.js';
+import { ApplicationCommandType, userMention } from 'discord.js';
 import { type PlayerRecord, readPlayerRecord } from '../../src/queries/player-record.ts';
 import { findUserByDiscordId, findUserBySteamId } from '../../src/queries/users.ts';
-import { readSteamId, type SteamId64 } from '../../src/steam-id.ts';
-import {
-  type Command,
-  type CommandOptions,
-  type CommandResponse,
-  type ComponentPress,
-  type Components,
-  type Invoker,
-  Refusal,
-} from '../command.ts';
-import { readNumber } from '../custom-id.ts';
+import type { SteamId64 } from '../../src/steam-id.ts';
+import { type Command, type CommandOptions, type Invoker, Refusal } from '../command.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
 import { PENALTIES_PER_PAGE, recordMessage } from '../embeds/record.ts';
-import { readFilter } from '../embeds/record-controls.ts';
 import type { RecordFilter, RecordView } from '../embeds/record-view.ts';
 import { en } from '../locales/en.ts';
 import type { Localization } from '../locales/localization.ts';
 import { pl } from '../locales/pl.ts';
-import { booleanOption, localized, stringOption, userOption } from './localized.ts';
+import { booleanOption, localized, MODERATE_MEMBERS, stringOption, userOption } from './definition.ts';
 import {
   moderateMembersRequired,
   requireMaySee,
@@ -27,13 +17,11 @@ import {
   resolveSteamId,
   type SubjectDeps,
 } from './subject.ts';
+import { visibilityOf } from './visibility.ts';
 
 export type BanCheckDeps = SubjectDeps & { now: () => Date };
 
-/** As a command's default permissions are sent. */
-export const MODERATE_MEMBERS = String(PermissionFlagsBits.ModerateMembers);
-
-/** `/ban-check steamid? user? show?` */
+/** `/ban-check steamid? user? show?` Everyone may use it, so it has no default permission. */
 export const BAN_CHECK_DEFINITION: Command['data'] = {
   ...localized(({ banCheck }) => banCheck),
   type: ApplicationCommandType.ChatInput,
@@ -44,28 +32,17 @@ export const BAN_CHECK_DEFINITION: Command['data'] = {
   ],
 };
 
-/**
- * `/ban-check`: one's own record, or for moderators anyone's. Everyone may use the command, so its default permission
- * stays open; who may see whom is decided here.
- */
+/** `/ban-check`: one's own record, or for moderators anyone's. */
 export function banCheckCommand(deps: BanCheckDeps): Command {
   return {
     data: BAN_CHECK_DEFINITION,
     execute: (invoker, options) => {
-      const isPublic = isShownToAll(invoker, options);
-      const localization = isPublic ? invoker.guildLocalization : invoker.localization;
-      return {
-        kind: isPublic ? 'public' : 'ephemeral',
-        render: async () =>
-          renderRecord(deps, invoker, localization, await resolveSubject(deps, invoker, options), {
-            page: 1,
-          }),
-      };
+      const { kind, localization } = visibilityOf(invoker, options);
+      return { kind, render: () => renderFirstPage(deps, invoker, options, localization) };
     },
   };
 }
 
-/** The user menu. */
 export const CHECK_BANS_DEFINITION: Command['data'] = {
   type: ApplicationCommandType.User,
   name: en.commands.checkBans.name,
@@ -73,76 +50,32 @@ export const CHECK_BANS_DEFINITION: Command['data'] = {
   default_member_permissions: MODERATE_MEMBERS,
 };
 
-/** The entry "Check bans" of the menu on a user: the record of the account linked to that user. */
+/** "Check bans" in the menu on a user: the record of the account linked to them. */
 export function checkBansCommand(deps: BanCheckDeps): Command {
   return {
     data: CHECK_BANS_DEFINITION,
     execute: (invoker, options) => ({
       kind: 'ephemeral',
-      render: async () =>
-        renderRecord(deps, invoker, invoker.localization, await resolveSubject(deps, invoker, options), {
-          page: 1,
-        }),
+      render: () => renderFirstPage(deps, invoker, options, invoker.localization),
     }),
   };
 }
 
-/** Pages, filters, and the button on a profile that opens the record. All of them recheck who asks about whom. */
-export function recordComponents(deps: BanCheckDeps): Components {
-  const turn = (invoker: Invoker, press: ComponentPress, state: State): CommandResponse => ({
-    kind: 'update',
-    render: () => renderState(deps, invoker, press, state),
-  });
-  return {
-    'record.page': (invoker, press) => {
-      const [, ownerId, steamId, page, type, status] = press.args;
-      return turn(invoker, press, { ownerId, steamId, page, filter: readFilter(type, status) });
-    },
-    'record.type': (invoker, press) => {
-      const [ownerId, steamId, , status] = press.args;
-      return turn(invoker, press, { ownerId, steamId, filter: readFilter(press.values[0], status) });
-    },
-    'record.status': (invoker, press) => {
-      const [ownerId, steamId, type] = press.args;
-      return turn(invoker, press, { ownerId, steamId, filter: readFilter(type, press.values[0]) });
-    },
-    'record.open': (invoker, press) => {
-      const [ownerId, steamId] = press.args;
-      return {
-        kind: 'ephemeral',
-        render: () =>
-          renderState(deps, invoker, { ...press, isEphemeral: true }, { ownerId, steamId, filter: {} }),
-      };
-    },
-  };
-}
-
-type State = {
-  ownerId: string | undefined;
-  steamId: string | undefined;
-  page?: string | undefined;
-  filter: RecordFilter;
-};
-
-async function renderState(
+async function renderFirstPage(
   deps: BanCheckDeps,
   invoker: Invoker,
-  press: ComponentPress,
-  { ownerId, steamId, page, filter }: State,
+  options: CommandOptions,
+  localization: Localization,
 ): Promise<MessageView> {
-  // The message itself tells who asked; its custom ids only repeat it.
-  const isOwn =
-    ownerId === invoker.discordId &&
-    (press.messageOwnerId === undefined || press.messageOwnerId === invoker.discordId);
-  if (!isOwn) throw new Refusal(({ refusals }) => noticeMessage(refusals.notYours));
-  const subject = readSteamId(steamId ?? '');
-  if (subject === undefined) throw new Refusal(({ refusals }) => noticeMessage(refusals.outdated));
-  await requireMaySee(deps, invoker, subject);
-  const localization = press.isEphemeral ? invoker.localization : invoker.guildLocalization;
-  return renderRecord(deps, invoker, localization, subject, { page: readNumber(page) ?? 1, ...filter });
+  const steamId = await resolveSubject(deps, invoker, options);
+  return renderRecord(deps, invoker, localization, steamId, { page: 1 });
 }
 
-/** Who is meant, once it is certain that the invoker may know. A Discord user wins over a SteamID, as in the API's lookup. */
+/**
+ * Whose record is meant, once it is certain that the invoker may see it. A Discord user wins over a SteamID, as in the
+ * API's lookup.
+ * @throws {Refusal}
+ */
 async function resolveSubject(
   deps: BanCheckDeps,
   invoker: Invoker,
@@ -162,7 +95,8 @@ async function resolveSubject(
   return subject;
 }
 
-async function renderRecord(
+/** A page of a player's record; the caller has made sure that the invoker may see it. */
+export async function renderRecord(
   deps: BanCheckDeps,
   invoker: Invoker,
   { texts }: Localization,
@@ -190,19 +124,13 @@ function toRecordView(
   subject: Pick<RecordView, 'steamId' | 'playerName' | 'filter'>,
 ): RecordView {
   return {
-    ...subject,
     ...record,
-    playerName: subject.playerName,
+    ...subject,
     penalties: rows.map((penalty) => ({ ...penalty, serverName: serverNameOf(penalty) })),
   };
 }
 
-/** 0 is "no server": the penalty holds everywhere. A server that is gone keeps its number. */
+/** Server 0 stands for all servers; one that is no longer in the database is shown by its number. */
 function serverNameOf({ serverId, serverName }: PlayerRecord['rows'][number]): string | undefined {
   return serverName ?? (serverId === 0 ? undefined : `#${serverId}`);
-}
-
-/** `show` is heeded for moderators alone. */
-export function isShownToAll(invoker: Invoker, { booleans }: CommandOptions): boolean {
-  return booleans.show === true && invoker.canModerateMembers;
 }

@@ -5,9 +5,10 @@ import { type Command, type CommandOptions, type Invoker, Refusal } from '../com
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
 import { userMessage } from '../embeds/user.ts';
 import type { Localization } from '../locales/localization.ts';
-import { type BanCheckDeps, isShownToAll, MODERATE_MEMBERS } from './ban-check.ts';
-import { booleanOption, localized, stringOption, userOption } from './localized.ts';
+import type { BanCheckDeps } from './ban-check.ts';
+import { booleanOption, localized, MODERATE_MEMBERS, stringOption, userOption } from './definition.ts';
 import { moderateMembersRequired, requireMaySee, resolveSteamId } from './subject.ts';
+import { visibilityOf } from './visibility.ts';
 
 /** `/lookup user? steamid? show?` */
 export const LOOKUP_DEFINITION: Command['data'] = {
@@ -26,12 +27,8 @@ export function lookupCommand(deps: BanCheckDeps): Command {
   return {
     data: LOOKUP_DEFINITION,
     execute: (invoker, options) => {
-      const isPublic = isShownToAll(invoker, options);
-      const localization = isPublic ? invoker.guildLocalization : invoker.localization;
-      return {
-        kind: isPublic ? 'public' : 'ephemeral',
-        render: () => renderUser(deps, invoker, localization, options),
-      };
+      const { kind, localization } = visibilityOf(invoker, options);
+      return { kind, render: () => renderUser(deps, invoker, localization, options) };
     },
   };
 }
@@ -42,13 +39,16 @@ async function renderUser(
   { texts }: Localization,
   options: CommandOptions,
 ): Promise<MessageView> {
-  const user = await findUser(deps.database.reader, await resolveWho(deps, invoker, options), deps.now());
+  const user = await findUser(deps.database.reader, await resolveSubject(deps, invoker, options), deps.now());
   if (user) return userMessage(user, { texts, invokerId: invoker.discordId });
   throw new Refusal(({ refusals }) => noticeMessage(refusals.userNotFound));
 }
 
-/** Exactly one is needed; of two, the Discord user wins. */
-async function resolveWho(
+/**
+ * Who is meant, once it is certain that the invoker may see them. One option is needed; of two, the Discord user wins.
+ * @throws {Refusal}
+ */
+async function resolveSubject(
   deps: BanCheckDeps,
   invoker: Invoker,
   { strings, users }: CommandOptions,

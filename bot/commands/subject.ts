@@ -7,13 +7,14 @@ import { type Invoker, Refusal } from '../command.ts';
 import { linkButton, noticeMessage, row } from '../embeds/message.ts';
 import { escapeText } from '../text.ts';
 
+/** What it takes to find out whom a command is about. */
 export type SubjectDeps = {
   database: Pick<Database, 'reader'>;
   publicUrl: string;
   resolveVanity: ResolveVanity;
 };
 
-/** Reads what was typed as `steamid`. @throws {Refusal} when it names no account. */
+/** The account that an option `steamid` names, in any notation. @throws {Refusal} when it names none. */
 export async function resolveSteamId({ resolveVanity }: SubjectDeps, text: string): Promise<SteamId64> {
   const reference = readSteamReference(text);
   if (reference === undefined) {
@@ -32,7 +33,7 @@ export async function resolveSteamId({ resolveVanity }: SubjectDeps, text: strin
   throw new Refusal(({ refusals }) => noticeMessage(refusals.vanityUnknown(escapeText(vanityName))));
 }
 
-/** The invoker's own linked account. @throws {Refusal} that says how to link one. */
+/** The account linked to the invoker. @throws {Refusal} that says how to link one. */
 export async function requireOwnSteamId(
   { database, publicUrl }: SubjectDeps,
   invoker: Invoker,
@@ -47,8 +48,8 @@ export async function requireOwnSteamId(
 }
 
 /**
- * Lets moderators see everyone, and everybody himself. The refusal is the same whether or not there is anything to see,
- * and comes before any question about the other person.
+ * Lets moderators see everyone, and everyone see themselves. The refusal reads the same whether or not there is anything
+ * to see, and comes before any query about the other person.
  * @throws {Refusal}
  */
 export async function requireMaySee(
@@ -61,7 +62,7 @@ export async function requireMaySee(
   if (own?.steamId64 !== steamId64) throw moderateMembersRequired();
 }
 
-/** What a member without rights is told, whoever he asked about. */
+/** What members without the permission are told, whoever they asked about. */
 export function moderateMembersRequired(): Refusal {
   return new Refusal(({ refusals }) => noticeMessage(refusals.moderateMembersRequired));
 }

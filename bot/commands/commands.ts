@@ -5,14 +5,16 @@ import {
   banCheckCommand,
   CHECK_BANS_DEFINITION,
   checkBansCommand,
-  recordComponents,
 } from './ban-check.ts';
 import { LOOKUP_DEFINITION, lookupCommand } from './lookup.ts';
-import { SERVER_DEFINITION, type ServerDeps, serverCommand, serverComponents } from './server.ts';
+import { recordComponents } from './record-components.ts';
+import { SERVER_DEFINITION, serverCommand } from './server.ts';
+import { serverComponents } from './server-components.ts';
+import type { ServerDeps } from './server-messages.ts';
 
 export type CommandDeps = ServerDeps & BanCheckDeps;
 
-/** The three slash commands, the entry of the user menu, and the buttons and menus of their messages. */
+/** The slash commands, the entry of the user menu, and the buttons and menus of their messages. */
 export function createCommands(deps: CommandDeps): { commands: readonly Command[]; components: Components } {
   return {
     commands: [serverCommand(deps), banCheckCommand(deps), lookupCommand(deps), checkBansCommand(deps)],
@@ -20,7 +22,7 @@ export function createCommands(deps: CommandDeps): { commands: readonly Command[
   };
 }
 
-/** What is put to Discord. */
+/** What is registered with Discord. */
 export const COMMAND_DEFINITIONS: readonly Command['data'][] = [
   SERVER_DEFINITION,
   BAN_CHECK_DEFINITION,

@@ -1,7 +1,10 @@
-import { ApplicationCommandOptionType } from 'discord.js';
+import { ApplicationCommandOptionType, PermissionFlagsBits } from 'discord.js';
 import type { Texts } from '../locales/en.ts';
 import { en } from '../locales/en.ts';
 import { pl } from '../locales/pl.ts';
+
+/** The default permission of a command for moderators, in the form Discord takes. */
+export const MODERATE_MEMBERS = String(PermissionFlagsBits.ModerateMembers);
 
 type Named = { name: string; description: string };
 
@@ -16,7 +19,7 @@ export function localized(pick: (texts: Texts['commands']) => Named) {
   };
 }
 
-/** A text option, not required. */
+/** An optional text. */
 export function stringOption(pick: (texts: Texts['commands']) => Named, { autocomplete = false } = {}) {
   return {
     ...localized(pick),
@@ -26,12 +29,12 @@ export function stringOption(pick: (texts: Texts['commands']) => Named, { autoco
   };
 }
 
-/** A Discord user, not required. */
+/** An optional Discord user. */
 export function userOption(pick: (texts: Texts['commands']) => Named) {
   return { ...localized(pick), type: ApplicationCommandOptionType.User as const, required: false };
 }
 
-/** Yes or no, not required. */
+/** An optional yes or no. */
 export function booleanOption(pick: (texts: Texts['commands']) => Named) {
   return { ...localized(pick), type: ApplicationCommandOptionType.Boolean as const, required: false };
 }
