@@ -143,7 +143,7 @@ async function startService(
     ...botEnv(dataDir, { databaseUrl, discord: fake }),
     LOG_LEVEL: 'info',
   });
-  await program.waitFor('the commands were put to Discord');
+  await program.waitFor('slash commands registered');
   return program;
 }
 

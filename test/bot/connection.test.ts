@@ -118,7 +118,7 @@ describe('what is final is reported once and not tried again', () => {
       expect(bot.health().reason).toContain(String(code));
       await Bun.sleep(700);
       expect(fake.gateway.identifies.length).toBe(1);
-      expect(lines().filter(({ msg }) => msg.includes('refuses the bot'))).toHaveLength(1);
+      expect(lines().filter(({ msg }) => msg.includes('Discord rejected the bot'))).toHaveLength(1);
       await end();
     });
   }
@@ -155,7 +155,7 @@ describe('what can recover recovers by itself, with growing pauses', () => {
     await waitFor(isBack(fake, bot));
     expect((await fake.command('server')).callback).toBe(4);
     // Once down, once up, however many attempts.
-    expect(lines().filter(({ msg }) => msg.includes('lost Discord'))).toHaveLength(1);
+    expect(lines().filter(({ msg }) => msg.includes('not connected to Discord'))).toHaveLength(1);
     expect(lines().filter(({ msg }) => msg.includes('connected to Discord again'))).toHaveLength(1);
     await end();
   });
@@ -170,7 +170,7 @@ describe('what can recover recovers by itself, with growing pauses', () => {
     fake.comeBack();
     await waitFor(isBack(fake, bot), { limitMs: 15_000 });
     expect((await fake.command('server')).callback).toBe(4);
-    expect(lines().filter(({ msg }) => msg.includes('lost Discord'))).toHaveLength(1);
+    expect(lines().filter(({ msg }) => msg.includes('not connected to Discord'))).toHaveLength(1);
     await end();
   }, 120_000);
 

@@ -17,8 +17,8 @@ test('without its database the bot lists servers from memory, says so of records
   await insertPenalties(db, [{}]);
   const proxy = await startDatabaseProxy(url);
   const database = openDatabase(proxy.url, { max: 4 });
-  const board = await createServerBoard(database.db, deps.log);
-  const bot = createBot({ ...deps, database, board });
+  const servers = await createServerBoard(database.db, deps.log);
+  const bot = createBot({ ...deps, database, servers });
   bot.start();
   await waitFor(() => bot.health().state === 'ready');
   const check = () => fake.command('ban-check', { steamid: aSteamId(1) }, moderator);
@@ -42,7 +42,7 @@ test('without its database the bot lists servers from memory, says so of records
     });
   }
   await bot.stop();
-  board.stop();
+  servers.stop();
   await database.close({ timeoutSeconds: 1 });
   await proxy.stop();
 }, 60_000);

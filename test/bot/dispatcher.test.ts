@@ -38,7 +38,7 @@ beforeAll(async () => {
     db,
     Array.from({ length: 12 }, () => ({})),
   );
-  await harness.refreshBoard();
+  await harness.refreshServers();
   bot.start();
   await waitFor(() => bot.health().state === 'ready');
 });
@@ -121,10 +121,10 @@ describe('Discord misbehaving at an answer', () => {
       matches: /callback/,
       answer: () => Response.json({ message: 'Unknown interaction', code: 10062 }, { status: 404 }),
     });
-    const before = bot.health().interactions.undelivered;
     void fake.command('server');
-    await waitFor(() => bot.health().interactions.undelivered === before + 1);
+    await waitFor(() => harness.outcomes.at(-1) === 'undelivered');
     expect((await fake.command('server')).callback).toBe(4);
+    await waitFor(() => harness.outcomes.at(-1) === 'completed');
   });
 
   test('a 429 is waited for as long as it says, a 500 is tried again', async () => {

@@ -14,7 +14,7 @@ const HOSTILE = [
 ];
 
 test.each(HOSTILE)('no text makes a message that Discord refuses: %#', async (text) => {
-  const { fake, db, poll, refreshBoard, connect } = await startTestBot();
+  const { fake, db, poll, refreshServers, connect } = await startTestBot();
   const moderator = anActor({ isModerator: true, locale: 'pl', guildLocale: 'pl' });
   const { id } = await insertServer(db, { slug: 'x', name: text.slice(0, 128), mode: text, region: text });
   await insertUser(db, 1, {
@@ -33,7 +33,7 @@ test.each(HOSTILE)('no text makes a message that Discord refuses: %#', async (te
     maxPlayers: 64,
     players: Array.from({ length: 64 }, () => ({ name: text, score: -123_456 })),
   });
-  await refreshBoard();
+  await refreshServers();
   await connect();
   const exchanges = [
     await fake.command('server', {}, moderator),

@@ -22,7 +22,7 @@ const rows = () => listLiveStatusMessages(db);
 async function addPlayer(): Promise<number> {
   players += 1;
   await poll(serverId, { playersCount: players, players: [{ name: `P${players}`, score: players }] });
-  await harness.refreshBoard();
+  await harness.refreshServers();
   return players;
 }
 
@@ -83,7 +83,7 @@ describe('a live status message', () => {
       pingMs: 99,
       players: [{ name: `P${players}`, score: players }],
     });
-    await harness.refreshBoard();
+    await harness.refreshServers();
     await Bun.sleep(2 * INTERVAL_MS);
     expect(edits(id).length).toBe(before);
   });

@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test';
-import { createRest, registerCommands } from '../../bot/register.ts';
+import { registerCommands } from '../../bot/register.ts';
+import { createRest } from '../../bot/rest.ts';
 import { settings } from '../../src/db/schema.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { startFakeDiscord } from '../support/discord/fake-discord.ts';
@@ -94,14 +95,14 @@ test('in one guild without what only global commands take, and takes the global 
 test('names what is wrong when Discord refuses, and what is away', async () => {
   fake.state.guildAccess = false;
   await expect(registerCommands({ rest: rest(), db }, { guildId: GUILD })).rejects.toThrow(
-    'Discord refuses the commands (Missing Access): invite the application to the guild of DISCORD_GUILD_ID first',
+    'Discord rejected the commands (Missing Access): invite the application to the guild of DISCORD_GUILD_ID first',
   );
   await expect(
     registerCommands(
       { rest: createRest({ apiUrl: fake.apiUrl, token: 'wrong' }), db },
       { guildId: undefined },
     ),
-  ).rejects.toThrow('Discord refuses DISCORD_TOKEN');
+  ).rejects.toThrow('Discord rejected DISCORD_TOKEN');
   await expect(
     registerCommands(
       { rest: createRest({ apiUrl: 'http://127.0.0.1:1', token: 'x' }), db },

@@ -61,7 +61,7 @@ beforeAll(async () => {
       onlineShare: step > 60 && step < 80 ? 0 : 1,
     })),
   );
-  await harness.refreshBoard();
+  await harness.refreshServers();
   await harness.connect();
 });
 
@@ -227,7 +227,7 @@ describe('buttons of the card', () => {
       maxPlayers: 10,
       players: [{ name: 'Ewa', score: 7 }],
     });
-    await harness.refreshBoard();
+    await harness.refreshServers();
     const refresh = findButton(message, 'Refresh')?.custom_id ?? '';
     const exchange = await fake.press(message, refresh, anActor());
     expect(exchange.callback).toBe(7);
@@ -241,7 +241,7 @@ describe('buttons of the card', () => {
   test('Players shows everybody to the one who pressed, in pages', async () => {
     const many = Array.from({ length: 40 }, (_, number) => ({ name: `N${number}`, score: 40 - number }));
     await poll(ids.retake, { playersCount: 40, maxPlayers: 64, players: many });
-    await harness.refreshBoard();
+    await harness.refreshServers();
     const { message } = await fake.command('server', { name: 'retake' });
     if (!message) throw new Error('no message');
     const actor = anActor({ locale: 'pl' });
