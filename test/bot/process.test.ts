@@ -66,7 +66,7 @@ test('/readyz and /metrics say how the bot is', async () => {
   expect(metrics).toContain('community_api_bot_logins_total 1');
 });
 
-test('`bun run cli bot register` puts the commands again, beside the running service', async () => {
+test('`bun run cli bot register` registers the commands again, beside the running service', async () => {
   fake.commands.clear();
   const cli = startProgram('src/cli.ts', env, ['bot', 'register']);
   expect(await cli.exited).toBe(0);

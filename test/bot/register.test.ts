@@ -17,7 +17,7 @@ beforeEach(async () => {
   await db.delete(settings);
 });
 
-test('puts all commands in one request, once, and again only when forced', async () => {
+test('registers all commands in one request, once, and again only when forced', async () => {
   const first = await registerCommands({ rest: rest(), db }, { guildId: undefined });
   expect(first).toEqual({ isChanged: true, commands: 4, scope: 'global', isOpenToAll: false });
   expect((await registerCommands({ rest: rest(), db }, { guildId: undefined })).isChanged).toBe(false);
@@ -83,7 +83,7 @@ test('names, options and descriptions are localised; permissions are a default o
   }
 });
 
-test('in one guild without what only global commands take, and takes the global ones away', async () => {
+test('in one guild without what only global commands take, and removes the global ones', async () => {
   await registerCommands({ rest: rest(), db }, { guildId: undefined });
   await registerCommands({ rest: rest(), db }, { guildId: GUILD });
   expect(fake.commands.get('global')).toEqual([]);
@@ -92,7 +92,7 @@ test('in one guild without what only global commands take, and takes the global 
   expect(fake.commands.get(GUILD)).toEqual([]);
 });
 
-test('names what is wrong when Discord refuses, and what is away', async () => {
+test('says what is wrong when Discord refuses, and when it is out of reach', async () => {
   fake.state.guildAccess = false;
   await expect(registerCommands({ rest: rest(), db }, { guildId: GUILD })).rejects.toThrow(
     'Discord rejected the commands (Missing Access): invite the application to the guild of DISCORD_GUILD_ID first',

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
-import { startTestBot } from '../support/bot.ts';
-import { aSteamId, insertPenalties, insertServer, insertUser } from '../support/builders.ts';
-import { anActor } from '../support/discord/actor.ts';
-import { findButton } from '../support/discord/messages.ts';
+import { startTestBot } from '../../support/bot.ts';
+import { aSteamId, insertPenalties, insertServer, insertUser } from '../../support/builders.ts';
+import { anActor } from '../../support/discord/actor.ts';
+import { findButton } from '../../support/discord/messages.ts';
 
 /** What doubles in length when escaped, and what people put into names. */
 const HOSTILE = [

@@ -1,69 +1,15 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
-import { serverSamples } from '../../src/db/schema.ts';
-import { startTestBot } from '../support/bot.ts';
-import { insertServer } from '../support/builders.ts';
-import { anActor } from '../support/discord/actor.ts';
-import { findButton, findComponent, isEphemeral } from '../support/discord/messages.ts';
+import { describe, expect, test } from 'bun:test';
+import { insertSampleServers } from '../../support/bot/servers.ts';
+import { startTestBot } from '../../support/bot.ts';
+import { anActor } from '../../support/discord/actor.ts';
+import { messageOf } from '../../support/discord/exchange.ts';
+import { findButton, findComponent, isEphemeral } from '../../support/discord/messages.ts';
 
 const harness = await startTestBot();
-const { fake, db, poll, deps } = harness;
+const { fake, poll, deps } = harness;
+const ids = await insertSampleServers(harness);
 const polish = { locale: 'pl', guildLocale: 'pl' };
-const ids = { mirage: 0, retake: 0, arena: 0, fresh: 0 };
-
-beforeAll(async () => {
-  const mirage = await insertServer(db, {
-    slug: 'mirage-24-7',
-    name: 'Mirage *24/7*',
-    address: '203.0.113.5:27015',
-    mode: 'Deathmatch',
-    region: 'PL',
-  });
-  const retake = await insertServer(db, { slug: 'retake', name: 'Retake', mode: 'Retake', region: 'EU' });
-  const arena = await insertServer(db, { slug: 'arena', name: 'Łódź Arena' });
-  const fresh = await insertServer(db, { slug: 'fresh', name: 'Fresh' });
-  Object.assign(ids, { mirage: mirage.id, retake: retake.id, arena: arena.id, fresh: fresh.id });
-  const players = Array.from({ length: 30 }, (_, number) => ({
-    name:
-      number === 0
-        ? '@everyone [free](https://evil.example) **knives**'
-        : `Player number ${number} of the day`,
-    score: 100 - number,
-  }));
-  await poll(mirage.id, {
-    hostname: 'CS2 | Mirage',
-    map: 'de_mirage',
-    playersCount: 31,
-    pingMs: 23,
-    players,
-  });
-  await poll(retake.id, {
-    map: 'de_inferno',
-    playersCount: 1,
-    maxPlayers: 10,
-    players: [{ name: '', score: 0 }],
-  });
-  await poll(
-    arena.id,
-    { map: 'am_ramps', playersCount: 9, players: [{ name: 'Stale', score: 3 }] },
-    new Date('2026-11-20T10:00:00Z'),
-  );
-  await poll(arena.id, undefined, new Date('2026-11-20T10:00:15Z'));
-  await poll(arena.id, undefined, new Date('2026-11-20T10:00:30Z'));
-  const now = Math.floor(Date.now() / 300_000) * 300_000;
-  await db.insert(serverSamples).values(
-    Array.from({ length: 280 }, (_, step) => ({
-      serverId: mirage.id,
-      sampledAt: new Date(now - (step + 2) * 300_000),
-      periodSeconds: 300,
-      playersAverage: 12 + Math.sin(step / 20) * 10,
-      playersMaximum: 24,
-      maxPlayers: 32,
-      onlineShare: step > 60 && step < 80 ? 0 : 1,
-    })),
-  );
-  await harness.refreshServers();
-  await harness.connect();
-});
+await harness.connect();
 
 describe('autocomplete of /server', () => {
   test('names map and players, those online first, with the slug as the value', async () => {
@@ -117,20 +63,19 @@ describe('/server without an option', () => {
     expect(message?.embeds[0]?.description).toContain('Zaktualizowano <t:');
   });
 
-  test('drills down in the message of the one who asked, and beside it for others', async () => {
-    const asker = anActor();
-    const { message } = await fake.command('server', {}, asker);
-    if (!message) throw new Error('no message');
+  test('drills down in the message of its invoker, and in a new one for others', async () => {
+    const invoker = anActor();
+    const message = messageOf(await fake.command('server', {}, invoker));
     const menu = findComponent(message, /^server\.open/)?.custom_id ?? '';
     const other = await fake.select(message, menu, [String(ids.retake)], anActor(polish));
     expect(other.callback).toBe(4);
     expect(isEphemeral(other.message)).toBe(true);
     expect(other.message?.embeds[0]?.fields?.[0]).toMatchObject({ name: 'Mapa', value: 'de\\_inferno' });
-    const own = await fake.select(message, menu, [String(ids.mirage)], asker);
+    const own = await fake.select(message, menu, [String(ids.mirage)], invoker);
     expect(own.callback).toBe(7);
     expect(own.message?.embeds[0]?.title).toBe('Mirage \\*24/7\\*');
     const back = findButton(own.message, 'All servers')?.custom_id ?? '';
-    const list = await fake.press(message, back, asker);
+    const list = await fake.press(message, back, invoker);
     expect(list.message?.embeds[0]?.title).toBe('Servers');
     expect(list.message?.attachments).toEqual([]);
   });
@@ -197,7 +142,7 @@ describe('the card of a server', () => {
     expect(fresh.message?.attachments).toEqual([]);
   });
 
-  test('takes a whole name for a slug, and refuses what names no server, for the asker alone', async () => {
+  test('takes a whole name for a slug, and refuses what names no server, for the invoker alone', async () => {
     expect((await fake.command('server', { name: 'łódź arena' })).message?.embeds[0]?.title).toBe(
       'Łódź Arena',
     );
@@ -219,8 +164,7 @@ describe('buttons of the card', () => {
   });
 
   test('Refresh shows the newest poll in the same message, for anyone, also after a restart', async () => {
-    const { message } = await fake.command('server', { name: 'retake' });
-    if (!message) throw new Error('no message');
+    const message = messageOf(await fake.command('server', { name: 'retake' }));
     await poll(ids.retake, {
       map: 'de_nuke',
       playersCount: 2,
@@ -242,8 +186,7 @@ describe('buttons of the card', () => {
     const many = Array.from({ length: 40 }, (_, number) => ({ name: `N${number}`, score: 40 - number }));
     await poll(ids.retake, { playersCount: 40, maxPlayers: 64, players: many });
     await harness.refreshServers();
-    const { message } = await fake.command('server', { name: 'retake' });
-    if (!message) throw new Error('no message');
+    const message = messageOf(await fake.command('server', { name: 'retake' }));
     const actor = anActor({ locale: 'pl' });
     const first = await fake.press(message, findButton(message, 'Players')?.custom_id ?? '', actor);
     expect(isEphemeral(first.message)).toBe(true);
@@ -251,17 +194,15 @@ describe('buttons of the card', () => {
     expect(first.message?.embeds[0]?.description).toContain('`  40` N0\n');
     expect(first.message?.embeds[0]?.description).not.toContain('N32');
     expect(findButton(first.message, 'Poprzednia')?.disabled).toBe(true);
-    const page = first.message;
-    if (!page) throw new Error('no message');
+    const page = messageOf(first);
     const second = await fake.press(page, findButton(page, 'Następna')?.custom_id ?? '', actor);
     expect(second.callback).toBe(7);
     expect(second.message?.embeds[0]?.description).toContain('N39');
     expect(findButton(second.message, 'Następna')?.disabled).toBe(true);
   });
 
-  test('answers a forged or outdated custom_id with a refusal', async () => {
-    const { message } = await fake.command('server', { name: 'mirage-24-7' });
-    if (!message) throw new Error('no message');
+  test('a forged or outdated custom_id is refused', async () => {
+    const message = messageOf(await fake.command('server', { name: 'mirage-24-7' }));
     for (const id of [
       'server.refresh:999999:1',
       'server.refresh:x',

@@ -1,59 +1,24 @@
 import { describe, expect, test } from 'bun:test';
-import { createBot } from '../../bot/bot.ts';
-import { startTestBot } from '../support/bot.ts';
-import { startFakeDiscord } from '../support/discord/fake-discord.ts';
-import { waitFor } from '../support/wait.ts';
+import { createConnections } from '../../support/bot/connections.ts';
+import type { FakeDiscord } from '../../support/discord/fake-discord.ts';
+import { waitFor } from '../../support/wait.ts';
 
-const base = await startTestBot();
-const { deps } = base;
-
-/** A bot at a Discord of its own, on the shared database. */
-async function aBot(
-  options: Parameters<typeof startFakeDiscord>[0] = {},
-  timings: Partial<typeof deps.timings> = {},
-) {
-  const fake = await startFakeDiscord(options);
-  const seen = base.lines.length;
-  const bot = createBot({
-    ...deps,
-    token: fake.token,
-    apiUrl: fake.apiUrl,
-    timings: { ...deps.timings, ...timings },
-  });
-  return {
-    fake,
-    bot,
-    /** What it wrote to the log. */
-    lines: () => base.lines.slice(seen),
-    connect: async () => {
-      bot.start();
-      await waitFor(() => bot.health().state === 'ready' && fake.gateway.isReady);
-    },
-    end: async () => {
-      await bot.stop();
-      await fake.stop();
-    },
-  };
-}
-
-const isBack =
-  (fake: Awaited<ReturnType<typeof startFakeDiscord>>, bot: ReturnType<typeof createBot>) => () =>
-    bot.health().state === 'ready' && fake.gateway.isReady;
+const aBot = await createConnections();
 
 describe('a connection that breaks is resumed, and what was missed is replayed', () => {
   for (const [name, breakIt] of [
-    ['op 7', (fake: Awaited<ReturnType<typeof startFakeDiscord>>) => fake.gateway.askToReconnect()],
-    ['close code 1006', (fake) => fake.gateway.close(1006)],
-    ['close code 4000', (fake) => fake.gateway.close(4000)],
-    ['close code 4009', (fake) => fake.gateway.close(4009)],
-  ] as [string, (fake: Awaited<ReturnType<typeof startFakeDiscord>>) => void][]) {
+    ['op 7', ({ gateway }: FakeDiscord) => gateway.askToReconnect()],
+    ['close code 1006', ({ gateway }: FakeDiscord) => gateway.close(1006)],
+    ['close code 4000', ({ gateway }: FakeDiscord) => gateway.close(4000)],
+    ['close code 4009', ({ gateway }: FakeDiscord) => gateway.close(4009)],
+  ] as const) {
     test(`after ${name}`, async () => {
-      const { fake, bot, connect, end } = await aBot({}, { resumeWithinMs: 8000 });
+      const { fake, connect, end, reconnected } = await aBot({}, { resumeWithinMs: 8000 });
       await connect();
       breakIt(fake);
       await waitFor(() => !fake.gateway.isReady || fake.gateway.resumes.length > 0);
       const missed = fake.command('server');
-      await waitFor(isBack(fake, bot));
+      await reconnected();
       expect((await missed).callback).toBe(4);
       expect(fake.gateway.resumes.length).toBe(1);
       expect(fake.gateway.identifies.length).toBe(1);
@@ -62,11 +27,11 @@ describe('a connection that breaks is resumed, and what was missed is replayed',
   }
 
   test('op 9 that may be resumed resumes on the same connection', async () => {
-    const { fake, bot, connect, end } = await aBot();
+    const { fake, connect, end, reconnected } = await aBot();
     await connect();
     fake.gateway.invalidateSessions({ isResumable: true });
     await waitFor(() => fake.gateway.resumes.length === 1);
-    await waitFor(isBack(fake, bot));
+    await reconnected();
     expect((await fake.command('server')).callback).toBe(4);
     expect(fake.gateway.identifies.length).toBe(1);
     await end();
@@ -75,34 +40,37 @@ describe('a connection that breaks is resumed, and what was missed is replayed',
 
 describe('a session that is lost', () => {
   test('by op 9 that may not be resumed: the bot identifies anew', async () => {
-    const { fake, bot, connect, end } = await aBot();
+    const { fake, connect, end, reconnected } = await aBot();
     await connect();
     fake.gateway.invalidateSessions({ isResumable: false });
     await waitFor(() => fake.gateway.identifies.length >= 2, { limitMs: 15_000 });
-    await waitFor(isBack(fake, bot), { limitMs: 15_000 });
+    await reconnected({ limitMs: 15_000 });
     expect((await fake.command('server')).callback).toBe(4);
     await end();
   }, 20_000);
 
   test('by a resume that is refused: the bot identifies anew', async () => {
-    const { fake, bot, connect, end } = await aBot();
+    const { fake, connect, end, reconnected } = await aBot();
     await connect();
     fake.gateway.refusesResume = true;
     fake.gateway.close(1006);
     await waitFor(() => fake.gateway.identifies.length >= 2, { limitMs: 15_000 });
     fake.gateway.refusesResume = false;
-    await waitFor(isBack(fake, bot), { limitMs: 15_000 });
+    await reconnected({ limitMs: 15_000 });
     expect((await fake.command('server')).callback).toBe(4);
     await end();
   }, 20_000);
 
-  test('by heartbeats nobody answers: the dead connection is noticed', async () => {
-    const { fake, bot, connect, end } = await aBot({ heartbeatIntervalMs: 200 }, { resumeWithinMs: 8000 });
+  test('by heartbeats that are not acknowledged: the dead connection is noticed', async () => {
+    const { fake, bot, connect, end, reconnected } = await aBot(
+      { heartbeatIntervalMs: 200 },
+      { resumeWithinMs: 8000 },
+    );
     await connect();
     fake.gateway.isDeaf = true;
     await waitFor(() => fake.gateway.connections > 1);
     fake.gateway.isDeaf = false;
-    await waitFor(isBack(fake, bot));
+    await reconnected();
     await waitFor(() => bot.health().latencyMs !== undefined);
     await end();
   });
@@ -146,13 +114,13 @@ describe('what is final is reported once and not tried again', () => {
 
 describe('what can recover recovers by itself, with growing pauses', () => {
   test('Discord out of reach at the start', async () => {
-    const { fake, bot, lines, end } = await aBot();
+    const { fake, bot, lines, end, reconnected } = await aBot();
     await fake.goAway();
     bot.start();
     await waitFor(() => bot.health().logins >= 4);
     expect(bot.health().state).not.toBe('ready');
     fake.comeBack();
-    await waitFor(isBack(fake, bot));
+    await reconnected();
     expect((await fake.command('server')).callback).toBe(4);
     // Once down, once up, however many attempts.
     expect(lines().filter(({ msg }) => msg.includes('not connected to Discord'))).toHaveLength(1);
@@ -162,20 +130,20 @@ describe('what can recover recovers by itself, with growing pauses', () => {
 
   test('Discord gone for longer than a resume may take', async () => {
     const awayMs = Number(process.env.DISCORD_AWAY_MS ?? 3000);
-    const { fake, bot, lines, connect, end } = await aBot();
+    const { fake, bot, lines, connect, end, reconnected } = await aBot();
     await connect();
     await fake.goAway();
     await waitFor(() => bot.health().state !== 'ready');
     await Bun.sleep(awayMs);
     fake.comeBack();
-    await waitFor(isBack(fake, bot), { limitMs: 15_000 });
+    await reconnected({ limitMs: 15_000 });
     expect((await fake.command('server')).callback).toBe(4);
     expect(lines().filter(({ msg }) => msg.includes('not connected to Discord'))).toHaveLength(1);
     await end();
   }, 120_000);
 
   test('5xx, 429 and hung requests at the login', async () => {
-    const { fake, bot, end } = await aBot({}, { readyWithinMs: 1000 });
+    const { fake, bot, end, reconnected } = await aBot({}, { readyWithinMs: 1000 });
     fake.fail({ matches: /gateway\/bot/, times: 3, answer: () => new Response('no', { status: 502 }) });
     fake.fail({
       matches: /gateway\/bot/,
@@ -187,14 +155,14 @@ describe('what can recover recovers by itself, with growing pauses', () => {
     });
     fake.fail({ matches: /gateway\/bot/, answer: 'hang' });
     bot.start();
-    await waitFor(isBack(fake, bot), { limitMs: 15_000 });
+    await reconnected({ limitMs: 15_000 });
     expect((await fake.command('server')).callback).toBe(4);
     fake.clearFaults();
     await end();
   }, 20_000);
 
   test('a gateway that says nothing, and one that never sends READY', async () => {
-    const { fake, bot, end } = await aBot({}, { readyWithinMs: 400 });
+    const { fake, bot, end, reconnected } = await aBot({}, { readyWithinMs: 400 });
     fake.gateway.holdsHello = true;
     bot.start();
     await waitFor(() => bot.health().logins === 2);
@@ -202,7 +170,7 @@ describe('what can recover recovers by itself, with growing pauses', () => {
     fake.gateway.holdsReady = true;
     await waitFor(() => bot.health().logins === 4);
     fake.gateway.holdsReady = false;
-    await waitFor(isBack(fake, bot), { limitMs: 15_000 });
+    await reconnected({ limitMs: 15_000 });
     // What was given up is gone: it neither connects again nor stays connected.
     await Bun.sleep(1200);
     expect(fake.gateway.openSockets).toBe(1);

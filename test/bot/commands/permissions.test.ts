@@ -1,10 +1,10 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
-import { startTestBot } from '../support/bot.ts';
-import { aSteamId, insertPenalties, insertUser } from '../support/builders.ts';
-import { anActor } from '../support/discord/actor.ts';
-import type { Exchange } from '../support/discord/exchange.ts';
-import { type FakeMessage, findButton, findComponent, isEphemeral } from '../support/discord/messages.ts';
-import { waitFor } from '../support/wait.ts';
+import { describe, expect, test } from 'bun:test';
+import { startTestBot } from '../../support/bot.ts';
+import { aSteamId, insertPenalties, insertUser } from '../../support/builders.ts';
+import { anActor } from '../../support/discord/actor.ts';
+import { type Exchange, messageOf } from '../../support/discord/exchange.ts';
+import { findButton, findComponent, isEphemeral } from '../../support/discord/messages.ts';
+import { waitFor } from '../../support/wait.ts';
 
 const harness = await startTestBot();
 const { fake, db } = harness;
@@ -12,26 +12,20 @@ const SECRET = 'TheSecretReason';
 const target = anActor({ userId: '700000000000000001' });
 const member = anActor({ userId: '700000000000000009' });
 const moderator = anActor({ isModerator: true, userId: '700000000000000007' });
-const messageOf = ({ message }: Exchange): FakeMessage => {
-  if (!message) throw new Error('no message');
-  return message;
-};
-/** Everything a user could read in an answer. */
+await insertUser(db, 1, { nickname: 'Banned one', discordId: target.user.id });
+await insertUser(db, 9, { nickname: 'Curious', discordId: member.user.id });
+await insertPenalties(
+  db,
+  Array.from({ length: 12 }, () => ({ reason: SECRET })),
+);
+await harness.connect();
+
+/** Everything that a person could read in a response. */
 const seen = (exchange: Exchange) => JSON.stringify([exchange.message, exchange.followUps]);
 
-beforeAll(async () => {
-  await insertUser(db, 1, { nickname: 'Banned one', discordId: target.user.id });
-  await insertUser(db, 9, { nickname: 'Curious', discordId: member.user.id });
-  await insertPenalties(
-    db,
-    Array.from({ length: 12 }, () => ({ reason: SECRET })),
-  );
-  await harness.connect();
-});
-
-describe('a member without rights', () => {
+describe('a member without permissions', () => {
   test('is refused with the same words whether or not there is a record, a user or a link', async () => {
-    const answers: Exchange[] = [];
+    const exchanges: Exchange[] = [];
     for (const options of [
       { steamid: aSteamId(1) },
       { steamid: aSteamId(2) },
@@ -39,18 +33,18 @@ describe('a member without rights', () => {
       { user: { user: target.user } },
       { user: { user: anActor().user } },
     ]) {
-      answers.push(
+      exchanges.push(
         await fake.command('ban-check', options, member),
         await fake.command('lookup', options, member),
       );
     }
     for (const user of [target.user, anActor().user])
-      answers.push(await fake.userMenu('Check bans', user, member));
+      exchanges.push(await fake.userMenu('Check bans', user, member));
     const texts = new Set(
-      answers.map(({ message }) => JSON.stringify([message?.embeds, message?.components])),
+      exchanges.map(({ message }) => JSON.stringify([message?.embeds, message?.components])),
     );
     expect(texts.size).toBe(1);
-    expect(answers.every(({ message }) => isEphemeral(message))).toBe(true);
+    expect(exchanges.every(({ message }) => isEphemeral(message))).toBe(true);
     expect([...texts][0]).toContain('Only moderators may look at other people.');
   });
 
@@ -62,7 +56,7 @@ describe('a member without rights', () => {
     for (const exchange of [
       await fake.press(messageOf(shown), next, member),
       await fake.select(messageOf(shown), menu, ['ban'], member),
-      // Another moderator is not the one who asked either.
+      // Another moderator is not its invoker either.
       await fake.press(messageOf(shown), next, anActor({ isModerator: true })),
     ]) {
       expect(exchange.callback).toBe(4);
@@ -73,7 +67,7 @@ describe('a member without rights', () => {
     expect(JSON.stringify(shown.message?.embeds)).toBe(before);
   });
 
-  test('learns nothing by forged custom ids on messages of his own', async () => {
+  test('learns nothing by forged custom ids on messages of their own', async () => {
     const own = await fake.command('ban-check', {}, member);
     const victim = aSteamId(1);
     const me = member.user.id;
@@ -104,11 +98,11 @@ describe('a member without rights', () => {
     }
   });
 
-  test('learns nothing more by an old message once he is no moderator', async () => {
+  test('learns nothing more by an old message once they are no moderator', async () => {
     const old = await fake.command('ban-check', { steamid: aSteamId(1) }, moderator);
     const lookup = await fake.command('lookup', { steamid: aSteamId(1) }, moderator);
     const demoted = { ...moderator, permissions: member.permissions };
-    const answers = [
+    const exchanges = [
       await fake.press(messageOf(old), findButton(old.message, 'Next')?.custom_id ?? '', demoted),
       await fake.select(
         messageOf(old),
@@ -118,14 +112,14 @@ describe('a member without rights', () => {
       ),
       await fake.press(messageOf(lookup), findButton(lookup.message, 'Penalties')?.custom_id ?? '', demoted),
     ];
-    for (const exchange of answers) {
+    for (const exchange of exchanges) {
       expect(exchange.callback).toBe(4);
       expect(exchange.message?.embeds[0]?.description).toContain('Only moderators');
       expect(seen(exchange)).not.toContain(SECRET);
     }
   });
 
-  test('is no moderator in a direct message, whatever his rights elsewhere', async () => {
+  test('is no moderator in a direct message, whatever their permissions elsewhere', async () => {
     const exchange = await fake.command(
       'ban-check',
       { steamid: aSteamId(1) },
@@ -134,7 +128,7 @@ describe('a member without rights', () => {
     expect(seen(exchange)).not.toContain(SECRET);
   });
 
-  test('keeps his own record when the link moves to another: it is looked up anew', async () => {
+  test('cannot turn a record of another person into one of somebody else', async () => {
     const own = await fake.command('ban-check', {}, target);
     expect(seen(own)).toContain(SECRET);
     const borrowed = await fake.press(
@@ -161,7 +155,7 @@ test('an administrator is a moderator, too', async () => {
   expect(seen(exchange)).toContain(SECRET);
 });
 
-test('with DISCORD_GUILD_ID, rights in any other guild count for nothing', async () => {
+test('with DISCORD_GUILD_ID, permissions in any other guild count for nothing', async () => {
   const home = '900000000000000001';
   const other = await startTestBot({
     discord: { guildIds: [home, '900000000000000002'] },

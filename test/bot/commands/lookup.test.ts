@@ -1,8 +1,9 @@
-import { beforeAll, expect, test } from 'bun:test';
-import { startTestBot } from '../support/bot.ts';
-import { aSteamId, insertPenalties, insertUser } from '../support/builders.ts';
-import { anActor } from '../support/discord/actor.ts';
-import { findButton, isEphemeral } from '../support/discord/messages.ts';
+import { expect, test } from 'bun:test';
+import { startTestBot } from '../../support/bot.ts';
+import { aSteamId, insertPenalties, insertUser } from '../../support/builders.ts';
+import { anActor } from '../../support/discord/actor.ts';
+import { messageOf } from '../../support/discord/exchange.ts';
+import { findButton, isEphemeral } from '../../support/discord/messages.ts';
 
 const NOW = new Date('2026-11-21T12:00:00Z');
 const harness = await startTestBot({ bot: { now: () => NOW } });
@@ -13,26 +14,25 @@ const moderator = anActor({ isModerator: true });
 const createdAt = new Date('2025-03-01T10:00:00Z');
 const since = createdAt.getTime() / 1000;
 
-beforeAll(async () => {
-  await insertUser(db, 1, {
-    nickname: 'Ala *the* owner',
-    discordId: owner.user.id,
-    discordUsername: 'ala_',
-    avatarUrl: 'https://avatars.example.org/a.jpg',
-    isAdmin: true,
-    isOwner: true,
-    hasSvip: true,
-    isServiceplus: true,
-    createdAt,
-  });
-  await insertUser(db, 2, { nickname: 'Plain', discordId: plain.user.id, createdAt });
-  await insertUser(db, 3, { nickname: '', createdAt });
-  await insertPenalties(db, [{ type: 'ban', playerSteamId: aSteamId(1) }]);
-  await harness.connect();
+await insertUser(db, 1, {
+  nickname: 'Ala *the* owner',
+  discordId: owner.user.id,
+  discordUsername: 'ala_',
+  avatarUrl: 'https://avatars.example.org/a.jpg',
+  isAdmin: true,
+  isOwner: true,
+  hasSvip: true,
+  isServiceplus: true,
+  createdAt,
 });
+await insertUser(db, 2, { nickname: 'Plain', discordId: plain.user.id, createdAt });
+await insertUser(db, 3, { nickname: '', createdAt });
+await insertPenalties(db, [{ type: 'ban', playerSteamId: aSteamId(1) }]);
+await harness.connect();
 
 test('shows flags, ids, age, and leads to the Steam profile and the record', async () => {
-  const { message } = await fake.command('lookup', { steamid: aSteamId(1) }, moderator);
+  const exchange = await fake.command('lookup', { steamid: aSteamId(1) }, moderator);
+  const { message } = exchange;
   expect(isEphemeral(message)).toBe(true);
   const account = Number(BigInt(aSteamId(1)) - 76561197960265728n);
   expect(message?.embeds).toEqual([
@@ -59,8 +59,11 @@ test('shows flags, ids, age, and leads to the Steam profile and the record', asy
   expect(findButton(message, 'Steam profile')?.url).toBe(
     `https://steamcommunity.com/profiles/${aSteamId(1)}`,
   );
-  if (!message) throw new Error('no message');
-  const record = await fake.press(message, findButton(message, 'Penalties')?.custom_id ?? '', moderator);
+  const record = await fake.press(
+    messageOf(exchange),
+    findButton(message, 'Penalties')?.custom_id ?? '',
+    moderator,
+  );
   expect(record.callback).toBe(4);
   expect(isEphemeral(record.message)).toBe(true);
   expect(record.message?.embeds[0]?.title).toBe('⛔ Penalties of Ala \\*the\\* owner');
@@ -98,7 +101,7 @@ test('follows the rules of the API: one is needed, the Discord user wins, no mat
   );
 });
 
-test('everyone may look at himself', async () => {
+test('everyone may look at themselves', async () => {
   expect(
     (await fake.command('lookup', { user: { user: plain.user } }, plain)).message?.embeds[0]?.title,
   ).toBe('Plain');

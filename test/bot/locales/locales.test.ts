@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { en } from '../../bot/locales/en.ts';
-import { localizationOf } from '../../bot/locales/localization.ts';
-import { pl } from '../../bot/locales/pl.ts';
+import { en } from '../../../bot/locales/en.ts';
+import { localizationOf } from '../../../bot/locales/localization.ts';
+import { pl } from '../../../bot/locales/pl.ts';
 
 describe('plural forms', () => {
   test.each([
@@ -78,7 +78,7 @@ test('Polish leaves nothing in English', () => {
   ]);
 });
 
-test('every locale of Discord has a reader, Polish for pl alone', () => {
+test('every locale of Discord has a language, Polish for pl alone', () => {
   expect(localizationOf('pl')).toMatchObject({ texts: pl, timeZone: 'Europe/Warsaw' });
   expect(localizationOf('en-GB')).toMatchObject({ texts: en, timeZone: 'Europe/London' });
   for (const locale of ['en-US', 'klingon', '__proto__'])

@@ -1,87 +1,29 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
-import { startTestBot } from '../support/bot.ts';
-import { aSteamId, insertPenalties, insertServer, insertUser } from '../support/builders.ts';
-import { type Actor, anActor } from '../support/discord/actor.ts';
-import type { Exchange } from '../support/discord/exchange.ts';
-import { type FakeMessage, findButton, findComponent, isEphemeral } from '../support/discord/messages.ts';
+import { describe, expect, test } from 'bun:test';
+import { insertSampleRecords, RECORDS_NOW } from '../../support/bot/records.ts';
+import { startTestBot } from '../../support/bot.ts';
+import { aSteamId } from '../../support/builders.ts';
+import { type Actor, anActor } from '../../support/discord/actor.ts';
+import { type Exchange, messageOf } from '../../support/discord/exchange.ts';
+import { findButton, findComponent, isEphemeral } from '../../support/discord/messages.ts';
 
-const NOW = new Date('2026-11-21T12:00:00Z');
 const resolveVanity = async (name: string) => (name === 'zbanowany' ? aSteamId(1) : undefined);
-const harness = await startTestBot({ bot: { now: () => NOW, resolveVanity } });
-const { fake, db } = harness;
-
+const { fake, db, connect } = await startTestBot({ bot: { now: () => RECORDS_NOW, resolveVanity } });
 const member = anActor({ userId: '700000000000000001' });
-const polishMember = { ...member, locale: 'pl' };
 const moderator = anActor({ isModerator: true });
 const unlinked = anActor();
-const at = (text: string) => new Date(text);
-const epoch = (text: string) => Date.parse(text) / 1000;
+await insertSampleRecords(db, { discordId: member.user.id });
+await connect();
+
 const embedsOf = ({ message }: Exchange) => message?.embeds ?? [];
-const textOf = ({ message }: Exchange) => message?.embeds[0]?.description;
-const messageOf = ({ message }: Exchange): FakeMessage => {
-  if (!message) throw new Error('no message');
-  return message;
-};
+const textOf = (exchange: Exchange) => embedsOf(exchange)[0]?.description;
+const epoch = (text: string) => Date.parse(text) / 1000;
 const press = (exchange: Exchange, label: string, actor: Actor) =>
   fake.press(messageOf(exchange), findButton(exchange.message, label)?.custom_id ?? '', actor);
 const choose = (exchange: Exchange, name: RegExp, value: string, actor: Actor) =>
   fake.select(messageOf(exchange), findComponent(exchange.message, name)?.custom_id ?? '', [value], actor);
 
-beforeAll(async () => {
-  const server = await insertServer(db, { name: 'Only *Mirage*' });
-  await insertUser(db, 1, { nickname: 'Rzeźnik_1', discordId: member.user.id });
-  await insertUser(db, 2, { nickname: 'Clean', discordId: '700000000000000002' });
-  await insertPenalties(db, [
-    {
-      type: 'ban',
-      reason: 'Old expired',
-      durationMinutes: 90,
-      createdAt: at('2026-11-20T10:00:00Z'),
-      endsAt: at('2026-11-20T11:30:00Z'),
-    },
-    {
-      type: 'ban',
-      reason: '`wall` @everyone\n# [hack](https://x.y)',
-      createdAt: at('2026-10-01T10:00:00Z'),
-      serverId: server.id,
-      adminName: 'Ala_*',
-    },
-    {
-      type: 'mute',
-      status: 'UNBANNED',
-      reason: 'Spam',
-      durationMinutes: 1440,
-      createdAt: at('2026-11-10T10:00:00Z'),
-      endsAt: at('2026-11-11T10:00:00Z'),
-      liftedAt: at('2026-11-10T12:00:00Z'),
-      liftedByName: 'Ola',
-      liftReason: 'Appeal_1',
-      serverId: 0,
-    },
-    {
-      type: 'gag',
-      reason: '',
-      durationMinutes: 120,
-      createdAt: at('2026-11-21T11:00:00Z'),
-      endsAt: at('2026-11-21T13:00:00Z'),
-      adminName: '',
-      adminSteamId: aSteamId(900),
-      serverId: 4242,
-    },
-    ...Array.from({ length: 8 }, (_, number) => ({
-      type: 'warn' as const,
-      status: 'EXPIRED' as const,
-      reason: `warning ${number}`,
-      durationMinutes: 60,
-      createdAt: new Date(at('2026-11-15T10:00:00Z').getTime() + number * 60_000),
-      endsAt: at('2026-11-15T12:00:00Z'),
-    })),
-  ]);
-  await harness.connect();
-});
-
 describe('/ban-check of oneself', () => {
-  test('without an option shows the own record, to the asker alone, active penalties first', async () => {
+  test('without an option shows the own record, to the invoker alone, active penalties first', async () => {
     const exchange = await fake.command('ban-check', {}, member);
     expect(exchange.callback).toBe(4);
     expect(isEphemeral(exchange.message)).toBe(true);
@@ -136,7 +78,7 @@ describe('/ban-check of oneself', () => {
   });
 
   test('speaks Polish, with its plural forms', async () => {
-    const exchange = await fake.command('ban-check', {}, polishMember);
+    const exchange = await fake.command('ban-check', {}, { ...member, locale: 'pl' });
     const [summary, gag, ban] = embedsOf(exchange);
     expect(summary?.title).toBe('⛔ Kary gracza Rzeźnik\\_1');
     expect(summary?.description).toBe(
