@@ -36,7 +36,7 @@ export type ComponentPress = {
   args: readonly string[];
   /** What was chosen in a menu. */
   values: readonly string[];
-  /** Who invoked the command that the message answers; undefined for a message the bot posted by itself. */
+  /** Who invoked the command that the message responds to; undefined for a message the bot posted by itself. */
   messageOwnerId: string | undefined;
   isEphemeral: boolean;
 };

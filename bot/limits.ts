@@ -1,5 +1,6 @@
 /**
- * Discord's limits in characters (UTF-16 units here, never laxer) and in numbers; discord.js exports none of them.
+ * Discord's limits: lengths in characters, counted here in UTF-16 units, which are never fewer, and numbers of entries.
+ * discord.js does not export them.
  * @see https://docs.discord.com/developers/resources/message#embed-object-embed-limits
  * @see https://docs.discord.com/developers/components/reference
  * @see https://docs.discord.com/developers/interactions/application-commands#application-command-object-application-command-option-choice-structure

@@ -24,7 +24,7 @@ export function cut(text: string, max: number): string {
 }
 
 /**
- * Foreign text for a place where Discord reads Markdown: one line, nothing in it is formatted, linked or mentioned.
+ * Makes text of others safe where Discord reads Markdown: one line, in which nothing is formatted, linked or mentioned.
  * The library's `escapeMarkdown` leaves mentions, timestamps, emoji and bare links as they are.
  * @param max of the text before escaping; the result is at most twice as long.
  */
@@ -45,7 +45,7 @@ export function absoluteAndRelativeTime(
   return `${time(at, style)} (${relativeTime(at)})`;
 }
 
-/** An operator's text in a code span. */
+/** Text in a code span, where only backticks have a meaning. */
 export function code(text: string): string {
   return inlineCode(toPlainLine(text).replaceAll('`', "'"));
 }
@@ -53,7 +53,7 @@ export function code(text: string): string {
 /**
  * Joins as many lines as fit, and says how many did not.
  * @param max length of the result in UTF-16 units, the last line included.
- * @param hidden entries that are missing whatever fits.
+ * @param hidden how many more there are besides `lines`; they are counted as left out.
  */
 export function joinLines(
   lines: readonly string[],

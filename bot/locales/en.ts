@@ -43,7 +43,7 @@ export const en = {
           description: 'SteamID64, STEAM_X:Y:Z, [U:1:N] or a Steam profile address',
         },
         user: { name: 'user', description: 'Discord user with a linked Steam account' },
-        show: { name: 'show', description: 'Moderators: show the answer to everyone in the channel' },
+        show: { name: 'show', description: 'Moderators: show the response to everyone in the channel' },
       },
     },
     lookup: {
@@ -55,7 +55,7 @@ export const en = {
           name: 'steamid',
           description: 'SteamID64, STEAM_X:Y:Z, [U:1:N] or a Steam profile address',
         },
-        show: { name: 'show', description: 'Moderators: show the answer to everyone in the channel' },
+        show: { name: 'show', description: 'Moderators: show the response to everyone in the channel' },
       },
     },
     checkBans: { name: 'Check bans' },

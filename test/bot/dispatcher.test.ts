@@ -84,7 +84,7 @@ describe('a response that Discord does not take', () => {
   test('because it is too late is given up, and the next one works', async () => {
     fake.fail({
       matches: /callback/,
-      answer: () => Response.json({ message: 'Unknown interaction', code: 10062 }, { status: 404 }),
+      response: () => Response.json({ message: 'Unknown interaction', code: 10062 }, { status: 404 }),
     });
     void fake.command('server');
     await waitFor(() => outcomes.at(-1) === 'undelivered');
@@ -95,7 +95,7 @@ describe('a response that Discord does not take', () => {
   test('is sent again after the wait of a 429, and after a 500', async () => {
     fake.fail({
       matches: /callback/,
-      answer: () =>
+      response: () =>
         Response.json(
           { message: 'You are being rate limited.', retry_after: 0.3, global: false },
           { status: 429, headers: { 'Retry-After': '0.3' } },
@@ -104,12 +104,12 @@ describe('a response that Discord does not take', () => {
     const limited = await fake.command('server');
     expect(limited.callback).toBe(4);
     expect((limited.acknowledgedAt ?? 0) - limited.sentAt).toBeGreaterThanOrEqual(300);
-    fake.fail({ matches: /callback/, answer: () => new Response('oops', { status: 500 }) });
+    fake.fail({ matches: /callback/, response: () => new Response('oops', { status: 500 }) });
     expect((await fake.command('server')).callback).toBe(4);
   });
 
   test('because it hangs holds up nobody else', async () => {
-    fake.fail({ matches: /callback/, answer: 'hang' });
+    fake.fail({ matches: /callback/, response: 'hang' });
     void fake.command('server');
     await waitFor(() => fake.requests.length >= 0);
     const others = await Promise.all(Array.from({ length: 20 }, () => fake.command('server')));

@@ -1,9 +1,11 @@
 import { beforeEach, expect, test } from 'bun:test';
-import { registerCommands } from '../../bot/register.ts';
+import pino from 'pino';
+import { registerAtStart, registerCommands } from '../../bot/register.ts';
 import { createRest } from '../../bot/rest.ts';
 import { settings } from '../../src/db/schema.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { startFakeDiscord } from '../support/discord/fake-discord.ts';
+import { waitFor } from '../support/wait.ts';
 
 const GUILD = '900000000000000001';
 const { db } = await createTestDatabase();
@@ -109,4 +111,29 @@ test('says what is wrong when Discord refuses, and when it is out of reach', asy
       { guildId: undefined },
     ),
   ).rejects.toThrow('Discord cannot be reached');
+});
+
+test('at the start keeps trying while Discord is out of reach, until the bot stops', async () => {
+  const stopping = new AbortController();
+  const lines: { msg: string }[] = [];
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const away = createRest({ apiUrl: 'http://127.0.0.1:1', token: 'x' });
+  const registering = registerAtStart(
+    { rest: away, db, log },
+    { guildId: undefined, signal: stopping.signal },
+  );
+  await waitFor(() => lines.length === 1);
+  expect(lines[0]?.msg).toBe('slash commands could not be registered: retrying with growing pauses');
+  stopping.abort();
+  await registering;
+  expect(lines).toHaveLength(1);
+});
+
+test('at the start gives up when Discord refuses', async () => {
+  const lines: { msg: string }[] = [];
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const refused = createRest({ apiUrl: fake.apiUrl, token: 'wrong' });
+  const { signal } = new AbortController();
+  await registerAtStart({ rest: refused, db, log }, { guildId: undefined, signal });
+  expect(lines.map(({ msg }) => msg)).toEqual(['slash commands could not be registered']);
 });

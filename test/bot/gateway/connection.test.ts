@@ -144,16 +144,16 @@ describe('what can recover recovers by itself, with growing pauses', () => {
 
   test('5xx, 429 and hung requests at the login', async () => {
     const { fake, bot, end, reconnected } = await aBot({}, { readyWithinMs: 1000 });
-    fake.fail({ matches: /gateway\/bot/, times: 3, answer: () => new Response('no', { status: 502 }) });
+    fake.fail({ matches: /gateway\/bot/, times: 3, response: () => new Response('no', { status: 502 }) });
     fake.fail({
       matches: /gateway\/bot/,
-      answer: () =>
+      response: () =>
         Response.json(
           { retry_after: 0.2, message: 'slow', global: true },
           { status: 429, headers: { 'Retry-After': '0.2' } },
         ),
     });
-    fake.fail({ matches: /gateway\/bot/, answer: 'hang' });
+    fake.fail({ matches: /gateway\/bot/, response: 'hang' });
     bot.start();
     await reconnected({ limitMs: 15_000 });
     expect((await fake.command('server')).callback).toBe(4);

@@ -96,7 +96,11 @@ describe('a live status message', () => {
     expect(edits(first.posted?.id ?? '').length).toBe(attempts);
 
     const third = await pin();
-    fake.fail({ matches: /^PATCH \/channels/, times: 20, answer: () => new Response('{}', { status: 503 }) });
+    fake.fail({
+      matches: /^PATCH \/channels/,
+      times: 20,
+      response: () => new Response('{}', { status: 503 }),
+    });
     await addPlayer();
     await waitFor(() => edits(third.posted?.id ?? '').some(({ status }) => status === 503));
     fake.clearFaults();
@@ -114,9 +118,19 @@ describe('a live status message', () => {
     expect(posted).toBeUndefined();
     // What the interaction says may be behind: Discord has the last word.
     const refuse = () => Response.json({ message: 'Missing Permissions', code: 50013 }, { status: 403 });
-    fake.fail({ matches: /^POST \/channels/, answer: refuse });
+    fake.fail({ matches: /^POST \/channels/, response: refuse });
     const refused = await pin({ ...moderator, guildLocale: 'en-US' });
     expect(refused.exchange.message?.embeds[0]?.description).toContain('I may not send messages here.');
+    await bot.stop();
+  });
+
+  test('is posted without its link where Discord refuses it (localhost)', async () => {
+    const bot = createBot({ ...harness.deps, publicUrl: 'http://localhost:3000' });
+    bot.start();
+    await waitFor(() => bot.health().state === 'ready');
+    const { posted } = await pin({ ...moderator, guildLocale: 'en-US' });
+    expect(findButton(posted, 'Players')).toBeDefined();
+    expect(findButton(posted, 'Connect')).toBeUndefined();
     await bot.stop();
   });
 });

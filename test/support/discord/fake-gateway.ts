@@ -35,9 +35,9 @@ export class FakeGateway {
   readonly resumes: { at: number; seq: number; replayed: number }[] = [];
   heartbeats = 0;
   connections = 0;
-  /** Set: Identify and Resume are answered by this close code. */
+  /** When set, Identify and Resume are closed with this code. */
   closeOnIdentify: number | undefined;
-  /** Heartbeats go unanswered: the connection looks dead. */
+  /** Heartbeats are not acknowledged, so that the connection looks dead. */
   isDeaf = false;
   /** Identify is accepted, and READY never comes. */
   holdsReady = false;

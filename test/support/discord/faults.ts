@@ -3,8 +3,8 @@ export type Fault = {
   matches: RegExp;
   /** How often; by default once. */
   times?: number;
-  /** `hang`: no response comes before the faults are cleared. */
-  answer: (() => Response) | 'hang';
+  /** `hang`: none before the faults are cleared. */
+  response: (() => Response) | 'hang';
 };
 
 /** Requests that are to fail. */
@@ -24,7 +24,7 @@ export function createFaults() {
       if (!fault) return undefined;
       fault.times = (fault.times ?? 1) - 1;
       if (fault.times <= 0) faults.splice(faults.indexOf(fault), 1);
-      if (fault.answer !== 'hang') return fault.answer();
+      if (fault.response !== 'hang') return fault.response();
       await new Promise<void>((resolve) => hanging.push(resolve));
       return undefined;
     },
