@@ -199,7 +199,10 @@ async function interact(fake: Fake, number: number): Promise<Exchange> {
     default: {
       const { message } = await fake.command('ban-check', { steamid }, actor);
       const next = findButton(message, 'Next') ?? findButton(message, 'Następna');
-      return message ? fake.press(message, next?.custom_id ?? '', actor) : fake.command('server', {}, actor);
+      // A deferred response has no buttons yet.
+      return message && next?.custom_id
+        ? fake.press(message, next.custom_id, actor)
+        : fake.command('server', {}, actor);
     }
   }
 }
