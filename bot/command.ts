@@ -1,62 +1,70 @@
 import type { RESTPostAPIApplicationCommandsJSONBody } from 'discord.js';
 import type { MessageView } from './embeds/message.ts';
 import type { Texts } from './locales/en.ts';
-import type { Reader } from './locales/reader.ts';
+import type { Localization } from './locales/localization.ts';
 
-/** Who caused an interaction, and where; taken from the interaction alone, so it holds now. */
-export type Asker = {
+/** Who caused an interaction, and where; read from this interaction alone, so it holds now. */
+export type Invoker = {
   discordId: string;
-  /** Has `ModerateMembers` in this guild; in code, whatever the guild's settings for the command say. */
-  isModerator: boolean;
+  /**
+   * Whether Discord gives them the permission Moderate Members in this guild (the account page's admins are others).
+   * Checked in code, whatever the guild's settings for the command say.
+   */
+  canModerateMembers: boolean;
+  /** Undefined in a direct message. */
   guildId: string | undefined;
   channelId: string;
   /** Whether the bot may send messages with embeds in this channel. */
-  botMayPost: boolean;
-  /** In the language of the asker. */
-  reader: Reader;
-  /** In the language of the guild; of the asker in a direct message. */
-  publicReader: Reader;
+  botCanPost: boolean;
+  /** Their own language. */
+  localization: Localization;
+  /** The language of the guild; their own in a direct message. */
+  guildLocalization: Localization;
 };
 
-/** Options of a command by their name; absent ones were not given. */
-export type Options = {
+/** Options of a command by name; those not given are absent. */
+export type CommandOptions = {
   strings: Readonly<Record<string, string>>;
   booleans: Readonly<Record<string, boolean>>;
   /** Discord ids. */
   users: Readonly<Record<string, string>>;
 };
 
-/** The message a component sits on. */
-export type Pressed = {
+/** A button that was pressed, or a choice in a menu. */
+export type ComponentPress = {
+  /** Of the `custom_id`. Anyone can send any: each is checked where it is used. */
   args: readonly string[];
   /** What was chosen in a menu. */
   values: readonly string[];
-  /** Who caused the message; undefined for one that the bot posted by itself. */
-  ownerId: string | undefined;
+  /** Who invoked the command that the message responds to; undefined for a message the bot posted by itself. */
+  messageOwnerId: string | undefined;
   isEphemeral: boolean;
 };
 
 /**
- * What is answered, and to whom. Known before any query, so that a slow answer can be acknowledged in time.
- * `message` changes the message the component sits on.
+ * The response to an interaction. Its kind is known before any query, so that a slow one can be deferred with the right
+ * visibility: a new message for everyone in the channel, a new one for the invoker alone, or a change of the message
+ * that the component belongs to.
  */
-export type Answer = {
-  to: 'everyone' | 'asker' | 'message';
-  /** @throws {Refusal} what the asker is told instead. */
+export type CommandResponse = {
+  kind: 'public' | 'ephemeral' | 'update';
+  /** @throws {Refusal} what the invoker is told instead. */
   render: () => Promise<MessageView> | MessageView;
 };
 
-/** One entry among Discord's commands. */
+/** A slash command, or an entry of the user menu. */
 export type Command = {
   data: RESTPostAPIApplicationCommandsJSONBody;
-  execute: (asker: Asker, options: Options) => Answer;
-  autocomplete?: (asker: Asker, typed: string) => { name: string; value: string }[];
+  execute: (invoker: Invoker, options: CommandOptions) => CommandResponse;
+  autocomplete?: (invoker: Invoker, typed: string) => { name: string; value: string }[];
 };
 
-/** Buttons and menus by the name their `custom_id` begins with. */
-export type Components = Readonly<Record<string, (asker: Asker, pressed: Pressed) => Answer>>;
+/** Buttons and menus by the name that their `custom_id` begins with. */
+export type Components = Readonly<
+  Record<string, (invoker: Invoker, press: ComponentPress) => CommandResponse>
+>;
 
-/** Something the asker is told in his language instead of an answer; nobody else sees it. */
+/** Says in the invoker's language, to them alone, why they do not get what they asked for. */
 export class Refusal extends Error {
   override name = 'Refusal';
   readonly explain: (texts: Texts) => MessageView;

@@ -1,34 +1,36 @@
-/** Lets each user do a few things at once, then one every little while. */
+import { LRUCache } from 'lru-cache';
+
+/** Allows each user a few commands at once, then one every little while. */
 export type Cooldown = {
-  /** Takes one turn; returns when there is a turn again if there is none now. */
+  /**
+   * Counts one command.
+   * @param nowMs milliseconds since the epoch.
+   * @returns when the next one is allowed, if this one is not.
+   */
   take: (userId: string, nowMs: number) => { retryAtMs: number } | undefined;
 };
 
 type Options = {
-  /** Turns at once. */
+  /** Commands at once, 5 by default. */
   burst?: number;
-  /** Milliseconds until a turn is given back. */
+  /** Milliseconds until one more is allowed, 2000 by default. */
   refillMs?: number;
 };
 
+/** Beyond this the user seen least recently is forgotten, and may send a whole burst again. */
 const REMEMBERED_USERS = 5000;
 
-/** A token bucket a user, in memory; users that have all their turns are forgotten. */
+/** A token bucket for each user, in memory. */
 export function createCooldown({ burst = 5, refillMs = 2000 }: Options = {}): Cooldown {
-  // By user: when all turns are there again.
-  const fullAtMs = new Map<string, number>();
+  /** By user: when the bucket is full again. */
+  const fullAtMs = new LRUCache<string, number>({ max: REMEMBERED_USERS });
   return {
     take: (userId, nowMs) => {
       const fullAt = Math.max(fullAtMs.get(userId) ?? 0, nowMs);
       const afterThis = fullAt + refillMs;
       if (afterThis > nowMs + burst * refillMs) return { retryAtMs: afterThis - burst * refillMs };
       fullAtMs.set(userId, afterThis);
-      if (fullAtMs.size > REMEMBERED_USERS) forgetFull(nowMs);
       return undefined;
     },
   };
-
-  function forgetFull(nowMs: number): void {
-    for (const [userId, fullAt] of fullAtMs) if (fullAt <= nowMs) fullAtMs.delete(userId);
-  }
 }

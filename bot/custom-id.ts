@@ -1,16 +1,23 @@
-/** A component's state travels in its `custom_id`, so that buttons survive a restart. Discord allows 100 characters. */
+import { LIMITS } from './limits.ts';
+
+/** A component's state travels in its `custom_id`, so that buttons survive a restart. */
 export type CustomId = { name: string; args: string[] };
 
 const SEPARATOR = ':';
 
-/** @throws when it gets longer than Discord allows: every argument is an id, a page or a word of a closed set. */
+/**
+ * Joins a name and arguments without colons: ids, page numbers and words of closed sets.
+ * @throws {Error} when the result is longer than Discord allows.
+ */
 export function toCustomId(name: string, ...args: (string | number)[]): string {
   const id = [name, ...args].join(SEPARATOR);
-  if (id.length > 100) throw new Error(`custom_id ${id} is longer than 100 characters`);
+  if (id.length > LIMITS.customId) {
+    throw new Error(`custom_id ${id} is longer than ${LIMITS.customId} characters`);
+  }
   return id;
 }
 
-/** Takes a `custom_id` apart. Nothing in it is to be trusted: the caller checks every argument. */
+/** Splits a `custom_id`. Anyone can forge one, so the caller checks each argument. */
 export function parseCustomId(id: string): CustomId {
   const [name = '', ...args] = id.split(SEPARATOR);
   return { name, args };

@@ -1,318 +1,156 @@
-import { randomBytes } from 'node:crypto';
-import {
-  AttachmentBuilder,
-  type AutocompleteInteraction,
-  type ButtonInteraction,
-  type ChatInputCommandInteraction,
-  DiscordAPIError,
-  type Interaction,
-  MessageFlags,
-  PermissionFlagsBits,
-  type StringSelectMenuInteraction,
-  type UserContextMenuCommandInteraction,
-} from 'discord.js';
+import type { AutocompleteInteraction, Interaction } from 'discord.js';
 import type { Logger } from 'pino';
-import { isDatabaseOutage } from '../src/db/client.ts';
-import { Unavailable } from '../src/errors.ts';
-import {
-  type Answer,
-  type Asker,
-  type Command,
-  type Components,
-  type Options,
-  type Pressed,
-  Refusal,
-} from './command.ts';
+import { TimeLimitExceeded, withTimeLimit } from '../src/time-limit.ts';
+import { type Command, type CommandResponse, type Components, type Invoker, Refusal } from './command.ts';
 import type { Cooldown } from './cooldown.ts';
 import { parseCustomId } from './custom-id.ts';
-import { COLOURS, type MessageView, noticeMessage, withoutLinks } from './embeds/message.ts';
-import { toReader } from './locales/reader.ts';
+import { type Delivery, isInteractionOver } from './delivery.ts';
+import { type MessageView, noticeMessage } from './embeds/message.ts';
+import { failureNotice } from './failure-notice.ts';
+import {
+  type CommandInteraction,
+  type ComponentInteraction,
+  type DeferrableInteraction,
+  nameOf,
+  toCommandOptions,
+  toComponentPress,
+  toInvoker,
+} from './interaction.ts';
 import type { ModeratorRule } from './moderators.ts';
-import { timestamp } from './text.ts';
+import { relativeTime } from './text.ts';
 
-type CommandInteraction = ChatInputCommandInteraction | UserContextMenuCommandInteraction;
-type ComponentInteraction = ButtonInteraction | StringSelectMenuInteraction;
-type Answerable = CommandInteraction | ComponentInteraction;
+/**
+ * How an interaction ended: with the response it asked for, with a reason why not, slowed down by the cooldown, with a
+ * failure of ours, or without any response that reached Discord.
+ */
+export const INTERACTION_OUTCOMES = [
+  'completed',
+  'refused',
+  'rate_limited',
+  'failed',
+  'undelivered',
+] as const;
+export type InteractionOutcome = (typeof INTERACTION_OUTCOMES)[number];
 
 export type DispatcherDeps = {
   commands: readonly Command[];
   components: Components;
+  delivery: Delivery;
   cooldown: Cooldown;
   log: Logger;
   /** Where Discord's permissions make moderators. */
   moderators: Pick<ModeratorRule, 'holdsIn' | 'settled'>;
   now: () => Date;
-  /** An answer that takes longer is acknowledged first; Discord waits 3000. */
+  /** A response that takes longer is deferred; Discord waits 3000. */
   deferAfterMs: number;
+  countOutcome: (outcome: InteractionOutcome) => void;
 };
 
-/** How interactions ended, since the start. */
-export type DispatchCounts = {
-  answered: number;
-  refused: number;
-  tooFast: number;
-  failed: number;
-  /** Discord did not take our answer: too late, or out of reach. */
-  undelivered: number;
-};
+/** How long a deferred response may take; Discord would wait 15 minutes. */
+const RENDER_LIMIT_MS = 60_000;
 
-/** A query that takes longer than this is given up. */
-const RENDER_TIMEOUT_MS = 60_000;
-const UNKNOWN_INTERACTION = 10062;
-const ALREADY_ACKNOWLEDGED = 40060;
-const INVALID_FORM = 50035;
-
-/** Takes every interaction from Discord to one answer, whatever happens on the way. */
+/** Takes each interaction from Discord to one response, whatever fails on the way. */
 export function createDispatcher(deps: DispatcherDeps) {
-  const { log, now } = deps;
+  const { components, delivery, log, now } = deps;
   const commands = new Map(deps.commands.map((command) => [command.data.name, command]));
-  const counts: DispatchCounts = { answered: 0, refused: 0, tooFast: 0, failed: 0, undelivered: 0 };
   const running = new Set<Promise<void>>();
-  let refusesOurLinks = false;
 
   /** Never rejects. */
   async function handle(interaction: Interaction): Promise<void> {
     try {
-      if (interaction.isAutocomplete()) await suggest(interaction);
-      else if (interaction.isChatInputCommand() || interaction.isUserContextMenuCommand()) {
-        await answer(interaction, planCommand(interaction));
+      if (interaction.isAutocomplete()) {
+        deps.countOutcome(await suggest(interaction));
+      } else if (interaction.isChatInputCommand() || interaction.isUserContextMenuCommand()) {
+        deps.countOutcome(await respond(interaction, (invoker) => runCommand(interaction, invoker)));
       } else if (interaction.isButton() || interaction.isStringSelectMenu()) {
-        await answer(interaction, planComponent(interaction));
+        deps.countOutcome(await respond(interaction, (invoker) => pressComponent(interaction, invoker)));
       }
     } catch (error) {
-      counts.undelivered += 1;
-      log.warn({ err: error, interaction: interaction.id }, 'an interaction got no answer');
+      deps.countOutcome('undelivered');
+      log.warn({ err: error, interaction: interaction.id }, 'no response to an interaction was delivered');
     }
   }
 
-  function planCommand(interaction: CommandInteraction) {
+  async function suggest(interaction: AutocompleteInteraction): Promise<InteractionOutcome> {
     const command = commands.get(interaction.commandName);
-    return (asker: Asker): Answer => command?.execute(asker, readOptions(interaction)) ?? outdated();
+    const typed = String(interaction.options.getFocused());
+    await interaction.respond(command?.autocomplete?.(toInvoker(interaction, deps.moderators), typed) ?? []);
+    return 'completed';
   }
 
-  function planComponent(interaction: ComponentInteraction) {
-    const { name, args } = parseCustomId(interaction.customId);
-    const component = Object.hasOwn(deps.components, name) ? deps.components[name] : undefined;
-    const pressed: Pressed = {
-      args,
-      values: interaction.isStringSelectMenu() ? interaction.values : [],
-      ownerId: interaction.message.interactionMetadata?.user.id,
-      isEphemeral: interaction.message.flags?.has(MessageFlags.Ephemeral) ?? false,
-    };
-    return (asker: Asker): Answer => component?.(asker, pressed) ?? outdated();
-  }
-
-  async function suggest(interaction: AutocompleteInteraction): Promise<void> {
-    const asker = toAsker(interaction, deps.moderators);
+  function runCommand(interaction: CommandInteraction, invoker: Invoker): CommandResponse {
     const command = commands.get(interaction.commandName);
-    const choices = command?.autocomplete?.(asker, String(interaction.options.getFocused())) ?? [];
-    await interaction.respond(choices);
-    counts.answered += 1;
+    return command?.execute(invoker, toCommandOptions(interaction)) ?? OUTDATED;
   }
 
-  async function answer(interaction: Answerable, plan: (asker: Asker) => Answer): Promise<void> {
+  function pressComponent(interaction: ComponentInteraction, invoker: Invoker): CommandResponse {
+    const { name } = parseCustomId(interaction.customId);
+    const component = Object.hasOwn(components, name) ? components[name] : undefined;
+    return component?.(invoker, toComponentPress(interaction)) ?? OUTDATED;
+  }
+
+  async function respond(
+    interaction: DeferrableInteraction,
+    run: (invoker: Invoker) => CommandResponse,
+  ): Promise<InteractionOutcome> {
     await deps.moderators.settled();
-    const asker = toAsker(interaction, deps.moderators);
-    const wait = deps.cooldown.take(asker.discordId, now().getTime());
+    const invoker = toInvoker(interaction, deps.moderators);
+    const { texts } = invoker.localization;
+    const wait = deps.cooldown.take(invoker.discordId, now().getTime());
     if (wait) {
-      const when = timestamp(new Date(Math.ceil(wait.retryAtMs / 1000) * 1000));
-      await tell(interaction, noticeMessage(asker.reader.texts.refusals.tooFast(when)), undefined);
-      counts.tooFast += 1;
-      return;
+      const when = relativeTime(new Date(Math.ceil(wait.retryAtMs / 1000) * 1000));
+      await delivery.notify(interaction, noticeMessage(texts.refusals.tooFast(when)), 'ephemeral');
+      return 'rate_limited';
     }
-    let to: Answer['to'] | undefined;
+    let kind: CommandResponse['kind'] = 'ephemeral';
     try {
-      const planned = plan(asker);
-      to = planned.to;
-      const view = await renderInTime(interaction, planned);
-      await deliver(interaction, view, planned.to);
-      counts.answered += 1;
+      const response = run(invoker);
+      kind = response.kind;
+      await delivery.deliver(interaction, await renderInTime(interaction, response), kind);
+      return 'completed';
     } catch (error) {
-      if (isLost(error)) throw error;
-      await tell(interaction, toNotice(error, interaction, asker), to);
+      if (isInteractionOver(error)) throw error;
+      const isRefusal = error instanceof Refusal;
+      const notice = isRefusal
+        ? error.explain(texts)
+        : failureNotice(error, { name: nameOf(interaction), texts, log });
+      await delivery.notify(interaction, notice, kind);
+      return isRefusal ? 'refused' : 'failed';
     }
   }
 
-  /** Renders; acknowledges first when that takes long. */
-  async function renderInTime(interaction: Answerable, { to, render }: Answer): Promise<MessageView> {
-    const rendering = (async () => render())();
-    // Its failure is seen where it is awaited, which may be after an acknowledgement failed.
-    rendering.catch(() => undefined);
-    const isSlow = await isStillRunningAfter(rendering, deps.deferAfterMs);
-    if (!isSlow) return rendering;
-    await defer(interaction, to);
-    if (await isStillRunningAfter(rendering, RENDER_TIMEOUT_MS))
-      throw new Unavailable('the answer took too long');
-    return rendering;
-  }
-
-  async function deliver(interaction: Answerable, view: MessageView, to: Answer['to']): Promise<void> {
-    const shown = refusesOurLinks ? withoutLinks(view) : view;
+  /** Renders a response, and defers it first when that takes long. */
+  async function renderInTime(
+    interaction: DeferrableInteraction,
+    { kind, render }: CommandResponse,
+  ): Promise<MessageView> {
+    const rendering = Promise.try(render);
     try {
-      await send(interaction, shown, to);
+      return await withTimeLimit(rendering, deps.deferAfterMs);
     } catch (error) {
-      if (!isLinkRefusal(error) || refusesOurLinks) throw error;
-      refusesOurLinks = true;
-      log.warn(
-        { err: error },
-        'Discord refuses our links: set PUBLIC_URL to an address it accepts; buttons with links are left out',
-      );
-      await send(interaction, withoutLinks(view), to);
+      if (!(error instanceof TimeLimitExceeded)) throw error;
     }
-  }
-
-  /** Tells the asker alone, whatever was acknowledged before. */
-  async function tell(
-    interaction: Answerable,
-    view: MessageView,
-    to: Answer['to'] | undefined,
-  ): Promise<void> {
-    if (!interaction.deferred && !interaction.replied) return deliver(interaction, view, 'asker');
-    if (to === 'asker') return deliver(interaction, view, to);
-    // Deferred for all to see: an apology is for one.
-    if (to === 'everyone') await interaction.deleteReply();
-    await interaction.followUp({ ...toPayload(view), flags: MessageFlags.Ephemeral });
-  }
-
-  function toNotice(error: unknown, interaction: Answerable, { reader }: Asker): MessageView {
-    if (error instanceof Refusal) {
-      counts.refused += 1;
-      return error.explain(reader.texts);
-    }
-    counts.failed += 1;
-    const errorId = randomBytes(4).toString('hex');
-    const context = { err: error, errorId, interaction: nameOf(interaction) };
-    const { refusals } = reader.texts;
-    if (error instanceof Unavailable || isDatabaseOutage(error)) {
-      log.warn(context, 'an interaction needs what is out of reach');
-      return noticeMessage(refusals.unavailable(errorId), COLOURS.danger);
-    }
-    log.error(context, 'an interaction failed');
-    return noticeMessage(refusals.failed(errorId), COLOURS.danger);
+    await delivery.defer(interaction, kind);
+    return withTimeLimit(rendering, RENDER_LIMIT_MS);
   }
 
   return {
-    counts,
-    /** Answers in the background; never throws. */
+    /** Responds in the background; never throws. */
     dispatch: (interaction: Interaction): void => {
       const work: Promise<void> = handle(interaction).finally(() => running.delete(work));
       running.add(work);
     },
-    /** Waits for the answers under way. */
+    /** Waits for the responses under way. */
     drain: async (): Promise<void> => {
       await Promise.allSettled(running);
     },
   };
 }
 
-async function isStillRunningAfter(work: Promise<unknown>, ms: number): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(true), ms);
-  });
-  const done = work.then(
-    () => false,
-    () => false,
-  );
-  const isLate = await Promise.race([done, late]);
-  clearTimeout(timer);
-  return isLate;
-}
-
-async function defer(interaction: Answerable, to: Answer['to']): Promise<void> {
-  if (to === 'message' && interaction.isMessageComponent()) await interaction.deferUpdate();
-  else await interaction.deferReply(to === 'everyone' ? {} : { flags: MessageFlags.Ephemeral });
-}
-
-async function send(interaction: Answerable, view: MessageView, to: Answer['to']): Promise<void> {
-  const payload = toPayload(view);
-  // `attachments: []` takes the old chart away from a message that is changed.
-  if (interaction.deferred) await interaction.editReply({ ...payload, attachments: [] });
-  else if (to === 'message' && interaction.isMessageComponent())
-    await interaction.update({ ...payload, attachments: [] });
-  else await interaction.reply(to === 'everyone' ? payload : { ...payload, flags: MessageFlags.Ephemeral });
-}
-
-function toPayload({ embeds, components, files = [] }: MessageView) {
-  return {
-    embeds,
-    components,
-    files: files.map(
-      ({ name, bytes, altText }) =>
-        new AttachmentBuilder(Buffer.from(bytes), { name, description: altText.slice(0, 1024) }),
-    ),
-    allowedMentions: { parse: [] },
-  };
-}
-
-/** Who asks, by what Discord itself says in this interaction. */
-function toAsker(
-  interaction: Answerable | AutocompleteInteraction,
-  moderators: DispatcherDeps['moderators'],
-): Asker {
-  const { user, guildId, memberPermissions, locale, guildLocale, appPermissions } = interaction;
-  const mayModerate = memberPermissions?.has(PermissionFlagsBits.ModerateMembers) ?? false;
-  const sending = interaction.channel?.isThread()
-    ? PermissionFlagsBits.SendMessagesInThreads
-    : PermissionFlagsBits.SendMessages;
-  return {
-    discordId: user.id,
-    isModerator: mayModerate && moderators.holdsIn(guildId),
-    guildId: guildId ?? undefined,
-    channelId: interaction.channelId ?? '',
-    botMayPost: appPermissions.has([
-      PermissionFlagsBits.ViewChannel,
-      sending,
-      PermissionFlagsBits.EmbedLinks,
-    ]),
-    reader: toReader(locale),
-    publicReader: toReader(guildLocale ?? locale),
-  };
-}
-
-function readOptions(interaction: CommandInteraction): Options {
-  const options = { strings: {}, booleans: {}, users: {} } satisfies Options;
-  const { strings, booleans, users }: Mutable = options;
-  if (interaction.isUserContextMenuCommand()) return { ...options, users: { user: interaction.targetId } };
-  for (const { name, value, user } of interaction.options.data) {
-    if (user) users[name] = user.id;
-    else if (typeof value === 'string') strings[name] = value;
-    else if (typeof value === 'boolean') booleans[name] = value;
-  }
-  return options;
-}
-
-type Mutable = {
-  strings: Record<string, string>;
-  booleans: Record<string, boolean>;
-  users: Record<string, string>;
+/** To a command or component of an earlier version. */
+const OUTDATED: CommandResponse = {
+  kind: 'ephemeral',
+  render: () => {
+    throw new Refusal(({ refusals }) => noticeMessage(refusals.outdated));
+  },
 };
-
-function outdated(): Answer {
-  return {
-    to: 'asker',
-    render: () => {
-      throw new Refusal(({ refusals }) => noticeMessage(refusals.outdated));
-    },
-  };
-}
-
-/** Discord has given this interaction up, or had an answer already: nothing more can be said. */
-function isLost(error: unknown): boolean {
-  return (
-    error instanceof DiscordAPIError &&
-    (error.code === UNKNOWN_INTERACTION || error.code === ALREADY_ACKNOWLEDGED)
-  );
-}
-
-function isLinkRefusal(error: unknown): boolean {
-  return (
-    error instanceof DiscordAPIError &&
-    error.code === INVALID_FORM &&
-    JSON.stringify(error.rawError).includes('URL_TYPE')
-  );
-}
-
-function nameOf(interaction: Answerable): string {
-  return interaction.isCommand() ? interaction.commandName : parseCustomId(interaction.customId).name;
-}

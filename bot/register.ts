@@ -1,38 +1,77 @@
 import { createHash } from 'node:crypto';
-import { DiscordAPIError, REST } from '@discordjs/rest';
-import { ApplicationIntegrationType, InteractionContextType, Routes } from 'discord.js';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { REST } from '@discordjs/rest';
+import { ApplicationIntegrationType, InteractionContextType, RESTJSONErrorCodes, Routes } from 'discord.js';
+import type { Logger } from 'pino';
 import type { Db } from '../src/db/client.ts';
 import { InvalidInput, Unavailable } from '../src/errors.ts';
 import { findSetting, saveSetting } from '../src/queries/settings.ts';
+import { retryPauseMs } from '../src/retry-pause.ts';
 import type { Command } from './command.ts';
-import { COMMAND_DEFINITIONS } from './commands/index.ts';
+import { COMMAND_DEFINITIONS } from './commands/commands.ts';
+import { isDiscordError, isDiscordRefusal } from './rest.ts';
 
-type Options = {
-  /** Commands of this guild only, at once; undefined: global ones. */
+type RegisterDeps = { rest: REST; db: Db };
+
+type RegisterOptions = {
+  /** The one guild that gets the commands, at once; undefined: every guild the bot is in. */
   guildId: string | undefined;
-  /** Puts them even if nothing changed. */
+  /** Registers them even if nothing changed. */
   isForced?: boolean;
 };
 
-export type Registration = { isChanged: boolean; commands: number; scope: string };
+export type Registration = {
+  isChanged: boolean;
+  /** How many there are. */
+  commands: number;
+  /** The guild's id, or `global`. */
+  scope: string;
+};
 
-/** What was put last: `applicationId`, `scope` and the hash of the definitions. */
+/** The setting that holds what was registered last: application id, scope and hash of the definitions. */
 const SETTING = 'discord_commands';
 const GLOBAL = 'global';
+const PAUSES = { firstMs: 5000, longestMs: 600_000 };
 
-/** REST with our limits; `apiUrl` is `DISCORD_API_URL`. */
-export function createRest({ apiUrl, token }: { apiUrl: string; token: string }): REST {
-  return new REST({ api: apiUrl, version: '10', timeout: 10_000, retries: 2 }).setToken(token);
+/**
+ * Registers the commands when the bot starts, and keeps trying while Discord or the database is out of reach. A refusal
+ * is final. Never rejects; `signal` ends it.
+ */
+export async function registerAtStart(
+  deps: RegisterDeps & { log: Logger },
+  { guildId, signal }: { guildId: string | undefined; signal: AbortSignal },
+): Promise<void> {
+  const { log } = deps;
+  for (let failures = 1; !signal.aborted; failures += 1) {
+    try {
+      const registration = await registerCommands(deps, { guildId });
+      const { isChanged, commands, scope } = registration;
+      log.info(
+        { commands, scope },
+        isChanged ? 'slash commands registered' : 'slash commands are registered already',
+      );
+      return;
+    } catch (error) {
+      const isFinal = error instanceof InvalidInput;
+      log.warn(
+        { err: error },
+        `slash commands could not be registered${isFinal ? '' : ': retrying with growing pauses'}`,
+      );
+      if (isFinal) return;
+    }
+    // Rejects when the bot stops, which ends the loop.
+    await pause(retryPauseMs(failures, PAUSES), undefined, { signal }).catch(() => undefined);
+  }
 }
 
 /**
- * Puts the commands to Discord in one bulk overwrite, if their definition changed since the last time.
- * Commands of the other scope (global, guild) that were put before are taken away, lest each shows twice.
- * @throws {InvalidInput} when Discord refuses, {Unavailable} when it cannot be reached.
+ * Replaces all registered commands by ours in one request, if their definitions changed since the last time. Ours in the
+ * other scope (global or a guild) are removed, or each command would show twice.
+ * @throws {InvalidInput} when Discord refuses; {Unavailable} when it cannot be reached.
  */
 export async function registerCommands(
-  { rest, db }: { rest: REST; db: Db },
-  { guildId, isForced = false }: Options,
+  { rest, db }: RegisterDeps,
+  { guildId, isForced = false }: RegisterOptions,
 ): Promise<Registration> {
   try {
     const { applicationId } = await readApplication(rest);
@@ -41,26 +80,28 @@ export async function registerCommands(
     );
     const scope = guildId ?? GLOBAL;
     const wanted = [applicationId, scope, hashOf(definitions)].join(' ');
-    const known = (await findSetting(db, SETTING)) ?? '';
-    if (known === wanted && !isForced) return { isChanged: false, commands: definitions.length, scope };
-    await removeOtherScope(rest, known, { applicationId, scope });
-    await rest.put(routeOf(applicationId, scope), { body: definitions });
-    await saveSetting(db, SETTING, wanted);
-    return { isChanged: true, commands: definitions.length, scope };
+    const registered = (await findSetting(db, SETTING)) ?? '';
+    const isChanged = isForced || registered !== wanted;
+    if (isChanged) {
+      await removeOtherScope(rest, registered, { applicationId, scope });
+      await rest.put(routeOf(applicationId, scope), { body: definitions });
+      await saveSetting(db, SETTING, wanted);
+    }
+    return { isChanged, commands: definitions.length, scope };
   } catch (error) {
-    throw explain(error);
+    throw toRegisterFailure(error);
   }
 }
 
 /**
  * The bot's own application; public means that anybody may add it to a guild of their own.
- * @throws {Unavailable} for an answer without an id · what the REST client throws.
+ * @throws {Unavailable} for a response without an id · what the REST client throws.
  * @see https://docs.discord.com/developers/resources/application#application-object
  */
 export async function readApplication(rest: REST): Promise<{ applicationId: string; isPublic: boolean }> {
   const application = await rest.get(Routes.currentApplication());
   if (typeof application !== 'object' || application === null || !('id' in application)) {
-    throw new Unavailable('Discord did not tell the id of the application');
+    throw new Unavailable("Discord's response lacks the id of the application");
   }
   return {
     applicationId: String(application.id),
@@ -70,14 +111,16 @@ export async function readApplication(rest: REST): Promise<{ applicationId: stri
 
 async function removeOtherScope(
   rest: REST,
-  known: string,
+  registered: string,
   { applicationId, scope }: { applicationId: string; scope: string },
 ): Promise<void> {
-  const [knownApplication, knownScope] = known.split(' ');
-  if (knownApplication !== applicationId || knownScope === undefined || knownScope === scope) return;
-  await rest.put(routeOf(applicationId, knownScope), { body: [] }).catch((error) => {
-    // The bot may have left that guild: then there is nothing to take away.
-    if (!(error instanceof DiscordAPIError && (error.status === 403 || error.status === 404))) throw error;
+  const [registeredApplication, registeredScope] = registered.split(' ');
+  if (registeredApplication !== applicationId || registeredScope === undefined || registeredScope === scope)
+    return;
+  await rest.put(routeOf(applicationId, registeredScope), { body: [] }).catch((error) => {
+    // The bot may have left that guild: then its commands are gone already.
+    const isGone = isDiscordRefusal(error) && (error.status === 403 || error.status === 404);
+    if (!isGone) throw error;
   });
 }
 
@@ -87,12 +130,12 @@ function routeOf(applicationId: string, scope: string): `/${string}` {
     : Routes.applicationGuildCommands(applicationId, scope);
 }
 
-/** Guilds and the bot's own direct messages, for apps installed to a guild; global commands alone take this. */
+/** Where a global command may be used: in guilds, and in direct messages with the bot unless it needs a permission. */
 function withContexts(definition: Command['data']) {
-  const isForMembers = 'default_member_permissions' in definition;
+  const needsPermission = 'default_member_permissions' in definition;
   return {
     ...definition,
-    contexts: isForMembers
+    contexts: needsPermission
       ? [InteractionContextType.Guild]
       : [InteractionContextType.Guild, InteractionContextType.BotDM],
     integration_types: [ApplicationIntegrationType.GuildInstall],
@@ -103,20 +146,24 @@ function hashOf(definitions: unknown): string {
   return createHash('sha256').update(JSON.stringify(definitions)).digest('hex');
 }
 
-function explain(error: unknown): unknown {
+function toRegisterFailure(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof Unavailable) return error;
   if ('status' in error && error.status === 401) {
-    return new InvalidInput('Discord refuses DISCORD_TOKEN: copy the token from the developer portal again', {
-      cause: error,
-    });
+    return new InvalidInput(
+      'Discord rejected DISCORD_TOKEN: copy the token from the developer portal again',
+      {
+        cause: error,
+      },
+    );
   }
-  if (error instanceof DiscordAPIError && error.status < 500) {
-    const hint =
-      error.code === 50001 ? ': invite the application to the guild of DISCORD_GUILD_ID first' : '';
-    return new InvalidInput(`Discord refuses the commands (${error.message})${hint}`, { cause: error });
+  if (isDiscordRefusal(error) && error.status < 500) {
+    const hint = isDiscordError(error, RESTJSONErrorCodes.MissingAccess)
+      ? ': invite the application to the guild of DISCORD_GUILD_ID first'
+      : '';
+    return new InvalidInput(`Discord rejected the commands (${error.message})${hint}`, { cause: error });
   }
   if ('code' in error || 'status' in error || error.name === 'AbortError') {
-    return new Unavailable(`Discord cannot be reached to put the commands (${error.message})`, {
+    return new Unavailable(`Discord cannot be reached to register the commands (${error.message})`, {
       cause: error,
     });
   }

@@ -1,3 +1,4 @@
+import { inlineCode, TimestampStyles, time } from 'discord.js';
 import { hasVisibleCharacter } from '../src/visible-text.ts';
 
 /** Control and formatting characters: NUL, right-to-left marks, zero-width ones. Emoji joiners go with them. */
@@ -24,27 +25,36 @@ export function cut(text: string, max: number): string {
 }
 
 /**
- * Foreign text for a place where Discord reads Markdown: one line, nothing in it is formatted, linked or mentioned.
+ * Makes text of others safe where Discord reads Markdown: one line, in which nothing is formatted, linked or mentioned.
+ * The library's `escapeMarkdown` leaves mentions, timestamps, emoji and bare links as they are.
  * @param max of the text before escaping; the result is at most twice as long.
  */
 export function escapeText(text: string, { max = 128, fallback = '' } = {}): string {
   return cut(toPlainLine(text, fallback), max).replace(MARKUP, '\\$&');
 }
 
-/** An instant as Discord shows it in the reader's own time zone. R: relative, f: date and time, D: date. */
-export function timestamp(at: Date, style: 'R' | 'f' | 'D' = 'R'): string {
-  return `<t:${Math.floor(at.getTime() / 1000)}:${style}>`;
+/** How long ago or ahead an instant is, which Discord keeps up to date: "2 hours ago". */
+export function relativeTime(at: Date): string {
+  return time(at, TimestampStyles.RelativeTime);
 }
 
-/** An operator's text in a code span. */
+/** An instant in the reader's own time zone, and how long ago or ahead it is: "20 November 2026 (a day ago)". */
+export function absoluteAndRelativeTime(
+  at: Date,
+  style: typeof TimestampStyles.LongDate | typeof TimestampStyles.ShortDateTime,
+): string {
+  return `${time(at, style)} (${relativeTime(at)})`;
+}
+
+/** Text in a code span, where only backticks have a meaning. */
 export function code(text: string): string {
-  return `\`${toPlainLine(text).replaceAll('`', "'")}\``;
+  return inlineCode(toPlainLine(text).replaceAll('`', "'"));
 }
 
 /**
  * Joins as many lines as fit, and says how many did not.
  * @param max length of the result in UTF-16 units, the last line included.
- * @param hidden entries that are missing whatever fits.
+ * @param hidden how many more there are besides `lines`; they are counted as left out.
  */
 export function joinLines(
   lines: readonly string[],

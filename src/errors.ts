@@ -1,6 +1,6 @@
 /**
  * The errors a caller can react to, one class per reaction; no HTTP status, no embed.
- * Each transport maps them in one place: `api/error-handler.ts`, `bot/bot.ts`, `src/cli.ts`.
+ * Each transport maps them in one place: `api/error-handler.ts`, `bot/failure-notice.ts`, `src/cli.ts`.
  */
 export abstract class DomainError extends Error {}
 

@@ -1,4 +1,5 @@
 import { InvalidInput } from './errors.ts';
+import { foldText } from './fold-text.ts';
 
 /** Specification section 2.3. */
 export const PENALTY_TYPES = ['ban', 'mute', 'gag', 'silence', 'warn'] as const;
@@ -25,7 +26,7 @@ const POLISH_STATUSES: Record<string, PenaltyStatus> = {
  * @throws {InvalidInput} for anything else.
  */
 export function parsePenaltyStatus(text: string): PenaltyStatus {
-  const folded = foldDiacritics(text);
+  const folded = foldText(text);
   const status =
     PENALTY_STATUSES.find((known) => known.toLowerCase() === folded) ??
     (Object.hasOwn(POLISH_STATUSES, folded) ? POLISH_STATUSES[folded] : undefined);
@@ -65,11 +66,6 @@ export function isPenaltyTime(time: Date): boolean {
  */
 export function statusAt(stored: PenaltyStatus, endsAt: Date | null, now: Date): PenaltyStatus {
   return stored === 'ACTIVE' && endsAt !== null && endsAt <= now ? 'EXPIRED' : stored;
-}
-
-/** Lower case without diacritics; ł has no decomposition, so it is named. */
-function foldDiacritics(text: string): string {
-  return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase().replaceAll('ł', 'l');
 }
 
 function quote(text: string): string {

@@ -6,6 +6,7 @@ import { roundSoundSection } from '../api/account/round-sound-section.tsx';
 import { createTokenChecker } from '../api/api-token.ts';
 import { createApi } from '../api/app.ts';
 import { createBot } from '../bot/bot.ts';
+import { INTERACTION_OUTCOMES } from '../bot/dispatcher.ts';
 import { chooseFfmpeg } from '../media/choose-ffmpeg.ts';
 import type { Ffmpeg } from '../media/ffmpeg.ts';
 import { createRoundSoundWorker, type RoundSoundWorkerDeps } from '../media/round-sounds.ts';
@@ -403,6 +404,12 @@ function startBot(context: Context): void {
     log.info('the bot is off: DISCORD_TOKEN is not set');
     return;
   }
+  const countInteraction = metrics.addCounter('bot_interactions_total', 'Interactions by how they ended.', [
+    'outcome',
+  ]);
+  for (const outcome of INTERACTION_OUTCOMES) countInteraction({ outcome }, 0);
+  const countLogin = metrics.addCounter('bot_logins_total', 'Attempts to log in to Discord.', []);
+  countLogin({}, 0);
   let bot: ReturnType<typeof createBot> | undefined;
   const part = runSinglePart({
     databaseUrl,
@@ -416,10 +423,12 @@ function startBot(context: Context): void {
         apiUrl,
         publicUrl: config.publicUrl,
         database,
-        board,
+        servers: board,
         readHistory,
         resolveVanity: createVanityResolver(config.steam),
         log,
+        countLogin: () => countLogin({}),
+        countInteraction: (outcome) => countInteraction({ outcome }),
       });
       return bot;
     },
@@ -431,18 +440,9 @@ function startBot(context: Context): void {
       ? { state: health.state, reason: health.reason, since: health.since, moderators: health.moderators }
       : { state: 'standby' };
   });
-  metrics.addGauge('bot_connected', 'Whether the bot is connected to Discord.', () =>
+  metrics.addGauge('bot_connected', '1 while the bot is connected to Discord, else 0.', () =>
     bot?.health().state === 'ready' ? 1 : 0,
   );
-  metrics.addGauge('bot_logins', 'Logins to Discord that were tried.', () => bot?.health().logins ?? 0);
-  for (const outcome of ['answered', 'refused', 'tooFast', 'failed', 'undelivered'] as const) {
-    const name = `bot_interactions_${outcome === 'tooFast' ? 'too_fast' : outcome}`;
-    metrics.addGauge(
-      name,
-      `Interactions that ended so: ${outcome}.`,
-      () => bot?.health().interactions[outcome] ?? 0,
-    );
-  }
 }
 
 function createLimiter({ config, log, onStop }: Context, name: string, limit: number): RateLimiter {

@@ -1,3 +1,5 @@
+import { type NounForms, pluralForm } from '../../src/plural.ts';
+
 /** The languages of the account page; the first is what is spoken when the browser asks for neither. */
 export const LOCALES = ['en', 'pl'] as const;
 export type Locale = (typeof LOCALES)[number];
@@ -53,16 +55,7 @@ export function formatRelative(locale: Locale, at: Date, now: Date): string {
   return new Intl.RelativeTimeFormat(locale).format(Math.round(seconds / unit[1]), unit[0]);
 }
 
-type PluralForms = { one: string; few?: string; many?: string; other: string };
-
 /** A count with the form of its noun: `62 users`. */
-export function plural(locale: Locale, count: number, forms: PluralForms): string {
+export function plural(locale: Locale, count: number, forms: NounForms): string {
   return `${count} ${pluralForm(locale, count, forms)}`;
-}
-
-/** The form that goes with a count by the language's own rules (CLDR); Polish has three for whole numbers. */
-export function pluralForm(locale: Locale, count: number, forms: PluralForms): string {
-  const category = new Intl.PluralRules(locale).select(count);
-  const form = category === 'one' || category === 'few' || category === 'many' ? forms[category] : undefined;
-  return form ?? forms.other;
 }

@@ -1,5 +1,6 @@
+import { pluralForm } from '../../src/plural.ts';
 import type { RoundSoundFailure, RoundSoundStatus } from '../../src/round-sound.ts';
-import { type Locale, pluralForm } from './locale.ts';
+import type { Locale } from './locale.ts';
 
 type SoundLimits = { seconds: number; megabytes: number };
 

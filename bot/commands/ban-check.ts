@@ -1,39 +1,28 @@
-import { ApplicationCommandType } from 'discord.js';
+import { ApplicationCommandType, userMention } from 'discord.js';
 import { type PlayerRecord, readPlayerRecord } from '../../src/queries/player-record.ts';
 import { findUserByDiscordId, findUserBySteamId } from '../../src/queries/users.ts';
-import { readSteamId, type SteamId64 } from '../../src/steam-id.ts';
+import type { SteamId64 } from '../../src/steam-id.ts';
 import { hasVisibleCharacter } from '../../src/visible-text.ts';
-import {
-  type Answer,
-  type Asker,
-  type Command,
-  type Components,
-  type Options,
-  type Pressed,
-  Refusal,
-} from '../command.ts';
-import { readNumber } from '../custom-id.ts';
+import { type Command, type CommandOptions, type Invoker, Refusal } from '../command.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
-import { PENALTIES_A_PAGE, readFilter, recordMessage } from '../embeds/record.ts';
+import { PENALTIES_PER_PAGE, recordMessage } from '../embeds/record.ts';
+import type { RecordFilter, RecordView } from '../embeds/record-view.ts';
 import { en } from '../locales/en.ts';
+import type { Localization } from '../locales/localization.ts';
 import { pl } from '../locales/pl.ts';
-import type { Reader } from '../locales/reader.ts';
-import type { RecordFilter, RecordView } from '../view.ts';
-import { booleanOption, localized, stringOption, userOption } from './localized.ts';
+import { booleanOption, localized, MODERATE_MEMBERS, stringOption, userOption } from './definition.ts';
 import {
-  moderatorsOnly,
+  moderateMembersRequired,
   requireMaySee,
   requireOwnSteamId,
   resolveSteamId,
   type SubjectDeps,
 } from './subject.ts';
+import { visibilityOf } from './visibility.ts';
 
 export type BanCheckDeps = SubjectDeps & { now: () => Date };
 
-/** Bits of Discord's `MODERATE_MEMBERS`. */
-export const MODERATE_MEMBERS = String(1n << 40n);
-
-/** `/ban-check steamid? user? show?` */
+/** `/ban-check steamid? user? show?` Everyone may use it, so it has no default permission. */
 export const BAN_CHECK_DEFINITION: Command['data'] = {
   ...localized(({ banCheck }) => banCheck),
   type: ApplicationCommandType.ChatInput,
@@ -44,26 +33,17 @@ export const BAN_CHECK_DEFINITION: Command['data'] = {
   ],
 };
 
-/**
- * `/ban-check`: one's own record, or for moderators anyone's. Everyone may use the command, so its default permission
- * stays open; who may see whom is decided here.
- */
+/** `/ban-check`: one's own record, or for moderators anyone's. */
 export function banCheckCommand(deps: BanCheckDeps): Command {
   return {
     data: BAN_CHECK_DEFINITION,
-    execute: (asker, options) => {
-      const isPublic = isShownToAll(asker, options);
-      const reader = isPublic ? asker.publicReader : asker.reader;
-      return {
-        to: isPublic ? 'everyone' : 'asker',
-        render: async () =>
-          renderRecord(deps, asker, reader, await resolveSubject(deps, asker, options), { page: 1 }),
-      };
+    execute: (invoker, options) => {
+      const { kind, localization } = visibilityOf(invoker, options);
+      return { kind, render: () => renderFirstPage(deps, invoker, options, localization) };
     },
   };
 }
 
-/** The user menu. */
 export const CHECK_BANS_DEFINITION: Command['data'] = {
   type: ApplicationCommandType.User,
   name: en.commands.checkBans.name,
@@ -71,96 +51,56 @@ export const CHECK_BANS_DEFINITION: Command['data'] = {
   default_member_permissions: MODERATE_MEMBERS,
 };
 
-/** The entry "Check bans" of the menu on a user: the record of the account linked to that user. */
+/** "Check bans" in the menu on a user: the record of the account linked to them. */
 export function checkBansCommand(deps: BanCheckDeps): Command {
   return {
     data: CHECK_BANS_DEFINITION,
-    execute: (asker, options) => ({
-      to: 'asker',
-      render: async () =>
-        renderRecord(deps, asker, asker.reader, await resolveSubject(deps, asker, options), { page: 1 }),
+    execute: (invoker, options) => ({
+      kind: 'ephemeral',
+      render: () => renderFirstPage(deps, invoker, options, invoker.localization),
     }),
   };
 }
 
-/** Pages, filters, and the button on a profile that opens the record. All of them recheck who asks about whom. */
-export function recordComponents(deps: BanCheckDeps): Components {
-  const turn = (asker: Asker, pressed: Pressed, state: State): Answer => ({
-    to: 'message',
-    render: () => renderState(deps, asker, pressed, state),
-  });
-  return {
-    'record.page': (asker, pressed) => {
-      const [, ownerId, steamId, page, type, status] = pressed.args;
-      return turn(asker, pressed, { ownerId, steamId, page, filter: readFilter(type, status) });
-    },
-    'record.type': (asker, pressed) => {
-      const [ownerId, steamId, , status] = pressed.args;
-      return turn(asker, pressed, { ownerId, steamId, filter: readFilter(pressed.values[0], status) });
-    },
-    'record.status': (asker, pressed) => {
-      const [ownerId, steamId, type] = pressed.args;
-      return turn(asker, pressed, { ownerId, steamId, filter: readFilter(type, pressed.values[0]) });
-    },
-    'record.open': (asker, pressed) => {
-      const [ownerId, steamId] = pressed.args;
-      return {
-        to: 'asker',
-        render: () =>
-          renderState(deps, asker, { ...pressed, isEphemeral: true }, { ownerId, steamId, filter: {} }),
-      };
-    },
-  };
-}
-
-type State = {
-  ownerId: string | undefined;
-  steamId: string | undefined;
-  page?: string | undefined;
-  filter: RecordFilter;
-};
-
-async function renderState(
+async function renderFirstPage(
   deps: BanCheckDeps,
-  asker: Asker,
-  pressed: Pressed,
-  { ownerId, steamId, page, filter }: State,
+  invoker: Invoker,
+  options: CommandOptions,
+  localization: Localization,
 ): Promise<MessageView> {
-  // The message itself tells who asked; its custom ids only repeat it.
-  const isOwn =
-    ownerId === asker.discordId && (pressed.ownerId === undefined || pressed.ownerId === asker.discordId);
-  if (!isOwn) throw new Refusal(({ refusals }) => noticeMessage(refusals.notYours));
-  const subject = readSteamId(steamId ?? '');
-  if (subject === undefined) throw new Refusal(({ refusals }) => noticeMessage(refusals.outdated));
-  await requireMaySee(deps, asker, subject);
-  const reader = pressed.isEphemeral ? asker.reader : asker.publicReader;
-  return renderRecord(deps, asker, reader, subject, { page: readNumber(page) ?? 1, ...filter });
+  const steamId = await resolveSubject(deps, invoker, options);
+  return renderRecord(deps, invoker, localization, steamId, { page: 1 });
 }
 
-/** Who is meant, once it is certain that the asker may know. A Discord user wins over a SteamID, as in the API's lookup. */
+/**
+ * Whose record is meant, once it is certain that the invoker may see it. A Discord user wins over a SteamID, as in the
+ * API's lookup.
+ * @throws {Refusal}
+ */
 async function resolveSubject(
   deps: BanCheckDeps,
-  asker: Asker,
-  { strings, users }: Options,
+  invoker: Invoker,
+  { strings, users }: CommandOptions,
 ): Promise<SteamId64> {
   const discordId = users.user;
-  if (discordId !== undefined && discordId !== asker.discordId) {
-    if (!asker.isModerator) throw moderatorsOnly();
+  if (discordId !== undefined && discordId !== invoker.discordId) {
+    if (!invoker.canModerateMembers) throw moderateMembersRequired();
     const user = await findUserByDiscordId(deps.database.reader, discordId);
     if (user) return user.steamId64;
-    throw new Refusal(({ refusals }) => noticeMessage(refusals.notLinkedUser(`<@${discordId}>`)));
+    throw new Refusal(({ refusals }) => noticeMessage(refusals.notLinkedUser(userMention(discordId))));
   }
   const steamId = strings.steamid?.trim();
-  if (discordId !== undefined || !steamId) return requireOwnSteamId(deps, asker);
+  if (discordId !== undefined || !steamId) return requireOwnSteamId(deps, invoker);
   const subject = await resolveSteamId(deps, steamId);
-  await requireMaySee(deps, asker, subject);
+  await requireMaySee(deps, invoker, subject);
   return subject;
 }
 
-async function renderRecord(
+/** A page of a player's record; the caller has made sure that the invoker may see it. */
+export async function renderRecord(
   deps: BanCheckDeps,
-  asker: Asker,
-  { texts }: Reader,
+  invoker: Invoker,
+  { texts }: Localization,
   steamId: SteamId64,
   { page, ...filter }: RecordFilter & { page: number },
 ): Promise<MessageView> {
@@ -168,7 +108,7 @@ async function renderRecord(
     readPlayerRecord(deps.database.reader, steamId, {
       ...filter,
       page,
-      perPage: PENALTIES_A_PAGE,
+      perPage: PENALTIES_PER_PAGE,
       now: deps.now(),
     }),
     findUserBySteamId(deps.database.reader, steamId),
@@ -177,7 +117,7 @@ async function renderRecord(
   const playerName = names.find(hasVisibleCharacter) ?? steamId;
   return recordMessage(toRecordView(record, { steamId, playerName, filter }), {
     texts,
-    askerId: asker.discordId,
+    invokerId: invoker.discordId,
   });
 }
 
@@ -186,19 +126,13 @@ function toRecordView(
   subject: Pick<RecordView, 'steamId' | 'playerName' | 'filter'>,
 ): RecordView {
   return {
-    ...subject,
     ...record,
-    playerName: subject.playerName,
+    ...subject,
     penalties: rows.map((penalty) => ({ ...penalty, serverName: serverNameOf(penalty) })),
   };
 }
 
-/** 0 is "no server": the penalty holds everywhere. A server that is gone keeps its number. */
+/** Server 0 stands for all servers; one that is no longer in the database is shown by its number. */
 function serverNameOf({ serverId, serverName }: PlayerRecord['rows'][number]): string | undefined {
   return serverName ?? (serverId === 0 ? undefined : `#${serverId}`);
-}
-
-/** `show` is heeded for moderators alone. */
-export function isShownToAll(asker: Asker, { booleans }: Options): boolean {
-  return booleans.show === true && asker.isModerator;
 }

@@ -1,13 +1,14 @@
 import { ApplicationCommandType } from 'discord.js';
 import { findUser } from '../../src/queries/users.ts';
 import type { SteamId64 } from '../../src/steam-id.ts';
-import { type Asker, type Command, type Options, Refusal } from '../command.ts';
+import { type Command, type CommandOptions, type Invoker, Refusal } from '../command.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
 import { userMessage } from '../embeds/user.ts';
-import type { Reader } from '../locales/reader.ts';
-import { type BanCheckDeps, isShownToAll, MODERATE_MEMBERS } from './ban-check.ts';
-import { booleanOption, localized, stringOption, userOption } from './localized.ts';
-import { moderatorsOnly, requireMaySee, resolveSteamId } from './subject.ts';
+import type { Localization } from '../locales/localization.ts';
+import type { BanCheckDeps } from './ban-check.ts';
+import { booleanOption, localized, MODERATE_MEMBERS, stringOption, userOption } from './definition.ts';
+import { moderateMembersRequired, requireMaySee, resolveSteamId } from './subject.ts';
+import { visibilityOf } from './visibility.ts';
 
 /** `/lookup user? steamid? show?` */
 export const LOOKUP_DEFINITION: Command['data'] = {
@@ -25,39 +26,41 @@ export const LOOKUP_DEFINITION: Command['data'] = {
 export function lookupCommand(deps: BanCheckDeps): Command {
   return {
     data: LOOKUP_DEFINITION,
-    execute: (asker, options) => {
-      const isPublic = isShownToAll(asker, options);
-      const reader = isPublic ? asker.publicReader : asker.reader;
-      return { to: isPublic ? 'everyone' : 'asker', render: () => renderUser(deps, asker, reader, options) };
+    execute: (invoker, options) => {
+      const { kind, localization } = visibilityOf(invoker, options);
+      return { kind, render: () => renderUser(deps, invoker, localization, options) };
     },
   };
 }
 
 async function renderUser(
   deps: BanCheckDeps,
-  asker: Asker,
-  { texts }: Reader,
-  options: Options,
+  invoker: Invoker,
+  { texts }: Localization,
+  options: CommandOptions,
 ): Promise<MessageView> {
-  const user = await findUser(deps.database.reader, await resolveWho(deps, asker, options), deps.now());
-  if (user) return userMessage(user, { texts, askerId: asker.discordId });
+  const user = await findUser(deps.database.reader, await resolveSubject(deps, invoker, options), deps.now());
+  if (user) return userMessage(user, { texts, invokerId: invoker.discordId });
   throw new Refusal(({ refusals }) => noticeMessage(refusals.userNotFound));
 }
 
-/** Exactly one is needed; of two, the Discord user wins. */
-async function resolveWho(
+/**
+ * Who is meant, once it is certain that the invoker may see them. One option is needed; of two, the Discord user wins.
+ * @throws {Refusal}
+ */
+async function resolveSubject(
   deps: BanCheckDeps,
-  asker: Asker,
-  { strings, users }: Options,
+  invoker: Invoker,
+  { strings, users }: CommandOptions,
 ): Promise<{ discordId: string } | { steamId64: SteamId64 }> {
   const discordId = users.user;
   if (discordId !== undefined) {
-    if (!asker.isModerator && discordId !== asker.discordId) throw moderatorsOnly();
+    if (!invoker.canModerateMembers && discordId !== invoker.discordId) throw moderateMembersRequired();
     return { discordId };
   }
   const steamId = strings.steamid?.trim();
   if (!steamId) throw new Refusal(({ refusals }) => noticeMessage(refusals.userOrSteamId));
   const steamId64 = await resolveSteamId(deps, steamId);
-  await requireMaySee(deps, asker, steamId64);
+  await requireMaySee(deps, invoker, steamId64);
   return { steamId64 };
 }

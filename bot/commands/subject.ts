@@ -3,17 +3,18 @@ import { Unavailable } from '../../src/errors.ts';
 import { findUserByDiscordId } from '../../src/queries/users.ts';
 import type { SteamId64 } from '../../src/steam-id.ts';
 import { type ResolveVanity, readSteamReference } from '../../src/steam-profile.ts';
-import { type Asker, Refusal } from '../command.ts';
+import { type Invoker, Refusal } from '../command.ts';
 import { linkButton, noticeMessage, row } from '../embeds/message.ts';
 import { escapeText } from '../text.ts';
 
+/** What it takes to find out whom a command is about. */
 export type SubjectDeps = {
   database: Pick<Database, 'reader'>;
   publicUrl: string;
   resolveVanity: ResolveVanity;
 };
 
-/** Reads what was typed as `steamid`. @throws {Refusal} when it names no account. */
+/** The account that an option `steamid` names, in any notation. @throws {Refusal} when it names none. */
 export async function resolveSteamId({ resolveVanity }: SubjectDeps, text: string): Promise<SteamId64> {
   const reference = readSteamReference(text);
   if (reference === undefined) {
@@ -32,12 +33,12 @@ export async function resolveSteamId({ resolveVanity }: SubjectDeps, text: strin
   throw new Refusal(({ refusals }) => noticeMessage(refusals.vanityUnknown(escapeText(vanityName))));
 }
 
-/** The asker's own linked account. @throws {Refusal} that says how to link one. */
+/** The account linked to the invoker. @throws {Refusal} that says how to link one. */
 export async function requireOwnSteamId(
   { database, publicUrl }: SubjectDeps,
-  asker: Asker,
+  invoker: Invoker,
 ): Promise<SteamId64> {
-  const user = await findUserByDiscordId(database.reader, asker.discordId);
+  const user = await findUserByDiscordId(database.reader, invoker.discordId);
   if (user) return user.steamId64;
   throw new Refusal(({ refusals, buttons }) =>
     noticeMessage(`${refusals.notLinkedYourself}\n${publicUrl}/account`, undefined, [
@@ -47,21 +48,21 @@ export async function requireOwnSteamId(
 }
 
 /**
- * Lets moderators see everyone, and everybody himself. The refusal is the same whether or not there is anything to see,
- * and comes before any question about the other person.
+ * Lets moderators see everyone, and everyone see themselves. The refusal reads the same whether or not there is anything
+ * to see, and comes before any query about the other person.
  * @throws {Refusal}
  */
 export async function requireMaySee(
   { database }: SubjectDeps,
-  asker: Asker,
+  invoker: Invoker,
   steamId64: SteamId64,
 ): Promise<void> {
-  if (asker.isModerator) return;
-  const own = await findUserByDiscordId(database.reader, asker.discordId);
-  if (own?.steamId64 !== steamId64) throw moderatorsOnly();
+  if (invoker.canModerateMembers) return;
+  const own = await findUserByDiscordId(database.reader, invoker.discordId);
+  if (own?.steamId64 !== steamId64) throw moderateMembersRequired();
 }
 
-/** What a member without rights is told, whoever he asked about. */
-export function moderatorsOnly(): Refusal {
-  return new Refusal(({ refusals }) => noticeMessage(refusals.moderatorsOnly));
+/** What members without the permission are told, whoever they asked about. */
+export function moderateMembersRequired(): Refusal {
+  return new Refusal(({ refusals }) => noticeMessage(refusals.moderateMembersRequired));
 }

@@ -7,16 +7,19 @@ import {
   ButtonStyle,
   ComponentType,
 } from 'discord.js';
+import type { SteamId64 } from '../../src/steam-id.ts';
+import type { Texts } from '../locales/en.ts';
 
 export type Row = APIActionRowComponent<APIComponentInMessageActionRow>;
+
 export type Attachment = {
-  /** What `attachment://` in an embed refers to. */
+  /** An embed refers to it by `attachment://` and this name. */
   name: string;
   bytes: Uint8Array;
   altText: string;
 };
 
-/** A whole message, as the renderers make it. */
+/** A whole message. */
 export type MessageView = { embeds: APIEmbed[]; components: Row[]; files?: Attachment[] };
 
 export const COLOURS = {
@@ -28,15 +31,15 @@ export const COLOURS = {
   neutral: 0x5865f2,
 } as const;
 
-/** A button that comes back as an interaction under `customId`, at most 100 characters. */
+/** A button that sends an interaction with `customId`, at most 100 characters. */
 export function button(
   label: string,
   customId: string,
-  { emoji, isDisabled = false, style = ButtonStyle.Secondary as const }: ButtonOptions = {},
+  { emoji, isDisabled = false }: { emoji?: string; isDisabled?: boolean } = {},
 ): APIButtonComponent {
   return {
     type: ComponentType.Button,
-    style,
+    style: ButtonStyle.Secondary,
     custom_id: customId,
     label,
     disabled: isDisabled,
@@ -44,15 +47,14 @@ export function button(
   };
 }
 
-type ButtonOptions = {
-  emoji?: string;
-  isDisabled?: boolean;
-  style?: ButtonStyle.Primary | ButtonStyle.Secondary | ButtonStyle.Success | ButtonStyle.Danger;
-};
-
-/** Discord takes http and https addresses only. */
+/** A button that opens an address; Discord takes http and https alone. */
 export function linkButton(label: string, url: string): APIButtonComponent {
   return { type: ComponentType.Button, style: ButtonStyle.Link, label, url };
+}
+
+/** A button that opens a player's profile at Steam. */
+export function steamProfileButton({ buttons }: Texts, steamId: SteamId64): APIButtonComponent {
+  return linkButton(buttons.profile, `https://steamcommunity.com/profiles/${steamId}`);
 }
 
 /** One row: up to five buttons, or one menu. */
@@ -60,17 +62,17 @@ export function row(...components: APIComponentInMessageActionRow[]): Row {
   return { type: ComponentType.ActionRow, components };
 }
 
-/** @param options 1 to 25, with different values. */
+/** A row with one menu. @param options 1 to 25, with different values. */
 export function menuRow(customId: string, placeholder: string, options: APISelectMenuOption[]): Row {
   return row({ type: ComponentType.StringSelect, custom_id: customId, placeholder, options });
 }
 
-/** A short text to one person: a refusal, an apology. */
+/** A short text for one person, such as a refusal. */
 export function noticeMessage(text: string, colour: number = COLOURS.warning, rows: Row[] = []): MessageView {
   return { embeds: [{ description: text, color: colour }], components: rows };
 }
 
-/** The same message without link buttons, for when Discord refuses their address (it does so for `localhost`). */
+/** The same message without link buttons, and without the rows that had nothing else. */
 export function withoutLinks(view: MessageView): MessageView {
   const components = view.components
     .map((line) => ({

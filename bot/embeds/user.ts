@@ -1,19 +1,20 @@
+import { inlineCode, SnowflakeUtil, TimestampStyles, userMention } from 'discord.js';
 import type { LookedUpUser } from '../../src/queries/users.ts';
 import { accountId } from '../../src/steam-id.ts';
 import { toCustomId } from '../custom-id.ts';
 import type { Texts } from '../locales/en.ts';
-import { escapeText, timestamp } from '../text.ts';
-import { button, COLOURS, linkButton, type MessageView, row } from './message.ts';
+import { absoluteAndRelativeTime, escapeText } from '../text.ts';
+import { button, COLOURS, type MessageView, row, steamProfileButton } from './message.ts';
 
 /** The profile of a member of the community. */
 export function userMessage(
   user: LookedUpUser,
-  { texts, askerId }: { texts: Texts; askerId: string },
+  { texts, invokerId }: { texts: Texts; invokerId: string },
 ): MessageView {
   const { user: words } = texts;
   const id = accountId(user.steamId64);
   const inline = (name: string, value: string) => ({ name, value, inline: true });
-  const discordSince = user.discordId ? discordAccountCreatedAt(user.discordId) : undefined;
+  const discordSince = user.discordId ? new Date(SnowflakeUtil.timestampFrom(user.discordId)) : undefined;
   return {
     embeds: [
       {
@@ -21,13 +22,16 @@ export function userMessage(
         color: user.isBanned ? COLOURS.danger : COLOURS.neutral,
         fields: [
           { name: words.flags, value: flagsOf(user, texts) },
-          inline(words.steamId, `\`${user.steamId64}\``),
-          inline(words.accountId, `\`${id}\``),
-          inline(words.otherNotations, `\`STEAM_1:${id % 2}:${Math.floor(id / 2)}\`\n\`[U:1:${id}]\``),
+          inline(words.steamId, inlineCode(user.steamId64)),
+          inline(words.accountId, inlineCode(String(id))),
+          inline(
+            words.otherNotations,
+            `${inlineCode(`STEAM_1:${id % 2}:${Math.floor(id / 2)}`)}\n${inlineCode(`[U:1:${id}]`)}`,
+          ),
           inline(words.discord, discordOf(user, texts)),
-          inline(words.memberSince, `${timestamp(user.createdAt, 'D')} (${timestamp(user.createdAt)})`),
+          inline(words.memberSince, absoluteAndRelativeTime(user.createdAt, TimestampStyles.LongDate)),
           ...(discordSince
-            ? [inline(words.discordSince, `${timestamp(discordSince, 'D')} (${timestamp(discordSince)})`)]
+            ? [inline(words.discordSince, absoluteAndRelativeTime(discordSince, TimestampStyles.LongDate))]
             : []),
         ],
         ...(/^https:\/\/\S+$/.test(user.avatarUrl) && { thumbnail: { url: user.avatarUrl } }),
@@ -35,8 +39,8 @@ export function userMessage(
     ],
     components: [
       row(
-        button(texts.buttons.record, toCustomId('record.open', askerId, user.steamId64), { emoji: '📜' }),
-        linkButton(texts.buttons.profile, `https://steamcommunity.com/profiles/${user.steamId64}`),
+        button(texts.buttons.record, toCustomId('record.open', invokerId, user.steamId64), { emoji: '📜' }),
+        steamProfileButton(texts, user.steamId64),
       ),
     ],
   };
@@ -56,11 +60,6 @@ function flagsOf(user: LookedUpUser, { user: words }: Texts): string {
 function discordOf({ discordId, discordUsername }: LookedUpUser, { user: words }: Texts): string {
   if (discordId === null) return words.notLinked;
   const name = escapeText(discordUsername, { max: 64 });
-  return name === '' ? `<@${discordId}>` : `<@${discordId}> (${name})`;
-}
-
-/** A snowflake carries when it was made. https://docs.discord.com/developers/reference#snowflakes */
-function discordAccountCreatedAt(id: string): Date | undefined {
-  const milliseconds = BigInt(id) >> 22n;
-  return milliseconds > 0n ? new Date(Number(milliseconds) + 1_420_070_400_000) : undefined;
+  const mention = userMention(discordId);
+  return name === '' ? mention : `${mention} (${name})`;
 }

@@ -1,17 +1,20 @@
 import type { PenaltyStatus, PenaltyType } from '../../src/penalty.ts';
-import { durationInWords, plural } from './plural.ts';
+import { type NounForms, pluralForm } from '../../src/plural.ts';
+import { durationInWords } from './duration.ts';
 
-const rules = new Intl.PluralRules('en');
-const count = (amount: number, one: string, other: string) =>
-  `${amount.toLocaleString('en')} ${plural(rules, amount, { one, other })}`;
+const NOUNS = {
+  ban: { one: 'ban', other: 'bans' },
+  mute: { one: 'mute', other: 'mutes' },
+  gag: { one: 'gag', other: 'gags' },
+  silence: { one: 'silence', other: 'silences' },
+  warn: { one: 'warning', other: 'warnings' },
+  penalty: { one: 'penalty', other: 'penalties' },
+  player: { one: 'player', other: 'players' },
+  server: { one: 'server', other: 'servers' },
+} as const satisfies Record<string, NounForms>;
 
-const penaltyCounts: Record<PenaltyType, (amount: number) => string> = {
-  ban: (amount) => count(amount, 'ban', 'bans'),
-  mute: (amount) => count(amount, 'mute', 'mutes'),
-  gag: (amount) => count(amount, 'gag', 'gags'),
-  silence: (amount) => count(amount, 'silence', 'silences'),
-  warn: (amount) => count(amount, 'warning', 'warnings'),
-};
+const count = (amount: number, noun: keyof typeof NOUNS): string =>
+  `${amount.toLocaleString('en')} ${pluralForm('en', amount, NOUNS[noun])}`;
 const penaltyTypes: Record<PenaltyType, string> = {
   ban: 'Ban',
   mute: 'Mute',
@@ -40,7 +43,7 @@ export const en = {
           description: 'SteamID64, STEAM_X:Y:Z, [U:1:N] or a Steam profile address',
         },
         user: { name: 'user', description: 'Discord user with a linked Steam account' },
-        show: { name: 'show', description: 'Moderators: show the answer to everyone in the channel' },
+        show: { name: 'show', description: 'Moderators: show the response to everyone in the channel' },
       },
     },
     lookup: {
@@ -52,7 +55,7 @@ export const en = {
           name: 'steamid',
           description: 'SteamID64, STEAM_X:Y:Z, [U:1:N] or a Steam profile address',
         },
-        show: { name: 'show', description: 'Moderators: show the answer to everyone in the channel' },
+        show: { name: 'show', description: 'Moderators: show the response to everyone in the channel' },
       },
     },
     checkBans: { name: 'Check bans' },
@@ -73,13 +76,13 @@ export const en = {
     nobody: 'Nobody is playing right now.',
     namesUnknown: 'The server does not tell who is playing.',
     more: (amount: number) => `… and ${amount.toLocaleString('en')} more`,
-    playerCount: (amount: number) => count(amount, 'player', 'players'),
+    playerCount: (amount: number) => count(amount, 'player'),
     playersOf: (name: string) => `Players on ${name}`,
     chartAlt: ({ peak, peakAt, average, gaps }: ChartFacts) =>
       `Chart of players over the last 24 hours: at most ${peak} (${peakAt}), ${average} on average${gaps ? '; with gaps where the server was offline' : ''}.`,
     allServers: 'Servers',
     totals: ({ online, servers, players, capacity }: ServerTotals) =>
-      `${online.toLocaleString('en')} of ${count(servers, 'server', 'servers')} online · ${players.toLocaleString('en')}/${count(capacity, 'player', 'players')}`,
+      `${online.toLocaleString('en')} of ${count(servers, 'server')} online · ${players.toLocaleString('en')}/${count(capacity, 'player')}`,
     none: 'There are no servers yet.',
     choose: 'Choose a server',
     chooseNext: (number: number) => `Choose a server (${number})`,
@@ -101,7 +104,7 @@ export const en = {
     active: (summary: string) => `**Active:** ${summary}`,
     noneActive: '**Active:** none',
     total: (summary: string) => `**On record:** ${summary}`,
-    counts: penaltyCounts,
+    count: (type: PenaltyType, amount: number) => count(amount, type),
     types: penaltyTypes,
     statuses,
     entry: ({ type, id }: { type: PenaltyType; id: number }) => `${penaltyTypes[type]} #${id}`,
@@ -120,8 +123,7 @@ export const en = {
     never: 'never',
     lifted: 'Lifted',
     liftedBy: (admin: string) => `by ${admin}`,
-    page: ({ page, lastPage, total }: Paging) =>
-      `Page ${page} of ${lastPage} · ${count(total, 'penalty', 'penalties')}`,
+    page: ({ page, lastPage, total }: Paging) => `Page ${page} of ${lastPage} · ${count(total, 'penalty')}`,
     filterType: 'Filter by type',
     filterStatus: 'Filter by status',
     everyType: 'All types',
@@ -172,10 +174,10 @@ export const en = {
     notLinkedUser: (mention: string) => `${mention} has no linked Steam account.`,
     userNotFound: 'No member of the community matches.',
     userOrSteamId: 'Give a Discord user or a SteamID.',
-    moderatorsOnly:
+    moderateMembersRequired:
       'Only moderators may look at other people. Your own record: `/ban-check` without options.',
     notYours: 'These buttons are for the person who asked. Use the command yourself.',
-    pinForModerators: 'Only moderators may pin the live status.',
+    pinRequiresModerateMembers: 'Only moderators may pin the live status.',
     cannotPost:
       'I may not send messages here. Give me “View Channel”, “Send Messages” and “Embed Links” in this channel.',
     pinned: 'Done: the message below keeps itself up to date. Delete it to stop.',

@@ -1,18 +1,22 @@
 import type { PenaltyStatus, PenaltyType } from '../../src/penalty.ts';
+import { type NounForms, pluralForm } from '../../src/plural.ts';
+import { durationInWords } from './duration.ts';
 import type { Texts } from './en.ts';
-import { durationInWords, plural } from './plural.ts';
 
-const rules = new Intl.PluralRules('pl');
-const count = (amount: number, one: string, few: string, many: string) =>
-  `${amount.toLocaleString('pl')} ${plural(rules, amount, { one, few, many, other: few })}`;
+const NOUNS = {
+  ban: { one: 'ban', few: 'bany', other: 'banów' },
+  mute: { one: 'wyciszenie głosu', few: 'wyciszenia głosu', other: 'wyciszeń głosu' },
+  gag: { one: 'blokada czatu', few: 'blokady czatu', other: 'blokad czatu' },
+  silence: { one: 'pełne wyciszenie', few: 'pełne wyciszenia', other: 'pełnych wyciszeń' },
+  warn: { one: 'ostrzeżenie', few: 'ostrzeżenia', other: 'ostrzeżeń' },
+  penalty: { one: 'kara', few: 'kary', other: 'kar' },
+  player: { one: 'gracz', other: 'graczy' },
+  /** After "of": `z 1 serwera`, `z 5 serwerów`. */
+  ofServer: { one: 'serwera', other: 'serwerów' },
+} as const satisfies Record<string, NounForms>;
 
-const penaltyCounts: Record<PenaltyType, (amount: number) => string> = {
-  ban: (amount) => count(amount, 'ban', 'bany', 'banów'),
-  mute: (amount) => count(amount, 'wyciszenie głosu', 'wyciszenia głosu', 'wyciszeń głosu'),
-  gag: (amount) => count(amount, 'blokada czatu', 'blokady czatu', 'blokad czatu'),
-  silence: (amount) => count(amount, 'pełne wyciszenie', 'pełne wyciszenia', 'pełnych wyciszeń'),
-  warn: (amount) => count(amount, 'ostrzeżenie', 'ostrzeżenia', 'ostrzeżeń'),
-};
+const count = (amount: number, noun: keyof typeof NOUNS): string =>
+  `${amount.toLocaleString('pl')} ${pluralForm('pl', amount, NOUNS[noun])}`;
 const penaltyTypes: Record<PenaltyType, string> = {
   ban: 'Ban',
   mute: 'Wyciszenie głosu',
@@ -73,13 +77,13 @@ export const pl: Texts = {
     nobody: 'Teraz nikt nie gra.',
     namesUnknown: 'Serwer nie podaje, kto gra.',
     more: (amount) => `… i jeszcze ${amount.toLocaleString('pl')}`,
-    playerCount: (amount) => count(amount, 'gracz', 'graczy', 'graczy'),
+    playerCount: (amount) => count(amount, 'player'),
     playersOf: (name) => `Gracze na serwerze ${name}`,
     chartAlt: ({ peak, peakAt, average, gaps }) =>
       `Wykres liczby graczy z ostatnich 24 godzin: najwięcej ${peak} (${peakAt}), średnio ${average}${gaps ? '; z przerwami, gdy serwer był wyłączony' : ''}.`,
     allServers: 'Serwery',
     totals: ({ online, servers, players, capacity }) =>
-      `Działa ${online.toLocaleString('pl')} z ${servers.toLocaleString('pl')} ${servers === 1 ? 'serwera' : 'serwerów'} · ${players.toLocaleString('pl')}/${count(capacity, 'gracz', 'graczy', 'graczy')}`,
+      `Działa ${online.toLocaleString('pl')} z ${count(servers, 'ofServer')} · ${players.toLocaleString('pl')}/${count(capacity, 'player')}`,
     none: 'Nie ma jeszcze żadnych serwerów.',
     choose: 'Wybierz serwer',
     chooseNext: (number) => `Wybierz serwer (${number})`,
@@ -101,7 +105,7 @@ export const pl: Texts = {
     active: (summary) => `**Aktywne:** ${summary}`,
     noneActive: '**Aktywne:** brak',
     total: (summary) => `**W historii:** ${summary}`,
-    counts: penaltyCounts,
+    count: (type, amount) => count(amount, type),
     types: penaltyTypes,
     statuses,
     entry: ({ type, id }) => `${penaltyTypes[type]} #${id}`,
@@ -120,8 +124,7 @@ export const pl: Texts = {
     never: 'nigdy',
     lifted: 'Zdjęto',
     liftedBy: (admin) => `przez ${admin}`,
-    page: ({ page, lastPage, total }) =>
-      `Strona ${page} z ${lastPage} · ${count(total, 'kara', 'kary', 'kar')}`,
+    page: ({ page, lastPage, total }) => `Strona ${page} z ${lastPage} · ${count(total, 'penalty')}`,
     filterType: 'Filtruj według rodzaju',
     filterStatus: 'Filtruj według stanu',
     everyType: 'Wszystkie rodzaje',
@@ -172,9 +175,9 @@ export const pl: Texts = {
     notLinkedUser: (mention) => `${mention} nie ma połączonego konta Steam.`,
     userNotFound: 'Nie ma takiego członka społeczności.',
     userOrSteamId: 'Podaj użytkownika Discorda albo SteamID.',
-    moderatorsOnly: 'Tylko moderatorzy mogą sprawdzać innych. Twoje kary: `/ban-check` bez opcji.',
+    moderateMembersRequired: 'Tylko moderatorzy mogą sprawdzać innych. Twoje kary: `/ban-check` bez opcji.',
     notYours: 'Te przyciski są dla osoby, która pytała. Użyj polecenia samodzielnie.',
-    pinForModerators: 'Tylko moderatorzy mogą przypiąć stan na żywo.',
+    pinRequiresModerateMembers: 'Tylko moderatorzy mogą przypiąć stan na żywo.',
     cannotPost:
       'Nie mogę tu wysyłać wiadomości. Nadaj mi na tym kanale „Wyświetlanie kanału”, „Wysyłanie wiadomości” i „Umieszczanie linków”.',
     pinned: 'Gotowe: wiadomość poniżej aktualizuje się sama. Usuń ją, żeby przestała.',

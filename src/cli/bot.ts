@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { createRest, registerCommands } from '../../bot/register.ts';
+import { registerCommands } from '../../bot/register.ts';
+import { createRest } from '../../bot/rest.ts';
 import { InvalidInput } from '../errors.ts';
 import { print, type Session } from './session.ts';
 
@@ -8,7 +9,7 @@ export function addBotCommands(program: Command, session: Session): void {
   const bot = program.command('bot').description('the Discord bot');
   bot
     .command('register')
-    .description('put the slash commands to Discord, in the guild of DISCORD_GUILD_ID or everywhere')
+    .description('register the slash commands, in the guild of DISCORD_GUILD_ID or in every guild')
     .action(async (_: unknown, command: Command) => {
       const { token, apiUrl, guildId } = session.config().discord;
       if (token === undefined) {
@@ -21,6 +22,6 @@ export function addBotCommands(program: Command, session: Session): void {
       );
       const { commands, scope } = registration;
       const where = guildId === undefined ? 'globally' : `in guild ${scope}`;
-      print(command, { commands, scope }, `Put ${commands} commands to Discord, ${where}`);
+      print(command, { commands, scope }, `Registered ${commands} commands ${where}`);
     });
 }

@@ -1,5 +1,6 @@
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
+import { errorCauses, errorCode } from '../error-causes.ts';
 import { Unavailable } from '../errors.ts';
 import * as schema from './schema.ts';
 import { createSocketFactory } from './socket.ts';
@@ -170,10 +171,10 @@ export function isDatabaseOutage(error: unknown): boolean {
 
 /** The code of an outage: the system's, the driver's or SQLSTATE; `WAIT_LIMIT` of a gate; undefined for any other error. */
 export function outageCodeOf(error: unknown): string | undefined {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+  for (const cause of errorCauses(error)) {
     // Drizzle wraps what a gate throws, too.
     if (cause instanceof Unavailable) return 'WAIT_LIMIT';
-    const code = 'code' in cause ? String(cause.code) : '';
+    const code = errorCode(cause);
     // Of a socket that is not there; a missing file is another matter.
     if (code === 'ENOENT' && !('syscall' in cause && cause.syscall === 'connect')) continue;
     if (OUTAGE_CODES.has(code) || code.startsWith('08')) return code;

@@ -1,3 +1,4 @@
+import { errorCauses, errorCode } from '../error-causes.ts';
 import { InvalidInput, Unavailable } from '../errors.ts';
 import { outageCodeOf } from './client.ts';
 
@@ -22,9 +23,9 @@ export type OpenedDatabase = { url: string; isEmbedded: boolean };
 export function toOpenFailure(error: unknown, { url, isEmbedded }: OpenedDatabase): unknown {
   const name = isEmbedded ? 'The embedded database' : 'The database of DATABASE_URL';
   const { host } = new URL(url);
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+  for (const cause of errorCauses(error)) {
     if (cause instanceof Unavailable || cause instanceof InvalidInput) return cause;
-    if ('code' in cause && OPERATORS_CODES.has(String(cause.code))) {
+    if (OPERATORS_CODES.has(errorCode(cause))) {
       return new InvalidInput(`${name} cannot be used: ${cause.message} (${host})`, { cause: error });
     }
   }

@@ -14,3 +14,12 @@ test('gives a burst, then one turn each refill, by user', () => {
   expect(cooldown.take('a', 10_000)).toBeUndefined();
   expect(cooldown.take('a', 10_000)).toBeDefined();
 });
+
+test('remembers 5000 users, and forgets the one seen least recently', () => {
+  const cooldown = createCooldown({ burst: 1, refillMs: 60_000 });
+  for (let user = 0; user < 5000; user++) cooldown.take(`user ${user}`, 0);
+  expect(cooldown.take('user 0', 1)).toEqual({ retryAtMs: 60_000 });
+  expect(cooldown.take('one more', 1)).toBeUndefined();
+  expect(cooldown.take('user 0', 1)).toEqual({ retryAtMs: 60_000 });
+  expect(cooldown.take('user 1', 1)).toBeUndefined();
+});

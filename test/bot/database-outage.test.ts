@@ -5,7 +5,8 @@ import { createServerBoard } from '../../src/server-board.ts';
 import { startTestBot } from '../support/bot.ts';
 import { aSteamId, insertPenalties, insertServer } from '../support/builders.ts';
 import { startDatabaseProxy } from '../support/database-proxy.ts';
-import { anActor, isEphemeral } from '../support/discord/fake-discord.ts';
+import { anActor } from '../support/discord/actor.ts';
+import { isEphemeral } from '../support/discord/messages.ts';
 import { waitFor } from '../support/wait.ts';
 
 const { fake, deps, db, url } = await startTestBot();
@@ -16,8 +17,8 @@ test('without its database the bot lists servers from memory, says so of records
   await insertPenalties(db, [{}]);
   const proxy = await startDatabaseProxy(url);
   const database = openDatabase(proxy.url, { max: 4 });
-  const board = await createServerBoard(database.db, deps.log);
-  const bot = createBot({ ...deps, database, board });
+  const servers = await createServerBoard(database.db, deps.log);
+  const bot = createBot({ ...deps, database, servers });
   bot.start();
   await waitFor(() => bot.health().state === 'ready');
   const check = () => fake.command('ban-check', { steamid: aSteamId(1) }, moderator);
@@ -28,7 +29,7 @@ test('without its database the bot lists servers from memory, says so of records
     const list = await fake.command('server', {}, moderator);
     expect(list.message?.embeds[0]?.description).toContain('Mirage');
     const refused = await check();
-    // At once where the connection is refused, after an acknowledgement in time where nothing answers.
+    // At once where the connection is refused; deferred in time where nothing comes back.
     expect([4, 5]).toContain(refused.callback ?? 0);
     expect(isEphemeral(refused.message)).toBe(true);
     expect(bot.health().state).toBe('ready');
@@ -41,7 +42,7 @@ test('without its database the bot lists servers from memory, says so of records
     });
   }
   await bot.stop();
-  board.stop();
+  servers.stop();
   await database.close({ timeoutSeconds: 1 });
   await proxy.stop();
 }, 60_000);

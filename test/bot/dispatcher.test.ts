@@ -1,49 +1,17 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { createBot } from '../../bot/bot.ts';
 import { createCooldown } from '../../bot/cooldown.ts';
-import { startTestBot } from '../support/bot.ts';
-import { aSteamId, insertPenalties, insertServer, insertUser } from '../support/builders.ts';
-import { anActor, findButton, isEphemeral } from '../support/discord/fake-discord.ts';
+import { startUnreliableBot, VANITY } from '../support/bot/unreliable-bot.ts';
+import { aSteamId } from '../support/builders.ts';
+import { anActor } from '../support/discord/actor.ts';
+import { messageOf } from '../support/discord/exchange.ts';
+import { findButton, isEphemeral } from '../support/discord/messages.ts';
 import { waitFor } from '../support/wait.ts';
 
-/** Steam and the history, slower or broken on demand. */
-const behaviour = { delayMs: 0, error: undefined as Error | undefined };
-const harness = await startTestBot();
-const { fake, db } = harness;
-await harness.bot.stop();
+const { fake, db, deps, bot, behaviour, moderator, lines, outcomes } = await startUnreliableBot();
 
-const readHistory = async (serverId: number, hours: number) => {
-  await Bun.sleep(behaviour.delayMs);
-  return harness.deps.readHistory(serverId, hours);
-};
-const resolveVanity = async () => {
-  await Bun.sleep(behaviour.delayMs);
-  if (behaviour.error) throw behaviour.error;
-  return aSteamId(1);
-};
-const bot = createBot({
-  ...harness.deps,
-  readHistory,
-  resolveVanity,
-  timings: { ...harness.deps.timings, deferAfterMs: 600 },
-});
-const moderator = anActor({ isModerator: true });
-const VANITY = { steamid: 'steamcommunity.com/id/somebody' };
-
-beforeAll(async () => {
-  await insertServer(db, { slug: 'one', name: 'One' });
-  await insertUser(db, 1, { nickname: 'Somebody', discordId: moderator.user.id });
-  await insertPenalties(
-    db,
-    Array.from({ length: 12 }, () => ({})),
-  );
-  await harness.refreshBoard();
-  bot.start();
-  await waitFor(() => bot.health().state === 'ready');
-});
-
-describe('a slow answer', () => {
-  test('is acknowledged in time, with the right visibility, and delivered when it is there', async () => {
+describe('a slow response', () => {
+  test('is deferred in time, with the right visibility, and delivered when it is there', async () => {
     behaviour.delayMs = 1000;
     const hidden = await fake.command('ban-check', VANITY, moderator);
     expect(hidden.callback).toBe(5);
@@ -53,15 +21,14 @@ describe('a slow answer', () => {
     expect(shown.callback).toBe(5);
     expect(isEphemeral(shown.message)).toBe(false);
     await waitFor(() => shown.message?.embeds[0]?.title === 'One');
-    const message = shown.message;
-    if (!message) throw new Error('no message');
+    const message = messageOf(shown);
     const refreshed = await fake.press(message, findButton(message, 'Refresh')?.custom_id ?? '', moderator);
     expect(refreshed.callback).toBe(6);
     await waitFor(() => message.edited_timestamp !== null);
     behaviour.delayMs = 0;
   });
 
-  test('that fails after a public acknowledgement leaves nothing public behind', async () => {
+  test('that fails after it was deferred publicly leaves nothing public behind', async () => {
     Object.assign(behaviour, { delayMs: 1000, error: new Error('boom') });
     const exchange = await fake.command('ban-check', { ...VANITY, show: true }, moderator);
     expect(exchange.callback).toBe(5);
@@ -73,7 +40,7 @@ describe('a slow answer', () => {
 });
 
 describe('a failure', () => {
-  test('is one friendly reply to the asker alone, with an error id that the log has too', async () => {
+  test('is one friendly message to the invoker alone, with an error id that the log has too', async () => {
     behaviour.error = new Error('secret detail: relation "penalties"');
     for (const [locale, words] of [
       ['en-US', 'Something went wrong'],
@@ -89,15 +56,14 @@ describe('a failure', () => {
       expect(text).toContain(words);
       expect(text).not.toContain('secret');
       const errorId = /`([0-9a-f]{8})`/.exec(text)?.[1];
-      const line = harness.lines.find((each) => each.errorId === errorId);
+      const line = lines.find((each) => each.errorId === errorId);
       expect(line?.err?.message).toContain('secret detail');
     }
     behaviour.error = undefined;
   });
 
   test('of a button leaves the message as it is', async () => {
-    const { message } = await fake.command('ban-check', {}, moderator);
-    if (!message) throw new Error('no message');
+    const message = messageOf(await fake.command('ban-check', {}, moderator));
     const before = JSON.stringify(message.embeds);
     await db.execute('alter table penalties rename to penalties_elsewhere');
     const pressed = await fake.press(message, findButton(message, 'Next')?.custom_id ?? '', moderator);
@@ -114,22 +80,22 @@ describe('a failure', () => {
   });
 });
 
-describe('Discord misbehaving at an answer', () => {
-  test('an answer that Discord no longer takes is given up, and the next one works', async () => {
+describe('a response that Discord does not take', () => {
+  test('because it is too late is given up, and the next one works', async () => {
     fake.fail({
       matches: /callback/,
-      answer: () => Response.json({ message: 'Unknown interaction', code: 10062 }, { status: 404 }),
+      response: () => Response.json({ message: 'Unknown interaction', code: 10062 }, { status: 404 }),
     });
-    const before = bot.health().interactions.undelivered;
     void fake.command('server');
-    await waitFor(() => bot.health().interactions.undelivered === before + 1);
+    await waitFor(() => outcomes.at(-1) === 'undelivered');
     expect((await fake.command('server')).callback).toBe(4);
+    await waitFor(() => outcomes.at(-1) === 'completed');
   });
 
-  test('a 429 is waited for as long as it says, a 500 is tried again', async () => {
+  test('is sent again after the wait of a 429, and after a 500', async () => {
     fake.fail({
       matches: /callback/,
-      answer: () =>
+      response: () =>
         Response.json(
           { message: 'You are being rate limited.', retry_after: 0.3, global: false },
           { status: 429, headers: { 'Retry-After': '0.3' } },
@@ -138,12 +104,12 @@ describe('Discord misbehaving at an answer', () => {
     const limited = await fake.command('server');
     expect(limited.callback).toBe(4);
     expect((limited.acknowledgedAt ?? 0) - limited.sentAt).toBeGreaterThanOrEqual(300);
-    fake.fail({ matches: /callback/, answer: () => new Response('oops', { status: 500 }) });
+    fake.fail({ matches: /callback/, response: () => new Response('oops', { status: 500 }) });
     expect((await fake.command('server')).callback).toBe(4);
   });
 
-  test('a request that hangs holds up nobody else', async () => {
-    fake.fail({ matches: /callback/, answer: 'hang' });
+  test('because it hangs holds up nobody else', async () => {
+    fake.fail({ matches: /callback/, response: 'hang' });
     void fake.command('server');
     await waitFor(() => fake.requests.length >= 0);
     const others = await Promise.all(Array.from({ length: 20 }, () => fake.command('server')));
@@ -151,8 +117,8 @@ describe('Discord misbehaving at an answer', () => {
     fake.clearFaults();
   });
 
-  test('where Discord refuses our links (localhost), the rest of the message still arrives', async () => {
-    const local = createBot({ ...harness.deps, publicUrl: 'http://localhost:3000' });
+  test('because of its links (localhost) arrives without them', async () => {
+    const local = createBot({ ...deps, publicUrl: 'http://localhost:3000' });
     await bot.stop();
     local.start();
     await waitFor(() => local.health().state === 'ready');
@@ -167,7 +133,7 @@ describe('Discord misbehaving at an answer', () => {
 
 describe('many at once', () => {
   test('500 interactions are all acknowledged within three seconds, and none twice', async () => {
-    const busy = createBot({ ...harness.deps });
+    const busy = createBot({ ...deps });
     busy.start();
     await waitFor(() => busy.health().state === 'ready');
     const exchanges = await Promise.all(
@@ -188,7 +154,7 @@ describe('many at once', () => {
   }, 15_000);
 
   test('one user is slowed down, told when to go on, and others are not', async () => {
-    const strict = createBot({ ...harness.deps, cooldown: createCooldown({ burst: 3, refillMs: 60_000 }) });
+    const strict = createBot({ ...deps, cooldown: createCooldown({ burst: 3, refillMs: 60_000 }) });
     strict.start();
     await waitFor(() => strict.health().state === 'ready');
     const actor = anActor({ locale: 'pl' });

@@ -25,7 +25,7 @@ beforeAll(async () => {
   program = startProgram('src/main.ts', env);
   const [, port] = await program.waitFor(/"port":(\d+)/);
   url = `http://127.0.0.1:${port}`;
-  await program.waitFor('the commands were put to Discord');
+  await program.waitFor('slash commands registered');
 });
 afterAll(async () => {
   program.kill('SIGKILL');
@@ -60,14 +60,17 @@ test('/readyz and /metrics say how the bot is', async () => {
   expect(await ready()).toMatchObject({ status: 200, bot: { state: 'ready' } });
   const metrics = await (await fetch(`${url}/metrics`)).text();
   expect(metrics).toContain('community_api_bot_connected 1');
-  expect(metrics).toMatch(/community_api_bot_interactions_answered \d+/);
+  expect(metrics).toContain('# TYPE community_api_bot_interactions_total counter');
+  expect(metrics).toMatch(/community_api_bot_interactions_total\{outcome="completed"\} [1-9]/);
+  expect(metrics).toContain('community_api_bot_interactions_total{outcome="rate_limited"} 0');
+  expect(metrics).toContain('community_api_bot_logins_total 1');
 });
 
-test('`bun run cli bot register` puts the commands again, beside the running service', async () => {
+test('`bun run cli bot register` registers the commands again, beside the running service', async () => {
   fake.commands.clear();
   const cli = startProgram('src/cli.ts', env, ['bot', 'register']);
   expect(await cli.exited).toBe(0);
-  expect(cli.stdout()).toBe('Put 4 commands to Discord, globally\n');
+  expect(cli.stdout()).toBe('Registered 4 commands globally\n');
   expect(fake.commands.get('global')).toHaveLength(4);
   const without = startProgram('src/cli.ts', { ...env, DISCORD_TOKEN: '' }, ['bot', 'register']);
   expect(await without.exited).toBe(1);
@@ -75,7 +78,7 @@ test('`bun run cli bot register` puts the commands again, beside the running ser
   const wrong = startProgram('src/cli.ts', { ...env, DISCORD_TOKEN: 'wrong' }, ['bot', 'register']);
   expect(await wrong.exited).toBe(1);
   expect(wrong.stderr()).toBe(
-    'Discord refuses DISCORD_TOKEN: copy the token from the developer portal again\n',
+    'Discord rejected DISCORD_TOKEN: copy the token from the developer portal again\n',
   );
 }, 20_000);
 
@@ -100,14 +103,14 @@ test('a token revoked at run time is reported once; the API serves on and nothin
   const identifies = fake.gateway.identifies.length;
   fake.gateway.closeOnIdentify = 4004;
   fake.gateway.close(4004);
-  await program.waitFor('Discord refuses the bot');
+  await program.waitFor('Discord rejected the bot');
   await waitFor(async () => (await ready()).status === 200);
   expect((await ready()).bot).toMatchObject({ state: 'refused', reason: expect.stringContaining('4004') });
   expect(await (await fetch(`${url}/metrics`)).text()).toContain('community_api_bot_connected 0');
   expect((await fetch(`${url}/api/v1/servers`)).status).toBe(200);
   await Bun.sleep(1500);
   expect(fake.gateway.identifies.length).toBe(identifies);
-  expect(program.stdout().match(/Discord refuses the bot/g)).toHaveLength(1);
+  expect(program.stdout().match(/Discord rejected the bot/g)).toHaveLength(1);
 });
 
 test('stops in order within the time limit', async () => {
@@ -147,10 +150,10 @@ test('with Discord out of reach at the start, and without a token, the API runs 
   expect(await alone.exited).toBe(0);
   const away = startProgram('src/main.ts', { ...env, DISCORD_API_URL: 'http://127.0.0.1:1' });
   const [, port] = await away.waitFor(/"port":(\d+)/);
-  await away.waitFor('the bot lost Discord');
+  await away.waitFor('the bot is not connected to Discord');
   expect((await fetch(`http://127.0.0.1:${port}/api/v1/servers`)).status).toBe(200);
   expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200);
   away.kill('SIGTERM');
   expect(await away.exited).toBe(0);
-  expect(away.stdout().match(/the bot lost Discord/g)).toHaveLength(1);
+  expect(away.stdout().match(/the bot is not connected to Discord/g)).toHaveLength(1);
 }, 20_000);

@@ -1,8 +1,11 @@
 import { beforeEach, expect, test } from 'bun:test';
-import { createRest, registerCommands } from '../../bot/register.ts';
+import pino from 'pino';
+import { registerAtStart, registerCommands } from '../../bot/register.ts';
+import { createRest } from '../../bot/rest.ts';
 import { settings } from '../../src/db/schema.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { startFakeDiscord } from '../support/discord/fake-discord.ts';
+import { waitFor } from '../support/wait.ts';
 
 const GUILD = '900000000000000001';
 const { db } = await createTestDatabase();
@@ -16,7 +19,7 @@ beforeEach(async () => {
   await db.delete(settings);
 });
 
-test('puts all commands in one request, once, and again only when forced', async () => {
+test('registers all commands in one request, once, and again only when forced', async () => {
   const first = await registerCommands({ rest: rest(), db }, { guildId: undefined });
   expect(first).toEqual({ isChanged: true, commands: 4, scope: 'global' });
   expect((await registerCommands({ rest: rest(), db }, { guildId: undefined })).isChanged).toBe(false);
@@ -82,7 +85,7 @@ test('names, options and descriptions are localised; permissions are a default o
   }
 });
 
-test('in one guild without what only global commands take, and takes the global ones away', async () => {
+test('in one guild without what only global commands take, and removes the global ones', async () => {
   await registerCommands({ rest: rest(), db }, { guildId: undefined });
   await registerCommands({ rest: rest(), db }, { guildId: GUILD });
   expect(fake.commands.get('global')).toEqual([]);
@@ -91,21 +94,46 @@ test('in one guild without what only global commands take, and takes the global 
   expect(fake.commands.get(GUILD)).toEqual([]);
 });
 
-test('names what is wrong when Discord refuses, and what is away', async () => {
+test('says what is wrong when Discord refuses, and when it is out of reach', async () => {
   fake.state.guildAccess = false;
   await expect(registerCommands({ rest: rest(), db }, { guildId: GUILD })).rejects.toThrow(
-    'Discord refuses the commands (Missing Access): invite the application to the guild of DISCORD_GUILD_ID first',
+    'Discord rejected the commands (Missing Access): invite the application to the guild of DISCORD_GUILD_ID first',
   );
   await expect(
     registerCommands(
       { rest: createRest({ apiUrl: fake.apiUrl, token: 'wrong' }), db },
       { guildId: undefined },
     ),
-  ).rejects.toThrow('Discord refuses DISCORD_TOKEN');
+  ).rejects.toThrow('Discord rejected DISCORD_TOKEN');
   await expect(
     registerCommands(
       { rest: createRest({ apiUrl: 'http://127.0.0.1:1', token: 'x' }), db },
       { guildId: undefined },
     ),
   ).rejects.toThrow('Discord cannot be reached');
+});
+
+test('at the start keeps trying while Discord is out of reach, until the bot stops', async () => {
+  const stopping = new AbortController();
+  const lines: { msg: string }[] = [];
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const away = createRest({ apiUrl: 'http://127.0.0.1:1', token: 'x' });
+  const registering = registerAtStart(
+    { rest: away, db, log },
+    { guildId: undefined, signal: stopping.signal },
+  );
+  await waitFor(() => lines.length === 1);
+  expect(lines[0]?.msg).toBe('slash commands could not be registered: retrying with growing pauses');
+  stopping.abort();
+  await registering;
+  expect(lines).toHaveLength(1);
+});
+
+test('at the start gives up when Discord refuses', async () => {
+  const lines: { msg: string }[] = [];
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const refused = createRest({ apiUrl: fake.apiUrl, token: 'wrong' });
+  const { signal } = new AbortController();
+  await registerAtStart({ rest: refused, db, log }, { guildId: undefined, signal });
+  expect(lines.map(({ msg }) => msg)).toEqual(['slash commands could not be registered']);
 });

@@ -1,10 +1,12 @@
 import { expect, test } from 'bun:test';
 import { startTestBot } from '../support/bot.ts';
 import { aSteamId, insertPenalties, insertServer, insertUser } from '../support/builders.ts';
-import { anActor, type Exchange, findButton } from '../support/discord/fake-discord.ts';
+import { anActor } from '../support/discord/actor.ts';
+import type { Exchange } from '../support/discord/exchange.ts';
+import { findButton } from '../support/discord/messages.ts';
 import { INVISIBLE_NAMES } from '../support/invisible-names.ts';
 
-const { fake, db, poll, refreshBoard, connect } = await startTestBot();
+const { fake, db, poll, refreshServers, connect } = await startTestBot();
 const moderator = anActor({ isModerator: true });
 const embedsOf = ({ message }: Exchange) => message?.embeds ?? [];
 
@@ -25,7 +27,7 @@ test('a server whose name nobody can see is shown by its slug, wherever the bot 
     ]);
     await insertUser(db, 100 + index, { nickname: name });
   }
-  await refreshBoard();
+  await refreshServers();
   await connect();
 
   const list = await fake.command('server', {}, moderator);

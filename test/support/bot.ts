@@ -2,6 +2,7 @@ import { afterAll } from 'bun:test';
 import pino from 'pino';
 import { type BotDeps, createBot } from '../../bot/bot.ts';
 import { createCooldown } from '../../bot/cooldown.ts';
+import type { InteractionOutcome } from '../../bot/dispatcher.ts';
 import { listServerHistory } from '../../src/queries/server-samples.ts';
 import type { ServerAnswer } from '../../src/queries/servers.ts';
 import { createServerBoard } from '../../src/server-board.ts';
@@ -12,7 +13,9 @@ import { waitFor } from './wait.ts';
 
 export const PUBLIC_URL = 'https://play.example.org';
 
-/** Log lines a bot wrote, parsed. */
+export type TestBot = Awaited<ReturnType<typeof startTestBot>>;
+
+/** A line that the bot logged. */
 export type LogLine = {
   level: number;
   msg: string;
@@ -25,11 +28,11 @@ type Options = {
   discord?: Parameters<typeof startFakeDiscord>[0];
   fake?: FakeDiscord;
   bot?: Partial<BotDeps>;
-  /** Turns of the cooldown at once; many, unless the cooldown is what is tested. */
+  /** Commands that the cooldown allows at once; very many, unless the cooldown is what is tested. */
   burst?: number;
 };
 
-/** A bot on a database of its own, at a Discord of its own; all of it ends with the test file. */
+/** A bot with a database and a Discord of its own; all of them end with the test file. */
 export async function startTestBot({
   discord,
   fake: given,
@@ -40,14 +43,15 @@ export async function startTestBot({
   const fake = given ?? (await startFakeDiscord(discord));
   const lines: LogLine[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const board = await createServerBoard(database.db, log);
+  const servers = await createServerBoard(database.db, log);
+  const outcomes: InteractionOutcome[] = [];
   const deps: BotDeps = {
     token: fake.token,
     guildId: undefined,
     apiUrl: fake.apiUrl,
     publicUrl: PUBLIC_URL,
     database,
-    board,
+    servers,
     readHistory: async (serverId, hours) => {
       const readAt = new Date();
       const since = new Date(readAt.getTime() - hours * 3_600_000);
@@ -60,6 +64,8 @@ export async function startTestBot({
     },
     resolveVanity: async () => undefined,
     log,
+    countLogin: () => undefined,
+    countInteraction: (outcome) => void outcomes.push(outcome),
     cooldown: createCooldown({ burst }),
     ...overrides,
     timings: {
@@ -74,31 +80,35 @@ export async function startTestBot({
   const bot = createBot(deps);
   afterAll(async () => {
     await bot.stop();
-    board.stop();
+    servers.stop();
     await fake.stop();
   });
   return {
     ...database,
     fake,
     bot,
+    /** For another bot on the same database, at the same Discord. */
     deps,
-    board,
+    /** What was logged, the oldest line first. */
     lines,
-    /** Starts the bot and waits until Discord sees it and it sees Discord. */
+    /** How interactions ended, in this order. */
+    outcomes,
+    /** Starts the bot and waits until it is connected. */
     connect: async () => {
       bot.start();
       await waitFor(() => bot.health().state === 'ready');
     },
     /** Reads the servers into memory again. */
-    refreshBoard: async () => {
+    refreshServers: async () => {
       let isRead = false;
-      const before = board.current();
-      board.onChange(() => {
+      const before = servers.current();
+      servers.onChange(() => {
         isRead = true;
       });
-      board.invalidate();
-      await waitFor(() => isRead || board.current() !== before);
+      servers.invalidate();
+      await waitFor(() => isRead || servers.current() !== before);
     },
+    /** Saves a poll; undefined: the server did not answer it. */
     poll: (serverId: number, answer: Partial<ServerAnswer> | undefined, polledAt = new Date()) =>
       saveServerPoll(database.db, serverId, {
         answer: answer && {

@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
+import { anActor } from './actor.ts';
 import { checkCommands } from './command-form.ts';
-import { anActor, startFakeDiscord } from './fake-discord.ts';
+import { startFakeDiscord } from './fake-discord.ts';
 import { checkMessage, type MessageForm } from './message-form.ts';
 
 const fake = await startFakeDiscord();
@@ -140,7 +141,7 @@ describe('an interaction', () => {
     };
     return { interaction: await sent.promise, close: () => connection.close() };
   };
-  const answer = async ({ id, token }: { id: string; token: string }, body: object) => {
+  const respond = async ({ id, token }: { id: string; token: string }, body: object) => {
     const response = await fetch(`${fake.apiUrl}/v10/interactions/${id}/${token}/callback`, {
       method: 'POST',
       body: JSON.stringify(body),
@@ -151,20 +152,20 @@ describe('an interaction', () => {
 
   test('is acknowledged once, by a callback of its kind, and unknown by another token', async () => {
     const { interaction, close } = await socket();
-    expect(await answer({ ...interaction, token: 'other' }, { type: 5 })).toEqual({
+    expect(await respond({ ...interaction, token: 'other' }, { type: 5 })).toEqual({
       status: 404,
       code: 10062,
     });
-    expect(await answer(interaction, { type: 7, data: { content: 'x' } })).toEqual({
+    expect(await respond(interaction, { type: 7, data: { content: 'x' } })).toEqual({
       status: 400,
       code: 50035,
     });
-    expect(await answer(interaction, { type: 4, data: {} })).toEqual({ status: 400, code: 50006 });
-    expect(await answer(interaction, { type: 4, data: { content: 'x' } })).toEqual({
+    expect(await respond(interaction, { type: 4, data: {} })).toEqual({ status: 400, code: 50006 });
+    expect(await respond(interaction, { type: 4, data: { content: 'x' } })).toEqual({
       status: 204,
       code: undefined,
     });
-    expect(await answer(interaction, { type: 4, data: { content: 'x' } })).toEqual({
+    expect(await respond(interaction, { type: 4, data: { content: 'x' } })).toEqual({
       status: 400,
       code: 40060,
     });
@@ -174,7 +175,7 @@ describe('an interaction', () => {
   test('is unknown after three seconds', async () => {
     const { interaction, close } = await socket();
     await Bun.sleep(3050);
-    expect(await answer(interaction, { type: 5 })).toEqual({ status: 404, code: 10062 });
+    expect(await respond(interaction, { type: 5 })).toEqual({ status: 404, code: 10062 });
     close();
   });
 });

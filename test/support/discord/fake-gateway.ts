@@ -35,9 +35,9 @@ export class FakeGateway {
   readonly resumes: { at: number; seq: number; replayed: number }[] = [];
   heartbeats = 0;
   connections = 0;
-  /** Set: Identify and Resume are answered by this close code. */
+  /** When set, Identify and Resume are closed with this code. */
   closeOnIdentify: number | undefined;
-  /** Heartbeats go unanswered: the connection looks dead. */
+  /** Heartbeats are not acknowledged, so that the connection looks dead. */
   isDeaf = false;
   /** Identify is accepted, and READY never comes. */
   holdsReady = false;
@@ -61,6 +61,20 @@ export class FakeGateway {
 
   get openSockets(): number {
     return this.#sockets.size;
+  }
+
+  /** What `GET /gateway/bot` responds. */
+  description(url: string): Record<string, unknown> {
+    return {
+      url,
+      shards: 1,
+      session_start_limit: {
+        total: 1000,
+        remaining: 1000 - this.identifies.length,
+        reset_after: 86_400_000,
+        max_concurrency: 1,
+      },
+    };
   }
 
   /** Sends an event to every session; one that is away gets it when it resumes. */

@@ -31,7 +31,7 @@ export class FormErrors {
     }
   }
 
-  /** The form Discord answers with, or undefined when there is nothing to complain about. */
+  /** The body of Discord's error response; undefined when there is nothing to complain about. */
   body(): Record<string, unknown> | undefined {
     if (this.all.length === 0) return undefined;
     const errors: Record<string, unknown> = {};

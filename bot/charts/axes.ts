@@ -1,0 +1,93 @@
+import type { SKRSContext2D } from '@napi-rs/canvas';
+import type { Localization } from '../locales/localization.ts';
+import { font, HEIGHT, WIDTH } from './canvas.ts';
+import { type ChartRange, INK, line, PLOT, type Scale } from './plot.ts';
+
+const QUARTER_OF_AN_HOUR_MS = 900_000;
+
+/** Horizontal lines, with the number of players at every second one. */
+export function drawGrid(context: SKRSContext2D, { y, top }: Scale): void {
+  context.lineWidth = 2;
+  context.strokeStyle = INK.grid;
+  context.fillStyle = INK.faint;
+  context.font = font(400, 24);
+  context.textAlign = 'right';
+  context.textBaseline = 'middle';
+  for (let step = 0; step <= 4; step++) {
+    const players = (top / 4) * step;
+    line(context, PLOT.left, y(players), PLOT.right, y(players));
+    if (step % 2 === 0) context.fillText(String(players), PLOT.left - 12, y(players));
+  }
+}
+
+/**
+ * Vertical lines every four hours of the clock in the reader's time zone, midnight with the name of the day. Zones are
+ * whole quarters of an hour apart, so those are looked through.
+ */
+export function drawHours(
+  context: SKRSContext2D,
+  { x: toX }: Scale,
+  { from, to }: ChartRange,
+  { locale, timeZone }: Localization,
+): void {
+  const parts = new Intl.DateTimeFormat('en-GB', {
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+    timeZone,
+  });
+  const hours = new Intl.DateTimeFormat(locale, { hour: 'numeric', timeZone });
+  const clock = new Intl.DateTimeFormat(locale, { hour: 'numeric', minute: '2-digit', timeZone });
+  const days = new Intl.DateTimeFormat(locale, { weekday: 'short', timeZone });
+  const is12Hour = hours.resolvedOptions().hour12 === true;
+  context.font = font(400, 24);
+  context.textAlign = 'center';
+  context.textBaseline = 'top';
+  const first = Math.ceil(from.getTime() / QUARTER_OF_AN_HOUR_MS) * QUARTER_OF_AN_HOUR_MS;
+  for (let at = first; at <= to.getTime(); at += QUARTER_OF_AN_HOUR_MS) {
+    const [hour = 0, minute = 0] = parts.format(at).split(':').map(Number);
+    if (minute !== 0 || hour % 4 !== 0) continue;
+    const x = toX(at);
+    context.strokeStyle = INK.grid;
+    context.lineWidth = hour === 0 ? 3 : 1.5;
+    line(context, x, PLOT.top, x, PLOT.bottom + 6);
+    const label = hour === 0 ? days.format(at) : is12Hour ? hours.format(at) : clock.format(at);
+    const halfWidth = context.measureText(label).width / 2;
+    context.fillStyle = hour === 0 ? INK.text : INK.faint;
+    context.fillText(label, Math.min(Math.max(x, halfWidth + 8), WIDTH - halfWidth - 8), PLOT.bottom + 14);
+  }
+}
+
+/** The headline with capacity and peak, and the name of the time zone in the lower corner. */
+export function drawHeadline(
+  context: SKRSContext2D,
+  { capacity, peak }: { capacity: number; peak: number },
+  { texts, locale, timeZone }: Localization,
+): void {
+  context.textBaseline = 'middle';
+  context.textAlign = 'left';
+  context.font = font(600, 26);
+  context.fillStyle = INK.text;
+  context.fillText(texts.chart.title, 20, 34);
+  context.textAlign = 'right';
+  context.font = font(400, 24);
+  context.fillStyle = INK.line;
+  const peakLabel = texts.chart.peak(peak);
+  context.fillText(peakLabel, PLOT.right, 34);
+  if (capacity > 0) {
+    const x = PLOT.right - context.measureText(peakLabel).width - 24;
+    context.fillStyle = INK.capacity;
+    context.fillText(`${texts.chart.capacity} ${capacity}`, x, 34);
+  }
+  context.fillStyle = INK.faint;
+  context.textAlign = 'left';
+  context.font = font(400, 20);
+  context.fillText(zoneName(locale, timeZone), 10, HEIGHT - 14);
+}
+
+function zoneName(locale: string, timeZone: string): string {
+  const parts = new Intl.DateTimeFormat(locale, { timeZone, timeZoneName: 'short' }).formatToParts(
+    new Date(),
+  );
+  return parts.find(({ type }) => type === 'timeZoneName')?.value ?? timeZone;
+}

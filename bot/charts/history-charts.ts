@@ -1,0 +1,56 @@
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import type { ReadHistory, ServerHistory } from '../../src/server-history.ts';
+import type { Attachment } from '../embeds/message.ts';
+import type { Localization } from '../locales/localization.ts';
+import { chartAltText } from './alt-text.ts';
+import { drawPlayerChart } from './player-chart.ts';
+
+/** @returns undefined when too little is known for a chart, or when it cannot be made. */
+export type ChartOf = (serverId: number, localization: Localization) => Promise<Attachment | undefined>;
+
+type CachedChart = { readAt: number; chart: Promise<Attachment | undefined> };
+
+const HOURS = 24;
+const MAX_CACHED_CHARTS = 200;
+/** Fewer make no line. */
+const MIN_POINTS = 2;
+
+/**
+ * Charts of a server's last day, each drawn once for each reading of the history and each locale, however many people
+ * ask. One that cannot be made is logged and left out: the card is useful without it.
+ */
+export function createHistoryCharts({
+  readHistory,
+  log,
+}: {
+  readHistory: ReadHistory;
+  log: Logger;
+}): ChartOf {
+  const cache = new LRUCache<string, CachedChart>({ max: MAX_CACHED_CHARTS });
+  return async (serverId, localization) => {
+    try {
+      const history = await readHistory(serverId, HOURS);
+      const readAt = history.readAt.getTime();
+      const key = `${serverId} ${localization.locale}`;
+      const cached = cache.get(key);
+      if (cached?.readAt === readAt) return await cached.chart;
+      const chart = drawChart(history, localization);
+      cache.set(key, { readAt, chart });
+      return await chart;
+    } catch (error) {
+      log.warn({ err: error, serverId }, 'a server card is sent without its chart');
+      return undefined;
+    }
+  };
+}
+
+async function drawChart(
+  { points, stepSeconds, readAt }: ServerHistory,
+  localization: Localization,
+): Promise<Attachment | undefined> {
+  if (points.length < MIN_POINTS) return undefined;
+  const from = new Date(readAt.getTime() - HOURS * 3_600_000);
+  const bytes = await drawPlayerChart(points, { from, to: readAt, stepSeconds }, localization);
+  return { name: 'players.png', bytes, altText: chartAltText(points, localization) };
+}

@@ -1,0 +1,36 @@
+import type { HistoryPoint } from '../../src/queries/server-samples.ts';
+import type { Localization } from '../locales/localization.ts';
+import { drawGrid, drawHeadline, drawHours } from './axes.ts';
+import { drawPng, HEIGHT, WIDTH } from './canvas.ts';
+import { type ChartRange, createScale, INK } from './plot.ts';
+import { drawCapacity, drawOffline, drawPlayers } from './series.ts';
+
+/** The lowest upper edge of a chart, so that an empty server does not have one of 0. */
+const MIN_TOP = 4;
+
+/**
+ * Draws the players of one server over time as a PNG, with the capacity, and gaps where it was offline or not polled.
+ * @param points oldest first; steps without a poll are missing.
+ */
+export async function drawPlayerChart(
+  points: readonly HistoryPoint[],
+  range: ChartRange,
+  localization: Localization,
+): Promise<Uint8Array> {
+  const capacity = Math.max(0, ...points.map(({ maxPlayers }) => maxPlayers));
+  const peak = Math.max(0, ...points.map(({ playersMaximum }) => playersMaximum));
+  const scale = createScale(range, Math.max(capacity, peak, MIN_TOP));
+  const series = { points, stepSeconds: range.stepSeconds };
+  return drawPng((context) => {
+    context.fillStyle = INK.background;
+    context.beginPath();
+    context.roundRect(0, 0, WIDTH, HEIGHT, 16);
+    context.fill();
+    drawGrid(context, scale);
+    drawOffline(context, scale, series, localization.texts.chart.offline);
+    drawHours(context, scale, range, localization);
+    if (capacity > 0) drawCapacity(context, scale, capacity);
+    drawPlayers(context, scale, series);
+    drawHeadline(context, { capacity, peak }, localization);
+  });
+}

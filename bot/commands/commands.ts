@@ -1,0 +1,31 @@
+import type { Command, Components } from '../command.ts';
+import {
+  BAN_CHECK_DEFINITION,
+  type BanCheckDeps,
+  banCheckCommand,
+  CHECK_BANS_DEFINITION,
+  checkBansCommand,
+} from './ban-check.ts';
+import { LOOKUP_DEFINITION, lookupCommand } from './lookup.ts';
+import { recordComponents } from './record-components.ts';
+import { SERVER_DEFINITION, serverCommand } from './server.ts';
+import { serverComponents } from './server-components.ts';
+import type { ServerDeps } from './server-messages.ts';
+
+export type CommandDeps = ServerDeps & BanCheckDeps;
+
+/** The slash commands, the entry of the user menu, and the buttons and menus of their messages. */
+export function createCommands(deps: CommandDeps): { commands: readonly Command[]; components: Components } {
+  return {
+    commands: [serverCommand(deps), banCheckCommand(deps), lookupCommand(deps), checkBansCommand(deps)],
+    components: { ...serverComponents(deps), ...recordComponents(deps) },
+  };
+}
+
+/** What is registered with Discord. */
+export const COMMAND_DEFINITIONS: readonly Command['data'][] = [
+  SERVER_DEFINITION,
+  BAN_CHECK_DEFINITION,
+  LOOKUP_DEFINITION,
+  CHECK_BANS_DEFINITION,
+];

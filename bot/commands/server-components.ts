@@ -1,0 +1,77 @@
+import {
+  type CommandResponse,
+  type ComponentPress,
+  type Components,
+  type Invoker,
+  Refusal,
+} from '../command.ts';
+import { readNumber } from '../custom-id.ts';
+import { COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
+import { playerList } from '../embeds/player-list.ts';
+import { type ServerView, toServerView } from '../embeds/server-view.ts';
+import type { Localization } from '../locales/localization.ts';
+import { renderCard, renderList, type ServerDeps } from './server-messages.ts';
+
+/** Buttons and menus of `/server` messages. */
+export function serverComponents(deps: ServerDeps): Components {
+  return {
+    'server.refresh': (invoker, press) => ({
+      kind: 'update',
+      render: () => {
+        const [serverId, offersPin] = press.args;
+        const server = requireServer(deps, serverId);
+        return renderCard(deps, server, localizationFor(invoker, press), offersPin === '1');
+      },
+    }),
+    'server.list': (invoker, press) =>
+      updateOwn(invoker, press, (localization) => renderList(deps, localization, press.args[0] === '1')),
+    'server.open': (invoker, press) =>
+      updateOwn(invoker, press, (localization) => {
+        const server = requireServer(deps, press.values[0]);
+        return renderCard(deps, server, localization, press.args[0] === '1');
+      }),
+    'server.players': (invoker, { args: [serverId, page, turn], isEphemeral }) => ({
+      kind: turn === 'turn' && isEphemeral ? 'update' : 'ephemeral',
+      render: () => playerList(requireServer(deps, serverId), readNumber(page) ?? 1, invoker.localization),
+    }),
+    'server.pin': (invoker, press) => ({
+      kind: 'ephemeral',
+      render: () => pin(deps, invoker, press.args[0]),
+    }),
+  };
+}
+
+/** @param arg a server's id, or `all`. */
+async function pin(deps: ServerDeps, invoker: Invoker, arg: string | undefined): Promise<MessageView> {
+  if (!invoker.canModerateMembers || invoker.guildId === undefined) {
+    throw new Refusal(({ refusals }) => noticeMessage(refusals.pinRequiresModerateMembers));
+  }
+  if (!invoker.botCanPost) throw new Refusal(({ refusals }) => noticeMessage(refusals.cannotPost));
+  await deps.pinLiveStatus(invoker, arg === 'all' ? undefined : requireServer(deps, arg).id);
+  return noticeMessage(`📌 ${invoker.localization.texts.refusals.pinned}`, COLOURS.online);
+}
+
+/** Changes the message for those who own it; others get a message of their own, so that nobody's view jumps. */
+function updateOwn(
+  invoker: Invoker,
+  press: ComponentPress,
+  render: (localization: Localization) => ReturnType<CommandResponse['render']>,
+): CommandResponse {
+  const isOwn = press.isEphemeral || press.messageOwnerId === invoker.discordId;
+  return isOwn
+    ? { kind: 'update', render: () => render(localizationFor(invoker, press)) }
+    : { kind: 'ephemeral', render: () => render(invoker.localization) };
+}
+
+/** The language of a message that is changed: that of those who see it. */
+function localizationFor(invoker: Invoker, { isEphemeral }: ComponentPress): Localization {
+  return isEphemeral ? invoker.localization : invoker.guildLocalization;
+}
+
+/** @throws {Refusal} when the id is not that of a listed server. */
+function requireServer({ servers }: ServerDeps, arg: string | undefined): ServerView {
+  const id = readNumber(arg);
+  const status = id === undefined ? undefined : servers.findById(id);
+  if (status) return toServerView(status);
+  throw new Refusal(({ server }) => noticeMessage(server.noLongerListed));
+}

@@ -1,0 +1,37 @@
+import type { ServerBoard } from '../../src/server-board.ts';
+import type { Invoker } from '../command.ts';
+import type { Attachment, MessageView } from '../embeds/message.ts';
+import { serverCard } from '../embeds/server-card.ts';
+import { inDisplayOrder, serverList } from '../embeds/server-list.ts';
+import { type ServerView, toServerView } from '../embeds/server-view.ts';
+import type { Localization } from '../locales/localization.ts';
+
+export type ServerDeps = {
+  servers: Pick<ServerBoard, 'current' | 'findById' | 'findBySlug'>;
+  publicUrl: string;
+  /** The last 24 hours of a server; undefined when nothing is known of them. */
+  chartOf: (serverId: number, localization: Localization) => Promise<Attachment | undefined>;
+  /** Posts a message into the invoker's channel that keeps itself up to date. */
+  pinLiveStatus: (invoker: Invoker, serverId: number | undefined) => Promise<void>;
+};
+
+/** All servers, in the order they are shown. */
+export function listViews({ servers }: ServerDeps): ServerView[] {
+  return inDisplayOrder(servers.current().map(toServerView));
+}
+
+/** The list of all servers. */
+export function renderList(deps: ServerDeps, { texts }: Localization, offersPin: boolean): MessageView {
+  return serverList(listViews(deps), { texts, offersPin });
+}
+
+/** The card of one server, with its chart. */
+export async function renderCard(
+  deps: ServerDeps,
+  server: ServerView,
+  localization: Localization,
+  offersPin: boolean,
+): Promise<MessageView> {
+  const chart = await deps.chartOf(server.id, localization);
+  return serverCard(server, { texts: localization.texts, publicUrl: deps.publicUrl, offersPin, chart });
+}

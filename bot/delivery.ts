@@ -1,0 +1,73 @@
+import { AttachmentBuilder, MessageFlags, RESTJSONErrorCodes } from 'discord.js';
+import type { CommandResponse } from './command.ts';
+import type { MessageView } from './embeds/message.ts';
+import type { DeferrableInteraction } from './interaction.ts';
+import { LIMITS } from './limits.ts';
+import type { SendWithLinkFallback } from './link-fallback.ts';
+import { isDiscordError } from './rest.ts';
+
+type Kind = CommandResponse['kind'];
+
+/** Brings messages to Discord in response to interactions, deferred or not. */
+export type Delivery = {
+  /** Acknowledges the interaction; the message follows by `deliver`. */
+  defer: (interaction: DeferrableInteraction, kind: Kind) => Promise<void>;
+  deliver: (interaction: DeferrableInteraction, view: MessageView, kind: Kind) => Promise<void>;
+  /**
+   * Shows a notice to the invoker alone, in place of a response.
+   * @param kind of that response; it tells how the interaction was deferred, if it was.
+   */
+  notify: (interaction: DeferrableInteraction, notice: MessageView, kind: Kind) => Promise<void>;
+};
+
+export function createDelivery(sendWithLinkFallback: SendWithLinkFallback): Delivery {
+  const deliver: Delivery['deliver'] = (interaction, view, kind) =>
+    sendWithLinkFallback(view, (shown) => send(interaction, shown, kind));
+  return {
+    defer: async (interaction, kind) => {
+      if (kind === 'update' && interaction.isMessageComponent()) await interaction.deferUpdate();
+      else await interaction.deferReply(kind === 'public' ? {} : { flags: MessageFlags.Ephemeral });
+    },
+    deliver,
+    notify: async (interaction, notice, kind) => {
+      const isAcknowledged = interaction.deferred || interaction.replied;
+      if (!isAcknowledged || kind === 'ephemeral') return deliver(interaction, notice, 'ephemeral');
+      // A deferred public response would show the notice to everyone.
+      if (kind === 'public') await interaction.deleteReply();
+      await interaction.followUp({ ...toPayload(notice), flags: MessageFlags.Ephemeral });
+    },
+  };
+}
+
+/** Whether Discord no longer takes a response to the interaction: it is too late, or it has had one. */
+export function isInteractionOver(error: unknown): boolean {
+  return isDiscordError(
+    error,
+    RESTJSONErrorCodes.UnknownInteraction,
+    RESTJSONErrorCodes.InteractionHasAlreadyBeenAcknowledged,
+  );
+}
+
+async function send(interaction: DeferrableInteraction, view: MessageView, kind: Kind): Promise<void> {
+  const payload = toPayload(view);
+  // `attachments: []` removes the earlier chart from a message that is changed.
+  if (interaction.deferred) await interaction.editReply({ ...payload, attachments: [] });
+  else if (kind === 'update' && interaction.isMessageComponent())
+    await interaction.update({ ...payload, attachments: [] });
+  else await interaction.reply(kind === 'public' ? payload : { ...payload, flags: MessageFlags.Ephemeral });
+}
+
+function toPayload({ embeds, components, files = [] }: MessageView) {
+  return {
+    embeds,
+    components,
+    files: files.map(
+      ({ name, bytes, altText }) =>
+        new AttachmentBuilder(Buffer.from(bytes), {
+          name,
+          description: altText.slice(0, LIMITS.attachmentDescription),
+        }),
+    ),
+    allowedMentions: { parse: [] },
+  };
+}

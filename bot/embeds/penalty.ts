@@ -1,0 +1,79 @@
+import { type APIEmbed, type APIEmbedField, quote, TimestampStyles } from 'discord.js';
+import type { PenaltyStatus } from '../../src/penalty.ts';
+import { UNKNOWN_STEAM_ID } from '../../src/steam-id.ts';
+import type { Texts } from '../locales/en.ts';
+import { absoluteAndRelativeTime, escapeText, relativeTime } from '../text.ts';
+import { COLOURS } from './message.ts';
+import type { PenaltyView } from './record-view.ts';
+
+export const STATUS_LOOKS: Record<PenaltyStatus, { emoji: string; colour: number }> = {
+  ACTIVE: { emoji: '🔴', colour: COLOURS.danger },
+  EXPIRED: { emoji: '⚪', colour: COLOURS.offline },
+  UNBANNED: { emoji: '🟢', colour: COLOURS.online },
+};
+
+/**
+ * One penalty, in the colour of its status.
+ * @param textShare how much of names and reasons is shown, above 0 to 1: 1 is the usual length.
+ */
+export function penaltyEmbed(penalty: PenaltyView, texts: Texts, textShare: number): APIEmbed {
+  const upTo = (characters: number) => Math.floor(characters * textShare);
+  const { record: words } = texts;
+  const { emoji, colour } = STATUS_LOOKS[penalty.status];
+  const field = (name: string, value: string): APIEmbedField => ({ name, value, inline: true });
+  return {
+    title: `${emoji} ${words.statuses[penalty.status]} · ${words.entry(penalty)}`,
+    color: colour,
+    description: quote(escapeText(penalty.reason, { max: upTo(300), fallback: words.noReason })),
+    fields: [
+      field(
+        words.duration,
+        penalty.durationMinutes === 0 ? words.permanent : words.durationInWords(penalty.durationMinutes),
+      ),
+      field(words.issued, absoluteAndRelativeTime(penalty.createdAt, TimestampStyles.ShortDateTime)),
+      ...endField(penalty, texts).map(([name, value]) => field(name, value)),
+      field(words.admin, adminOf(penalty, texts, upTo(64))),
+      field(
+        words.server,
+        penalty.serverName === undefined
+          ? words.allServers
+          : escapeText(penalty.serverName, { max: upTo(128) }),
+      ),
+      ...(penalty.status === 'UNBANNED'
+        ? [{ name: words.lifted, value: liftedValue(penalty, texts, upTo) }]
+        : []),
+    ],
+  };
+}
+
+/** When it ends or ended: one field, or none for a lifted penalty. */
+function endField({ status, endsAt }: PenaltyView, { record: words }: Texts): [string, string][] {
+  if (status === 'UNBANNED') return [];
+  if (endsAt === null) return status === 'ACTIVE' ? [[words.ends, words.never]] : [];
+  return [
+    [
+      status === 'ACTIVE' ? words.ends : words.ended,
+      absoluteAndRelativeTime(endsAt, TimestampStyles.ShortDateTime),
+    ],
+  ];
+}
+
+function adminOf({ adminName, adminSteamId }: PenaltyView, { record: words }: Texts, max: number): string {
+  return escapeText(adminName, {
+    max,
+    fallback: adminSteamId === UNKNOWN_STEAM_ID ? words.console : adminSteamId,
+  });
+}
+
+function liftedValue(
+  { liftedAt, liftedByName, liftReason }: PenaltyView,
+  { record: words }: Texts,
+  upTo: (characters: number) => number,
+): string {
+  const by = escapeText(liftedByName ?? '', { max: upTo(64) });
+  const head = [liftedAt ? relativeTime(liftedAt) : '', by === '' ? '' : words.liftedBy(by)]
+    .filter(Boolean)
+    .join(' ');
+  const reason = escapeText(liftReason ?? '', { max: upTo(200) });
+  return [head, reason === '' ? '' : quote(reason)].filter(Boolean).join('\n') || words.statuses.UNBANNED;
+}

@@ -1,0 +1,40 @@
+import { toCustomId } from '../custom-id.ts';
+import { LIMITS } from '../limits.ts';
+import type { Texts } from '../locales/en.ts';
+import { cut, escapeText, joinLines } from '../text.ts';
+import { button, type MessageView, row } from './message.ts';
+import { colourOf, noPlayersLine, offlineLine, playerLine, updatedLine } from './server-parts.ts';
+import type { ServerView } from './server-view.ts';
+
+const PLAYERS_PER_PAGE = 32;
+/** Leaves room in the description for what stands around the list. */
+const MAX_LIST_CHARACTERS = 3800;
+
+/** Everyone on a server, page by page. @param page past the last one: the last. */
+export function playerList(server: ServerView, page: number, { texts }: { texts: Texts }): MessageView {
+  const lastPage = Math.max(1, Math.ceil(server.players.length / PLAYERS_PER_PAGE));
+  const shown = Math.min(Math.max(1, page), lastPage);
+  const players = server.players.slice((shown - 1) * PLAYERS_PER_PAGE, shown * PLAYERS_PER_PAGE);
+  const list = joinLines(players.map(playerLine), { max: MAX_LIST_CHARACTERS, more: texts.server.more });
+  const goTo = (target: number) => toCustomId('server.players', server.id, target, 'turn');
+  const pager = row(
+    button(texts.buttons.previous, goTo(Math.max(1, shown - 1)), { emoji: '◀️', isDisabled: shown === 1 }),
+    button(texts.buttons.next, goTo(shown + 1), { emoji: '▶️', isDisabled: shown === lastPage }),
+  );
+  return {
+    embeds: [
+      {
+        title: cut(texts.server.playersOf(escapeText(server.name, { max: 100 })), LIMITS.embedTitle),
+        color: colourOf(server),
+        description: [
+          offlineLine(server, texts),
+          players.length > 0 ? list : noPlayersLine(server, texts),
+          updatedLine(server, texts),
+        ]
+          .filter((part) => part !== '')
+          .join('\n\n'),
+      },
+    ],
+    components: lastPage === 1 ? [] : [pager],
+  };
+}

@@ -1,0 +1,127 @@
+import type { APIEmbed, APISelectMenuOption } from 'discord.js';
+import { toCustomId } from '../custom-id.ts';
+import { LIMITS } from '../limits.ts';
+import type { Texts } from '../locales/en.ts';
+import { cut, escapeText, joinLines, toPlainLine } from '../text.ts';
+import { button, COLOURS, type MessageView, menuRow, type Row, row } from './message.ts';
+import { isFull, pinButton, updatedLine } from './server-parts.ts';
+import type { ServerView } from './server-view.ts';
+
+/** A message takes five rows, and one is for buttons; further servers are reached by the command's option. */
+const MAX_MENUS = 4;
+
+/** All servers with totals, and menus that open the card of one. */
+export function serverList(
+  servers: readonly ServerView[],
+  { texts, offersPin }: { texts: Texts; offersPin: boolean },
+): MessageView {
+  const flag = offersPin ? 1 : 0;
+  return {
+    embeds: [listEmbed(servers, texts)],
+    components: [
+      ...menuRows(servers, texts, flag),
+      row(
+        button(texts.buttons.refresh, toCustomId('server.list', flag), { emoji: '🔄' }),
+        ...(offersPin ? [pinButton('all', texts)] : []),
+      ),
+    ],
+  };
+}
+
+/** All servers as a live status message. */
+export function liveServerList(servers: readonly ServerView[], { texts }: { texts: Texts }): MessageView {
+  return {
+    embeds: [{ ...listEmbed(servers, texts), footer: { text: texts.server.live } }],
+    components: menuRows(servers, texts, 0),
+  };
+}
+
+/** A server among the suggestions of `/server`: `name · map · 12/32`, or that it is offline. */
+export function serverChoice(server: ServerView, { server: words }: Texts): { name: string; value: string } {
+  const state = server.isOnline
+    ? [server.map, `${server.playersCount}/${server.maxPlayers}`]
+    : [words.offline.toLowerCase()];
+  const rest = ['', ...state.map((part) => cut(toPlainLine(part), 40)).filter((part) => part !== '')].join(
+    ' · ',
+  );
+  return {
+    name: `${cut(toPlainLine(server.name, server.slug), LIMITS.choiceText - rest.length)}${rest}`,
+    value: server.slug,
+  };
+}
+
+/** Online servers first, those with most players first; then by name. */
+export function inDisplayOrder(servers: readonly ServerView[]): ServerView[] {
+  return servers.toSorted(
+    (a, b) =>
+      Number(b.isOnline) - Number(a.isOnline) ||
+      b.playersCount - a.playersCount ||
+      a.name.localeCompare(b.name),
+  );
+}
+
+function listEmbed(servers: readonly ServerView[], texts: Texts): APIEmbed {
+  const { server: words } = texts;
+  const online = servers.filter(({ isOnline }) => isOnline);
+  const sum = (pick: (server: ServerView) => number) =>
+    online.reduce((total, server) => total + pick(server), 0);
+  const totals = words.totals({
+    online: online.length,
+    servers: servers.length,
+    players: sum(({ playersCount }) => playersCount),
+    capacity: sum(({ maxPlayers }) => maxPlayers),
+  });
+  const updatedAt = servers.reduce<Date | undefined>(
+    (latest, { updatedAt: at }) => (at && (!latest || at > latest) ? at : latest),
+    undefined,
+  );
+  const head = [`**${totals}**`, updatedLine({ updatedAt }, texts)].filter(Boolean).join('\n');
+  const lines = inDisplayOrder(servers).map((server) => listLine(server, texts));
+  const max = LIMITS.embedDescription - head.length - 2;
+  return {
+    title: words.allServers,
+    color: online.length > 0 ? COLOURS.online : COLOURS.offline,
+    description:
+      servers.length === 0 ? words.none : `${head}\n\n${joinLines(lines, { max, more: words.more })}`,
+  };
+}
+
+function listLine(server: ServerView, { server: words }: Texts): string {
+  const name = `**${escapeText(server.name, { max: 80 })}**`;
+  if (!server.isOnline) return `🔴 ${name} · ${words.offline.toLowerCase()}`;
+  return [
+    `${isFull(server) ? '🟠' : '🟢'} ${name}`,
+    escapeText(server.map, { max: 40 }),
+    `${server.playersCount}/${server.maxPlayers}`,
+  ]
+    .filter((part) => part !== '')
+    .join(' · ');
+}
+
+function menuRows(servers: readonly ServerView[], texts: Texts, flag: number): Row[] {
+  const options = inDisplayOrder(servers).map((server) => menuOption(server, texts));
+  const rows: Row[] = [];
+  for (let number = 0; number < MAX_MENUS && number * LIMITS.menuOptions < options.length; number++) {
+    const placeholder = number === 0 ? texts.server.choose : texts.server.chooseNext(number + 1);
+    rows.push(
+      menuRow(
+        toCustomId('server.open', flag, number),
+        placeholder,
+        options.slice(number * LIMITS.menuOptions, (number + 1) * LIMITS.menuOptions),
+      ),
+    );
+  }
+  return rows;
+}
+
+function menuOption(server: ServerView, { server: words }: Texts): APISelectMenuOption {
+  const state = server.isOnline
+    ? [toPlainLine(server.map), `${server.playersCount}/${server.maxPlayers}`].filter(Boolean).join(' · ')
+    : words.offline;
+  return {
+    label: cut(toPlainLine(server.name, server.slug), LIMITS.menuOptionText),
+    value: String(server.id),
+    description: cut(state, LIMITS.menuOptionText),
+    emoji: { name: server.isOnline ? '🟢' : '🔴' },
+  };
+}

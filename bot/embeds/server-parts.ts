@@ -1,0 +1,53 @@
+import type { APIButtonComponent } from 'discord.js';
+import { toCustomId } from '../custom-id.ts';
+import type { Texts } from '../locales/en.ts';
+import { escapeText, relativeTime } from '../text.ts';
+import { button, COLOURS } from './message.ts';
+import type { ServerView } from './server-view.ts';
+
+/** Whether no more players fit on a server. */
+export function isFull({ playersCount, maxPlayers }: ServerView): boolean {
+  return maxPlayers > 0 && playersCount >= maxPlayers;
+}
+
+/** The colour that says how a server is. */
+export function colourOf(server: ServerView): number {
+  if (!server.isOnline) return COLOURS.offline;
+  return isFull(server) ? COLOURS.full : COLOURS.online;
+}
+
+/** Why nobody is shown on a server that is not online; empty for one that is. */
+export function offlineLine(server: ServerView, { server: words }: Texts): string {
+  if (server.isOnline) return '';
+  if (server.updatedAt === undefined) return `⚪ ${words.notPolled}`;
+  return `🔴 ${server.seenAt ? words.offlineSince(relativeTime(server.seenAt)) : words.neverSeen}`;
+}
+
+/** How old the data is; empty before the first poll. */
+export function updatedLine({ updatedAt }: Pick<ServerView, 'updatedAt'>, { server: words }: Texts): string {
+  return updatedAt ? words.updated(relativeTime(updatedAt)) : '';
+}
+
+/** Score and name of one player. */
+export function playerLine({ name, score }: ServerView['players'][number]): string {
+  return `\`${String(score).padStart(4)}\` ${escapeText(name, { max: 64, fallback: '?' })}`;
+}
+
+/** Why no players are listed; empty for an offline server. */
+export function noPlayersLine({ isOnline, playersCount }: ServerView, { server: words }: Texts): string {
+  if (!isOnline) return '';
+  return playersCount > 0 ? words.namesUnknown : words.nobody;
+}
+
+/** A button that shows all players of a server. */
+export function playersButton(server: ServerView, { buttons }: Texts): APIButtonComponent {
+  return button(buttons.players, toCustomId('server.players', server.id, 1), {
+    emoji: '👥',
+    isDisabled: server.players.length === 0,
+  });
+}
+
+/** A button that posts a live status message; moderators alone may use it. @param what a server's id, or `all`. */
+export function pinButton(what: number | 'all', { buttons }: Texts): APIButtonComponent {
+  return button(buttons.pin, toCustomId('server.pin', what), { emoji: '📌' });
+}

@@ -1,0 +1,131 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { retryPauseMs } from '../../src/retry-pause.ts';
+import { openSession, type Session, type SessionDeps, type SessionTimings } from './session.ts';
+
+export type ConnectionState =
+  /** Logging in. */
+  | 'connecting'
+  | 'ready'
+  /** The connection broke; the library tries to resume it. */
+  | 'resuming'
+  /** Between two logins. */
+  | 'waiting'
+  /** Discord rejected the bot for good: it does not log in again until a restart. */
+  | 'refused'
+  | 'stopped';
+
+export type ConnectionHealth = {
+  state: ConnectionState;
+  /** Why it is not ready. */
+  reason: string | undefined;
+  /** When this state began. */
+  since: Date;
+  /** Round trip of the last heartbeat; undefined before the first acknowledgement. */
+  latencyMs: number | undefined;
+  /** Login attempts since the start. */
+  logins: number;
+};
+
+export type ConnectionTimings = SessionTimings & {
+  /** The pause after a failed login; it doubles after each further failure. */
+  firstPauseMs: number;
+  longestPauseMs: number;
+};
+
+type ConnectionDeps = Pick<SessionDeps, 'token' | 'apiUrl' | 'log' | 'onInteraction' | 'onLogin'> & {
+  timings: ConnectionTimings;
+  onLoginAttempt: () => void;
+};
+
+/** After a session that lasted this long, the pauses begin with the shortest again. */
+const STABLE_AFTER_MS = 60_000;
+
+/**
+ * Keeps the bot connected to Discord's gateway. A client that failed to log in never recovers, so each attempt makes a
+ * new one, after growing pauses; a final refusal is logged once, and ends the attempts.
+ */
+export function createConnection(deps: ConnectionDeps) {
+  const { log, timings } = deps;
+  const stopping = new AbortController();
+  let state: ConnectionState = 'connecting';
+  let reason: string | undefined;
+  let since = new Date();
+  let logins = 0;
+  /** Logged as down, so that coming back is logged too. */
+  let isDown = false;
+  let session: Session | undefined;
+  let running: Promise<void> | undefined;
+
+  function enter(next: ConnectionState, why?: string): void {
+    if (state === 'stopped') return;
+    if (next !== state) since = new Date();
+    state = next;
+    reason = why;
+    if (next === 'ready') {
+      if (isDown) log.info('the bot is connected to Discord again');
+      else if (logins === 1) log.info('the bot is connected to Discord');
+      isDown = false;
+    }
+    if (next === 'waiting' && !isDown) {
+      log.warn({ reason: why }, 'the bot is not connected to Discord: retrying with growing pauses');
+      isDown = true;
+    }
+    if (next === 'refused') {
+      log.error({ reason: why }, 'Discord rejected the bot: everything else keeps running without it');
+    }
+  }
+
+  /** @throws {AbortError} when it is stopped during a pause. */
+  async function run(): Promise<void> {
+    let failures = 0;
+    while (!stopping.signal.aborted) {
+      enter('connecting', reason);
+      logins += 1;
+      deps.onLoginAttempt();
+      const startedAt = Date.now();
+      session = openSession({
+        ...deps,
+        onReady: () => enter('ready'),
+        onResuming: () => enter('resuming', 'the connection broke'),
+      });
+      const end = await session.ended;
+      await session.close();
+      if (stopping.signal.aborted) return;
+      if (end.isFinal) return enter('refused', end.reason);
+      const wasStable = end.wasReady && Date.now() - startedAt > STABLE_AFTER_MS;
+      failures = wasStable ? 1 : failures + 1;
+      enter('waiting', end.reason);
+      const pauseMs = retryPauseMs(failures, {
+        firstMs: timings.firstPauseMs,
+        longestMs: timings.longestPauseMs,
+      });
+      const jitter = 0.8 + Math.random() * 0.4;
+      await pause(pauseMs * jitter, undefined, { signal: stopping.signal });
+    }
+  }
+
+  return {
+    start: (): void => {
+      running ??= run().catch((error) => {
+        if (stopping.signal.aborted) return;
+        log.error({ err: error }, 'the bot stopped after an unexpected error');
+        enter('refused', 'an unexpected error');
+      });
+    },
+    /** Disconnects, and makes no further attempt; within half a second. */
+    stop: async (): Promise<void> => {
+      state = 'stopped';
+      since = new Date();
+      stopping.abort();
+      await session?.close();
+      await running;
+    },
+    health: (): ConnectionHealth => ({
+      state: state === 'ready' && !session?.isReady() ? 'resuming' : state,
+      reason,
+      since,
+      latencyMs: session?.latencyMs(),
+      logins,
+    }),
+  };
+}

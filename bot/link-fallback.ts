@@ -1,0 +1,39 @@
+import { RESTJSONErrorCodes } from 'discord.js';
+import type { Logger } from 'pino';
+import { type MessageView, withoutLinks } from './embeds/message.ts';
+import { isDiscordError } from './rest.ts';
+
+/** Sends a message; a second time without link buttons if Discord refuses their address. */
+export type SendWithLinkFallback = <T>(
+  view: MessageView,
+  send: (view: MessageView) => Promise<T>,
+) => Promise<T>;
+
+/**
+ * Discord refuses a whole message for a link button to a host such as `localhost`. Once it has, all messages go without
+ * link buttons, since all of them lead to PUBLIC_URL.
+ */
+export function createLinkFallback(log: Logger): SendWithLinkFallback {
+  let refusesLinks = false;
+  return async (view, send) => {
+    if (refusesLinks) return send(withoutLinks(view));
+    try {
+      return await send(view);
+    } catch (error) {
+      if (!isLinkRefusal(error)) throw error;
+      log.warn(
+        { err: error },
+        'Discord refuses link buttons to PUBLIC_URL, so they are left out: set it to an address Discord accepts',
+      );
+      refusesLinks = true;
+      return send(withoutLinks(view));
+    }
+  };
+}
+
+function isLinkRefusal(error: unknown): boolean {
+  return (
+    isDiscordError(error, RESTJSONErrorCodes.InvalidFormBodyOrContentType) &&
+    JSON.stringify(error.rawError).includes('URL_TYPE')
+  );
+}

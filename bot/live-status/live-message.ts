@@ -1,0 +1,105 @@
+import type { REST } from '@discordjs/rest';
+import { RESTJSONErrorCodes, Routes } from 'discord.js';
+import type { LiveStatusMessage } from '../../src/queries/live-status-messages.ts';
+import type { ServerBoard } from '../../src/server-board.ts';
+import { Refusal } from '../command.ts';
+import { type MessageView, noticeMessage } from '../embeds/message.ts';
+import { liveServerCard } from '../embeds/server-card.ts';
+import { liveServerList } from '../embeds/server-list.ts';
+import { type ServerView, toServerView } from '../embeds/server-view.ts';
+import type { SendWithLinkFallback } from '../link-fallback.ts';
+import { localizationOf } from '../locales/localization.ts';
+import { isDiscordError } from '../rest.ts';
+
+export type LiveMessageDeps = {
+  rest: REST;
+  servers: Pick<ServerBoard, 'current' | 'findById'>;
+  sendWithLinkFallback: SendWithLinkFallback;
+  publicUrl: string;
+};
+
+/** What a live status message shows, and how it gets to Discord. */
+export type LiveMessages = {
+  /** The servers that a message shows; undefined when the one it follows is no longer listed. */
+  serversOf: (message: Pick<LiveStatusMessage, 'serverId'>) => ServerView[] | undefined;
+  /** @returns the message's id. @throws {Refusal} when the bot may not post in the channel. */
+  post: (message: Omit<LiveStatusMessage, 'messageId'>, servers: ServerView[]) => Promise<string>;
+  /** @param servers undefined: the one it follows is no longer listed. */
+  edit: (message: LiveStatusMessage, servers: ServerView[] | undefined) => Promise<void>;
+};
+
+const MAY_NOT_POST = [RESTJSONErrorCodes.MissingAccess, RESTJSONErrorCodes.MissingPermissions];
+const GONE = [
+  RESTJSONErrorCodes.UnknownChannel,
+  RESTJSONErrorCodes.UnknownGuild,
+  RESTJSONErrorCodes.UnknownMessage,
+  RESTJSONErrorCodes.MissingAccess,
+  RESTJSONErrorCodes.CannotEditMessageAuthoredByAnotherUser,
+];
+
+export function createLiveMessages({
+  rest,
+  servers,
+  sendWithLinkFallback,
+  publicUrl,
+}: LiveMessageDeps): LiveMessages {
+  function render(
+    { serverId, locale }: Pick<LiveStatusMessage, 'serverId' | 'locale'>,
+    shown: ServerView[] | undefined,
+  ): MessageView {
+    const { texts } = localizationOf(locale);
+    if (shown === undefined) return noticeMessage(texts.server.noLongerListed);
+    const [server] = shown;
+    return serverId === null || server === undefined
+      ? liveServerList(shown, { texts })
+      : liveServerCard(server, { texts, publicUrl });
+  }
+
+  return {
+    serversOf: ({ serverId }) => {
+      if (serverId === null) return servers.current().map(toServerView);
+      const status = servers.findById(serverId);
+      return status && [toServerView(status)];
+    },
+    post: async (message, shown) => {
+      const route = Routes.channelMessages(message.channelId);
+      const send = (view: MessageView) => rest.post(route, { body: toBody(view) });
+      const posted = await sendWithLinkFallback(render(message, shown), send).catch((error) => {
+        if (!isDiscordError(error, ...MAY_NOT_POST)) throw error;
+        throw new Refusal(({ refusals }) => noticeMessage(refusals.cannotPost));
+      });
+      return readMessageId(posted);
+    },
+    edit: async (message, shown) => {
+      const route = Routes.channelMessage(message.channelId, message.messageId);
+      const send = (view: MessageView) => rest.patch(route, { body: toBody(view) });
+      await sendWithLinkFallback(render(message, shown), send);
+    },
+  };
+}
+
+/** Whether an edit failed because the message is deleted, or out of the bot's reach for good. */
+export function isMessageGone(error: unknown): error is Error {
+  return isDiscordError(error, ...GONE);
+}
+
+/** A text that changes when what readers care about changes; ping and time of the poll change with every poll. */
+export function fingerprint(servers: ServerView[] | undefined): string {
+  return JSON.stringify(
+    servers?.map((server) => ({
+      ...server,
+      pingMs: 0,
+      updatedAt: 0,
+      seenAt: server.isOnline ? 0 : server.seenAt,
+    })) ?? null,
+  );
+}
+
+function toBody({ embeds, components }: MessageView) {
+  return { embeds, components, allowed_mentions: { parse: [] } };
+}
+
+function readMessageId(message: unknown): string {
+  if (typeof message === 'object' && message !== null && 'id' in message) return String(message.id);
+  throw new Error("Discord's response lacks the id of the new message");
+}

@@ -1,0 +1,157 @@
+import type { Logger } from 'pino';
+import type { Db } from '../../src/db/client.ts';
+import {
+  type LiveStatusMessage,
+  listLiveStatusMessages,
+  removeLiveStatusMessage,
+  saveLiveStatusMessage,
+} from '../../src/queries/live-status-messages.ts';
+import { retryPauseMs } from '../../src/retry-pause.ts';
+import type { ServerBoard } from '../../src/server-board.ts';
+import type { Invoker } from '../command.ts';
+import type { ServerView } from '../embeds/server-view.ts';
+import { createLiveMessages, fingerprint, isMessageGone, type LiveMessageDeps } from './live-message.ts';
+
+type LiveStatusDeps = LiveMessageDeps & {
+  db: Db;
+  servers: Pick<ServerBoard, 'onChange'>;
+  log: Logger;
+  /** Edits of one message are at least this far apart. */
+  intervalMs: number;
+};
+
+/** What is known of one message besides its row. */
+type Tracked = {
+  row: LiveStatusMessage;
+  /** Fingerprint of the last edit; undefined when it is not known. */
+  shown: string | undefined;
+  /** Not edited before this time, in milliseconds since the epoch. */
+  notBefore: number;
+  failures: number;
+  isEditing: boolean;
+};
+
+/** Edited this often even when nothing changed: an "Updated 3 hours ago" would look broken. */
+const REFRESH_MS = 5 * 60_000;
+const LONGEST_PAUSE_MS = 10 * 60_000;
+const LOOK_AGAIN_MS = 5000;
+
+/**
+ * Messages that follow the servers: edited after a poll that changed what they show, kept across restarts, and forgotten
+ * once Discord no longer has them.
+ */
+export function createLiveStatus(deps: LiveStatusDeps) {
+  const { db, servers, log, intervalMs } = deps;
+  const liveMessages = createLiveMessages(deps);
+  const tracked = new Map<string, Tracked>();
+  const editing = new Set<Promise<void>>();
+  let isRunning = false;
+  let isLoaded = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  servers.onChange(() => editWhatIsDue());
+
+  function editWhatIsDue(): void {
+    if (!isRunning || !isLoaded) return;
+    const now = Date.now();
+    for (const message of tracked.values()) {
+      if (message.isEditing || now < message.notBefore) continue;
+      const current = liveMessages.serversOf(message.row);
+      const wanted = fingerprint(current);
+      const isStale = now - (message.notBefore - intervalMs) >= REFRESH_MS;
+      if (wanted === message.shown && !isStale) continue;
+      message.isEditing = true;
+      const work: Promise<void> = edit(message, current, wanted).finally(() => editing.delete(work));
+      editing.add(work);
+    }
+    clearTimeout(timer);
+    timer = setTimeout(editWhatIsDue, Math.min(intervalMs, LOOK_AGAIN_MS));
+  }
+
+  async function edit(message: Tracked, current: ServerView[] | undefined, wanted: string): Promise<void> {
+    const { row } = message;
+    try {
+      await liveMessages.edit(row, current);
+      if (current === undefined) return await forget(row, 'its server is no longer listed');
+      message.shown = wanted;
+      message.failures = 0;
+      message.notBefore = Date.now() + intervalMs;
+    } catch (error) {
+      if (isMessageGone(error)) {
+        await forget(row, error.message).catch(() => undefined);
+        return;
+      }
+      if (message.failures === 0) {
+        log.warn({ err: error, messageId: row.messageId }, 'editing a live status message failed: retrying');
+      }
+      message.failures += 1;
+      const pauses = { firstMs: 2 * intervalMs, longestMs: LONGEST_PAUSE_MS };
+      message.notBefore = Date.now() + retryPauseMs(message.failures, pauses);
+    } finally {
+      message.isEditing = false;
+    }
+  }
+
+  async function forget(row: LiveStatusMessage, reason: string): Promise<void> {
+    tracked.delete(row.messageId);
+    await removeLiveStatusMessage(db, row.messageId);
+    log.info(
+      { messageId: row.messageId, channelId: row.channelId, reason },
+      'a live status message is no longer updated',
+    );
+  }
+
+  async function load(): Promise<void> {
+    try {
+      for (const row of await listLiveStatusMessages(db)) track(row, undefined);
+      isLoaded = true;
+      editWhatIsDue();
+    } catch (error) {
+      log.warn({ err: error }, 'the live status messages could not be read: retrying');
+      timer = setTimeout(() => isRunning && void load(), LOOK_AGAIN_MS);
+    }
+  }
+
+  function track(row: LiveStatusMessage, shown: string | undefined): void {
+    if (tracked.has(row.messageId)) return;
+    const notBefore = shown === undefined ? 0 : Date.now() + intervalMs;
+    tracked.set(row.messageId, { row, shown, notBefore, failures: 0, isEditing: false });
+  }
+
+  return {
+    /** Called whenever the bot has logged in; the first call counts. */
+    start: (): void => {
+      if (isRunning) return;
+      isRunning = true;
+      void load();
+    },
+    /** Waits for edits under way. */
+    stop: async (): Promise<void> => {
+      isRunning = false;
+      clearTimeout(timer);
+      await Promise.allSettled(editing);
+    },
+    /**
+     * Posts a message into the invoker's channel, in the guild's language, and keeps it up to date.
+     * @param serverId undefined: it shows all servers.
+     * @throws {Refusal} when the bot may not post there.
+     */
+    pin: async (
+      { channelId, guildId, guildLocalization }: Invoker,
+      serverId: number | undefined,
+    ): Promise<void> => {
+      const draft = {
+        channelId,
+        guildId: guildId ?? null,
+        serverId: serverId ?? null,
+        locale: guildLocalization.locale,
+        createdAt: new Date(),
+      };
+      const current = liveMessages.serversOf(draft) ?? [];
+      const row = { ...draft, messageId: await liveMessages.post(draft, current) };
+      await saveLiveStatusMessage(db, row);
+      track(row, fingerprint(current));
+      editWhatIsDue();
+    },
+  };
+}

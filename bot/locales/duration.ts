@@ -1,0 +1,22 @@
+const MINUTES_IN = { weeks: 10_080, days: 1440, hours: 60, minutes: 1 } as const;
+
+/**
+ * A length of time in words, by its two largest units: `1 day, 12 hours`. Years and months are not used, since their
+ * lengths vary.
+ * @param minutes whole minutes; a negative number counts as 0.
+ */
+export function durationInWords(language: 'en' | 'pl', minutes: number): string {
+  const duration: Partial<Record<keyof typeof MINUTES_IN, number>> = {};
+  let rest = Math.max(0, Math.trunc(minutes));
+  for (const unit of ['weeks', 'days', 'hours', 'minutes'] as const) {
+    const amount = Math.floor(rest / MINUTES_IN[unit]);
+    rest -= amount * MINUTES_IN[unit];
+    if (amount > 0 && Object.keys(duration).length < 2) duration[unit] = amount;
+  }
+  // Units of 0 are left out, so that nothing but zeros would be an empty text.
+  const minutesDisplay = Object.keys(duration).length === 0 ? 'always' : 'auto';
+  return new Intl.DurationFormat(language, { style: 'long', minutesDisplay }).format({
+    minutes: 0,
+    ...duration,
+  });
+}

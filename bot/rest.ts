@@ -1,0 +1,26 @@
+import { REST, DiscordAPIError as RestAPIError } from '@discordjs/rest';
+import { DiscordAPIError, type RESTJSONErrorCodes } from 'discord.js';
+
+/**
+ * A client of Discord's REST API outside of interactions.
+ * @param apiUrl `DISCORD_API_URL`.
+ */
+export function createRest({ apiUrl, token }: { apiUrl: string; token: string }): REST {
+  return new REST({ api: apiUrl, version: '10', timeout: 10_000, retries: 2 }).setToken(token);
+}
+
+/** Whether Discord's REST API refused a request with one of these error codes. */
+export function isDiscordError(
+  error: unknown,
+  ...codes: readonly RESTJSONErrorCodes[]
+): error is DiscordAPIError {
+  return isDiscordRefusal(error) && codes.some((code) => code === error.code);
+}
+
+/**
+ * Whether Discord's REST API refused a request. The class exists twice: discord.js loads the CommonJS build of
+ * @discordjs/rest, our import the ES module.
+ */
+export function isDiscordRefusal(error: unknown): error is DiscordAPIError {
+  return error instanceof DiscordAPIError || error instanceof RestAPIError;
+}

@@ -1,0 +1,51 @@
+import { expect, test } from 'bun:test';
+import { drawPlayerChart } from '../../../bot/charts/player-chart.ts';
+import { localizationOf } from '../../../bot/locales/localization.ts';
+import { SAMPLE_HISTORY as points, SAMPLE_RANGE as range } from '../../support/bot/history.ts';
+import { type Colour, toPixels } from '../../support/bot/pixels.ts';
+
+const xOf = (hour: number) => Math.round(64 + (hour / 24) * (776 - 64));
+const LINE: Colour = [0x57, 0xd3, 0x8c];
+const OFFLINE: Colour = [0xed, 0x42, 0x45];
+
+test('draws a line where the server was online, a mark where it was offline, nothing where it was not polled', async () => {
+  const pixels = await toPixels(await drawPlayerChart(points, range, localizationOf('pl')));
+  expect([pixels.width, pixels.height]).toEqual([800, 360]);
+  for (const hour of [2.5, 6.5, 13.3, 20.5]) {
+    expect(pixels.hasColour(xOf(hour), LINE)).toBe(true);
+    expect(pixels.hasColour(xOf(hour), OFFLINE)).toBe(false);
+  }
+  expect(pixels.hasColour(xOf(9.1), LINE)).toBe(false);
+  expect(pixels.hasColour(xOf(9.1), OFFLINE)).toBe(true);
+  expect(pixels.hasColour(xOf(17.1), LINE)).toBe(false);
+  expect(pixels.hasColour(xOf(17.1), OFFLINE)).toBe(false);
+});
+
+test('drawn at the same time in two languages, neither gets the other', async () => {
+  const alone = await drawPlayerChart(points, range, localizationOf('pl'));
+  const [polish, english] = await Promise.all([
+    drawPlayerChart(points, range, localizationOf('pl')),
+    drawPlayerChart(points, range, localizationOf('en-US')),
+  ]);
+  expect(Buffer.from(polish).equals(Buffer.from(alone))).toBe(true);
+  expect(Buffer.from(polish).equals(Buffer.from(english))).toBe(false);
+});
+
+test('survives a server that is empty, full beyond its capacity, or has one point', async () => {
+  const [first] = points;
+  if (!first) throw new Error('no point');
+  for (const changed of [
+    { playersAverage: 0, playersMaximum: 0, maxPlayers: 0 },
+    { playersAverage: 300, playersMaximum: 400 },
+  ]) {
+    const png = await drawPlayerChart(
+      [
+        { ...first, ...changed },
+        { ...first, ...changed, at: new Date(first.at.getTime() + 3_600_000) },
+      ],
+      range,
+      localizationOf('en-GB'),
+    );
+    expect(png.length).toBeGreaterThan(1000);
+  }
+});

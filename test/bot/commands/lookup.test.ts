@@ -1,0 +1,111 @@
+import { expect, test } from 'bun:test';
+import { startTestBot } from '../../support/bot.ts';
+import { aSteamId, insertPenalties, insertUser } from '../../support/builders.ts';
+import { anActor } from '../../support/discord/actor.ts';
+import { messageOf } from '../../support/discord/exchange.ts';
+import { findButton, isEphemeral } from '../../support/discord/messages.ts';
+
+const NOW = new Date('2026-11-21T12:00:00Z');
+const harness = await startTestBot({ bot: { now: () => NOW } });
+const { fake, db } = harness;
+const owner = anActor({ userId: '175928847299117063' });
+const plain = anActor();
+const moderator = anActor({ isModerator: true });
+const createdAt = new Date('2025-03-01T10:00:00Z');
+const since = createdAt.getTime() / 1000;
+
+await insertUser(db, 1, {
+  nickname: 'Ala *the* owner',
+  discordId: owner.user.id,
+  discordUsername: 'ala_',
+  avatarUrl: 'https://avatars.example.org/a.jpg',
+  isAdmin: true,
+  isOwner: true,
+  hasSvip: true,
+  isServiceplus: true,
+  createdAt,
+});
+await insertUser(db, 2, { nickname: 'Plain', discordId: plain.user.id, createdAt });
+await insertUser(db, 3, { nickname: '', createdAt });
+await insertPenalties(db, [{ type: 'ban', playerSteamId: aSteamId(1) }]);
+await harness.connect();
+
+test('shows flags, ids, age, and leads to the Steam profile and the record', async () => {
+  const exchange = await fake.command('lookup', { steamid: aSteamId(1) }, moderator);
+  const { message } = exchange;
+  expect(isEphemeral(message)).toBe(true);
+  const account = Number(BigInt(aSteamId(1)) - 76561197960265728n);
+  expect(message?.embeds).toEqual([
+    {
+      title: 'Ala \\*the\\* owner',
+      color: 0xed4245,
+      thumbnail: { url: 'https://avatars.example.org/a.jpg' },
+      fields: [
+        { name: 'Flags', value: '⛔ Banned · 👑 Owner · 🛡️ Admin · 💎 SVIP · ⭐ Premium' },
+        { name: 'SteamID64', value: `\`${aSteamId(1)}\``, inline: true },
+        { name: 'Account id', value: `\`${account}\``, inline: true },
+        {
+          name: 'Other notations',
+          value: `\`STEAM_1:${account % 2}:${Math.floor(account / 2)}\`\n\`[U:1:${account}]\``,
+          inline: true,
+        },
+        { name: 'Discord', value: `<@${owner.user.id}> (ala\\_)`, inline: true },
+        { name: 'Member since', value: `<t:${since}:D> (<t:${since}:R>)`, inline: true },
+        // The example of Discord's documentation: 2016-04-30 11:18:25 UTC.
+        { name: 'On Discord since', value: '<t:1462015105:D> (<t:1462015105:R>)', inline: true },
+      ],
+    },
+  ]);
+  expect(findButton(message, 'Steam profile')?.url).toBe(
+    `https://steamcommunity.com/profiles/${aSteamId(1)}`,
+  );
+  const record = await fake.press(
+    messageOf(exchange),
+    findButton(message, 'Penalties')?.custom_id ?? '',
+    moderator,
+  );
+  expect(record.callback).toBe(4);
+  expect(isEphemeral(record.message)).toBe(true);
+  expect(record.message?.embeds[0]?.title).toBe('⛔ Penalties of Ala \\*the\\* owner');
+});
+
+test('speaks Polish, and the language of the guild when shown to all', async () => {
+  const polish = await fake.command('lookup', { user: { user: plain.user } }, { ...moderator, locale: 'pl' });
+  expect(polish.message?.embeds[0]?.fields?.slice(0, 2)).toMatchObject([
+    { name: 'Oznaczenia', value: 'brak' },
+    {},
+  ]);
+  const shown = await fake.command(
+    'lookup',
+    { steamid: aSteamId(3), show: true },
+    { ...moderator, guildLocale: 'pl' },
+  );
+  expect(isEphemeral(shown.message)).toBe(false);
+  expect(shown.message?.embeds[0]?.title).toBe('Gracz bez nazwy');
+  expect(shown.message?.embeds[0]?.fields?.find(({ name }) => name === 'Discord')?.value).toBe(
+    'niepołączony',
+  );
+});
+
+test('follows the rules of the API: one is needed, the Discord user wins, no match is said', async () => {
+  const text = async (options: Parameters<typeof fake.command>[1], locale = 'en-US') =>
+    (await fake.command('lookup', options, { ...moderator, locale })).message?.embeds[0];
+  expect((await text({}))?.description).toBe('Give a Discord user or a SteamID.');
+  expect((await text({}, 'pl'))?.description).toBe('Podaj użytkownika Discorda albo SteamID.');
+  expect((await text({ user: { user: plain.user }, steamid: aSteamId(1) }))?.title).toBe('Plain');
+  expect((await text({ user: { user: anActor().user }, steamid: aSteamId(1) }))?.description).toBe(
+    'No member of the community matches.',
+  );
+  expect((await text({ steamid: aSteamId(77) }, 'pl'))?.description).toBe(
+    'Nie ma takiego członka społeczności.',
+  );
+});
+
+test('everyone may look at themselves', async () => {
+  expect(
+    (await fake.command('lookup', { user: { user: plain.user } }, plain)).message?.embeds[0]?.title,
+  ).toBe('Plain');
+  expect((await fake.command('lookup', { steamid: aSteamId(2) }, plain)).message?.embeds[0]?.title).toBe(
+    'Plain',
+  );
+});

@@ -1,0 +1,221 @@
+import { describe, expect, test } from 'bun:test';
+import { insertSampleServers } from '../../support/bot/servers.ts';
+import { startTestBot } from '../../support/bot.ts';
+import { anActor } from '../../support/discord/actor.ts';
+import { messageOf } from '../../support/discord/exchange.ts';
+import { findButton, findComponent, isEphemeral } from '../../support/discord/messages.ts';
+
+const harness = await startTestBot();
+const { fake, poll, deps } = harness;
+const ids = await insertSampleServers(harness);
+const polish = { locale: 'pl', guildLocale: 'pl' };
+await harness.connect();
+
+describe('autocomplete of /server', () => {
+  test('names map and players, those online first, with the slug as the value', async () => {
+    const { choices } = await fake.autocomplete('server', 'name', '');
+    expect(choices).toEqual([
+      { name: 'Mirage *24/7* · de_mirage · 31/32', value: 'mirage-24-7' },
+      { name: 'Retake · de_inferno · 1/10', value: 'retake' },
+      { name: 'Fresh · offline', value: 'fresh' },
+      { name: 'Łódź Arena · offline', value: 'arena' },
+    ]);
+  });
+
+  test('finds by a part of name, map or slug, without diacritics, and speaks Polish', async () => {
+    const actor = anActor({ locale: 'pl' });
+    expect((await fake.autocomplete('server', 'name', 'lodz', actor)).choices).toEqual([
+      { name: 'Łódź Arena · wyłączony', value: 'arena' },
+    ]);
+    expect(
+      (await fake.autocomplete('server', 'name', 'INFERNO', actor)).choices?.map(({ value }) => value),
+    ).toEqual(['retake']);
+    expect((await fake.autocomplete('server', 'name', 'no such thing', actor)).choices).toEqual([]);
+  });
+});
+
+describe('/server without an option', () => {
+  test('lists all servers with totals and a menu, for everyone to see', async () => {
+    const { message } = await fake.command('server');
+    expect(isEphemeral(message)).toBe(false);
+    expect(message?.allowedMentions).toEqual({ parse: [] });
+    const [embed] = message?.embeds ?? [];
+    expect(embed?.title).toBe('Servers');
+    expect(embed?.description).toMatch(
+      /^\*\*2 of 4 servers online · 32\/42 players\*\*\nUpdated <t:\d+:R>\n\n/,
+    );
+    expect(embed?.description).toContain(
+      '🟢 **Mirage \\*24/7\\*** · de\\_mirage · 31/32\n🟢 **Retake** · de\\_inferno · 1/10\n🔴 **Fresh** · offline',
+    );
+    const menu = findComponent(message, /^server\.open/);
+    expect(menu?.options?.map(({ label, value, description }) => ({ label, value, description }))).toEqual([
+      { label: 'Mirage *24/7*', value: String(ids.mirage), description: 'de_mirage · 31/32' },
+      { label: 'Retake', value: String(ids.retake), description: 'de_inferno · 1/10' },
+      { label: 'Fresh', value: String(ids.fresh), description: 'Offline' },
+      { label: 'Łódź Arena', value: String(ids.arena), description: 'Offline' },
+    ]);
+  });
+
+  test('is in the language of the guild, as everyone sees it', async () => {
+    const { message } = await fake.command('server', {}, anActor({ locale: 'en-US', guildLocale: 'pl' }));
+    expect(message?.embeds[0]?.title).toBe('Serwery');
+    expect(message?.embeds[0]?.description).toContain('Działa 2 z 4 serwerów · 32/42 graczy');
+    expect(message?.embeds[0]?.description).toContain('Zaktualizowano <t:');
+  });
+
+  test('drills down in the message of its invoker, and in a new one for others', async () => {
+    const invoker = anActor();
+    const message = messageOf(await fake.command('server', {}, invoker));
+    const menu = findComponent(message, /^server\.open/)?.custom_id ?? '';
+    const other = await fake.select(message, menu, [String(ids.retake)], anActor(polish));
+    expect(other.callback).toBe(4);
+    expect(isEphemeral(other.message)).toBe(true);
+    expect(other.message?.embeds[0]?.fields?.[0]).toMatchObject({ name: 'Mapa', value: 'de\\_inferno' });
+    const own = await fake.select(message, menu, [String(ids.mirage)], invoker);
+    expect(own.callback).toBe(7);
+    expect(own.message?.embeds[0]?.title).toBe('Mirage \\*24/7\\*');
+    const back = findButton(own.message, 'All servers')?.custom_id ?? '';
+    const list = await fake.press(message, back, invoker);
+    expect(list.message?.embeds[0]?.title).toBe('Servers');
+    expect(list.message?.attachments).toEqual([]);
+  });
+});
+
+describe('the card of a server', () => {
+  test('tells map, mode, region, players, ping, address and when it was updated', async () => {
+    const { message } = await fake.command('server', { name: 'mirage-24-7' });
+    const [embed] = message?.embeds ?? [];
+    expect(embed?.title).toBe('Mirage \\*24/7\\*');
+    expect(embed?.description).toBe('*CS2 \\| Mirage*');
+    expect(embed?.fields?.slice(0, 6)).toEqual([
+      { name: 'Map', value: 'de\\_mirage', inline: true },
+      { name: 'Mode', value: 'Deathmatch', inline: true },
+      { name: 'Region', value: 'PL', inline: true },
+      { name: 'Players', value: '31/32 (97%)', inline: true },
+      { name: 'Ping', value: '23 ms', inline: true },
+      { name: 'Address', value: '`203.0.113.5:27015`', inline: true },
+    ]);
+    expect(embed?.fields?.at(-1)?.value).toMatch(/^Updated <t:\d+:R>$/);
+  });
+
+  test('lists players by score, escaped, and cuts before 1024 characters', async () => {
+    const { message } = await fake.command('server', { name: 'mirage-24-7' }, anActor(polish));
+    const field = message?.embeds[0]?.fields?.find(({ name }) => name === '31 graczy');
+    const lines = field?.value.split('\n') ?? [];
+    expect(lines[0]).toBe('` 100` \\@everyone \\[free\\](https\\://evil.example) \\*\\*knives\\*\\*');
+    expect(lines[1]).toBe('`  99` Player number 1 of the day');
+    const left = Number(/^… i jeszcze (\d+)$/.exec(lines.at(-1) ?? '')?.[1]);
+    expect(left).toBe(31 - (lines.length - 1));
+    expect(field?.value.length).toBeLessThanOrEqual(1024);
+  });
+
+  test('carries the last 24 hours as a PNG with alt text in the language of the reader', async () => {
+    const { message } = await fake.command('server', { name: 'mirage-24-7' }, anActor(polish));
+    expect(message?.embeds[0]?.image).toEqual({ url: 'attachment://players.png' });
+    const [file] = message?.files ?? [];
+    expect(Buffer.from(file?.bytes.slice(0, 8) ?? []).toString('latin1')).toBe('\x89PNG\r\n\x1a\n');
+    expect(message?.attachments[0]?.description).toMatch(
+      /^Wykres liczby graczy z ostatnich 24 godzin: najwięcej 31 graczy \(.+\), średnio [\d,]+; z przerwami, gdy serwer był wyłączony\.$/,
+    );
+  });
+
+  test('tells when an offline server was last seen, and no stale players', async () => {
+    const { message } = await fake.command('server', { name: 'arena' });
+    const [embed] = message?.embeds ?? [];
+    expect(embed?.description).toContain(
+      `🔴 Offline, last seen <t:${Date.parse('2026-11-20T10:00:00Z') / 1000}:R>`,
+    );
+    expect(JSON.stringify(embed)).not.toContain('Stale');
+    expect(JSON.stringify(embed)).not.toContain('am_ramps');
+    expect(embed?.fields?.map(({ name }) => name)).not.toContain('Players');
+    expect(findButton(message, 'Players')?.disabled).toBe(true);
+  });
+
+  test('says so when the server tells no names, and when it was never polled', async () => {
+    const retake = await fake.command('server', { name: 'retake' });
+    expect(retake.message?.embeds[0]?.fields).toContainEqual({
+      name: '1 player',
+      value: 'The server does not tell who is playing.',
+    });
+    const fresh = await fake.command('server', { name: 'fresh' }, anActor(polish));
+    expect(fresh.message?.embeds[0]?.description).toBe('⚪ Jeszcze nie odpytany');
+    expect(fresh.message?.attachments).toEqual([]);
+  });
+
+  test('takes a whole name for a slug, and refuses what names no server, for the invoker alone', async () => {
+    expect((await fake.command('server', { name: 'łódź arena' })).message?.embeds[0]?.title).toBe(
+      'Łódź Arena',
+    );
+    const { message } = await fake.command('server', { name: '**nope** @here' }, anActor({ locale: 'pl' }));
+    expect(isEphemeral(message)).toBe(true);
+    expect(message?.embeds[0]?.description).toBe(
+      'Nie ma serwera **\\*\\*nope\\*\\* \\@here**. Wybierz go z listy.',
+    );
+  });
+});
+
+describe('buttons of the card', () => {
+  test('Connect leads to our own address, as Discord takes no steam://', async () => {
+    const { message } = await fake.command('server', { name: 'mirage-24-7' });
+    expect(findButton(message, 'Connect')).toMatchObject({
+      style: 5,
+      url: `${deps.publicUrl}/connect/mirage-24-7`,
+    });
+  });
+
+  test('Refresh shows the newest poll in the same message, for anyone, also after a restart', async () => {
+    const message = messageOf(await fake.command('server', { name: 'retake' }));
+    await poll(ids.retake, {
+      map: 'de_nuke',
+      playersCount: 2,
+      maxPlayers: 10,
+      players: [{ name: 'Ewa', score: 7 }],
+    });
+    await harness.refreshServers();
+    const refresh = findButton(message, 'Refresh')?.custom_id ?? '';
+    const exchange = await fake.press(message, refresh, anActor());
+    expect(exchange.callback).toBe(7);
+    expect(exchange.message?.embeds[0]?.fields?.[0]).toMatchObject({ value: 'de\\_nuke' });
+    expect(exchange.message?.embeds[0]?.fields?.at(-2)).toMatchObject({
+      name: '2 players',
+      value: '`   7` Ewa\n… and 1 more',
+    });
+  });
+
+  test('Players shows everybody to the one who pressed, in pages', async () => {
+    const many = Array.from({ length: 40 }, (_, number) => ({ name: `N${number}`, score: 40 - number }));
+    await poll(ids.retake, { playersCount: 40, maxPlayers: 64, players: many });
+    await harness.refreshServers();
+    const message = messageOf(await fake.command('server', { name: 'retake' }));
+    const actor = anActor({ locale: 'pl' });
+    const first = await fake.press(message, findButton(message, 'Players')?.custom_id ?? '', actor);
+    expect(isEphemeral(first.message)).toBe(true);
+    expect(first.message?.embeds[0]?.title).toBe('Gracze na serwerze Retake');
+    expect(first.message?.embeds[0]?.description).toContain('`  40` N0\n');
+    expect(first.message?.embeds[0]?.description).not.toContain('N32');
+    expect(findButton(first.message, 'Poprzednia')?.disabled).toBe(true);
+    const page = messageOf(first);
+    const second = await fake.press(page, findButton(page, 'Następna')?.custom_id ?? '', actor);
+    expect(second.callback).toBe(7);
+    expect(second.message?.embeds[0]?.description).toContain('N39');
+    expect(findButton(second.message, 'Następna')?.disabled).toBe(true);
+  });
+
+  test('a forged or outdated custom_id is refused', async () => {
+    const message = messageOf(await fake.command('server', { name: 'mirage-24-7' }));
+    for (const id of [
+      'server.refresh:999999:1',
+      'server.refresh:x',
+      'server.refresh:',
+      'nothing:1',
+      '__proto__',
+      'constructor',
+      '',
+    ]) {
+      const exchange = await fake.press(message, id, anActor(), { forged: true });
+      expect(exchange.callback).toBe(4);
+      expect(isEphemeral(exchange.message)).toBe(true);
+      expect(exchange.message?.embeds).toHaveLength(1);
+    }
+  });
+});

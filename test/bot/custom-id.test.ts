@@ -1,0 +1,18 @@
+import { describe, expect, test } from 'bun:test';
+import { parseCustomId, readNumber, toCustomId } from '../../bot/custom-id.ts';
+
+describe('custom ids', () => {
+  test('carry a name and arguments, and never exceed 100 characters', () => {
+    expect(parseCustomId(toCustomId('record.page', 'next', '123', 2))).toEqual({
+      name: 'record.page',
+      args: ['next', '123', '2'],
+    });
+    expect(() => toCustomId('x', 'y'.repeat(100))).toThrow('longer than 100');
+  });
+
+  test('numbers in them are believed only when they look like one', () => {
+    expect(readNumber('12')).toBe(12);
+    for (const arg of [undefined, '', '0', '-1', '1e3', ' 1', '01', '9999999999', 'x'])
+      expect(readNumber(arg)).toBeUndefined();
+  });
+});

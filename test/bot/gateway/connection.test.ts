@@ -1,0 +1,216 @@
+import { describe, expect, test } from 'bun:test';
+import { createConnections } from '../../support/bot/connections.ts';
+import type { FakeDiscord } from '../../support/discord/fake-discord.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const aBot = await createConnections();
+
+describe('a connection that breaks is resumed, and what was missed is replayed', () => {
+  for (const [name, breakIt] of [
+    ['op 7', ({ gateway }: FakeDiscord) => gateway.askToReconnect()],
+    ['close code 1006', ({ gateway }: FakeDiscord) => gateway.close(1006)],
+    ['close code 4000', ({ gateway }: FakeDiscord) => gateway.close(4000)],
+    ['close code 4009', ({ gateway }: FakeDiscord) => gateway.close(4009)],
+  ] as const) {
+    test(`after ${name}`, async () => {
+      const { fake, connect, end, reconnected } = await aBot({}, { resumeWithinMs: 8000 });
+      await connect();
+      breakIt(fake);
+      await waitFor(() => !fake.gateway.isReady || fake.gateway.resumes.length > 0);
+      const missed = fake.command('server');
+      await reconnected();
+      expect((await missed).callback).toBe(4);
+      expect(fake.gateway.resumes.length).toBe(1);
+      expect(fake.gateway.identifies.length).toBe(1);
+      await end();
+    });
+  }
+
+  test('op 9 that may be resumed resumes on the same connection', async () => {
+    const { fake, connect, end, reconnected } = await aBot();
+    await connect();
+    fake.gateway.invalidateSessions({ isResumable: true });
+    await waitFor(() => fake.gateway.resumes.length === 1);
+    await reconnected();
+    expect((await fake.command('server')).callback).toBe(4);
+    expect(fake.gateway.identifies.length).toBe(1);
+    await end();
+  });
+});
+
+describe('a session that is lost', () => {
+  test('by op 9 that may not be resumed: the bot identifies anew', async () => {
+    const { fake, connect, end, reconnected } = await aBot();
+    await connect();
+    fake.gateway.invalidateSessions({ isResumable: false });
+    await waitFor(() => fake.gateway.identifies.length >= 2, { limitMs: 15_000 });
+    await reconnected({ limitMs: 15_000 });
+    expect((await fake.command('server')).callback).toBe(4);
+    await end();
+  }, 20_000);
+
+  test('by a resume that is refused: the bot identifies anew', async () => {
+    const { fake, connect, end, reconnected } = await aBot();
+    await connect();
+    fake.gateway.refusesResume = true;
+    fake.gateway.close(1006);
+    await waitFor(() => fake.gateway.identifies.length >= 2, { limitMs: 15_000 });
+    fake.gateway.refusesResume = false;
+    await reconnected({ limitMs: 15_000 });
+    expect((await fake.command('server')).callback).toBe(4);
+    await end();
+  }, 20_000);
+
+  test('by heartbeats that are not acknowledged: the dead connection is noticed', async () => {
+    const { fake, bot, connect, end, reconnected } = await aBot(
+      { heartbeatIntervalMs: 200 },
+      { resumeWithinMs: 8000 },
+    );
+    await connect();
+    fake.gateway.isDeaf = true;
+    await waitFor(() => fake.gateway.connections > 1);
+    fake.gateway.isDeaf = false;
+    await reconnected();
+    await waitFor(() => bot.health().latencyMs !== undefined);
+    await end();
+  });
+});
+
+describe('what is final is reported once and not tried again', () => {
+  for (const code of [4004, 4010, 4011, 4012, 4013, 4014]) {
+    test(`close code ${code} at the login`, async () => {
+      const { fake, bot, lines, end } = await aBot();
+      fake.gateway.closeOnIdentify = code;
+      bot.start();
+      await waitFor(() => bot.health().state === 'refused');
+      expect(bot.health().reason).toContain(String(code));
+      await Bun.sleep(700);
+      expect(fake.gateway.identifies.length).toBe(1);
+      expect(lines().filter(({ msg }) => msg.includes('Discord rejected the bot'))).toHaveLength(1);
+      await end();
+    });
+  }
+
+  test('a token that REST refuses', async () => {
+    const { fake, bot, lines, end } = await aBot();
+    fake.state.token = 'another';
+    bot.start();
+    await waitFor(() => bot.health().state === 'refused');
+    expect(bot.health().reason).toContain('DISCORD_TOKEN');
+    expect(fake.gateway.connections).toBe(0);
+    expect(lines().filter(({ level }) => level >= 50)).toHaveLength(1);
+    await end();
+  });
+
+  test('4014 at run time, when the library still calls itself ready', async () => {
+    const { fake, bot, connect, end } = await aBot();
+    await connect();
+    fake.gateway.closeOnIdentify = 4014;
+    fake.gateway.close(4014);
+    await waitFor(() => bot.health().state === 'refused');
+    await end();
+  });
+});
+
+describe('what can recover recovers by itself, with growing pauses', () => {
+  test('Discord out of reach at the start', async () => {
+    const { fake, bot, lines, end, reconnected } = await aBot();
+    await fake.goAway();
+    bot.start();
+    await waitFor(() => bot.health().logins >= 4);
+    expect(bot.health().state).not.toBe('ready');
+    fake.comeBack();
+    await reconnected();
+    expect((await fake.command('server')).callback).toBe(4);
+    // Once down, once up, however many attempts.
+    expect(lines().filter(({ msg }) => msg.includes('not connected to Discord'))).toHaveLength(1);
+    expect(lines().filter(({ msg }) => msg.includes('connected to Discord again'))).toHaveLength(1);
+    await end();
+  });
+
+  test('Discord gone for longer than a resume may take', async () => {
+    const awayMs = Number(process.env.DISCORD_AWAY_MS ?? 3000);
+    const { fake, bot, lines, connect, end, reconnected } = await aBot();
+    await connect();
+    await fake.goAway();
+    await waitFor(() => bot.health().state !== 'ready');
+    await Bun.sleep(awayMs);
+    fake.comeBack();
+    await reconnected({ limitMs: 15_000 });
+    expect((await fake.command('server')).callback).toBe(4);
+    expect(lines().filter(({ msg }) => msg.includes('not connected to Discord'))).toHaveLength(1);
+    await end();
+  }, 120_000);
+
+  test('5xx, 429 and hung requests at the login', async () => {
+    const { fake, bot, end, reconnected } = await aBot({}, { readyWithinMs: 1000 });
+    fake.fail({ matches: /gateway\/bot/, times: 3, response: () => new Response('no', { status: 502 }) });
+    fake.fail({
+      matches: /gateway\/bot/,
+      response: () =>
+        Response.json(
+          { retry_after: 0.2, message: 'slow', global: true },
+          { status: 429, headers: { 'Retry-After': '0.2' } },
+        ),
+    });
+    fake.fail({ matches: /gateway\/bot/, response: 'hang' });
+    bot.start();
+    await reconnected({ limitMs: 15_000 });
+    expect((await fake.command('server')).callback).toBe(4);
+    fake.clearFaults();
+    await end();
+  }, 20_000);
+
+  test('a gateway that says nothing, and one that never sends READY', async () => {
+    const { fake, bot, end, reconnected } = await aBot({}, { readyWithinMs: 400 });
+    fake.gateway.holdsHello = true;
+    bot.start();
+    await waitFor(() => bot.health().logins === 2);
+    fake.gateway.holdsHello = false;
+    fake.gateway.holdsReady = true;
+    await waitFor(() => bot.health().logins === 4);
+    fake.gateway.holdsReady = false;
+    await reconnected({ limitMs: 15_000 });
+    // What was given up is gone: it neither connects again nor stays connected.
+    await Bun.sleep(1200);
+    expect(fake.gateway.openSockets).toBe(1);
+    expect((await fake.command('server')).callback).toBe(4);
+    await end();
+  }, 20_000);
+
+  test('a connection that breaks again and again does not use up the identifies of a day', async () => {
+    const { fake, bot, connect, end } = await aBot({}, { firstPauseMs: 5000, longestPauseMs: 5000 });
+    await connect();
+    const breaking = setInterval(() => fake.gateway.close(4000), 100);
+    await waitFor(() => bot.health().state === 'waiting', { limitMs: 15_000 });
+    clearInterval(breaking);
+    expect(fake.gateway.connections).toBeLessThan(12);
+    await end();
+  }, 20_000);
+});
+
+describe('stopping', () => {
+  test('between Identify and READY takes no longer than the limit, and nothing connects afterwards', async () => {
+    const { fake, bot, end } = await aBot();
+    fake.gateway.holdsReady = true;
+    bot.start();
+    await waitFor(() => fake.gateway.identifies.length === 1);
+    const startedAt = Date.now();
+    await bot.stop();
+    expect(Date.now() - startedAt).toBeLessThan(1500);
+    expect(bot.health().state).toBe('stopped');
+    await Bun.sleep(1000);
+    expect(fake.gateway.connections).toBe(1);
+    await end();
+  });
+
+  test('during a pause ends at once', async () => {
+    const { fake, bot } = await aBot({}, { firstPauseMs: 60_000, longestPauseMs: 60_000 });
+    await fake.stop();
+    bot.start();
+    await waitFor(() => bot.health().state === 'waiting');
+    const startedAt = Date.now();
+    await bot.stop();
+    expect(Date.now() - startedAt).toBeLessThan(1000);
+  });
+});

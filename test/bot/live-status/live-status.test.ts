@@ -1,0 +1,136 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { createBot } from '../../../bot/bot.ts';
+import { listLiveStatusMessages } from '../../../src/queries/live-status-messages.ts';
+import { createLiveMessages } from '../../support/bot/live-messages.ts';
+import { startTestBot } from '../../support/bot.ts';
+import { findButton } from '../../support/discord/messages.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const INTERVAL_MS = 300;
+const harness = await startTestBot({ bot: { timings: { liveIntervalMs: INTERVAL_MS } } });
+const { fake, db, poll } = harness;
+const { moderator, serverId, addPlayer, pin, edits, showsLastPlayer } = await createLiveMessages(harness);
+const rows = () => listLiveStatusMessages(db);
+await harness.connect();
+beforeEach(() => {
+  fake.clearFaults();
+});
+
+describe('a live status message', () => {
+  test('is posted into the channel in the language of the guild, and stored', async () => {
+    const { exchange, posted } = await pin();
+    expect(exchange.message?.embeds[0]?.description).toContain('keeps itself up to date');
+    expect(posted?.embeds[0]).toMatchObject({ title: 'Live', footer: { text: 'Aktualizuje się samo' } });
+    expect(posted?.allowedMentions).toEqual({ parse: [] });
+    expect(findButton(posted, 'Połącz')?.url).toBe('https://play.example.org/connect/live');
+    const [row] = await rows();
+    expect(row).toMatchObject({
+      messageId: posted?.id,
+      channelId: moderator.channelId,
+      guildId: moderator.guildId,
+      serverId,
+      locale: 'pl',
+    });
+  });
+
+  test('is edited after a poll that changed something, never twice within the interval, not without a change', async () => {
+    const { posted } = await pin();
+    const id = posted?.id ?? '';
+    for (let change = 0; change < 4; change++) await addPlayer();
+    await waitFor(() => showsLastPlayer(id));
+    let players = 0;
+    for (let change = 0; change < 4; change++) players = await addPlayer();
+    await waitFor(() => showsLastPlayer(id));
+    const times = edits(id).map(({ at }) => at);
+    for (const [index, at] of times.entries()) {
+      if (index > 0) expect(at - (times[index - 1] ?? 0)).toBeGreaterThanOrEqual(INTERVAL_MS - 5);
+    }
+    const before = edits(id).length;
+    // The same answer, another ping and a later time: nothing a reader would miss.
+    await poll(serverId, {
+      playersCount: players,
+      pingMs: 99,
+      players: [{ name: `P${players}`, score: players }],
+    });
+    await harness.refreshServers();
+    await Bun.sleep(2 * INTERVAL_MS);
+    expect(edits(id).length).toBe(before);
+  });
+
+  test('shows all servers when pinned from the list', async () => {
+    const { posted } = await pin({ ...moderator, guildLocale: 'en-US' }, '');
+    expect(posted?.embeds[0]).toMatchObject({ title: 'Servers', footer: { text: 'Updated by itself' } });
+    const players = await addPlayer();
+    await waitFor(
+      () => fake.messages.get(posted?.id ?? '')?.embeds[0]?.description?.includes(`${players}/32`) ?? false,
+    );
+  });
+
+  test('survives a restart of the bot', async () => {
+    const { posted } = await pin();
+    await harness.bot.stop();
+    await addPlayer();
+    const again = createBot({ ...harness.deps });
+    again.start();
+    await waitFor(() => again.health().state === 'ready');
+    await waitFor(() => showsLastPlayer(posted?.id ?? ''));
+    await again.stop();
+  });
+
+  test('ends cleanly when the message or its channel is gone', async () => {
+    const bot = createBot({ ...harness.deps });
+    bot.start();
+    await waitFor(() => bot.health().state === 'ready');
+    const first = await pin();
+    const second = await pin({ ...moderator, channelId: '910000000000000009' });
+    fake.goneMessages.add(first.posted?.id ?? '');
+    fake.goneChannels.add('910000000000000009');
+    await addPlayer();
+    await waitFor(async () => {
+      const ids = (await rows()).map(({ messageId }) => messageId);
+      return !ids.includes(first.posted?.id ?? '') && !ids.includes(second.posted?.id ?? '');
+    });
+    const attempts = edits(first.posted?.id ?? '').length;
+    await addPlayer();
+    await Bun.sleep(2 * INTERVAL_MS);
+    expect(edits(first.posted?.id ?? '').length).toBe(attempts);
+
+    const third = await pin();
+    fake.fail({
+      matches: /^PATCH \/channels/,
+      times: 20,
+      response: () => new Response('{}', { status: 503 }),
+    });
+    await addPlayer();
+    await waitFor(() => edits(third.posted?.id ?? '').some(({ status }) => status === 503));
+    fake.clearFaults();
+    await waitFor(() => showsLastPlayer(third.posted?.id ?? ''), { limitMs: 12_000 });
+    expect((await rows()).map(({ messageId }) => messageId)).toContain(third.posted?.id ?? '');
+    await bot.stop();
+  }, 25_000);
+
+  test('is not posted where the bot may not write', async () => {
+    const bot = createBot({ ...harness.deps });
+    bot.start();
+    await waitFor(() => bot.health().state === 'ready');
+    const { exchange, posted } = await pin({ ...moderator, locale: 'pl', appPermissions: '1024' });
+    expect(exchange.message?.embeds[0]?.description).toContain('Nie mogę tu wysyłać wiadomości.');
+    expect(posted).toBeUndefined();
+    // What the interaction says may be behind: Discord has the last word.
+    const refuse = () => Response.json({ message: 'Missing Permissions', code: 50013 }, { status: 403 });
+    fake.fail({ matches: /^POST \/channels/, response: refuse });
+    const refused = await pin({ ...moderator, guildLocale: 'en-US' });
+    expect(refused.exchange.message?.embeds[0]?.description).toContain('I may not send messages here.');
+    await bot.stop();
+  });
+
+  test('is posted without its link where Discord refuses it (localhost)', async () => {
+    const bot = createBot({ ...harness.deps, publicUrl: 'http://localhost:3000' });
+    bot.start();
+    await waitFor(() => bot.health().state === 'ready');
+    const { posted } = await pin({ ...moderator, guildLocale: 'en-US' });
+    expect(findButton(posted, 'Players')).toBeDefined();
+    expect(findButton(posted, 'Connect')).toBeUndefined();
+    await bot.stop();
+  });
+});

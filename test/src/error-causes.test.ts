@@ -1,0 +1,16 @@
+import { expect, test } from 'bun:test';
+import { errorCauses, errorCode } from '../../src/error-causes.ts';
+
+test('an error is followed by its causes', () => {
+  const root = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+  const query = new Error('query failed', { cause: root });
+  expect(errorCauses(query)).toEqual([query, root]);
+  expect(errorCauses(query).map(errorCode)).toEqual(['', 'ECONNREFUSED']);
+});
+
+test('what is no error has no causes, and a circle ends', () => {
+  expect(errorCauses('text')).toEqual([]);
+  const circular = new Error('first');
+  circular.cause = new Error('second', { cause: circular });
+  expect(errorCauses(circular).map(({ message }) => message)).toEqual(['first', 'second']);
+});

@@ -1,0 +1,49 @@
+import { createBot } from '../../../bot/bot.ts';
+import { type LogLine, startTestBot } from '../bot.ts';
+import { type FakeDiscord, startFakeDiscord } from '../discord/fake-discord.ts';
+import { waitFor } from '../wait.ts';
+
+type DiscordOptions = Parameters<typeof startFakeDiscord>[0];
+type Timings = Parameters<typeof createBot>[0]['timings'];
+
+export type Connection = {
+  fake: FakeDiscord;
+  bot: ReturnType<typeof createBot>;
+  /** What this bot has logged. */
+  lines: () => LogLine[];
+  /** Starts the bot and waits until both sides call it connected. */
+  connect: () => Promise<void>;
+  /** Waits until it is connected again. */
+  reconnected: (options?: { limitMs?: number }) => Promise<unknown>;
+  end: () => Promise<void>;
+};
+
+/** Gives bots on one database, each at a Discord of its own. */
+export async function createConnections() {
+  const { deps, lines } = await startTestBot();
+  return async (options: DiscordOptions = {}, timings: Timings = {}): Promise<Connection> => {
+    const fake = await startFakeDiscord(options);
+    const seen = lines.length;
+    const bot = createBot({
+      ...deps,
+      token: fake.token,
+      apiUrl: fake.apiUrl,
+      timings: { ...deps.timings, ...timings },
+    });
+    const isConnected = () => bot.health().state === 'ready' && fake.gateway.isReady;
+    return {
+      fake,
+      bot,
+      lines: () => lines.slice(seen),
+      connect: async () => {
+        bot.start();
+        await waitFor(isConnected);
+      },
+      reconnected: (limits) => waitFor(isConnected, limits),
+      end: async () => {
+        await bot.stop();
+        await fake.stop();
+      },
+    };
+  };
+}

@@ -1,0 +1,69 @@
+import { RESTJSONErrorCodes } from 'discord.js';
+import { checkCommands, type FakeCommand } from './command-form.ts';
+import { checkMessage } from './message-form.ts';
+import type { MessageStore } from './messages.ts';
+import { json, type RestCall, restError } from './rest-call.ts';
+import { nextSnowflake } from './snowflake.ts';
+
+type Options = {
+  applicationId: string;
+  guildIds: readonly string[];
+  messages: MessageStore;
+  state: { refusesLocalLinks: boolean; guildAccess: boolean };
+};
+
+/** Discord's endpoints with the bot's token: the commands of the application, and the messages of channels. */
+export function createApplicationRoutes({ applicationId, guildIds, messages, state }: Options) {
+  /** By scope: a guild's id, or `global`. */
+  const commands = new Map<string, FakeCommand[]>();
+  const goneChannels = new Set<string>();
+  const goneMessages = new Set<string>();
+
+  return {
+    commands,
+    goneChannels,
+    goneMessages,
+    useCommands: (call: RestCall, application: string, guildId: string | undefined): Response => {
+      if (application !== applicationId) {
+        return restError(404, RESTJSONErrorCodes.UnknownApplication, 'Unknown Application');
+      }
+      if (guildId !== undefined && (!guildIds.includes(guildId) || !state.guildAccess)) {
+        return restError(403, RESTJSONErrorCodes.MissingAccess, 'Missing Access');
+      }
+      const scope = guildId ?? 'global';
+      if (call.method === 'GET') return json(200, commands.get(scope) ?? []);
+      if (call.method !== 'PUT') return restError(405, 0, '405: Method Not Allowed');
+      const list: FakeCommand[] = Array.isArray(call.body) ? call.body : [];
+      const complaint = checkCommands(list, { isGuild: guildId !== undefined });
+      if (complaint) return json(400, complaint);
+      commands.set(scope, list);
+      const ids = () => ({ id: nextSnowflake(), application_id: applicationId, version: nextSnowflake() });
+      return json(
+        200,
+        list.map((command) => ({ ...command, ...ids() })),
+      );
+    },
+    useChannel: (call: RestCall, channelId: string, messageId: string | undefined): Response => {
+      if (goneChannels.has(channelId)) {
+        return restError(404, RESTJSONErrorCodes.UnknownChannel, 'Unknown Channel');
+      }
+      if (call.method === 'POST') {
+        const complaint = checkMessage(call.body, call.files, state);
+        return complaint
+          ? json(400, complaint)
+          : json(200, messages.create(channelId, call.body, call.files));
+      }
+      const message = messages.all.get(messageId ?? '');
+      if (!message || message.channel_id !== channelId || goneMessages.has(message.id)) {
+        return restError(404, RESTJSONErrorCodes.UnknownMessage, 'Unknown Message');
+      }
+      if (call.method === 'GET') return json(200, message);
+      if (call.method === 'DELETE') {
+        messages.all.delete(message.id);
+        return new Response(null, { status: 204 });
+      }
+      const complaint = checkMessage(call.body, call.files, { ...state, isEdit: true });
+      return complaint ? json(400, complaint) : json(200, messages.edit(message, call.body, call.files));
+    },
+  };
+}

@@ -1,0 +1,176 @@
+import {
+  ApplicationCommandOptionType,
+  ApplicationCommandType,
+  ChannelType,
+  ComponentType,
+  InteractionContextType,
+  InteractionType,
+} from 'discord.js';
+import { type Actor, anActor, type FakeUser } from './actor.ts';
+import type { Exchange } from './exchange.ts';
+import { ACKNOWLEDGE_WITHIN_MS } from './interaction-routes.ts';
+import type { FakeComponent } from './message-form.ts';
+import { type FakeMessage, findComponent, toWireMessage } from './messages.ts';
+import { nextSnowflake } from './snowflake.ts';
+
+export type OptionValue = string | boolean | number | { user: FakeUser };
+
+type Sender = {
+  applicationId: string;
+  /** By token. */
+  exchanges: Map<string, Exchange>;
+  /** Sends an event through the gateway. */
+  dispatch: (type: string, data: unknown) => void;
+};
+
+/** What people do in Discord's client: each function sends one interaction. */
+export function createInteractions({ applicationId, exchanges, dispatch }: Sender) {
+  /** By token: who waits for the acknowledgement. */
+  const waiting = new Map<string, (exchange: Exchange) => void>();
+
+  /** @returns when it was acknowledged, or shortly after Discord would have given it up. */
+  function interact(type: number, data: unknown, actor: Actor, message?: FakeMessage): Promise<Exchange> {
+    const exchange: Exchange = {
+      id: nextSnowflake(),
+      token: `token-${nextSnowflake()}`,
+      type,
+      sentAt: Date.now(),
+      followUps: [],
+      actor,
+      refusals: [],
+      ...(message && { message }),
+    };
+    exchanges.set(exchange.token, exchange);
+    const { promise, resolve } = Promise.withResolvers<Exchange>();
+    const timer = setTimeout(() => {
+      waiting.delete(exchange.token);
+      resolve(exchange);
+    }, ACKNOWLEDGE_WITHIN_MS + 200);
+    waiting.set(exchange.token, (acknowledged) => {
+      clearTimeout(timer);
+      resolve(acknowledged);
+    });
+    dispatch('INTERACTION_CREATE', {
+      id: exchange.id,
+      application_id: applicationId,
+      type,
+      data,
+      token: exchange.token,
+      version: 1,
+      ...placeOf(actor),
+      ...(message && { message: toWireMessage(message) }),
+    });
+    return promise;
+  }
+
+  return {
+    interact,
+    onAcknowledged: (exchange: Exchange): void => {
+      waiting.get(exchange.token)?.(exchange);
+      waiting.delete(exchange.token);
+    },
+    /** A slash command; options by name. A Discord user is given by `{ user }`. */
+    command: (name: string, options: Record<string, OptionValue> = {}, actor = anActor()) =>
+      interact(InteractionType.ApplicationCommand, toCommandData(name, options), actor),
+    /** An entry of the menu on a user. */
+    userMenu: (name: string, target: FakeUser, actor = anActor()) => {
+      const resolved = { users: { [target.id]: target } };
+      const type = ApplicationCommandType.User;
+      const data = { id: nextSnowflake(), name, type, target_id: target.id, resolved };
+      return interact(InteractionType.ApplicationCommand, data, actor);
+    },
+    autocomplete: (name: string, option: string, typed: string, actor = anActor()) => {
+      const type = ApplicationCommandOptionType.String;
+      const options = [{ type, name: option, value: typed, focused: true }];
+      const data = { id: nextSnowflake(), name, type: ApplicationCommandType.ChatInput, options };
+      return interact(InteractionType.ApplicationCommandAutocomplete, data, actor);
+    },
+    /** Presses a button of a message. @param forged the custom id need not be one of the message's. */
+    press: (message: FakeMessage, customId: string, actor: Actor, { forged = false } = {}) => {
+      if (!forged) requireComponent(message, customId);
+      const data = { component_type: ComponentType.Button, custom_id: customId };
+      return interact(InteractionType.MessageComponent, data, actor, message);
+    },
+    /** Chooses in a menu of a message. @param forged neither custom id nor values need be those of the message. */
+    select: (
+      message: FakeMessage,
+      customId: string,
+      values: string[],
+      actor: Actor,
+      { forged = false } = {},
+    ) => {
+      if (!forged) {
+        const menu = requireComponent(message, customId);
+        const unknown = values.find((value) => !menu.options?.some((option) => option.value === value));
+        if (unknown !== undefined) throw new Error(`${customId} has no option ${unknown}`);
+      }
+      const data = { component_type: ComponentType.StringSelect, custom_id: customId, values };
+      return interact(InteractionType.MessageComponent, data, actor, message);
+    },
+  };
+}
+
+/** Who sent an interaction and where, as Discord says it. */
+function placeOf(actor: Actor): Record<string, unknown> {
+  const { user, permissions, locale, guildId, guildLocale, channelId, appPermissions } = actor;
+  const isInGuild = guildId !== undefined;
+  const member = {
+    user,
+    permissions,
+    roles: [],
+    joined_at: '2024-01-01T00:00:00.000000+00:00',
+    deaf: false,
+    mute: false,
+    flags: 0,
+    nick: null,
+    avatar: null,
+  };
+  return {
+    channel_id: channelId,
+    channel: isInGuild
+      ? { id: channelId, type: ChannelType.GuildText, name: 'general', guild_id: guildId, permissions }
+      : { id: channelId, type: ChannelType.DM, recipients: [user] },
+    app_permissions: appPermissions,
+    locale,
+    entitlements: [],
+    authorizing_integration_owners: { 0: guildId ?? '0' },
+    context: isInGuild ? InteractionContextType.Guild : InteractionContextType.BotDM,
+    attachment_size_limit: 10_485_760,
+    ...(isInGuild
+      ? {
+          guild_id: guildId,
+          guild: { id: guildId, locale: guildLocale, features: [] },
+          guild_locale: guildLocale,
+          member,
+        }
+      : { user }),
+  };
+}
+
+function toCommandData(name: string, options: Record<string, OptionValue>) {
+  const users: Record<string, FakeUser> = {};
+  const list = Object.entries(options).map(([option, value]) => {
+    if (typeof value === 'string') return { type: ApplicationCommandOptionType.String, name: option, value };
+    if (typeof value === 'boolean') {
+      return { type: ApplicationCommandOptionType.Boolean, name: option, value };
+    }
+    if (typeof value === 'number') {
+      return { type: ApplicationCommandOptionType.Integer, name: option, value };
+    }
+    users[value.user.id] = value.user;
+    return { type: ApplicationCommandOptionType.User, name: option, value: value.user.id };
+  });
+  return {
+    id: nextSnowflake(),
+    name,
+    type: ApplicationCommandType.ChatInput,
+    options: list,
+    resolved: { users },
+  };
+}
+
+function requireComponent(message: FakeMessage, customId: string): FakeComponent {
+  const component = findComponent(message, customId);
+  if (!component || component.disabled) throw new Error(`the message has no enabled component ${customId}`);
+  return component;
+}

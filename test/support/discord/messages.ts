@@ -1,0 +1,149 @@
+import { MessageFlags, MessageType } from 'discord.js';
+import type { Actor, FakeUser } from './actor.ts';
+import type { FakeComponent, FakeEmbed, MessageForm, UploadedFile } from './message-form.ts';
+import { nextSnowflake } from './snowflake.ts';
+
+export type FakeMessage = {
+  id: string;
+  channel_id: string;
+  content: string;
+  embeds: FakeEmbed[];
+  components: FakeComponent[];
+  attachments: { id: string; filename: string; description?: string; url: string; size: number }[];
+  flags: number;
+  author: Record<string, unknown>;
+  timestamp: string;
+  edited_timestamp: string | null;
+  tts: boolean;
+  mention_everyone: boolean;
+  mentions: unknown[];
+  mention_roles: string[];
+  pinned: boolean;
+  type: number;
+  interaction_metadata?: {
+    id: string;
+    type: number;
+    user: FakeUser;
+    authorizing_integration_owners: Record<string, string>;
+  };
+  /** For tests; Discord's own messages do not carry it. */
+  files: UploadedFile[];
+  /** For tests; Discord's own messages do not carry it. */
+  allowedMentions: MessageForm['allowed_mentions'];
+};
+
+/** The interaction that a message responds to. */
+type Origin = { id: string; type: number; actor: Actor };
+
+export type MessageStore = {
+  /** By id. */
+  all: Map<string, FakeMessage>;
+  create: (channelId: string, form: MessageForm, files: UploadedFile[], origin?: Origin) => FakeMessage;
+  /** Changes what the form names, and leaves the rest. */
+  edit: (message: FakeMessage, form: MessageForm, files: UploadedFile[]) => FakeMessage;
+};
+
+/** The messages of all channels. @param keeps false: none is kept, for runs that create very many. */
+export function createMessageStore(
+  author: Record<string, unknown>,
+  { keeps }: { keeps: boolean },
+): MessageStore {
+  const all = new Map<string, FakeMessage>();
+  return {
+    all,
+    create: (channelId, form, files, origin) => {
+      const message: FakeMessage = {
+        id: nextSnowflake(),
+        channel_id: channelId,
+        content: form.content ?? '',
+        embeds: form.embeds ?? [],
+        components: form.components ?? [],
+        attachments: toAttachments(form, files),
+        flags: form.flags ?? 0,
+        author,
+        timestamp: new Date().toISOString(),
+        edited_timestamp: null,
+        tts: false,
+        mention_everyone: false,
+        mentions: [],
+        mention_roles: [],
+        pinned: false,
+        type: origin ? MessageType.ChatInputCommand : MessageType.Default,
+        files,
+        allowedMentions: form.allowed_mentions,
+        ...(origin && {
+          interaction_metadata: {
+            id: origin.id,
+            type: origin.type,
+            user: origin.actor.user,
+            authorizing_integration_owners: { 0: origin.actor.guildId ?? '0' },
+          },
+        }),
+      };
+      if (keeps) all.set(message.id, message);
+      return message;
+    },
+    edit: (message, form, files) => {
+      if (form.content !== undefined) message.content = form.content ?? '';
+      if (form.embeds !== undefined) message.embeds = form.embeds ?? [];
+      if (form.components !== undefined) message.components = form.components ?? [];
+      if (form.attachments !== undefined || files.length > 0) {
+        const kept = message.attachments.filter(({ id }) =>
+          form.attachments?.some((each) => String(each.id) === id),
+        );
+        message.attachments = [...kept, ...toAttachments(form, files)];
+        message.files = files;
+      }
+      message.allowedMentions = form.allowed_mentions;
+      message.edited_timestamp = new Date().toISOString();
+      return message;
+    },
+  };
+}
+
+/** The message as Discord sends it. */
+export function toWireMessage({
+  files: _files,
+  allowedMentions: _allowed,
+  ...message
+}: FakeMessage): Record<string, unknown> {
+  return message;
+}
+
+/** Whether the invoker alone sees it. */
+export function isEphemeral(message: FakeMessage | undefined): boolean {
+  return message !== undefined && (message.flags & MessageFlags.Ephemeral) !== 0;
+}
+
+/** The component of a message that has a custom id. */
+export function findComponent(
+  message: FakeMessage | undefined,
+  customId: string | RegExp,
+): FakeComponent | undefined {
+  return childrenOf(message).find(({ custom_id: id }) =>
+    id === undefined ? false : typeof customId === 'string' ? id === customId : customId.test(id),
+  );
+}
+
+/** The button with a label. */
+export function findButton(message: FakeMessage | undefined, label: string): FakeComponent | undefined {
+  return childrenOf(message).find((child) => child.label === label);
+}
+
+function childrenOf(message: FakeMessage | undefined): FakeComponent[] {
+  return message?.components.flatMap((row) => row.components ?? []) ?? [];
+}
+
+function toAttachments(form: MessageForm, files: UploadedFile[]): FakeMessage['attachments'] {
+  return files.map((file, index) => {
+    const described = form.attachments?.find(({ id }) => String(id) === String(index))?.description;
+    if (described !== undefined) file.description = described;
+    return {
+      id: nextSnowflake(),
+      filename: file.name,
+      url: `https://cdn.discordapp.com/attachments/${file.name}`,
+      size: file.bytes.length,
+      ...(described !== undefined && { description: described }),
+    };
+  });
+}
