@@ -1,47 +1,74 @@
 import { Elysia } from 'elysia';
-import { NotFound } from '../src/errors.ts';
-import { type AccountDeps, accountPages } from './account/account.tsx';
-import { connect } from './connect.ts';
-import { createErrorMapper, type ErrorMapper, MethodNotAllowed } from './error-handler.ts';
-import { health } from './health.ts';
-import { openApi } from './openapi.ts';
-import {
-  CORS_HEADERS,
-  clientKey,
-  createRoutes,
-  type Incoming,
-  type RouteDeps,
-  type Routes,
-  respondError,
-} from './routes.ts';
-import { storage } from './storage.ts';
-import { penalties } from './v1/penalties.ts';
-import { roundSounds } from './v1/round-sounds.ts';
-import { type BodyCache, createBodyCache, servers } from './v1/servers.ts';
-import { users } from './v1/users.ts';
+import type { Logger } from 'pino';
+import { NotFound } from '../src/domain/errors.ts';
+import { withErrorPages } from './error-pages.ts';
+import { type HealthDeps, health } from './health.ts';
+import { createErrorMapper, type ErrorMapper, MethodNotAllowed } from './http/error-handler.ts';
+import { CORS_HEADERS, respondError } from './http/responses.ts';
+import { clientKey, createRoutes, type Incoming, type RouteDeps, type Routes } from './http/routes.ts';
+import { openApi } from './openapi/document.ts';
+import type { RateLimits } from './openapi/headers.ts';
+import type { Operation } from './openapi/operation.ts';
+import { storage } from './storage/storage.ts';
+import { type BodyCache, createBodyCache } from './v1/body-cache.ts';
+import { EVENT_OPERATIONS, events } from './v1/events/events.ts';
+import { ACTIVE_PENALTY_OPERATIONS, activePenalties } from './v1/penalties/active-penalties.ts';
+import { PENALTY_OPERATIONS, penalties } from './v1/penalties/penalties.ts';
+import { PENALTY_EXPORT_OPERATIONS, penaltyExport } from './v1/penalties/penalty-export.ts';
+import { PLAYER_SEARCH_OPERATIONS, playerSearch } from './v1/players/player-search.ts';
+import { ROUND_SOUND_BATCH_OPERATIONS, roundSoundBatch } from './v1/players/round-sound-batch.ts';
+import { ROUND_SOUND_OPERATIONS, roundSounds } from './v1/players/round-sounds.ts';
+import { STEAM_BAN_OPERATIONS, steamBans } from './v1/players/steam-bans.ts';
+import { SERVER_HISTORY_OPERATIONS, serverHistory } from './v1/servers/server-history.ts';
+import { SERVER_OPERATIONS, servers } from './v1/servers/servers.ts';
+import { USER_OPERATIONS, users } from './v1/users/users.ts';
+import { pages } from './web/pages.tsx';
+import type { PagesDeps } from './web/pages-deps.ts';
 
 export type ApiDeps = RouteDeps & {
   publicUrl: string;
   version: string;
-  servers: Omit<Parameters<typeof servers>[1], 'bodies'>;
-  penalties: Parameters<typeof penalties>[1];
-  users: Parameters<typeof users>[1];
-  roundSounds: Omit<Parameters<typeof roundSounds>[1], 'publicUrl'>;
-  health: Parameters<typeof health>[0];
-  account: Omit<AccountDeps, 'log' | 'clientKey'>;
-  storage: Parameters<typeof storage>[0];
-  /** The largest upload; every other body is small. */
-  maxUploadBytes: number;
+  /** Requests a minute, as the limiters have them; for the OpenAPI document. */
+  limits: RateLimits;
+  servers: Omit<Parameters<typeof servers>[1], 'bodies'> & Parameters<typeof serverHistory>[1];
+  penalties: Omit<Parameters<typeof penalties>[1], 'baseUrl'> &
+    Parameters<typeof activePenalties>[1] &
+    Parameters<typeof penaltyExport>[1];
+  users: Parameters<typeof users>[1] & Parameters<typeof playerSearch>[1];
+  steamBans: Parameters<typeof steamBans>[1];
+  events: Parameters<typeof events>[1];
+  roundSounds: Omit<
+    Parameters<typeof roundSounds>[1] & Parameters<typeof roundSoundBatch>[1],
+    'publicUrl' | 'now'
+  >;
+  health: HealthDeps;
+  pages: Omit<PagesDeps, 'log' | 'clientKey'>;
+  storage: Omit<Parameters<typeof storage>[0], 'clientKey'>;
 };
 
 /** Made once for both bases. */
 type Shared = { routes: Routes; bodies: BodyCache; deps: ApiDeps };
 
+/** What the OpenAPI document describes. */
+export const OPERATIONS: readonly Operation[] = [
+  ...SERVER_OPERATIONS,
+  ...SERVER_HISTORY_OPERATIONS,
+  ...ROUND_SOUND_OPERATIONS,
+  ...ROUND_SOUND_BATCH_OPERATIONS,
+  ...PLAYER_SEARCH_OPERATIONS,
+  ...STEAM_BAN_OPERATIONS,
+  ...PENALTY_OPERATIONS,
+  ...ACTIVE_PENALTY_OPERATIONS,
+  ...PENALTY_EXPORT_OPERATIONS,
+  ...USER_OPERATIONS,
+  ...EVENT_OPERATIONS,
+];
+
+/** What no route takes has no parameters either. */
+const NO_OPERATION = { parameters: {} };
+
 /** Both forms of the base address (specification 1.6); they share handlers, caches and limits. */
 export const BASES = ['/api/v1', '/index.php/api/v1'] as const;
-
-/** Above the largest upload, so that one which is too large is answered with a page that says so. */
-const BODY_MARGIN_BYTES = 16 * 1024 * 1024;
 
 const METHODS = 'GET, HEAD, OPTIONS';
 const PREFLIGHT_HEADERS = {
@@ -54,43 +81,54 @@ const PREFLIGHT_HEADERS = {
 /** Everything HTTP: the API under both bases, its document, health, the account page. Not yet listening. */
 export function createApi(deps: ApiDeps) {
   const routes = createRoutes(deps);
-  const bodies = createBodyCache(deps.servers.board);
-  const toErrorAnswer = createErrorMapper(deps.log);
+  const bodies = createBodyCache(deps.servers.serverList);
+  const web = pages({ ...deps.pages, log: deps.log, clientKey: (incoming) => clientKey(incoming, deps) });
+  const app = createApp(deps.log)
+    .use(health(deps.health))
+    .use(openApi({ ...deps, operations: OPERATIONS }))
+    .use(web.app)
+    .use(storage({ ...deps.storage, clientKey: (incoming) => clientKey(incoming, deps) }))
+    .use(version1(BASES[0], { routes, bodies, deps }))
+    .use(version1(BASES[1], { routes, bodies, deps }))
+    .compile();
+  return withErrorPages(app, { bases: BASES, toErrorPage: web.toErrorPage });
+}
+
+/** Health and metrics alone, of a process without the API. Not yet listening. */
+export function createHealthApi({ log, health: deps }: Pick<ApiDeps, 'log' | 'health'>) {
+  return createApp(log).use(health(deps)).compile();
+}
+
+/** An app without routes whose errors are JSON. */
+function createApp(log: Logger) {
+  const toErrorResponse = createErrorMapper(log);
   return new Elysia({
     // Elysia takes every host for one of four characters at least; a container's may be called `api`.
     handler: { standardHostname: false },
-    serve: { idleTimeout: 30, maxRequestBodySize: deps.maxUploadBytes + BODY_MARGIN_BYTES },
-  })
-    .onError(({ code, error }) => answerError(code, error, toErrorAnswer))
-    .get('/', leadToAccount, { detail: { hide: true } })
-    .use(health(deps.health))
-    .use(openApi(deps))
-    .use(connect(deps.servers))
-    .use(accountPages({ ...deps.account, log: deps.log, clientKey: (incoming) => clientKey(incoming, deps) }))
-    .use(storage(deps.storage))
-    .use(version1(BASES[0], { routes, bodies, deps }))
-    .use(version1(BASES[1], { routes, bodies, deps }));
+  }).onError(({ code, error }) => respondToError(code, error, toErrorResponse));
 }
 
-/** Somebody who opens the bare address is a person: the account page is where people begin. */
-function leadToAccount(): Response {
-  return new Response(null, { status: 302, headers: { Location: '/account' } });
-}
-
-/** Version 1 under one base. What no route takes is answered here too: limited, in JSON, with 405 for a known path. */
+/** Version 1 under one base. What no route takes ends here too: limited, in JSON, with 405 for a known path. */
 function version1(prefix: string, { routes, bodies, deps }: Shared) {
   const app = new Elysia({ prefix })
     .use(servers(routes, { ...deps.servers, bodies }))
+    .use(serverHistory(routes, deps.servers))
     .use(roundSounds(routes, { ...deps.roundSounds, publicUrl: deps.publicUrl }))
-    .use(penalties(routes, deps.penalties))
-    .use(users(routes, deps.users));
+    .use(roundSoundBatch(routes, { ...deps.roundSounds, publicUrl: deps.publicUrl, now: deps.now }))
+    .use(steamBans(routes, deps.steamBans))
+    .use(penalties(routes, { ...deps.penalties, baseUrl: `${deps.publicUrl}${prefix}` }))
+    .use(activePenalties(routes, deps.penalties))
+    .use(penaltyExport(routes, deps.penalties))
+    .use(users(routes, deps.users))
+    .use(playerSearch(routes, deps.users))
+    .use(events(routes, deps.events));
   const known = app.routes.map(({ path }) => new RegExp(`^${path.replace(/:[^/]+/g, '[^/]+')}/?$`));
   const refuse = ({ request, server }: Incoming) => {
     const path = pathOf(request.url);
     const isKnown = known.some((pattern) => pattern.test(path));
     if (isKnown && request.method === 'OPTIONS')
       return new Response(null, { status: 204, headers: PREFLIGHT_HEADERS });
-    return routes.open({ request, server }, () => {
+    return routes.open({ request, server }, NO_OPERATION, () => {
       throw isKnown ? new MethodNotAllowed(METHODS) : new NotFound('Not found');
     });
   };
@@ -100,15 +138,14 @@ function version1(prefix: string, { routes, bodies, deps }: Shared) {
     .all('/*', ({ request, server }) => refuse({ request, server }), hidden);
 }
 
-/** By hand: a Host header that is no host makes an address that `URL` refuses. */
+/** As it was sent: `URL` would resolve `..` and escape what is not. */
 function pathOf(url: string): string {
-  const authority = url.indexOf('://');
-  const start = url.indexOf('/', authority === -1 ? 0 : authority + 3);
+  const start = url.indexOf('/', url.indexOf('://') + 3);
   const query = url.indexOf('?', start);
   return url.slice(start, query === -1 ? undefined : query);
 }
 
-function answerError(code: string | number, error: unknown, toErrorAnswer: ErrorMapper): Response {
-  if (code === 'NOT_FOUND') return respondError({ status: 404, message: 'Not found' }, {}, 'no-store');
-  return respondError(toErrorAnswer(error), {}, 'no-store');
+function respondToError(code: string | number, error: unknown, toErrorResponse: ErrorMapper): Response {
+  if (code === 'NOT_FOUND') return respondError({ status: 404, message: 'Not found' });
+  return respondError(toErrorResponse(error));
 }

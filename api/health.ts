@@ -1,22 +1,26 @@
 import { Elysia } from 'elysia';
-import type { Metrics } from '../src/metrics.ts';
+import { createAddressMatcher } from '../src/runtime/address.ts';
+import type { Metrics } from '../src/runtime/metrics.ts';
+import { isMadeHere } from './http/host.ts';
 
 export type Readiness = { isReady: boolean; parts: Record<string, unknown> };
 
-type Deps = {
+export type HealthDeps = {
   /** Whether the database is reachable and migrated, and how each part is. */
   readiness: () => Promise<Readiness>;
   metrics: Metrics;
-  /** Whether a peer may read `/metrics`, by its address. */
-  mayReadMetrics: (address: string) => boolean;
+  /** Networks whose every request may read `/metrics`, whatever it was forwarded for. */
+  metricsAllow: readonly string[];
 };
 
-/** What proxies add to a request they forward. */
-const PROXY_HEADERS = ['x-forwarded-for', 'x-real-ip', 'forwarded', 'via'];
 const NO_STORE = { 'Cache-Control': 'no-store' };
 
 /** `/healthz`: the process lives. `/readyz`: it can answer. `/metrics`: Prometheus text. None of them counts for limits. */
-export function health({ readiness, metrics, mayReadMetrics }: Deps) {
+export function health({ readiness, metrics, metricsAllow }: HealthDeps) {
+  const isAllowed = createAddressMatcher(metricsAllow);
+
+  const mayReadMetrics = (request: Request, peer: string) => isAllowed(peer) || isMadeHere(request, peer);
+
   return new Elysia({ detail: { hide: true } })
     .get('/healthz', () => Response.json({ status: 'ok' }, { headers: NO_STORE }))
     .get('/readyz', async () => {
@@ -27,9 +31,7 @@ export function health({ readiness, metrics, mayReadMetrics }: Deps) {
       );
     })
     .get('/metrics', async ({ request, server }) => {
-      const peer = server?.requestIP(request)?.address ?? '';
-      // A proxy on this machine is loopback too: what it forwards is not.
-      if (PROXY_HEADERS.some((name) => request.headers.has(name)) || !mayReadMetrics(peer)) {
+      if (!mayReadMetrics(request, server?.requestIP(request)?.address ?? '')) {
         return Response.json({ success: false, message: 'Not found' }, { status: 404, headers: NO_STORE });
       }
       const { text, contentType } = await metrics.render();

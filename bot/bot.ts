@@ -1,14 +1,16 @@
 import type { Logger } from 'pino';
-import type { Database } from '../src/db/client.ts';
-import type { ServerBoard } from '../src/server-board.ts';
-import type { ReadHistory } from '../src/server-history.ts';
-import type { ResolveVanity } from '../src/steam-profile.ts';
-import { withTimeLimit } from '../src/time-limit.ts';
+import type { Database } from '../src/db/database.ts';
+import type { ReadHistory } from '../src/live/server-history.ts';
+import type { ServerList } from '../src/live/server-list.ts';
+import { withTimeLimit } from '../src/runtime/time-limit.ts';
+import type { LookUpSteamBans } from '../src/steam/bans.ts';
+import type { ResolveVanity } from '../src/steam/vanity-names.ts';
 import { createHistoryCharts } from './charts/history-charts.ts';
 import { createCommands } from './commands/commands.ts';
 import { type Cooldown, createCooldown } from './cooldown.ts';
 import { createDelivery } from './delivery.ts';
 import { createDispatcher, type InteractionOutcome } from './dispatcher.ts';
+import { createFeeds } from './feeds/feeds.ts';
 import { type ConnectionHealth, type ConnectionTimings, createConnection } from './gateway/connection.ts';
 import { createLinkFallback } from './link-fallback.ts';
 import { createLiveStatus } from './live-status/live-status.ts';
@@ -23,12 +25,15 @@ export type BotDeps = {
   /** Base of Discord's REST API; it also tells the gateway's address. */
   apiUrl: string;
   publicUrl: string;
-  /** `reader` is read anew for each query: it changes when a replica fails. */
-  database: Pick<Database, 'db' | 'reader'>;
+  database: Pick<Database, 'db' | 'replica' | 'accountReplica'>;
   /** The listed servers with their latest poll. */
-  servers: Pick<ServerBoard, 'current' | 'findById' | 'findBySlug' | 'onChange'>;
+  servers: Pick<ServerList, 'current' | 'findById' | 'findBySlug' | 'onChange'>;
   readHistory: ReadHistory;
   resolveVanity: ResolveVanity;
+  /** Where a penalty can be appealed. */
+  appealUrl?: string | undefined;
+  /** Absent without `STEAM_API_KEY`. */
+  lookUpSteamBans?: LookUpSteamBans | undefined;
   log: Logger;
   countLogin: () => void;
   countInteraction: (outcome: InteractionOutcome) => void;
@@ -42,6 +47,8 @@ export type BotTimings = ConnectionTimings & {
   deferAfterMs: number;
   /** Edits of one live status message are at least this far apart. */
   liveIntervalMs: number;
+  /** How often feeds look for news that they were not woken for. */
+  feedIntervalMs: number;
   /** How often Discord is asked whether the application is still private. */
   applicationCheckMs: number;
   /** How long responses under way may take once the bot stops. */
@@ -60,12 +67,13 @@ const TIMINGS: BotTimings = {
   readyWithinMs: 30_000,
   deferAfterMs: 1500,
   liveIntervalMs: 15_000,
+  feedIntervalMs: 5000,
   applicationCheckMs: 60_000,
   drainMs: 1000,
 };
 
 /**
- * The Discord bot: commands, live status messages, and the connection to Discord. Nothing it does rejects or ends the
+ * The Discord bot: commands, live status messages, feeds, and the connection to Discord. Nothing it does rejects or ends the
  * process; `health` says how it is.
  */
 export function createBot(deps: BotDeps) {
@@ -84,6 +92,17 @@ export function createBot(deps: BotDeps) {
     sendWithLinkFallback,
     intervalMs: timings.liveIntervalMs,
   });
+  const feeds = createFeeds({
+    db,
+    rest,
+    servers,
+    publicUrl,
+    guildId,
+    log,
+    now,
+    sendWithLinkFallback,
+    intervalMs: timings.feedIntervalMs,
+  });
   const moderators = createModeratorRule({ rest, guildId, log, checkEveryMs: timings.applicationCheckMs });
   const dispatcher = createDispatcher({
     ...createCommands({
@@ -91,8 +110,10 @@ export function createBot(deps: BotDeps) {
       publicUrl,
       chartOf: createHistoryCharts({ readHistory: deps.readHistory, log }),
       pinLiveStatus: liveStatus.pin,
+      onFeedsChanged: feeds.wake,
       database,
       resolveVanity: deps.resolveVanity,
+      lookUpSteamBans: deps.lookUpSteamBans,
       now,
     }),
     delivery: createDelivery(sendWithLinkFallback),
@@ -114,6 +135,7 @@ export function createBot(deps: BotDeps) {
     onInteraction: dispatcher.dispatch,
     onLogin: () => {
       liveStatus.start();
+      feeds.start();
       moderators.start();
       registering ??= registerAtStart({ rest, db, log }, { guildId, signal: stopping.signal });
     },
@@ -126,10 +148,12 @@ export function createBot(deps: BotDeps) {
     stop: async (): Promise<void> => {
       stopping.abort();
       moderators.stop();
-      const draining = Promise.allSettled([dispatcher.drain(), liveStatus.stop(), registering]);
+      const draining = Promise.allSettled([dispatcher.drain(), liveStatus.stop(), feeds.stop(), registering]);
       await withTimeLimit(draining, timings.drainMs).catch(() => undefined);
       await connection.stop();
     },
+    /** Penalties changed: their feeds look at once. */
+    wakeFeeds: feeds.wake,
     health: (): BotHealth => ({ ...connection.health(), moderators: moderators.objection() }),
   };
 }

@@ -1,6 +1,7 @@
 import type { RESTPostAPIApplicationCommandsJSONBody } from 'discord.js';
 import type { MessageView } from './embeds/message.ts';
 import type { Texts } from './locales/en.ts';
+import type { BotPermission } from './locales/feed-en.ts';
 import type { Localization } from './locales/localization.ts';
 
 /** Who caused an interaction, and where; read from this interaction alone, so it holds now. */
@@ -11,19 +12,30 @@ export type Invoker = {
    * Checked in code, whatever the guild's settings for the command say.
    */
   canModerateMembers: boolean;
+  /** Whether Discord gives them the permission Manage Server in this guild; by the same rule. */
+  canManageGuild: boolean;
   /** Undefined in a direct message. */
   guildId: string | undefined;
   channelId: string;
-  /** Whether the bot may send messages with embeds in this channel. */
-  botCanPost: boolean;
+  /** What the bot lacks to send messages with embeds in this channel; empty: nothing. */
+  botLacks: readonly BotPermission[];
+  /** Whether the bot may mention roles in this channel that not everybody may mention. */
+  botCanMentionRoles: boolean;
   /** Their own language. */
   localization: Localization;
   /** The language of the guild; their own in a direct message. */
   guildLocalization: Localization;
 };
 
+/** A role of the guild that was chosen. */
+export type ChosenRole = { id: string; isMentionable: boolean };
+
 /** Options of a command by name; those not given are absent. */
 export type CommandOptions = {
+  /** Such as `start` in `/feed start`. */
+  subcommand: string | undefined;
+  roles: Readonly<Record<string, ChosenRole>>;
+  numbers: Readonly<Record<string, number>>;
   strings: Readonly<Record<string, string>>;
   booleans: Readonly<Record<string, boolean>>;
   /** Discord ids. */
@@ -56,7 +68,8 @@ export type CommandResponse = {
 export type Command = {
   data: RESTPostAPIApplicationCommandsJSONBody;
   execute: (invoker: Invoker, options: CommandOptions) => CommandResponse;
-  autocomplete?: (invoker: Invoker, typed: string) => { name: string; value: string }[];
+  /** @param option the name of the option that is being typed. */
+  autocomplete?: (invoker: Invoker, typed: string, option: string) => { name: string; value: string }[];
 };
 
 /** Buttons and menus by the name that their `custom_id` begins with. */

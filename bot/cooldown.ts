@@ -4,10 +4,9 @@ import { LRUCache } from 'lru-cache';
 export type Cooldown = {
   /**
    * Counts one command.
-   * @param nowMs milliseconds since the epoch.
-   * @returns when the next one is allowed, if this one is not.
+   * @returns how long it takes until the next one is allowed, if this one is not.
    */
-  take: (userId: string, nowMs: number) => { retryAtMs: number } | undefined;
+  take: (userId: string) => { retryInMs: number } | undefined;
 };
 
 type Options = {
@@ -15,20 +14,28 @@ type Options = {
   burst?: number;
   /** Milliseconds until one more is allowed, 2000 by default. */
   refillMs?: number;
+  /** Milliseconds by a monotonic clock. */
+  clockMs?: () => number;
 };
 
 /** Beyond this the user seen least recently is forgotten, and may send a whole burst again. */
 const REMEMBERED_USERS = 5000;
 
 /** A token bucket for each user, in memory. */
-export function createCooldown({ burst = 5, refillMs = 2000 }: Options = {}): Cooldown {
+export function createCooldown({
+  burst = 5,
+  refillMs = 2000,
+  clockMs = () => performance.now(),
+}: Options = {}): Cooldown {
   /** By user: when the bucket is full again. */
   const fullAtMs = new LRUCache<string, number>({ max: REMEMBERED_USERS });
   return {
-    take: (userId, nowMs) => {
+    take: (userId) => {
+      const nowMs = clockMs();
       const fullAt = Math.max(fullAtMs.get(userId) ?? 0, nowMs);
       const afterThis = fullAt + refillMs;
-      if (afterThis > nowMs + burst * refillMs) return { retryAtMs: afterThis - burst * refillMs };
+      const retryInMs = afterThis - burst * refillMs - nowMs;
+      if (retryInMs > 0) return { retryInMs };
       fullAtMs.set(userId, afterThis);
       return undefined;
     },

@@ -1,6 +1,6 @@
 import type { AutocompleteInteraction, Interaction } from 'discord.js';
 import type { Logger } from 'pino';
-import { TimeLimitExceeded, withTimeLimit } from '../src/time-limit.ts';
+import { TimeLimitExceeded, withTimeLimit } from '../src/runtime/time-limit.ts';
 import { type Command, type CommandResponse, type Components, type Invoker, Refusal } from './command.ts';
 import type { Cooldown } from './cooldown.ts';
 import { parseCustomId } from './custom-id.ts';
@@ -73,8 +73,9 @@ export function createDispatcher(deps: DispatcherDeps) {
 
   async function suggest(interaction: AutocompleteInteraction): Promise<InteractionOutcome> {
     const command = commands.get(interaction.commandName);
-    const typed = String(interaction.options.getFocused());
-    await interaction.respond(command?.autocomplete?.(toInvoker(interaction, deps.moderators), typed) ?? []);
+    const { name, value } = interaction.options.getFocused(true);
+    const invoker = toInvoker(interaction, deps.moderators);
+    await interaction.respond(command?.autocomplete?.(invoker, String(value), name) ?? []);
     return 'completed';
   }
 
@@ -96,9 +97,10 @@ export function createDispatcher(deps: DispatcherDeps) {
     await deps.moderators.settled();
     const invoker = toInvoker(interaction, deps.moderators);
     const { texts } = invoker.localization;
-    const wait = deps.cooldown.take(invoker.discordId, now().getTime());
+    const wait = deps.cooldown.take(invoker.discordId);
     if (wait) {
-      const when = relativeTime(new Date(Math.ceil(wait.retryAtMs / 1000) * 1000));
+      const retryAtMs = now().getTime() + wait.retryInMs;
+      const when = relativeTime(new Date(Math.ceil(retryAtMs / 1000) * 1000));
       await delivery.notify(interaction, noticeMessage(texts.refusals.tooFast(when)), 'ephemeral');
       return 'rate_limited';
     }

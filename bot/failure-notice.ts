@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { isDatabaseOutage } from '../src/db/client.ts';
-import { Unavailable } from '../src/errors.ts';
-import { TimeLimitExceeded } from '../src/time-limit.ts';
+import { Unavailable } from '../src/domain/errors.ts';
+import { TimeLimitExceeded } from '../src/runtime/time-limit.ts';
 import { COLOURS, type MessageView, noticeMessage } from './embeds/message.ts';
 import type { Texts } from './locales/en.ts';
 

@@ -1,4 +1,5 @@
 import {
+  ApplicationCommandOptionType,
   type AutocompleteInteraction,
   type ButtonInteraction,
   type ChatInputCommandInteraction,
@@ -7,8 +8,9 @@ import {
   type StringSelectMenuInteraction,
   type UserContextMenuCommandInteraction,
 } from 'discord.js';
-import type { CommandOptions, ComponentPress, Invoker } from './command.ts';
+import type { ChosenRole, CommandOptions, ComponentPress, Invoker } from './command.ts';
 import { parseCustomId } from './custom-id.ts';
+import type { BotPermission } from './locales/feed-en.ts';
 import { localizationOf } from './locales/localization.ts';
 import type { ModeratorRule } from './moderators.ts';
 
@@ -26,40 +28,57 @@ export function toInvoker(
   moderators: Pick<ModeratorRule, 'holdsIn'>,
 ): Invoker {
   const { user, guildId, memberPermissions, locale, guildLocale, appPermissions } = interaction;
-  const hasPermission = memberPermissions?.has(PermissionFlagsBits.ModerateMembers) ?? false;
-  const sending = interaction.channel?.isThread()
-    ? PermissionFlagsBits.SendMessagesInThreads
-    : PermissionFlagsBits.SendMessages;
+  const rules = moderators.holdsIn(guildId);
   return {
     discordId: user.id,
-    canModerateMembers: hasPermission && moderators.holdsIn(guildId),
+    canModerateMembers: rules && memberPermissions?.has(PermissionFlagsBits.ModerateMembers) === true,
+    canManageGuild: rules && memberPermissions?.has(PermissionFlagsBits.ManageGuild) === true,
     guildId: guildId ?? undefined,
     channelId: interaction.channelId ?? '',
-    botCanPost: appPermissions.has([
-      PermissionFlagsBits.ViewChannel,
-      sending,
-      PermissionFlagsBits.EmbedLinks,
-    ]),
+    botLacks: neededPermissions(interaction.channel?.isThread() ?? false)
+      .filter(([, bit]) => !appPermissions.has(bit))
+      .map(([name]) => name),
+    botCanMentionRoles: appPermissions.has(PermissionFlagsBits.MentionEveryone),
     localization: localizationOf(locale),
     guildLocalization: localizationOf(guildLocale ?? locale),
   };
 }
 
-/** The options of a command; the user of a menu entry is the option `user`. */
+/** What it takes to send messages with embeds. */
+function neededPermissions(isThread: boolean): [BotPermission, bigint][] {
+  return [
+    ['viewChannel', PermissionFlagsBits.ViewChannel],
+    isThread
+      ? ['sendMessagesInThreads', PermissionFlagsBits.SendMessagesInThreads]
+      : ['sendMessages', PermissionFlagsBits.SendMessages],
+    ['embedLinks', PermissionFlagsBits.EmbedLinks],
+  ];
+}
+
+/** The options of a command, those of its subcommand; the user of a menu entry is the option `user`. */
 export function toCommandOptions(interaction: CommandInteraction): CommandOptions {
   const strings: Record<string, string> = {};
   const booleans: Record<string, boolean> = {};
   const users: Record<string, string> = {};
+  const numbers: Record<string, number> = {};
+  const roles: Record<string, ChosenRole> = {};
+  let subcommand: string | undefined;
   if (interaction.isUserContextMenuCommand()) {
     users.user = interaction.targetId;
   } else {
-    for (const { name, value, user } of interaction.options.data) {
+    const [first] = interaction.options.data;
+    const isSubcommand = first?.type === ApplicationCommandOptionType.Subcommand;
+    if (isSubcommand) subcommand = first.name;
+    const given = isSubcommand ? (first.options ?? []) : interaction.options.data;
+    for (const { name, value, user, role } of given) {
       if (user) users[name] = user.id;
+      else if (role) roles[name] = { id: role.id, isMentionable: role.mentionable };
+      else if (typeof value === 'number') numbers[name] = value;
       else if (typeof value === 'string') strings[name] = value;
       else if (typeof value === 'boolean') booleans[name] = value;
     }
   }
-  return { strings, booleans, users };
+  return { subcommand, strings, booleans, users, numbers, roles };
 }
 
 /** What was pressed or chosen, without the component's name. */

@@ -9,8 +9,6 @@ export const LIMITS = {
   embedTitle: 256,
   embedDescription: 4096,
   embedFieldValue: 1024,
-  /** Over all embeds of one message. */
-  messageEmbeds: 6000,
   attachmentDescription: 1024,
   customId: 100,
   menuOptions: 25,

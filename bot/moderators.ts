@@ -1,5 +1,6 @@
 import type { REST } from '@discordjs/rest';
 import type { Logger } from 'pino';
+import { withTimeLimit } from '../src/runtime/time-limit.ts';
 import { readApplication } from './register.ts';
 
 export type ModeratorRule = {
@@ -70,7 +71,7 @@ export function createModeratorRule({ rest, guildId, log, checkEveryMs }: Option
     stop: () => clearInterval(timer),
     settled: async () => {
       if (guildId === undefined && isPublic === undefined) {
-        await Promise.race([first.promise, Bun.sleep(SETTLED_WITHIN_MS)]);
+        await withTimeLimit(first.promise, SETTLED_WITHIN_MS).catch(() => undefined);
       }
     },
     holdsIn: (asked) => asked !== null && (guildId === undefined ? isPublic === false : asked === guildId),

@@ -1,5 +1,5 @@
 import { inlineCode, TimestampStyles, time } from 'discord.js';
-import { hasVisibleCharacter } from '../src/visible-text.ts';
+import { hasVisibleCharacter } from '../src/domain/visible-text.ts';
 
 /** Control and formatting characters: NUL, right-to-left marks, zero-width ones. Emoji joiners go with them. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\u2028\u2029\u115f\u1160\u2800\u3164\uffa0]/gu;

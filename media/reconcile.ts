@@ -1,15 +1,17 @@
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Db } from '../src/db/client.ts';
+import { findFileOwner, type Rendition } from '../src/domain/round-sound.ts';
+import { saveVoiceLoss } from '../src/queries/round-sounds/round-sound-voices.ts';
 import {
   findRoundSoundById,
   findRoundSounds,
   listRoundSounds,
+  type RoundSound,
   saveSoundLoss,
   withoutReadySound,
-} from '../src/queries/round-sounds.ts';
-import { readSteamId } from '../src/steam-id.ts';
-import { publishedPath, type SoundFolders, uploadFolder } from './sound-folders.ts';
+} from '../src/queries/round-sounds/round-sounds.ts';
+import { findPartial, publishedPath, type SoundFolders, uploadFolder } from './sound-folders.ts';
 
 type Log = { warn(details: object, message: string): void; error(details: object, message: string): void };
 
@@ -31,8 +33,8 @@ export async function reconcileSounds(
   { graceMs = UPLOAD_GRACE_MS, now = Date.now() }: { graceMs?: number; now?: number } = {},
 ): Promise<void> {
   await removeOrphanUploads(db, folders, { graceMs, now });
-  await removeOrphanFiles(db, folders, log);
   await markLostSounds(db, folders, log);
+  await removeOrphanFiles(db, folders, log);
   await removeOldOrphans(folders, now);
 }
 
@@ -58,14 +60,14 @@ async function removeOrphanUploads(
 async function removeOrphanFiles(db: Db, folders: SoundFolders, log: Log): Promise<void> {
   for (const name of await readdir(folders.published)) {
     const path = join(folders.published, name);
-    const soundId = /^\.(\d+)\.partial$/.exec(name)?.[1];
-    if (soundId !== undefined) {
-      const sound = await findRoundSoundById(db, Number(soundId));
-      const isUnderWay = sound && sound.status !== 'ready' && sound.status !== 'failed';
-      if (!isUnderWay) await rm(path, { force: true });
+    const partial = findPartial(name);
+    if (partial) {
+      if (!isUnderWay(await findRoundSoundById(db, partial.soundId), partial.rendition)) {
+        await rm(path, { force: true });
+      }
       continue;
     }
-    const steamId64 = readSteamId(/^(\d{17})\.mp3$/.exec(name)?.[1] ?? '');
+    const steamId64 = findFileOwner(name);
     if (steamId64 === undefined) continue;
     await withoutReadySound(db, steamId64, async () => {
       // A worker died after the move and before its row was ready: the next one finishes that.
@@ -78,12 +80,24 @@ async function removeOrphanFiles(db: Db, folders: SoundFolders, log: Log): Promi
   }
 }
 
+function isUnderWay(sound: RoundSound | undefined, rendition: Rendition): boolean {
+  if (sound === undefined || sound.status === 'failed') return false;
+  return sound.status !== 'ready' || (rendition === 'voice' && sound.voiceSha256 === null);
+}
+
 async function markLostSounds(db: Db, folders: SoundFolders, log: Log): Promise<void> {
   const ready = (await listRoundSounds(db)).filter(({ status }) => status === 'ready');
   const mark = Bun.file(join(folders.published, MARK_NAME));
   const lost: typeof ready = [];
   for (const sound of ready) {
-    if (!(await Bun.file(publishedPath(folders, sound.steamId64)).exists())) lost.push(sound);
+    if ((await sizeOf(publishedPath(folders, sound.steamId64))) === undefined) lost.push(sound);
+    else if (await isVoiceLost(folders, sound)) {
+      await saveVoiceLoss(db, sound);
+      log.warn(
+        { steamId64: sound.steamId64, sound: sound.id },
+        'a voice rendition is lost; it is made again',
+      );
+    }
   }
   if (lost.length > 0 && !(await mark.exists())) {
     const { length: count } = lost;
@@ -97,12 +111,26 @@ async function markLostSounds(db: Db, folders: SoundFolders, log: Log): Promise<
   }
 }
 
+/** By its size alone: to hash every file every hour would keep the disk busy. */
+async function isVoiceLost(folders: SoundFolders, sound: RoundSound): Promise<boolean> {
+  if (sound.voiceSha256 === null) return false;
+  const sizeBytes = await sizeOf(publishedPath(folders, sound.steamId64, 'voice'));
+  return sizeBytes !== sound.voiceSizeBytes;
+}
+
 async function removeOldOrphans(folders: SoundFolders, now: number): Promise<void> {
   const names = await readdir(folders.orphans).catch(() => []);
   for (const name of names) {
     const putAsideAt = Number(/^\d+/.exec(name)?.[0] ?? now);
     if (now - putAsideAt > KEEP_ORPHANS_MS) await rm(join(folders.orphans, name), { force: true });
   }
+}
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  return stat(path).then(
+    ({ size }) => size,
+    () => undefined,
+  );
 }
 
 async function modifiedAt(path: string): Promise<number> {

@@ -2,14 +2,16 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeFolder } from '../src/folder.ts';
-import type { SteamId64 } from '../src/steam-id.ts';
+import { type Rendition, soundFileName } from '../src/domain/round-sound.ts';
+import type { SteamId64 } from '../src/domain/steam-id.ts';
+import { makeFolder } from '../src/runtime/folder.ts';
+import { isNotFound } from './disk-trouble.ts';
 
 /** Where sounds lie on the disk. Processes that share a database share these folders too. */
 export type SoundFolders = {
   /** One folder for each accepted upload, until it is ready or failed. */
   inbox: string;
-  /** What is served: `{steamid64}.mp3`. Hidden names are never served. */
+  /** What is served: `{steamid64}.mp3` and `{steamid64}.voice.mp3`. Hidden names are never served. */
   published: string;
   /** Files found in `published` that no row knows; kept a while, never served. */
   orphans: string;
@@ -34,13 +36,23 @@ export async function openSoundFolders(config: {
 }
 
 /** Where a player's sound is served from. */
-export function publishedPath(folders: SoundFolders, steamId64: SteamId64): string {
-  return join(folders.published, `${steamId64}.mp3`);
+export function publishedPath(
+  folders: SoundFolders,
+  steamId64: SteamId64,
+  rendition: Rendition = 'stereo',
+): string {
+  return join(folders.published, soundFileName(steamId64, rendition));
 }
 
-/** The rendered file on its way to {@link publishedPath}: on the same file system, under a name that is not served. */
-export function partialPath(folders: SoundFolders, soundId: number): string {
-  return join(folders.published, `.${soundId}.partial`);
+/** A rendered file on its way to {@link publishedPath}: on the same file system, under a name that is not served. */
+export function partialPath(folders: SoundFolders, soundId: number, rendition: Rendition = 'stereo'): string {
+  return join(folders.published, rendition === 'voice' ? `.${soundId}.voice.partial` : `.${soundId}.partial`);
+}
+
+/** The sound and rendition of a name that {@link partialPath} makes; `undefined` for any other name. */
+export function findPartial(fileName: string): { soundId: number; rendition: Rendition } | undefined {
+  const [, id, voice] = /^\.(\d+)(\.voice)?\.partial$/.exec(fileName) ?? [];
+  return id === undefined ? undefined : { soundId: Number(id), rendition: voice ? 'voice' : 'stereo' };
 }
 
 /** Where an upload waits for its turn. `uploadKey` is one we made, never what a visitor sent. */
@@ -68,31 +80,4 @@ export async function hashFile(path: string): Promise<string | undefined> {
     throw error;
   }
   return hash.digest('hex');
-}
-
-/** Whether the player's published file is the one rendered for this sound. */
-export async function isInPlace(
-  folders: SoundFolders,
-  { steamId64, sha256 }: { steamId64: SteamId64; sha256: string | null },
-): Promise<boolean> {
-  return sha256 !== null && (await hashFile(publishedPath(folders, steamId64))) === sha256;
-}
-
-/** Whether a call of the file system failed because the file is not there. */
-export function isNotFound(error: unknown): boolean {
-  return hasCode(error, ['ENOENT']);
-}
-
-/** Whether it failed because of the disk: full, over quota, read-only, broken. */
-export function isDiskTrouble(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (hasCode(cause, ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EACCES', 'EPERM', 'EMFILE', 'ENFILE']))
-      return true;
-    if (/No space left on device|Disk quota exceeded/.test(cause.message)) return true;
-  }
-  return false;
-}
-
-function hasCode(error: unknown, codes: readonly string[]): boolean {
-  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
 }

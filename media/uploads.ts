@@ -1,29 +1,24 @@
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Db } from '../src/db/client.ts';
-import { InvalidInput, Unavailable } from '../src/errors.ts';
-import { type RoundSound, removeRoundSounds, saveUploadedSound } from '../src/queries/round-sounds.ts';
-import { titleOf } from '../src/round-sound.ts';
-import type { SteamId64 } from '../src/steam-id.ts';
-import { UPLOAD_NAME } from './render.ts';
+import { Forbidden, InvalidInput, Unavailable } from '../src/domain/errors.ts';
+import type { Actor } from '../src/domain/rights/actor.ts';
+import { mayHaveSound, type SoundAudience } from '../src/domain/rights/sound-audience.ts';
+import { type SoundUpload, titleOf } from '../src/domain/round-sound.ts';
+import type { SteamId64 } from '../src/domain/steam-id.ts';
+import { saveUploadedSound } from '../src/queries/round-sounds/round-sound-queue.ts';
 import {
-  isDiskTrouble,
-  isInPlace,
-  publishedPath,
-  type SoundFolders,
-  syncToDisk,
-  uploadFolder,
-} from './sound-folders.ts';
-
-export type SoundUpload = {
-  steamId64: SteamId64;
-  /** As the player's machine calls it; shown cleaned, never used as a path. */
-  fileName: string;
-  /** Where it fails, nothing is kept. */
-  bytes: AsyncIterable<Uint8Array>;
-  /** Who did it, for the audit log; null for the operator's tool. */
-  actorUserId: number | null;
-};
+  listUnmeasuredSounds,
+  type RoundSound,
+  removeRoundSounds,
+  saveSoundSize,
+} from '../src/queries/round-sounds/round-sounds.ts';
+import { requireUnblocked } from '../src/queries/users/user-blocks.ts';
+import { findUserBySteamId } from '../src/queries/users/users.ts';
+import { isDiskTrouble } from './disk-trouble.ts';
+import { completeMove, removePublished } from './publication.ts';
+import { UPLOAD_NAME } from './rendering/decode.ts';
+import { publishedPath, type SoundFolders, syncToDisk, uploadFolder } from './sound-folders.ts';
 
 const PART_NAME = 'upload.part';
 
@@ -31,6 +26,8 @@ const PART_NAME = 'upload.part';
  * Accepts an upload: when this returns, the bytes and their place in the queue survive the power cord.
  * The row comes after the bytes; a crash in between leaves a folder without a row, which the next start removes.
  * @param maxBytes the largest upload.
+ * @param audience who may have a sound; everyone by default.
+ * @throws {Forbidden} when its player may have none, or is blocked by the time it has arrived.
  * @throws {InvalidInput} when it is empty or too large.
  * @throws {Unavailable} when the disk has no room.
  * @throws what `upload.bytes` fails with.
@@ -38,24 +35,30 @@ const PART_NAME = 'upload.part';
 export async function storeUpload(
   db: Db,
   folders: SoundFolders,
-  { upload, maxBytes }: { upload: SoundUpload; maxBytes: number },
+  {
+    upload,
+    maxBytes,
+    audience = 'everyone',
+  }: { upload: SoundUpload; maxBytes: number; audience?: SoundAudience },
 ): Promise<RoundSound> {
+  await requireSoundRight(db, upload.steamId64, audience);
   const uploadKey = Bun.randomUUIDv7();
   const folder = uploadFolder(folders, uploadKey);
   let isStored = false;
   try {
     await mkdir(folder);
     await writeLimited(join(folder, PART_NAME), upload.bytes, maxBytes);
+    await requireSoundRight(db, upload.steamId64, audience);
     await rename(join(folder, PART_NAME), join(folder, UPLOAD_NAME));
     await syncToDisk(folder);
     await syncToDisk(folders.inbox);
     isStored = true;
-    const { steamId64, actorUserId } = upload;
+    const { steamId64, startMs, actor } = upload;
     const title = titleOf(upload.fileName);
     const { sound, supersededKeys } = await saveUploadedSound(
       db,
-      { steamId64, title, uploadKey, actorUserId },
-      (earlier) => isInPlace(folders, earlier),
+      { steamId64, title, uploadKey, startMs, actor },
+      (earlier) => completeMove(folders, earlier),
     );
     // Without a row now: what cannot be removed goes with the next comparison of disk and rows.
     await removeUploads(folders, supersededKeys).catch(() => undefined);
@@ -68,6 +71,23 @@ export async function storeUpload(
   }
 }
 
+async function requireSoundRight(db: Db, steamId64: SteamId64, audience: SoundAudience): Promise<void> {
+  const user = await findUserBySteamId(db, steamId64);
+  requireUnblocked(user);
+  if (audience === 'everyone' || mayHaveSound(audience, user)) return;
+  throw new Forbidden(
+    `${steamId64} may have no round-end sound: SOUND_FOR=${audience.join(',')} allows it to others`,
+  );
+}
+
+/** Keeps the sizes of published files from before they were kept. One without a file stays as it is. */
+export async function saveMissingSizes(db: Db, folders: SoundFolders): Promise<void> {
+  for (const sound of await listUnmeasuredSounds(db)) {
+    const file = Bun.file(publishedPath(folders, sound.steamId64));
+    if (await file.exists()) await saveSoundSize(db, sound, file.size);
+  }
+}
+
 /**
  * Removes all sounds of a player, with their files.
  * @throws {NotFound} when there are none.
@@ -75,11 +95,11 @@ export async function storeUpload(
 export async function removeSound(
   db: Db,
   folders: SoundFolders,
-  { steamId64, actorUserId }: { steamId64: SteamId64; actorUserId: number | null },
+  { steamId64, actor }: { steamId64: SteamId64; actor: Actor },
 ): Promise<void> {
   const removed = await removeRoundSounds(db, steamId64, {
-    actorUserId,
-    removeFile: () => rm(publishedPath(folders, steamId64), { force: true }),
+    actor,
+    removeFiles: () => removePublished(folders, steamId64),
   });
   await removeUploads(
     folders,

@@ -7,10 +7,12 @@ import { createSession } from './cli/session.ts';
 import { addSoundCommands } from './cli/sounds.ts';
 import { addTokenCommands } from './cli/tokens.ts';
 import { addUserCommands } from './cli/users.ts';
-import { parseConfig } from './config.ts';
+import { addWebhookCommands } from './cli/webhooks.ts';
 import { describeOutage } from './db/open-failure.ts';
-import { DomainError } from './errors.ts';
-import { createLogger } from './log.ts';
+import { toDemoConfig } from './demo/config.ts';
+import { DomainError } from './domain/errors.ts';
+import { parseConfig } from './runtime/config.ts';
+import { createLogger } from './runtime/log.ts';
 
 /** Wrong usage ends with 2, a failure with 1. Contract section 5. */
 const WRONG_USAGE = 2;
@@ -20,14 +22,21 @@ const INTERRUPTED = 130;
 const TERMINATED = 143;
 
 const session = createSession(() => {
-  const config = parseConfig(process.env);
+  const configured = parseConfig(process.env);
+  const config = program.opts<{ demo?: boolean }>().demo ? toDemoConfig(configured) : configured;
   return { config, log: createLogger(process.env.LOG_LEVEL ? config.logLevel : 'warn', 2) };
 });
-const program = new Command('cli')
+const program = new Command('bun run cli')
   .description("The operator's tool: it works on the service's database, whether or not the service runs.")
   .version(packageJson.version)
   .option('--json', 'JSON on stdout')
+  .option('--demo', 'work on the data of the demo')
   .showHelpAfterError('(--help lists what there is)')
+  // Commander's own errors in the form of all others.
+  .configureOutput({
+    outputError: (text, write) =>
+      write(text.replace(/^error: (.)/, (_, first: string) => first.toUpperCase())),
+  })
   .exitOverride();
 
 addServerCommands(program, session);
@@ -36,6 +45,7 @@ addUserCommands(program, session);
 addPenaltyCommands(program, session);
 addBotCommands(program, session);
 addSoundCommands(program, session);
+addWebhookCommands(program, session);
 
 // Ctrl-C leaves no embedded database behind; a second one ends the process at once.
 const interrupted = Promise.withResolvers<number>();
@@ -44,7 +54,7 @@ process.once('SIGTERM', () => interrupted.resolve(TERMINATED));
 
 process.exit(await run());
 
-/** One line for what an operator can mend; everything for what is a fault of ours. */
+/** One line for what an operator can correct; everything for a fault of the program. */
 function explain(error: unknown): unknown {
   if (error instanceof DomainError) return error.message;
   return describeOutage(error) ?? error;

@@ -1,7 +1,7 @@
 import { access, constants, mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { withFileLock } from './db/file-lock.ts';
-import { DomainError, InvalidInput } from './errors.ts';
+import { withFileLock } from './db/embedded/lock.ts';
+import { DomainError, InvalidInput } from './domain/errors.ts';
 
 /**
  * `bun src/install.ts [--production]`: installs what the lock file names, unless that is what is installed already.

@@ -1,4 +1,4 @@
-import type { HistoryPoint } from '../../src/queries/server-samples.ts';
+import type { HistoryPoint } from '../../src/queries/servers/samples.ts';
 import type { ChartFacts } from '../locales/en.ts';
 import type { Localization } from '../locales/localization.ts';
 

@@ -1,7 +1,7 @@
 import type { SKRSContext2D } from '@napi-rs/canvas';
+import { font } from '../../src/drawing/canvas.ts';
 import type { Localization } from '../locales/localization.ts';
-import { font, HEIGHT, WIDTH } from './canvas.ts';
-import { type ChartRange, INK, line, PLOT, type Scale } from './plot.ts';
+import { type ChartRange, HEIGHT, INK, line, PLOT, type Scale, WIDTH } from './plot.ts';
 
 const QUARTER_OF_AN_HOUR_MS = 900_000;
 

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import type { ReadHistory, ServerHistory } from '../../src/server-history.ts';
+import type { ReadHistory, ServerHistory } from '../../src/live/server-history.ts';
 import type { Attachment } from '../embeds/message.ts';
 import type { Localization } from '../locales/localization.ts';
 import { chartAltText } from './alt-text.ts';

@@ -1,8 +1,8 @@
-import type { HistoryPoint } from '../../src/queries/server-samples.ts';
+import { drawPng } from '../../src/drawing/canvas.ts';
+import type { HistoryPoint } from '../../src/queries/servers/samples.ts';
 import type { Localization } from '../locales/localization.ts';
 import { drawGrid, drawHeadline, drawHours } from './axes.ts';
-import { drawPng, HEIGHT, WIDTH } from './canvas.ts';
-import { type ChartRange, createScale, INK } from './plot.ts';
+import { type ChartRange, createScale, HEIGHT, INK, WIDTH } from './plot.ts';
 import { drawCapacity, drawOffline, drawPlayers } from './series.ts';
 
 /** The lowest upper edge of a chart, so that an empty server does not have one of 0. */
@@ -21,7 +21,7 @@ export async function drawPlayerChart(
   const peak = Math.max(0, ...points.map(({ playersMaximum }) => playersMaximum));
   const scale = createScale(range, Math.max(capacity, peak, MIN_TOP));
   const series = { points, stepSeconds: range.stepSeconds };
-  return drawPng((context) => {
+  return drawPng({ width: WIDTH, height: HEIGHT }, (context) => {
     context.fillStyle = INK.background;
     context.beginPath();
     context.roundRect(0, 0, WIDTH, HEIGHT, 16);

@@ -1,5 +1,9 @@
 import type { SKRSContext2D } from '@napi-rs/canvas';
 
+/** Twice the width at which Discord shows an embed's image, so that it stays sharp. */
+export const WIDTH = 800;
+export const HEIGHT = 360;
+
 /** Where on the canvas the curve is drawn; around it are the headline, the numbers and the hours. */
 export const PLOT = { left: 64, top: 64, right: 776, bottom: 312 };
 

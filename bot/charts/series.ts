@@ -1,15 +1,12 @@
 import type { SKRSContext2D } from '@napi-rs/canvas';
-import type { HistoryPoint } from '../../src/queries/server-samples.ts';
-import { font } from './canvas.ts';
+import { font } from '../../src/drawing/canvas.ts';
+import { type Series, splitIntoStretches } from '../../src/live/series.ts';
 import { INK, line, PLOT, type Scale } from './plot.ts';
-
-/** What is drawn of a server's history; each step of it takes `stepSeconds`. */
-export type Series = { points: readonly HistoryPoint[]; stepSeconds: number };
 
 /** A curve of the players wherever the server was online. */
 export function drawPlayers(context: SKRSContext2D, scale: Scale, series: Series): void {
   const stepMs = series.stepSeconds * 1000;
-  for (const stretch of toStretches(series, ({ onlineShare }) => onlineShare > 0)) {
+  for (const stretch of splitIntoStretches(series, ({ onlineShare }) => onlineShare > 0)) {
     const [first, last] = [stretch[0], stretch.at(-1)];
     if (!first || !last) continue;
     const start = scale.x(first.at.getTime());
@@ -39,7 +36,7 @@ export function drawPlayers(context: SKRSContext2D, scale: Scale, series: Series
 
 /** Red areas where the server was offline, with the word for it where it fits. */
 export function drawOffline(context: SKRSContext2D, scale: Scale, series: Series, label: string): void {
-  for (const stretch of toStretches(series, ({ onlineShare }) => onlineShare === 0)) {
+  for (const stretch of splitIntoStretches(series, ({ onlineShare }) => onlineShare === 0)) {
     const [first, last] = [stretch[0], stretch.at(-1)];
     if (!first || !last) continue;
     const left = scale.x(first.at.getTime());
@@ -63,26 +60,4 @@ export function drawCapacity(context: SKRSContext2D, { y }: Scale, capacity: num
   context.setLineDash([10, 8]);
   line(context, PLOT.left, y(capacity), PLOT.right, y(capacity));
   context.setLineDash([]);
-}
-
-/** Runs of neighbouring points that satisfy a condition. */
-function toStretches(
-  { points, stepSeconds }: Series,
-  belongs: (point: HistoryPoint) => boolean,
-): HistoryPoint[][] {
-  // One missing step is a hiccup of the poller, not a gap.
-  const longestGapMs = 2 * stepSeconds * 1000;
-  const stretches: HistoryPoint[][] = [];
-  let previous: HistoryPoint | undefined;
-  for (const point of points) {
-    if (!belongs(point)) {
-      previous = undefined;
-      continue;
-    }
-    const continues = previous !== undefined && point.at.getTime() - previous.at.getTime() <= longestGapMs;
-    if (continues) stretches.at(-1)?.push(point);
-    else stretches.push([point]);
-    previous = point;
-  }
-  return stretches;
 }

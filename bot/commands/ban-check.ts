@@ -1,16 +1,27 @@
 import { ApplicationCommandType, userMention } from 'discord.js';
-import { type PlayerRecord, readPlayerRecord } from '../../src/queries/player-record.ts';
-import { findUserByDiscordId, findUserBySteamId } from '../../src/queries/users.ts';
-import type { SteamId64 } from '../../src/steam-id.ts';
-import { hasVisibleCharacter } from '../../src/visible-text.ts';
-import { type Command, type CommandOptions, type Invoker, Refusal } from '../command.ts';
+import type { SteamId64 } from '../../src/domain/steam-id.ts';
+import { hasVisibleCharacter } from '../../src/domain/visible-text.ts';
+import {
+  loadPlayerRecord,
+  type PlayerRecord,
+  type RecordedPenalty,
+} from '../../src/queries/penalties/player-record.ts';
+import { findUserByDiscordId, findUserBySteamId } from '../../src/queries/users/users.ts';
+import {
+  type Command,
+  type CommandOptions,
+  type CommandResponse,
+  type Invoker,
+  Refusal,
+} from '../command.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
 import { PENALTIES_PER_PAGE, recordMessage } from '../embeds/record.ts';
-import type { RecordFilter, RecordView } from '../embeds/record-view.ts';
+import { findLead, type RecordFilter, type RecordView, serverNameOf } from '../embeds/record-view.ts';
 import { en } from '../locales/en.ts';
 import type { Localization } from '../locales/localization.ts';
 import { pl } from '../locales/pl.ts';
 import { booleanOption, localized, MODERATE_MEMBERS, stringOption, userOption } from './definition.ts';
+import { loadSteamBans, type SteamBansDeps } from './steam-bans.ts';
 import {
   moderateMembersRequired,
   requireMaySee,
@@ -18,9 +29,11 @@ import {
   resolveSteamId,
   type SubjectDeps,
 } from './subject.ts';
-import { visibilityOf } from './visibility.ts';
+import { showsDiscord, visibilityOf } from './visibility.ts';
 
-export type BanCheckDeps = SubjectDeps & { now: () => Date };
+export type BanCheckDeps = SubjectDeps & { appealUrl?: string | undefined } & SteamBansDeps & {
+    now: () => Date;
+  };
 
 /** `/ban-check steamid? user? show?` Everyone may use it, so it has no default permission. */
 export const BAN_CHECK_DEFINITION: Command['data'] = {
@@ -39,7 +52,7 @@ export function banCheckCommand(deps: BanCheckDeps): Command {
     data: BAN_CHECK_DEFINITION,
     execute: (invoker, options) => {
       const { kind, localization } = visibilityOf(invoker, options);
-      return { kind, render: () => renderFirstPage(deps, invoker, options, localization) };
+      return { kind, render: () => renderFirstPage(deps, { invoker, options, kind, localization }) };
     },
   };
 }
@@ -57,18 +70,24 @@ export function checkBansCommand(deps: BanCheckDeps): Command {
     data: CHECK_BANS_DEFINITION,
     execute: (invoker, options) => ({
       kind: 'ephemeral',
-      render: () => renderFirstPage(deps, invoker, options, invoker.localization),
+      render: () => {
+        const { localization } = invoker;
+        return renderFirstPage(deps, { invoker, options, kind: 'ephemeral', localization });
+      },
     }),
   };
 }
 
-async function renderFirstPage(
-  deps: BanCheckDeps,
-  invoker: Invoker,
-  options: CommandOptions,
-  localization: Localization,
-): Promise<MessageView> {
-  const steamId = await resolveSubject(deps, invoker, options);
+type Check = {
+  invoker: Invoker;
+  options: CommandOptions;
+  kind: CommandResponse['kind'];
+  localization: Localization;
+};
+
+async function renderFirstPage(deps: BanCheckDeps, check: Check): Promise<MessageView> {
+  const { invoker, localization } = check;
+  const steamId = await resolveSubject(deps, check);
   return renderRecord(deps, invoker, localization, steamId, { page: 1 });
 }
 
@@ -79,14 +98,13 @@ async function renderFirstPage(
  */
 async function resolveSubject(
   deps: BanCheckDeps,
-  invoker: Invoker,
-  { strings, users }: CommandOptions,
+  { invoker, options: { strings, users }, kind }: Check,
 ): Promise<SteamId64> {
   const discordId = users.user;
   if (discordId !== undefined && discordId !== invoker.discordId) {
     if (!invoker.canModerateMembers) throw moderateMembersRequired();
-    const user = await findUserByDiscordId(deps.database.reader, discordId);
-    if (user) return user.steamId64;
+    const user = await findUserByDiscordId(deps.database.accountReplica, discordId);
+    if (user && showsDiscord(user, invoker, kind)) return user.steamId64;
     throw new Refusal(({ refusals }) => noticeMessage(refusals.notLinkedUser(userMention(discordId))));
   }
   const steamId = strings.steamid?.trim();
@@ -104,35 +122,29 @@ export async function renderRecord(
   steamId: SteamId64,
   { page, ...filter }: RecordFilter & { page: number },
 ): Promise<MessageView> {
-  const [record, user] = await Promise.all([
-    readPlayerRecord(deps.database.reader, steamId, {
+  const [record, user, steamBans] = await Promise.all([
+    loadPlayerRecord(deps.database.replica, steamId, {
       ...filter,
       page,
       perPage: PENALTIES_PER_PAGE,
       now: deps.now(),
     }),
-    findUserBySteamId(deps.database.reader, steamId),
+    findUserBySteamId(deps.database.accountReplica, steamId),
+    loadSteamBans(deps, steamId),
   ]);
   const names = [user?.nickname ?? '', record.playerName ?? ''];
   const playerName = names.find(hasVisibleCharacter) ?? steamId;
-  return recordMessage(toRecordView(record, { steamId, playerName, filter }), {
+  return recordMessage(toRecordView(record, { steamId, playerName, filter, steamBans }), {
     texts,
     invokerId: invoker.discordId,
+    appealUrl: deps.appealUrl,
   });
 }
 
 function toRecordView(
-  { rows, ...record }: PlayerRecord,
-  subject: Pick<RecordView, 'steamId' | 'playerName' | 'filter'>,
+  { rows, activeRows, ...record }: PlayerRecord,
+  subject: Pick<RecordView, 'steamId' | 'playerName' | 'filter' | 'steamBans'>,
 ): RecordView {
-  return {
-    ...record,
-    ...subject,
-    penalties: rows.map((penalty) => ({ ...penalty, serverName: serverNameOf(penalty) })),
-  };
-}
-
-/** Server 0 stands for all servers; one that is no longer in the database is shown by its number. */
-function serverNameOf({ serverId, serverName }: PlayerRecord['rows'][number]): string | undefined {
-  return serverName ?? (serverId === 0 ? undefined : `#${serverId}`);
+  const toView = (penalty: RecordedPenalty) => ({ ...penalty, serverName: serverNameOf(penalty) });
+  return { ...record, ...subject, lead: findLead(activeRows.map(toView)), penalties: rows.map(toView) };
 }

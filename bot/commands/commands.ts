@@ -6,18 +6,25 @@ import {
   CHECK_BANS_DEFINITION,
   checkBansCommand,
 } from './ban-check.ts';
+import { FEED_DEFINITION, type FeedDeps, feedCommand } from './feed.ts';
 import { LOOKUP_DEFINITION, lookupCommand } from './lookup.ts';
 import { recordComponents } from './record-components.ts';
 import { SERVER_DEFINITION, serverCommand } from './server.ts';
 import { serverComponents } from './server-components.ts';
 import type { ServerDeps } from './server-messages.ts';
 
-export type CommandDeps = ServerDeps & BanCheckDeps;
+export type CommandDeps = ServerDeps & BanCheckDeps & FeedDeps;
 
 /** The slash commands, the entry of the user menu, and the buttons and menus of their messages. */
 export function createCommands(deps: CommandDeps): { commands: readonly Command[]; components: Components } {
   return {
-    commands: [serverCommand(deps), banCheckCommand(deps), lookupCommand(deps), checkBansCommand(deps)],
+    commands: [
+      serverCommand(deps),
+      banCheckCommand(deps),
+      lookupCommand(deps),
+      checkBansCommand(deps),
+      feedCommand(deps),
+    ],
     components: { ...serverComponents(deps), ...recordComponents(deps) },
   };
 }
@@ -28,4 +35,5 @@ export const COMMAND_DEFINITIONS: readonly Command['data'][] = [
   BAN_CHECK_DEFINITION,
   LOOKUP_DEFINITION,
   CHECK_BANS_DEFINITION,
+  FEED_DEFINITION,
 ];

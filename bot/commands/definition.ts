@@ -1,10 +1,16 @@
-import { ApplicationCommandOptionType, PermissionFlagsBits } from 'discord.js';
+import {
+  type APIApplicationCommandBasicOption,
+  ApplicationCommandOptionType,
+  PermissionFlagsBits,
+} from 'discord.js';
 import type { Texts } from '../locales/en.ts';
 import { en } from '../locales/en.ts';
 import { pl } from '../locales/pl.ts';
 
 /** The default permission of a command for moderators, in the form Discord takes. */
 export const MODERATE_MEMBERS = String(PermissionFlagsBits.ModerateMembers);
+/** The default permission of a command for who runs the guild. */
+export const MANAGE_GUILD = String(PermissionFlagsBits.ManageGuild);
 
 type Named = { name: string; description: string };
 
@@ -37,4 +43,49 @@ export function userOption(pick: (texts: Texts['commands']) => Named) {
 /** An optional yes or no. */
 export function booleanOption(pick: (texts: Texts['commands']) => Named) {
   return { ...localized(pick), type: ApplicationCommandOptionType.Boolean as const, required: false };
+}
+
+/** A required choice among a few. */
+export function choiceOption<Value extends string>(
+  pick: (texts: Texts['commands']) => Named,
+  choices: readonly Value[],
+  label: (texts: Texts, value: Value) => string,
+) {
+  return {
+    ...localized(pick),
+    type: ApplicationCommandOptionType.String as const,
+    required: true,
+    choices: choices.map((value) => ({
+      name: label(en, value),
+      name_localizations: { pl: label(pl, value) },
+      value,
+    })),
+  };
+}
+
+/** An optional whole number. */
+export function integerOption(
+  pick: (texts: Texts['commands']) => Named,
+  { min, max }: { min: number; max: number },
+) {
+  return {
+    ...localized(pick),
+    type: ApplicationCommandOptionType.Integer as const,
+    required: false,
+    min_value: min,
+    max_value: max,
+  };
+}
+
+/** An optional role of the guild. */
+export function roleOption(pick: (texts: Texts['commands']) => Named) {
+  return { ...localized(pick), type: ApplicationCommandOptionType.Role as const, required: false };
+}
+
+/** A part of a command, with options of its own. */
+export function subcommand(
+  pick: (texts: Texts['commands']) => Named,
+  options: APIApplicationCommandBasicOption[] = [],
+) {
+  return { ...localized(pick), type: ApplicationCommandOptionType.Subcommand as const, options };
 }

@@ -1,14 +1,22 @@
 import { ApplicationCommandType } from 'discord.js';
-import { findUser } from '../../src/queries/users.ts';
-import type { SteamId64 } from '../../src/steam-id.ts';
-import { type Command, type CommandOptions, type Invoker, Refusal } from '../command.ts';
+import { withoutDiscord } from '../../src/domain/rights/discord-visibility.ts';
+import type { SteamId64 } from '../../src/domain/steam-id.ts';
+import { findUser } from '../../src/queries/users/users.ts';
+import {
+  type Command,
+  type CommandOptions,
+  type CommandResponse,
+  type Invoker,
+  Refusal,
+} from '../command.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
 import { userMessage } from '../embeds/user.ts';
 import type { Localization } from '../locales/localization.ts';
 import type { BanCheckDeps } from './ban-check.ts';
 import { booleanOption, localized, MODERATE_MEMBERS, stringOption, userOption } from './definition.ts';
+import { loadSteamBans } from './steam-bans.ts';
 import { moderateMembersRequired, requireMaySee, resolveSteamId } from './subject.ts';
-import { visibilityOf } from './visibility.ts';
+import { showsDiscord, visibilityOf } from './visibility.ts';
 
 /** `/lookup user? steamid? show?` */
 export const LOOKUP_DEFINITION: Command['data'] = {
@@ -28,20 +36,29 @@ export function lookupCommand(deps: BanCheckDeps): Command {
     data: LOOKUP_DEFINITION,
     execute: (invoker, options) => {
       const { kind, localization } = visibilityOf(invoker, options);
-      return { kind, render: () => renderUser(deps, invoker, localization, options) };
+      return { kind, render: () => renderUser(deps, { invoker, options, kind, localization }) };
     },
   };
 }
 
+type Lookup = {
+  invoker: Invoker;
+  options: CommandOptions;
+  kind: CommandResponse['kind'];
+  localization: Localization;
+};
+
 async function renderUser(
   deps: BanCheckDeps,
-  invoker: Invoker,
-  { texts }: Localization,
-  options: CommandOptions,
+  { invoker, options, kind, localization: { texts } }: Lookup,
 ): Promise<MessageView> {
-  const user = await findUser(deps.database.reader, await resolveSubject(deps, invoker, options), deps.now());
-  if (user) return userMessage(user, { texts, invokerId: invoker.discordId });
-  throw new Refusal(({ refusals }) => noticeMessage(refusals.userNotFound));
+  const subject = await resolveSubject(deps, invoker, options);
+  const found = await findUser(deps.database.accountReplica, subject, deps.now());
+  const isHidden = found !== undefined && !showsDiscord(found, invoker, kind);
+  const user = isHidden ? ('discordId' in subject ? undefined : withoutDiscord(found)) : found;
+  if (!user) throw new Refusal(({ refusals }) => noticeMessage(refusals.userNotFound));
+  const steamBans = await loadSteamBans(deps, user.steamId64);
+  return userMessage(user, { texts, invokerId: invoker.discordId, steamBans });
 }
 
 /**

@@ -1,4 +1,4 @@
-import { readSteamId } from '../../src/steam-id.ts';
+import { readSteamId } from '../../src/domain/steam-id.ts';
 import {
   type CommandResponse,
   type ComponentPress,

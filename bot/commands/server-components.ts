@@ -1,3 +1,4 @@
+import { type ServerView, toServerView } from '../../src/live/server-view.ts';
 import {
   type CommandResponse,
   type ComponentPress,
@@ -8,7 +9,6 @@ import {
 import { readNumber } from '../custom-id.ts';
 import { COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
 import { playerList } from '../embeds/player-list.ts';
-import { type ServerView, toServerView } from '../embeds/server-view.ts';
 import type { Localization } from '../locales/localization.ts';
 import { renderCard, renderList, type ServerDeps } from './server-messages.ts';
 
@@ -46,7 +46,7 @@ async function pin(deps: ServerDeps, invoker: Invoker, arg: string | undefined):
   if (!invoker.canModerateMembers || invoker.guildId === undefined) {
     throw new Refusal(({ refusals }) => noticeMessage(refusals.pinRequiresModerateMembers));
   }
-  if (!invoker.botCanPost) throw new Refusal(({ refusals }) => noticeMessage(refusals.cannotPost));
+  if (invoker.botLacks.length > 0) throw new Refusal(({ refusals }) => noticeMessage(refusals.cannotPost));
   await deps.pinLiveStatus(invoker, arg === 'all' ? undefined : requireServer(deps, arg).id);
   return noticeMessage(`📌 ${invoker.localization.texts.refusals.pinned}`, COLOURS.online);
 }

@@ -1,13 +1,13 @@
-import type { ServerBoard } from '../../src/server-board.ts';
+import type { ServerList } from '../../src/live/server-list.ts';
+import { type ServerView, toServerView } from '../../src/live/server-view.ts';
 import type { Invoker } from '../command.ts';
 import type { Attachment, MessageView } from '../embeds/message.ts';
 import { serverCard } from '../embeds/server-card.ts';
 import { inDisplayOrder, serverList } from '../embeds/server-list.ts';
-import { type ServerView, toServerView } from '../embeds/server-view.ts';
 import type { Localization } from '../locales/localization.ts';
 
 export type ServerDeps = {
-  servers: Pick<ServerBoard, 'current' | 'findById' | 'findBySlug'>;
+  servers: Pick<ServerList, 'current' | 'findById' | 'findBySlug'>;
   publicUrl: string;
   /** The last 24 hours of a server; undefined when nothing is known of them. */
   chartOf: (serverId: number, localization: Localization) => Promise<Attachment | undefined>;
@@ -16,7 +16,7 @@ export type ServerDeps = {
 };
 
 /** All servers, in the order they are shown. */
-export function listViews({ servers }: ServerDeps): ServerView[] {
+export function listViews({ servers }: Pick<ServerDeps, 'servers'>): ServerView[] {
   return inDisplayOrder(servers.current().map(toServerView));
 }
 

@@ -1,13 +1,8 @@
 import { ApplicationCommandType } from 'discord.js';
-import { foldText } from '../../src/fold-text.ts';
-import { type Command, Refusal } from '../command.ts';
-import { noticeMessage } from '../embeds/message.ts';
-import { serverChoice } from '../embeds/server-list.ts';
-import { type ServerView, toServerView } from '../embeds/server-view.ts';
-import { LIMITS } from '../limits.ts';
-import { escapeText } from '../text.ts';
+import type { Command } from '../command.ts';
 import { localized, stringOption } from './definition.ts';
-import { listViews, renderCard, renderList, type ServerDeps } from './server-messages.ts';
+import { completeServer, findServer } from './server-choice.ts';
+import { renderCard, renderList, type ServerDeps } from './server-messages.ts';
 
 /** `/server name?` */
 export const SERVER_DEFINITION: Command['data'] = {
@@ -26,29 +21,9 @@ export function serverCommand(deps: ServerDeps): Command {
         const offersPin = canModerateMembers && guildId !== undefined;
         const name = strings.name?.trim();
         if (!name) return renderList(deps, guildLocalization, offersPin);
-        const server = findServer(deps, name);
-        if (server) return renderCard(deps, server, guildLocalization, offersPin);
-        throw new Refusal(({ refusals }) =>
-          noticeMessage(refusals.serverNotFound(escapeText(name, { max: 64 }))),
-        );
+        return renderCard(deps, findServer(deps, name), guildLocalization, offersPin);
       },
     }),
-    autocomplete: ({ localization }, typed) => {
-      const wanted = foldText(typed.trim());
-      return listViews(deps)
-        .filter(({ name, slug, map }) => [name, slug, map].some((text) => foldText(text).includes(wanted)))
-        .map((server) => serverChoice(server, localization.texts))
-        .filter(({ value }) => value.length <= LIMITS.choiceText)
-        .slice(0, LIMITS.choices);
-    },
+    autocomplete: ({ localization }, typed) => completeServer(deps, typed, localization.texts),
   };
-}
-
-/** By its slug or whole name: autocomplete only suggests, and any text may arrive. */
-function findServer({ servers }: ServerDeps, text: string): ServerView | undefined {
-  const status =
-    servers.findBySlug(text) ??
-    servers.findBySlug(text.toLowerCase()) ??
-    servers.current().find(({ server }) => foldText(server.name) === foldText(text));
-  return status && toServerView(status);
 }

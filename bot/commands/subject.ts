@@ -1,15 +1,16 @@
-import type { Database } from '../../src/db/client.ts';
-import { Unavailable } from '../../src/errors.ts';
-import { findUserByDiscordId } from '../../src/queries/users.ts';
-import type { SteamId64 } from '../../src/steam-id.ts';
-import { type ResolveVanity, readSteamReference } from '../../src/steam-profile.ts';
+import type { Database } from '../../src/db/database.ts';
+import { Unavailable } from '../../src/domain/errors.ts';
+import { readSteamReference } from '../../src/domain/profile-address.ts';
+import type { SteamId64 } from '../../src/domain/steam-id.ts';
+import { findUserByDiscordId } from '../../src/queries/users/users.ts';
+import type { ResolveVanity } from '../../src/steam/vanity-names.ts';
 import { type Invoker, Refusal } from '../command.ts';
 import { linkButton, noticeMessage, row } from '../embeds/message.ts';
 import { escapeText } from '../text.ts';
 
 /** What it takes to find out whom a command is about. */
 export type SubjectDeps = {
-  database: Pick<Database, 'reader'>;
+  database: Pick<Database, 'replica' | 'accountReplica'>;
   publicUrl: string;
   resolveVanity: ResolveVanity;
 };
@@ -38,7 +39,7 @@ export async function requireOwnSteamId(
   { database, publicUrl }: SubjectDeps,
   invoker: Invoker,
 ): Promise<SteamId64> {
-  const user = await findUserByDiscordId(database.reader, invoker.discordId);
+  const user = await findUserByDiscordId(database.accountReplica, invoker.discordId);
   if (user) return user.steamId64;
   throw new Refusal(({ refusals, buttons }) =>
     noticeMessage(`${refusals.notLinkedYourself}\n${publicUrl}/account`, undefined, [
@@ -58,7 +59,7 @@ export async function requireMaySee(
   steamId64: SteamId64,
 ): Promise<void> {
   if (invoker.canModerateMembers) return;
-  const own = await findUserByDiscordId(database.reader, invoker.discordId);
+  const own = await findUserByDiscordId(database.accountReplica, invoker.discordId);
   if (own?.steamId64 !== steamId64) throw moderateMembersRequired();
 }
 

@@ -1,3 +1,4 @@
+import type { User } from '../../src/queries/users/users.ts';
 import type { CommandOptions, CommandResponse, Invoker } from '../command.ts';
 import type { Localization } from '../locales/localization.ts';
 
@@ -12,4 +13,17 @@ export function visibilityOf(
   return canModerateMembers && booleans.show === true
     ? { kind: 'public', localization: guildLocalization }
     : { kind: 'ephemeral', localization };
+}
+
+/**
+ * Whether a response may tell which Discord account is a user's, where they hide it: to themselves and to moderators,
+ * but not where everyone in the channel reads along.
+ */
+export function showsDiscord(
+  user: Pick<User, 'discordId' | 'hidesDiscord'>,
+  { discordId, canModerateMembers }: Invoker,
+  kind: CommandResponse['kind'],
+): boolean {
+  if (!user.hidesDiscord || user.discordId === discordId) return true;
+  return canModerateMembers && kind === 'ephemeral';
 }

@@ -1,6 +1,6 @@
 import { type APIEmbed, type APIEmbedField, quote, TimestampStyles } from 'discord.js';
-import type { PenaltyStatus } from '../../src/penalty.ts';
-import { UNKNOWN_STEAM_ID } from '../../src/steam-id.ts';
+import type { PenaltyStatus } from '../../src/domain/penalty.ts';
+import { UNKNOWN_STEAM_ID } from '../../src/domain/steam-id.ts';
 import type { Texts } from '../locales/en.ts';
 import { absoluteAndRelativeTime, escapeText, relativeTime } from '../text.ts';
 import { COLOURS } from './message.ts';
@@ -12,19 +12,15 @@ export const STATUS_LOOKS: Record<PenaltyStatus, { emoji: string; colour: number
   UNBANNED: { emoji: '🟢', colour: COLOURS.online },
 };
 
-/**
- * One penalty, in the colour of its status.
- * @param textShare how much of names and reasons is shown, above 0 to 1: 1 is the usual length.
- */
-export function penaltyEmbed(penalty: PenaltyView, texts: Texts, textShare: number): APIEmbed {
-  const upTo = (characters: number) => Math.floor(characters * textShare);
+/** One penalty, in the colour of its status. */
+export function penaltyEmbed(penalty: PenaltyView, texts: Texts): APIEmbed {
   const { record: words } = texts;
   const { emoji, colour } = STATUS_LOOKS[penalty.status];
   const field = (name: string, value: string): APIEmbedField => ({ name, value, inline: true });
   return {
     title: `${emoji} ${words.statuses[penalty.status]} · ${words.entry(penalty)}`,
     color: colour,
-    description: quote(escapeText(penalty.reason, { max: upTo(300), fallback: words.noReason })),
+    description: quote(escapeText(penalty.reason, { max: 300, fallback: words.noReason })),
     fields: [
       field(
         words.duration,
@@ -32,16 +28,12 @@ export function penaltyEmbed(penalty: PenaltyView, texts: Texts, textShare: numb
       ),
       field(words.issued, absoluteAndRelativeTime(penalty.createdAt, TimestampStyles.ShortDateTime)),
       ...endField(penalty, texts).map(([name, value]) => field(name, value)),
-      field(words.admin, adminOf(penalty, texts, upTo(64))),
+      field(words.admin, adminOf(penalty, texts, 64)),
       field(
         words.server,
-        penalty.serverName === undefined
-          ? words.allServers
-          : escapeText(penalty.serverName, { max: upTo(128) }),
+        penalty.serverName === undefined ? words.allServers : escapeText(penalty.serverName, { max: 128 }),
       ),
-      ...(penalty.status === 'UNBANNED'
-        ? [{ name: words.lifted, value: liftedValue(penalty, texts, upTo) }]
-        : []),
+      ...(penalty.status === 'UNBANNED' ? [{ name: words.lifted, value: liftedValue(penalty, texts) }] : []),
     ],
   };
 }
@@ -58,22 +50,23 @@ function endField({ status, endsAt }: PenaltyView, { record: words }: Texts): [s
   ];
 }
 
-function adminOf({ adminName, adminSteamId }: PenaltyView, { record: words }: Texts, max: number): string {
+/** Who issued it, cut and escaped. */
+export function adminOf(
+  { adminName, adminSteamId }: PenaltyView,
+  { record: words }: Texts,
+  max: number,
+): string {
   return escapeText(adminName, {
     max,
     fallback: adminSteamId === UNKNOWN_STEAM_ID ? words.console : adminSteamId,
   });
 }
 
-function liftedValue(
-  { liftedAt, liftedByName, liftReason }: PenaltyView,
-  { record: words }: Texts,
-  upTo: (characters: number) => number,
-): string {
-  const by = escapeText(liftedByName ?? '', { max: upTo(64) });
+function liftedValue({ liftedAt, liftedByName, liftReason }: PenaltyView, { record: words }: Texts): string {
+  const by = escapeText(liftedByName ?? '', { max: 64 });
   const head = [liftedAt ? relativeTime(liftedAt) : '', by === '' ? '' : words.liftedBy(by)]
     .filter(Boolean)
     .join(' ');
-  const reason = escapeText(liftReason ?? '', { max: upTo(200) });
+  const reason = escapeText(liftReason ?? '', { max: 200 });
   return [head, reason === '' ? '' : quote(reason)].filter(Boolean).join('\n') || words.statuses.UNBANNED;
 }

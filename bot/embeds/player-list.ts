@@ -1,10 +1,10 @@
+import type { ServerView } from '../../src/live/server-view.ts';
 import { toCustomId } from '../custom-id.ts';
 import { LIMITS } from '../limits.ts';
 import type { Texts } from '../locales/en.ts';
 import { cut, escapeText, joinLines } from '../text.ts';
 import { button, type MessageView, row } from './message.ts';
 import { colourOf, noPlayersLine, offlineLine, playerLine, updatedLine } from './server-parts.ts';
-import type { ServerView } from './server-view.ts';
 
 const PLAYERS_PER_PAGE = 32;
 /** Leaves room in the description for what stands around the list. */

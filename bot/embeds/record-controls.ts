@@ -1,7 +1,7 @@
-import { PENALTY_STATUSES, PENALTY_TYPES } from '../../src/penalty.ts';
+import { PENALTY_STATUSES, PENALTY_TYPES } from '../../src/domain/penalty.ts';
 import { toCustomId } from '../custom-id.ts';
 import type { Texts } from '../locales/en.ts';
-import { button, menuRow, type Row, row, steamProfileButton } from './message.ts';
+import { button, linkButton, menuRow, type Row, row, steamProfileButton } from './message.ts';
 import { STATUS_LOOKS } from './penalty.ts';
 import type { RecordFilter, RecordView } from './record-view.ts';
 
@@ -11,7 +11,7 @@ const NO_FILTER = '-';
 /** Buttons for the pages of a record and menus for its filters, all of them for its invoker alone. */
 export function recordControls(
   record: RecordView,
-  { texts, invokerId }: { texts: Texts; invokerId: string },
+  { texts, invokerId, appealUrl }: { texts: Texts; invokerId: string; appealUrl: string | undefined },
 ): Row[] {
   const { steamId, page, lastPage, filter } = record;
   const profile = steamProfileButton(texts, steamId);
@@ -53,6 +53,7 @@ export function recordControls(
         emoji: { name: STATUS_LOOKS[status].emoji },
       })),
     ]),
+    ...(appealUrl === undefined ? [] : [row(linkButton(texts.buttons.appeal, appealUrl))]),
   ];
 }
 

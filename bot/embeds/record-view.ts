@@ -1,5 +1,6 @@
-import type { PenaltyStatus, PenaltyType } from '../../src/penalty.ts';
-import type { SteamId64 } from '../../src/steam-id.ts';
+import type { PenaltyStatus, PenaltyType } from '../../src/domain/penalty.ts';
+import type { SteamId64 } from '../../src/domain/steam-id.ts';
+import type { SteamBansView } from './steam-bans.ts';
 
 /** One penalty as a record shows it, with the status it has now. */
 export type PenaltyView = {
@@ -30,6 +31,10 @@ export type RecordView = {
   counts: Record<PenaltyType, number>;
   /** Of all active penalties, whatever the filter. */
   active: Record<PenaltyType, number>;
+  /** The active penalty that matters most, whatever the filter and the page. */
+  lead: PenaltyView | undefined;
+  /** Absent: nothing is said of them. */
+  steamBans: SteamBansView | undefined;
   filter: RecordFilter;
   /** How many match the filter. */
   total: number;
@@ -37,3 +42,26 @@ export type RecordView = {
   lastPage: number;
   penalties: PenaltyView[];
 };
+
+/** How much each type keeps a player from, the most first. */
+const WEIGHTS: readonly PenaltyType[] = ['ban', 'silence', 'mute', 'gag', 'warn'];
+
+/** Of active penalties the one that keeps the player from the most, and of these the one that lasts longest. */
+export function findLead(active: readonly PenaltyView[]): PenaltyView | undefined {
+  const endOf = ({ endsAt }: PenaltyView) => endsAt?.getTime() ?? Number.POSITIVE_INFINITY;
+  const [lead] = active.toSorted(
+    (a, b) => WEIGHTS.indexOf(a.type) - WEIGHTS.indexOf(b.type) || endOf(b) - endOf(a) || b.id - a.id,
+  );
+  return lead;
+}
+
+/** Server 0 stands for all servers; one that is no longer in the database is shown by its number. */
+export function serverNameOf({
+  serverId,
+  serverName,
+}: {
+  serverId: number;
+  serverName: string | null | undefined;
+}): string | undefined {
+  return serverName ?? (serverId === 0 ? undefined : `#${serverId}`);
+}

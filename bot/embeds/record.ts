@@ -1,57 +1,142 @@
-import { type APIEmbed, embedLength, inlineCode } from 'discord.js';
-import { PENALTY_TYPES, type PenaltyType } from '../../src/penalty.ts';
+import { type APIEmbed, HeadingLevel, heading, inlineCode, subtext, TimestampStyles } from 'discord.js';
+import { PENALTY_TYPES, type PenaltyType } from '../../src/domain/penalty.ts';
 import { LIMITS } from '../limits.ts';
 import type { Texts } from '../locales/en.ts';
-import { escapeText } from '../text.ts';
-import { COLOURS, type MessageView } from './message.ts';
-import { penaltyEmbed } from './penalty.ts';
+import { absoluteAndRelativeTime, cut, escapeText, relativeTime, toPlainLine } from '../text.ts';
+import { COLOURS, type MessageView, steamProfileUrl } from './message.ts';
+import { adminOf, STATUS_LOOKS } from './penalty.ts';
 import { recordControls } from './record-controls.ts';
-import type { RecordView } from './record-view.ts';
+import type { PenaltyView, RecordView } from './record-view.ts';
+import { steamBansLine } from './steam-bans.ts';
 
 export const PENALTIES_PER_PAGE = 5;
 
-/** A player's record: a summary, then one embed for each penalty. Texts are cut shorter if the message would be too long. */
-export function recordMessage(
-  record: RecordView,
-  { texts, invokerId }: { texts: Texts; invokerId: string },
-): MessageView {
-  const embedsWith = (textShare: number) => [
-    summaryEmbed(record, texts),
-    ...record.penalties.map((penalty) => penaltyEmbed(penalty, texts, textShare)),
-  ];
-  const whole = embedsWith(1);
-  return {
-    embeds: isTooLong(whole) ? embedsWith(0.3) : whole,
-    components: recordControls(record, { texts, invokerId }),
-  };
-}
+type Options = {
+  texts: Texts;
+  invokerId: string;
+  /** Where a penalty can be appealed; undefined where there is no such place. */
+  appealUrl: string | undefined;
+};
 
-function isTooLong(embeds: APIEmbed[]): boolean {
-  return embeds.reduce((sum, embed) => sum + embedLength(embed), 0) > LIMITS.messageEmbeds;
-}
-
-function summaryEmbed(record: RecordView, texts: Texts): APIEmbed {
+/**
+ * A player's record: first whether something is in force and until when, then the rest of the page in a few words each.
+ * Texts are cut shorter if it would be too long.
+ */
+export function recordMessage(record: RecordView, { texts, invokerId, appealUrl }: Options): MessageView {
   const { record: words } = texts;
-  const name = escapeText(record.playerName, { max: 64, fallback: texts.user.unnamed });
-  const isClean = PENALTY_TYPES.every((type) => record.counts[type] === 0);
-  const active = countsLine(record.active, texts);
-  const lines = isClean
-    ? [words.clean]
-    : [
-        active === '' ? words.noneActive : words.active(active),
-        words.total(countsLine(record.counts, texts)),
-        ...(record.penalties.length === 0 ? ['', words.nothingMatches] : []),
-      ];
-  const isBanned = record.active.ban > 0;
-  return {
-    title: `${isBanned ? '⛔' : active === '' ? '✅' : '⚠️'} ${words.title(name)}`,
-    color: isBanned ? COLOURS.danger : active === '' ? COLOURS.online : COLOURS.warning,
-    description: [inlineCode(record.steamId), ...lines].join('\n'),
+  const { lead } = record;
+  const whole = describe(record, texts, 1);
+  const isClean = isCleanRecord(record);
+  const colour = record.active.ban > 0 ? COLOURS.danger : lead ? COLOURS.warning : COLOURS.online;
+  const embed: APIEmbed = {
+    author: {
+      name: cut(toPlainLine(record.playerName, texts.user.unnamed), 64),
+      url: steamProfileUrl(record.steamId),
+    },
+    color: colour,
+    description: whole.length <= LIMITS.embedDescription ? whole : describe(record, texts, 0.3),
     ...(isClean ? {} : { footer: { text: words.page(record) } }),
   };
+  return {
+    embeds: [embed],
+    components: recordControls(record, { texts, invokerId, appealUrl: lead && appealUrl }),
+  };
 }
 
-function countsLine(counts: Record<PenaltyType, number>, texts: Texts): string {
+/** @param textShare how much of names and reasons is shown, above 0 to 1. */
+function describe(record: RecordView, texts: Texts, textShare: number): string {
+  const { record: words } = texts;
+  const { lead, steamBans, penalties } = record;
+  const others = penalties.filter(({ id }) => id !== lead?.id);
+  const lines = [
+    ...(lead ? leadLines(lead, texts, textShare) : [heading(verdict(record, texts), HeadingLevel.Three)]),
+    ...others.filter(isActive).flatMap((penalty) => entryLines(penalty, texts, textShare)),
+    ...others
+      .filter((penalty) => !isActive(penalty))
+      .flatMap((penalty) => entryLines(penalty, texts, textShare)),
+    ...(penalties.length === 0 && !isCleanRecord(record) ? [words.nothingMatches] : []),
+    '',
+    `${inlineCode(record.steamId)}${isCleanRecord(record) ? '' : ` · ${words.total(countsLine(record.counts, texts))}`}`,
+    ...(steamBans === undefined ? [] : [texts.steamBans.line(steamBansLine(steamBans, texts))]),
+  ];
+  return lines.join('\n');
+}
+
+/** What is in force and matters most: what it is, until when, why; its details below in small print. */
+function leadLines(penalty: PenaltyView, texts: Texts, textShare: number): string[] {
+  const emoji = penalty.type === 'ban' ? '⛔' : '⚠️';
+  return [
+    heading(`${emoji} ${inForce(penalty, texts, textShare)}`, HeadingLevel.Three),
+    subtext(details(penalty, texts, textShare)),
+  ];
+}
+
+/** One penalty in two lines. */
+function entryLines(penalty: PenaltyView, texts: Texts, textShare: number): string[] {
+  const { emoji } = STATUS_LOOKS[penalty.status];
+  const line = isActive(penalty)
+    ? inForce(penalty, texts, textShare)
+    : `${texts.record.types[penalty.type]} · ${over(penalty, texts, textShare)}: ${reasonOf(penalty, texts, textShare)}`;
+  return [`${emoji} ${line}`, subtext(details(penalty, texts, textShare))];
+}
+
+/** `Banned until 27 November 2026 (in 6 days): Wallhack` */
+function inForce(penalty: PenaltyView, texts: Texts, textShare: number): string {
+  const words = texts.record.inForce[penalty.type];
+  const what =
+    penalty.endsAt === null
+      ? words.permanently
+      : words.until(absoluteAndRelativeTime(penalty.endsAt, TimestampStyles.LongDate));
+  return `${what}: ${reasonOf(penalty, texts, textShare)}`;
+}
+
+/** `Expired 2 days ago`, `Lifted 3 hours ago by Ola` */
+function over(penalty: PenaltyView, { record: words }: Texts, textShare: number): string {
+  const { status, endsAt, liftedAt, liftedByName } = penalty;
+  const at = status === 'UNBANNED' ? liftedAt : endsAt;
+  const by = status === 'UNBANNED' ? escapeText(liftedByName ?? '', { max: upTo(64, textShare) }) : '';
+  return [words.statuses[status], at ? relativeTime(at) : '', by === '' ? '' : words.liftedBy(by)]
+    .filter(Boolean)
+    .join(' ');
+}
+
+/** `#12 · 2 hours · Ala · Only Mirage · 1 October 2026 12:00` */
+function details(penalty: PenaltyView, texts: Texts, textShare: number): string {
+  const { record: words } = texts;
+  const { id, durationMinutes, serverName, createdAt, liftReason, status } = penalty;
+  const lifted = status === 'UNBANNED' ? escapeText(liftReason ?? '', { max: upTo(200, textShare) }) : '';
+  return [
+    `#${id}`,
+    durationMinutes === 0 ? words.permanent : words.durationInWords(durationMinutes),
+    adminOf(penalty, texts, upTo(64, textShare)),
+    serverName === undefined ? words.allServers : escapeText(serverName, { max: upTo(128, textShare) }),
+    relativeTime(createdAt),
+    ...(lifted === '' ? [] : [`„${lifted}”`]),
+  ].join(' · ');
+}
+
+function reasonOf({ reason }: PenaltyView, { record: words }: Texts, textShare: number): string {
+  return escapeText(reason, { max: upTo(300, textShare), fallback: words.noReason });
+}
+
+function verdict(record: RecordView, { record: words }: Texts): string {
+  return isCleanRecord(record) ? words.clean : `✅ ${words.noneActive}`;
+}
+
+function isCleanRecord({ counts }: RecordView): boolean {
+  return PENALTY_TYPES.every((type) => counts[type] === 0);
+}
+
+function isActive({ status }: PenaltyView): boolean {
+  return status === 'ACTIVE';
+}
+
+function upTo(characters: number, textShare: number): number {
+  return Math.floor(characters * textShare);
+}
+
+/** How many there are of each type that occurs: `3 bans · 1 gag`. */
+export function countsLine(counts: Record<PenaltyType, number>, texts: Texts): string {
   return PENALTY_TYPES.filter((type) => counts[type] > 0)
     .map((type) => texts.record.count(type, counts[type]))
     .join(' · ');

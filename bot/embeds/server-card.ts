@@ -1,4 +1,5 @@
 import type { APIButtonComponent, APIEmbedField } from 'discord.js';
+import type { ServerView } from '../../src/live/server-view.ts';
 import { toCustomId } from '../custom-id.ts';
 import { LIMITS } from '../limits.ts';
 import type { Texts } from '../locales/en.ts';
@@ -13,7 +14,6 @@ import {
   playersButton,
   updatedLine,
 } from './server-parts.ts';
-import type { ServerView } from './server-view.ts';
 
 type CardOptions = {
   texts: Texts;
@@ -45,7 +45,7 @@ export function serverCard(
       row(
         button(texts.buttons.refresh, toCustomId('server.refresh', server.id, flag), { emoji: '🔄' }),
         playersButton(server, texts),
-        connectButton(server, { texts, publicUrl }),
+        ...(server.isOnline ? [connectButton(server, { texts, publicUrl })] : []),
         button(texts.buttons.allServers, toCustomId('server.list', flag), { emoji: '📋' }),
         ...(offersPin ? [pinButton(server.id, texts)] : []),
       ),
@@ -62,12 +62,17 @@ export function liveServerCard(
   const card = serverCard(server, { texts, publicUrl, offersPin: false });
   return {
     embeds: card.embeds.map((embed) => ({ ...embed, footer: { text: texts.server.live } })),
-    components: [row(playersButton(server, texts), connectButton(server, { texts, publicUrl }))],
+    components: [
+      row(
+        playersButton(server, texts),
+        ...(server.isOnline ? [connectButton(server, { texts, publicUrl })] : []),
+      ),
+    ],
   };
 }
 
 /** Discord refuses `steam://` in buttons, so the button leads to an address of ours that opens the game. */
-function connectButton(
+export function connectButton(
   { slug }: ServerView,
   { texts, publicUrl }: { texts: Texts; publicUrl: string },
 ): APIButtonComponent {

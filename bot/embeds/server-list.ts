@@ -1,11 +1,11 @@
 import type { APIEmbed, APISelectMenuOption } from 'discord.js';
+import type { ServerView } from '../../src/live/server-view.ts';
 import { toCustomId } from '../custom-id.ts';
 import { LIMITS } from '../limits.ts';
 import type { Texts } from '../locales/en.ts';
 import { cut, escapeText, joinLines, toPlainLine } from '../text.ts';
 import { button, COLOURS, type MessageView, menuRow, type Row, row } from './message.ts';
 import { isFull, pinButton, updatedLine } from './server-parts.ts';
-import type { ServerView } from './server-view.ts';
 
 /** A message takes five rows, and one is for buttons; further servers are reached by the command's option. */
 const MAX_MENUS = 4;

@@ -1,9 +1,9 @@
 import type { APIButtonComponent } from 'discord.js';
+import type { ServerView } from '../../src/live/server-view.ts';
 import { toCustomId } from '../custom-id.ts';
 import type { Texts } from '../locales/en.ts';
 import { escapeText, relativeTime } from '../text.ts';
 import { button, COLOURS } from './message.ts';
-import type { ServerView } from './server-view.ts';
 
 /** Whether no more players fit on a server. */
 export function isFull({ playersCount, maxPlayers }: ServerView): boolean {

@@ -1,15 +1,16 @@
 import { inlineCode, SnowflakeUtil, TimestampStyles, userMention } from 'discord.js';
-import type { LookedUpUser } from '../../src/queries/users.ts';
-import { accountId } from '../../src/steam-id.ts';
+import { accountId } from '../../src/domain/steam-id.ts';
+import type { LookedUpUser } from '../../src/queries/users/users.ts';
 import { toCustomId } from '../custom-id.ts';
 import type { Texts } from '../locales/en.ts';
 import { absoluteAndRelativeTime, escapeText } from '../text.ts';
 import { button, COLOURS, type MessageView, row, steamProfileButton } from './message.ts';
+import { type SteamBansView, steamBansLine } from './steam-bans.ts';
 
 /** The profile of a member of the community. */
 export function userMessage(
   user: LookedUpUser,
-  { texts, invokerId }: { texts: Texts; invokerId: string },
+  { texts, invokerId, steamBans }: { texts: Texts; invokerId: string; steamBans: SteamBansView | undefined },
 ): MessageView {
   const { user: words } = texts;
   const id = accountId(user.steamId64);
@@ -22,6 +23,9 @@ export function userMessage(
         color: user.isBanned ? COLOURS.danger : COLOURS.neutral,
         fields: [
           { name: words.flags, value: flagsOf(user, texts) },
+          ...(steamBans === undefined
+            ? []
+            : [{ name: texts.steamBans.title, value: steamBansLine(steamBans, texts) }]),
           inline(words.steamId, inlineCode(user.steamId64)),
           inline(words.accountId, inlineCode(String(id))),
           inline(

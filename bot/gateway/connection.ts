@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { retryPauseMs } from '../../src/retry-pause.ts';
+import { retryPauseMs } from '../../src/runtime/retry-pause.ts';
 import { openSession, type Session, type SessionDeps, type SessionTimings } from './session.ts';
 
 export type ConnectionState =
@@ -82,7 +82,7 @@ export function createConnection(deps: ConnectionDeps) {
       enter('connecting', reason);
       logins += 1;
       deps.onLoginAttempt();
-      const startedAt = Date.now();
+      const startedMs = performance.now();
       session = openSession({
         ...deps,
         onReady: () => enter('ready'),
@@ -92,7 +92,7 @@ export function createConnection(deps: ConnectionDeps) {
       await session.close();
       if (stopping.signal.aborted) return;
       if (end.isFinal) return enter('refused', end.reason);
-      const wasStable = end.wasReady && Date.now() - startedAt > STABLE_AFTER_MS;
+      const wasStable = end.wasReady && performance.now() - startedMs > STABLE_AFTER_MS;
       failures = wasStable ? 1 : failures + 1;
       enter('waiting', end.reason);
       const pauseMs = retryPauseMs(failures, {

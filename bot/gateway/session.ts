@@ -1,6 +1,6 @@
 import { DiscordjsErrorCodes, Events, GatewayCloseCodes, type Interaction, Status } from 'discord.js';
 import type { Logger } from 'pino';
-import { withTimeLimit } from '../../src/time-limit.ts';
+import { withTimeLimit } from '../../src/runtime/time-limit.ts';
 import { createClient } from './client.ts';
 
 export type SessionDeps = {
@@ -84,7 +84,7 @@ export function openSession(deps: SessionDeps): Session {
   client.on(Events.ShardResume, enterReady);
   client.on(Events.ShardReconnecting, () => {
     if (!wasReady) return end('the connection broke during the login');
-    const now = Date.now();
+    const now = performance.now();
     recentBreaks.push(now);
     if (recentBreaks.filter((at) => now - at < 60_000).length > MAX_BREAKS_PER_MINUTE) {
       return end('the connection keeps breaking');

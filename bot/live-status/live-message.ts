@@ -1,19 +1,19 @@
 import type { REST } from '@discordjs/rest';
 import { RESTJSONErrorCodes, Routes } from 'discord.js';
+import type { ServerList } from '../../src/live/server-list.ts';
+import { type ServerView, toServerView } from '../../src/live/server-view.ts';
 import type { LiveStatusMessage } from '../../src/queries/live-status-messages.ts';
-import type { ServerBoard } from '../../src/server-board.ts';
 import { Refusal } from '../command.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
 import { liveServerCard } from '../embeds/server-card.ts';
 import { liveServerList } from '../embeds/server-list.ts';
-import { type ServerView, toServerView } from '../embeds/server-view.ts';
 import type { SendWithLinkFallback } from '../link-fallback.ts';
 import { localizationOf } from '../locales/localization.ts';
 import { isDiscordError } from '../rest.ts';
 
 export type LiveMessageDeps = {
   rest: REST;
-  servers: Pick<ServerBoard, 'current' | 'findById'>;
+  servers: Pick<ServerList, 'current' | 'findById'>;
   sendWithLinkFallback: SendWithLinkFallback;
   publicUrl: string;
 };

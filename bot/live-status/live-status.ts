@@ -1,20 +1,20 @@
 import type { Logger } from 'pino';
 import type { Db } from '../../src/db/client.ts';
+import type { ServerList } from '../../src/live/server-list.ts';
+import type { ServerView } from '../../src/live/server-view.ts';
 import {
   type LiveStatusMessage,
   listLiveStatusMessages,
   removeLiveStatusMessage,
   saveLiveStatusMessage,
 } from '../../src/queries/live-status-messages.ts';
-import { retryPauseMs } from '../../src/retry-pause.ts';
-import type { ServerBoard } from '../../src/server-board.ts';
+import { retryPauseMs } from '../../src/runtime/retry-pause.ts';
 import type { Invoker } from '../command.ts';
-import type { ServerView } from '../embeds/server-view.ts';
 import { createLiveMessages, fingerprint, isMessageGone, type LiveMessageDeps } from './live-message.ts';
 
 type LiveStatusDeps = LiveMessageDeps & {
   db: Db;
-  servers: Pick<ServerBoard, 'onChange'>;
+  servers: Pick<ServerList, 'onChange'>;
   log: Logger;
   /** Edits of one message are at least this far apart. */
   intervalMs: number;
@@ -25,7 +25,7 @@ type Tracked = {
   row: LiveStatusMessage;
   /** Fingerprint of the last edit; undefined when it is not known. */
   shown: string | undefined;
-  /** Not edited before this time, in milliseconds since the epoch. */
+  /** Not edited before this time, in milliseconds of `performance.now()`: the system clock may be set back. */
   notBefore: number;
   failures: number;
   isEditing: boolean;
@@ -53,7 +53,7 @@ export function createLiveStatus(deps: LiveStatusDeps) {
 
   function editWhatIsDue(): void {
     if (!isRunning || !isLoaded) return;
-    const now = Date.now();
+    const now = performance.now();
     for (const message of tracked.values()) {
       if (message.isEditing || now < message.notBefore) continue;
       const current = liveMessages.serversOf(message.row);
@@ -75,7 +75,7 @@ export function createLiveStatus(deps: LiveStatusDeps) {
       if (current === undefined) return await forget(row, 'its server is no longer listed');
       message.shown = wanted;
       message.failures = 0;
-      message.notBefore = Date.now() + intervalMs;
+      message.notBefore = performance.now() + intervalMs;
     } catch (error) {
       if (isMessageGone(error)) {
         await forget(row, error.message).catch(() => undefined);
@@ -86,7 +86,7 @@ export function createLiveStatus(deps: LiveStatusDeps) {
       }
       message.failures += 1;
       const pauses = { firstMs: 2 * intervalMs, longestMs: LONGEST_PAUSE_MS };
-      message.notBefore = Date.now() + retryPauseMs(message.failures, pauses);
+      message.notBefore = performance.now() + retryPauseMs(message.failures, pauses);
     } finally {
       message.isEditing = false;
     }
@@ -114,7 +114,7 @@ export function createLiveStatus(deps: LiveStatusDeps) {
 
   function track(row: LiveStatusMessage, shown: string | undefined): void {
     if (tracked.has(row.messageId)) return;
-    const notBefore = shown === undefined ? 0 : Date.now() + intervalMs;
+    const notBefore = shown === undefined ? Number.NEGATIVE_INFINITY : performance.now() + intervalMs;
     tracked.set(row.messageId, { row, shown, notBefore, failures: 0, isEditing: false });
   }
 

@@ -1,6 +1,7 @@
-import type { PenaltyStatus, PenaltyType } from '../../src/penalty.ts';
-import { type NounForms, pluralForm } from '../../src/plural.ts';
+import type { PenaltyStatus, PenaltyType } from '../../src/domain/penalty.ts';
+import { type NounForms, pluralForm } from '../../src/domain/plural.ts';
 import { durationInWords } from './duration.ts';
+import { feedCommandEn, feedEn } from './feed-en.ts';
 
 const NOUNS = {
   ban: { one: 'ban', other: 'bans' },
@@ -11,10 +12,13 @@ const NOUNS = {
   penalty: { one: 'penalty', other: 'penalties' },
   player: { one: 'player', other: 'players' },
   server: { one: 'server', other: 'servers' },
+  vacBan: { one: 'VAC ban', other: 'VAC bans' },
+  gameBan: { one: 'game ban', other: 'game bans' },
 } as const satisfies Record<string, NounForms>;
 
 const count = (amount: number, noun: keyof typeof NOUNS): string =>
   `${amount.toLocaleString('en')} ${pluralForm('en', amount, NOUNS[noun])}`;
+const daysAgo = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const penaltyTypes: Record<PenaltyType, string> = {
   ban: 'Ban',
   mute: 'Mute',
@@ -48,7 +52,7 @@ export const en = {
     },
     lookup: {
       name: 'lookup',
-      description: 'Who a member of the community is',
+      description: 'Look up a community member',
       options: {
         user: { name: 'user', description: 'Discord user; wins when a SteamID is given too' },
         steamid: {
@@ -59,6 +63,7 @@ export const en = {
       },
     },
     checkBans: { name: 'Check bans' },
+    feed: feedCommandEn,
   },
 
   server: {
@@ -74,7 +79,7 @@ export const en = {
     neverSeen: 'Offline, never seen online yet',
     notPolled: 'Not polled yet',
     nobody: 'Nobody is playing right now.',
-    namesUnknown: 'The server does not tell who is playing.',
+    namesUnknown: 'This server doesn’t share its player list.',
     more: (amount: number) => `… and ${amount.toLocaleString('en')} more`,
     playerCount: (amount: number) => count(amount, 'player'),
     playersOf: (name: string) => `Players on ${name}`,
@@ -87,22 +92,27 @@ export const en = {
     choose: 'Choose a server',
     chooseNext: (number: number) => `Choose a server (${number})`,
     noLongerListed: 'This server is no longer listed.',
-    live: 'Updated by itself',
+    live: 'Updates automatically',
   },
 
   chart: {
     title: 'Players, last 24 hours',
-    capacity: 'capacity',
+    capacity: 'slots',
     offline: 'offline',
     peak: (amount: number) => `peak ${amount}`,
   },
 
   record: {
-    title: (name: string) => `Penalties of ${name}`,
     clean: 'No penalties. 🎉',
     nothingMatches: 'No penalty matches these filters.',
-    active: (summary: string) => `**Active:** ${summary}`,
-    noneActive: '**Active:** none',
+    noneActive: 'No active penalties',
+    inForce: {
+      ban: { until: (end: string) => `Banned until ${end}`, permanently: 'Banned permanently' },
+      mute: { until: (end: string) => `Muted until ${end}`, permanently: 'Muted permanently' },
+      gag: { until: (end: string) => `Gagged until ${end}`, permanently: 'Gagged permanently' },
+      silence: { until: (end: string) => `Silenced until ${end}`, permanently: 'Silenced permanently' },
+      warn: { until: (end: string) => `Warned until ${end}`, permanently: 'Warned' },
+    },
     total: (summary: string) => `**On record:** ${summary}`,
     count: (type: PenaltyType, amount: number) => count(amount, type),
     types: penaltyTypes,
@@ -130,10 +140,21 @@ export const en = {
     everyStatus: 'All statuses',
   },
 
+  steamBans: {
+    title: 'Steam bans',
+    line: (summary: string) => `**Steam:** ${summary}`,
+    none: 'no bans',
+    unknown: 'not known right now',
+    vac: (amount: number) => count(amount, 'vacBan'),
+    game: (amount: number) => count(amount, 'gameBan'),
+    community: 'community ban',
+    last: (days: number) => `last one ${daysAgo.format(-days, 'day')}`,
+  },
+
   user: {
     steamId: 'SteamID64',
     otherNotations: 'Other notations',
-    accountId: 'Account id',
+    accountId: 'Account ID',
     discord: 'Discord',
     notLinked: 'not linked',
     flags: 'Flags',
@@ -148,6 +169,8 @@ export const en = {
     unnamed: 'Unnamed player',
   },
 
+  feed: feedEn,
+
   buttons: {
     refresh: 'Refresh',
     players: 'Players',
@@ -159,6 +182,7 @@ export const en = {
     next: 'Next',
     last: 'Last page',
     record: 'Penalties',
+    appeal: 'Appeal',
     profile: 'Steam profile',
     account: 'Link my account',
   },
@@ -166,27 +190,27 @@ export const en = {
   refusals: {
     serverNotFound: (name: string) => `There is no server **${name}**. Pick one from the list.`,
     notASteamId: (text: string) =>
-      `**${text}** is not a SteamID. Give a SteamID64 (76561198000000001), STEAM_X:Y:Z, [U:1:N] or the address of a Steam profile.`,
+      `**${text}** isn’t a SteamID. Use a SteamID64 (76561198000000001), STEAM_X:Y:Z, [U:1:N] or the address of a Steam profile.`,
     vanityUnknown: (name: string) => `Steam knows no profile **${name}**.`,
     vanityUnavailable:
-      'The custom address of a profile cannot be looked up right now. Give the SteamID64 or an address with /profiles/ and a number.',
+      'Custom profile addresses can’t be looked up right now. Use the SteamID64, or an address with /profiles/ and a number.',
     notLinkedYourself: 'Your Discord account is not linked to a Steam account yet.',
     notLinkedUser: (mention: string) => `${mention} has no linked Steam account.`,
-    userNotFound: 'No member of the community matches.',
-    userOrSteamId: 'Give a Discord user or a SteamID.',
+    userNotFound: 'There is no such community member.',
+    userOrSteamId: 'Choose a Discord user or enter a SteamID.',
     moderateMembersRequired:
-      'Only moderators may look at other people. Your own record: `/ban-check` without options.',
-    notYours: 'These buttons are for the person who asked. Use the command yourself.',
+      'Only moderators may look at other people. For your own record, run `/ban-check` without options.',
+    notYours: 'These buttons are for the person who asked. Run the command yourself.',
     pinRequiresModerateMembers: 'Only moderators may pin the live status.',
     cannotPost:
-      'I may not send messages here. Give me “View Channel”, “Send Messages” and “Embed Links” in this channel.',
-    pinned: 'Done: the message below keeps itself up to date. Delete it to stop.',
+      'I can’t post here. Give me “View Channel”, “Send Messages” and “Embed Links” in this channel.',
+    pinned: 'Done. The message below updates automatically; delete it to stop.',
     outdated: 'This message is out of date. Please use the command again.',
     tooFast: (when: string) => `Slow down, please. Try again ${when}.`,
     unavailable: (errorId: string) =>
-      `The data cannot be read right now. Please try again in a minute. (Error \`${errorId}\`)`,
+      `The data can’t be read right now. Please try again in a minute. (Error \`${errorId}\`)`,
     failed: (errorId: string) =>
-      `Something went wrong on our side. Please try again; if it happens again, tell an admin this error id: \`${errorId}\``,
+      `Something went wrong on our side. Please try again; if it happens again, give an admin this error ID: \`${errorId}\``,
   },
 };
 

@@ -1,7 +1,8 @@
-import type { PenaltyStatus, PenaltyType } from '../../src/penalty.ts';
-import { type NounForms, pluralForm } from '../../src/plural.ts';
+import type { PenaltyStatus, PenaltyType } from '../../src/domain/penalty.ts';
+import { type NounForms, pluralForm } from '../../src/domain/plural.ts';
 import { durationInWords } from './duration.ts';
 import type { Texts } from './en.ts';
+import { feedCommandPl, feedPl } from './feed-pl.ts';
 
 const NOUNS = {
   ban: { one: 'ban', few: 'bany', other: 'banów' },
@@ -11,12 +12,15 @@ const NOUNS = {
   warn: { one: 'ostrzeżenie', few: 'ostrzeżenia', other: 'ostrzeżeń' },
   penalty: { one: 'kara', few: 'kary', other: 'kar' },
   player: { one: 'gracz', other: 'graczy' },
+  vacBan: { one: 'ban VAC', few: 'bany VAC', other: 'banów VAC' },
+  gameBan: { one: 'ban w grze', few: 'bany w grze', other: 'banów w grze' },
   /** After "of": `z 1 serwera`, `z 5 serwerów`. */
   ofServer: { one: 'serwera', other: 'serwerów' },
 } as const satisfies Record<string, NounForms>;
 
 const count = (amount: number, noun: keyof typeof NOUNS): string =>
   `${amount.toLocaleString('pl')} ${pluralForm('pl', amount, NOUNS[noun])}`;
+const daysAgo = new Intl.RelativeTimeFormat('pl', { numeric: 'auto' });
 const penaltyTypes: Record<PenaltyType, string> = {
   ban: 'Ban',
   mute: 'Wyciszenie głosu',
@@ -24,11 +28,11 @@ const penaltyTypes: Record<PenaltyType, string> = {
   silence: 'Pełne wyciszenie',
   warn: 'Ostrzeżenie',
 };
-/** The words of the API's Polish filter values. */
+/** They agree with *kara*. */
 const statuses: Record<PenaltyStatus, string> = {
-  ACTIVE: 'Aktywny',
-  EXPIRED: 'Wygasły',
-  UNBANNED: 'Odbanowany',
+  ACTIVE: 'Aktywna',
+  EXPIRED: 'Wygasła',
+  UNBANNED: 'Zdjęta',
 };
 
 /** Every text of the bot in Polish. */
@@ -52,7 +56,7 @@ export const pl: Texts = {
     },
     lookup: {
       name: 'wyszukaj',
-      description: 'Kim jest członek społeczności',
+      description: 'Wyszukaj członka społeczności',
       options: {
         user: { name: 'użytkownik', description: 'Użytkownik Discorda; ma pierwszeństwo przed SteamID' },
         steamid: { name: 'steamid', description: 'SteamID64, STEAM_X:Y:Z, [U:1:N] albo adres profilu Steam' },
@@ -60,6 +64,7 @@ export const pl: Texts = {
       },
     },
     checkBans: { name: 'Sprawdź bany' },
+    feed: feedCommandPl,
   },
 
   server: {
@@ -73,9 +78,9 @@ export const pl: Texts = {
     offline: 'Wyłączony',
     offlineSince: (when) => `Wyłączony, ostatnio widziany ${when}`,
     neverSeen: 'Wyłączony, jeszcze nigdy nie był widziany',
-    notPolled: 'Jeszcze nie odpytany',
+    notPolled: 'Jeszcze nie sprawdzono',
     nobody: 'Teraz nikt nie gra.',
-    namesUnknown: 'Serwer nie podaje, kto gra.',
+    namesUnknown: 'Ten serwer nie udostępnia listy graczy.',
     more: (amount) => `… i jeszcze ${amount.toLocaleString('pl')}`,
     playerCount: (amount) => count(amount, 'player'),
     playersOf: (name) => `Gracze na serwerze ${name}`,
@@ -88,22 +93,27 @@ export const pl: Texts = {
     choose: 'Wybierz serwer',
     chooseNext: (number) => `Wybierz serwer (${number})`,
     noLongerListed: 'Tego serwera nie ma już na liście.',
-    live: 'Aktualizuje się samo',
+    live: 'Aktualizuje się automatycznie',
   },
 
   chart: {
     title: 'Gracze, ostatnie 24 godziny',
-    capacity: 'pojemność',
+    capacity: 'sloty',
     offline: 'wyłączony',
     peak: (amount) => `szczyt ${amount}`,
   },
 
   record: {
-    title: (name) => `Kary gracza ${name}`,
     clean: 'Brak kar. 🎉',
     nothingMatches: 'Żadna kara nie pasuje do tych filtrów.',
-    active: (summary) => `**Aktywne:** ${summary}`,
-    noneActive: '**Aktywne:** brak',
+    noneActive: 'Brak aktywnych kar',
+    inForce: {
+      ban: { until: (end) => `Ban do ${end}`, permanently: 'Ban na stałe' },
+      mute: { until: (end) => `Wyciszenie głosu do ${end}`, permanently: 'Wyciszenie głosu na stałe' },
+      gag: { until: (end) => `Blokada czatu do ${end}`, permanently: 'Blokada czatu na stałe' },
+      silence: { until: (end) => `Pełne wyciszenie do ${end}`, permanently: 'Pełne wyciszenie na stałe' },
+      warn: { until: (end) => `Ostrzeżenie do ${end}`, permanently: 'Ostrzeżenie' },
+    },
     total: (summary) => `**W historii:** ${summary}`,
     count: (type, amount) => count(amount, type),
     types: penaltyTypes,
@@ -131,10 +141,21 @@ export const pl: Texts = {
     everyStatus: 'Wszystkie stany',
   },
 
+  steamBans: {
+    title: 'Bany Steam',
+    line: (summary) => `**Steam:** ${summary}`,
+    none: 'brak banów',
+    unknown: 'w tej chwili nie wiadomo',
+    vac: (amount) => count(amount, 'vacBan'),
+    game: (amount) => count(amount, 'gameBan'),
+    community: 'ban społeczności',
+    last: (days) => `ostatni ${daysAgo.format(-days, 'day')}`,
+  },
+
   user: {
     steamId: 'SteamID64',
     otherNotations: 'Inne zapisy',
-    accountId: 'Id konta',
+    accountId: 'ID konta',
     discord: 'Discord',
     notLinked: 'niepołączony',
     flags: 'Oznaczenia',
@@ -149,6 +170,8 @@ export const pl: Texts = {
     unnamed: 'Gracz bez nazwy',
   },
 
+  feed: feedPl,
+
   buttons: {
     refresh: 'Odśwież',
     players: 'Gracze',
@@ -160,6 +183,7 @@ export const pl: Texts = {
     next: 'Następna',
     last: 'Ostatnia strona',
     record: 'Kary',
+    appeal: 'Odwołaj się',
     profile: 'Profil Steam',
     account: 'Połącz moje konto',
   },
@@ -175,13 +199,14 @@ export const pl: Texts = {
     notLinkedUser: (mention) => `${mention} nie ma połączonego konta Steam.`,
     userNotFound: 'Nie ma takiego członka społeczności.',
     userOrSteamId: 'Podaj użytkownika Discorda albo SteamID.',
-    moderateMembersRequired: 'Tylko moderatorzy mogą sprawdzać innych. Twoje kary: `/ban-check` bez opcji.',
-    notYours: 'Te przyciski są dla osoby, która pytała. Użyj polecenia samodzielnie.',
+    moderateMembersRequired:
+      'Tylko moderatorzy mogą sprawdzać innych. Swoje kary zobaczysz poleceniem `/sprawdź-bany` bez opcji.',
+    notYours: 'Te przyciski są dla osoby, która wywołała polecenie. Wywołaj własne polecenie.',
     pinRequiresModerateMembers: 'Tylko moderatorzy mogą przypiąć stan na żywo.',
     cannotPost:
-      'Nie mogę tu wysyłać wiadomości. Nadaj mi na tym kanale „Wyświetlanie kanału”, „Wysyłanie wiadomości” i „Umieszczanie linków”.',
-    pinned: 'Gotowe: wiadomość poniżej aktualizuje się sama. Usuń ją, żeby przestała.',
-    outdated: 'Ta wiadomość jest nieaktualna. Użyj polecenia jeszcze raz.',
+      'Nie mogę tu pisać. Nadaj mi na tym kanale „Wyświetlanie kanału”, „Wysyłanie wiadomości” i „Umieszczanie linków”.',
+    pinned: 'Gotowe. Wiadomość poniżej aktualizuje się automatycznie; usuń ją, żeby to zakończyć.',
+    outdated: 'Ta wiadomość jest nieaktualna. Wywołaj polecenie jeszcze raz.',
     tooFast: (when) => `Trochę wolniej, proszę. Spróbuj ponownie ${when}.`,
     unavailable: (errorId) =>
       `Danych nie da się teraz odczytać. Spróbuj ponownie za minutę. (Błąd \`${errorId}\`)`,

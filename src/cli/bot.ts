@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { registerCommands } from '../../bot/register.ts';
 import { createRest } from '../../bot/rest.ts';
-import { InvalidInput } from '../errors.ts';
+import { InvalidInput } from '../domain/errors.ts';
 import { print, type Session } from './session.ts';
 
 /** `bot register`. */

@@ -1,19 +1,17 @@
 import type { Command } from 'commander';
-import type { Db } from '../db/client.ts';
-import { NotFound } from '../errors.ts';
+import { NotFound } from '../domain/errors.ts';
 import { importIks } from '../import/iks.ts';
 import type { ImportSummary, RowReport } from '../import/import-report.ts';
 import type { ImportDeps, ImportOptions } from '../import/import-run.ts';
-import { importNdjson } from '../import/ndjson.ts';
-import { importSimpleAdmin } from '../import/simple-admin.ts';
-import { importSourcebans } from '../import/sourcebans.ts';
-import { recordAudit } from '../queries/audit-log.ts';
-import { checkPenaltyTallies, type Recount, recountPenaltyTallies } from '../queries/penalty-recount.ts';
+import { importNdjson } from '../import/ndjson/ndjson.ts';
+import { importSimpleAdmin } from '../import/simple-admin/simple-admin.ts';
+import { importSourcebans } from '../import/sourcebans/sourcebans.ts';
+import { checkPenaltyTallies, type Recount, recountPenaltyTallies } from '../queries/penalties/recount.ts';
 import { showProgress } from './progress.ts';
 import { print, type Session } from './session.ts';
 
-/** Remarks are about rows that were kept: the first few in words, all of them counted, a thousand with `--json`. */
-const REMARKS_SHOWN = 20;
+/** Warnings are about rows that were kept: the first few are printed, all are counted, `--json` lists a thousand. */
+const WARNINGS_SHOWN = 20;
 
 const MYSQL_FORM =
   'mysql://user:password@host/database, for TLS with ?ssl-mode=required|verify-ca|verify-identity&ssl-ca=PATH';
@@ -102,7 +100,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
 
   penalties
     .command('recount')
-    .description('count anew what totals and pages go by, after a database was loaded by hand')
+    .description('recount the totals that lists and pages use, after a database was loaded by hand')
     .option('--check', 'say whether totals are right, change nothing; exit code 1 when they are not')
     .action(async ({ check = false }: { check?: boolean }, command: Command) => {
       const { url } = await session.database();
@@ -118,38 +116,31 @@ export function addPenaltyCommands(program: Command, session: Session): void {
   ): Promise<void> {
     const { db, url } = await session.database();
     const progress = showProgress(process.stderr, () => performance.now());
-    let remarks = 0;
+    let warnings = 0;
     const summary = await start(
-      { db, databaseUrl: url, now: () => new Date() },
+      { db, databaseUrl: url, now: () => new Date(), actor: 'operator' },
       {
         isDryRun: dryRun,
         replacesSource: replaceSource,
         onProgress: progress.update,
         onWait: () => progress.line('waiting for another import of this source to end'),
-        onQuarantine: (row) => progress.line(`skipped ${name(row)}: ${row.reason}`),
-        onRemark: (row) => {
-          remarks += 1;
-          if (remarks <= REMARKS_SHOWN) progress.line(`warning: ${name(row)}: ${row.reason}`);
+        onQuarantine: (row) => progress.line(`quarantined ${name(row)}: ${row.reason}`),
+        onWarning: (row) => {
+          warnings += 1;
+          if (warnings <= WARNINGS_SHOWN) progress.line(`warning: ${name(row)}: ${row.reason}`);
         },
       },
     ).finally(progress.end);
-    if (!dryRun) await recordImport(db, summary);
     print(command, summary, describe(summary));
     // Nothing of it could be read: a script that goes on would go on with nothing.
     if (summary.read > 0 && summary.quarantined === summary.read) process.exitCode = 1;
   }
 }
 
-async function recordImport(db: Db, summary: ImportSummary): Promise<void> {
-  const { source, read, added, changed, gone, quarantined, serversAdded } = summary;
-  const details = { read, added, changed, gone, quarantined, serversAdded };
-  await recordAudit(db, { actorUserId: null, action: 'penalties.imported', subject: source, details });
-}
-
 function describeRecount({ tallies, wrong }: Recount, isCheck: boolean): string {
-  if (!isCheck) return `${tallies} totals counted anew: ${wrong} were wrong`;
+  if (!isCheck) return `${tallies} totals recounted: ${wrong} were wrong`;
   if (wrong === 0) return `All ${tallies} totals are right`;
-  return `${wrong} of ${tallies} totals are wrong: mend them by \`penalties recount\``;
+  return `${wrong} of ${tallies} totals are wrong: correct them with \`penalties recount\``;
 }
 
 function name({ table, id }: RowReport): string {
@@ -157,13 +148,13 @@ function name({ table, id }: RowReport): string {
 }
 
 function describe(summary: ImportSummary): string {
-  const { source, isDryRun, read, added, changed, unchanged, gone, quarantined, remarks, serversAdded } =
+  const { source, isDryRun, read, added, changed, unchanged, gone, quarantined, warnings, serversAdded } =
     summary;
   const lines = [
     `${isDryRun ? 'Would import' : 'Imported'} from ${source}: ${read} read, ${added} added, ${changed} changed, ` +
       `${unchanged} unchanged, ${gone} gone at the source, ${quarantined} quarantined`,
   ];
-  if (remarks > REMARKS_SHOWN) lines.push(`${remarks} warnings (--json lists the first 1000)`);
+  if (warnings > WARNINGS_SHOWN) lines.push(`${warnings} warnings (--json lists the first 1000)`);
   if (serversAdded.length > 0) {
     lines.push(`${isDryRun ? 'Would add' : 'Added'} servers, hidden until shown: ${serversAdded.join(', ')}`);
   }

@@ -38,7 +38,7 @@ export function showProgress(output: Output, clockMs: () => number): ProgressDis
   };
 }
 
-/** `120000 rows, 24000 rows/s, 12 %, 37 s left`. */
+/** `120000 rows, 24000 rows/s, 12 %, 37s left`. */
 export function describeProgress({ read, share }: ImportProgress, seconds: number): string {
   const parts = [`${read} rows`, `${Math.round(read / Math.max(seconds, 0.001))} rows/s`];
   if (share !== undefined && share > 0) {
@@ -47,9 +47,12 @@ export function describeProgress({ read, share }: ImportProgress, seconds: numbe
   return parts.join(', ');
 }
 
+/** By the two largest units: `1h 39m`, `0s`. */
 function formatSeconds(seconds: number): string {
   const whole = Math.ceil(seconds);
-  if (whole < 60) return `${whole} s`;
-  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
-  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+  const hours = Math.floor(whole / 3600);
+  const minutes = Math.floor((whole % 3600) / 60);
+  const duration = hours > 0 ? { hours, minutes } : { minutes, seconds: whole % 60 };
+  const secondsDisplay = hours > 0 ? 'auto' : 'always';
+  return new Intl.DurationFormat('en', { style: 'narrow', secondsDisplay }).format(duration);
 }

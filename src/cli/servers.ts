@@ -1,11 +1,23 @@
 import type { Command } from 'commander';
-import { recordAudit } from '../queries/audit-log.ts';
-import { addServer, listServers, removeServer, setServerHidden } from '../queries/servers.ts';
+import { queryGameServer } from '../poll/game-server.ts';
+import { type ServerChanges, saveServerChanges } from '../queries/servers/server-changes.ts';
+import {
+  addServer,
+  listAllServerStatuses,
+  removeServer,
+  requireServer,
+  setServerHidden,
+} from '../queries/servers/servers.ts';
+import { confirm } from './confirm.ts';
+import { describeAnswer, describeServer, SERVER_HEADER } from './server-words.ts';
 import { print, type Session, toTable } from './session.ts';
 
 type NewServer = { name: string; address: string; slug?: string; mode?: string; region?: string };
 
-/** `servers add | list | remove | show | hide`. */
+/** For the answer that `add` tells of: a server that is up answers within a tenth of it. */
+const QUERY_TIMEOUT_MS = 2000;
+
+/** `servers add | set | list | remove | hide | unhide`. */
 export function addServerCommands(program: Command, session: Session): void {
   const servers = program.command('servers').description('the polled game servers');
   servers
@@ -18,53 +30,68 @@ export function addServerCommands(program: Command, session: Session): void {
     .option('--region <region>', 'region code, such as EU')
     .action(async (options: NewServer, command: Command) => {
       const { db } = await session.database();
-      const server = await db.transaction(async (tx) => {
-        const added = await addServer(tx, options);
-        const details = { address: added.address };
-        await recordAudit(tx, { actorUserId: null, action: 'server.added', subject: added.slug, details });
-        return added;
-      });
-      print(command, server, `Added server ${server.id}: ${server.slug} (${server.address})`);
+      const server = await addServer(db, { ...options, actor: 'operator' });
+      const outcome = await queryGameServer(server.address, { timeoutMs: QUERY_TIMEOUT_MS });
+      print(
+        command,
+        { ...server, answers: outcome.isAnswered },
+        `Added ${server.slug} (${server.address})\n${describeAnswer(server.address, outcome)}`,
+      );
+    });
+  servers
+    .command('set <slug>')
+    .description('change what is given; the history of the server stays')
+    .option('--name <name>', 'display name')
+    .option('--address <host:port>', 'where it answers A2S queries')
+    .option('--mode <mode>', 'game mode, such as Competitive')
+    .option('--region <region>', 'region code, such as EU')
+    .action(async (slug: string, changes: ServerChanges, command: Command) => {
+      if (Object.keys(changes).length === 0) {
+        command.error('error: nothing to change: give --name, --address, --mode or --region');
+      }
+      const { db } = await session.database();
+      const server = await saveServerChanges(db, slug, { changes, actor: 'operator' });
+      const outcome =
+        changes.address === undefined
+          ? undefined
+          : await queryGameServer(server.address, { timeoutMs: QUERY_TIMEOUT_MS });
+      const lines = [`Changed ${slug}`, ...(outcome ? [describeAnswer(server.address, outcome)] : [])];
+      print(command, { ...server, ...(outcome && { answers: outcome.isAnswered }) }, lines.join('\n'));
     });
   servers
     .command('list')
     .description('all servers, hidden ones too')
     .action(async (_: unknown, command: Command) => {
       const { db } = await session.database();
-      const all = await listServers(db);
-      const rows = all.map((server) => [
-        String(server.id),
-        server.slug,
-        server.name,
-        server.address,
-        server.mode,
-        server.region,
-        server.isHidden ? 'hidden' : 'shown',
-      ]);
-      const header = ['ID', 'SLUG', 'NAME', 'ADDRESS', 'MODE', 'REGION', 'LISTED'];
+      const all = await listAllServerStatuses(db);
       print(
         command,
-        all,
-        toTable(header, rows, 'No servers yet: servers add --name NAME --address HOST:PORT'),
+        all.map(({ server, snapshot }) => ({ ...server, snapshot })),
+        toTable(
+          SERVER_HEADER,
+          all.map(describeServer),
+          'No servers yet: bun run cli servers add --name NAME --address HOST:PORT',
+        ),
       );
     });
   servers
     .command('remove <slug>')
     .description('remove a server with its history; its penalties stay')
-    .action(async (slug: string, _: unknown, command: Command) => {
+    .option('--yes', 'without asking')
+    .action(async (slug: string, { yes = false }: { yes?: boolean }, command: Command) => {
       const { db } = await session.database();
-      await db.transaction(async (tx) => {
-        await removeServer(tx, slug);
-        await recordAudit(tx, { actorUserId: null, action: 'server.removed', subject: slug });
-      });
+      await requireServer(db, slug);
+      if (!yes) await confirm(`Remove ${slug} and its history? This cannot be undone.`);
+      await removeServer(db, slug, { actor: 'operator' });
       print(command, { removed: slug }, `Removed ${slug}`);
     });
   for (const [verb, isHidden] of [
-    ['show', false],
+    ['unhide', false],
     ['hide', true],
   ] as const) {
     servers
       .command(`${verb} <slug>`)
+      .aliases(isHidden ? [] : ['show'])
       .description(
         isHidden
           ? 'take a server off the public list and stop polling it'
@@ -72,11 +99,7 @@ export function addServerCommands(program: Command, session: Session): void {
       )
       .action(async (slug: string, _: unknown, command: Command) => {
         const { db } = await session.database();
-        await db.transaction(async (tx) => {
-          await setServerHidden(tx, slug, isHidden);
-          const action = isHidden ? 'server.hidden' : 'server.shown';
-          await recordAudit(tx, { actorUserId: null, action, subject: slug });
-        });
+        await setServerHidden(db, slug, { isHidden, actor: 'operator' });
         print(command, { slug, isHidden }, `${slug} is ${isHidden ? 'hidden' : 'listed'}`);
       });
   }

@@ -1,10 +1,8 @@
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
-import type { Config } from '../config.ts';
-import { type Database, openDatabase } from '../db/client.ts';
-import { startEmbeddedPostgres } from '../db/embedded.ts';
-import { migrateDatabase } from '../db/migrate.ts';
-import { toOpenFailure } from '../db/open-failure.ts';
+import type { Database } from '../db/database.ts';
+import { openMigratedDatabase } from '../db/open.ts';
+import type { Config } from '../runtime/config.ts';
 
 /** What a command works with; the database is opened by the first command that asks for it. */
 export type Session = {
@@ -27,19 +25,12 @@ export function createSession(load: () => { config: Config; log: Logger }): Sess
 
   async function open(): Promise<Database> {
     const { config, log } = get();
-    let url = config.databaseUrl;
-    if (url === undefined) {
-      const embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
-      closers.push(embedded.stop);
-      url = embedded.url;
-    }
-    try {
-      await migrateDatabase(url, { log, signal: closing.signal });
-    } catch (error) {
-      throw toOpenFailure(error, { url, isEmbedded: config.databaseUrl === undefined });
-    }
-    const database = openDatabase(url, { max: 4 });
-    closers.push(() => database.close({ timeoutSeconds: 2 }));
+    const { database } = await openMigratedDatabase(config, {
+      log,
+      onClose: (_, close) => closers.push(close),
+      signal: closing.signal,
+      pool: { max: 4 },
+    });
     return database;
   }
 

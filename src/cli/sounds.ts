@@ -1,14 +1,19 @@
 import { basename, join } from 'node:path';
 import type { Command } from 'commander';
-import { chooseFfmpeg } from '../../media/choose-ffmpeg.ts';
+import { chooseFfmpeg } from '../../media/ffmpeg/choose.ts';
 import { createRoundSoundWorker, type RoundSoundWorker } from '../../media/round-sounds.ts';
 import { openSoundFolders, type SoundFolders } from '../../media/sound-folders.ts';
 import { removeSound, storeUpload } from '../../media/uploads.ts';
 import type { Db } from '../db/client.ts';
-import { InvalidInput, Unavailable } from '../errors.ts';
-import { findRoundSoundById, listRoundSounds, type RoundSound } from '../queries/round-sounds.ts';
-import { parseSteamId } from '../steam-id.ts';
+import { InvalidInput, Unavailable } from '../domain/errors.ts';
+import { parseStart } from '../domain/round-sound.ts';
+import {
+  findRoundSoundById,
+  listRoundSounds,
+  type RoundSound,
+} from '../queries/round-sounds/round-sounds.ts';
 import { print, type Session, toTable } from './session.ts';
+import { resolveSteamId } from './who.ts';
 
 const LONGEST_WAIT_MS = 5 * 60_000;
 const LOOK_EVERY_MS = 200;
@@ -17,6 +22,7 @@ const REASONS: Record<NonNullable<RoundSound['failure']>, string> = {
   'not-audio': 'it is not audio in a format we can use (MP3, WAV, FLAC, OGG, M4A, MP4 …)',
   unreadable: 'the file is damaged, or has no sound in it',
   silent: 'there is nothing to hear in its first 75 seconds',
+  'start-after-end': 'there is nothing to hear after the start that was asked for',
   'too-complex': 'it takes more time or memory than a sound may',
   unavailable: 'it could not be processed on this machine: see the log',
   lost: 'the file vanished from the disk',
@@ -29,8 +35,10 @@ export function addSoundCommands(program: Command, session: Session): void {
     .command('add <file>')
     .description('upload a file as the sound of a player, and wait until it is published')
     .requiredOption('--steamid64 <id>', 'whose sound, in any notation')
-    .action(async (path: string, options: { steamid64: string }, command: Command) => {
-      const steamId64 = parseSteamId(options.steamid64);
+    .option('--start <time>', 'where the cut begins, counted from the first sound: 12.5s', '0s')
+    .action(async (path: string, options: { steamid64: string; start: string }, command: Command) => {
+      const steamId64 = await resolveSteamId(session, options.steamid64);
+      const startMs = parseStart(options.start);
       const file = Bun.file(path);
       if (!(await file.exists())) throw new InvalidInput(`There is no file ${JSON.stringify(path)}`);
       const { db } = await session.database();
@@ -38,8 +46,9 @@ export function addSoundCommands(program: Command, session: Session): void {
       // Before anything is stored: what this refuses (FFMPEG_PATH) must not stay in the queue.
       const worker = await createWorker(db, folders, session);
       const { id } = await storeUpload(db, folders, {
-        upload: { steamId64, fileName: basename(path), bytes: file.stream(), actorUserId: null },
+        upload: { steamId64, fileName: basename(path), startMs, bytes: file.stream(), actor: 'operator' },
         maxBytes: session.config().sound.maxUploadMb * 1024 * 1024,
+        audience: session.config().sound.audience,
       });
       worker.start();
       try {
@@ -64,16 +73,20 @@ export function addSoundCommands(program: Command, session: Session): void {
         (sound.readyAt ?? sound.createdAt).toISOString().slice(0, 10),
       ]);
       const header = ['PLAYER', 'TITLE', 'STATE', 'LENGTH', 'LOUDNESS', 'SINCE'];
-      print(command, all.map(toJson), toTable(header, rows, 'No sounds yet: sounds add --steamid64 ID FILE'));
+      print(
+        command,
+        all.map(toJson),
+        toTable(header, rows, 'No sounds yet: bun run cli sounds add --steamid64 ID FILE'),
+      );
     });
   sounds
     .command('remove <id>')
     .description("take away a player's sound, published or under way; the id is a SteamID in any notation")
     .action(async (id: string, _: unknown, command: Command) => {
-      const steamId64 = parseSteamId(id);
+      const steamId64 = await resolveSteamId(session, id);
       const { db } = await session.database();
       const folders = await openSoundFolders(session.config());
-      await removeSound(db, folders, { steamId64, actorUserId: null });
+      await removeSound(db, folders, { steamId64, actor: 'operator' });
       print(command, { removed: steamId64 }, `Removed the sound of ${steamId64}`);
     });
 }
@@ -91,8 +104,8 @@ async function createWorker(db: Db, folders: SoundFolders, session: Session): Pr
 
 /** @throws {InvalidInput} with the reason when the upload fails · {Unavailable} when nobody finishes it in time. */
 async function waitUntilDone(db: Db, id: number): Promise<RoundSound> {
-  const deadline = Date.now() + LONGEST_WAIT_MS;
-  while (Date.now() < deadline) {
+  const deadlineMs = performance.now() + LONGEST_WAIT_MS;
+  while (performance.now() < deadlineMs) {
     const sound = await findRoundSoundById(db, id);
     if (!sound) throw new Unavailable('The upload was replaced or removed meanwhile');
     if (sound.status === 'ready') return sound;
@@ -109,6 +122,14 @@ function describe(sound: RoundSound): string {
   return `Published "${sound.title}" for ${sound.steamId64}: ${seconds} s, ${before} → ${after} LUFS`;
 }
 
-function toJson({ uploadKey: _, claimedUntil: __, attempts: ___, waveform: ____, ...shown }: RoundSound) {
+function toJson(sound: RoundSound) {
+  const {
+    uploadKey: _,
+    claimedUntil: __,
+    attempts: ___,
+    voiceAttempts: ____,
+    waveform: _____,
+    ...shown
+  } = sound;
   return shown;
 }

@@ -1,11 +1,15 @@
 import type { Command } from 'commander';
-import { InvalidInput } from '../errors.ts';
-import { createApiToken, listApiTokens, revokeApiToken } from '../queries/api-tokens.ts';
-import { saveUser } from '../queries/users.ts';
-import { parseSteamId } from '../steam-id.ts';
+import { tokenStateOf } from '../domain/api-token.ts';
+import { InvalidInput } from '../domain/errors.ts';
+import { parseTokenScopes, TOKEN_SCOPES, type TokenScope } from '../domain/rights/token-scope.ts';
+import { type ApiToken, createApiToken, listApiTokens, revokeApiToken } from '../queries/users/api-tokens.ts';
+import { saveUser } from '../queries/users/user-changes.ts';
 import { print, type Session, toTable } from './session.ts';
+import { resolveSteamId } from './who.ts';
 
 const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 } as const;
+
+type CreateOptions = { steamid64: string; name: string; expires?: string; scopes?: string };
 
 /** `tokens create | list | revoke`. */
 export function addTokenCommands(program: Command, session: Session): void {
@@ -16,14 +20,25 @@ export function addTokenCommands(program: Command, session: Session): void {
     .requiredOption('--steamid64 <id>', "the owner's SteamID, in any notation; made a user when unknown")
     .requiredOption('--name <label>', 'what it is for')
     .option('--expires <time>', 'how long it lives, such as 90d, 12h or 4w; for ever by default')
-    .action(async (options: { steamid64: string; name: string; expires?: string }, command: Command) => {
-      const steamId = parseSteamId(options.steamid64);
+    .option(
+      '--scopes <list>',
+      `what it may read, separated by commas: ${TOKEN_SCOPES.join(', ')}; all by default`,
+    )
+    .action(async (options: CreateOptions, command: Command) => {
+      const steamId = await resolveSteamId(session, options.steamid64);
       const now = new Date();
       const expiresAt = options.expires === undefined ? null : parseExpiry(options.expires, now);
+      const scopes = options.scopes === undefined ? TOKEN_SCOPES : parseScopes(options.scopes);
       const { db } = await session.database();
-      const owner = await saveUser(db, steamId);
-      const { token, id } = await createApiToken(db, owner.id, { name: options.name, expiresAt, now });
-      print(command, { id, token, expiresAt }, token);
+      const owner = await saveUser(db, steamId, { actor: 'operator' });
+      const { token, id } = await createApiToken(db, owner.id, {
+        name: options.name,
+        scopes,
+        expiresAt,
+        now,
+        actor: 'operator',
+      });
+      print(command, { id, token, scopes, expiresAt }, token);
     });
   tokens
     .command('list')
@@ -39,10 +54,15 @@ export function addTokenCommands(program: Command, session: Session): void {
         `…${token.lastFour}`,
         day(token.createdAt),
         token.lastUsedAt ? day(token.lastUsedAt) : 'never',
-        stateOf(token, now),
+        token.scopes.length === TOKEN_SCOPES.length ? 'all' : token.scopes.join(','),
+        describeState(token, now),
       ]);
-      const header = ['ID', 'OWNER', 'NAME', 'ENDS IN', 'CREATED', 'LAST USED', 'STATE'];
-      print(command, all, toTable(header, rows, 'No tokens yet: tokens create --steamid64 ID --name LABEL'));
+      const header = ['ID', 'OWNER', 'NAME', 'ENDS IN', 'CREATED', 'LAST USED', 'SCOPES', 'STATE'];
+      print(
+        command,
+        all,
+        toTable(header, rows, 'No tokens yet: bun run cli tokens create --steamid64 ID --name LABEL'),
+      );
     });
   tokens
     .command('revoke <id>')
@@ -51,9 +71,14 @@ export function addTokenCommands(program: Command, session: Session): void {
       if (!/^[0-9]{1,9}$/.test(id))
         throw new InvalidInput(`${JSON.stringify(id)} is no token id: see tokens list`);
       const { db } = await session.database();
-      await revokeApiToken(db, Number(id), { now: new Date() });
+      await revokeApiToken(db, Number(id), { now: new Date(), actor: 'operator' });
       print(command, { revoked: Number(id) }, `Revoked token ${id}`);
     });
+}
+
+function parseScopes(list: string): TokenScope[] {
+  const names = list.split(',').map((name) => name.trim());
+  return parseTokenScopes(names.filter((name) => name !== ''));
 }
 
 function parseExpiry(text: string, now: Date): Date {
@@ -65,13 +90,9 @@ function parseExpiry(text: string, now: Date): Date {
   return new Date(now.getTime() + Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS]);
 }
 
-function stateOf(
-  { revokedAt, expiresAt }: { revokedAt: Date | null; expiresAt: Date | null },
-  now: Date,
-): string {
-  if (revokedAt) return 'revoked';
-  if (!expiresAt) return 'live';
-  return expiresAt <= now ? 'expired' : `live until ${day(expiresAt)}`;
+function describeState(token: ApiToken, now: Date): string {
+  const state = tokenStateOf(token, now);
+  return state === 'live' && token.expiresAt ? `live until ${day(token.expiresAt)}` : state;
 }
 
 function day(at: Date): string {

@@ -1,10 +1,13 @@
 import type { Command } from 'commander';
-import { isDiscordId } from '../discord-id.ts';
-import { InvalidInput, NotFound } from '../errors.ts';
-import { recordAudit } from '../queries/audit-log.ts';
-import { findUser, saveUser, type UserChanges } from '../queries/users.ts';
-import { parseSteamId, readSteamId, type SteamId64 } from '../steam-id.ts';
-import { print, type Session } from './session.ts';
+import { isDiscordId } from '../domain/discord-id.ts';
+import { InvalidInput } from '../domain/errors.ts';
+import { blockUser, unblockUser } from '../queries/users/user-blocks.ts';
+import { saveUser, type UserChanges } from '../queries/users/user-changes.ts';
+import { searchUsers } from '../queries/users/users.ts';
+import { addPersonalDataCommands } from './personal-data.ts';
+import { print, type Session, toTable } from './session.ts';
+import { describeListedUser, describeUser, USER_HEADER } from './user-words.ts';
+import { loadUser, resolveSteamId } from './who.ts';
 
 type UserOptions = {
   steamid64: string;
@@ -16,11 +19,13 @@ type UserOptions = {
   owner?: boolean;
   svip?: boolean;
   serviceplus?: boolean;
+  hideDiscord?: boolean;
 };
 
+const USERS_LISTED = 100;
 const FLAGS = ['admin', 'owner', 'svip', 'serviceplus'] as const;
 
-/** `users set | show`. */
+/** `users set | show | list | block | unblock | export | erase`. */
 export function addUserCommands(program: Command, session: Session): void {
   const users = program.command('users').description('members of the community');
   const set = users
@@ -30,37 +35,53 @@ export function addUserCommands(program: Command, session: Session): void {
     .option('--nickname <name>')
     .option('--discord-id <id>', 'empty to unlink')
     .option('--discord-username <name>')
-    .option('--discord-avatar <hash>');
+    .option('--discord-avatar <hash>')
+    .option('--hide-discord', 'show their Discord account to admins and moderators alone')
+    .option('--no-hide-discord', 'show it to everybody');
   for (const flag of FLAGS) set.option(`--${flag}`, `is ${flag}`).option(`--no-${flag}`, `is not ${flag}`);
   set.action(async (options: UserOptions, command: Command) => {
-    const steamId = parseSteamId(options.steamid64);
+    const steamId = await resolveSteamId(session, options.steamid64);
     const { db } = await session.database();
     const changes = changesOf(options, command);
-    const user = await db.transaction(async (tx) => {
-      const saved = await saveUser(tx, steamId, changes);
-      await recordAudit(tx, {
-        actorUserId: null,
-        action: 'user.changed',
-        subject: steamId,
-        details: changes,
-      });
-      return saved;
-    });
+    const user = await saveUser(db, steamId, { changes, actor: 'operator' });
     print(command, user, `Saved ${user.steamId64}${user.nickname ? ` (${user.nickname})` : ''}`);
   });
   users
     .command('show <id>')
-    .description('a user, by SteamID in any notation or Discord id')
+    .description('a user, by SteamID in any notation, profile address or Discord id')
     .action(async (id: string, _: unknown, command: Command) => {
-      const who = parseWho(id);
-      const { db } = await session.database();
-      const user = await findUser(db, who, new Date());
-      if (!user) throw new NotFound(`There is no user ${JSON.stringify(id)}`);
-      const words = Object.entries(user).map(
-        ([key, value]) => `${key.padEnd(16)} ${value instanceof Date ? value.toISOString() : value}`,
-      );
-      print(command, user, words.join('\n'));
+      const { user } = await loadUser(session, id);
+      print(command, user, describeUser(user));
     });
+  users
+    .command('list [search]')
+    .description(`the newest ${USERS_LISTED} users; with a search, by part of a name, SteamID or Discord id`)
+    .action(async (search: string | undefined, _: unknown, command: Command) => {
+      const { db } = await session.database();
+      const query = { query: search ?? '', page: 1, perPage: USERS_LISTED, now: new Date() };
+      const found = await searchUsers(db, query);
+      const rest = found.total - found.users.length;
+      const table = toTable(USER_HEADER, found.users.map(describeListedUser), 'No users.');
+      print(command, found.users, rest > 0 ? `${table}\n… and ${rest} more: search for them` : table);
+    });
+  users
+    .command('block <id>')
+    .description('refuse the tokens, sessions, sign-ins and uploads of a user, at once and everywhere')
+    .option('--reason <text>', 'what they are told', '')
+    .action(async (id: string, { reason }: { reason: string }, command: Command) => {
+      const { db, user } = await loadUser(session, id);
+      await blockUser(db, user.steamId64, { reason, now: new Date(), actor: 'operator' });
+      print(command, { blocked: user.steamId64 }, `Blocked ${user.steamId64}`);
+    });
+  users
+    .command('unblock <id>')
+    .description('let a blocked user in again; their tokens work again')
+    .action(async (id: string, _: unknown, command: Command) => {
+      const { db, user } = await loadUser(session, id);
+      await unblockUser(db, user.steamId64, { actor: 'operator' });
+      print(command, { unblocked: user.steamId64 }, `Unblocked ${user.steamId64}`);
+    });
+  addPersonalDataCommands(users, session);
 }
 
 function changesOf(options: UserOptions, command: Command): UserChanges {
@@ -77,18 +98,12 @@ function changesOf(options: UserOptions, command: Command): UserChanges {
     ...(discordId !== undefined && { discordId: discordId === '' ? null : discordId }),
     ...(discordUsername !== undefined && { discordUsername: clean(discordUsername) }),
     ...(discordAvatar !== undefined && { discordAvatar: clean(discordAvatar) }),
+    ...(isGiven('hideDiscord') && { hidesDiscord: options.hideDiscord === true }),
     ...(isGiven('admin') && { isAdmin: options.admin === true }),
     ...(isGiven('owner') && { isOwner: options.owner === true }),
     ...(isGiven('svip') && { hasSvip: options.svip === true }),
     ...(isGiven('serviceplus') && { isServiceplus: options.serviceplus === true }),
   };
-}
-
-function parseWho(id: string): { discordId: string } | { steamId64: SteamId64 } {
-  const steamId = readSteamId(id);
-  if (steamId) return { steamId64: steamId };
-  if (/^[0-9]{1,20}$/.test(id)) return { discordId: id };
-  throw new InvalidInput(`${JSON.stringify(id)} is neither a SteamID nor a Discord id`);
 }
 
 function clean(text: string): string {

@@ -1,8 +1,19 @@
 import type { Logger } from 'pino';
 import type { Connection } from './client.ts';
 
-/** Tables whose changes are told to every process (migration 0001). */
-export type ChangedTable = 'servers' | 'server_snapshots' | 'api_tokens' | 'round_sounds';
+/**
+ * Tables whose changes every process is notified of, by triggers in the migrations; of `users` those of flags and
+ * blocks alone, of `webhooks` not their progress. `accounts` stands for every change of `users`.
+ */
+export type ChangedTable =
+  | 'servers'
+  | 'server_snapshots'
+  | 'api_tokens'
+  | 'round_sounds'
+  | 'users'
+  | 'accounts'
+  | 'penalty_events'
+  | 'webhooks';
 
 export type Changes = {
   /** Calls back after a change of the table, and after every time the connection was lost: something may have been missed. */
@@ -10,14 +21,14 @@ export type Changes = {
   stop: () => Promise<void>;
 };
 
-/** Hears of changes by LISTEN; the driver listens again by itself after an outage. */
+/** Subscribes to changes by LISTEN; the driver does so again by itself after an outage. */
 export async function listenForChanges(connection: Connection, log: Logger): Promise<Changes> {
   const listeners = new Map<string, Set<() => void>>();
-  const tell = (table: string) => {
+  const notify = (table: string) => {
     for (const listener of listeners.get(table) ?? []) listener();
   };
-  const subscription = connection.listen('changed', tell, () => {
-    for (const table of listeners.keys()) tell(table);
+  const subscription = connection.listen('changed', notify, () => {
+    for (const table of listeners.keys()) notify(table);
   });
   subscription.catch((error) => log.warn({ err: error }, 'cannot listen for changes yet'));
   await subscription.catch(() => undefined);

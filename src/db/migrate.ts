@@ -3,15 +3,15 @@ import { fileURLToPath } from 'node:url';
 import { drizzle } from 'drizzle-orm/postgres-js';
 import { migrate } from 'drizzle-orm/postgres-js/migrator';
 import type { Logger } from 'pino';
-import { Unavailable } from '../errors.ts';
+import { InvalidInput, Unavailable } from '../domain/errors.ts';
 import { type Connection, connect, isDatabaseOutage } from './client.ts';
+import { refuseTransactionPooling } from './connection/pooled-connection.ts';
+import { LOCKS } from './locks.ts';
 import journal from './migrations/meta/_journal.json';
 
 const MIGRATIONS_FOLDER = fileURLToPath(new URL('./migrations', import.meta.url));
-/** What Drizzle keeps as `created_at` of the last one. */
-const NEWEST_MIGRATION = Math.max(...journal.entries.map(({ when }) => when));
-/** Drizzle takes no lock of its own: two processes that start together would both migrate. */
-const MIGRATION_LOCK = 727_002;
+/** What Drizzle keeps as `created_at` of each, in the order it applies them. */
+const MIGRATION_TIMES = journal.entries.map(({ when }) => when).sort((a, b) => a - b);
 const RETRY_MS = 200;
 /** Processes that start together wait a moment for each other, and nobody needs to hear of it. */
 const TELL_AFTER_MS = 2000;
@@ -21,7 +21,7 @@ const WATCH_EVERY_MS = 2000;
 const WATCH_LIMIT_MS = 5000;
 
 type Options = {
-  /** Told once when another process is waited for. */
+  /** Gets one warning when another process is waited for. */
   log?: Pick<Logger, 'warn'>;
   /** Ends it at once; a migration under way is rolled back. */
   signal?: AbortSignal | undefined;
@@ -31,7 +31,8 @@ type Options = {
 
 /**
  * Brings the database to the newest schema; copies that start together wait for one another.
- * @throws {Unavailable} when another process has been at it for too long; the signal's reason; what the driver throws,
+ * @throws {InvalidInput} when the schema is another program's or from before the first release, or a pooler is in the way; {@link Unavailable} when
+ * another process has been at it for too long; the signal's reason; what the driver throws,
  * within 10 seconds of a database that no longer answers.
  */
 export async function migrateDatabase(url: string, options: Options = {}): Promise<void> {
@@ -51,6 +52,7 @@ export async function migrateDatabase(url: string, options: Options = {}): Promi
   const over = new AbortController();
   let isMigrated = false;
   const work = async () => {
+    await refuseTransactionPooling(session, watch);
     await migrateWhenFree(session, over.signal, options);
     isMigrated = true;
   };
@@ -92,30 +94,49 @@ async function migrateWhenFree(
   }
 }
 
-/** Whether there is nothing to do; a database that takes no writes is left for the migration to refuse. */
+/**
+ * Whether there is nothing to do; a database that takes no writes is left for the migration to refuse.
+ * @throws {InvalidInput} when the migrations that it has had are not the first of ours.
+ */
 async function isUpToDate(session: Connection): Promise<boolean> {
+  const { isWritable, times } = await loadApplied(session);
+  // A later version may have added to ours: its schema keeps working for this one during an upgrade.
+  const isOurs = times.every((time, index) => time === (MIGRATION_TIMES[index] ?? time));
+  if (!isOurs) {
+    throw new InvalidInput(
+      'The database was migrated by another program, or by a version from before the first release: ' +
+        'point DATABASE_URL (or DATA_DIR) at an empty one',
+    );
+  }
+  return isWritable && times.length >= MIGRATION_TIMES.length;
+}
+
+type Applied = { isWritable: boolean; times: number[] };
+
+async function loadApplied(session: Connection): Promise<Applied> {
   try {
-    const [row] = await session`
-      select current_setting('transaction_read_only') = 'off' and max(created_at) >= ${NEWEST_MIGRATION} as "isUpToDate"
+    const [row] = await session<Applied[]>`
+      select current_setting('transaction_read_only') = 'off' as "isWritable",
+        coalesce(array_agg(created_at::float8 order by created_at), '{}') as times
       from drizzle.__drizzle_migrations`;
-    return row?.isUpToDate === true;
+    return row ?? { isWritable: false, times: [] };
   } catch (error) {
     if (isDatabaseOutage(error)) throw error;
     // Nothing was ever migrated here.
-    return false;
+    return { isWritable: false, times: [] };
   }
 }
 
 async function tryLock(session: Connection): Promise<boolean> {
-  const [row] = await session`select pg_try_advisory_lock(${MIGRATION_LOCK}) as "isMine"`;
+  const [row] = await session`select pg_try_advisory_lock(${LOCKS.migration}) as "isMine"`;
   return row?.isMine === true;
 }
 
 /** What the session that holds the lock calls itself. */
 async function findHolder(session: Connection): Promise<string> {
   const [row] = await session`
-    select application_name as name from pg_locks join pg_stat_activity using (pid)
-    where locktype = 'advisory' and granted and objid = ${MIGRATION_LOCK} and objsubid = 1
+    select regexp_replace(application_name, ' [0-9a-f]{8}(\\.[0-9]+)?$', '') as name from pg_locks join pg_stat_activity using (pid)
+    where locktype = 'advisory' and granted and objid = ${LOCKS.migration} and objsubid = 1
       and database = (select oid from pg_database where datname = current_database())`;
   return String(row?.name ?? 'gone already');
 }

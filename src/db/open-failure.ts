@@ -1,11 +1,12 @@
-import { errorCauses, errorCode } from '../error-causes.ts';
-import { InvalidInput, Unavailable } from '../errors.ts';
+import { errorCauses, errorCode } from '../domain/error-causes.ts';
+import { InvalidInput, Unavailable } from '../domain/errors.ts';
 import { outageCodeOf } from './client.ts';
 
-/** What PostgreSQL says of an address, a password or rights an operator has to mend. https://www.postgresql.org/docs/current/errcodes-appendix.html */
+/** What PostgreSQL says of an address, a password or rights that the operator has to correct. https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const OPERATORS_CODES = new Set([
   '28000', // invalid_authorization_specification
   '28P01', // invalid_password
+  '08P01', // protocol_violation: PgBouncer does not take a setting that a connection begins with
   '3D000', // invalid_catalog_name: there is no such database
   '42501', // insufficient_privilege: the schema may not be written
   '25006', // read_only_sql_transaction: a replica
@@ -14,13 +15,13 @@ const OPERATORS_CODES = new Set([
 const DISK_FULL = '53100';
 
 /** Which database failed, for the sentence that says so. */
-export type OpenedDatabase = { url: string; isEmbedded: boolean };
+export type DatabaseAddress = { url: string; isEmbedded: boolean };
 
 /**
  * One line for a database that could not be opened and migrated, or was lost during the start; any other error as it
  * is. It names DATABASE_URL, unless the database is the embedded one. The password of `url` is not in it.
  */
-export function toOpenFailure(error: unknown, { url, isEmbedded }: OpenedDatabase): unknown {
+export function toOpenFailure(error: unknown, { url, isEmbedded }: DatabaseAddress): unknown {
   const name = isEmbedded ? 'The embedded database' : 'The database of DATABASE_URL';
   const { host } = new URL(url);
   for (const cause of errorCauses(error)) {

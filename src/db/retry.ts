@@ -1,3 +1,5 @@
+import { hasErrorCode } from '../domain/error-causes.ts';
+
 /** The statement lost against another one and wrote nothing. https://www.postgresql.org/docs/current/mvcc-serialization-failure-handling.html */
 const VICTIM_CODES = new Set([
   '40001', // serialization_failure
@@ -10,7 +12,7 @@ const PAUSE_MS = 50;
 
 /**
  * Runs a write again that PostgreSQL made the victim of a deadlock or a serialisation conflict, five times in all.
- * @param write one statement outside a transaction, or a whole transaction: what is tried again begins anew.
+ * @param write one statement outside a transaction, or a whole transaction: each attempt begins from its start.
  * @throws what the last attempt throws.
  */
 export async function retryVictim<T>(write: () => Promise<T>): Promise<T> {
@@ -18,15 +20,8 @@ export async function retryVictim<T>(write: () => Promise<T>): Promise<T> {
     try {
       return await write();
     } catch (error) {
-      if (attempt === ATTEMPTS || !isVictim(error)) throw error;
+      if (attempt === ATTEMPTS || !hasErrorCode(error, VICTIM_CODES)) throw error;
       await Bun.sleep(PAUSE_MS * attempt * (1 + Math.random()));
     }
   }
-}
-
-function isVictim(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if ('code' in cause && VICTIM_CODES.has(String(cause.code))) return true;
-  }
-  return false;
 }

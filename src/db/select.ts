@@ -1,14 +1,21 @@
-import { fillPlaceholders, type SQL, sql } from 'drizzle-orm';
+import { fillPlaceholders, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import { type Connection, connectionOf, type Db } from './client.ts';
 
 /** Values of one row, in the order they were selected, as the driver reads them. */
 export type Values = readonly unknown[];
 
+/** The columns of a select, and where each of them is among the {@link Values} of a row. */
+export type Selection<Name extends string> = {
+  /** `… as "name", …` */
+  columns: SQL;
+  at: Readonly<Record<Name, number>>;
+};
+
 /** What placeholders stand for, by their names; sent as text. */
 export type Given = Record<string, string | number | undefined>;
 
-/** Runs selects that are put together once for the whole program, and leaves reading the rows to the caller. */
+/** Runs a select that is built once in the life of the process; the caller reads the rows. */
 export type Select = (name: string, build: () => SQL, given: Given) => Promise<readonly Values[]>;
 
 type Statement = { sql: string; params: unknown[] };
@@ -17,30 +24,56 @@ const dialect = new PgDialect();
 const statements = new Map<string, Statement>();
 
 /**
- * For queries that are asked often or return many rows. Drizzle's own execution asks the kind of every value of
- * every row, which costs several times what PostgreSQL takes for a page.
+ * For queries that are asked often or return many rows. Drizzle's own execution checks the type of every value
+ * of every row, which costs several times what PostgreSQL takes for a page; rows as objects cost the driver a third more.
  * Statements are prepared; `name` is unique over the program.
  */
 export function selectFrom(db: Db): Select {
   return runOn(connectionOf(db));
 }
 
-/** Gives selects that all see one snapshot of the database. */
+/** Runs selects that all see one snapshot of the database. */
 export async function selectFromSnapshot<T>(db: Db, work: (select: Select) => Promise<T>): Promise<T> {
   const { value } = await connectionOf(db).begin(
     'isolation level repeatable read read only',
-    // The driver awaits the elements of a list, hence the object.
+    // The driver would await the elements of an array one by one, hence the object.
     async (transaction) => ({ value: await work(runOn(transaction)) }),
   );
   return value;
 }
 
 /**
- * A value given at each call, which the planner does not see. As long as it sees values and hopes for a cheaper plan,
- * PostgreSQL plans each call anew, and that takes longer than reading a page; unseen, one plan is made and kept.
+ * A value given at each call and hidden from the planner. When PostgreSQL sees the values and hopes for a cheaper plan,
+ * it plans every call, and planning takes longer than reading a page; with hidden values it makes one plan and keeps it.
  */
-export function unseen(name: string, type: 'smallint' | 'integer' | 'bigint' | 'timestamptz'): SQL {
+export function unseen(
+  name: string,
+  type: 'smallint' | 'integer' | 'bigint' | 'bigint[]' | 'boolean[]' | 'text' | 'timestamptz',
+): SQL {
   return sql`(select ${sql.placeholder(name)}::${sql.raw(type)})`;
+}
+
+/** Names the selected columns, so that rows are read by name and not by position. */
+export function selectionOf<Name extends string>(
+  expressions: Readonly<Record<Name, SQLWrapper>>,
+): Selection<Name> {
+  const names = Object.keys(expressions) as Name[];
+  const columns = names.map((name) => sql`${expressions[name]} as ${sql.identifier(name)}`);
+  const at = Object.fromEntries(names.map((name, position) => [name, position])) as Record<Name, number>;
+  return { columns: sql.join(columns, sql`, `), at };
+}
+
+/** What a selection selected in a subquery, to be selected from it again. */
+export function columnsOf<Name extends string>(subquery: string, { at }: Selection<Name>): Record<Name, SQL> {
+  const names = Object.keys(at) as Name[];
+  const columns = names.map((name) => [name, sql`${sql.identifier(subquery)}.${sql.identifier(name)}`]);
+  return Object.fromEntries(columns) as Record<Name, SQL>;
+}
+
+/** A query as the driver takes it. */
+export function buildStatement(query: SQL, given: Given): { text: string; parameters: string[] } {
+  const { sql: text, params } = dialect.sqlToQuery(query);
+  return { text, parameters: fillPlaceholders(params, given).map(String) };
 }
 
 function runOn(connection: Pick<Connection, 'unsafe'>): Select {

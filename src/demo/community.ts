@@ -1,10 +1,14 @@
 import { eq, inArray, max, sql } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
-import { penalties, serverSamples, servers, settings, users } from '../db/schema.ts';
+import { LOCKS } from '../db/locks.ts';
+import { users } from '../db/schema/accounts.ts';
+import { penalties } from '../db/schema/penalties.ts';
+import { serverMapPeriods, serverSamples, servers } from '../db/schema/servers.ts';
+import { settings } from '../db/schema/settings.ts';
 import { createPenalties } from './penalties.ts';
 import type { Person } from './people.ts';
 import { createPeople } from './people.ts';
-import { countDemoPlayers, DEMO_SERVERS } from './servers.ts';
+import { countDemoPlayers, DEMO_SERVERS, type DemoServer } from './servers.ts';
 import { createUsers } from './users.ts';
 
 export const DEMO_SEED = 20_261_121;
@@ -12,6 +16,7 @@ const PEOPLE = 600;
 const PENALTIES = 4800;
 const HISTORY_DAYS = 14;
 const SAMPLE_MS = 300_000;
+const MAP_MS = 2_700_000;
 /** Rows in one statement; PostgreSQL takes 65,535 values. */
 const CHUNK = 1000;
 const MARKER = 'demo.community';
@@ -24,12 +29,12 @@ export function listDemoPeople(): Person[] {
 /**
  * Makes the demo's community once: servers, users, penalties. All of it or nothing is there, whenever the process dies;
  * a second call changes nothing.
- * @param now what ages and running penalties are reckoned from.
+ * @param now what ages and running penalties are relative to.
  * @returns whether it was made now.
  */
 export async function seedCommunity(db: Db, now: Date): Promise<boolean> {
   return db.transaction(async (tx) => {
-    await tx.execute(sql`select pg_advisory_xact_lock(hashtext(${MARKER}))`);
+    await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.demoCommunity})`);
     const [seeded] = await tx.select().from(settings).where(eq(settings.key, MARKER));
     if (seeded) return false;
     const rows = await tx
@@ -58,7 +63,7 @@ export async function seedCommunity(db: Db, now: Date): Promise<boolean> {
 }
 
 /**
- * Fills the servers' player counts up to now: two weeks at first, and the time the demo was off at a later start.
+ * Fills the servers' player counts and maps up to now: two weeks at first, and the time the demo was off at a later start.
  * Polls that were really made stay as they are.
  */
 export async function fillHistory(db: Db, now: Date): Promise<void> {
@@ -87,7 +92,20 @@ export async function fillHistory(db: Db, now: Date): Promise<void> {
       });
     }
     for (const chunk of inChunks(rows)) await db.insert(serverSamples).values(chunk).onConflictDoNothing();
+    const maps = listDemoMaps(server, { from, until }).map((period) => ({ ...period, serverId: id }));
+    for (const chunk of inChunks(maps)) await db.insert(serverMapPeriods).values(chunk).onConflictDoNothing();
   }
+}
+
+/** The maps that a server was on, one after the other. */
+function listDemoMaps({ maps }: DemoServer, { from, until }: { from: number; until: number }) {
+  const starts: number[] = [];
+  for (let at = from; at < until; at += MAP_MS) starts.push(at);
+  return starts.map((at) => ({
+    map: maps[Math.floor(at / MAP_MS) % maps.length] ?? '',
+    startedAt: new Date(at),
+    endedAt: new Date(Math.min(at + MAP_MS, until)),
+  }));
 }
 
 /** Points the demo's servers at where their simulated games listen now. @param addresses by slug. */

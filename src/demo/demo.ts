@@ -1,27 +1,28 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { type Config, ROLES } from '../config.ts';
-import { type Db, openDatabase } from '../db/client.ts';
-import { startEmbeddedPostgres } from '../db/embedded.ts';
-import { holdLease } from '../db/lease.ts';
-import { migrateDatabase } from '../db/migrate.ts';
-import { toOpenFailure } from '../db/open-failure.ts';
-import { Conflict } from '../errors.ts';
-import { toListenFailure } from '../listen-failure.ts';
+import { connect, type Db } from '../db/client.ts';
+import { LOCKS } from '../db/locks.ts';
+import { openMigratedDatabase } from '../db/open.ts';
+import { type DatabaseAddress, toOpenFailure } from '../db/open-failure.ts';
+import { hashApiToken } from '../domain/api-token.ts';
+import { Conflict } from '../domain/errors.ts';
+import type { SteamId64 } from '../domain/steam-id.ts';
+import { findRoundSounds } from '../queries/round-sounds/round-sounds.ts';
+import { listServerStatuses } from '../queries/servers/servers.ts';
 import {
   createApiToken,
   findLiveApiToken,
   listLiveApiTokens,
   revokeApiToken,
-} from '../queries/api-tokens.ts';
-import { findRoundSounds } from '../queries/round-sounds.ts';
-import { listServerStatuses } from '../queries/servers.ts';
-import { saveUser } from '../queries/users.ts';
-import { runRegularly } from '../regular-work.ts';
-import type { SteamId64 } from '../steam-id.ts';
+} from '../queries/users/api-tokens.ts';
+import { saveUser } from '../queries/users/user-changes.ts';
+import type { Config } from '../runtime/config.ts';
+import { runRegularly } from '../runtime/interval.ts';
+import { toListenFailure } from '../runtime/listen-failure.ts';
 import { DEMO_SEED, fillHistory, listDemoPeople, saveDemoAddresses, seedCommunity } from './community.ts';
 import { startDemoGames } from './games.ts';
+import { MEMBER } from './penalties.ts';
 import type { Person } from './people.ts';
 import { buildDemoTune } from './tune.ts';
 
@@ -36,7 +37,11 @@ export type Demo = {
 
 /** What the composition root hands over: the demo is the same program on other data. */
 export type DemoDeps = {
-  runService: (config: Config, log: Logger) => Promise<{ stop: () => Promise<void> }>;
+  runService: (
+    config: Config,
+    log: Logger,
+    options: { demoPeople: Record<keyof typeof DEMO_PEOPLE, SteamId64> },
+  ) => Promise<{ stop: () => Promise<void> }>;
   /** Puts a file in the queue of round-end sounds, as an upload does. */
   uploadSound: (
     db: Db,
@@ -48,26 +53,12 @@ export type DemoDeps = {
 const TICK_MS = 1000;
 const FIRST_POLL_LIMIT_MS = 4000;
 const TOKEN_NAME = 'demo';
-/** Of the people: the user who has every flag. */
-const TOKEN_OWNER = 15;
-
-/** The settings of the demo: all parts, on data of its own, whatever database and sources the service has. */
-export function toDemoConfig(config: Config): Config {
-  const dataDir = join(config.dataDir, 'demo');
-  return {
-    ...config,
-    databaseUrl: undefined,
-    databaseReplicaUrls: [],
-    dataDir,
-    storageDir: join(dataDir, 'storage'),
-    simpleAdmin: { ...config.simpleAdmin, url: undefined },
-    roles: ROLES,
-  };
-}
+/** Of the people, whom visitors sign in as; the owner has every flag, and the token. */
+const DEMO_PEOPLE = { owner: 15, admin: 1, member: MEMBER } as const;
 
 /**
  * Starts the service on a made-up community with simulated game servers.
- * @param signal when it is aborted the start is given up, at the next step.
+ * @param signal aborts the start at its next step.
  * @throws {InvalidInput} when the port is taken; {@link Conflict} when a demo runs on this data already.
  */
 export async function startDemo(
@@ -84,26 +75,33 @@ export async function startDemo(
       }
     }
   };
-  let url: string | undefined;
+  let address: DatabaseAddress | undefined;
   try {
     const port = await findPort(config);
-    const embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
-    stops.push(embedded.stop);
-    url = embedded.url;
-    signal.throwIfAborted();
-    await migrateDatabase(embedded.url, { log, signal });
-    const lease = holdLease(embedded.url, { name: 'demo', log });
-    stops.push(lease.stop);
-    await lease.tried;
-    if (!lease.isHeld()) {
+    const opened = await openMigratedDatabase(config, {
+      log,
+      onClose: (_, close) => stops.push(close),
+      signal,
+      pool: { max: 2 },
+    });
+    const { database } = opened;
+    address = opened.address;
+    const session = connect(address.url, { max: 1, applicationName: 'demo', keepsSession: true });
+    stops.push(() => session.end({ timeout: 1 }));
+    const [lock] = await session`select pg_try_advisory_lock(${LOCKS.demo}) as "isHeld"`;
+    if (lock?.isHeld !== true) {
       throw new Conflict(`A demo runs on ${config.dataDir} already: stop it or give another DATA_DIR`);
     }
-    const database = openDatabase(embedded.url, { max: 2 });
-    stops.push(() => database.close({ timeoutSeconds: 1 }));
     await seedCommunity(database.db, new Date());
     signal.throwIfAborted();
     await fillHistory(database.db, new Date());
     const people = listDemoPeople();
+    const personOf = (role: keyof typeof DEMO_PEOPLE): Person => {
+      const person = people[DEMO_PEOPLE[role]];
+      if (!person) throw new Error(`the demo has no ${role}`);
+      return person;
+    };
+    const idOf = (role: keyof typeof DEMO_PEOPLE) => personOf(role).steamId64;
     const games = await startDemoGames(people, { now: new Date(), seed: DEMO_SEED });
     stops.push(games.stop);
     await saveDemoAddresses(database.db, games.addresses);
@@ -114,10 +112,10 @@ export async function startDemo(
     const service = await runService(
       { ...config, port, publicUrl: config.publicUrl.replace(/:0$/, `:${port}`) },
       log,
+      { demoPeople: { owner: idOf('owner'), admin: idOf('admin'), member: idOf('member') } },
     );
     stops.push(service.stop);
-    const tokenOwner = people[TOKEN_OWNER];
-    if (tokenOwner === undefined) throw new Error('the demo has no owner');
+    const tokenOwner = personOf('owner');
     const token = await findOrCreateToken(database.db, tokenOwner, join(config.dataDir, 'api-token'));
     const { ready, latest } = await findRoundSounds(database.db, tokenOwner.steamId64);
     if (!ready && !latest) {
@@ -132,7 +130,7 @@ export async function startDemo(
     return { port, token, tokenOwner, stop };
   } catch (error) {
     await stop();
-    throw url === undefined ? error : toOpenFailure(error, { url, isEmbedded: true });
+    throw address ? toOpenFailure(error, address) : error;
   }
 }
 
@@ -144,7 +142,7 @@ async function findPort({ host, port }: Config): Promise<number> {
     await probe.stop(true);
     return found;
   } catch (error) {
-    throw toListenFailure(error, { host, port });
+    throw toListenFailure(error, { setting: 'PORT', host, port });
   }
 }
 
@@ -152,19 +150,19 @@ async function findPort({ host, port }: Config): Promise<number> {
 async function findOrCreateToken(db: Db, owner: Person, file: string): Promise<string> {
   const now = new Date();
   const kept = (await readFile(file, 'utf8').catch(() => '')).trim();
-  if (kept !== '' && (await findLiveApiToken(db, kept, now))) return kept;
-  const user = await saveUser(db, owner.steamId64);
+  if (kept !== '' && (await findLiveApiToken(db, hashApiToken(kept), now))) return kept;
+  const user = await saveUser(db, owner.steamId64, { actor: 'operator' });
   for (const { id, name } of await listLiveApiTokens(db, user.id, now)) {
-    if (name === TOKEN_NAME) await revokeApiToken(db, id, { now });
+    if (name === TOKEN_NAME) await revokeApiToken(db, id, { now, actor: 'operator' });
   }
-  const { token } = await createApiToken(db, user.id, { name: TOKEN_NAME, now });
+  const { token } = await createApiToken(db, user.id, { name: TOKEN_NAME, now, actor: 'operator' });
   await writeFile(file, `${token}\n`, { mode: 0o600 });
   // The mode above counts for a new file only.
   await chmod(file, 0o600);
   return token;
 }
 
-/** Whoever follows the printed lines shall find the servers online. */
+/** So that who follows the printed links finds the servers online. */
 async function waitForFirstPolls(db: Db, signal: AbortSignal): Promise<void> {
   const deadline = performance.now() + FIRST_POLL_LIMIT_MS;
   const startedAt = new Date();

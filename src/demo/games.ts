@@ -13,7 +13,7 @@ export type DemoGames = {
 
 type Game = { plan: DemoServer; server: SimulatedGameServer; random: Random; mapEndsAt: number };
 
-/** A map lasts between one and three minutes: whoever looks shall see one change. */
+/** A map lasts between one and three minutes: so that a visitor sees it change. */
 const SHORTEST_MAP_MS = 60_000;
 const LONGEST_MAP_MS = 180_000;
 /** The unsteady server is down for one minute of every four, from the second minute on. */

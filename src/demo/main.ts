@@ -1,10 +1,13 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { openSoundFolders } from '../../media/sound-folders.ts';
 import { storeUpload } from '../../media/uploads.ts';
-import { type Config, parseConfig } from '../config.ts';
-import { Conflict, InvalidInput, Unavailable } from '../errors.ts';
-import { createLogger } from '../log.ts';
-import { runService } from '../service.ts';
-import { type Demo, type DemoDeps, startDemo, toDemoConfig } from './demo.ts';
+import { Conflict, InvalidInput, Unavailable } from '../domain/errors.ts';
+import { type Config, parseConfig } from '../runtime/config.ts';
+import { createLogger } from '../runtime/log.ts';
+import { runService } from '../service/service.ts';
+import { toDemoConfig } from './config.ts';
+import { type Demo, type DemoDeps, startDemo } from './demo.ts';
 import { DEMO_SERVERS } from './servers.ts';
 
 /** `bun run demo`: the service on made-up data, with simulated game servers. */
@@ -18,7 +21,10 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, ()
 
 try {
   const config = toDemoConfig(parseConfig({ ...DEFAULTS, ...process.env }));
-  console.log('Starting the demo: the first start makes its database and takes some seconds …');
+  const isFirst = !existsSync(join(config.dataDir, 'postgres'));
+  console.log(
+    `Starting the demo${isFirst ? ': the first start makes its database and takes some seconds' : ''} …`,
+  );
   const log = createLogger(config.logLevel);
   const demo = await startDemo({ runService, uploadSound }, { config, log, signal: stopping.signal });
   console.log(describe(demo, config));
@@ -30,20 +36,20 @@ try {
     console.error(error.message);
     process.exit(1);
   }
-  // The start was given up.
+  // The start was aborted.
   if (!stopping.signal.aborted) throw error;
 }
 process.exit(0);
 
 async function uploadSound(...[db, config, upload]: Parameters<DemoDeps['uploadSound']>) {
   return storeUpload(db, await openSoundFolders(config), {
-    upload: { ...upload, bytes: upload.bytes.stream(), actorUserId: null },
+    upload: { ...upload, bytes: upload.bytes.stream(), actor: 'operator' },
     maxBytes: upload.bytes.size,
   });
 }
 
 function describe({ port, token, tokenOwner }: Demo, config: Config) {
-  const { host, dataDir, storageDir, steam } = config;
+  const { host, dataDir } = config;
   const isAnyAddress = host === '0.0.0.0' || host === '::';
   const base = `http://${isAnyAddress ? 'localhost' : host.includes(':') ? `[${host}]` : host}:${port}`;
   const authorized = `curl -s -H 'Authorization: Bearer ${token}'`;
@@ -51,9 +57,10 @@ function describe({ port, token, tokenOwner }: Demo, config: Config) {
   return `
 The demo runs; Ctrl-C stops it.
 
+  Status     ${base}
+  Account    ${base}/account: sign in as owner, admin, member
   API        ${base}/api/v1/servers
   Reference  ${base}/swagger
-  Account    ${base}/account (signs in at ${new URL(steam.openIdUrl).host})
   Health     ${base}/readyz
   API token  ${token}
              of ${tokenOwner.name}, ${tokenOwner.steamId64}
@@ -64,8 +71,8 @@ Try:
   curl -s '${base}/api/v1/servers'
   ${authorized} '${base}/api/v1/penalties?status=ACTIVE&per_page=3'
   ${authorized} '${base}/api/v1/users/lookup?steamid64=${tokenOwner.steamId64}'
-  DATABASE_URL= DATA_DIR='${dataDir}' STORAGE_DIR='${storageDir}' bun run cli sounds list
+  bun run cli --demo sounds list
 
 ${DEMO_SERVERS.length} simulated game servers are polled over UDP; ${unsteady.join(', ')} is down for one minute of every four.
-Data is kept in ${dataDir}.`;
+Data is kept in ${dataDir}: to begin anew, stop the demo and delete this folder.`;
 }

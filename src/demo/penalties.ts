@@ -1,6 +1,6 @@
-import type { penalties } from '../db/schema.ts';
-import { PENALTY_TYPES, type PenaltyStatus, type PenaltyType } from '../penalty.ts';
-import { UNKNOWN_STEAM_ID } from '../steam-id.ts';
+import type { penalties } from '../db/schema/penalties.ts';
+import { PENALTY_TYPES, type PenaltyStatus, type PenaltyType } from '../domain/penalty.ts';
+import { UNKNOWN_STEAM_ID } from '../domain/steam-id.ts';
 import type { Person } from './people.ts';
 import { createRandom, type Random } from './random.ts';
 
@@ -10,6 +10,8 @@ type Options = { count: number; serverIds: readonly number[]; now: Date; seed: n
 
 /** People before this one are the users with flags, among them the admins. */
 const FIRST_PLAYER = 16;
+/** Of the people: a user without flags, who has penalties to look at. */
+export const MEMBER = 0;
 /** A server that is gone: sources keep naming it. */
 const GONE_SERVER_ID = 9001;
 const MINUTE_MS = 60_000;
@@ -71,7 +73,45 @@ export function createPenalties(people: readonly Person[], options: Options): Ne
       liftReason: null,
     });
   }
+  rows.push(...createMemberPenalties(people, random, options));
   return rows.sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
+}
+
+/** What the member's own page shows: in force with and without an end, expired, and lifted. */
+function createMemberPenalties(people: readonly Person[], random: Random, options: Options): NewPenalty[] {
+  const member = people[MEMBER];
+  if (!member) return [];
+  const { now } = options;
+  const daysFromNow = (days: number) => new Date(now.getTime() + days * DAY_MS);
+  const notLifted = { liftedAt: null, liftedByName: null, liftedBySteamId: null, liftReason: null };
+  const days = (from: number, to: number) => ({
+    createdAt: daysFromNow(from),
+    endsAt: daysFromNow(to),
+    durationMinutes: (to - from) * 1440,
+  });
+  const rows: Partial<NewPenalty>[] = [
+    { type: 'gag', status: 'ACTIVE', reason: 'Spam na czacie', ...days(-1, 6), ...notLifted },
+    { type: 'warn', status: 'ACTIVE', reason: 'Afk', ...days(-3, 27), ...notLifted },
+    { type: 'mute', status: 'EXPIRED', reason: 'Muzyka przez mikrofon', ...days(-60, -53), ...notLifted },
+    {
+      type: 'ban',
+      status: 'UNBANNED',
+      reason: 'Multikonto',
+      durationMinutes: 0,
+      createdAt: daysFromNow(-200),
+      endsAt: null,
+      liftedAt: daysFromNow(-190),
+      liftedByName: people[1]?.name ?? null,
+      liftedBySteamId: people[1]?.steamId64 ?? null,
+      liftReason: 'Odwołanie przyjęte',
+    },
+  ];
+  return rows.map((row) => ({
+    ...createPenalty(people, random, options),
+    playerName: member.name,
+    playerSteamId: member.steamId64,
+    ...row,
+  }));
 }
 
 function pickOf(types: readonly PenaltyType[], number: number): { type: PenaltyType } {

@@ -1,4 +1,4 @@
-import { parseSteamId, type SteamId64 } from '../steam-id.ts';
+import { parseSteamId, type SteamId64 } from '../domain/steam-id.ts';
 import { createRandom } from './random.ts';
 
 /** Somebody who plays on the demo's servers. */

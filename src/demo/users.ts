@@ -1,4 +1,4 @@
-import type { users } from '../db/schema.ts';
+import type { users } from '../db/schema/accounts.ts';
 import type { Person } from './people.ts';
 import { createRandom, type Random } from './random.ts';
 
@@ -19,6 +19,9 @@ export function createUsers(people: readonly Person[], now: Date, seed: number):
   return people.slice(0, DEMO_USERS).map((person, number) => {
     const flags = number < FLAGGED ? number : random.chance(0.2) ? 0b0100 : 0;
     const hasDiscord = number < FLAGGED || random.chance(0.75);
+    const createdAt = new Date(
+      now.getTime() - random.between(1, 1000) * 86_400_000 - random.below(86_400_000),
+    );
     return {
       steamId64: person.steamId64,
       nickname: person.name,
@@ -26,7 +29,8 @@ export function createUsers(people: readonly Person[], now: Date, seed: number):
       isOwner: (flags & 0b0010) !== 0,
       hasSvip: (flags & 0b0100) !== 0,
       isServiceplus: (flags & 0b1000) !== 0,
-      createdAt: new Date(now.getTime() - random.between(1, 1000) * 86_400_000 - random.below(86_400_000)),
+      createdAt,
+      signedInAt: createdAt,
       ...(hasDiscord && discordOf(person, number, random)),
     };
   });

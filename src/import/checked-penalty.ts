@@ -1,6 +1,17 @@
-import { InvalidInput } from '../errors.ts';
-import { isPenaltyTime, PENALTY_YEARS } from '../penalty.ts';
-import type { ImportedPenalty } from './penalty-writer.ts';
+import { InvalidInput } from '../domain/errors.ts';
+import { isPenaltyTime, PENALTY_YEARS } from '../domain/penalty.ts';
+import type { ImportedPenalty } from '../queries/penalties/imported.ts';
+
+/** Who lifted a penalty, when and why. */
+export type Lift = Pick<ImportedPenalty, 'liftedAt' | 'liftedByName' | 'liftedBySteamId' | 'liftReason'>;
+
+/** Nobody lifted it. */
+export const NOT_LIFTED: Lift = {
+  liftedAt: null,
+  liftedByName: null,
+  liftedBySteamId: null,
+  liftReason: null,
+};
 
 /**
  * What every penalty has to be, whatever source it comes from: its times lie in years that can be kept and shown, and

@@ -1,14 +1,14 @@
-/** A source row that was set aside (quarantined) or kept with a remark. */
+/** A source row that was set aside (quarantined) or kept with a warning. */
 export type RowReport = { table: string; id: string; reason: string };
 
 export type ImportProgress = {
   /** Rows read so far. */
   read: number;
-  /** How much of the source that is, 0 to 1; undefined when nobody can tell (standard input). */
+  /** How much of the source that is, 0 to 1; undefined when that is unknown (standard input). */
   share: number | undefined;
 };
 
-/** How an import tells what it does while it runs; all of it optional. */
+/** What is called while an import runs; all of it is optional. */
 export type ImportListener = {
   onProgress?: ((progress: ImportProgress) => void) | undefined;
   /** Every quarantined row, as it is met. */
@@ -16,7 +16,7 @@ export type ImportListener = {
   /** Another import of the same source is running: this one waits for it. */
   onWait?: (() => void) | undefined;
   /** Every row that was kept although something about it is odd. */
-  onRemark?: ((row: RowReport) => void) | undefined;
+  onWarning?: ((row: RowReport) => void) | undefined;
 };
 
 export type ImportSummary = {
@@ -27,15 +27,15 @@ export type ImportSummary = {
   added: number;
   changed: number;
   unchanged: number;
-  /** Rows of ours that this import missed at the source: marked, kept. */
+  /** Penalties that the source no longer has: marked and kept. */
   gone: number;
   quarantined: number;
-  remarks: number;
-  /** Names of servers that were made, hidden until an operator shows them. */
+  warnings: number;
+  /** Names of the servers that were added, hidden until an operator shows them. */
   serversAdded: string[];
-  /** The first {@link LISTED_REPORTS} of each; `quarantined` and `remarks` count all of them. */
+  /** The first {@link LISTED_REPORTS} of each; `quarantined` and `warnings` count all of them. */
   quarantinedRows: RowReport[];
-  remarkedRows: RowReport[];
+  warnedRows: RowReport[];
 };
 
 /** A broken source may quarantine every row; memory stays flat all the same. */
@@ -52,10 +52,10 @@ export function startSummary(source: string, isDryRun: boolean): ImportSummary {
     unchanged: 0,
     gone: 0,
     quarantined: 0,
-    remarks: 0,
+    warnings: 0,
     serversAdded: [],
     quarantinedRows: [],
-    remarkedRows: [],
+    warnedRows: [],
   };
 }
 
@@ -66,9 +66,9 @@ export function quarantine(summary: ImportSummary, listener: ImportListener, row
   listener.onQuarantine?.(row);
 }
 
-/** Notes something odd about a row that is kept. */
-export function remark(summary: ImportSummary, listener: ImportListener, row: RowReport): void {
-  summary.remarks += 1;
-  if (summary.remarkedRows.length < LISTED_REPORTS) summary.remarkedRows.push(row);
-  listener.onRemark?.(row);
+/** Warns of something odd about a row that is kept. */
+export function warn(summary: ImportSummary, listener: ImportListener, row: RowReport): void {
+  summary.warnings += 1;
+  if (summary.warnedRows.length < LISTED_REPORTS) summary.warnedRows.push(row);
+  listener.onWarning?.(row);
 }

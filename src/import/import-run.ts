@@ -1,24 +1,28 @@
 import type { Db } from '../db/client.ts';
-import { Conflict, InvalidInput } from '../errors.ts';
-import { SOURCE_NAME } from '../penalty.ts';
-import type { PenaltySource } from '../queries/penalty-sources.ts';
+import { Conflict, InvalidInput } from '../domain/errors.ts';
+import { SOURCE_NAME } from '../domain/penalty.ts';
+import type { Actor } from '../domain/rights/actor.ts';
+import type { ImportedPenalty, SourceKey } from '../queries/penalties/imported.ts';
+import { completePenaltySource, type PenaltySource } from '../queries/penalties/sources.ts';
 import { checkPenalty } from './checked-penalty.ts';
 import {
   type ImportListener,
   type ImportSummary,
   quarantine,
   type RowReport,
-  remark,
   startSummary,
+  warn,
 } from './import-report.ts';
-import { type ImportedPenalty, openPenaltyWriter, type PenaltyWriter } from './penalty-writer.ts';
-import { claimSource } from './source-identity.ts';
+import { claimSource } from './source/identity.ts';
+import { openPenaltyWriter, type PenaltyWriter } from './writer.ts';
 
 export type ImportDeps = {
   db: Db;
   /** For the connection that holds the source's lock while the import lasts. */
   databaseUrl: string;
   now: () => Date;
+  /** Who imports; `configuration` for the mirror. */
+  actor: Actor;
 };
 
 export type ImportOptions = ImportListener & {
@@ -26,7 +30,7 @@ export type ImportOptions = ImportListener & {
   isDryRun?: boolean;
   /** Waits for another import of the same source to end (the default) instead of refusing. */
   waits?: boolean;
-  /** The source is the one its name stands for so far, at a new address. */
+  /** The source has moved: it is the known one at a new address. */
   replacesSource?: boolean;
   /** Stops the import between two pages: what was written stays. */
   signal?: AbortSignal;
@@ -40,7 +44,7 @@ export type ImportRun = ImportDeps & {
   summary: ImportSummary;
   listener: ImportListener;
   signal: AbortSignal | undefined;
-  /** Rows the source holds, for the share done; undefined when nobody can tell. */
+  /** Rows the source holds, for the share done; undefined when that is unknown. */
   total: number | undefined;
 };
 
@@ -73,34 +77,41 @@ export async function runImport(
     await claimSource(deps.db, source, { isDryRun, replaces: replacesSource });
     const summary = startSummary(name, isDryRun);
     await importAll({ ...deps, source: name, isDryRun, writer, summary, listener, signal, total: undefined });
+    if (isDryRun) return summary;
+    const { read, added, changed, gone, quarantined, serversAdded } = summary;
+    const details = { read, added, changed, gone, quarantined, serversAdded };
+    await completePenaltySource(deps.db, name, { actor: deps.actor, details });
     return summary;
   } finally {
     await writer.close();
   }
 }
 
+/** Says what is odd about an item that is kept. */
+export type Warn = (reason: string) => void;
+
 /** How to make penalties of the items (rows, or groups of rows) of one table. */
-export type ItemReader<Item> = {
+export type ItemParser<Item> = {
   table: string;
   idOf: (item: Item) => string;
   /** How many rows of the source an item is; 1 by default. */
   rowsIn?: (item: Item) => number;
   /** @throws {InvalidInput} for an item that cannot be imported: it is quarantined with the message. */
-  parse: (item: Item, remarkRow: (reason: string) => void) => ImportedPenalty;
+  parse: (item: Item, warn: Warn) => ImportedPenalty;
 };
 
 /**
- * Writes page after page; a bad item is quarantined, the rest is kept. The next page is read and understood while the
+ * Writes page after page; a bad item is quarantined, the rest is kept. The next page is read and parsed while the
  * database takes in the one before.
  */
 export async function importPages<Item>(
   run: ImportRun,
   pages: AsyncIterable<readonly Item[]>,
-  reader: ItemReader<Item>,
+  parser: ItemParser<Item>,
 ): Promise<void> {
   let writing: Promise<void> = Promise.resolve();
   for await (const page of pages) {
-    const parsed = parsePage(run, page, reader);
+    const parsed = parsePage(run, page, parser);
     await writing;
     writing = writePage(run, parsed);
     // Awaited above or below; until then a failure is not an unhandled one.
@@ -113,14 +124,14 @@ export async function importPages<Item>(
 export async function importPage<Item>(
   run: ImportRun,
   page: readonly Item[],
-  reader: ItemReader<Item>,
+  parser: ItemParser<Item>,
 ): Promise<void> {
-  await writePage(run, parsePage(run, page, reader));
+  await writePage(run, parsePage(run, page, parser));
 }
 
 type ParsedPage = {
   rows: ImportedPenalty[];
-  setAside: { sourceTable: string; sourceId: string }[];
+  setAside: SourceKey[];
   /** Rows read up to and with this page. */
   read: number;
 };
@@ -128,7 +139,7 @@ type ParsedPage = {
 function parsePage<Item>(
   { summary, listener, signal }: ImportRun,
   page: readonly Item[],
-  { table, idOf, rowsIn = () => 1, parse }: ItemReader<Item>,
+  { table, idOf, rowsIn = () => 1, parse }: ItemParser<Item>,
 ): ParsedPage {
   signal?.throwIfAborted();
   const parsed: ParsedPage = { rows: [], setAside: [], read: 0 };
@@ -136,7 +147,7 @@ function parsePage<Item>(
     summary.read += rowsIn(item);
     const report = (reason: string): RowReport => ({ table, id: idOf(item), reason });
     try {
-      parsed.rows.push(checkPenalty(parse(item, (reason) => remark(summary, listener, report(reason)))));
+      parsed.rows.push(checkPenalty(parse(item, (reason) => warn(summary, listener, report(reason)))));
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;
       quarantine(summary, listener, report(error.message));
@@ -153,7 +164,7 @@ async function writePage(
   { rows, setAside, read }: ParsedPage,
 ): Promise<void> {
   const counts = await writer.write(rows);
-  await writer.keep(setAside);
+  await writer.markSeen(setAside);
   summary.added += counts.added;
   summary.changed += counts.changed;
   summary.unchanged += counts.unchanged;

@@ -1,31 +1,31 @@
 import type { Db } from '../db/client.ts';
 import { findSetting, saveSetting } from '../queries/settings.ts';
 
-/** How far the mirror has come; kept in the database, so that a restart or another replica goes on from there. */
+/** How far the mirror has come; kept in the database, so that it continues there after a restart or in another process. */
 export type MirrorState = {
-  /** Which source it is about: another address begins anew. */
+  /** Identifies the source: a new address starts from the beginning. */
   sourceHash: string;
   /** When every row was last read. */
   sweptAt: Date;
   /** The source's own clock, in Unix seconds, at the beginning of the last round. */
   sourceSeconds: number;
   /**
-   * By table: the largest id read, how far the look at active rows of ours has come in our ids, and that at active rows
-   * of the source in its ids.
+   * By table: the largest id read; up to which of our ids our active penalties were looked up; up to which of the
+   * source's ids its active rows were compared.
    */
   tables: Record<string, { lastId: number; activeCursor: number; sourceCursor: number }>;
 };
 
 const KEY = 'mirror.simpleadmin';
 
-/** @returns undefined when nothing was mirrored yet, or from another source. */
-export async function readMirrorState(db: Db, sourceHash: string): Promise<MirrorState | undefined> {
+/** @returns undefined when this source was never mirrored. */
+export async function loadMirrorState(db: Db, sourceHash: string): Promise<MirrorState | undefined> {
   const text = await findSetting(db, KEY);
   const state = text === undefined ? undefined : parseState(text);
   return state?.sourceHash === sourceHash ? state : undefined;
 }
 
-/** Keeps how far the mirror got, in place of what was kept before. */
+/** Replaces the saved state. */
 export async function saveMirrorState(db: Db, state: MirrorState): Promise<void> {
   await saveSetting(db, KEY, JSON.stringify(state));
 }

@@ -1,17 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Db } from '../db/client.ts';
-import { holdLease, type Lease } from '../db/lease.ts';
-import { Conflict } from '../errors.ts';
-import type { Metrics } from '../metrics.ts';
-import type { PenaltySource } from '../queries/penalty-sources.ts';
+import { type Fence, type Leadership, runAsLeader } from '../db/leader.ts';
+import { Conflict } from '../domain/errors.ts';
+import type { PenaltySource } from '../queries/penalties/sources.ts';
+import type { Metrics } from '../runtime/metrics.ts';
 import type { ImportSummary, RowReport } from './import-report.ts';
 import { type ImportOptions, type ImportRun, runImport } from './import-run.ts';
-import { type MirrorState, readMirrorState, saveMirrorState } from './mirror-state.ts';
-import { SIMPLE_ADMIN_SERVERS, simpleAdminSource, sweepSimpleAdmin } from './simple-admin.ts';
-import { importSimpleAdminChanges, readSourceClock, readStateAfterSweep } from './simple-admin-changes.ts';
-import { openSourceDatabase, type SourceDatabase } from './source-database.ts';
-import { OtherSource } from './source-identity.ts';
+import { loadMirrorState, type MirrorState, saveMirrorState } from './mirror-state.ts';
+import { importSimpleAdminChanges, loadSourceClock, loadStateAfterSweep } from './simple-admin/changes.ts';
+import { SIMPLE_ADMIN_SERVERS, simpleAdminSource, sweepSimpleAdmin } from './simple-admin/simple-admin.ts';
+import { openSourceDatabase } from './source/database.ts';
+import { OtherSource } from './source/identity.ts';
+import type { SourceDatabase } from './source/source-database.ts';
 
 export type Mirror = {
   start: () => void;
@@ -23,9 +24,9 @@ export type Mirror = {
 export type MirrorHealth = {
   /** False while another process mirrors. */
   isMirroring: boolean;
-  /** Whether the last round came to its end; undefined before the first. */
+  /** Whether the last round succeeded; undefined before the first. */
   isUp: boolean | undefined;
-  /** Rounds that failed since the last that did not. */
+  /** Rounds that have failed in a row. */
   failures: number;
   /** Why nothing is mirrored until an operator says how to go on. */
   refusal: string | undefined;
@@ -51,10 +52,8 @@ type Settings = {
   intervalSeconds: number;
 };
 
-/** Small pages: the process answers requests between two of them. */
+/** Small pages: the process handles requests between two of them. */
 const PAGE_ROWS = 1000;
-const STAND_BY_MS = 1000;
-const STOP_LIMIT_MS = 2500;
 /** The hour of the plugin's day at which every row is read again. */
 const SWEEP_HOUR_MS = 4 * 3_600_000;
 
@@ -66,15 +65,15 @@ const WAYS_ON =
 
 /**
  * Keeps our penalties in step with a CS2-SimpleAdmin database: a first full read, then what changed each interval, and
- * a full read each night, which finds what the rounds miss. One process mirrors; another takes over when it dies. A
- * source that does not answer is one log line and a metric: everything else goes on.
+ * a full read each night, which finds what the rounds miss. One process mirrors; another takes over when it dies. An
+ * outage of the source is one log line and a metric, and stops nothing else.
  */
 export function createMirror(
   { db, databaseUrl, log, metrics, now = () => new Date() }: Deps,
   { url, source, timezone, intervalSeconds }: Settings,
 ): Mirror {
   const stopping = new AbortController();
-  const complained = new Set<string>();
+  const warned = new Set<string>();
   const health: Omit<MirrorHealth, 'isMirroring'> = {
     isUp: undefined,
     failures: 0,
@@ -82,31 +81,32 @@ export function createMirror(
     lastRoundAt: undefined,
     lastSweepAt: undefined,
   };
-  const countRows = metrics.addCounter('mirror_rows_total', 'Rows the mirror brought over.', ['change']);
-  metrics.addGauge('mirror_up', 'Whether the last round of the mirror came to its end.', () =>
+  /** When the last round succeeded, by a clock that is never set. */
+  let lastRoundMs: number | undefined;
+  const countRows = metrics.addCounter('mirror_rows_total', 'Rows the mirror wrote.', ['change']);
+  metrics.addGauge('mirror_up', 'Whether the last round of the mirror succeeded.', () =>
     health.isUp ? 1 : 0,
   );
-  metrics.addGauge('mirror_age_seconds', 'Time since a round of the mirror came to its end.', () =>
-    health.lastRoundAt ? (now().getTime() - health.lastRoundAt.getTime()) / 1000 : Number.NaN,
+  metrics.addGauge('mirror_age_seconds', 'Time since the last successful round of the mirror.', () =>
+    lastRoundMs === undefined ? Number.NaN : (performance.now() - lastRoundMs) / 1000,
   );
-  let lease: Lease | undefined;
-  let loop: Promise<void> | undefined;
+  let leadership: Leadership | undefined;
 
-  async function run(held: Lease): Promise<void> {
-    await held.tried;
-    while (!stopping.signal.aborted) {
+  async function lead(signal: AbortSignal, fence: Fence): Promise<void> {
+    const fenced = fence(db);
+    while (!signal.aborted) {
       const startedMs = performance.now();
-      if (held.isHeld()) await playRound();
-      const restMs = held.isHeld() ? intervalSeconds * 1000 - (performance.now() - startedMs) : STAND_BY_MS;
-      await sleep(Math.max(restMs, 0), undefined, { signal: stopping.signal }).catch(() => {});
+      await runRound(fenced);
+      const restMs = intervalSeconds * 1000 - (performance.now() - startedMs);
+      await sleep(Math.max(restMs, 0), undefined, { signal }).catch(() => {});
     }
   }
 
-  async function playRound(): Promise<void> {
+  async function runRound(fenced: Db): Promise<void> {
     try {
       const database = await openSourceDatabase(url);
       try {
-        await importRound(database);
+        await importRound(fenced, database);
       } finally {
         await database.close();
       }
@@ -115,6 +115,7 @@ export function createMirror(
       health.failures = 0;
       health.refusal = undefined;
       health.lastRoundAt = now();
+      lastRoundMs = performance.now();
     } catch (error) {
       if (stopping.signal.aborted) return;
       if (error instanceof OtherSource) refuse(error);
@@ -139,10 +140,10 @@ export function createMirror(
     health.refusal = REFUSAL;
   }
 
-  async function importRound(database: SourceDatabase): Promise<void> {
+  async function importRound(fenced: Db, database: SourceDatabase): Promise<void> {
     const identity = simpleAdminSource(source, database);
     const sourceHash = hashOf(identity);
-    const state = await readMirrorState(db, sourceHash);
+    const state = await loadMirrorState(fenced, sourceHash);
     health.lastSweepAt = state?.sweptAt;
     const isSweep = state === undefined || dayOf(now(), timezone) !== dayOf(state.sweptAt, timezone);
     let next: MirrorState | undefined;
@@ -151,31 +152,37 @@ export function createMirror(
         next = await importSimpleAdminChanges(importRun, database, { state, timezone, pageRows: PAGE_ROWS });
         return;
       }
-      const [sweptAt, sourceSeconds] = [now(), await readSourceClock(database)];
+      const [sweptAt, sourceSeconds] = [now(), await loadSourceClock(database)];
       // Read before the rows are: what is added meanwhile is new in the next round.
-      next = await readStateAfterSweep(database, { sourceHash, sweptAt, sourceSeconds });
+      next = await loadStateAfterSweep(database, { sourceHash, sweptAt, sourceSeconds });
       await sweepSimpleAdmin(importRun, database, { timezone, pageRows: PAGE_ROWS });
     };
     const options: ImportOptions = {
       waits: false,
       signal: stopping.signal,
-      onQuarantine: (row) => complainOnce(row, 'a row of SimpleAdmin was not imported'),
+      onQuarantine: (row) => warnOnce(row, 'a row of SimpleAdmin was not imported'),
       // Odd penalties are many and kept; a server that is missing is for an operator to mend.
-      onRemark: (row) => {
-        if (row.table === SIMPLE_ADMIN_SERVERS) complainOnce(row, 'a server of SimpleAdmin was not imported');
+      onWarning: (row) => {
+        if (row.table === SIMPLE_ADMIN_SERVERS.name)
+          warnOnce(row, 'a server of SimpleAdmin was not imported');
       },
     };
-    const summary = await runImport({ db, databaseUrl, now }, identity, options, importAll);
-    if (next) await saveMirrorState(db, next);
+    const summary = await runImport(
+      { db: fenced, databaseUrl, now, actor: 'configuration' },
+      identity,
+      options,
+      importAll,
+    );
+    if (next) await saveMirrorState(fenced, next);
     health.lastSweepAt = next?.sweptAt;
     report(summary, isSweep);
   }
 
   /** A row that is wrong stays wrong in every round. */
-  function complainOnce({ table, id, reason }: RowReport, message: string): void {
+  function warnOnce({ table, id, reason }: RowReport, message: string): void {
     const key = `${table} ${id} ${reason}`;
-    if (complained.has(key) || complained.size >= 1000) return;
-    complained.add(key);
+    if (warned.has(key) || warned.size >= 1000) return;
+    warned.add(key);
     log.warn({ table, id, reason }, message);
   }
 
@@ -192,15 +199,13 @@ export function createMirror(
 
   return {
     start() {
-      lease = holdLease(databaseUrl, { name: 'mirror', log });
-      loop = run(lease);
+      leadership = runAsLeader({ databaseUrl, name: 'mirror', log, lead });
     },
     async stop() {
       stopping.abort();
-      await Promise.race([loop, Bun.sleep(STOP_LIMIT_MS)]);
-      await lease?.stop();
+      await leadership?.stop();
     },
-    health: () => ({ ...health, isMirroring: lease?.isHeld() ?? false }),
+    health: () => ({ ...health, isMirroring: leadership?.isLeader() ?? false }),
   };
 }
 

@@ -26,19 +26,19 @@ export type A2sClient = {
 
 /** How often a request is sent again when nothing comes back. */
 const REPEATS = 2;
-/** New challenges that one request may be told to repeat itself with. */
+/** How many new challenges one request follows. */
 const MAX_CHALLENGES = 3;
-/** Three copies of two responses of 32 parts are 192; whoever sends more is not answering. */
+/** Three copies of two responses of 32 parts are 192; more is not a response. */
 const MAX_DATAGRAMS = 256;
 
-/** Speaks A2S over a socket that belongs to nobody else. */
+/** Speaks A2S over a socket of its own. */
 export function createA2sClient(socket: ServerSocket): A2sClient {
   const splitResponses = createSplitResponses();
   let challenge: number | undefined;
   let shortestMs = Number.POSITIVE_INFINITY;
   let datagrams = 0;
 
-  /** The body of the whole packet that a datagram is or completes; undefined while parts are missing, and for noise. */
+  /** The body of the packet that a datagram is, or completes; undefined while parts are missing, and for what is not A2S. */
   function readBody(datagram: Buffer): Buffer | undefined {
     datagrams += 1;
     if (datagrams > MAX_DATAGRAMS) throw new Missed('malformed');
@@ -54,7 +54,7 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
 
   /**
    * Sends a request until a response of this type comes, again with each new challenge.
-   * @returns what follows the type, or what was heard instead by `untilMs`.
+   * @returns what follows the type; when it has not come by `untilMs`, what came instead.
    */
   function ask(
     buildRequest: (challenge: number | undefined) => Buffer,
@@ -91,7 +91,7 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
       send();
     }
 
-    /** Of a request sent several times nobody knows which copy was answered: counted from the first, a ping is never too short. */
+    /** Since the first copy of the request: which copy is answered is unknown, and so a ping is never too short. */
     function noteRoundTrip(): void {
       shortestMs = Math.min(shortestMs, performance.now() - sentAtMs);
     }

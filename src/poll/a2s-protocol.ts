@@ -27,7 +27,7 @@ const COUNTER_STRIKE = 730;
 /** A server that hides its players lists one of this name. */
 const MADE_UP_PLAYER = 'Max Players';
 
-/** What an A2S_INFO response tells. */
+/** What we read of an A2S_INFO response. */
 export type A2sInfo = {
   hostname: string;
   map: string;
@@ -61,8 +61,8 @@ function buildRequest(type: number, payload: Buffer, challenges: number[]): Buff
 }
 
 /**
- * Reads an A2S_INFO response. Its extra data is checked to be whole and is not believed: the counts are the two bytes
- * that every server sends, whatever its keywords say. Bytes behind the end are ignored.
+ * Reads an A2S_INFO response. Its extra data must be complete but is ignored: the counts are the two bytes that
+ * every server sends, whatever its keywords say. Bytes behind the end are ignored.
  * @param body what follows the type.
  * @throws {Missed} `malformed` when it ends too early.
  */

@@ -1,23 +1,24 @@
-import type { ServerPlayer } from '../db/schema.ts';
-import { checkAddress, type ServerAnswer } from '../queries/servers.ts';
+import type { ServerPlayer } from '../db/schema/servers.ts';
+import { type ServerAddress, tryParseServerAddress } from '../domain/server-address.ts';
+import type { ServerState } from '../queries/servers/polls.ts';
 import { createA2sClient } from './a2s-client.ts';
 import type { A2sInfo, A2sPlayer } from './a2s-protocol.ts';
 import { Missed, type MissReason } from './missed.ts';
 import { resolveHost } from './resolve-host.ts';
 import { openServerSocket, type ServerSocket } from './server-socket.ts';
 
-/** What came of asking a game server; a server that does not answer is a value, not an error. */
+/** The outcome of a query; a server that does not respond is a value, not an error. */
 export type PollOutcome =
-  | { isAnswered: true; answer: ServerAnswer }
+  | { isAnswered: true; state: ServerState }
   | { isAnswered: false; reason: MissReason };
 
 /** Longest name and host name kept, in characters; Steam allows 32 in a name. */
 const MAX_TEXT_LENGTH = 256;
 
 /**
- * Asks a game server for its state and players over A2S.
- * A server that tells its state and never its players is answered, with no players.
- * @param address `host:port`; a host name is resolved anew at each call, IPv4 first.
+ * Queries a game server for its state and players over A2S.
+ * A server that responds to A2S_INFO alone counts as answered, without players.
+ * @param address `host:port`; a host name is resolved at each call, IPv4 first.
  * @param timeoutMs for everything together, resolving included.
  * @param signal ends the query at once, as missed.
  */
@@ -34,7 +35,7 @@ export async function queryGameServer(
     socket = await openServerSocket(resolved, port);
     signal?.addEventListener('abort', abort, { once: true });
     if (signal?.aborted) abort();
-    return { isAnswered: true, answer: await ask(socket, { timeoutMs, deadlineMs }) };
+    return { isAnswered: true, state: await ask(socket, { timeoutMs, deadlineMs }) };
   } catch (error) {
     if (error instanceof Missed) return { isAnswered: false, reason: error.reason };
     throw error;
@@ -45,18 +46,16 @@ export async function queryGameServer(
 }
 
 /** @throws {Missed} for what no host can be read from: rows may come from elsewhere than `addServer`. */
-function parseAddress(address: string): { host: string; port: number } {
-  try {
-    return checkAddress(address);
-  } catch (cause) {
-    throw new Missed('host-unknown', { cause });
-  }
+function parseAddress(address: string): ServerAddress {
+  const parsed = tryParseServerAddress(address);
+  if (parsed) return parsed;
+  throw new Missed('host-unknown');
 }
 
 async function ask(
   socket: ServerSocket,
   { timeoutMs, deadlineMs }: { timeoutMs: number; deadlineMs: number },
-): Promise<ServerAnswer> {
+): Promise<ServerState> {
   const client = createA2sClient(socket);
   const info = await client.askInfo({ untilMs: deadlineMs });
   if (info.map === '' && info.maxPlayers === 0) throw new Missed('no-game');
@@ -69,7 +68,7 @@ async function ask(
 function toAnswer(
   { hostname, map, playersCount, maxPlayers }: A2sInfo,
   { players, pingMs }: { players: A2sPlayer[]; pingMs: number },
-): ServerAnswer {
+): ServerState {
   const named = players.map(({ name, score }) => ({ name: clean(name), score }));
   return {
     hostname: clean(hostname).trim(),

@@ -1,21 +1,21 @@
-/** Why a poll brought no answer. */
+/** Why a poll was not answered. */
 const MISS_REASONS = [
   'time-out',
-  /** Something came back that is no whole answer. */
+  /** What came back is not a whole response. */
   'malformed',
-  /** An answer of a server without a map and without a place: it is starting, or no game. */
+  /** The server has no map and no slots: it is starting, or is no game server. */
   'no-game',
   'banned-by-server',
   /** Nobody listens at the port. */
   'refused',
   'unreachable',
   'host-unknown',
-  /** We stopped asking. */
+  /** The query was aborted. */
   'aborted',
 ] as const;
 export type MissReason = (typeof MISS_REASONS)[number];
 
-/** Ends a query from within; `queryGameServer` turns it into a value. */
+/** Thrown inside a query; `queryGameServer` turns it into a value. */
 export class Missed extends Error {
   override name = 'Missed';
 
@@ -23,6 +23,6 @@ export class Missed extends Error {
     readonly reason: MissReason,
     options?: ErrorOptions,
   ) {
-    super(`no answer: ${reason}`, options);
+    super(`poll missed: ${reason}`, options);
   }
 }

@@ -1,7 +1,7 @@
 export type Scheduled = { id: number; address: string };
 
 export type PollSchedule<T extends Scheduled> = {
-  /** What to poll from now on: new ones at once, all of them again when nothing was polled before. */
+  /** What to poll from now on. New targets are polled at once. */
   setTargets: (targets: readonly T[]) => void;
   counts: () => { targets: number; running: number; waiting: number };
   /** Starts nothing more. */
@@ -10,7 +10,7 @@ export type PollSchedule<T extends Scheduled> = {
 
 type Options<T> = {
   intervalMs: number;
-  /** Polls under way at most; slow ones hold a place each, so that this is far above what an interval needs. */
+  /** Most polls under way. Far above what an interval needs, since a slow server takes part of it for long. */
   maxRunning: number;
   /** Must not reject. */
   poll: (target: T) => Promise<void>;
@@ -18,14 +18,14 @@ type Options<T> = {
 
 type Entry<T> = { target: T; timer: ReturnType<typeof setTimeout> | undefined; isRunning: boolean };
 
-/** Polls started in one turn of the event loop: a turn stays well below 20 ms. */
-const STARTS_A_TURN = 8;
+/** Polls started in one iteration of the event loop, which stays well below 20 ms. */
+const STARTS_PER_ITERATION = 8;
 /** Multiples of the golden ratio spread consecutive ids evenly, however many there are. */
 const GOLDEN_RATIO = 0.618_033_988_749_895;
 
 /**
  * Polls each target once an interval, at a moment of its own, so that many spread over the interval.
- * A target is never polled twice at a time: its turn is skipped while a poll of it is under way.
+ * A target is never polled twice at a time: a poll is skipped while the one before is under way.
  */
 export function createPollSchedule<T extends Scheduled>({
   intervalMs,
@@ -35,26 +35,26 @@ export function createPollSchedule<T extends Scheduled>({
   const entries = new Map<number, Entry<T>>();
   const waiting: Entry<T>[] = [];
   let running = 0;
-  let isPumping = false;
+  let isStarting = false;
   let isStopped = false;
 
   function enqueue(entry: Entry<T>): void {
     entry.timer = undefined;
     waiting.push(entry);
-    pumpSoon();
+    startSoon();
   }
 
-  function pumpSoon(): void {
-    if (isPumping || waiting.length === 0 || running >= maxRunning) return;
-    isPumping = true;
+  function startSoon(): void {
+    if (isStarting || waiting.length === 0 || running >= maxRunning) return;
+    isStarting = true;
     setImmediate(() => {
-      isPumping = false;
-      for (let started = 0; started < STARTS_A_TURN && running < maxRunning; started++) {
+      isStarting = false;
+      for (let started = 0; started < STARTS_PER_ITERATION && running < maxRunning; started++) {
         const entry = waiting.shift();
         if (!entry) return;
         if (isPolled(entry)) void run(entry);
       }
-      pumpSoon();
+      startSoon();
     });
   }
 
@@ -70,7 +70,7 @@ export function createPollSchedule<T extends Scheduled>({
     await poll(entry.target);
     entry.isRunning = false;
     running -= 1;
-    pumpSoon();
+    startSoon();
     if (!isPolled(entry)) return;
     entry.timer = setTimeout(() => enqueue(entry), delayAfter(entry.target.id, startedAt, intervalMs));
   }

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
 import { isDatabaseOutage } from '../db/client.ts';
-import type { PolledServer, ServerPoll } from '../queries/servers.ts';
-import { TimeLimitExceeded, withTimeLimit } from '../time-limit.ts';
+import type { PolledServer, ServerPoll } from '../queries/servers/polls.ts';
+import { TimeLimitExceeded, withTimeLimit } from '../runtime/time-limit.ts';
 
 export type PollWriter = {
-  /** Settles when the poll is written, or dropped: then, or when the server is gone, without a value. */
+  /** Resolves once the poll is written; with undefined when it was dropped or its server is gone. */
   write: (poll: ServerPoll) => Promise<PolledServer | undefined>;
   lastWrittenAt: () => Date | undefined;
   /** Writes what is left, and settles at the latest after `limitMs`. */
@@ -18,15 +18,15 @@ type Options = {
 
 type Pending = { poll: ServerPoll; settle: (saved: PolledServer | undefined) => void };
 
-/** Each write notifies every process, and reading what changed costs them more than waiting a moment. */
+/** Polls are gathered this long, since each write notifies every process, and each then reads what changed. */
 const GATHER_MS = 250;
 const MAX_BATCH = 500;
-/** A write that hangs longer has lost its database. */
+/** A write that takes longer has lost its database. */
 const WRITE_LIMIT_MS = 20_000;
 
 /**
- * Writes polls in batches. While the database is out of reach they are dropped: what a server is like now is told by
- * its next poll, and a miss is what a server did, not what our database did.
+ * Writes polls in batches. While the database is out of reach they are dropped: the next poll has the
+ * newest state, and a poll that could not be written is not a miss of the server.
  */
 export function createPollWriter({ save, log }: Options): PollWriter {
   let pending: Pending[] = [];
@@ -53,7 +53,7 @@ export function createPollWriter({ save, log }: Options): PollWriter {
       const byId = new Map(saved.map((row) => [row.serverId, row]));
       for (const { poll, settle } of batch) settle(byId.get(poll.serverId));
     } catch (error) {
-      // One that cannot be written must not take the others with it.
+      // One poll that cannot be written must not keep the others from being written.
       if (batch.length > 1 && !isDatabaseOutage(error) && !(error instanceof TimeLimitExceeded)) {
         for (const one of batch) await flush([one]);
         return;
@@ -72,7 +72,7 @@ export function createPollWriter({ save, log }: Options): PollWriter {
       }),
     lastWrittenAt: () => writtenAt,
     stop: async (limitMs) => {
-      await Promise.race([flushing, Bun.sleep(limitMs)]);
+      await withTimeLimit(Promise.resolve(flushing), limitMs).catch(() => undefined);
     },
   };
 }

@@ -1,8 +1,9 @@
+import { once } from 'node:events';
 import type { Logger } from 'pino';
 import type { Db } from '../db/client.ts';
-import { holdLease, type Lease } from '../db/lease.ts';
-import { thinServerSamples } from '../queries/server-samples.ts';
-import { listPolledServers, type PolledServer, saveServerPolls } from '../queries/servers.ts';
+import { type Fence, type Leadership, runAsLeader } from '../db/leader.ts';
+import { listPolledServers, type PolledServer, saveServerPolls } from '../queries/servers/polls.ts';
+import { thinServerSamples } from '../queries/servers/samples.ts';
 import { type PollOutcome, queryGameServer } from './game-server.ts';
 import type { MissReason } from './missed.ts';
 import { createPollSchedule } from './poll-schedule.ts';
@@ -22,7 +23,7 @@ export type PollerHealth = {
   servers: number;
   /** Queries under way. */
   running: number;
-  /** Servers whose turn has come and that wait for a place. */
+  /** Servers that are due and wait until fewer queries run. */
   waiting: number;
   lastSavedAt: Date | undefined;
 };
@@ -37,11 +38,11 @@ type Options = {
   onServersChanged?: (listener: () => void) => void;
 };
 
-/** Longest wait for one server; shorter where the interval is, so that a server that is gone does not stretch it. */
+/** Longest wait for one server; shorter for a short interval, so that an offline server does not prolong it. */
 const MAX_TIMEOUT_MS = 3000;
 const MIN_TIMEOUT_MS = 1000;
 const MAX_RUNNING = 256;
-/** Servers are looked up this often even when no change was told. */
+/** Servers are listed this often without a notification too. */
 const RELOAD_MS = 1000;
 const THIN_MS = 3_600_000;
 const LAST_WRITE_LIMIT_MS = 500;
@@ -49,18 +50,20 @@ const LAST_WRITE_LIMIT_MS = 500;
 type Target = Awaited<ReturnType<typeof listPolledServers>>[number];
 
 /**
- * Polls every listed server once an interval and writes what it learns. One process polls; another takes over when it
- * dies. Sample thinning, which must run once as well, goes with it.
+ * Polls every listed server once an interval and saves the results. One process polls; another takes over when it
+ * dies. It also thins the old samples.
  */
 export function createPoller({ db, databaseUrl, log, intervalSeconds, onServersChanged }: Options): Poller {
   const intervalMs = intervalSeconds * 1000;
   const timeoutMs = Math.min(MAX_TIMEOUT_MS, Math.max(MIN_TIMEOUT_MS, intervalMs));
   const stopping = new AbortController();
   const changes = createChangeLog(log);
-  const writer = createPollWriter({ save: (polls) => saveServerPolls(db, polls), log });
+  /** Refuses what is written once another process polls. */
+  let fenced = db;
+  const writer = createPollWriter({ save: (polls) => saveServerPolls(fenced, polls), log });
   const schedule = createPollSchedule<Target>({ intervalMs, maxRunning: MAX_RUNNING, poll });
   const timers: ReturnType<typeof setInterval>[] = [];
-  let lease: Lease | undefined;
+  let leadership: Leadership | undefined;
   let isReloading = false;
   let isReloadWanted = false;
   let isReloadFailing = false;
@@ -68,26 +71,26 @@ export function createPoller({ db, databaseUrl, log, intervalSeconds, onServersC
   async function poll(target: Target): Promise<void> {
     try {
       const outcome = await queryGameServer(target.address, { timeoutMs, signal: stopping.signal });
-      if (stopping.signal.aborted || !lease?.isHeld()) return;
-      const answer = outcome.isAnswered ? outcome.answer : undefined;
-      const saved = await writer.write({ serverId: target.id, answer, polledAt: new Date() });
+      if (stopping.signal.aborted || !leadership?.isLeader()) return;
+      const state = outcome.isAnswered ? outcome.state : undefined;
+      const saved = await writer.write({ serverId: target.id, state, polledAt: new Date() });
       if (saved) changes.report(target, outcome, saved);
     } catch (error) {
       log.error({ err: error, server: target.slug }, 'a poll failed');
     }
   }
 
-  /** Reads which servers there are; a call during a read makes it read once more. */
+  /** Lists the servers; a call meanwhile makes it list them once more. */
   async function reload(): Promise<void> {
     isReloadWanted = true;
     if (isReloading) return;
     isReloading = true;
     try {
-      while (isReloadWanted && lease?.isHeld()) {
+      while (isReloadWanted && leadership?.isLeader()) {
         isReloadWanted = false;
         const targets = await listPolledServers(db);
         isReloadFailing = false;
-        if (!lease?.isHeld() || stopping.signal.aborted) break;
+        if (!leadership?.isLeader() || stopping.signal.aborted) break;
         changes.expect(targets);
         schedule.setTargets(targets);
       }
@@ -100,46 +103,40 @@ export function createPoller({ db, databaseUrl, log, intervalSeconds, onServersC
   }
 
   async function thin(): Promise<void> {
-    if (!lease?.isHeld()) return;
+    if (!leadership?.isLeader()) return;
     try {
-      await thinServerSamples(db, new Date());
+      await thinServerSamples(fenced, new Date());
     } catch (error) {
       log.error({ err: error }, 'old player counts could not be thinned: trying again in an hour');
     }
   }
 
+  async function lead(signal: AbortSignal, fence: Fence): Promise<void> {
+    fenced = fence(db);
+    log.info({ intervalSeconds }, 'polling game servers');
+    changes.forget();
+    void reload();
+    void thin();
+    await once(signal, 'abort');
+    schedule.setTargets([]);
+  }
+
   return {
     start: async () => {
-      lease = holdLease(databaseUrl, {
-        name: 'poller',
-        log,
-        onGained: () => {
-          log.info({ intervalSeconds }, 'polling game servers');
-          changes.forget();
-          void reload();
-          void thin();
-        },
-        onLost: () => {
-          log.warn(
-            'no longer polling game servers: the database is out of reach or another process took over',
-          );
-          schedule.setTargets([]);
-        },
-      });
+      leadership = runAsLeader({ databaseUrl, name: 'poller', log, lead });
       onServersChanged?.(() => void reload());
       timers.push(setInterval(reload, RELOAD_MS), setInterval(thin, THIN_MS));
-      await lease.tried;
-      if (!lease.isHeld()) log.info('another process polls the game servers: standing by');
+      await leadership.decided;
     },
     stop: async () => {
       for (const timer of timers) clearInterval(timer);
       stopping.abort();
       schedule.stop();
       await writer.stop(LAST_WRITE_LIMIT_MS);
-      await lease?.stop();
+      await leadership?.stop();
     },
     health: () => ({
-      isPolling: lease?.isHeld() ?? false,
+      isPolling: leadership?.isLeader() ?? false,
       ...countsOf(schedule),
       lastSavedAt: writer.lastWrittenAt(),
     }),
@@ -151,12 +148,12 @@ function countsOf(schedule: ReturnType<typeof createPollSchedule<Target>>) {
   return { servers: targets, running, waiting };
 }
 
-/** Logs what changes with a server, once each time. */
+/** Logs each change of a server once. */
 function createChangeLog(log: Logger) {
   const isOnline = new Map<number, boolean | null>();
   const lastReason = new Map<number, MissReason>();
   return {
-    /** Takes the state of servers not heard of before from their last poll, whoever made it. */
+    /** Starts from the last saved poll of servers that are new to this process. */
     expect: (targets: readonly Target[]) => {
       for (const target of targets) if (!isOnline.has(target.id)) isOnline.set(target.id, target.isOnline);
       if (isOnline.size <= targets.length) return;
@@ -175,7 +172,7 @@ function createChangeLog(log: Logger) {
       }
       const { reason } = outcome;
       if (reason === 'banned-by-server' && lastReason.get(id) !== reason) {
-        log.warn(server, 'server banned our address: it answers "Banned by server" to every question');
+        log.warn(server, 'server banned our address: it responds "Banned by server" to every request');
       }
       lastReason.set(id, reason);
       if (!saved.isOnline && wasOnline !== false) log.warn({ ...server, reason }, 'server is offline');

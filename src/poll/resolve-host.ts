@@ -1,11 +1,11 @@
 import { isIP } from 'node:net';
 import { dns } from 'bun';
-import { withTimeLimit } from '../time-limit.ts';
+import { withTimeLimit } from '../runtime/time-limit.ts';
 import { Missed } from './missed.ts';
 
 /**
  * The address of a host, IPv4 where it has both. Asked by c-ares: the system's resolver would hold one of the few
- * threads that also read files, for as long as a name server does not answer.
+ * threads that also read files, for as long as a name server does not respond.
  * @throws {Missed} `host-unknown`, after `timeoutMs` at the latest.
  */
 export async function resolveHost(host: string, { timeoutMs }: { timeoutMs: number }): Promise<string> {

@@ -1,15 +1,16 @@
 import { createSocket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
+import { errorCode } from '../domain/error-causes.ts';
 import { Missed } from './missed.ts';
 
 /** A UDP socket that speaks with one server. */
 export type ServerSocket = {
-  /** Sends a datagram; a failure is told to the listener. */
+  /** Sends a datagram; a failure is reported to the listener. */
   send: (datagram: Buffer) => void;
-  /** Names who hears of datagrams and failures from now on. A failure that has happened already is told at once. */
+  /** Sets the listener of datagrams and failures. A failure that has happened already is reported at once. */
   listen: (listener: SocketListener) => void;
   stopListening: () => void;
-  /** Tells the listener, and every later one, that the exchange is over. */
+  /** Reports to the listener, and to every later one, that the exchange has failed. */
   fail: (failure: Missed) => void;
   close: () => void;
 };
@@ -81,7 +82,5 @@ export async function openServerSocket(host: string, port: number): Promise<Serv
 }
 
 function reasonOf(error: unknown): 'refused' | 'unreachable' {
-  return error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED'
-    ? 'refused'
-    : 'unreachable';
+  return errorCode(error) === 'ECONNREFUSED' ? 'refused' : 'unreachable';
 }

@@ -1,7 +1,7 @@
 import { Missed } from './missed.ts';
 import { createPacketReader } from './packet-reader.ts';
 
-/** Puts split responses together. https://developer.valvesoftware.com/wiki/Server_queries#Multi-packet_Response_Format */
+/** Reassembles split responses. https://developer.valvesoftware.com/wiki/Server_queries#Multi-packet_Response_Format */
 export type SplitResponses = {
   /**
    * Takes one part, of which the first four bytes have been read.

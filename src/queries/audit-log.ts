@@ -1,25 +1,42 @@
 import { desc, eq, lt } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
-import { type AuditActor, auditLog, users } from '../db/schema.ts';
+import { users } from '../db/schema/accounts.ts';
+import { type AuditActor, auditLog } from '../db/schema/audit-log.ts';
+import type { Actor } from '../domain/rights/actor.ts';
 
 /** What can be done that changes something; the page has a sentence for each. */
 export const AUDIT_ACTIONS = [
   'user.created',
   'user.signed-in',
   'user.signed-out-everywhere',
+  'user.session-ended',
   'user.flags-set',
   'user.changed',
+  'user.blocked',
+  'user.unblocked',
+  'user.exported',
+  'user.deleted',
+  'user.erased',
   'token.created',
   'token.revoked',
   'discord.linked',
   'discord.unlinked',
+  'discord.hidden',
+  'discord.shown',
   'sound.uploaded',
   'sound.removed',
   'server.added',
   'server.removed',
+  'server.changed',
   'server.shown',
   'server.hidden',
   'penalties.imported',
+  'webhook.added',
+  'webhook.removed',
+  'webhook.enabled',
+  'webhook.switched-off',
+  'webhook.tested',
+  'webhook.resent',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
@@ -27,7 +44,7 @@ export type AuditEntry = {
   id: number;
   at: Date;
   action: string;
-  /** The SteamID64 of the user, the slug of the server, or the name of the source, it was done to. */
+  /** The SteamID64 of the user, the slug of the server, the name of the source, or the webhook, it was done to. */
   subject: string;
   details: Record<string, unknown>;
   /** Undefined: the operator's tool, or a user who is gone. */
@@ -35,22 +52,24 @@ export type AuditEntry = {
 };
 
 type NewEntry = {
-  /** The acting user's id; null for the operator's tool, and for `actor`. */
-  actorUserId: number | null;
-  actor?: AuditActor;
+  actor: Actor;
   action: AuditAction;
-  /** The SteamID64 of the user, the slug of the server, or the name of the source, it was done to. */
+  /** The SteamID64 of the user, the slug of the server, the name of the source, or the webhook, it was done to. */
   subject: string;
   /** Never a token, a secret or an address. */
   details?: Record<string, unknown>;
 };
 
-/** Writes one line; give it the transaction that makes the change, so that neither exists without the other. */
-export async function recordAudit(
-  db: Db,
-  { actorUserId, actor, action, subject, details = {} }: NewEntry,
-): Promise<void> {
-  await db.insert(auditLog).values({ actorUserId, actor, action, subject, details });
+/**
+ * Writes one line. Called by the query that makes the change, in its transaction, so that neither exists without the
+ * other and no caller can forget it.
+ */
+export async function recordAudit(db: Db, { actor, action, subject, details = {} }: NewEntry): Promise<void> {
+  const who = {
+    actorUserId: typeof actor === 'object' ? actor.userId : null,
+    actor: typeof actor === 'object' || actor === 'operator' ? null : actor,
+  };
+  await db.insert(auditLog).values({ ...who, action, subject, details });
 }
 
 /**

@@ -1,6 +1,6 @@
 import { asc, eq } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
-import { liveStatusMessages } from '../db/schema.ts';
+import { liveStatusMessages } from '../db/schema/discord.ts';
 
 export type LiveStatusMessage = typeof liveStatusMessages.$inferSelect;
 

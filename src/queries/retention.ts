@@ -26,7 +26,9 @@ const OLD_ROWS = [
     )`,
   ],
   ['audit_log', sql`at < now() - interval '1 year'`],
-  ['sessions', sql`expires_at <= now()`],
+  ['sessions', sql`expires_at <= now() or created_at <= now() - interval '180 days'`],
+  ['steam_bans', sql`checked_at < now() - interval '1 day'`],
+  ['steam_calls', sql`day < current_date - 7`],
   ['used_nonces', sql`expires_at <= now() - interval '1 hour'`],
 ] as const satisfies readonly (readonly [string, SQL])[];
 
@@ -34,12 +36,20 @@ export type DeletedRows = Record<(typeof OLD_ROWS)[number][0], number>;
 
 /**
  * Deletes what nobody needs any more: tokens ninety days after they ended, and all but a user's newest hundred ended
- * ones; audit entries after a year; ended sessions; expired nonces. Several processes may do it at once.
+ * ones; audit entries after a year; ended sessions; what Steam said more than a day
+ * ago; expired nonces. Several processes may do it at once.
  * @param signal ends it after the statement under way.
  * @returns how many rows went, by table.
  */
 export async function deleteOldRows(db: Db, signal?: AbortSignal): Promise<DeletedRows> {
-  const deleted: DeletedRows = { api_tokens: 0, audit_log: 0, sessions: 0, used_nonces: 0 };
+  const deleted: DeletedRows = {
+    api_tokens: 0,
+    audit_log: 0,
+    sessions: 0,
+    steam_bans: 0,
+    steam_calls: 0,
+    used_nonces: 0,
+  };
   for (const [table, isOld] of OLD_ROWS) {
     for (let count = BATCH; count === BATCH && !signal?.aborted; ) {
       ({ count } = await deleteBatch(db, table, isOld));

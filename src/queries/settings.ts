@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
-import { settings } from '../db/schema.ts';
+import { settings } from '../db/schema/settings.ts';
 
 /** A value the service keeps for itself. */
 export async function findSetting(db: Db, key: string): Promise<string | undefined> {

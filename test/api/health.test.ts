@@ -1,7 +1,21 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { insertServer } from '../support/builders.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { sendRaw } from '../support/raw-http.ts';
 import { startTestService } from '../support/service.ts';
+
+const FORWARDING = [
+  ['X-Forwarded-For', '203.0.113.7'],
+  ['X-Forwarded-For', '127.0.0.1'],
+  ['X-Forwarded-Host', 'localhost'],
+  ['x-forwarded-proto', 'https'],
+  ['X-Real-IP', '203.0.113.7'],
+  ['Forwarded', 'for=203.0.113.7'],
+  ['Via', '1.1 proxy'],
+  ['CF-Connecting-IP', '203.0.113.7'],
+  ['CF-RAY', '1'],
+  ['CF-Visitor', '{"scheme":"https"}'],
+] as const;
 
 const database = await createTestDatabase();
 await insertServer(database.db);
@@ -21,7 +35,7 @@ test('/readyz says that the database is reachable and migrated, and how the part
   expect(body).toMatchObject({ status: 'ready', database: 'up' });
 });
 
-test('/metrics gives Prometheus text that counts answers by kind and status', async () => {
+test('/metrics gives Prometheus text that counts requests by kind and status', async () => {
   await service.ask('/api/v1/servers');
   await service.ask('/api/v1/servers/nope');
   await service.ask('/api/v1/bans');
@@ -31,9 +45,9 @@ test('/metrics gives Prometheus text that counts answers by kind and status', as
     expect.stringMatching(/^text\/plain; version=0\.0\.4/),
   ]);
   for (const line of [
-    /^community_api_http_answers_total\{kind="public",status="200"\} 1$/m,
-    /^community_api_http_answers_total\{kind="public",status="404"\} 1$/m,
-    /^community_api_http_answers_total\{kind="protected",status="401"\} 1$/m,
+    /^community_api_http_requests_total\{kind="public",status="200"\} 1$/m,
+    /^community_api_http_requests_total\{kind="public",status="404"\} 1$/m,
+    /^community_api_http_requests_total\{kind="protected",status="401"\} 1$/m,
     /^community_api_servers_online 0$/m,
     /^community_api_resident_memory_bytes [0-9]+$/m,
   ]) {
@@ -41,17 +55,57 @@ test('/metrics gives Prometheus text that counts answers by kind and status', as
   }
 });
 
-test('/metrics is for loopback alone: what a proxy forwards, even a trusted one, is not', async () => {
-  for (const [name, value] of [
-    ['X-Forwarded-For', '203.0.113.7'],
-    ['X-Forwarded-For', '127.0.0.1'],
-    ['X-Real-IP', '203.0.113.7'],
-    ['Forwarded', 'for=203.0.113.7'],
-    ['Via', '1.1 proxy'],
-  ] as const) {
-    const { status, body } = await service.ask('/metrics', { headers: { [name]: value } });
-    expect([name, status, body]).toEqual([name, 404, { success: false, message: 'Not found' }]);
+describe('/metrics of a peer that METRICS_ALLOW does not name', () => {
+  const ask = async (headers: Record<string, string>) => {
+    const { status, text } = await sendRaw(service.origin, '/metrics', { headers });
+    return { status, isHidden: status === 404 && text === '{"success":false,"message":"Not found"}' };
+  };
+
+  test('is hidden when a proxy forwarded the request, even a trusted one', async () => {
+    for (const [name, value] of FORWARDING) {
+      expect([name, await ask({ Host: 'localhost', [name]: value })]).toEqual([
+        name,
+        { status: 404, isHidden: true },
+      ]);
+    }
+  });
+
+  test('is hidden under any Host that is not loopback: a proxy on this machine may add no header at all', async () => {
+    for (const host of [
+      'play.example.org',
+      'play.example.org:3000',
+      'api',
+      '10.0.0.1',
+      '128.0.0.1',
+      '[::2]',
+      'localhost.example.org',
+      '127.0.0.1.example.org',
+    ]) {
+      expect([host, await ask({ Host: host })]).toEqual([host, { status: 404, isHidden: true }]);
+    }
+    for (const host of [
+      'localhost',
+      'LOCALHOST:80',
+      'localhost.',
+      '127.0.0.1',
+      '127.8.9.10:3000',
+      '[::1]:3000',
+    ]) {
+      expect([host, (await ask({ Host: host })).status]).toEqual([host, 200]);
+    }
+  });
+});
+
+test('/metrics is for every request of a peer that METRICS_ALLOW names', async () => {
+  const open = await startTestService({ databaseUrl: database.url, env: { METRICS_ALLOW: '127.0.0.0/8' } });
+  for (const [name, value] of [...FORWARDING, ['Host', 'play.example.org']] as const) {
+    const { status } = await sendRaw(open.origin, '/metrics', { headers: { [name]: value } });
+    expect([name, status]).toEqual([name, 200]);
   }
+  await open.stop();
+  const other = await startTestService({ databaseUrl: database.url, env: { METRICS_ALLOW: '10.0.0.0/8' } });
+  expect((await sendRaw(other.origin, '/metrics', { headers: { Host: 'x' } })).status).toBe(404);
+  await other.stop();
 });
 
 test('HEAD works for them too', async () => {

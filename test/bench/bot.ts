@@ -3,8 +3,8 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import { openDatabase } from '../../src/db/client.ts';
-import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
+import { openDatabase } from '../../src/db/database.ts';
+import { startEmbeddedPostgres } from '../../src/db/embedded/cluster.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
 import { aSteamId, insertPenalties, insertServer, insertUser, saveServerPoll } from '../support/builders.ts';
 import { anActor } from '../support/discord/actor.ts';
@@ -13,6 +13,7 @@ import { startFakeDiscord } from '../support/discord/fake-discord.ts';
 import { findButton } from '../support/discord/messages.ts';
 import { botEnv, startProgram } from '../support/program.ts';
 import { type Bench, formatMs, percentile, type Row } from './bench.ts';
+import { readResidentMb } from './child.ts';
 
 const INTERACTIONS = 20_000;
 const AT_ONCE = 50;
@@ -119,7 +120,7 @@ async function startService(
   for (let number = 0; number < SERVERS; number++) {
     const { id } = await insertServer(db, { slug: `bench-${number}`, name: `Bench ${number}` });
     const players = Array.from({ length: number }, (_, place) => ({ name: `Player ${place}`, score: place }));
-    const answer = {
+    const state = {
       hostname: 'h',
       map: 'de_mirage',
       playersCount: number,
@@ -128,7 +129,7 @@ async function startService(
       players,
     };
     for (const minutesAgo of [20, 15, 10, 5, 0]) {
-      await saveServerPoll(db, id, { answer, polledAt: new Date(Date.now() - minutesAgo * 60_000) });
+      await saveServerPoll(db, id, { state, polledAt: new Date(Date.now() - minutesAgo * 60_000) });
     }
   }
   for (let number = 1; number <= PLAYERS; number++) {
@@ -208,7 +209,3 @@ async function interact(fake: Fake, number: number): Promise<Exchange> {
 }
 
 /** Resident memory as the kernel counts it. */
-async function readResidentMb(pid: number): Promise<number> {
-  const status = await Bun.file(`/proc/${pid}/status`).text();
-  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
-}

@@ -28,6 +28,12 @@ export async function startChild(command: string[], env: Record<string, string> 
   };
 }
 
+/** What a process holds in memory, in MB. Linux alone tells. */
+export async function readResidentMb(pid: number): Promise<number> {
+  const status = await Bun.file(`/proc/${pid}/status`).text();
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
+}
+
 /** Reads on in the background afterwards, so that the pipe never fills. */
 async function readPort(stdout: ReadableStream<Uint8Array>): Promise<number | undefined> {
   const found = Promise.withResolvers<number | undefined>();

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
+import { startEmbeddedPostgres } from '../../src/db/embedded/cluster.ts';
 import { type Bench, formatRatio, median, type Row, requireTool } from './bench.ts';
 import { type Child, pathOf, startChild } from './child.ts';
 import { fillDatabase, START_COMMAND, serviceEnv } from './service.ts';
@@ -32,7 +32,7 @@ export const http: Bench = {
         return child;
       };
       const ours = await start(START_COMMAND, serviceEnv(embedded.url, folder));
-      const answer = await readAnswer(`${ours.origin}${PATH}`);
+      const answer = await readResponse(`${ours.origin}${PATH}`);
       const fixed = JSON.stringify(answer);
       const bare = await start([process.execPath, pathOf('test/bench/bare-server.ts'), 'answer', fixed]);
       const nodeServer = pathOf('test/bench/node-server.mjs');
@@ -100,7 +100,7 @@ export const http: Bench = {
   },
 };
 
-async function readAnswer(url: string): Promise<{ body: string; headers: Record<string, string> }> {
+async function readResponse(url: string): Promise<{ body: string; headers: Record<string, string> }> {
   const response = await fetch(url, { headers: { 'Accept-Encoding': 'identity' } });
   const { date: _, 'content-length': __, ...headers } = Object.fromEntries(response.headers);
   return { body: await response.text(), headers };

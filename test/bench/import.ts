@@ -2,10 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import { connect, openDatabase } from '../../src/db/client.ts';
-import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
+import { connect } from '../../src/db/client.ts';
+import { openDatabase } from '../../src/db/database.ts';
+import { startEmbeddedPostgres } from '../../src/db/embedded/cluster.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
-import { importSimpleAdmin } from '../../src/import/simple-admin.ts';
+import { importSimpleAdmin } from '../../src/import/simple-admin/simple-admin.ts';
 import { createMariaDbDatabase, isMariaDbAtHand } from '../support/mariadb.ts';
 import { simpleAdminMysqlSchema } from '../support/simple-admin-schema.ts';
 import { type Bench, formatRatio, median, NotMeasured, type Row } from './bench.ts';
@@ -15,7 +16,14 @@ const ROUNDS = 2;
 const MEGABYTE = 1_048_576;
 
 /** What one round measured, in seconds. */
-type Round = { import: number; copy: number; copyIndexed: number; copyBare: number; repeat: number };
+type Round = {
+  import: number;
+  importUnnamed: number;
+  copy: number;
+  copyIndexed: number;
+  copyBare: number;
+  repeat: number;
+};
 /** Resident memory of this process in MB: at the first tenth of an import, and the most after it. */
 type Memory = { earlyMb: number; peakMb: number };
 
@@ -65,8 +73,14 @@ async function playRound(
       if (read <= rows / 10) memory.earlyMb = Math.max(memory.earlyMb, nowMb);
       else memory.peakMb = Math.max(memory.peakMb, nowMb);
     };
-    const deps = { db: imported.db, databaseUrl: imported.url, now: () => new Date() };
+    const deps = {
+      db: imported.db,
+      databaseUrl: imported.url,
+      now: () => new Date(),
+      actor: 'operator' as const,
+    };
     const importSeconds = await secondsOf(() => importSimpleAdmin(deps, { url: sourceUrl, onProgress }));
+    const importUnnamed = await importWithoutNames(sourceUrl, serverUrl);
     const [settings] = await copied`select current_setting('data_directory') as folder`;
     const file = `${settings?.folder}/bench-penalties.copy`;
     const names = await copied`select column_name as name from information_schema.columns
@@ -81,9 +95,23 @@ async function playRound(
     const copyBare = await secondsOf(() => copied.unsafe(`copy bare from '${file}'`));
     const repeat = await secondsOf(() => importSimpleAdmin(deps, { url: sourceUrl }));
     await rm(file);
-    return { import: importSeconds, copy: copySeconds, copyIndexed, copyBare, repeat };
+    return { import: importSeconds, importUnnamed, copy: copySeconds, copyIndexed, copyBare, repeat };
   } finally {
     await Promise.all([imported.close(), exporter.end(), copied.end()]);
+  }
+}
+
+/** @returns how long an import takes when nobody keeps the names by which players are searched. */
+async function importWithoutNames(sourceUrl: string, serverUrl: string): Promise<number> {
+  const url = await createDatabase(serverUrl, 'bench_import_unnamed');
+  const { db, connection, close } = openDatabase(url, { max: 2 });
+  const deps = { db, databaseUrl: url, now: () => new Date(), actor: 'operator' as const };
+  try {
+    await connection`alter table penalties disable trigger penalties_name_inserted`;
+    await connection`alter table penalties disable trigger penalties_name_updated`;
+    return await secondsOf(() => importSimpleAdmin(deps, { url: sourceUrl }));
+  } finally {
+    await close();
   }
 }
 
@@ -113,6 +141,14 @@ function toRows(rows: number, rounds: readonly Round[], { earlyMb, peakMb }: Mem
       '≤ 4×',
       of('import') <= 4 * of('copyIndexed'),
     ),
+    {
+      what: 'the same without keeping names for the search',
+      ours: seconds(of('import')),
+      floor: seconds(of('importUnnamed')),
+      ratio: formatRatio(of('import') / of('importUnnamed')),
+      target: '≤ 1.15×',
+      isReached: of('import') <= 1.15 * of('importUnnamed'),
+    },
     against('the same, COPY into a bare table', of('copyBare'), 'for information', true),
     {
       what: 'importing the same again, nothing changed',

@@ -1,16 +1,31 @@
 import { parseArgs } from 'node:util';
 import { type Bench, describeMachine, NotMeasured } from './bench.ts';
 import { bot } from './bot.ts';
+import { events } from './events.ts';
+import { exportBench } from './export.ts';
 import { http } from './http.ts';
 import { importBench } from './import.ts';
 import { penalties } from './penalties.ts';
 import { poll } from './poll.ts';
 import { memory, start } from './process.ts';
 import { formatNotes, formatTable, type Outcome, saveResults } from './results.ts';
+import { search } from './search.ts';
 import { sounds } from './sounds.ts';
 
 /** In the order they run. */
-const BENCHES: readonly Bench[] = [http, start, memory, penalties, importBench, poll, bot, sounds];
+const BENCHES: readonly Bench[] = [
+  http,
+  start,
+  memory,
+  penalties,
+  search,
+  exportBench,
+  importBench,
+  poll,
+  events,
+  bot,
+  sounds,
+];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,20 +1,14 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { sql } from 'drizzle-orm';
-import { type Database, type Db, openDatabase } from '../../src/db/client.ts';
-import { isBanned, listPenalties } from '../../src/queries/penalties.ts';
-import type { PenaltyFilter } from '../../src/queries/penalty-filter.ts';
-import type { SteamId64 } from '../../src/steam-id.ts';
-import {
-  type Bench,
-  type BenchOptions,
-  formatMs,
-  formatRatio,
-  median,
-  NotMeasured,
-  percentile,
-  type Row,
-} from './bench.ts';
-import { DATASET_END, ensurePenaltyDataset, startDatasetServer } from './penalty-dataset.ts';
+import type { Db } from '../../src/db/client.ts';
+import { type Database, openDatabase } from '../../src/db/database.ts';
+import type { SteamId64 } from '../../src/domain/steam-id.ts';
+import { isBanned } from '../../src/queries/penalties/banned.ts';
+import type { PenaltyFilter } from '../../src/queries/penalties/filter.ts';
+import { listPenalties } from '../../src/queries/penalties/list.ts';
+import { measureActivePenalties } from './active-penalties.ts';
+import { type Bench, formatMs, formatRatio, median, percentile, type Row } from './bench.ts';
+import { type Watched, watch } from './database-time.ts';
+import { DATASET_END, ensurePenaltyDataset, prepareDataset, startDatasetServer } from './penalty-dataset.ts';
 
 const SMALL_ROWS = 10_000;
 const PER_PAGE = 50;
@@ -37,7 +31,7 @@ export const penalties: Bench = {
     const server = await startDatasetServer();
     try {
       const small = openDatabase(await ensurePenaltyDataset(server, SMALL_ROWS, options.say), { max: 1 });
-      const large = openDatabase(await prepareLarge(server, options), { max: 1 });
+      const large = openDatabase(await prepareDataset(server, options), { max: 1 });
       try {
         const subjects = { small: await findSubjects(small.db), large: await findSubjects(large.db) };
         const rows: Row[] = [];
@@ -52,6 +46,7 @@ export const penalties: Bench = {
           );
         }
         rows.push(...(await measureBanLookups(large, subjects.large)));
+        rows.push(await measureActivePenalties(await watch(large), { rows: options.rows, now: NOW }));
         return rows;
       } finally {
         await Promise.all([small.close(), large.close()]);
@@ -61,18 +56,6 @@ export const penalties: Bench = {
     }
   },
 };
-
-async function prepareLarge(
-  server: Parameters<typeof ensurePenaltyDataset>[0],
-  { rows, say }: BenchOptions,
-): Promise<string> {
-  try {
-    return await ensurePenaltyDataset(server, rows, say);
-  } catch (error) {
-    if (error instanceof Error && error.message.includes('more room')) throw new NotMeasured(error.message);
-    throw error;
-  }
-}
 
 /** Whom a dataset has most and least of; a filter by them is the dearest and the sparsest of its kind. */
 type Subjects = {
@@ -151,16 +134,6 @@ function requests(): [string, PickFilters][] {
 /** Servers and admins that a player has records of: other pairs find nothing. */
 function ofPlayer(subjects: Subjects): Subjects {
   return { ...subjects, servers: [subjects.playerServer], admins: [subjects.playerAdmin] };
-}
-
-/** A database over one connection, and the time its server process has spent on a core, in milliseconds. */
-type Watched = { db: Db; readCpuMs: () => number };
-
-async function watch({ db, connection }: Database): Promise<Watched> {
-  const [row] = await connection<{ pid: number }[]>`select pg_backend_pid() as pid`;
-  const file = `/proc/${row?.pid}/schedstat`;
-  if (!existsSync(file)) throw new NotMeasured('database time is read from /proc, which is Linux');
-  return { db, readCpuMs: () => Number(readFileSync(file, 'utf8').split(' ')[0]) / 1e6 };
 }
 
 type Handles = { small: Watched; large: Watched; subjects: { small: Subjects; large: Subjects } };

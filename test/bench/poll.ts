@@ -3,14 +3,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import { type Database, openDatabase } from '../../src/db/client.ts';
-import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
+import { type Database, openDatabase } from '../../src/db/database.ts';
+import { startEmbeddedPostgres } from '../../src/db/embedded/cluster.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
-import { servers } from '../../src/db/schema.ts';
+import { servers } from '../../src/db/schema/servers.ts';
+import { parseServerAddress } from '../../src/domain/server-address.ts';
 import { queryGameServer } from '../../src/poll/game-server.ts';
 import { createPollSchedule } from '../../src/poll/poll-schedule.ts';
 import { createPoller } from '../../src/poll/poller.ts';
-import { checkAddress } from '../../src/queries/servers.ts';
 import { type Bench, formatMs, formatRatio, measureSideBySide, type Row } from './bench.ts';
 
 const SERVERS = 1000;
@@ -162,7 +162,7 @@ const INFO = Buffer.from('\xff\xff\xff\xffTSource Engine Query\0', 'latin1');
 
 /** Info, challenge, info, players: the datagrams of a poll, unread but for the challenge. */
 function exchange(address: string): Promise<void> {
-  const { host, port } = checkAddress(address);
+  const { host, port } = parseServerAddress(address);
   return new Promise((settle, reject) => {
     const socket = createSocket('udp4');
     let challenge = Buffer.alloc(0);

@@ -1,9 +1,9 @@
 import { mkdtempSync } from 'node:fs';
-import { readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
+import { startEmbeddedPostgres } from '../../src/db/embedded/cluster.ts';
 import { startFakeDiscord } from '../support/discord/fake-discord.ts';
 import {
   type Bench,
@@ -14,7 +14,7 @@ import {
   type Row,
   requireTool,
 } from './bench.ts';
-import { type Child, startChild } from './child.ts';
+import { type Child, readResidentMb, startChild } from './child.ts';
 import { fillDatabase, START_COMMAND, serviceEnv } from './service.ts';
 import { runWrk } from './wrk.ts';
 
@@ -118,7 +118,7 @@ async function loadAndWatch(
       connections: 16,
       headers: { Authorization: `Bearer ${token}` },
     });
-    const mb = await residentMb(child.pid);
+    const mb = await readResidentMb(child.pid);
     samples.push({ atMs: passedMs(), mb });
     if (turn % 6 === 0) say(`${Math.round(passedMs() / 1000)} s: ${mb.toFixed(0)} MB`);
   }
@@ -141,9 +141,4 @@ async function loadAndWatch(
     isReached,
     ...(!isReached && { note: WHY_LARGE }),
   };
-}
-
-async function residentMb(pid: number): Promise<number> {
-  const [, kb = ''] = /VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return Number(kb) / 1024;
 }

@@ -1,14 +1,19 @@
 import { join } from 'node:path';
 import packageJson from '../../package.json';
-import { openDatabase } from '../../src/db/client.ts';
+import { openDatabase } from '../../src/db/database.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
-import { penalties, serverSnapshots } from '../../src/db/schema.ts';
-import { createApiToken } from '../../src/queries/api-tokens.ts';
-import { saveUser } from '../../src/queries/users.ts';
+import { penalties } from '../../src/db/schema/penalties.ts';
+import { serverSnapshots } from '../../src/db/schema/servers.ts';
+import { createApiToken } from '../../src/queries/users/api-tokens.ts';
+import { saveUser } from '../../src/queries/users/user-changes.ts';
 import { aPenalty, aSteamId, insertServer } from '../support/builders.ts';
 
-/** `bun start`, without a process in between. */
-export const START_COMMAND = ['sh', '-c', `exec env ${packageJson.scripts.start}`];
+/** `bun start`, whose shell becomes the service. */
+export const START_COMMAND = [
+  'sh',
+  '-c',
+  packageJson.scripts.start.replace('bun src/main.ts', 'exec bun src/main.ts'),
+];
 const SERVERS = 20;
 
 /** The service's environment: API alone, limits nobody reaches; without an address the embedded database of the folder. */
@@ -53,8 +58,8 @@ export async function fillDatabase(url: string): Promise<{ token: string; player
   );
   for (let i = 0; i < rows.length; i += 1000) await db.insert(penalties).values(rows.slice(i, i + 1000));
   await db.execute('vacuum analyze');
-  const owner = await saveUser(db, aSteamId(900));
-  const { token } = await createApiToken(db, owner.id, { name: 'bench', now: new Date() });
+  const owner = await saveUser(db, aSteamId(900), { actor: 'operator' });
+  const { token } = await createApiToken(db, owner.id, { name: 'bench', now: new Date(), actor: 'operator' });
   await close();
   return { token, player: aSteamId(1) };
 }

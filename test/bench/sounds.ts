@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pino from 'pino';
-import { chooseFfmpeg } from '../../media/choose-ffmpeg.ts';
-import { type Ffmpeg, RENDER_LIMITS } from '../../media/ffmpeg.ts';
-import { createEmbeddedFfmpeg } from '../../media/ffmpeg-embedded.ts';
+import { chooseFfmpeg } from '../../media/ffmpeg/choose.ts';
+import { createEmbeddedFfmpeg } from '../../media/ffmpeg/embedded.ts';
+import { type Ffmpeg, RENDER_LIMITS } from '../../media/ffmpeg/ffmpeg.ts';
 import { createRoundSoundWorker } from '../../media/round-sounds.ts';
 import { openSoundFolders, type SoundFolders } from '../../media/sound-folders.ts';
 import { storeUpload } from '../../media/uploads.ts';
-import { type Database, openDatabase } from '../../src/db/client.ts';
-import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
+import { type Database, openDatabase } from '../../src/db/database.ts';
+import { startEmbeddedPostgres } from '../../src/db/embedded/cluster.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
-import { findReadyRoundSound } from '../../src/queries/round-sounds.ts';
+import { findReadyRoundSound } from '../../src/queries/round-sounds/round-sounds.ts';
 import { anAudio, joinBytes, musicLike, toWav } from '../support/audio.ts';
 import { aSteamId } from '../support/builders.ts';
 import { encode, makeFolder } from '../support/ffmpeg-engines.ts';
@@ -100,7 +100,7 @@ const silentLog = { info: () => undefined, warn: () => undefined, error: () => u
 
 function anUpload(track: Uint8Array) {
   const bytes = new Blob([new Uint8Array(track)]).stream();
-  return { steamId64: aSteamId(1), fileName: 'track.mp3', bytes, actorUserId: null };
+  return { steamId64: aSteamId(1), fileName: 'track.mp3', bytes, actor: 'operator' as const };
 }
 
 /** The floor: the same engine decodes the kept part and encodes it, and does nothing else. */

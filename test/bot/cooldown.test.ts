@@ -1,25 +1,46 @@
-import { expect, test } from 'bun:test';
+import { expect, setSystemTime, test } from 'bun:test';
 import { createCooldown } from '../../bot/cooldown.ts';
 
+let nowMs = 0;
+const clockMs = () => nowMs;
+
 test('gives a burst, then one turn each refill, by user', () => {
-  const cooldown = createCooldown({ burst: 2, refillMs: 1000 });
-  expect(cooldown.take('a', 0)).toBeUndefined();
-  expect(cooldown.take('a', 0)).toBeUndefined();
-  expect(cooldown.take('a', 0)).toEqual({ retryAtMs: 1000 });
-  expect(cooldown.take('b', 0)).toBeUndefined();
-  expect(cooldown.take('a', 999)).toEqual({ retryAtMs: 1000 });
-  expect(cooldown.take('a', 1000)).toBeUndefined();
-  expect(cooldown.take('a', 1000)).toEqual({ retryAtMs: 2000 });
-  expect(cooldown.take('a', 10_000)).toBeUndefined();
-  expect(cooldown.take('a', 10_000)).toBeUndefined();
-  expect(cooldown.take('a', 10_000)).toBeDefined();
+  const cooldown = createCooldown({ burst: 2, refillMs: 1000, clockMs });
+  const take = (userId: string, atMs: number) => {
+    nowMs = atMs;
+    return cooldown.take(userId);
+  };
+  expect(take('a', 0)).toBeUndefined();
+  expect(take('a', 0)).toBeUndefined();
+  expect(take('a', 0)).toEqual({ retryInMs: 1000 });
+  expect(take('b', 0)).toBeUndefined();
+  expect(take('a', 999)).toEqual({ retryInMs: 1 });
+  expect(take('a', 1000)).toBeUndefined();
+  expect(take('a', 1000)).toEqual({ retryInMs: 1000 });
+  expect(take('a', 10_000)).toBeUndefined();
+  expect(take('a', 10_000)).toBeUndefined();
+  expect(take('a', 10_000)).toBeDefined();
 });
 
 test('remembers 5000 users, and forgets the one seen least recently', () => {
-  const cooldown = createCooldown({ burst: 1, refillMs: 60_000 });
-  for (let user = 0; user < 5000; user++) cooldown.take(`user ${user}`, 0);
-  expect(cooldown.take('user 0', 1)).toEqual({ retryAtMs: 60_000 });
-  expect(cooldown.take('one more', 1)).toBeUndefined();
-  expect(cooldown.take('user 0', 1)).toEqual({ retryAtMs: 60_000 });
-  expect(cooldown.take('user 1', 1)).toBeUndefined();
+  nowMs = 0;
+  const cooldown = createCooldown({ burst: 1, refillMs: 60_000, clockMs });
+  for (let user = 0; user < 5000; user++) cooldown.take(`user ${user}`);
+  nowMs = 1;
+  expect(cooldown.take('user 0')).toEqual({ retryInMs: 59_999 });
+  expect(cooldown.take('one more')).toBeUndefined();
+  expect(cooldown.take('user 0')).toEqual({ retryInMs: 59_999 });
+  expect(cooldown.take('user 1')).toBeUndefined();
+});
+
+test('a system clock that ran an hour ahead and was set back holds nobody up', () => {
+  const cooldown = createCooldown({ burst: 1, refillMs: 2000 });
+  try {
+    setSystemTime(new Date(Date.now() + 3_600_000));
+    cooldown.take('a');
+    setSystemTime();
+    expect(cooldown.take('a')?.retryInMs).toBeLessThanOrEqual(2000);
+  } finally {
+    setSystemTime();
+  }
 });

@@ -16,7 +16,7 @@ describe('a slow response', () => {
     const hidden = await fake.command('ban-check', VANITY, moderator);
     expect(hidden.callback).toBe(5);
     expect(isEphemeral(hidden.message)).toBe(true);
-    await waitFor(() => hidden.message?.embeds.length === 6);
+    await waitFor(() => hidden.message?.embeds[0]?.description?.includes('⛔'));
     const shown = await fake.command('server', { name: 'one' }, moderator);
     expect(shown.callback).toBe(5);
     expect(isEphemeral(shown.message)).toBe(false);
@@ -72,10 +72,10 @@ describe('a failure', () => {
     expect(pressed.callback).toBe(4);
   });
 
-  test('of the database says that the data cannot be read right now', async () => {
+  test('of the database says that the data can’t be read right now', async () => {
     behaviour.error = Object.assign(new Error('no connection'), { code: 'ECONNREFUSED' });
     const { message } = await fake.command('ban-check', VANITY, moderator);
-    expect(message?.embeds[0]?.description).toContain('cannot be read right now');
+    expect(message?.embeds[0]?.description).toContain('can’t be read right now');
     behaviour.error = undefined;
   });
 });

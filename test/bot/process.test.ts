@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { insertServer } from '../support/builders.ts';
+import { insertPenalties, insertServer, saveServerPoll } from '../support/builders.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { anActor } from '../support/discord/actor.ts';
 import { startFakeDiscord } from '../support/discord/fake-discord.ts';
 import { botEnv, createTestFolder, type Program, startProgram } from '../support/program.ts';
 import { waitFor } from '../support/wait.ts';
@@ -20,7 +21,20 @@ const ready = async () => {
 };
 
 beforeAll(async () => {
-  await insertServer(database.db, { slug: 'mirage', name: 'Mirage', address: '203.0.113.5:27015' });
+  const { id } = await insertServer(database.db, {
+    slug: 'mirage',
+    name: 'Mirage',
+    address: '203.0.113.5:27015',
+  });
+  const state = {
+    hostname: 'Mirage',
+    map: 'de_mirage',
+    playersCount: 1,
+    maxPlayers: 10,
+    pingMs: 9,
+    players: [],
+  };
+  await saveServerPoll(database.db, id, { state, polledAt: new Date() });
   await insertServer(database.db, { slug: 'odd', name: 'Odd', address: 'evil\r\nX: y' });
   program = startProgram('src/main.ts', env);
   const [, port] = await program.waitFor(/"port":(\d+)/);
@@ -34,26 +48,35 @@ afterAll(async () => {
   await folder.remove();
 });
 
-test('registers three slash commands and one menu entry at the first start', () => {
+test('registers four slash commands and one menu entry at the first start', () => {
   const commands = fake.commands.get('global') ?? [];
   expect(commands.map(({ type, name }) => [type, name])).toEqual([
     [1, 'server'],
     [1, 'ban-check'],
     [1, 'lookup'],
     [2, 'Check bans'],
+    [1, 'feed'],
   ]);
 });
 
-test('answers on Discord, and its Connect button leads into the game', async () => {
+test('answers on Discord, and its Connect button leads to the page that opens the game', async () => {
   const { message } = await fake.command('server', { name: 'mirage' });
   const link = message?.components[0]?.components?.find(({ style }) => style === 5)?.url;
   expect(link).toBe('https://play.example.org/connect/mirage');
-  const redirect = await fetch(`${url}/connect/mirage`, { redirect: 'manual' });
-  expect(redirect.status).toBe(302);
-  expect(redirect.headers.get('location')).toBe('steam://connect/203.0.113.5:27015');
-  expect(redirect.headers.get('cache-control')).toBe('no-store');
+  const page = await fetch(`${url}/connect/mirage`, { redirect: 'manual' });
+  expect(page.status).toBe(200);
+  expect(await page.text()).toContain('href="steam://connect/203.0.113.5:27015"');
   expect((await fetch(`${url}/connect/nope`)).status).toBe(404);
-  expect((await fetch(`${url}/connect/odd`)).status).toBe(404);
+  expect(await (await fetch(`${url}/connect/odd`)).text()).not.toContain('steam://');
+});
+
+test('a feed tells a channel about a ban that somebody wrote into the database', async () => {
+  const manager = anActor({ isManager: true, channelId: '940000000000000001' });
+  await fake.command('feed start', { what: 'penalties' }, manager);
+  const [ban] = await insertPenalties(database.db, [{}]);
+  const posted = () => fake.messagesIn(manager.channelId).slice(1);
+  await waitFor(() => posted().length === 1);
+  expect(posted()[0]?.embeds[0]?.title).toBe(`🔴 Active · Ban #${ban?.id}`);
 });
 
 test('/readyz and /metrics say how the bot is', async () => {
@@ -70,8 +93,8 @@ test('`bun run cli bot register` registers the commands again, beside the runnin
   fake.commands.clear();
   const cli = startProgram('src/cli.ts', env, ['bot', 'register']);
   expect(await cli.exited).toBe(0);
-  expect(cli.stdout()).toBe('Registered 4 commands globally\n');
-  expect(fake.commands.get('global')).toHaveLength(4);
+  expect(cli.stdout()).toBe('Registered 5 commands globally\n');
+  expect(fake.commands.get('global')).toHaveLength(5);
   const without = startProgram('src/cli.ts', { ...env, DISCORD_TOKEN: '' }, ['bot', 'register']);
   expect(await without.exited).toBe(1);
   expect(without.stderr()).toContain('DISCORD_TOKEN is not set');

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'bun:test';
 import pino from 'pino';
 import { registerAtStart, registerCommands } from '../../bot/register.ts';
 import { createRest } from '../../bot/rest.ts';
-import { settings } from '../../src/db/schema.ts';
+import { settings } from '../../src/db/schema/settings.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { startFakeDiscord } from '../support/discord/fake-discord.ts';
 import { waitFor } from '../support/wait.ts';
@@ -21,7 +21,7 @@ beforeEach(async () => {
 
 test('registers all commands in one request, once, and again only when forced', async () => {
   const first = await registerCommands({ rest: rest(), db }, { guildId: undefined });
-  expect(first).toEqual({ isChanged: true, commands: 4, scope: 'global' });
+  expect(first).toEqual({ isChanged: true, commands: 5, scope: 'global' });
   expect((await registerCommands({ rest: rest(), db }, { guildId: undefined })).isChanged).toBe(false);
   expect(puts()).toHaveLength(1);
   expect(
@@ -78,10 +78,49 @@ test('names, options and descriptions are localised; permissions are a default o
       permissions: '1099511627776',
       contexts: [0],
     },
+    {
+      name: 'feed',
+      pl: 'powiadomienia',
+      options: [
+        ['start', 1, 'włącz'],
+        ['list', 1, 'lista'],
+        ['stop', 1, 'wyłącz'],
+      ],
+      permissions: '32',
+      contexts: [0],
+    },
   ]);
-  for (const command of commands.slice(0, 3)) {
+  const start = commands[4]?.options?.[0];
+  expect(
+    start?.options?.map(({ name, type, required, choices, name_localizations: names }) => [
+      name,
+      type,
+      names?.pl,
+      required,
+      choices?.map(({ value, name_localizations: labels }) => [value, labels?.pl]),
+    ]),
+  ).toEqual([
+    [
+      'what',
+      3,
+      'co',
+      true,
+      [
+        ['penalties', 'Kary'],
+        ['servers', 'Serwery'],
+      ],
+    ],
+    ['types', 3, 'rodzaje', false, undefined],
+    ['server', 3, 'serwer', false, undefined],
+    ['players', 4, 'gracze', false, undefined],
+    ['role', 8, 'rola', false, undefined],
+  ]);
+  for (const command of commands.filter(({ name }) => name !== 'Check bans')) {
     expect(command.description_localizations?.pl).toBeString();
-    for (const option of command.options ?? []) expect(option.description_localizations?.pl).toBeString();
+    for (const option of command.options ?? []) {
+      expect(option.description_localizations?.pl).toBeString();
+      for (const inner of option.options ?? []) expect(inner.description_localizations?.pl).toBeString();
+    }
   }
 });
 

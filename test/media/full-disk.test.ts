@@ -1,12 +1,18 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdir, readdir, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { renderSound, SoundRefused, UPLOAD_NAME } from '../../media/render.ts';
+import { UPLOAD_NAME } from '../../media/rendering/decode.ts';
+import { renderSound } from '../../media/rendering/render.ts';
+import { SoundRefused } from '../../media/rendering/run-ffmpeg.ts';
 import { createRoundSoundWorker } from '../../media/round-sounds.ts';
 import { openSoundFolders, publishedPath } from '../../media/sound-folders.ts';
 import { storeUpload } from '../../media/uploads.ts';
-import { roundSounds } from '../../src/db/schema.ts';
-import { findRoundSounds, listRoundSounds, type RoundSound } from '../../src/queries/round-sounds.ts';
+import { roundSounds } from '../../src/db/schema/round-sounds.ts';
+import {
+  findRoundSounds,
+  listRoundSounds,
+  type RoundSound,
+} from '../../src/queries/round-sounds/round-sounds.ts';
 import { anAudio, sine, toWav } from '../support/audio.ts';
 import { aSteamId } from '../support/builders.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -106,6 +112,6 @@ describe.skipIf(!isPossible)('on a full disk', () => {
 
 async function upload(folders: Awaited<ReturnType<typeof openSoundFolders>>): Promise<RoundSound> {
   const bytes = new Blob([new Uint8Array(CLIP)]).stream();
-  const details = { steamId64: PLAYER, fileName: 'tone.wav', bytes, actorUserId: null };
+  const details = { steamId64: PLAYER, fileName: 'tone.wav', bytes, actor: 'operator' as const };
   return storeUpload(db, folders, { upload: details, maxBytes: 20_000_000 });
 }

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Ffmpeg } from '../../media/ffmpeg.ts';
-import { createEmbeddedFfmpeg } from '../../media/ffmpeg-embedded.ts';
-import { renderSound, SoundRefused, UPLOAD_NAME } from '../../media/render.ts';
+import { createEmbeddedFfmpeg } from '../../media/ffmpeg/embedded.ts';
+import type { Ffmpeg } from '../../media/ffmpeg/ffmpeg.ts';
+import { UPLOAD_NAME } from '../../media/rendering/decode.ts';
+import { renderSound } from '../../media/rendering/render.ts';
+import { SoundRefused } from '../../media/rendering/run-ffmpeg.ts';
 import { anAudio, joinBytes, musicLike, noise, sine, toWav } from '../support/audio.ts';
 import { ENGINES, encode, isOnThisMachine, makeFolder, openEngine } from '../support/ffmpeg-engines.ts';
 import {
@@ -14,7 +16,7 @@ import {
   playlistsNaming,
 } from '../support/hostile-audio.ts';
 import { measureRender } from '../support/measured-render.ts';
-import { withPicture } from './corpus.ts';
+import { withPicture } from './rendering/corpus.ts';
 
 // Rendering takes its time on a busy machine.
 setDefaultTimeout(60_000);

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openSoundFolders } from '../../media/sound-folders.ts';
 import { storeUpload } from '../../media/uploads.ts';
-import { roundSounds } from '../../src/db/schema.ts';
+import { roundSounds } from '../../src/db/schema/round-sounds.ts';
 import { anAudio, silence, sine, toWav } from '../support/audio.ts';
 import { aSteamId } from '../support/builders.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -50,7 +50,7 @@ test('/metrics tells what waits, what is worked on, what came of it and how long
 
 async function upload(player: number, wav: Uint8Array): Promise<void> {
   const bytes = new Blob([new Uint8Array(wav)]).stream();
-  const details = { steamId64: aSteamId(player), fileName: 'own.wav', bytes, actorUserId: null };
+  const details = { steamId64: aSteamId(player), fileName: 'own.wav', bytes, actor: 'operator' as const };
   await storeUpload(db, folders, { upload: details, maxBytes: 20_000_000 });
 }
 

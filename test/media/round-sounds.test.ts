@@ -2,15 +2,12 @@ import { afterAll, afterEach, beforeEach, describe, expect, setDefaultTimeout, t
 import { mkdir, readdir, readlink, rename, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eq } from 'drizzle-orm';
-import { type Ffmpeg, FfmpegError } from '../../media/ffmpeg.ts';
-import { createEmbeddedFfmpeg } from '../../media/ffmpeg-embedded.ts';
+import { createEmbeddedFfmpeg } from '../../media/ffmpeg/embedded.ts';
+import { type Ffmpeg, FfmpegError } from '../../media/ffmpeg/ffmpeg.ts';
+import type { RoundSoundWorkerDeps } from '../../media/process-upload.ts';
 import { reconcileSounds } from '../../media/reconcile.ts';
-import { UPLOAD_NAME } from '../../media/render.ts';
-import {
-  createRoundSoundWorker,
-  type RoundSoundWorker,
-  type RoundSoundWorkerDeps,
-} from '../../media/round-sounds.ts';
+import { UPLOAD_NAME } from '../../media/rendering/decode.ts';
+import { createRoundSoundWorker, type RoundSoundWorker } from '../../media/round-sounds.ts';
 import {
   openSoundFolders,
   partialPath,
@@ -18,15 +15,16 @@ import {
   type SoundFolders,
 } from '../../media/sound-folders.ts';
 import { removeSound, storeUpload } from '../../media/uploads.ts';
-import { auditLog, roundSounds } from '../../src/db/schema.ts';
+import { auditLog } from '../../src/db/schema/audit-log.ts';
+import { roundSounds } from '../../src/db/schema/round-sounds.ts';
+import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import {
   findReadyRoundSound,
   findRoundSounds,
   listReadySounds,
   listRoundSounds,
   type RoundSound,
-} from '../../src/queries/round-sounds.ts';
-import type { SteamId64 } from '../../src/steam-id.ts';
+} from '../../src/queries/round-sounds/round-sounds.ts';
 import { anAudio, silence, sine, toWav } from '../support/audio.ts';
 import { aSteamId } from '../support/builders.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -49,6 +47,7 @@ const TONE = toWav(anAudio({ seconds: 1, shape: sine(440, 0.3) }), 's16');
 const OTHER_TONE = toWav(anAudio({ seconds: 2, shape: sine(880, 0.1) }), 's16');
 const SILENCE = toWav(silence(1), 's16');
 const PLAYER = aSteamId(1);
+const PUBLISHED_NAMES = ['.published-sounds', `${PLAYER}.mp3`, `${PLAYER}.voice.mp3`];
 const missingFfmpeg: Ffmpeg = {
   ...ffmpeg,
   run: () => Promise.reject(new FfmpegError('missing', 'gone')),
@@ -80,12 +79,17 @@ test('an upload is answered before it is rendered, then published under the Stea
   expect(ready?.loudnessAfterLufs).toBeCloseTo(-18, 0);
   expect(ready?.waveform).toHaveLength(160);
   const bytes = await Bun.file(publishedPath(folders, PLAYER)).bytes();
-  expect(new Bun.CryptoHasher('sha256').update(bytes).digest('hex')).toBe(ready?.sha256 ?? '');
+  expect(await hashOf(publishedPath(folders, PLAYER))).toBe(ready?.sha256 ?? '');
+  expect(ready).toMatchObject({
+    sizeBytes: bytes.length,
+    voiceSha256: await hashOf(publishedPath(folders, PLAYER, 'voice')),
+    voiceSizeBytes: Bun.file(publishedPath(folders, PLAYER, 'voice')).size,
+  });
   expect(await listReadySounds(db)).toEqual([
     { steamId64: PLAYER, title: 'Fanfara.wav', sha256: ready?.sha256 ?? '' },
   ]);
   await waitUntil(async () => (await readdir(folders.inbox)).length === 0);
-  expect((await readdir(folders.published)).sort()).toEqual(['.published-sounds', `${PLAYER}.mp3`]);
+  expect((await readdir(folders.published)).sort()).toEqual(PUBLISHED_NAMES);
 });
 
 test('the earlier sound stays published while its replacement is worked on, and when it fails', async () => {
@@ -140,7 +144,7 @@ test('an upload whose files go with its removal, in the middle of the work, is n
   const removing: Ffmpeg = {
     ...ffmpeg,
     async run(job, limits) {
-      await removeSound(db, folders, { steamId64: PLAYER, actorUserId: null }).catch(() => undefined);
+      await removeSound(db, folders, { steamId64: PLAYER, actor: 'operator' }).catch(() => undefined);
       await ffmpeg.run(job, limits);
     },
   };
@@ -208,12 +212,12 @@ test('deleting removes the file, the rows and what waits; the deed is recorded',
   await upload(TONE);
   startWorker();
   await settled(PLAYER);
-  await removeSound(db, folders, { steamId64: PLAYER, actorUserId: null });
-  expect(await Bun.file(publishedPath(folders, PLAYER)).exists()).toBe(false);
+  await removeSound(db, folders, { steamId64: PLAYER, actor: 'operator' });
+  expect(await readdir(folders.published)).toEqual(['.published-sounds']);
   expect(await listRoundSounds(db)).toEqual([]);
   const actions = (await db.select().from(auditLog)).map(({ action }) => action);
   expect(actions).toEqual(['sound.uploaded', 'sound.removed']);
-  await expect(removeSound(db, folders, { steamId64: PLAYER, actorUserId: null })).rejects.toThrow(
+  await expect(removeSound(db, folders, { steamId64: PLAYER, actor: 'operator' })).rejects.toThrow(
     `${PLAYER} has no round-end sound`,
   );
 });
@@ -326,7 +330,8 @@ describe('trouble of our own', () => {
 });
 
 describe('after kill -9', () => {
-  const POINTS = ['call 1', 'call 2', 'call 3', 'call 4', 'before-move', 'after-move'];
+  const MOVES = ['before-move', 'between-moves', 'after-move'];
+  const POINTS = ['call 1', 'call 2', 'call 3', 'call 4', 'call 5', 'call 6', ...MOVES];
   test.each(POINTS)(
     'at %s the upload is finished by the next process',
     async (point) => {
@@ -335,16 +340,16 @@ describe('after kill -9', () => {
       const { ready, latest } = await findRoundSounds(db, PLAYER);
       expect(ready).toBeUndefined();
       expect(latest?.status).toBeOneOf(['measuring', 'rendering']);
-      const isMoved = point === 'after-move';
+      const isMoved = ['between-moves', 'after-move'].includes(point);
       expect(await Bun.file(publishedPath(folders, PLAYER)).exists()).toBe(isMoved);
 
       // What was rendered already is published even where ffmpeg is gone meanwhile.
-      const isRendered = point.endsWith('-move');
+      const isRendered = MOVES.includes(point);
       startWorker({ leaseMs: 1000, ...(isRendered && { ffmpeg: missingFfmpeg }) });
       const after = await settled(PLAYER);
       expect(after.ready).toMatchObject({ status: 'ready', attempts: 2 });
       await waitUntil(async () => (await readdir(folders.inbox)).length === 0);
-      expect((await readdir(folders.published)).sort()).toEqual(['.published-sounds', `${PLAYER}.mp3`]);
+      expect((await readdir(folders.published)).sort()).toEqual(PUBLISHED_NAMES);
       expect(await countChildren()).toBe(0);
     },
     30_000,
@@ -475,7 +480,7 @@ async function upload(
   const { fileName = 'tone.wav', player = PLAYER, maxBytes = 20_000_000 } = options;
   const stream = new Blob([new Uint8Array(bytes)]).stream();
   return storeUpload(db, folders, {
-    upload: { steamId64: player, fileName, bytes: stream, actorUserId: null },
+    upload: { steamId64: player, fileName, bytes: stream, actor: 'operator' },
     maxBytes,
   });
 }

@@ -26,7 +26,7 @@ beforeEach(async () => {
     await writeJson(`packages/${name}/package.json`, { name, version: '1.0.0' });
   }
   await writeJson('package.json', manifest);
-  for (const file of ['src/install.ts', 'src/errors.ts', 'src/db/file-lock.ts']) {
+  for (const file of ['src/install.ts', 'src/domain/errors.ts', 'src/db/embedded/lock.ts']) {
     await mkdir(join(checkout, file, '..'), { recursive: true });
     await cp(file, join(checkout, file));
   }

@@ -1,6 +1,11 @@
-import { type AccountDeps, accountPages } from '../../api/account/account.tsx';
+import { pages } from '../../api/web/pages.tsx';
+import type { PagesDeps } from '../../api/web/pages-deps.ts';
 import type { Db } from '../../src/db/client.ts';
-import type { SteamId64 } from '../../src/steam-id.ts';
+import type { TokenAudience } from '../../src/domain/rights/token-audience.ts';
+import type { SteamId64 } from '../../src/domain/steam-id.ts';
+import { erasePerson } from '../../src/queries/personal-data/erasure.ts';
+import { openWebhookActions } from '../../src/service/parts/webhooks.ts';
+import { createSteamApi } from '../../src/steam/steam-api.ts';
 import type { DiscordOAuthProvider } from './discord-oauth-provider.ts';
 import { findFreePort } from './free-port.ts';
 import type { SteamOpenIdProvider } from './steam-openid-provider.ts';
@@ -10,6 +15,8 @@ export type AccountSite = {
   /** What the pages believe the time is; null for the real one. */
   clock: { now: Date | null };
   log: { level: 'info' | 'error'; fields: object; message: string }[];
+  /** How many requests have come and have no response yet. */
+  countPending: () => number;
   stop: () => Promise<void>;
 };
 
@@ -20,9 +27,18 @@ type Options = {
   /** By default where it listens. */
   publicUrl?: string;
   ownerSteamIds?: SteamId64[];
+  tokensFor?: TokenAudience;
   steamApi?: { apiUrl: string; apiKey: string };
-  limits?: AccountDeps['limits'];
-  sections?: AccountDeps['sections'];
+  appealUrl?: string;
+  arePenaltiesPublic?: boolean;
+  demoPeople?: PagesDeps['demoPeople'];
+  limits?: Partial<PagesDeps['limits']>;
+  /** By default there are no servers. */
+  status?: PagesDeps['status'];
+  /** `WEBHOOK_ALLOW`, empty by default. */
+  webhookAllow?: string[];
+  /** By default uploads go nowhere. */
+  sounds?: PagesDeps['sounds'];
 };
 
 const SECRET = 'a-secret-of-the-tests-0123456789abcdef';
@@ -34,29 +50,56 @@ export function startAccountSite(options: Options): AccountSite {
   const port = findFreePort();
   const origin = `http://127.0.0.1:${port}`;
   const unlimited = { take: () => ({ isAllowed: true }) };
-  const app = accountPages({
+  const { app } = pages({
     db: options.db,
     settings: {
       publicUrl: options.publicUrl ?? origin,
-      steam: { openIdUrl: options.steam.url, apiUrl: '', apiKey: undefined, ...options.steamApi },
+      isPublicUrlSet: true,
+      steam: { openIdUrl: options.steam.url },
       discord: {
         apiUrl: options.discord?.apiUrl ?? 'https://discord.invalid/api',
         clientId: options.discord?.clientId,
         clientSecret: options.discord?.clientSecret,
       },
       ownerSteamIds: options.ownerSteamIds ?? [],
+      tokensFor: options.tokensFor ?? 'everyone',
+      site: { name: undefined, logoUrl: undefined, accent: undefined, discordInviteUrl: undefined },
+      arePenaltiesPublic: options.arePenaltiesPublic ?? false,
+      appealUrl: options.appealUrl,
     },
+    steamApi: createSteamApi({ apiUrl: '', apiKey: undefined, ...options.steamApi }),
     sessionSecret: SECRET,
+    demoPeople: options.demoPeople,
     clientKey: () => '127.0.0.1',
-    limits: options.limits ?? { trips: unlimited, forms: unlimited },
+    limits: { attempts: unlimited, forms: unlimited, pages: unlimited, ...options.limits },
     log: {
       info: (fields, message) => log.push({ level: 'info', fields, message }),
       error: (fields, message) => log.push({ level: 'error', fields, message }),
     },
     now: () => clock.now ?? new Date(),
-    ...(options.sections && { sections: options.sections }),
+    status: options.status ?? {
+      serverList: { current: () => [], findBySlug: () => undefined },
+      readHistory: async () => ({ points: [], stepSeconds: 300, readAt: new Date() }),
+      readMaps: async () => [],
+      findBanner: async () => undefined,
+    },
+    webhooks: openWebhookActions({ config: { webhookAllow: options.webhookAllow ?? [] }, db: options.db }),
+    deleteAccount: async (steamId64) => {
+      await erasePerson(options.db, steamId64, { withPenalties: false, actor: 'member' });
+    },
+    sounds: options.sounds ?? {
+      limits: { maxSeconds: 10, maxUploadBytes: 20 * 1024 * 1024 },
+      storeUpload: async () => {},
+      removeSound: async () => {},
+    },
   });
   app.listen({ port, hostname: '127.0.0.1' });
   if (options.discord) options.discord.redirectUris = [`${origin}/account/discord/return`];
-  return { origin, clock, log, stop: async () => void (await app.stop(true)) };
+  return {
+    origin,
+    clock,
+    log,
+    countPending: () => app.server?.pendingRequests ?? 0,
+    stop: async () => void (await app.stop(true)),
+  };
 }

@@ -3,9 +3,9 @@ import pino from 'pino';
 import { type BotDeps, createBot } from '../../bot/bot.ts';
 import { createCooldown } from '../../bot/cooldown.ts';
 import type { InteractionOutcome } from '../../bot/dispatcher.ts';
-import { listServerHistory } from '../../src/queries/server-samples.ts';
-import type { ServerAnswer } from '../../src/queries/servers.ts';
-import { createServerBoard } from '../../src/server-board.ts';
+import { createServerList } from '../../src/live/server-list.ts';
+import type { ServerState } from '../../src/queries/servers/polls.ts';
+import { listServerHistory } from '../../src/queries/servers/samples.ts';
 import { saveServerPoll } from './builders.ts';
 import { createTestDatabase } from './database.ts';
 import { type FakeDiscord, startFakeDiscord } from './discord/fake-discord.ts';
@@ -43,7 +43,7 @@ export async function startTestBot({
   const fake = given ?? (await startFakeDiscord(discord));
   const lines: LogLine[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const servers = await createServerBoard(database.db, log);
+  const servers = await createServerList(database.db, log);
   const outcomes: InteractionOutcome[] = [];
   const deps: BotDeps = {
     token: fake.token,
@@ -55,7 +55,7 @@ export async function startTestBot({
     readHistory: async (serverId, hours) => {
       const readAt = new Date();
       const since = new Date(readAt.getTime() - hours * 3_600_000);
-      const points = await listServerHistory(database.reader, serverId, {
+      const points = await listServerHistory(database.replica, serverId, {
         since,
         until: readAt,
         stepSeconds: 300,
@@ -73,6 +73,7 @@ export async function startTestBot({
       longestPauseMs: 400,
       resumeWithinMs: 1500,
       liveIntervalMs: 100,
+      feedIntervalMs: 250,
       applicationCheckMs: 60_000,
       ...overrides.timings,
     },
@@ -109,16 +110,16 @@ export async function startTestBot({
       await waitFor(() => isRead || servers.current() !== before);
     },
     /** Saves a poll; undefined: the server did not answer it. */
-    poll: (serverId: number, answer: Partial<ServerAnswer> | undefined, polledAt = new Date()) =>
+    poll: (serverId: number, state: Partial<ServerState> | undefined, polledAt = new Date()) =>
       saveServerPoll(database.db, serverId, {
-        answer: answer && {
+        state: state && {
           hostname: 'A host',
           map: 'de_mirage',
           playersCount: 0,
           maxPlayers: 32,
           pingMs: 20,
           players: [],
-          ...answer,
+          ...state,
         },
         polledAt,
       }),

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pino from 'pino';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { parseConfig } from '../../src/config.ts';
-import { runService } from '../../src/service.ts';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { parseConfig } from '../../src/runtime/config.ts';
+import { runService } from '../../src/service/service.ts';
 import { launchChromium } from './chromium.ts';
 import { startDiscordOAuthProvider } from './discord-oauth-provider.ts';
 import { findFreePort } from './free-port.ts';
@@ -17,7 +17,7 @@ export const ARTIFACTS = fileURLToPath(new URL('../artifacts', import.meta.url))
 export type BrowserSite = Awaited<ReturnType<typeof startBrowserSite>>;
 
 /** The whole service, with Steam and Discord pretended, and a Chromium to look at it. */
-export async function startBrowserSite(databaseUrl: string) {
+export async function startBrowserSite(databaseUrl: string, settings: Record<string, string> = {}) {
   mkdirSync(ARTIFACTS, { recursive: true });
   const folder = mkdtempSync(join(tmpdir(), 'browser-site-'));
   const steam = startSteamOpenIdProvider();
@@ -38,7 +38,9 @@ export async function startBrowserSite(databaseUrl: string) {
     DISCORD_API_URL: discord.apiUrl,
     DISCORD_CLIENT_ID: discord.clientId,
     DISCORD_CLIENT_SECRET: discord.clientSecret,
+    RATE_LIMIT_PUBLIC: '1000000',
     ROLES: 'api',
+    ...settings,
   });
   const service = await runService(config, pino({ level: 'error' }));
   const browser: Browser = await launchChromium();
@@ -46,6 +48,9 @@ export async function startBrowserSite(databaseUrl: string) {
     origin,
     steam,
     discord,
+    /** A browser profile of somebody who is not signed in. */
+    openContext: (options: BrowserContextOptions = {}): Promise<BrowserContext> =>
+      browser.newContext({ locale: 'en-GB', ...options }),
     /** Signs somebody in, in a browser profile of their own. */
     signIn: async (steamId: string, options: BrowserContextOptions = {}): Promise<Page> => {
       steam.steamId = steamId;

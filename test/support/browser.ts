@@ -22,7 +22,7 @@ export type Page = {
 };
 
 /** @param origin where paths lead; other hosts get no cookies. */
-export function openBrowser(origin: string, options: { language?: string } = {}): Browser {
+export function openBrowser(origin: string, options: { language?: string; agent?: string } = {}): Browser {
   const cookies = new Map<string, string>();
   const setCookies: string[] = [];
   let csrfToken: string | undefined;
@@ -49,6 +49,7 @@ export function openBrowser(origin: string, options: { language?: string } = {})
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const headers = {
       'accept-language': options.language ?? 'en',
+      ...(options.agent !== undefined && { 'user-agent': options.agent }),
       ...(isOurs && cookie && { cookie }),
       ...init.headers,
     };

@@ -1,7 +1,10 @@
 import type { Db } from '../../src/db/client.ts';
-import { penalties, roundSounds, servers, users } from '../../src/db/schema.ts';
-import { type ServerPoll, saveServerPolls } from '../../src/queries/servers.ts';
-import type { SteamId64 } from '../../src/steam-id.ts';
+import { users } from '../../src/db/schema/accounts.ts';
+import { penalties } from '../../src/db/schema/penalties.ts';
+import { roundSounds } from '../../src/db/schema/round-sounds.ts';
+import { servers } from '../../src/db/schema/servers.ts';
+import type { SteamId64 } from '../../src/domain/steam-id.ts';
+import { type ServerPoll, saveServerPolls } from '../../src/queries/servers/polls.ts';
 
 /** A valid SteamID64, the same for the same number. */
 export function aSteamId(number: number): SteamId64 {
@@ -53,13 +56,13 @@ export async function insertServer(db: Db, values: Partial<typeof servers.$infer
   return row;
 }
 
-/** Writes one poll of one server; without an answer it was missed. */
+/** Writes one poll of one server; without a state it was missed. */
 export async function saveServerPoll(
   db: Db,
   serverId: number,
-  { answer, polledAt }: Pick<ServerPoll, 'answer' | 'polledAt'>,
+  { state, polledAt }: Pick<ServerPoll, 'state' | 'polledAt'>,
 ): Promise<void> {
-  await saveServerPolls(db, [{ serverId, answer, polledAt }]);
+  await saveServerPolls(db, [{ serverId, state, polledAt }]);
 }
 
 /** Inserts a user; the SteamID is {@link aSteamId} of `number`. */
@@ -73,8 +76,22 @@ export async function insertUser(db: Db, number: number, values: Partial<typeof 
 }
 
 /** Inserts a published round-end sound's row; the file itself is nobody's concern here. */
-export async function insertReadySound(db: Db, steamId64: SteamId64, title = 'my track.wav') {
-  await db
-    .insert(roundSounds)
-    .values({ steamId64, title, status: 'ready', uploadKey: `test-${steamId64}`, readyAt: new Date() });
+export async function insertReadySound(
+  db: Db,
+  steamId64: SteamId64,
+  title = 'my track.wav',
+  values: Partial<typeof roundSounds.$inferInsert> = {},
+) {
+  await db.insert(roundSounds).values({
+    steamId64,
+    title,
+    status: 'ready',
+    uploadKey: `test-${steamId64}`,
+    readyAt: new Date(),
+    sha256: 'a1'.repeat(32),
+    sizeBytes: 101_234,
+    durationMs: 4200,
+    loudnessAfterLufs: -18,
+    ...values,
+  });
 }

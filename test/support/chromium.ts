@@ -6,8 +6,15 @@ const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/goog
 /** Where a Chromium is on this machine. */
 export const CHROMIUM_PATH = PLACES.find((path) => existsSync(path));
 
-/** A headless Chromium that talks to nobody but the pages it is shown. */
-export async function launchChromium(): Promise<Browser> {
+/**
+ * A headless Chromium that talks to nobody but the pages it is shown.
+ * @param hosts the addresses of host names that no name server knows.
+ */
+export async function launchChromium({
+  hosts = {},
+}: {
+  hosts?: Record<string, string>;
+} = {}): Promise<Browser> {
   if (!CHROMIUM_PATH) throw new Error(`no Chromium at ${PLACES.join(', ')}: install the package chromium`);
   return chromium.launch({
     executablePath: CHROMIUM_PATH,
@@ -19,6 +26,9 @@ export async function launchChromium(): Promise<Browser> {
       '--disable-component-update',
       '--disable-sync',
       '--no-first-run',
+      `--host-resolver-rules=${Object.entries(hosts)
+        .map(([name, address]) => `MAP ${name} ${address}`)
+        .join(',')}`,
     ],
   });
 }

@@ -4,8 +4,9 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import { connect, type Database, openDatabase } from '../../src/db/client.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded.ts';
+import { connect } from '../../src/db/client.ts';
+import { type Database, openDatabase } from '../../src/db/database.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded/cluster.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
 
 /** Nothing here outlives the run, so the server need not wait for the disk. */
@@ -47,6 +48,8 @@ export async function createTestDatabase({ max = 8, isMigrated = true }: Options
 /** Called once, after the last test file. */
 export async function stopTestServer(): Promise<void> {
   const server = await shared.testServer;
+  // Files that run in one process afterwards start their own.
+  delete shared.testServer;
   if (!server) return;
   await server.embedded.stop();
   await rm(server.dataDir, { recursive: true, force: true });

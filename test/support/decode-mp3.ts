@@ -1,20 +1,27 @@
 import { join } from 'node:path';
-import { RENDER_LIMITS } from '../../media/ffmpeg.ts';
-import { createEmbeddedFfmpeg } from '../../media/ffmpeg-embedded.ts';
+import { createEmbeddedFfmpeg } from '../../media/ffmpeg/embedded.ts';
+import { RENDER_LIMITS } from '../../media/ffmpeg/ffmpeg.ts';
 import type { Audio } from './audio.ts';
 
-const SAMPLE_RATE = 44_100;
+const STEREO_44_100 = { sampleRate: 44_100, channels: 2 };
 
 /** Decodes a published sound with a decoder that is not the pipeline's: mpg123 where there is one. */
-export async function decodeMp3(folder: string, name: string): Promise<Audio> {
+export async function decodeMp3(
+  folder: string,
+  name: string,
+  { sampleRate, channels } = STEREO_44_100,
+): Promise<Audio> {
   const bytes = Bun.which('mpg123')
     ? await decodeWithMpg123(join(folder, name))
     : await decodeEmbedded(folder, name);
   const samples = new Float32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.byteLength / 4));
   return {
-    sampleRate: SAMPLE_RATE,
-    channels: [0, 1].map((channel) =>
-      Float32Array.from({ length: samples.length / 2 }, (_, frame) => samples[frame * 2 + channel] ?? 0),
+    sampleRate,
+    channels: Array.from({ length: channels }, (_, channel) =>
+      Float32Array.from(
+        { length: samples.length / channels },
+        (_, frame) => samples[frame * channels + channel] ?? 0,
+      ),
     ),
   };
 }

@@ -1,15 +1,16 @@
 import { rename } from 'node:fs/promises';
-import type { FfmpegJob } from '../../media/ffmpeg.ts';
+import type { FfmpegJob } from '../../media/ffmpeg/ffmpeg.ts';
 import { createRoundSoundWorker } from '../../media/round-sounds.ts';
 import { openSoundFolders } from '../../media/sound-folders.ts';
 import { storeUpload } from '../../media/uploads.ts';
-import { openDatabase } from '../../src/db/client.ts';
-import { parseSteamId } from '../../src/steam-id.ts';
+import { openDatabase } from '../../src/db/database.ts';
+import { parseSteamId } from '../../src/domain/steam-id.ts';
 import { HAS_NATIVE_FFMPEG, openEngine, SILENT_LOG } from './ffmpeg-engines.ts';
 
 /**
  * A process that works the queue, or uploads, and kills itself with SIGKILL at the point it is told:
- * `call N`: before ffmpeg's Nth call; `before-move`, `after-move`: around the swap of the published file;
+ * `call N`: before ffmpeg's Nth call; `before-move`, `between-moves`, `after-move`: around the swap of the two published
+ * files;
  * `before-row`: with the upload on the disk and no row; `never`.
  */
 const [url = '', root = '', task = '', point = '', file = '', steamId = ''] = process.argv.slice(2);
@@ -30,7 +31,7 @@ if (task === 'upload') {
     steamId64: parseSteamId(steamId),
     fileName: 'killed.wav',
     bytes: Bun.file(file).stream(),
-    actorUserId: null,
+    actor: 'operator' as const,
   };
   await storeUpload(db, folders, { upload, maxBytes: 10_000_000 });
   if (point === 'after-row') die();
@@ -50,10 +51,12 @@ if (task === 'upload') {
       await running;
     },
   };
+  let moves = 0;
   const moveFile = async (from: string, to: string): Promise<void> => {
+    moves++;
     if (point === 'before-move') die();
     await rename(from, to);
-    if (point === 'after-move') die();
+    if (point === (moves === 1 ? 'between-moves' : 'after-move')) die();
   };
   const log = { ...SILENT_LOG, error: () => undefined };
   createRoundSoundWorker(

@@ -1,11 +1,12 @@
 import { asc } from 'drizzle-orm';
-import type { Database, Db } from '../../src/db/client.ts';
-import { penalties } from '../../src/db/schema.ts';
+import type { Db } from '../../src/db/client.ts';
+import type { Database } from '../../src/db/database.ts';
+import { penalties } from '../../src/db/schema/penalties.ts';
 import type { ImportDeps } from '../../src/import/import-run.ts';
 
 /** What importers work with, on a clock that stands still. */
 export function importDeps({ db, url }: Database, now = '2026-11-21T12:00:00Z'): ImportDeps {
-  return { db, databaseUrl: url, now: () => new Date(now) };
+  return { db, databaseUrl: url, now: () => new Date(now), actor: 'operator' as const };
 }
 
 /** All penalties by source table and id, without our own ids. */

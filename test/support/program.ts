@@ -15,9 +15,17 @@ export type Program = {
   exited: Promise<number>;
 };
 
-/** Starts `bun <file>` with only the environment given, besides PATH and HOME. */
-export function startProgram(file: string, env: Record<string, string>, args: string[] = []): Program {
-  const child = Bun.spawn(['bun', file, ...args], {
+/**
+ * Starts `bun <file>` with only the environment given, besides PATH and HOME.
+ * @param through a command that starts it, such as `setpriv`.
+ */
+export function startProgram(
+  file: string,
+  env: Record<string, string>,
+  args: string[] = [],
+  { through = [] }: { through?: readonly string[] } = {},
+): Program {
+  const child = Bun.spawn([...through, 'bun', file, ...args], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdout: 'pipe',
     stderr: 'pipe',

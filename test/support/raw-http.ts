@@ -6,16 +6,25 @@ export type RawAnswer = { status: number; headers: Headers; text: string };
 export async function sendRaw(
   origin: string,
   target: string | Uint8Array,
-  { method = 'GET', headers = {} }: { method?: string; headers?: Record<string, string> } = {},
+  {
+    method = 'GET',
+    version = '1.1',
+    headers = {},
+  }: {
+    method?: string;
+    version?: '1.0' | '1.1';
+    /** Besides `Host: test` and `Connection: close`; null leaves one of them out. */
+    headers?: Record<string, string | null>;
+  } = {},
 ): Promise<RawAnswer> {
   const { hostname, port } = new URL(origin);
-  const lines = Object.entries({ Host: 'test', Connection: 'close', ...headers }).map(
-    ([name, value]) => `${name}: ${value}\r\n`,
+  const lines = Object.entries({ Host: 'test', Connection: 'close', ...headers }).map(([name, value]) =>
+    value === null ? '' : `${name}: ${value}\r\n`,
   );
   const request = Buffer.concat([
     Buffer.from(`${method} `),
     Buffer.from(target),
-    Buffer.from(` HTTP/1.1\r\n${lines.join('')}\r\n`),
+    Buffer.from(` HTTP/${version}\r\n${lines.join('')}\r\n`),
   ]);
   const bytes = await new Promise<Buffer>((settle, reject) => {
     const chunks: Buffer[] = [];

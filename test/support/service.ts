@@ -4,26 +4,31 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import { BASES } from '../../api/app.ts';
-import { parseConfig } from '../../src/config.ts';
 import type { Db } from '../../src/db/client.ts';
-import { createApiToken } from '../../src/queries/api-tokens.ts';
-import { saveUser } from '../../src/queries/users.ts';
-import { runService, type Service } from '../../src/service.ts';
+import { TOKEN_SCOPES, type TokenScope } from '../../src/domain/rights/token-scope.ts';
+import { createApiToken } from '../../src/queries/users/api-tokens.ts';
+import { saveUser } from '../../src/queries/users/user-changes.ts';
+import { parseConfig } from '../../src/runtime/config.ts';
+import { runService, type Service } from '../../src/service/service.ts';
 import { aSteamId } from './builders.ts';
 
 /** What came over the wire; `body` is the parsed JSON, undefined where there is no body. */
-export type WireAnswer = { status: number; headers: Headers; text: string; body: unknown };
+export type WireResponse = { status: number; headers: Headers; text: string; body: unknown };
 
 export type TestService = {
   service: Service;
   /** `http://127.0.0.1:PORT`. */
   origin: string;
-  /** What the service believes the time is. Frozen: an answer's bytes then depend on its data alone. */
-  clock: { now: Date };
+  /** What the service believes the time is. Frozen: a response's bytes then depend on its data alone. */
+  clock: {
+    now: Date;
+    /** What its monotonic clock shows; it stands still as well. */
+    monotonicMs: number;
+  };
   /** Asks one address below the origin. */
-  ask: (path: string, init?: RequestInit) => Promise<WireAnswer>;
+  ask: (path: string, init?: RequestInit) => Promise<WireResponse>;
   /** Asks the same path under both bases, and fails unless they answer the same status, bytes and headers. */
-  get: (path: string, init?: RequestInit) => Promise<WireAnswer>;
+  get: (path: string, init?: RequestInit) => Promise<WireResponse>;
   stop: () => Promise<void>;
 };
 
@@ -44,12 +49,13 @@ export async function startTestService({
   env = {},
   hasRealClock = false,
 }: Options): Promise<TestService> {
-  const clock = { now: NOW };
+  const clock = { now: NOW, monotonicMs: 0 };
   const folder = await mkdtemp(join(tmpdir(), 'community-api-service-'));
   const config = parseConfig({
     DATABASE_URL: databaseUrl,
     HOST: '127.0.0.1',
     PORT: '0',
+    HEALTH_PORT: '0',
     PUBLIC_URL: 'https://play.example.org',
     RATE_LIMIT_PUBLIC: '1000000',
     RATE_LIMIT_PROTECTED: '1000000',
@@ -59,7 +65,7 @@ export async function startTestService({
     ...env,
   });
   const service = await runService(config, pino({ level: 'silent' }), {
-    now: hasRealClock ? () => new Date() : () => clock.now,
+    ...(!hasRealClock && { now: () => clock.now, clockMs: () => clock.monotonicMs }),
   });
   afterAll(async () => {
     await service.stop();
@@ -67,18 +73,18 @@ export async function startTestService({
   });
   const origin = `http://127.0.0.1:${service.port}`;
   const ask = async (path: string, init: RequestInit = {}) =>
-    readAnswer(await fetch(`${origin}${path}`, { redirect: 'manual', ...init }));
+    readResponse(await fetch(`${origin}${path}`, { redirect: 'manual', ...init }));
   return {
     service,
     origin,
     clock,
     ask,
     get: async (path, init) => {
-      const [answer, other] = await Promise.all(BASES.map((base) => ask(`${base}${path}`, init)));
-      if (!answer || !other) throw new Error('there are two bases');
-      const [one, two] = [answer, other].map(comparable);
+      const [response, other] = await Promise.all(BASES.map((base) => ask(`${base}${path}`, init)));
+      if (!response || !other) throw new Error('there are two bases');
+      const [one, two] = [response, other].map(comparable);
       if (one !== two) throw new Error(`the bases differ for ${path}:\n${one}\n${two}`);
-      return answer;
+      return response;
     },
     stop: service.stop,
   };
@@ -88,10 +94,14 @@ export async function startTestService({
 export async function aToken(
   db: Db,
   number = 1,
-  { expiresAt = null, now = NOW }: { expiresAt?: Date | null; now?: Date } = {},
+  {
+    expiresAt = null,
+    now = NOW,
+    scopes = TOKEN_SCOPES,
+  }: { expiresAt?: Date | null; now?: Date; scopes?: readonly TokenScope[] } = {},
 ): Promise<{ id: number; token: string }> {
-  const owner = await saveUser(db, aSteamId(number));
-  return createApiToken(db, owner.id, { name: 'test', expiresAt, now });
+  const owner = await saveUser(db, aSteamId(number), { actor: 'operator' });
+  return createApiToken(db, owner.id, { name: 'test', scopes, expiresAt, now, actor: 'operator' });
 }
 
 /** The header that shows a token. */
@@ -99,15 +109,15 @@ export function bearer(token: string): { headers: Record<string, string> } {
   return { headers: { Authorization: `Bearer ${token}` } };
 }
 
-/** Headers as an object, without what a server adds to every answer. */
-export function headersOf({ headers }: WireAnswer): Record<string, string> {
+/** Headers as an object, without what a server adds to every response. */
+export function headersOf({ headers }: WireResponse): Record<string, string> {
   const { date: _, 'content-length': __, ...rest } = Object.fromEntries(headers);
   return rest;
 }
 
-async function readAnswer(response: Response): Promise<WireAnswer> {
+async function readResponse(response: Response): Promise<WireResponse> {
   const text = await response.text();
-  const isJson = response.headers.get('content-type')?.includes('json') === true;
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
   return {
     status: response.status,
     headers: response.headers,
@@ -116,14 +126,19 @@ async function readAnswer(response: Response): Promise<WireAnswer> {
   };
 }
 
-/** Two requests never have the same number left of a limit, and one may come in another second. */
-function comparable(answer: WireAnswer): string {
+/**
+ * Two requests never have the same number left of a limit, and one may come in another second. Links to other pages lead
+ * to the base that was asked.
+ */
+function comparable(response: WireResponse): string {
   const {
     'x-ratelimit-remaining': _,
     ratelimit: __,
     'x-ratelimit-reset': ___,
     'retry-after': ____,
+    link,
     ...rest
-  } = headersOf(answer);
-  return `${answer.status}\n${answer.text}\n${JSON.stringify(Object.entries(rest).sort())}`;
+  } = headersOf(response);
+  const links = link?.replaceAll(BASES[1], BASES[0]);
+  return `${response.status}\n${response.text}\n${links}\n${JSON.stringify(Object.entries(rest).sort())}`;
 }

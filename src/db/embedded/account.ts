@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { realpathSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { Unavailable } from '../../errors.ts';
+import { Unavailable } from '../../domain/errors.ts';
 
 /** Whom PostgreSQL's programs run as. */
 export type ServerAccount = { uid: number; gid: number };

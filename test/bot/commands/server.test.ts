@@ -129,16 +129,17 @@ describe('the card of a server', () => {
     expect(JSON.stringify(embed)).not.toContain('am_ramps');
     expect(embed?.fields?.map(({ name }) => name)).not.toContain('Players');
     expect(findButton(message, 'Players')?.disabled).toBe(true);
+    expect(findButton(message, 'Connect')).toBeUndefined();
   });
 
   test('says so when the server tells no names, and when it was never polled', async () => {
     const retake = await fake.command('server', { name: 'retake' });
     expect(retake.message?.embeds[0]?.fields).toContainEqual({
       name: '1 player',
-      value: 'The server does not tell who is playing.',
+      value: 'This server doesn’t share its player list.',
     });
     const fresh = await fake.command('server', { name: 'fresh' }, anActor(polish));
-    expect(fresh.message?.embeds[0]?.description).toBe('⚪ Jeszcze nie odpytany');
+    expect(fresh.message?.embeds[0]?.description).toBe('⚪ Jeszcze nie sprawdzono');
     expect(fresh.message?.attachments).toEqual([]);
   });
 

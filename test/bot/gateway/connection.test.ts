@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, setSystemTime, test } from 'bun:test';
 import { createConnections } from '../../support/bot/connections.ts';
 import type { FakeDiscord } from '../../support/discord/fake-discord.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -185,6 +185,25 @@ describe('what can recover recovers by itself, with growing pauses', () => {
     await waitFor(() => bot.health().state === 'waiting', { limitMs: 15_000 });
     clearInterval(breaking);
     expect(fake.gateway.connections).toBeLessThan(12);
+    await end();
+  }, 20_000);
+
+  test('breaks of one minute count together, however far the system clock is set between them', async () => {
+    const { fake, bot, connect, end } = await aBot({}, { firstPauseMs: 5000, longestPauseMs: 5000 });
+    await connect();
+    let hours = 0;
+    const breaking = setInterval(() => {
+      hours += 1;
+      setSystemTime(new Date(Date.now() + 3_600_000));
+      fake.gateway.close(4000);
+    }, 100);
+    try {
+      await waitFor(() => bot.health().state === 'waiting', { limitMs: 15_000 });
+      expect(hours).toBeGreaterThan(5);
+    } finally {
+      clearInterval(breaking);
+      setSystemTime();
+    }
     await end();
   }, 20_000);
 });

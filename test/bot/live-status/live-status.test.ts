@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, setSystemTime, test } from 'bun:test';
 import { createBot } from '../../../bot/bot.ts';
 import { listLiveStatusMessages } from '../../../src/queries/live-status-messages.ts';
 import { createLiveMessages } from '../../support/bot/live-messages.ts';
@@ -19,8 +19,11 @@ beforeEach(() => {
 describe('a live status message', () => {
   test('is posted into the channel in the language of the guild, and stored', async () => {
     const { exchange, posted } = await pin();
-    expect(exchange.message?.embeds[0]?.description).toContain('keeps itself up to date');
-    expect(posted?.embeds[0]).toMatchObject({ title: 'Live', footer: { text: 'Aktualizuje się samo' } });
+    expect(exchange.message?.embeds[0]?.description).toContain('updates automatically');
+    expect(posted?.embeds[0]).toMatchObject({
+      title: 'Live',
+      footer: { text: 'Aktualizuje się automatycznie' },
+    });
     expect(posted?.allowedMentions).toEqual({ parse: [] });
     expect(findButton(posted, 'Połącz')?.url).toBe('https://play.example.org/connect/live');
     const [row] = await rows();
@@ -59,11 +62,25 @@ describe('a live status message', () => {
 
   test('shows all servers when pinned from the list', async () => {
     const { posted } = await pin({ ...moderator, guildLocale: 'en-US' }, '');
-    expect(posted?.embeds[0]).toMatchObject({ title: 'Servers', footer: { text: 'Updated by itself' } });
+    expect(posted?.embeds[0]).toMatchObject({ title: 'Servers', footer: { text: 'Updates automatically' } });
     const players = await addPlayer();
     await waitFor(
       () => fake.messages.get(posted?.id ?? '')?.embeds[0]?.description?.includes(`${players}/32`) ?? false,
     );
+  });
+
+  test('goes on when the system clock ran an hour ahead and was set back', async () => {
+    const { posted } = await pin();
+    const id = posted?.id ?? '';
+    try {
+      setSystemTime(new Date(Date.now() + 3_600_000));
+      await addPlayer();
+      await waitFor(() => showsLastPlayer(id));
+    } finally {
+      setSystemTime();
+    }
+    await addPlayer();
+    await waitFor(() => showsLastPlayer(id));
   });
 
   test('survives a restart of the bot', async () => {
@@ -114,13 +131,13 @@ describe('a live status message', () => {
     bot.start();
     await waitFor(() => bot.health().state === 'ready');
     const { exchange, posted } = await pin({ ...moderator, locale: 'pl', appPermissions: '1024' });
-    expect(exchange.message?.embeds[0]?.description).toContain('Nie mogę tu wysyłać wiadomości.');
+    expect(exchange.message?.embeds[0]?.description).toContain('Nie mogę tu pisać.');
     expect(posted).toBeUndefined();
     // What the interaction says may be behind: Discord has the last word.
     const refuse = () => Response.json({ message: 'Missing Permissions', code: 50013 }, { status: 403 });
     fake.fail({ matches: /^POST \/channels/, response: refuse });
     const refused = await pin({ ...moderator, guildLocale: 'en-US' });
-    expect(refused.exchange.message?.embeds[0]?.description).toContain('I may not send messages here.');
+    expect(refused.exchange.message?.embeds[0]?.description).toContain('I can’t post here.');
     await bot.stop();
   });
 

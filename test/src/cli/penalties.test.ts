@@ -46,8 +46,8 @@ test('penalties import ndjson: good lines are kept, bad ones named with their nu
   expect(first.stdout).toBe(
     'Imported from ndjson: 4 read, 2 added, 0 changed, 0 unchanged, 0 gone at the source, 2 quarantined\n',
   );
-  expect(first.stderr).toContain('skipped line 2: it is not JSON');
-  expect(first.stderr).toContain('skipped line 3: the duration -1 is negative\n');
+  expect(first.stderr).toContain('quarantined line 2: it is not JSON');
+  expect(first.stderr).toContain('quarantined line 3: the duration -1 is negative\n');
   const again = await runCli('--json', 'penalties', 'import', 'ndjson', file);
   expect(JSON.parse(again.stdout)).toMatchObject({
     added: 0,

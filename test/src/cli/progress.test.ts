@@ -14,11 +14,9 @@ function outputOf(isTTY: boolean) {
 
 test('progress names rows, rate and time left', () => {
   expect(describeProgress({ read: 120_000, share: 0.25 }, 5)).toBe(
-    '120000 rows, 24000 rows/s, 25 %, 15 s left',
+    '120000 rows, 24000 rows/s, 25 %, 15s left',
   );
-  expect(describeProgress({ read: 1000, share: 0.01 }, 60)).toBe(
-    '1000 rows, 17 rows/s, 1 %, 1 h 39 min left',
-  );
+  expect(describeProgress({ read: 1000, share: 0.01 }, 60)).toBe('1000 rows, 17 rows/s, 1 %, 1h 39m left');
   expect(describeProgress({ read: 10, share: undefined }, 2)).toBe('10 rows, 5 rows/s');
 });
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { roundSounds } from '../../../src/db/schema.ts';
-import { listRoundSounds } from '../../../src/queries/round-sounds.ts';
+import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
+import { listRoundSounds } from '../../../src/queries/round-sounds/round-sounds.ts';
 import { anAudio, silence, sine, toWav } from '../../support/audio.ts';
 import { aSteamId } from '../../support/builders.ts';
 import { createTestDatabase } from '../../support/database.ts';
@@ -52,6 +52,15 @@ test('sounds add says why a file does not become a sound, and ends with 1', asyn
   expect(added.stderr).toContain('No sound was made: there is nothing to hear in its first 75 seconds');
 }, 60_000);
 
+test('sounds add refuses a player whom SOUND_FOR allows no sound, and stores nothing', async () => {
+  const words = ['sounds', 'add', '--steamid64', PLAYER, join(folder.path, 'fanfare.wav')];
+  expect(await runWith({ SOUND_FOR: 'svip,admin' }, ...words)).toMatchObject({
+    code: 1,
+    stderr: `${PLAYER} may have no round-end sound: SOUND_FOR=svip,admin allows it to others\n`,
+  });
+  expect(await listRoundSounds(db)).toEqual([]);
+});
+
 test('sounds add stores nothing when FFMPEG_PATH does not do', async () => {
   const words = ['sounds', 'add', '--steamid64', PLAYER, join(folder.path, 'fanfare.wav')];
   expect(await runWith({ FFMPEG_PATH: '/nowhere/ffmpeg' }, ...words)).toEqual({
@@ -63,7 +72,21 @@ test('sounds add stores nothing when FFMPEG_PATH does not do', async () => {
   expect(await listRoundSounds(db)).toEqual([]);
 });
 
+test('sounds add --start begins the cut there, and refuses a start after the end', async () => {
+  const words = ['sounds', 'add', '--steamid64', PLAYER, join(folder.path, 'fanfare.wav'), '--start'];
+  expect((await run(...words, '1.5s')).stdout).toContain(': 0.5 s, ');
+  const late = await run(...words, '2.5s');
+  expect(late).toMatchObject({ code: 1, stdout: '' });
+  expect(late.stderr).toContain('there is nothing to hear after the start that was asked for');
+  expect(await Bun.file(PUBLISHED).exists()).toBe(true);
+}, 60_000);
+
 test.each([
+  [
+    ['sounds', 'add', '--steamid64', PLAYER, '/nowhere.mp3', '--start', 'soon'],
+    1,
+    '"soon" is no start: give seconds from 0 to 600, such as 12.5s',
+  ],
   [['sounds', 'add', '--steamid64', PLAYER, '/nowhere.mp3'], 1, 'There is no file "/nowhere.mp3"'],
   [['sounds', 'add', '--steamid64', 'nobody', '/nowhere.mp3'], 1, '"nobody" is not a SteamID'],
   [['sounds', 'add', '/nowhere.mp3'], 2, '--steamid64'],

@@ -1,8 +1,14 @@
 import { afterAll, afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { cp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { drizzle } from 'drizzle-orm/postgres-js';
+import { migrate } from 'drizzle-orm/postgres-js/migrator';
 import pino from 'pino';
 import { type Connection, connect, isDatabaseOutage } from '../../../src/db/client.ts';
+import { LOCKS } from '../../../src/db/locks.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
-import { Unavailable } from '../../../src/errors.ts';
+import journal from '../../../src/db/migrations/meta/_journal.json';
+import { Unavailable } from '../../../src/domain/errors.ts';
 import { createTestDatabase } from '../../support/database.ts';
 import { startDatabaseProxy } from '../../support/database-proxy.ts';
 import { createTestFolder, startProgram } from '../../support/program.ts';
@@ -10,7 +16,6 @@ import { waitFor } from '../../support/wait.ts';
 
 setDefaultTimeout(30_000);
 
-const MIGRATION_LOCK = 727_002;
 const database = await createTestDatabase();
 const folder = createTestFolder();
 afterAll(folder.remove);
@@ -31,7 +36,7 @@ afterEach(async () => {
   await database.connection.unsafe(`drop database ${new URL(url).pathname.slice(1)} with (force)`);
 });
 
-const hold = () => holder`select pg_advisory_lock(${MIGRATION_LOCK})`;
+const hold = () => holder`select pg_advisory_lock(${LOCKS.migration})`;
 const release = () => holder`select pg_advisory_unlock_all()`;
 const env = () => ({ DATABASE_URL: url, DATA_DIR: folder.path, STORAGE_DIR: folder.path, PORT: '0' });
 
@@ -120,6 +125,51 @@ test('one that only reads is refused, though it is up to date', async () => {
   const program = startProgram('src/main.ts', env());
   expect(await program.exited).toBe(1);
   expect(program.stderr()).toMatch(/^The database of DATABASE_URL cannot be used: .*read-only.*\n$/);
+});
+
+describe('a database whose migrations are not those of this version', () => {
+  /** When the migrations were made, in milliseconds since 1970, as Drizzle keeps it. */
+  const applyMigrations = async (times: number[]) => {
+    await holder`create schema drizzle`;
+    await holder`create table drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)`;
+    await holder`insert into drizzle.__drizzle_migrations (hash, created_at) select 'hash', unnest(${times}::bigint[])`;
+  };
+  const ownTimes = journal.entries.map(({ when }) => when);
+  const newest = Math.max(...ownTimes);
+  const tables = () => holder`select tablename from pg_tables where schemaname = 'public'`;
+
+  test.each([
+    ['an older set', [1_795_230_054_149, 1_795_264_823_391]],
+    ['another program', [newest + 1]],
+    ['this version, less its first one', ownTimes.slice(1)],
+  ])('is refused in one line and left alone: %s', async (_, times) => {
+    await applyMigrations(times);
+    const line =
+      'The database was migrated by another program, or by a version from before the first release: ' +
+      'point DATABASE_URL (or DATA_DIR) at an empty one\n';
+    const service = startProgram('src/main.ts', env());
+    expect([await service.exited, service.stderr()]).toEqual([1, line]);
+    const tool = startProgram('src/cli.ts', env(), ['servers', 'list']);
+    expect([await tool.exited, tool.stderr()]).toEqual([1, line]);
+    expect([...(await tables())]).toEqual([]);
+  });
+
+  test('is used where a later version only added to them', async () => {
+    await applyMigrations([...ownTimes, newest + 1]);
+    await migrateDatabase(url);
+    expect([...(await tables())]).toEqual([]);
+  });
+
+  test('is brought up to date where the last one is missing', async () => {
+    const older = join(folder.path, 'older');
+    await cp('src/db/migrations', older, { recursive: true });
+    const entries = journal.entries.slice(0, -1);
+    await Bun.write(join(older, 'meta/_journal.json'), JSON.stringify({ ...journal, entries }));
+    await migrate(drizzle(holder), { migrationsFolder: older });
+    await migrateDatabase(url);
+    const applied = await holder`select created_at from drizzle.__drizzle_migrations order by created_at`;
+    expect(applied.map((row) => Number(row.created_at))).toEqual(ownTimes);
+  });
 });
 
 describe('a database that hangs', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { eq, sql } from 'drizzle-orm';
-import { penalties } from '../../../src/db/schema.ts';
-import { PENALTY_STATUSES, PENALTY_TYPES } from '../../../src/penalty.ts';
+import { penalties } from '../../../src/db/schema/penalties.ts';
+import { PENALTY_STATUSES, PENALTY_TYPES } from '../../../src/domain/penalty.ts';
 import { aPenalty, aSteamId, insertPenalties } from '../../support/builders.ts';
 import { createTestDatabase } from '../../support/database.ts';
 import { tallyDifferences } from '../../support/tallies.ts';

@@ -1,6 +1,8 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { eq, sql } from 'drizzle-orm';
-import { penalties, serverSamples, servers, users } from '../../../src/db/schema.ts';
+import { users } from '../../../src/db/schema/accounts.ts';
+import { penalties } from '../../../src/db/schema/penalties.ts';
+import { serverSamples, servers } from '../../../src/db/schema/servers.ts';
 import {
   DEMO_SEED,
   fillHistory,
@@ -10,9 +12,9 @@ import {
 } from '../../../src/demo/community.ts';
 import { startDemoGames } from '../../../src/demo/games.ts';
 import { DEMO_SERVERS } from '../../../src/demo/servers.ts';
-import { PENALTY_STATUSES, PENALTY_TYPES } from '../../../src/penalty.ts';
+import { PENALTY_STATUSES, PENALTY_TYPES } from '../../../src/domain/penalty.ts';
 import { queryGameServer } from '../../../src/poll/game-server.ts';
-import { listPenalties } from '../../../src/queries/penalties.ts';
+import { listPenalties } from '../../../src/queries/penalties/list.ts';
 import { createTestDatabase } from '../../support/database.ts';
 
 const now = new Date('2026-11-21T18:00:00Z');
@@ -143,17 +145,17 @@ describe('the demo’s games', async () => {
     expect(games.addresses.size).toBeGreaterThanOrEqual(6);
     const before = await ask('jailbreak');
     if (!before.isAnswered) throw new Error(before.reason);
-    expect(before.answer.playersCount).toBeGreaterThan(5);
+    expect(before.state.playersCount).toBeGreaterThan(5);
     advance(0, 60);
     const after = await ask('jailbreak');
     if (!after.isAnswered) throw new Error(after.reason);
-    const names = ({ players }: typeof after.answer) => players.map(({ name }) => name).toSorted();
-    expect(names(after.answer)).not.toEqual(names(before.answer));
-    const points = ({ players }: typeof after.answer) => players.reduce((sum, { score }) => sum + score, 0);
-    expect(points(after.answer)).not.toBe(points(before.answer));
+    const names = ({ players }: typeof after.state) => players.map(({ name }) => name).toSorted();
+    expect(names(after.state)).not.toEqual(names(before.state));
+    const points = ({ players }: typeof after.state) => players.reduce((sum, { score }) => sum + score, 0);
+    expect(points(after.state)).not.toBe(points(before.state));
     const map = async () => {
       const outcome = await ask('retake');
-      return outcome.isAnswered && outcome.answer.map;
+      return outcome.isAnswered && outcome.state.map;
     };
     const mapBefore = await map();
     advance(60, 85);
@@ -175,7 +177,7 @@ describe('the demo’s games', async () => {
   test('a stock server tells how many play and not who', async () => {
     const outcome = await ask('community-5v5');
     if (!outcome.isAnswered) throw new Error(outcome.reason);
-    expect(outcome.answer.playersCount).toBeGreaterThan(1);
-    expect(outcome.answer.players).toEqual([]);
+    expect(outcome.state.playersCount).toBeGreaterThan(1);
+    expect(outcome.state.players).toEqual([]);
   });
 });

@@ -3,6 +3,8 @@ import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openBrowser } from '../../support/browser.ts';
+import { textOf } from '../../support/page-text.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const ROOT = new URL('../../..', import.meta.url).pathname;
@@ -119,6 +121,11 @@ describe('the demo', async () => {
   test('prints a token and four commands that work, changes by itself, and leaves nothing at Ctrl-C', async () => {
     const running = startDemo(dataDir);
     const output = await untilRunning(running);
+    expect(output).toContain('the first start makes its database');
+    expect(output).toMatch(
+      /runs; Ctrl-C stops it\.\n\n +Status +http\S+\n +Account +http\S+: sign in as owner, admin, member\n/,
+    );
+    expect(output).toContain('to begin anew, stop the demo and delete this folder');
     const lines = curlLines(output);
     expect(lines).toHaveLength(3);
     for (const line of lines) {
@@ -146,10 +153,15 @@ describe('the demo', async () => {
       everyMs: 250,
       what: 'the owner has a round-end sound',
     });
-    const cli = / +(.*) bun run cli (.*)/.exec(output);
-    const listed = Bun.spawnSync(['sh', '-c', `${cli?.[1]} ${process.execPath} src/cli.ts ${cli?.[2]}`], {
+    const member = openBrowser(base);
+    expect(textOf((await member.get('/')).text)).toContain('Sign in as member');
+    await member.follow(await member.post('/account/demo-sign-in', { as: 'member' }));
+    expect(textOf((await member.get('/account')).text)).toContain('Chat muted until');
+    const cli = / +bun run cli (.*)/.exec(output);
+    expect(cli?.[1]).toStartWith('--demo ');
+    const listed = Bun.spawnSync(['sh', '-c', `${process.execPath} src/cli.ts ${cli?.[1]}`], {
       cwd: ROOT,
-      env: { ...process.env, DATABASE_URL: 'postgres://127.0.0.1:1/none' },
+      env: { ...process.env, DATA_DIR: dataDir, DATABASE_URL: 'postgres://127.0.0.1:1/none' },
     });
     expect(listed.stdout.toString()).toContain('winning round.wav');
     await interrupt(running, dataDir);
@@ -164,6 +176,7 @@ describe('the demo', async () => {
 
     const running = startDemo(dataDir);
     const output = await untilRunning(running);
+    expect(output).not.toContain('first start');
     expect(output).toContain(token);
     for (const line of curlLines(output)) {
       expect(JSON.parse(Bun.spawnSync(['sh', '-c', line]).stdout.toString())).toMatchObject({

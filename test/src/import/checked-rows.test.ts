@@ -1,36 +1,22 @@
-import { Database as SqliteDatabase } from 'bun:sqlite';
-import { afterAll, beforeEach, expect, test } from 'bun:test';
-import { join } from 'node:path';
-import { servers } from '../../../src/db/schema.ts';
+import { beforeEach, expect, test } from 'bun:test';
+import { servers } from '../../../src/db/schema/servers.ts';
 import { importIks } from '../../../src/import/iks.ts';
-import { importNdjson } from '../../../src/import/ndjson.ts';
-import { importSimpleAdmin } from '../../../src/import/simple-admin.ts';
-import { importSourcebans } from '../../../src/import/sourcebans.ts';
+import { importNdjson } from '../../../src/import/ndjson/ndjson.ts';
+import { importSimpleAdmin } from '../../../src/import/simple-admin/simple-admin.ts';
+import { importSourcebans } from '../../../src/import/sourcebans/sourcebans.ts';
 import { createTestDatabase } from '../../support/database.ts';
 import { importDeps, storedPenalties } from '../../support/penalty-rows.ts';
-import { createTestFolder } from '../../support/program.ts';
 import { simpleAdminSqliteSchema } from '../../support/simple-admin-schema.ts';
+import { createSourceFiles } from '../../support/source-file.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const database = await createTestDatabase();
 const { db, connection } = database;
 const deps = importDeps(database, '2026-11-21T12:00:00Z');
-const folder = createTestFolder();
-afterAll(folder.remove);
+const createFile = createSourceFiles();
 beforeEach(async () => {
   await connection`truncate penalties, servers, server_aliases cascade`;
 });
-
-let files = 0;
-/** An SQLite file with these tables and rows; every importer of a database reads one. */
-function createFile(statements: string): string {
-  files += 1;
-  const path = join(folder.path, `${files}.sqlite`);
-  const file = new SqliteDatabase(path);
-  for (const statement of statements.split(';')) if (statement.trim() !== '') file.run(statement);
-  file.close();
-  return `sqlite:${path}`;
-}
 
 function ndjson(...lines: object[]): AsyncIterable<Uint8Array> {
   return new Blob(lines.map((line) => `${JSON.stringify(line)}\n`)).stream();
@@ -144,7 +130,7 @@ test('a server of a source whose name has 128 characters of two UTF-16 units eac
     insert into sa_bans (player_steamid, admin_steamid, admin_name, reason, duration, created, server_id) values
       ('${PLAYER}', '0', 'Console', 'Aim', 0, '2026-11-21 11:30:00', 1)`);
   const summary = await importSimpleAdmin(deps, { url });
-  expect(summary).toMatchObject({ added: 1, remarks: 0, serversAdded: [name] });
+  expect(summary).toMatchObject({ added: 1, warnings: 0, serversAdded: [name] });
   const [server] = await db.select().from(servers);
   expect(server?.name).toBe(name);
   expect((await storedPenalties(db))[0]?.serverId).toBe(server?.id ?? -1);
@@ -163,7 +149,7 @@ test('a server of a source that cannot be one of ours is a warning, and its pena
       ('${PLAYER}', '0', 'Console', 'Aim', 0, '2026-11-21 11:30:00', 2)`);
   const summary = await importSimpleAdmin(deps, { url });
   expect(summary).toMatchObject({ added: 2, quarantined: 0, serversAdded: ['Mirage'] });
-  expect(summary.remarkedRows).toEqual([
+  expect(summary.warnedRows).toEqual([
     {
       table: 'sa_servers',
       id: '1',

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { servers } from '../../../src/db/schema.ts';
-import { InvalidInput } from '../../../src/errors.ts';
+import { servers } from '../../../src/db/schema/servers.ts';
+import { InvalidInput } from '../../../src/domain/errors.ts';
 import { importIks } from '../../../src/import/iks.ts';
 import { createTestDatabase } from '../../support/database.ts';
 import { createTestMariaDb, isMariaDbAtHand, type MariaDbDatabase } from '../../support/mariadb.ts';
@@ -79,7 +79,7 @@ describe.if(await isMariaDbAtHand())('IKS Admin on MariaDB', () => {
         read: 8,
         added: 8,
         quarantined: 0,
-        remarks: 0,
+        warnings: 0,
       });
       const stored = await storedPenalties(db);
       expect(
@@ -139,7 +139,7 @@ describe.if(await isMariaDbAtHand())('IKS Admin on MariaDB', () => {
     );
     await insert(source, 'iks_comms', { mute_type: 9 });
     const summary = await importIks(deps, { url: source.url });
-    expect(summary).toMatchObject({ added: 3, remarks: 3, quarantined: 3 });
+    expect(summary).toMatchObject({ added: 3, warnings: 3, quarantined: 3 });
     expect(
       (await storedPenalties(db)).map((row) => [row.sourceId, row.durationMinutes, row.serverId]),
     ).toEqual([

@@ -4,8 +4,8 @@ import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import pino from 'pino';
 import { createMirror, type Mirror } from '../../../src/import/mirror.ts';
-import { importSimpleAdmin } from '../../../src/import/simple-admin.ts';
-import { createMetrics } from '../../../src/metrics.ts';
+import { importSimpleAdmin } from '../../../src/import/simple-admin/simple-admin.ts';
+import { createMetrics } from '../../../src/runtime/metrics.ts';
 import { createTestDatabase } from '../../support/database.ts';
 import { startDatabaseProxy } from '../../support/database-proxy.ts';
 import { createTestMariaDb, isMariaDbAtHand } from '../../support/mariadb.ts';
@@ -113,6 +113,14 @@ describe('the mirror of an SQLite file', () => {
     expect(warnings()).toEqual([]);
     expect((await metrics.render()).text).toContain('community_api_mirror_up 1');
     expect((await metrics.render()).text).toContain('community_api_mirror_rows_total{change="added"} 4');
+  });
+
+  test('its age is measured by a clock that is never set', async () => {
+    const { mirror, metrics } = startMirror(createFile().url);
+    await waitFor(() => mirror.health().lastRoundAt);
+    now = new Date(now.getTime() + 3_600_000);
+    const age = /community_api_mirror_age_seconds ([0-9.e+-]+)/.exec((await metrics.render()).text)?.[1];
+    expect(Number(age)).toBeWithin(0, 60);
   });
 
   test('a full read each night catches what the rounds miss', async () => {
@@ -276,7 +284,10 @@ describe('the mirror of an SQLite file', () => {
     moved.run(`insert into sa_bans ${BAN}`);
     const { mirror } = startMirror(moved.url);
     await waitFor(() => mirror.health().refusal);
-    await importSimpleAdmin({ db, databaseUrl, now: () => now }, { url: moved.url, replacesSource: true });
+    await importSimpleAdmin(
+      { db, databaseUrl, now: () => now, actor: 'operator' },
+      { url: moved.url, replacesSource: true },
+    );
     await waitFor(() => mirror.health().isUp);
     expect(mirror.health().refusal).toBeUndefined();
     moved.run(`insert into sa_bans ${BAN}`);

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { connect } from '../../../src/db/client.ts';
-import { importNdjson } from '../../../src/import/ndjson.ts';
-import { markExpiredPenalties } from '../../../src/queries/penalties.ts';
+import { importNdjson } from '../../../src/import/ndjson/ndjson.ts';
+import { markExpiredPenalties } from '../../../src/queries/penalties/expiry.ts';
 import { insertPenalties } from '../../support/builders.ts';
 import { createTestDatabase } from '../../support/database.ts';
 import { importDeps, storedPenalties } from '../../support/penalty-rows.ts';

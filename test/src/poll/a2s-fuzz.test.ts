@@ -54,9 +54,9 @@ test('a server that sends them is answered or missed, in time', async () => {
       const reason = outcome.isAnswered ? 'answered' : outcome.reason;
       reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
       if (!outcome.isAnswered) continue;
-      expect(outcome.answer.playersCount).toBeWithin(0, 256);
-      expect(outcome.answer.maxPlayers).toBeWithin(0, 256);
-      for (const { name, score } of outcome.answer.players) {
+      expect(outcome.state.playersCount).toBeWithin(0, 256);
+      expect(outcome.state.maxPlayers).toBeWithin(0, 256);
+      for (const { name, score } of outcome.state.players) {
         expect(name).toMatch(/^\P{Cc}{1,256}$/u);
         expect(score).toBeWithin(-(2 ** 31), 2 ** 31);
       }

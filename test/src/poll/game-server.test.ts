@@ -43,7 +43,7 @@ describe('a server that answers', () => {
     const outcome = await ask(server);
     expect(outcome).toEqual({
       isAnswered: true,
-      answer: {
+      state: {
         hostname: '[PL] Mirage 24/7 ★',
         map: 'de_mirage',
         playersCount: 3,
@@ -56,7 +56,7 @@ describe('a server that answers', () => {
         ],
       },
     });
-    if (outcome.isAnswered) expect(outcome.answer.pingMs).toBeGreaterThanOrEqual(1);
+    if (outcome.isAnswered) expect(outcome.state.pingMs).toBeGreaterThanOrEqual(1);
   });
 
   test.each(['both', 'players', 'none'] as const)(
@@ -65,7 +65,7 @@ describe('a server that answers', () => {
       const server = await aServer({ game: { players: [aPlayer('Ala', 1)] }, manner: { challenges } });
       expect(await ask(server)).toMatchObject({
         isAnswered: true,
-        answer: { players: [{ name: 'Ala', score: 1 }] },
+        state: { players: [{ name: 'Ala', score: 1 }] },
       });
     },
   );
@@ -74,7 +74,7 @@ describe('a server that answers', () => {
     const server = await aServer({ game: { players: [aPlayer(''), aPlayer('Ola', 5), aPlayer('  ')] } });
     expect(await ask(server)).toMatchObject({
       isAnswered: true,
-      answer: { playersCount: 3, players: [{ name: 'Ola', score: 5 }] },
+      state: { playersCount: 3, players: [{ name: 'Ola', score: 5 }] },
     });
   });
 
@@ -83,7 +83,7 @@ describe('a server that answers', () => {
       game: { bots: 2, players: [aPlayer('Ala', 1), aPlayer('Ola', 2)] },
     });
     expect(await ask(server)).toMatchObject({
-      answer: {
+      state: {
         playersCount: 2,
         players: [
           { name: 'Ola', score: 2 },
@@ -102,7 +102,7 @@ describe('a server that answers', () => {
       },
     });
     expect(await ask(server)).toMatchObject({
-      answer: { hostname: 'Red server', map: 'de_dust2', players: [{ name: 'Ala', score: 1 }] },
+      state: { hostname: 'Red server', map: 'de_dust2', players: [{ name: 'Ala', score: 1 }] },
     });
   });
 
@@ -116,11 +116,11 @@ describe('a server that answers', () => {
       const outcome = await ask(server);
       expect(outcome).toMatchObject({
         isAnswered: true,
-        answer: { playersCount: 64, hostname: 'Simulated server' },
+        state: { playersCount: 64, hostname: 'Simulated server' },
       });
       if (outcome.isAnswered) {
-        expect(outcome.answer.players).toHaveLength(64);
-        expect(outcome.answer.players[0]).toEqual({ name: 'Player with a long name 63', score: 63 });
+        expect(outcome.state.players).toHaveLength(64);
+        expect(outcome.state.players[0]).toEqual({ name: 'Player with a long name 63', score: 63 });
       }
     },
   );
@@ -132,7 +132,7 @@ describe('a server that answers', () => {
     });
     expect(await ask(server, 600)).toMatchObject({
       isAnswered: true,
-      answer: { map: 'de_mirage', playersCount: 2, players: [] },
+      state: { map: 'de_mirage', playersCount: 2, players: [] },
     });
   });
 
@@ -140,7 +140,7 @@ describe('a server that answers', () => {
     const server = await aServer({ game: { players: [aPlayer('Ala', 4)] }, manner: { loseRequests: 1 } });
     expect(await ask(server, 1500)).toMatchObject({
       isAnswered: true,
-      answer: { players: [{ name: 'Ala', score: 4 }] },
+      state: { players: [{ name: 'Ala', score: 4 }] },
     });
   });
 
@@ -148,7 +148,7 @@ describe('a server that answers', () => {
     const server = await aServer({ manner: { delayMs: 60 } });
     const outcome = await ask(server, 2500);
     expect(outcome.isAnswered).toBe(true);
-    if (outcome.isAnswered) expect(outcome.answer.pingMs).toBeGreaterThanOrEqual(55);
+    if (outcome.isAnswered) expect(outcome.state.pingMs).toBeGreaterThanOrEqual(55);
   });
 
   test('is found by host name and over IPv6', async () => {

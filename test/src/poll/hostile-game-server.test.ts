@@ -103,7 +103,7 @@ describe('a split response', () => {
       ...wanted.slice(0, 1),
       ...wanted,
     ]);
-    expect(await ask(server)).toMatchObject({ answer: { hostname: 'Wanted, in several parts' } });
+    expect(await ask(server)).toMatchObject({ state: { hostname: 'Wanted, in several parts' } });
   });
 
   test('of which a part never comes is a miss once the time is over', async () => {
@@ -128,7 +128,7 @@ describe('a split response', () => {
     const once = await aServer(() => forgotten.splice(0));
     expect(await ask(once, 300)).toEqual(MALFORMED);
     expect(await ask(await aServerWith([...begun, ...whole]))).toMatchObject({
-      answer: { hostname: 'Whole' },
+      state: { hostname: 'Whole' },
     });
   });
 });
@@ -151,16 +151,16 @@ describe('counts are the bytes of A2S_INFO', () => {
       });
       expect(await ask(await aServerWith([info]))).toMatchObject({
         isAnswered: true,
-        answer: { playersCount: 3, maxPlayers: 10 },
+        state: { playersCount: 3, maxPlayers: 10 },
       });
     }
   });
 
   test('of 255 and of none', async () => {
     const full = await aServerWith([anInfoPacket({ players: 255, maxPlayers: 255 })]);
-    expect(await ask(full)).toMatchObject({ answer: { playersCount: 255, maxPlayers: 255 } });
+    expect(await ask(full)).toMatchObject({ state: { playersCount: 255, maxPlayers: 255 } });
     const empty = await aServerWith([anInfoPacket({ players: 0, maxPlayers: 0 })]);
-    expect(await ask(empty)).toMatchObject({ answer: { playersCount: 0, maxPlayers: 0 } });
+    expect(await ask(empty)).toMatchObject({ state: { playersCount: 0, maxPlayers: 0 } });
   });
 
   test('and nothing but A2S_INFO and A2S_PLAYER is asked, whichever game it says to be', async () => {
@@ -169,13 +169,13 @@ describe('counts are the bytes of A2S_INFO', () => {
       const gameId = [uint16(appId & 0xffff), uint16(appId >> 16), uint16(0), uint16(0)];
       const extraData = Buffer.concat([Buffer.from([0x01]), ...gameId]);
       const server = await aServerWith([anInfoPacket({ extraData })]);
-      expect(await ask(server)).toMatchObject({ answer: { players: [{ name: 'Ala', score: 4 }] } });
+      expect(await ask(server)).toMatchObject({ state: { players: [{ name: 'Ala', score: 4 }] } });
       expect(server.requests.map((bytes) => bytes[4])).toEqual([0x54, 0x55]);
     }
     const tagged = await aServerWith([
       anInfoPacket({ extraData: keywords('bat_name_s,bat_player_count_s') }),
     ]);
-    expect(await ask(tagged)).toMatchObject({ isAnswered: true, answer: { hostname: 'Raw server' } });
+    expect(await ask(tagged)).toMatchObject({ isAnswered: true, state: { hostname: 'Raw server' } });
   });
 });
 
@@ -196,7 +196,7 @@ describe('a whole response', () => {
       [Buffer.concat([PLAYERS, Buffer.from('behind the end')])],
     );
     expect(await ask(server)).toMatchObject({
-      answer: { hostname: 'Raw server', players: [{ name: 'Ala', score: 4 }] },
+      state: { hostname: 'Raw server', players: [{ name: 'Ala', score: 4 }] },
     });
   });
 
@@ -208,7 +208,7 @@ describe('a whole response', () => {
     );
     const outcome = await ask(server);
     if (!outcome.isAnswered) throw new Error(outcome.reason);
-    const { hostname, players } = outcome.answer;
+    const { hostname, players } = outcome.state;
     expect(hostname).toMatch(/^A�+\(�+B$/);
     expect(players).toEqual([{ name: hostname, score: 0 }]);
     expect(hostname.isWellFormed()).toBe(true);
@@ -218,7 +218,7 @@ describe('a whole response', () => {
     const long = '😀'.repeat(500);
     const server = await aServerWith([anInfoPacket({ hostname: long })], [aPlayersPacket([{ name: long }])]);
     const kept = '😀'.repeat(256);
-    expect(await ask(server)).toMatchObject({ answer: { hostname: kept, players: [{ name: kept }] } });
+    expect(await ask(server)).toMatchObject({ state: { hostname: kept, players: [{ name: kept }] } });
   });
 
   test('lists the entry "Max Players", which a server that hides its players makes up, as nobody', async () => {
@@ -226,7 +226,7 @@ describe('a whole response', () => {
       [anInfoPacket()],
       [aPlayersPacket([{ name: 'Max Players', score: 10 }])],
     );
-    expect(await ask(server)).toMatchObject({ answer: { playersCount: 3, players: [] } });
+    expect(await ask(server)).toMatchObject({ state: { playersCount: 3, players: [] } });
   });
 
   test('of the other kind, or of none, counts for nothing', async () => {
@@ -235,7 +235,7 @@ describe('a whole response', () => {
       [anInfoPacket({ hostname: 'Again' }), PLAYERS],
     );
     expect(await ask(server)).toMatchObject({
-      answer: { hostname: 'Raw server', players: [{ name: 'Ala', score: 4 }] },
+      state: { hostname: 'Raw server', players: [{ name: 'Ala', score: 4 }] },
     });
   });
 });
@@ -283,5 +283,5 @@ test('the ping is no shorter than the server is slow, though an earlier response
   });
   const outcome = await ask(server);
   expect(outcome.isAnswered).toBe(true);
-  if (outcome.isAnswered) expect(outcome.answer.pingMs).toBeGreaterThanOrEqual(75);
+  if (outcome.isAnswered) expect(outcome.state.pingMs).toBeGreaterThanOrEqual(75);
 });

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import pino from 'pino';
-import { openDatabase } from '../../../src/db/client.ts';
-import { serverSamples, serverSnapshots } from '../../../src/db/schema.ts';
+import { openDatabase } from '../../../src/db/database.ts';
+import { serverSamples, serverSnapshots } from '../../../src/db/schema/servers.ts';
 import {
   type SimulatedGame,
   type SimulatedGameServer,
@@ -11,7 +11,7 @@ import {
 } from '../../../src/demo/simulated-game-server.ts';
 import { delayAfter } from '../../../src/poll/poll-schedule.ts';
 import { createPoller, type Poller } from '../../../src/poll/poller.ts';
-import { removeServer, setServerHidden } from '../../../src/queries/servers.ts';
+import { removeServer, setServerHidden } from '../../../src/queries/servers/servers.ts';
 import { insertServer } from '../../support/builders.ts';
 import { createTestDatabase } from '../../support/database.ts';
 import { startDatabaseProxy } from '../../support/database-proxy.ts';
@@ -142,7 +142,7 @@ test('a server that banned our address is told apart, once', async () => {
   const { messagesOf } = await startPoller();
   await waitFor(async () => ((await snapshotOf(id))?.missedPolls ?? 0) >= 2);
   expect(messagesOf(slug)).toEqual([
-    'server banned our address: it answers "Banned by server" to every question',
+    'server banned our address: it responds "Banned by server" to every request',
     'server is offline',
   ]);
 });
@@ -155,11 +155,11 @@ test('finds added, shown, hidden and removed servers within two seconds or so', 
   await waitFor(() => snapshotOf(added.id), { limitMs: 10_000 });
   expect(await snapshotOf(hidden.id)).toBeUndefined();
   expect(first.requests.info).toBe(0);
-  await setServerHidden(db, hidden.slug, false);
+  await setServerHidden(db, hidden.slug, { isHidden: false, actor: 'operator' });
   await waitFor(() => snapshotOf(hidden.id), { limitMs: 10_000 });
-  await removeServer(db, added.slug);
+  await removeServer(db, added.slug, { actor: 'operator' });
   await waitFor(() => poller.health().servers === 1, { limitMs: 10_000 });
-  await setServerHidden(db, hidden.slug, true);
+  await setServerHidden(db, hidden.slug, { isHidden: true, actor: 'operator' });
   await waitFor(() => poller.health().servers === 0, { limitMs: 10_000 });
 }, 30_000);
 
@@ -179,7 +179,7 @@ test('a silent server delays no other, and is never asked twice at a time', asyn
   expect(quick.requests.player).toBeGreaterThanOrEqual(2);
 }, 30_000);
 
-test('one process polls; another takes over when it ends or loses its session', async () => {
+test('one process polls; another takes over when it ends or loses its lease', async () => {
   const game = await aGameServer();
   const { id } = await aListedServer(game);
   const first = await startPoller();
@@ -193,10 +193,10 @@ test('one process polls; another takes over when it ends or loses its session', 
 
   const third = await startPoller();
   expect(third.poller.health().isPolling).toBe(false);
+  // A third process takes over for a second.
   await database.connection`
-    select pg_terminate_backend(pid) from pg_stat_activity
-    where application_name = 'lease poller' and datname = current_database()
-      and pid in (select pid from pg_locks where locktype = 'advisory' and granted)`;
+    update leases set token = token + 1, holder = '', expires_at = now() + interval '1 second' where name = 'poller'`;
+  await waitFor(() => !second.poller.health().isPolling);
   await waitFor(() => second.poller.health().isPolling !== third.poller.health().isPolling, {
     limitMs: 10_000,
   });

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
-import { createApiToken, revokeApiToken } from '../../../src/queries/api-tokens.ts';
+import { Glob } from 'bun';
 import { listAuditEntries } from '../../../src/queries/audit-log.ts';
+import { createApiToken, revokeApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { insertUser } from '../../support/builders.ts';
 import { createTestDatabase } from '../../support/database.ts';
 
@@ -9,9 +10,9 @@ const { db } = await createTestDatabase();
 test('a token made and revoked leaves one line each, and revoking twice no second one', async () => {
   const user = await insertUser(db, 1);
   const now = new Date();
-  const { id } = await createApiToken(db, user.id, { name: ' Website ', now });
-  await revokeApiToken(db, id, { now, actorUserId: user.id });
-  await revokeApiToken(db, id, { now, actorUserId: user.id });
+  const { id } = await createApiToken(db, user.id, { name: ' Website ', now, actor: 'operator' });
+  await revokeApiToken(db, id, { now, actor: { userId: user.id } });
+  await revokeApiToken(db, id, { now, actor: { userId: user.id } });
   expect(await listAuditEntries(db)).toMatchObject([
     {
       action: 'token.revoked',
@@ -25,7 +26,16 @@ test('a token made and revoked leaves one line each, and revoking twice no secon
 
 test('a change that fails leaves no line', async () => {
   const before = await listAuditEntries(db);
-  await expect(createApiToken(db, 1, { name: '', now: new Date() })).rejects.toThrow();
-  await expect(revokeApiToken(db, 999, { now: new Date() })).rejects.toThrow();
+  await expect(createApiToken(db, 1, { name: '', now: new Date(), actor: 'operator' })).rejects.toThrow();
+  await expect(revokeApiToken(db, 999, { now: new Date(), actor: 'operator' })).rejects.toThrow();
   expect(await listAuditEntries(db)).toEqual(before);
+});
+
+test('only queries write entries, so that no caller can forget one', async () => {
+  const strangers: string[] = [];
+  for (const file of new Glob('{src,api,bot,media}/**/*.{ts,tsx}').scanSync('.')) {
+    if (file.startsWith('src/queries/')) continue;
+    if (/recordAudit|insert\(auditLog\)/.test(await Bun.file(file).text())) strangers.push(file);
+  }
+  expect(strangers).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import type { HistoryPoint } from '../../../src/queries/server-samples.ts';
+import type { HistoryPoint } from '../../../src/queries/servers/samples.ts';
 
 const to = new Date('2026-11-21T12:00:00Z');
 const from = new Date(to.getTime() - 86_400_000);

@@ -1,4 +1,4 @@
-import { serverSamples } from '../../../src/db/schema.ts';
+import { serverSamples } from '../../../src/db/schema/servers.ts';
 import type { TestBot } from '../bot.ts';
 import { insertServer } from '../builders.ts';
 

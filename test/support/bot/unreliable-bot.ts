@@ -29,7 +29,8 @@ export async function startUnreliableBot() {
     timings: { ...deps.timings, deferAfterMs: 600 },
   });
   const moderator: Actor = anActor({ isModerator: true });
-  await insertServer(db, { slug: 'one', name: 'One' });
+  const { id } = await insertServer(db, { slug: 'one', name: 'One' });
+  await harness.poll(id, {});
   await insertUser(db, 1, { nickname: 'Somebody', discordId: moderator.user.id });
   await insertPenalties(
     db,

@@ -23,17 +23,21 @@ export type Actor = {
   appPermissions: string;
 };
 
-const { EmbedLinks, ModerateMembers, SendMessages, ViewChannel } = PermissionFlagsBits;
+const { EmbedLinks, ManageGuild, ModerateMembers, SendMessages, ViewChannel } = PermissionFlagsBits;
 
 /**
  * A member of a guild that speaks English, without rights unless told otherwise.
- * @param values `isModerator` gives Moderate Members; `userId` is a new one by default.
+ * @param values `isModerator` gives Moderate Members, `isManager` Manage Server; `userId` is a new one by default.
  */
-export function anActor(values: Partial<Actor> & { isModerator?: boolean; userId?: string } = {}): Actor {
-  const { isModerator = false, userId = nextSnowflake(), ...rest } = values;
+export function anActor(
+  values: Partial<Actor> & { isModerator?: boolean; isManager?: boolean; userId?: string } = {},
+): Actor {
+  const { isModerator = false, isManager = false, userId = nextSnowflake(), ...rest } = values;
   return {
     user: { id: userId, username: `user${userId}`, discriminator: '0', global_name: null, avatar: null },
-    permissions: String(ViewChannel | SendMessages | (isModerator ? ModerateMembers : 0n)),
+    permissions: String(
+      ViewChannel | SendMessages | (isModerator ? ModerateMembers : 0n) | (isManager ? ManageGuild : 0n),
+    ),
     locale: 'en-US',
     guildId: '900000000000000001',
     guildLocale: 'en-US',

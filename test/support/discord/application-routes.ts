@@ -12,17 +12,30 @@ type Options = {
   state: { refusesLocalLinks: boolean; guildAccess: boolean };
 };
 
-/** Discord's endpoints with the bot's token: the commands of the application, and the messages of channels. */
+/** Discord's endpoints with the bot's token: the commands of the application, and the messages of channels and users. */
 export function createApplicationRoutes({ applicationId, guildIds, messages, state }: Options) {
   /** By scope: a guild's id, or `global`. */
   const commands = new Map<string, FakeCommand[]>();
   const goneChannels = new Set<string>();
   const goneMessages = new Set<string>();
+  /** By user. */
+  const directChannels = new Map<string, string>();
+  /** By nonce: the messages that Discord remembers. */
+  const remembered = new Map<string, string>();
 
   return {
     commands,
     goneChannels,
     goneMessages,
+    directChannels,
+    /** Some minutes pass: no nonce is remembered any more. */
+    forgetNonces: () => remembered.clear(),
+    openDirectChannel: ({ body }: RestCall): Response => {
+      const userId = body.recipient_id ?? '';
+      const id = directChannels.get(userId) ?? nextSnowflake();
+      directChannels.set(userId, id);
+      return json(200, { id, type: 1, recipients: [{ id: userId }] });
+    },
     useCommands: (call: RestCall, application: string, guildId: string | undefined): Response => {
       if (application !== applicationId) {
         return restError(404, RESTJSONErrorCodes.UnknownApplication, 'Unknown Application');
@@ -49,9 +62,18 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
       }
       if (call.method === 'POST') {
         const complaint = checkMessage(call.body, call.files, state);
-        return complaint
-          ? json(400, complaint)
-          : json(200, messages.create(channelId, call.body, call.files));
+        if (complaint) return json(400, complaint);
+        const { nonce, enforce_nonce: isEnforced } = call.body;
+        const earlier = isEnforced && nonce !== undefined ? remembered.get(nonce) : undefined;
+        if (earlier !== undefined) {
+          const message = messages.all.get(earlier);
+          return message
+            ? json(200, message)
+            : restError(404, RESTJSONErrorCodes.UnknownMessage, 'Unknown Message');
+        }
+        const message = messages.create(channelId, call.body, call.files);
+        if (nonce !== undefined) remembered.set(nonce, message.id);
+        return json(200, message);
       }
       const message = messages.all.get(messageId ?? '');
       if (!message || message.channel_id !== channelId || goneMessages.has(message.id)) {

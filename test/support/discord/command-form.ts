@@ -11,6 +11,8 @@ export type FakeCommandOption = {
   choices?: { name: string; name_localizations?: Record<string, string> | null; value: string | number }[];
   min_length?: number;
   max_length?: number;
+  /** Of a subcommand. */
+  options?: FakeCommandOption[];
 };
 
 export type FakeCommand = {
@@ -27,6 +29,7 @@ export type FakeCommand = {
 };
 
 const CHAT_INPUT = 1;
+const SUBCOMMAND = 1;
 /** https://docs.discord.com/developers/interactions/application-commands#application-command-object-application-command-naming */
 const CHAT_INPUT_NAME = /^[-_'\p{L}\p{N}\p{sc=Deva}\p{sc=Thai}]{1,32}$/u;
 /** https://docs.discord.com/developers/reference#locales */
@@ -125,6 +128,11 @@ function checkOptions(errors: FormErrors, at: string, options: FakeCommandOption
       );
     }
     optionalSeen ||= !option.required;
+    checkOptions(errors, `${path}.options`, option.options ?? []);
+    const isSubcommand = option.type === SUBCOMMAND;
+    if (isSubcommand !== (options[0]?.type === SUBCOMMAND)) {
+      errors.add(path, 'APPLICATION_COMMAND_OPTIONS_TYPE_INVALID', 'Subcommands stand alone');
+    }
     if (names.has(option.name))
       errors.add(`${path}.name`, 'APPLICATION_COMMAND_OPTIONS_NAME_ALREADY_EXISTS', 'Duplicate');
     names.add(option.name);
@@ -144,7 +152,7 @@ function checkLocale(errors: FormErrors, at: string, locale: string): void {
 }
 
 /** The longest localisation of each text counts. */
-function countCharacters(command: FakeCommand): number {
+function countCharacters(command: FakeCommand | FakeCommandOption): number {
   const longest = (text = '', localized: Record<string, string> | null = {}) =>
     Math.max(text.length, ...Object.values(localized ?? {}).map((each) => each.length), 0);
   const own =
@@ -153,8 +161,7 @@ function countCharacters(command: FakeCommand): number {
   return (command.options ?? []).reduce(
     (sum, option) =>
       sum +
-      longest(option.name, option.name_localizations) +
-      longest(option.description, option.description_localizations) +
+      countCharacters(option) +
       (option.choices ?? []).reduce(
         (total, choice) =>
           total + longest(choice.name, choice.name_localizations) + String(choice.value).length,

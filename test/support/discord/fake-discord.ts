@@ -91,7 +91,7 @@ export async function startFakeDiscord({
   async function handle(request: Request): Promise<Response> {
     const call = await readRestCall(request);
     const { method, path, body } = call;
-    const response = (await faults.respond(`${method} ${path}`)) ?? route(call);
+    const response = await faults.respond(`${method} ${path}`, () => route(call));
     if (!forgets) requests.push({ at: Date.now(), method, path, body, status: response.status });
     return response;
   }
@@ -104,6 +104,7 @@ export async function startFakeDiscord({
     if (webhook) return useWebhook(call, webhook[2] ?? '', webhook[3]);
     if (call.authorization !== `Bot ${state.token}`) return restError(401, 0, '401: Unauthorized');
     if (path === '/gateway/bot') return json(200, gateway.description(`ws://127.0.0.1:${port}/gateway`));
+    if (path === '/users/@me/channels' && method === 'POST') return application.openDirectChannel(call);
     if (path === '/users/@me') return json(200, botUser);
     if (path === '/applications/@me' || path === '/oauth2/applications/@me') {
       return json(200, { id: applicationId, name: 'community', bot_public: state.botIsPublic, flags: 0 });
@@ -125,6 +126,15 @@ export async function startFakeDiscord({
     requests,
     goneChannels: application.goneChannels,
     goneMessages: application.goneMessages,
+    forgetNonces: application.forgetNonces,
+    /** The messages of a channel, the oldest first. */
+    messagesIn: (channelId: string) =>
+      [...messages.all.values()].filter(({ channel_id: channel }) => channel === channelId),
+    /** What a user was told directly. */
+    directMessagesTo: (userId: string) =>
+      [...messages.all.values()].filter(
+        ({ channel_id: channel }) => channel === application.directChannels.get(userId),
+      ),
     state,
     ...interactions,
     /** Makes requests to come fail. */

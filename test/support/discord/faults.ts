@@ -3,8 +3,8 @@ export type Fault = {
   matches: RegExp;
   /** How often; by default once. */
   times?: number;
-  /** `hang`: none before the faults are cleared. */
-  response: (() => Response) | 'hang';
+  /** `hang`: none before the faults are cleared. `lost`: neither, but the request is carried out at once. */
+  response: (() => Response) | 'hang' | 'lost';
 };
 
 /** Requests that are to fail. */
@@ -18,15 +18,19 @@ export function createFaults() {
     add: (fault: Fault): void => {
       faults.push(fault);
     },
-    /** The response of the first fault that matches; undefined when the request is to go on as usual. */
-    respond: async (request: string): Promise<Response | undefined> => {
+    /**
+     * The response of the first fault that matches, else the usual one.
+     * @param carryOut does what the request asks for.
+     */
+    respond: async (request: string, carryOut: () => Response): Promise<Response> => {
       const fault = faults.find(({ matches }) => matches.test(request));
-      if (!fault) return undefined;
+      if (!fault) return carryOut();
       fault.times = (fault.times ?? 1) - 1;
       if (fault.times <= 0) faults.splice(faults.indexOf(fault), 1);
-      if (fault.response !== 'hang') return fault.response();
+      if (typeof fault.response === 'function') return fault.response();
+      const lost = fault.response === 'lost' ? carryOut() : undefined;
       await new Promise<void>((resolve) => hanging.push(resolve));
-      return undefined;
+      return lost ?? carryOut();
     },
     clear: (): void => {
       faults.length = 0;

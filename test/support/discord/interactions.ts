@@ -13,7 +13,9 @@ import type { FakeComponent } from './message-form.ts';
 import { type FakeMessage, findComponent, toWireMessage } from './messages.ts';
 import { nextSnowflake } from './snowflake.ts';
 
-export type OptionValue = string | boolean | number | { user: FakeUser };
+/** A role of the guild. */
+export type FakeRole = { id: string; name: string; mentionable: boolean };
+export type OptionValue = string | boolean | number | { user: FakeUser } | { role: FakeRole };
 
 type Sender = {
   applicationId: string;
@@ -69,7 +71,10 @@ export function createInteractions({ applicationId, exchanges, dispatch }: Sende
       waiting.get(exchange.token)?.(exchange);
       waiting.delete(exchange.token);
     },
-    /** A slash command; options by name. A Discord user is given by `{ user }`. */
+    /**
+     * A slash command, with its subcommand after a space; options by name. A Discord user is given by `{ user }`, a role
+     * by `{ role }`.
+     */
     command: (name: string, options: Record<string, OptionValue> = {}, actor = anActor()) =>
       interact(InteractionType.ApplicationCommand, toCommandData(name, options), actor),
     /** An entry of the menu on a user. */
@@ -82,7 +87,7 @@ export function createInteractions({ applicationId, exchanges, dispatch }: Sende
     autocomplete: (name: string, option: string, typed: string, actor = anActor()) => {
       const type = ApplicationCommandOptionType.String;
       const options = [{ type, name: option, value: typed, focused: true }];
-      const data = { id: nextSnowflake(), name, type: ApplicationCommandType.ChatInput, options };
+      const data = { id: nextSnowflake(), type: ApplicationCommandType.ChatInput, ...nest(name, options) };
       return interact(InteractionType.ApplicationCommandAutocomplete, data, actor);
     },
     /** Presses a button of a message. @param forged the custom id need not be one of the message's. */
@@ -149,6 +154,7 @@ function placeOf(actor: Actor): Record<string, unknown> {
 
 function toCommandData(name: string, options: Record<string, OptionValue>) {
   const users: Record<string, FakeUser> = {};
+  const roles: Record<string, FakeRole> = {};
   const list = Object.entries(options).map(([option, value]) => {
     if (typeof value === 'string') return { type: ApplicationCommandOptionType.String, name: option, value };
     if (typeof value === 'boolean') {
@@ -157,15 +163,28 @@ function toCommandData(name: string, options: Record<string, OptionValue>) {
     if (typeof value === 'number') {
       return { type: ApplicationCommandOptionType.Integer, name: option, value };
     }
+    if ('role' in value) {
+      roles[value.role.id] = value.role;
+      return { type: ApplicationCommandOptionType.Role, name: option, value: value.role.id };
+    }
     users[value.user.id] = value.user;
     return { type: ApplicationCommandOptionType.User, name: option, value: value.user.id };
   });
   return {
     id: nextSnowflake(),
-    name,
     type: ApplicationCommandType.ChatInput,
-    options: list,
-    resolved: { users },
+    ...nest(name, list),
+    resolved: { users, roles },
+  };
+}
+
+/** Options as Discord sends them: those of a subcommand lie one level deeper. */
+function nest(name: string, options: unknown[]): { name: string; options: unknown[] } {
+  const [command = '', subcommand] = name.split(' ');
+  if (subcommand === undefined) return { name: command, options };
+  return {
+    name: command,
+    options: [{ type: ApplicationCommandOptionType.Subcommand, name: subcommand, options }],
   };
 }
 

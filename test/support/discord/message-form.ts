@@ -33,8 +33,10 @@ export type MessageForm = {
   embeds?: FakeEmbed[] | null;
   components?: FakeComponent[] | null;
   attachments?: { id: string | number; filename?: string; description?: string }[] | null;
-  allowed_mentions?: { parse?: string[] } | null;
+  allowed_mentions?: { parse?: string[]; roles?: string[] } | null;
   flags?: number;
+  nonce?: string;
+  enforce_nonce?: boolean;
 };
 
 export type UploadedFile = { name: string; bytes: Uint8Array; description?: string };
@@ -57,6 +59,7 @@ export function checkMessage(
   const errors = new FormErrors();
   const at = (path: string) => `${prefix}${path}`;
   if (form.content) errors.text(at('content'), form.content, { max: 2000 });
+  errors.optionalText(at('nonce'), form.nonce, 25);
   checkEmbeds(errors, at('embeds'), form.embeds ?? [], files, isEdit);
   checkRows(errors, at('components'), form.components ?? [], refusesLocalLinks);
   for (const [index, attachment] of (form.attachments ?? []).entries()) {

@@ -66,7 +66,7 @@ export function createMessageStore(
         tts: false,
         mention_everyone: false,
         mentions: [],
-        mention_roles: [],
+        mention_roles: mentionedRoles(form),
         pinned: false,
         type: origin ? MessageType.ChatInputCommand : MessageType.Default,
         files,
@@ -132,6 +132,14 @@ export function findButton(message: FakeMessage | undefined, label: string): Fak
 
 function childrenOf(message: FakeMessage | undefined): FakeComponent[] {
   return message?.components.flatMap((row) => row.components ?? []) ?? [];
+}
+
+/** The roles that are notified. */
+function mentionedRoles({ content, allowed_mentions: allowed }: MessageForm): string[] {
+  const named = [...(content ?? '').matchAll(/<@&(\d+)>/g)].map(([, id = '']) => id);
+  const isAllowed = (id: string) =>
+    !allowed || allowed.roles?.includes(id) || allowed.parse?.includes('roles') === true;
+  return named.filter(isAllowed);
 }
 
 function toAttachments(form: MessageForm, files: UploadedFile[]): FakeMessage['attachments'] {

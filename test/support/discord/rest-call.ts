@@ -11,7 +11,7 @@ export type RestCall = {
   authorization: string | null;
 };
 
-export type RestBody = MessageForm & { type?: number; data?: MessageForm };
+export type RestBody = MessageForm & { type?: number; data?: MessageForm; recipient_id?: string };
 
 /** Reads a request, whose body is JSON or, with files, a multipart form. */
 export async function readRestCall(request: Request): Promise<RestCall> {

@@ -1,0 +1,52 @@
+import ipaddr from 'ipaddr.js';
+
+/** Proxies that are followed from one to the next; left of them anybody may have written any number. */
+const MAX_HOPS = 32;
+/** An IPv6 address in brackets, its port and the space before it. */
+const LONGEST_HOP = 64;
+
+/**
+ * The address a request came from: the peer's, or behind a trusted proxy the rightmost address of X-Forwarded-For that
+ * is no trusted proxy itself. What stands left of it anybody may have written.
+ */
+export function findClientAddress(
+  peer: string,
+  forwardedFor: string | null,
+  isTrustedProxy: (address: string) => boolean,
+): string {
+  if (forwardedFor === null || !isTrustedProxy(peer)) return peer;
+  for (const hop of lastHops(forwardedFor).reverse()) {
+    if (!ipaddr.isValid(hop)) return peer;
+    if (!isTrustedProxy(hop)) return hop;
+    peer = hop;
+  }
+  return peer;
+}
+
+/** The addresses at the end of the header, as far as a chain of proxies may reach. */
+function lastHops(forwardedFor: string): string[] {
+  const hops = forwardedFor
+    .slice(-MAX_HOPS * LONGEST_HOP)
+    .split(',')
+    .slice(-MAX_HOPS);
+  return hops.map((hop) => withoutPort(hop.trim()));
+}
+
+/** What a client is limited by: an IPv4 address, or the /64 of an IPv6 one, which one customer holds whole. */
+export function rateLimitKey(address: string): string {
+  if (!address.includes(':')) return address;
+  if (!ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  if (parsed.kind() === 'ipv4') return parsed.toString();
+  return `${parsed
+    .toByteArray()
+    .slice(0, 8)
+    .map((byte) => byte.toString(16).padStart(2, '0'))
+    .join('')}/64`;
+}
+
+function withoutPort(hop: string): string {
+  const bracketed = /^\[([^\]]+)\](?::[0-9]+)?$/.exec(hop);
+  if (bracketed?.[1]) return bracketed[1];
+  return /^[0-9.]+:[0-9]+$/.test(hop) ? hop.slice(0, hop.indexOf(':')) : hop;
+}

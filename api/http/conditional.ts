@@ -1,0 +1,38 @@
+/** What a conditional request is compared with. */
+export type Validators = {
+  etag: string;
+  /** In whole seconds, as `Last-Modified` shows it. */
+  modifiedAt?: Date;
+};
+
+/** Tags are compared one by one up to here; a client of ours keeps one. A longer list costs its sender a body. */
+const LONGEST_LIST = 8192;
+
+/**
+ * Whether the client has what it would be sent, so that 304 is the response: RFC 9110 section 13.1. `If-None-Match`
+ * decides when it is given, else `If-Modified-Since`.
+ */
+export function isUnchanged(headers: Headers, { etag, modifiedAt }: Validators): boolean {
+  const known = headers.get('if-none-match');
+  if (known !== null) return matchesEtag(known, etag);
+  const since = modifiedAt && headers.get('if-modified-since');
+  return since ? modifiedAt.getTime() <= Date.parse(since) : false;
+}
+
+/** Whether `If-Range` names what is there now, or is absent: RFC 9110 section 13.1.5, compared strongly. */
+export function isRangeOfSame(headers: Headers, { etag, modifiedAt }: Validators): boolean {
+  const condition = headers.get('if-range');
+  return condition === null || condition === etag || condition === modifiedAt?.toUTCString();
+}
+
+/** A list of tags or `*`, compared weakly: RFC 9110 section 13.1.2. */
+function matchesEtag(list: string, etag: string): boolean {
+  if (list === etag || list.trim() === '*') return true;
+  if (list.length > LONGEST_LIST) return false;
+  const opaque = opaqueTagOf(etag);
+  return list.split(',').some((tag) => opaqueTagOf(tag.trim()) === opaque);
+}
+
+function opaqueTagOf(tag: string): string {
+  return tag.startsWith('W/') ? tag.slice(2) : tag;
+}

@@ -1,0 +1,29 @@
+/** Bytes made once and sent many times. */
+export type EncodedBody = {
+  bytes: Uint8Array<ArrayBuffer>;
+  gzip: Uint8Array<ArrayBuffer>;
+  /** Weak: the same response may be sent plain or compressed. */
+  etag: string;
+};
+
+/** gzip is named, and not with the weight 0 that refuses it. */
+const ACCEPTS_GZIP = /gzip(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i;
+
+const encoder = new TextEncoder();
+
+/** Whether a client reads compressed bodies. */
+export function acceptsGzip(headers: Headers): boolean {
+  return ACCEPTS_GZIP.test(headers.get('accept-encoding') ?? '');
+}
+
+/**
+ * Compresses and fingerprints what a client is sent.
+ * @param identity what the ETag is of; the content by default.
+ */
+export function encodeBody(
+  content: string | Uint8Array<ArrayBuffer>,
+  identity: string | Uint8Array = content,
+): EncodedBody {
+  const bytes = typeof content === 'string' ? encoder.encode(content) : content;
+  return { bytes, gzip: Bun.gzipSync(bytes), etag: `W/"${Bun.hash(identity).toString(36)}"` };
+}

@@ -1,0 +1,83 @@
+import type { Logger } from 'pino';
+import { isDatabaseOutage } from '../../src/db/client.ts';
+import {
+  Conflict,
+  Forbidden,
+  Gone,
+  InvalidInput,
+  InvalidToken,
+  LimitReached,
+  NotFound,
+  Unauthorized,
+  Unavailable,
+} from '../../src/domain/errors.ts';
+
+/** What a client is told of an error. */
+export type ErrorResponse = { status: number; message: string; headers?: Record<string, string> };
+
+/** The path is known, and does not take this method: 405. Only HTTP knows methods, so it is no domain error. */
+export class MethodNotAllowed extends Error {
+  override name = 'MethodNotAllowed';
+
+  constructor(readonly allowed: string) {
+    super(`Method not allowed: use ${allowed}`);
+  }
+}
+
+/** Seconds after which trying again makes sense: an outage is found and ended within two. */
+const RETRY_AFTER = { 'Retry-After': '2' };
+
+/** An outage fails every request: it is logged when it begins, and then this often. */
+const OUTAGE_LOG_MS = 10_000;
+
+export const SERVER_ERROR: ErrorResponse = { status: 500, message: 'Server error' };
+export const DATABASE_UNREACHABLE: ErrorResponse = {
+  status: 503,
+  message: 'The database is out of reach: try again shortly',
+  headers: RETRY_AFTER,
+};
+
+export type ErrorMapper = (error: unknown) => ErrorResponse;
+
+/** {@link toErrorResponse}, and a log line for what is no expected failure. */
+export function createErrorMapper(
+  log: Logger,
+  { clockMs = () => performance.now() }: { clockMs?: () => number } = {},
+): ErrorMapper {
+  let quietUntilMs = Number.NEGATIVE_INFINITY;
+  return (error) => {
+    const response = toErrorResponse(error);
+    if (response === SERVER_ERROR) log.error({ err: error }, 'a request failed');
+    if (response === DATABASE_UNREACHABLE && clockMs() >= quietUntilMs) {
+      quietUntilMs = clockMs() + OUTAGE_LOG_MS;
+      log.warn({ err: error }, 'the database is out of reach');
+    }
+    return response;
+  };
+}
+
+/** The one place where errors become HTTP: the text of an unexpected one never leaves the process. */
+export function toErrorResponse(error: unknown): ErrorResponse {
+  if (error instanceof MethodNotAllowed) {
+    return { status: 405, message: error.message, headers: { Allow: error.allowed } };
+  }
+  if (error instanceof InvalidInput) return { status: 400, message: error.message };
+  if (error instanceof Unauthorized) {
+    // RFC 6750 section 3.1: no error code for who has shown no token.
+    const challenge = error instanceof InvalidToken ? 'Bearer error="invalid_token"' : 'Bearer';
+    return { status: 401, message: error.message, headers: { 'WWW-Authenticate': challenge } };
+  }
+  if (error instanceof Forbidden) return { status: 403, message: error.message };
+  if (error instanceof NotFound) return { status: 404, message: error.message };
+  if (error instanceof Conflict) return { status: 409, message: error.message };
+  if (error instanceof Gone) return { status: 410, message: error.message };
+  if (error instanceof LimitReached) {
+    return {
+      status: 429,
+      message: error.message,
+      headers: { 'Retry-After': String(error.retryAfterSeconds) },
+    };
+  }
+  if (error instanceof Unavailable) return { status: 503, message: error.message, headers: RETRY_AFTER };
+  return isDatabaseOutage(error) ? DATABASE_UNREACHABLE : SERVER_ERROR;
+}

@@ -1,0 +1,139 @@
+import { isUnchanged } from './conditional.ts';
+import { acceptsGzip } from './encoding.ts';
+import type { ErrorResponse } from './error-handler.ts';
+import type { JsonBody } from './json.ts';
+import type { RateLimitVerdict } from './limits/rate-limiter.ts';
+
+/** The two rate limits, by the name that `RateLimit-Policy` gives them. */
+export type Policy = 'public' | 'protected';
+
+/** A public response before the headers that depend on the request. */
+type CachedResponse = { body: JsonBody; cacheControl: string };
+
+/** A protected response: a value sent as JSON, or a stream of another type; with headers of its own. */
+export type ProtectedResponse = { headers?: Record<string, string> } & (
+  | { json: unknown }
+  | { stream: ReadableStream; contentType: string }
+);
+
+export const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** Sent with every response under both bases, errors included. `@elysiajs/cors` is not used: its `Vary: *` defeats caches. */
+export const CORS_HEADERS = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers':
+    'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset',
+};
+
+/** A status change must be visible within 5 s: 2 s until the notified list is read again, and 3 s in caches. */
+export const PUBLIC_CACHE_CONTROL = 'public, max-age=2, stale-while-revalidate=1';
+export const PROTECTED_CACHE_CONTROL = 'private, no-cache';
+export const ERROR_CACHE_CONTROL = { public: 'no-store', protected: 'private, no-store' } as const;
+
+/** Sends a body that many requests share: 304 when the client has it, compressed when it accepts that. */
+export function respondFromCache(
+  request: Request,
+  response: CachedResponse,
+  verdict: RateLimitVerdict,
+): Response {
+  const { body } = response;
+  const { plain, gzip, unchanged } = headersOf(response, verdict);
+  if (isUnchanged(request.headers, body)) {
+    return new Response(null, { status: 304, headers: withRateLimit(unchanged, verdict) });
+  }
+  return acceptsGzip(request.headers)
+    ? new Response(body.gzip, { headers: withRateLimit(gzip, verdict) })
+    : new Response(body.bytes, { headers: withRateLimit(plain, verdict) });
+}
+
+/** Sends what a protected route made. */
+export function respondProtected(response: ProtectedResponse, verdict: RateLimitVerdict): Response {
+  const headers = {
+    ...commonHeaders('protected', verdict, PROTECTED_CACHE_CONTROL),
+    ...response.headers,
+  };
+  if ('stream' in response) {
+    return new Response(response.stream, { headers: { ...headers, 'Content-Type': response.contentType } });
+  }
+  return Response.json(response.json, { headers: { ...headers, 'Content-Type': JSON_TYPE } });
+}
+
+/** The error body of specification section 7. Without headers, those of an error that no rate limit applies to. */
+export function respondError(
+  { status, message, headers: own }: ErrorResponse,
+  headers: Record<string, string> = { 'Cache-Control': ERROR_CACHE_CONTROL.public, ...CORS_HEADERS },
+): Response {
+  return new Response(JSON.stringify({ success: false, message }), {
+    status,
+    headers: { 'Content-Type': JSON_TYPE, ...headers, ...own },
+  });
+}
+
+/** What every response under a rate limit carries. */
+export function commonHeaders(
+  policy: Policy,
+  verdict: RateLimitVerdict,
+  cacheControl: string,
+): Record<string, string> {
+  return {
+    'Cache-Control': cacheControl,
+    ...CORS_HEADERS,
+    ...rateLimitHeaders(policy, verdict),
+    ...(policy === 'protected' && { Vary: 'Authorization' }),
+  };
+}
+
+/** What a cached response carries besides `Content-Type` and `Content-Encoding`, at status 200 and 304 alike. */
+export function cachedHeaders(
+  { etag, cacheControl }: { etag: string; cacheControl: string },
+  verdict: RateLimitVerdict,
+): Record<string, string> {
+  return { ...commonHeaders('public', verdict, cacheControl), ETag: etag, Vary: 'Accept-Encoding' };
+}
+
+/** The error of a request beyond the limit. */
+export function tooManyRequests({ resetSeconds }: RateLimitVerdict, now: Date): ErrorResponse {
+  const resetAt = Math.ceil(now.getTime() / 1000) + resetSeconds;
+  return {
+    status: 429,
+    message: 'Too many requests',
+    headers: { 'Retry-After': String(resetSeconds), 'X-RateLimit-Reset': String(resetAt) },
+  };
+}
+
+/** The headers by which a client learns of the limit; the last two are the IETF draft's. */
+export function rateLimitHeaders(
+  policy: Policy,
+  { limit, remaining, resetSeconds }: RateLimitVerdict,
+): Record<string, string> {
+  return {
+    'X-RateLimit-Limit': String(limit),
+    'X-RateLimit-Remaining': String(remaining),
+    'RateLimit-Policy': `"${policy}";q=${limit};w=60`,
+    RateLimit: `"${policy}";r=${remaining};t=${resetSeconds}`,
+  };
+}
+
+type HeaderSets = { plain: Headers; gzip: Headers; unchanged: Headers };
+const headersByBody = new WeakMap<JsonBody, HeaderSets>();
+
+/** The headers of every response with these bytes: copying them takes half the time of naming them. */
+function headersOf({ body, cacheControl }: CachedResponse, verdict: RateLimitVerdict): HeaderSets {
+  const known = headersByBody.get(body);
+  if (known) return known;
+  const common = cachedHeaders({ etag: body.etag, cacheControl }, verdict);
+  const made = {
+    plain: new Headers({ ...common, 'Content-Type': JSON_TYPE }),
+    gzip: new Headers({ ...common, 'Content-Type': JSON_TYPE, 'Content-Encoding': 'gzip' }),
+    unchanged: new Headers(common),
+  };
+  headersByBody.set(body, made);
+  return made;
+}
+
+/** Writes what differs from one response to the next into the shared headers, which a new response copies. */
+function withRateLimit(headers: Headers, { remaining, resetSeconds }: RateLimitVerdict): Headers {
+  headers.set('X-RateLimit-Remaining', String(remaining));
+  headers.set('RateLimit', `"public";r=${remaining};t=${resetSeconds}`);
+  return headers;
+}

@@ -1,0 +1,185 @@
+import type { Server } from 'bun';
+import type { Logger } from 'pino';
+import { createWaitLimit, REQUEST_LIMITS } from '../../src/db/connection/wait-limit.ts';
+import type { TokenScope } from '../../src/domain/rights/token-scope.ts';
+import type { ApiToken } from '../../src/queries/users/api-tokens.ts';
+import type { Count } from '../../src/runtime/metrics.ts';
+import { hashShownToken, readShownToken, type TokenChecker } from './authentication.ts';
+import { findClientAddress, rateLimitKey } from './client-address.ts';
+import { createErrorMapper } from './error-handler.ts';
+import { scopeMissing, TOKEN_INVALID, TOKEN_REQUIRED } from './failures.ts';
+import type { JsonBody } from './json.ts';
+import type { RateLimiter, RateLimitVerdict } from './limits/rate-limiter.ts';
+import { type Parameters, parseParameters, type Values } from './parameters.ts';
+import {
+  commonHeaders,
+  ERROR_CACHE_CONTROL,
+  type Policy,
+  type ProtectedResponse,
+  PUBLIC_CACHE_CONTROL,
+  respondError,
+  respondFromCache,
+  respondProtected,
+  tooManyRequests,
+} from './responses.ts';
+
+export type RouteDeps = {
+  log: Logger;
+  tokens: TokenChecker;
+  limiters: { public: RateLimiter; protected: RateLimiter };
+  isTrustedProxy: (address: string) => boolean;
+  now: () => Date;
+  /** Counts a request for `/metrics`. */
+  countRequest: Count<'kind' | 'status'>;
+};
+
+/** What Elysia hands over; never the whole context, which would make it parse what nobody reads. */
+export type Incoming = {
+  request: Request;
+  server: Server<unknown> | null;
+  /** The parts of the path that the route names. */
+  params?: Readonly<Record<string, string>>;
+};
+
+/** What these wrappers need to know of an operation. */
+type Operation<P extends Parameters> = {
+  parameters: P;
+  /** Of a public one; {@link PUBLIC_CACHE_CONTROL} by default. */
+  cacheControl?: string;
+  /** Of a protected one: its work is not ended with the others that wait too long, nor counted among them. */
+  hasOwnTimeLimit?: boolean;
+};
+/** `scope` is what the token must be allowed to read. */
+type ProtectedOperation<P extends Parameters> = Operation<P> & { scope: TokenScope };
+
+type PublicWork<P extends Parameters> = (values: Values<P>) => JsonBody | Promise<JsonBody>;
+type ProtectedWork<P extends Parameters> = (
+  values: Values<P>,
+  context: { token: ApiToken; now: Date },
+) => Promise<ProtectedResponse>;
+
+export type Routes = ReturnType<typeof createRoutes>;
+
+/** What a request without a token is limited by: the address it came from, behind trusted proxies the one they name. */
+export function clientKey(
+  { request, server }: Incoming,
+  { isTrustedProxy }: Pick<RouteDeps, 'isTrustedProxy'>,
+): string {
+  const peer = server?.requestIP(request)?.address ?? '0.0.0.0';
+  const forwardedFor = isTrustedProxy(peer) ? request.headers.get('x-forwarded-for') : null;
+  return rateLimitKey(findClientAddress(peer, forwardedFor, isTrustedProxy));
+}
+
+/**
+ * Wraps a route's own work in what every route does, in this order: rate limit, token, its scope, then parameters.
+ * `open` is for public routes, `guarded` for those that need a token.
+ */
+export function createRoutes(deps: RouteDeps) {
+  const addressOf = (incoming: Incoming): string => clientKey(incoming, deps);
+  const toErrorResponse = createErrorMapper(deps.log);
+  const limitWait = createWaitLimit(REQUEST_LIMITS);
+
+  const counted = (kind: Policy, response: Response): Response => {
+    deps.countRequest({ kind, status: response.status });
+    return response;
+  };
+
+  // Without a promise where nothing waits: cached responses are as many as the process can send.
+  function open<P extends Parameters>(
+    incoming: Incoming,
+    operation: Operation<P>,
+    work: PublicWork<P>,
+  ): Response | Promise<Response> {
+    const taken = deps.limiters.public.take(addressOf(incoming));
+    const response =
+      taken instanceof Promise
+        ? taken.then((verdict) => respondOpen(verdict, incoming, operation, work))
+        : respondOpen(taken, incoming, operation, work);
+    return response instanceof Promise
+      ? response.then((settled) => counted('public', settled))
+      : counted('public', response);
+  }
+
+  async function guarded<P extends Parameters>(
+    incoming: Incoming,
+    operation: ProtectedOperation<P>,
+    work: ProtectedWork<P>,
+  ): Promise<Response> {
+    return counted('protected', await respondGuarded(incoming, operation, work));
+  }
+
+  function respondOpen<P extends Parameters>(
+    verdict: RateLimitVerdict,
+    incoming: Incoming,
+    { parameters, cacheControl = PUBLIC_CACHE_CONTROL }: Operation<P>,
+    work: PublicWork<P>,
+  ): Response | Promise<Response> {
+    if (!verdict.isAllowed) return refuse('public', verdict);
+    const fail = (error: unknown) =>
+      respondError(toErrorResponse(error), commonHeaders('public', verdict, ERROR_CACHE_CONTROL.public));
+    const send = (body: JsonBody) => respondFromCache(incoming.request, { body, cacheControl }, verdict);
+    try {
+      const worked = work(parseParameters(parameters, incoming));
+      if (!(worked instanceof Promise)) return send(worked);
+      // When the wait is over, what was begun goes on, and nobody waits for its failure.
+      worked.catch(() => {});
+      return limitWait(() => worked).then(send, fail);
+    } catch (error) {
+      return fail(error);
+    }
+  }
+
+  async function respondGuarded<P extends Parameters>(
+    incoming: Incoming,
+    operation: ProtectedOperation<P>,
+    work: ProtectedWork<P>,
+  ): Promise<Response> {
+    const { request } = incoming;
+    const now = deps.now();
+    const shown = readShownToken(request);
+    const hash = hashShownToken(shown);
+    const address = addressOf(incoming);
+    if (hash !== undefined && !deps.tokens.isKnown(hash)) {
+      const room = await deps.limiters.protected.take(`lookup ${address}`);
+      if (!room.isAllowed) return refuse('protected', room);
+    }
+    const found = await findToken(hash, now);
+    const key = found.token ? `user ${found.token.userId}` : `address ${address}`;
+    const verdict = await deps.limiters.protected.take(key);
+    if (!verdict.isAllowed) return refuse('protected', verdict);
+    try {
+      if (found.failure) throw found.failure;
+      if (!shown) throw TOKEN_REQUIRED.error();
+      if (!found.token) throw TOKEN_INVALID.error();
+      const { token } = found;
+      requireScope(token, operation.scope);
+      const values = parseParameters(operation.parameters, incoming);
+      const begin = () => work(values, { token, now });
+      return respondProtected(await (operation.hasOwnTimeLimit ? begin() : limitWait(begin)), verdict);
+    } catch (error) {
+      const headers = commonHeaders('protected', verdict, ERROR_CACHE_CONTROL.protected);
+      return respondError(toErrorResponse(error), headers);
+    }
+  }
+
+  async function findToken(hash: string | undefined, now: Date) {
+    try {
+      const token = hash ? await limitWait(() => deps.tokens.find(hash, now)) : undefined;
+      return { token, failure: undefined };
+    } catch (failure) {
+      return { token: undefined, failure };
+    }
+  }
+
+  function refuse(policy: Policy, verdict: RateLimitVerdict): Response {
+    const headers = commonHeaders(policy, verdict, ERROR_CACHE_CONTROL[policy]);
+    return respondError(tooManyRequests(verdict, deps.now()), headers);
+  }
+
+  return { open, guarded };
+}
+
+/** @throws {Forbidden} when the token is not allowed to read this. */
+export function requireScope(token: Pick<ApiToken, 'scopes'>, scope: TokenScope): void {
+  if (!token.scopes.includes(scope)) throw scopeMissing(scope).error();
+}

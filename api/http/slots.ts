@@ -1,0 +1,17 @@
+/** Lets each key have one thing at a time. */
+export type Slots = {
+  /** Takes the key's slot. @returns what gives it up; undefined when it is taken. */
+  claim: (key: string) => Promise<(() => void) | undefined>;
+};
+
+/** Slots of this process. */
+export function createMemorySlots(): Slots {
+  const taken = new Set<string>();
+  return {
+    claim: async (key) => {
+      if (taken.has(key)) return undefined;
+      taken.add(key);
+      return () => taken.delete(key);
+    },
+  };
+}

@@ -1,0 +1,31 @@
+import { describeParameter, IF_NONE_MATCH } from './describe.ts';
+import { collectSchemas } from './dialect.ts';
+import type { RateLimits } from './headers.ts';
+import type { Operation } from './operation.ts';
+import { ErrorModel, responseComponents, sharedHeaderComponents } from './responses.ts';
+
+/**
+ * What the operations' descriptions refer to.
+ * @throws when two parameters or two models have one name.
+ */
+export function buildComponents(operations: readonly Operation[], limits: RateLimits) {
+  return {
+    schemas: collectSchemas([...operations.map(({ success }) => success.model), ErrorModel]),
+    parameters: collectParameters(operations),
+    headers: sharedHeaderComponents(operations, limits),
+    responses: responseComponents(operations),
+  };
+}
+
+function collectParameters(operations: readonly Operation[]) {
+  const { id, ...ifNoneMatch } = IF_NONE_MATCH;
+  const components: Record<string, unknown> = { [id]: ifNoneMatch };
+  const known = new Map<string, unknown>();
+  for (const parameter of operations.flatMap(({ parameters }) => Object.values(parameters))) {
+    const same = known.get(parameter.id);
+    if (same && same !== parameter) throw new Error(`two parameters are called ${parameter.id}`);
+    known.set(parameter.id, parameter);
+    if (parameter.in === 'query') components[parameter.id] = describeParameter(parameter);
+  }
+  return components;
+}

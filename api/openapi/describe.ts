@@ -1,0 +1,64 @@
+import type { Parameter } from '../http/parameters.ts';
+import { referTo } from './dialect.ts';
+import { EXAMPLE_ETAG } from './headers.ts';
+import type { Operation } from './operation.ts';
+import { describeResponses } from './responses.ts';
+
+/** An operation's `detail` for @elysiajs/swagger. */
+export function describeOperation(operation: Operation) {
+  const { id, tag, summary, policy, isExtension = false, scope, parameters } = operation;
+  const description = [
+    isExtension ? 'Extension: not part of the specification of version 1.' : undefined,
+    operation.description,
+    scope && `Needs a token with the scope \`${scope}\`.`,
+  ].filter((sentence) => sentence !== undefined);
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(description.length > 0 && { description: description.join(' ') }),
+    parameters: [
+      ...Object.values(parameters).map(referToParameter),
+      ...(policy === 'public' ? [referTo('parameters', IF_NONE_MATCH.id)] : []),
+    ],
+    responses: describeResponses(operation),
+    ...(policy === 'protected' && { security: [{ bearer: [] }, { query: [] }] }),
+    ...(isExtension && { 'x-extension': true }),
+    ...(scope && { 'x-scope': scope }),
+  };
+}
+
+/** Read by the cache of responses, not by a handler. */
+export const IF_NONE_MATCH = {
+  id: 'ifNoneMatch',
+  in: 'header',
+  name: 'If-None-Match',
+  description: 'ETags of responses that the client has, or `*`: 304 when one of them still holds.',
+  schema: { type: 'string' },
+  example: EXAMPLE_ETAG,
+} as const;
+
+/** The document's own form of a parameter. */
+export function describeParameter({
+  in: place,
+  name,
+  description,
+  schema,
+  example,
+  isRequired = false,
+}: Parameter) {
+  const { enum: values, ...rest } = schema;
+  return {
+    name,
+    in: place,
+    required: place === 'path' || isRequired,
+    description,
+    schema: { ...rest, ...(values && { enum: [...values] }) },
+    example,
+  };
+}
+
+/** Those of the path stand in full: @elysiajs/swagger adds what it does not find there. */
+function referToParameter(parameter: Parameter) {
+  return parameter.in === 'path' ? describeParameter(parameter) : referTo('parameters', parameter.id);
+}

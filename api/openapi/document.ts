@@ -1,0 +1,46 @@
+import { swagger } from '@elysiajs/swagger';
+import { Elysia } from 'elysia';
+import { buildComponents } from './components.ts';
+import type { RateLimits } from './headers.ts';
+import { type Operation, TAGS } from './operation.ts';
+import { openApiPage } from './page.tsx';
+
+type Deps = { publicUrl: string; version: string; limits: RateLimits; operations: readonly Operation[] };
+
+/** The document at `/swagger/json`, and a page at `/swagger`. */
+export function openApi({ publicUrl, version, limits, operations }: Deps) {
+  return (
+    new Elysia()
+      .use(
+        swagger({
+          path: '/swagger',
+          specPath: '/swagger/json',
+          exclude: [/^\/(?!api\/v1)/],
+          documentation: {
+            info: {
+              title: 'Community API',
+              version,
+              description:
+                'Live CS2 server status, penalties, user lookup and round-end sounds. ' +
+                'Every path works under `/index.php/api/v1` too, and HEAD wherever GET does.',
+            },
+            servers: [
+              { url: publicUrl },
+              { url: `${publicUrl}/index.php`, description: 'The second form of the base address.' },
+            ],
+            tags: TAGS.map((name) => ({ name })),
+            components: {
+              // Through text: the plugin's types know finished schemas only, and TypeBox's own symbols stay out.
+              ...JSON.parse(JSON.stringify(buildComponents(operations, limits))),
+              securitySchemes: {
+                bearer: { type: 'http', scheme: 'bearer', description: 'A token made on the account page.' },
+                query: { type: 'apiKey', in: 'query', name: 'api_token' },
+              },
+            },
+          },
+        }),
+      )
+      // Takes the place of the plugin's own page, which loads its script from another host.
+      .use(openApiPage({ publicUrl, version, limits }))
+  );
+}

@@ -1,0 +1,160 @@
+import { ErrorTable, type Guide, Samples } from './parts.tsx';
+import { conditionalRequest, firstRequest, requestWithToken, streamRequest } from './samples.ts';
+
+export const GUIDE_EN: Guide = {
+  title: 'Community API',
+  lead: 'The servers, penalties, players and round-end sounds of this community, for websites, game servers and bots. Servers and sounds are public; everything else needs a token.',
+  otherLanguage: { label: 'Po polsku', href: '/swagger/pl' },
+  contents: 'Contents',
+  reference: 'Reference',
+  sections: [
+    {
+      id: 'first-request',
+      title: 'Your first request',
+      body: ({ publicUrl }) => (
+        <>
+          <p>Paste one of these. Each prints the servers and who is on them.</p>
+          <Samples samples={firstRequest(publicUrl)} />
+          <p>
+            Every path works below <code>/index.php/api/v1</code> too, and HEAD works wherever GET does.
+          </p>
+        </>
+      ),
+    },
+    {
+      id: 'token',
+      title: 'Get a token',
+      body: ({ publicUrl }) => (
+        <>
+          <p>
+            Sign in on the <a href="/account#tokens">account page</a> and create a token. It is shown once:
+            keep it where your program reads its secrets, here the environment variable <code>API_TOKEN</code>
+            , and never in a page that others open.
+          </p>
+          <Samples samples={requestWithToken(publicUrl)} />
+          <p>
+            Where a header cannot be sent, put it in the query as <code>api_token</code>; the header wins.
+            Tick only the scopes that your program needs: a request that lacks one gets status 403, and the
+            message names the scope.
+          </p>
+        </>
+      ),
+    },
+    {
+      id: 'limits',
+      title: 'Limits',
+      body: ({ limits }) => (
+        <>
+          <p>
+            Without a token {limits.public} requests a minute for each address, with one {limits.protected} a
+            minute for each owner, however many tokens they have. Every response says how many are left in{' '}
+            <code>X-RateLimit-Remaining</code>. Beyond the limit you get status 429: wait the seconds of{' '}
+            <code>Retry-After</code>.
+          </p>
+          <p>
+            Routes that take lists of ids answer for up to 100 players in one request. Ask for many at once
+            rather than for one after another.
+          </p>
+        </>
+      ),
+    },
+    {
+      id: 'errors',
+      title: 'Errors',
+      body: () => (
+        <>
+          <p>
+            Every error has a status and the body <code>{'{"success": false, "message": "…"}'}</code>. The
+            message is for people: decide by the status.
+          </p>
+          <ErrorTable
+            heads={['Status', 'Meaning', 'What to do']}
+            rows={[
+              ['400', "A parameter isn't valid.", 'Correct it: the message says how.'],
+              ['401', "No token was given, or it isn't valid.", 'Create a new one.'],
+              ['403', 'The token lacks a scope.', 'Create one that has it.'],
+              ['404', 'There is no such thing.', 'Nothing.'],
+              ['410', 'The cursor is too old or unknown.', 'Export again.'],
+              ['429', 'Too many requests.', 'Wait as long as Retry-After says.'],
+              ['500, 503', 'The service has a problem.', 'Try again after a pause.'],
+            ]}
+          />
+        </>
+      ),
+    },
+    {
+      id: 'paging',
+      title: 'Pages of lists',
+      body: () => (
+        <p>
+          Lists of penalties come in pages: <code>page</code> counts from 1, <code>per_page</code> is 50 and
+          at most 100. <code>meta.total</code> and <code>meta.last_page</code> are exact, and the{' '}
+          <code>Link</code> header leads to the first, previous, next and last page. To keep a copy of all
+          penalties, don't walk the pages: <a href="#changes">export them once and follow the changes</a>.
+        </p>
+      ),
+    },
+    {
+      id: 'changes',
+      title: 'Follow what happens',
+      body: ({ publicUrl }) => (
+        <>
+          <p>
+            <code>/penalties/export</code> gives all penalties and, in its last line, a cursor.{' '}
+            <code>/penalties/changes</code> gives what changed after a cursor, in order: together they miss
+            nothing and repeat nothing. To hear of changes the moment they happen, keep a stream open:
+          </p>
+          <Samples samples={[streamRequest(publicUrl)]} />
+          <p>
+            A client that was away sends the last <code>id</code> it saw as <code>Last-Event-ID</code> and
+            goes on there, for 30 days. Administrators can have events sent to an address of yours as{' '}
+            <a href="https://www.standardwebhooks.com/">Standard Webhooks</a>.
+          </p>
+        </>
+      ),
+    },
+    {
+      id: 'caching',
+      title: 'Caching',
+      body: ({ publicUrl }) => (
+        <>
+          <p>
+            Public responses carry an <code>ETag</code>. Send it back as <code>If-None-Match</code>: while
+            nothing has changed you get status 304 without a body.
+          </p>
+          <Samples samples={[conditionalRequest(publicUrl)]} />
+          <p>
+            The server list may be kept for two seconds. Responses with a token are never kept by caches:
+            whether a ban is active is true at the moment of the response.
+          </p>
+        </>
+      ),
+    },
+    {
+      id: 'times',
+      title: 'Times and ids',
+      body: () => (
+        <p>
+          Times are UTC in whole seconds, like <code>2026-11-21T10:00:00+00:00</code>. SteamIDs and Discord
+          ids are text, because they are larger than a number in JavaScript can be. Parameters take SteamIDs
+          as SteamID64, <code>STEAM_1:1:19867136</code> or <code>[U:1:39734273]</code>. A duration is in
+          minutes; 0 is permanent, and <code>ends</code> is null then.
+        </p>
+      ),
+    },
+    {
+      id: 'versions',
+      title: 'Versions, and what may change',
+      body: ({ version }) => (
+        <p>
+          This is version {version} of the service. What stands below <code>/api/v1</code> stays as it is:
+          fields keep their names, types and meaning. Operations marked as extensions may gain fields and
+          parameters, and there may be new operations and event types: ignore what you don't know. Anything
+          that would break a client gets an address of its own, such as <code>/api/v2</code>. The{' '}
+          <a href="/swagger/json">OpenAPI document</a> is made from the running program; clients can be
+          generated from it.
+        </p>
+      ),
+    },
+  ],
+};

@@ -1,0 +1,58 @@
+import { GUIDE_EN } from './en.tsx';
+import type { GuideFacts } from './parts.tsx';
+import { GUIDE_PL } from './pl.tsx';
+
+/** Ways to read the reference: a guide before it, in English or in Polish. */
+const GUIDES = { en: GUIDE_EN, pl: GUIDE_PL } as const;
+
+/** The page: the guide, and below it the element that the reference is drawn into. */
+export function GuidePage({ locale, facts }: { locale: keyof typeof GUIDES; facts: GuideFacts }) {
+  const guide = GUIDES[locale];
+  return (
+    <html lang={locale}>
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>{guide.title}</title>
+        <link rel="stylesheet" href="/swagger/assets/swagger-ui.css" />
+        <link rel="stylesheet" href="/swagger/assets/guide.css" />
+        <link rel="icon" href="/swagger/assets/favicon-32x32.png" />
+        <script src="/swagger/assets/dark.js"></script>
+      </head>
+      <body>
+        <main class="guide">
+          <header>
+            <h1>{guide.title}</h1>
+            <p class="lead">{guide.lead}</p>
+            <p>
+              <a href="#reference">{guide.reference}</a> ·{' '}
+              <a href={guide.otherLanguage.href} lang={locale === 'en' ? 'pl' : 'en'}>
+                {guide.otherLanguage.label}
+              </a>
+            </p>
+            <nav aria-label={guide.contents}>
+              <ol>
+                {guide.sections.map(({ id, title }) => (
+                  <li>
+                    <a href={`#${id}`}>{title}</a>
+                  </li>
+                ))}
+              </ol>
+            </nav>
+          </header>
+          {guide.sections.map(({ id, title, body }) => (
+            <section id={id} aria-labelledby={`${id}-title`}>
+              <h2 id={`${id}-title`}>{title}</h2>
+              {body(facts)}
+            </section>
+          ))}
+          <h2 id="reference">{guide.reference}</h2>
+        </main>
+        <div id="swagger-ui"></div>
+        <script src="/swagger/assets/swagger-ui-bundle.js"></script>
+        <script src="/swagger/assets/start.js"></script>
+      </body>
+    </html>
+  );
+}

@@ -1,0 +1,66 @@
+import type { RateLimits } from '../headers.ts';
+import type { Sample } from './samples.ts';
+
+/** What the guide says of the service that shows it. */
+export type GuideFacts = { publicUrl: string; version: string; limits: RateLimits };
+
+type Html = ReturnType<typeof Samples>;
+
+/** One language of the guide. */
+export type Guide = {
+  title: string;
+  /** What it is, in a sentence or two. */
+  lead: string;
+  /** The link to the other language, and the one to the reference. */
+  otherLanguage: { label: string; href: string };
+  contents: string;
+  reference: string;
+  sections: { id: string; title: string; body: (facts: GuideFacts) => Html }[];
+};
+
+/** Programs in several languages, one below the other. */
+export function Samples({ samples }: { samples: readonly Sample[] }) {
+  return (
+    <>
+      {samples.map(({ id, language, code }) => (
+        <figure>
+          <figcaption>{language}</figcaption>
+          {/* Reached by keyboard, as it may be wider than the window. */}
+          <pre id={id} tabindex={0}>
+            <code>{code}</code>
+          </pre>
+        </figure>
+      ))}
+    </>
+  );
+}
+
+/** What each status means and what a program does about it. */
+export function ErrorTable({
+  heads,
+  rows,
+}: {
+  heads: readonly string[];
+  rows: readonly (readonly [status: string, meaning: string, reaction: string])[];
+}) {
+  return (
+    <table>
+      <thead>
+        <tr>
+          {heads.map((head) => (
+            <th scope="col">{head}</th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(([status, meaning, reaction]) => (
+          <tr>
+            <th scope="row">{status}</th>
+            <td>{meaning}</td>
+            <td>{reaction}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

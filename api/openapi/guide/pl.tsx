@@ -1,0 +1,163 @@
+import { ErrorTable, type Guide, Samples } from './parts.tsx';
+import { conditionalRequest, firstRequest, requestWithToken, streamRequest } from './samples.ts';
+
+export const GUIDE_PL: Guide = {
+  title: 'API społeczności',
+  lead: 'Serwery, kary, gracze i dźwięki końca rundy tej społeczności – dla stron internetowych, serwerów gry i botów. Serwery i dźwięki są publiczne, cała reszta wymaga tokenu.',
+  otherLanguage: { label: 'In English', href: '/swagger' },
+  contents: 'Spis treści',
+  reference: 'Dokumentacja',
+  sections: [
+    {
+      id: 'first-request',
+      title: 'Pierwsze zapytanie',
+      body: ({ publicUrl }) => (
+        <>
+          <p>Wklej jeden z przykładów. Każdy wypisuje serwery i liczbę graczy.</p>
+          <Samples samples={firstRequest(publicUrl)} />
+          <p>
+            Każda ścieżka działa też pod <code>/index.php/api/v1</code>, a HEAD wszędzie tam, gdzie GET.
+          </p>
+        </>
+      ),
+    },
+    {
+      id: 'token',
+      title: 'Skąd wziąć token',
+      body: ({ publicUrl }) => (
+        <>
+          <p>
+            Zaloguj się na <a href="/account#tokens">stronie konta</a> i utwórz token. Zobaczysz go tylko raz:
+            zapisz go tam, skąd Twój program czyta hasła (w przykładach jest to zmienna środowiskowa{' '}
+            <code>API_TOKEN</code>), i nigdy nie umieszczaj go na stronie, którą otwierają inni.
+          </p>
+          <Samples samples={requestWithToken(publicUrl)} />
+          <p>
+            Jeśli nie możesz wysłać nagłówka, podaj token w adresie jako <code>api_token</code>; nagłówek ma
+            pierwszeństwo. Zaznacz tylko te zakresy, których program potrzebuje: gdy jakiegoś brakuje,
+            odpowiedź ma status 403, a komunikat podaje jego nazwę.
+          </p>
+        </>
+      ),
+    },
+    {
+      id: 'limits',
+      title: 'Limity',
+      body: ({ limits }) => (
+        <>
+          <p>
+            Bez tokenu: {limits.public} zapytań na minutę z jednego adresu. Z tokenem: {limits.protected} na
+            minutę dla jednego właściciela, bez względu na liczbę tokenów. Każda odpowiedź podaje w{' '}
+            <code>X-RateLimit-Remaining</code>, ile jeszcze zostało. Po przekroczeniu limitu dostaniesz status
+            429: odczekaj tyle sekund, ile podaje <code>Retry-After</code>.
+          </p>
+          <p>
+            Ścieżki, które przyjmują listy identyfikatorów, odpowiadają o maksymalnie 100 graczach naraz.
+            Pytaj o wielu jednocześnie, a nie o każdego z osobna.
+          </p>
+        </>
+      ),
+    },
+    {
+      id: 'errors',
+      title: 'Błędy',
+      body: () => (
+        <>
+          <p>
+            Każdy błąd ma status i treść <code>{'{"success": false, "message": "…"}'}</code>. Komunikat jest
+            dla ludzi: program niech rozpoznaje błąd po statusie.
+          </p>
+          <ErrorTable
+            heads={['Status', 'Znaczenie', 'Co zrobić']}
+            rows={[
+              ['400', 'Parametr jest nieprawidłowy.', 'Popraw go: komunikat mówi jak.'],
+              ['401', 'Brak tokenu albo token jest nieważny.', 'Utwórz nowy.'],
+              ['403', 'Token nie ma potrzebnego zakresu.', 'Utwórz taki, który go ma.'],
+              ['404', 'Nie ma takiego obiektu.', 'Nic.'],
+              ['410', 'Kursor jest za stary albo nieznany.', 'Pobierz eksport jeszcze raz.'],
+              ['429', 'Za dużo zapytań.', 'Odczekaj tyle, ile podaje Retry-After.'],
+              ['500, 503', 'Usługa ma problem.', 'Spróbuj ponownie po chwili.'],
+            ]}
+          />
+        </>
+      ),
+    },
+    {
+      id: 'paging',
+      title: 'Strony list',
+      body: () => (
+        <p>
+          Listy kar są podzielone na strony: <code>page</code> liczy się od 1, a <code>per_page</code> wynosi
+          domyślnie 50, najwyżej 100. <code>meta.total</code> i <code>meta.last_page</code> są dokładne, a
+          nagłówek <code>Link</code> prowadzi do pierwszej, poprzedniej, następnej i ostatniej strony. Jeśli
+          chcesz mieć kopię wszystkich kar, nie przeglądaj stron:{' '}
+          <a href="#changes">pobierz eksport, a potem zmiany</a>.
+        </p>
+      ),
+    },
+    {
+      id: 'changes',
+      title: 'Na bieżąco',
+      body: ({ publicUrl }) => (
+        <>
+          <p>
+            <code>/penalties/export</code> podaje wszystkie kary, a w ostatniej linii kursor.{' '}
+            <code>/penalties/changes</code> podaje po kolei to, co zmieniło się od kursora: razem niczego nie
+            pomijają i niczego nie powtarzają. Żeby dowiadywać się o zmianach od razu, utrzymuj otwarty
+            strumień:
+          </p>
+          <Samples samples={[streamRequest(publicUrl)]} />
+          <p>
+            Po przerwie program wysyła ostatni <code>id</code> w nagłówku <code>Last-Event-ID</code> i czyta
+            dalej od tego miejsca, do 30 dni wstecz. Administratorzy mogą też ustawić wysyłanie zdarzeń na
+            Twój adres jako <a href="https://www.standardwebhooks.com/">Standard Webhooks</a>.
+          </p>
+        </>
+      ),
+    },
+    {
+      id: 'caching',
+      title: 'Pamięć podręczna',
+      body: ({ publicUrl }) => (
+        <>
+          <p>
+            Publiczne odpowiedzi mają <code>ETag</code>. Odeślij go w <code>If-None-Match</code>: dopóki nic
+            się nie zmieniło, dostaniesz status 304 bez treści.
+          </p>
+          <Samples samples={[conditionalRequest(publicUrl)]} />
+          <p>
+            Listę serwerów można przechowywać przez dwie sekundy. Odpowiedzi z tokenem nie są nigdzie
+            przechowywane: to, czy ban jest aktywny, jest prawdą w chwili odpowiedzi.
+          </p>
+        </>
+      ),
+    },
+    {
+      id: 'times',
+      title: 'Czas i identyfikatory',
+      body: () => (
+        <p>
+          Czas jest w UTC, w pełnych sekundach, np. <code>2026-11-21T10:00:00+00:00</code>. SteamID i
+          identyfikatory Discorda są tekstem, bo nie mieszczą się w liczbach JavaScriptu. Parametry przyjmują
+          SteamID jako SteamID64, <code>STEAM_1:1:19867136</code> albo <code>[U:1:39734273]</code>. Czas
+          trwania kary podajemy w minutach; 0 oznacza karę bezterminową, a <code>ends</code> jest wtedy równe
+          null.
+        </p>
+      ),
+    },
+    {
+      id: 'versions',
+      title: 'Wersje i zmiany',
+      body: ({ version }) => (
+        <p>
+          To jest wersja {version}. To, co jest pod <code>/api/v1</code>, pozostaje bez zmian: pola zachowują
+          nazwy, typy i znaczenie. Operacje oznaczone jako rozszerzenia mogą dostać nowe pola i parametry,
+          mogą też pojawić się nowe operacje i typy zdarzeń: pomijaj to, czego nie znasz. Wszystko, co mogłoby
+          zepsuć działające programy, dostanie osobny adres, np. <code>/api/v2</code>.{' '}
+          <a href="/swagger/json">Dokument OpenAPI</a> powstaje z działającego programu; można z niego
+          wygenerować klienta.
+        </p>
+      ),
+    },
+  ],
+};

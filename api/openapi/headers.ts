@@ -1,0 +1,106 @@
+import type { RateLimitVerdict } from '../http/limits/rate-limiter.ts';
+import { type Policy, rateLimitHeaders } from '../http/responses.ts';
+import { referTo } from './dialect.ts';
+
+export type DocumentedHeader = {
+  description: string;
+  schema: { type: 'string' | 'integer'; enum?: string[]; pattern?: string; minimum?: number };
+  example: string | number;
+};
+
+/** Names and values as they are sent. */
+type SentHeaders = Record<string, string>;
+
+/** Requests a minute, by policy. */
+export type RateLimits = Record<Policy, number>;
+
+type HeaderText = Omit<DocumentedHeader, 'example'>;
+
+/** Headers that are not listed here have one value wherever they are sent, which is their schema. */
+const VARYING: Record<string, HeaderText> = {
+  'X-RateLimit-Limit': {
+    description: 'Requests allowed in any 60 seconds.',
+    schema: { type: 'integer', minimum: 1 },
+  },
+  'X-RateLimit-Remaining': {
+    description: 'Requests left now.',
+    schema: { type: 'integer', minimum: 0 },
+  },
+  'RateLimit-Policy': {
+    description: 'The policy, in the form of the IETF draft: its name, requests and seconds.',
+    schema: { type: 'string', pattern: '^"[a-z]+";q=[0-9]+;w=60$' },
+  },
+  RateLimit: {
+    description: 'Requests left, and the seconds until one more is allowed.',
+    schema: { type: 'string', pattern: '^"[a-z]+";r=[0-9]+;t=[0-9]+$' },
+  },
+  'X-RateLimit-Reset': {
+    description: 'The Unix time, in seconds, from which one more request is allowed.',
+    schema: { type: 'integer', minimum: 0 },
+  },
+  'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },
+  'WWW-Authenticate': {
+    description: 'The scheme, with an error code when a token was given that is not valid.',
+    schema: { type: 'string', pattern: '^Bearer( error="[a-z_]+")?$' },
+  },
+  ETag: {
+    description: 'Weak tag of the body, for If-None-Match.',
+    schema: { type: 'string', pattern: '^W/"[0-9a-z]+"$' },
+  },
+};
+const FIXED: Record<string, string> = {
+  'Cache-Control': 'How long the response may be kept, and by whom.',
+  Vary: 'Request headers that the response depends on.',
+  'Access-Control-Allow-Origin': 'Pages of any origin may read the response.',
+  'Access-Control-Expose-Headers': 'Headers that pages of other origins may read.',
+};
+
+/** An ETag as the service makes them. */
+export const EXAMPLE_ETAG = 'W/"1x2y3z"';
+
+/** An example of what the rate limiter says of a request. */
+export function exampleVerdict(limit: number): RateLimitVerdict {
+  return { isAllowed: true, limit, remaining: limit - 1, resetSeconds: 60 };
+}
+
+/** Headers with one value for each policy, and headers with several values. */
+const BY_POLICY = new Set(Object.keys(rateLimitHeaders('public', exampleVerdict(1))));
+const BY_VALUE = new Set(['Cache-Control', 'Vary']);
+
+/** Refers to the component of each header, which {@link headerComponents} makes. */
+export function referToHeaders(policy: Policy, sent: SentHeaders): Record<string, { $ref: string }> {
+  return Object.fromEntries(
+    Object.entries(sent).map(([name, value]) => [name, referTo('headers', keyOf(policy, name, value))]),
+  );
+}
+
+/** The components of headers that many responses share. */
+export function headerComponents(policy: Policy, sent: SentHeaders): Record<string, DocumentedHeader> {
+  return Object.fromEntries(
+    Object.entries(sent).map(([name, value]) => [keyOf(policy, name, value), describeHeader(name, value)]),
+  );
+}
+
+/** Headers of one response alone. */
+export function describeHeaders(sent: SentHeaders): Record<string, DocumentedHeader> {
+  return Object.fromEntries(Object.entries(sent).map(([name, value]) => [name, describeHeader(name, value)]));
+}
+
+function keyOf(policy: Policy, name: string, value: string): string {
+  if (BY_POLICY.has(name)) return `${policy}.${name}`;
+  return BY_VALUE.has(name) ? `${name}.${toKey(value)}` : name;
+}
+
+/** The part of a component's key that tells values apart. */
+export function toKey(value: string): string {
+  return value.replace(/[^a-z0-9]+/gi, '-');
+}
+
+/** @throws for a header that has no description: it would be sent and not be documented. */
+function describeHeader(name: string, value: string): DocumentedHeader {
+  const varying = VARYING[name];
+  if (varying) return { ...varying, example: varying.schema.type === 'integer' ? Number(value) : value };
+  const description = FIXED[name];
+  if (!description) throw new Error(`the header ${name} has no description`);
+  return { description, schema: { type: 'string', enum: [value] }, example: value };
+}

@@ -1,0 +1,178 @@
+import { t } from 'elysia';
+import { toErrorResponse } from '../http/error-handler.ts';
+import {
+  DATABASE_OUTAGE,
+  type Failure,
+  INTERNAL_FAILURE,
+  scopeMissing,
+  TOKEN_INVALID,
+  TOKEN_REQUIRED,
+  TOO_MANY_REQUESTS,
+} from '../http/failures.ts';
+import { FILTER_MISSPELLED } from '../http/near-misses.ts';
+import type { Parameter } from '../http/parameters.ts';
+import { QUERY_TOO_LONG } from '../http/query.ts';
+import {
+  cachedHeaders,
+  commonHeaders,
+  ERROR_CACHE_CONTROL,
+  type Policy,
+  PROTECTED_CACHE_CONTROL,
+  PUBLIC_CACHE_CONTROL,
+} from '../http/responses.ts';
+import { referTo } from './dialect.ts';
+import {
+  describeHeaders,
+  EXAMPLE_ETAG,
+  exampleVerdict,
+  headerComponents,
+  type RateLimits,
+  referToHeaders,
+  toKey,
+} from './headers.ts';
+import type { Operation } from './operation.ts';
+
+/** The body of every error: specification section 7. */
+export const ErrorModel = t.Object(
+  { success: t.Literal(false), message: t.String({ examples: ['Server not found'] }) },
+  { $id: 'Error', additionalProperties: false },
+);
+
+/** How every operation can fail. */
+const SHARED: Record<Policy, readonly Failure[]> = {
+  public: [TOO_MANY_REQUESTS, INTERNAL_FAILURE],
+  protected: [TOKEN_REQUIRED, TOKEN_INVALID, TOO_MANY_REQUESTS, INTERNAL_FAILURE, DATABASE_OUTAGE],
+};
+const REFUSED = 'A parameter is not allowed: the message names it and says what is.';
+/** For references to components, which hold the values that depend on the limit. */
+const ANY_VERDICT = exampleVerdict(1);
+
+/** Every response of an operation, by status. */
+export function describeResponses(operation: Operation) {
+  const { policy } = operation;
+  const failed = groupFailures(operation).map(({ status, key, failures }) => [
+    status,
+    key ? referTo('responses', key) : describeFailures(policy, failures),
+  ]);
+  return {
+    200: describeSuccess(operation),
+    ...(policy === 'public' && { 304: referTo('responses', notModifiedKey(operation)) }),
+    ...Object.fromEntries(failed),
+  };
+}
+
+/** The responses that operations refer to. */
+export function responseComponents(operations: readonly Operation[]) {
+  const components: Record<string, object> = {};
+  for (const operation of operations) {
+    if (operation.policy === 'public') {
+      components[notModifiedKey(operation)] = describeNotModified(operation);
+    }
+    for (const { key, failures } of groupFailures(operation)) {
+      if (key) components[key] = describeFailures(operation.policy, failures);
+    }
+  }
+  return components;
+}
+
+/** The headers that responses refer to, with the limits that this process has. */
+export function sharedHeaderComponents(operations: readonly Operation[], limits: RateLimits) {
+  return Object.assign(
+    {},
+    ...operations.flatMap(({ policy, cacheControl, success }) => {
+      const verdict = exampleVerdict(limits[policy]);
+      return [
+        headerComponents(policy, successHeaders(policy, cacheControl, verdict)),
+        headerComponents(policy, errorHeaders(policy, verdict)),
+        success.headers ?? {},
+      ];
+    }),
+  );
+}
+
+function describeSuccess({ policy, cacheControl, success }: Operation) {
+  const { model, contentType = 'application/json', headers } = success;
+  return {
+    description: 'Success.',
+    headers: {
+      ...referToHeaders(policy, successHeaders(policy, cacheControl)),
+      ...Object.fromEntries(Object.keys(headers ?? {}).map((name) => [name, referTo('headers', name)])),
+    },
+    content: { [contentType]: { schema: referTo('schemas', String(model.$id)) } },
+  };
+}
+
+/** Responses without a body differ in their cache control alone. */
+function notModifiedKey({ cacheControl = PUBLIC_CACHE_CONTROL }: Operation): string {
+  return `NotModified.${toKey(cacheControl)}`;
+}
+
+function describeNotModified({ policy, cacheControl }: Operation) {
+  return {
+    description: 'The client has this response: a tag in If-None-Match still holds.',
+    headers: referToHeaders(policy, successHeaders(policy, cacheControl)),
+  };
+}
+
+function successHeaders(policy: Policy, cacheControl = PUBLIC_CACHE_CONTROL, verdict = ANY_VERDICT) {
+  if (policy === 'protected') return commonHeaders(policy, verdict, PROTECTED_CACHE_CONTROL);
+  return cachedHeaders({ etag: EXAMPLE_ETAG, cacheControl }, verdict);
+}
+
+function errorHeaders(policy: Policy, verdict = ANY_VERDICT) {
+  return commonHeaders(policy, verdict, ERROR_CACHE_CONTROL[policy]);
+}
+
+/** All that can fail, by status; with the key of a component where other operations fail in the same way. */
+function groupFailures({ policy, parameters, scope, failures: own }: Operation) {
+  const hasQuery = Object.values(parameters).some((parameter) => parameter.in === 'query');
+  const hasFilter = Object.values(parameters).some(({ aliases }) => aliases !== undefined);
+  const refusals = [
+    ...Object.values(parameters).flatMap(describeRefusals),
+    ...(hasFilter ? [FILTER_MISSPELLED] : []),
+    ...(hasQuery ? [QUERY_TOO_LONG] : []),
+  ];
+  const all = [...refusals, ...(scope ? [scopeMissing(scope)] : []), ...own, ...SHARED[policy]];
+  return [...Map.groupBy(all, ({ response }) => response.status)].map(([status, failures]) => {
+    const isOwn = failures.some((failure) => refusals.includes(failure));
+    return {
+      status,
+      failures,
+      key: isOwn ? undefined : policy + failures.map(({ name }) => name).join('Or'),
+    };
+  });
+}
+
+/** The errors that a parameter's parser gives: for the text it refuses, and for none where it needs one. */
+function describeRefusals({ name, refused, isRequired, parse }: Parameter): Failure[] {
+  return [
+    ...(refused === undefined ? [] : [{ example: name, text: refused }]),
+    ...(isRequired ? [{ example: `${name}.absent`, text: undefined }] : []),
+  ].map(({ example, text }) => {
+    try {
+      parse(text);
+    } catch (error) {
+      return { name: example, description: REFUSED, response: toErrorResponse(error) };
+    }
+    throw new Error(`the parameter ${name} does not refuse ${JSON.stringify(text)}`);
+  });
+}
+
+function describeFailures(policy: Policy, failures: readonly Failure[]) {
+  const own = Object.assign({}, ...failures.map(({ response }) => response.headers));
+  return {
+    description: [...new Set(failures.map(({ description }) => description))].join(' '),
+    headers: { ...referToHeaders(policy, errorHeaders(policy)), ...describeHeaders(own) },
+    content: {
+      'application/json': {
+        schema: referTo('schemas', String(ErrorModel.$id)),
+        examples: Object.fromEntries(
+          failures.map(({ name, response }) => [
+            name,
+            { value: { success: false, message: response.message } },
+          ]),
+        ),
+      },
+    },
+  };
+}

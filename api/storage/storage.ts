@@ -1,0 +1,137 @@
+import type { Server } from 'bun';
+import { Elysia } from 'elysia';
+import { isRangeOfSame, isUnchanged } from '../http/conditional.ts';
+import { splitQuery } from '../http/query.ts';
+import { createOpenDownloads, type OpenDownloads } from './open-downloads.ts';
+import { readRange } from './range.ts';
+import { createSoundFiles, type SoundFile, type SoundFiles } from './sound-files.ts';
+
+type Incoming = { request: Request; server: Server<unknown> | null };
+
+type StorageDeps = {
+  /** `STORAGE_DIR/roundsound` */
+  soundFolder: string;
+  /** Whether a file may be served now; its player may have lost the right to a sound. Always by default. */
+  isServed?: (fileName: string) => boolean;
+  /** What a client is counted by: their address, behind trusted proxies the one they name. */
+  clientKey: (incoming: Incoming) => string;
+};
+
+type Sources = Required<Pick<StorageDeps, 'clientKey' | 'isServed'>> & {
+  files: SoundFiles;
+  downloads: OpenDownloads;
+};
+
+/** A published sound and nothing else: no other name, no way up, no hidden file. */
+const SOUND_FILE = /^[0-9]{17}(?:\.voice)?\.mp3$/;
+/** Of one client. A browser opens six connections to a host; an address may be shared. */
+const MAX_OPEN_DOWNLOADS = 16;
+const RETRY_AFTER_SECONDS = '5';
+const METHODS = 'GET, HEAD, OPTIONS';
+const HEADERS = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': 'Accept-Ranges, Content-Length, Content-Range, ETag, Retry-After',
+  'Cross-Origin-Resource-Policy': 'cross-origin',
+  'X-Content-Type-Options': 'nosniff',
+};
+/** A link with the version of what is there, the beginning of its SHA-256, names one content for ever. */
+const VERSIONED_CACHE_CONTROL = 'public, max-age=31536000, immutable';
+/** The plain address, as the API gives it: asked again after a minute, answered 304 while nothing changed. */
+const PLAIN_CACHE_CONTROL = 'public, max-age=60, must-revalidate';
+
+const SHORTEST_VERSION = 16;
+
+const HIDDEN = { detail: { hide: true } };
+
+/** `/storage/roundsound/{steamid64}.mp3` and `.voice.mp3`. Not rate-limited, open to every origin; downloads at once are bounded. */
+export function storage({ soundFolder, clientKey, isServed = () => true }: StorageDeps) {
+  const path = '/storage/roundsound/:file';
+  const sources: Sources = {
+    clientKey,
+    isServed,
+    files: createSoundFiles(soundFolder),
+    downloads: createOpenDownloads(MAX_OPEN_DOWNLOADS),
+  };
+  const answer = ({ request, server, params }: Incoming & { params: { file: string } }) =>
+    respondWithSound(sources, params.file, { request, server });
+  return new Elysia({ name: 'storage' })
+    .get(path, answer, HIDDEN)
+    .head(path, answer, HIDDEN)
+    .options(path, respondToPreflight, HIDDEN)
+    .all(path, refuseMethod, HIDDEN);
+}
+
+async function respondWithSound(sources: Sources, name: string, incoming: Incoming): Promise<Response> {
+  const { request } = incoming;
+  const isKnown = SOUND_FILE.test(name) && sources.isServed(name);
+  const file = isKnown ? await sources.files.read(name) : undefined;
+  if (!file) return respondError(404, 'Not found');
+  const { blob } = file;
+  const headers = headersOf(file, splitQuery(request.url).get('v'));
+  if (isUnchanged(request.headers, file)) return new Response(null, { status: 304, headers });
+  if (request.method === 'HEAD') {
+    // RFC 9110 section 14.2: a range is asked of GET alone.
+    return new Response(null, { headers: { ...headers, 'Content-Length': String(blob.size) } });
+  }
+  const range = isRangeOfSame(request.headers, file)
+    ? readRange(request.headers.get('range'), blob.size)
+    : undefined;
+  if (range === 'unsatisfiable') {
+    return new Response(null, {
+      status: 416,
+      headers: { ...headers, 'Cache-Control': 'no-store', 'Content-Range': `bytes */${blob.size}` },
+    });
+  }
+  if (!beginDownload(sources, incoming)) {
+    return respondError(429, `Too many downloads at once: an address may have ${MAX_OPEN_DOWNLOADS} open`, {
+      'Retry-After': RETRY_AFTER_SECONDS,
+    });
+  }
+  if (!range) return new Response(blob, { headers });
+  return new Response(blob.slice(range.start, range.end + 1), {
+    status: 206,
+    headers: { ...headers, 'Content-Range': `bytes ${range.start}-${range.end}/${blob.size}` },
+  });
+}
+
+function headersOf({ hash, etag, modifiedAt }: SoundFile, version: string | null): Record<string, string> {
+  // An old link must not keep what took its place: the player may go back to the first sound, and to its link.
+  const isVersioned = version !== null && version.length >= SHORTEST_VERSION && hash.startsWith(version);
+  return {
+    ...HEADERS,
+    'Content-Type': 'audio/mpeg',
+    'Content-Disposition': 'inline',
+    'Cache-Control': isVersioned ? VERSIONED_CACHE_CONTROL : PLAIN_CACHE_CONTROL,
+    'Accept-Ranges': 'bytes',
+    'Last-Modified': modifiedAt.toUTCString(),
+    ETag: etag,
+  };
+}
+
+function beginDownload({ clientKey, downloads }: Sources, { request, server }: Incoming): boolean {
+  // Bun forgets the address of a request once its response is sent or its client has left.
+  const isOpen = () => server?.requestIP(request) != null;
+  return downloads.begin(clientKey({ request, server }), isOpen);
+}
+
+function respondToPreflight(): Response {
+  const allowed = {
+    'Access-Control-Allow-Methods': METHODS,
+    'Access-Control-Allow-Headers': 'Range, If-None-Match, If-Range',
+  };
+  return new Response(null, {
+    status: 204,
+    headers: { ...HEADERS, ...allowed, 'Access-Control-Max-Age': '86400' },
+  });
+}
+
+function refuseMethod(): Response {
+  return respondError(405, 'Method not allowed', { Allow: METHODS });
+}
+
+function respondError(status: number, message: string, headers: Record<string, string> = {}): Response {
+  return Response.json(
+    { success: false, message },
+    { status, headers: { ...HEADERS, 'Cache-Control': 'no-store', ...headers } },
+  );
+}

@@ -1,0 +1,67 @@
+import { t } from 'elysia';
+import { PENALTY_EVENT_TYPES } from '../../../src/domain/penalty-event.ts';
+import { SERVER_EVENT_TYPES, type ServerEvent } from '../../../src/events/server-events.ts';
+import type { PenaltyEvent } from '../../../src/queries/penalties/events.ts';
+import { formatTimestamp } from '../../http/json.ts';
+import { oneOf, STRICT, successModel, TimestampModel } from '../models.ts';
+import { PenaltyModel, presentPenalty } from '../penalties/penalty-models.ts';
+import { presentServer } from '../servers/server-models.ts';
+
+export const EVENT_TYPES = [...PENALTY_EVENT_TYPES, ...SERVER_EVENT_TYPES] as const;
+export type EventType = (typeof EVENT_TYPES)[number];
+
+const CursorModel = t.String({
+  description: 'A place in the order of changes; opaque.',
+  examples: ['5f0c9a1b-4211'],
+});
+
+const ChangeModel = t.Object(
+  {
+    cursor: CursorModel,
+    type: oneOf(PENALTY_EVENT_TYPES),
+    occurred_at: TimestampModel,
+    penalty: PenaltyModel,
+    is_deleted: t.Optional(
+      t.Literal(true, {
+        description:
+          'Only with penalty.removed, when the record is in no list any more. Without it, the record is gone at its source and stays listed.',
+      }),
+    ),
+  },
+  { ...STRICT, $id: 'PenaltyChange', description: 'The penalty is as it was after the change.' },
+);
+
+export const ChangesModel = successModel('PenaltyChanges', {
+  data: t.Array(ChangeModel),
+  meta: t.Object(
+    {
+      cursor: CursorModel,
+      has_more: t.Boolean({ description: 'More changes wait behind this cursor.', examples: [false] }),
+    },
+    STRICT,
+  ),
+});
+
+export const EventStreamModel = t.String({
+  $id: 'EventStream',
+  description:
+    'Server-sent events. Of penalties: `id` is the cursor, `data` a PenaltyChange. Of servers, without an `id`: `data` is `{"type", "occurred_at", "server"}`. A comment every 15 seconds keeps the connection open.',
+  examples: [
+    'id: 5f0c9a1b-4211\nevent: penalty.created\ndata: {"cursor":"5f0c9a1b-4211","type":"penalty.created","occurred_at":"2026-11-21T10:00:00+00:00","penalty":{"id":4211}}\n\n',
+  ],
+});
+
+/** One change, as `/penalties/changes`, the stream and webhooks send it. */
+export function presentChange({ type, occurredAt, isDeleted, penalty }: PenaltyEvent, cursor: string) {
+  return {
+    cursor,
+    type,
+    occurred_at: formatTimestamp(occurredAt),
+    penalty: presentPenalty(penalty),
+    is_deleted: isDeleted ? (true as const) : undefined,
+  };
+}
+
+export function presentServerEvent({ type, occurredAt, server }: ServerEvent) {
+  return { type, occurred_at: formatTimestamp(occurredAt), server: presentServer(server) };
+}

@@ -1,0 +1,242 @@
+import { setImmediate } from 'node:timers/promises';
+import type { EventReader } from '../../../src/events/event-reader.ts';
+import type { PenaltyEvent } from '../../../src/queries/penalties/events.ts';
+import { withTimeLimit } from '../../../src/runtime/time-limit.ts';
+import type { EventType } from './event-models.ts';
+
+/** An event as it is sent: `id` is absent where nothing can be resumed. */
+export type StreamedEvent = { type: EventType; id?: string; data: unknown };
+
+type Options = {
+  userId: number;
+  tokenId: number;
+  expiresAt: Date | null;
+  types: ReadonlySet<EventType>;
+  /** The event to go on after. */
+  afterId: number;
+};
+
+type Deps = {
+  reader: EventReader;
+  /** The events after a place, oldest first. */
+  listEvents: (afterId: number, limit: number) => Promise<PenaltyEvent[]>;
+  /** Which of these tokens are still accepted. */
+  listLiveTokenIds: (tokenIds: readonly number[], now: Date) => Promise<ReadonlySet<number>>;
+  cursorOf: (id: number) => string;
+  present: (event: PenaltyEvent) => StreamedEvent;
+  now: () => Date;
+};
+
+/** What a client may leave unread; beyond it, it is given {@link ROOM_LIMIT_MS} to read on, else disconnected. */
+const MOST_BUFFERED_BYTES = 1_000_000;
+const ROOM_LIMIT_MS = 5000;
+const KEEP_ALIVE_MS = 15_000;
+/** Besides every notification that tokens changed, lest one be lost. */
+const CHECK_MS = 1000;
+const BATCH = 500;
+/** Streams that are written to without a pause: some milliseconds. */
+const GROUP = 50;
+/** Streams of one owner at once, in one process. */
+export const MOST_STREAMS = 5;
+
+type Stream = Options & {
+  controller: ReadableStreamDefaultController<Uint8Array>;
+  /** The same for streams of the same types. */
+  key: string;
+  /** The last event that was sent or passed over. */
+  position: number;
+  /** Reads from the database what it has not got yet; then events come from the reader as they are found. */
+  isCatchingUp: boolean;
+  onRoom: (() => void) | undefined;
+};
+
+export type EventStreams = ReturnType<typeof createEventStreams>;
+
+/**
+ * The open event streams of a process. An event is put into words once, however many streams it is sent to.
+ * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
+ */
+export function createEventStreams({ reader, listEvents, listLiveTokenIds, cursorOf, present, now }: Deps) {
+  const streams = new Set<Stream>();
+  const frames = new WeakMap<PenaltyEvent, Uint8Array>();
+
+  const frameOf = (event: PenaltyEvent): Uint8Array => {
+    const known = frames.get(event);
+    if (known) return known;
+    const made = toFrame(present(event));
+    frames.set(event, made);
+    return made;
+  };
+
+  function open(options: Options): ReadableStream {
+    let stream: Stream | undefined;
+    return new ReadableStream(
+      {
+        start: (controller) => {
+          const position = options.afterId;
+          const key = [...options.types].sort().join();
+          stream = { ...options, controller, key, position, isCatchingUp: true, onRoom: undefined };
+          streams.add(stream);
+          // Clients that see no event for long resume from here.
+          controller.enqueue(encode(`retry: 3000\nid: ${cursorOf(position)}\n\n`));
+          void catchUp(stream);
+        },
+        pull: () => stream?.onRoom?.(),
+        cancel: () => {
+          if (stream) forget(stream);
+        },
+      },
+      new ByteLengthQueuingStrategy({ highWaterMark: MOST_BUFFERED_BYTES }),
+    );
+  }
+
+  async function catchUp(stream: Stream): Promise<void> {
+    try {
+      await roomIn(stream);
+      while (streams.has(stream) && stream.position < reader.newestId()) {
+        const events = await listEvents(stream.position, BATCH);
+        for (const event of events) {
+          if (!streams.has(stream)) return;
+          sendPenaltyEvent(stream, event);
+          await roomIn(stream);
+        }
+        if (events.length === 0) break;
+      }
+      stream.isCatchingUp = false;
+    } catch {
+      // The client does not read, or the database is away: it connects again and resumes.
+      close(stream);
+    }
+  }
+
+  function sendPenaltyEvent(stream: Stream, event: PenaltyEvent): void {
+    if (event.id <= stream.position) return;
+    stream.position = event.id;
+    if (!event.isSilent && stream.types.has(event.type)) stream.controller.enqueue(frameOf(event));
+  }
+
+  let sending = Promise.resolve();
+
+  /** One after another, and in groups, so that other requests are served between them. */
+  function sendLive(send: (stream: Stream) => void): void {
+    sending = sending.then(async () => {
+      let sent = 0;
+      for (const stream of streams) {
+        if (stream.isCatchingUp) continue;
+        try {
+          send(stream);
+        } catch {
+          // The client left at the same moment.
+          forget(stream);
+        }
+        if (streams.has(stream) && isFull(stream)) {
+          stream.isCatchingUp = true;
+          void catchUp(stream);
+        }
+        sent += 1;
+        if (sent % GROUP === 0) await setImmediate();
+      }
+    });
+  }
+
+  /** @throws {TimeLimitExceeded} when the client reads nothing. */
+  async function roomIn(stream: Stream): Promise<void> {
+    if (!isFull(stream)) return;
+    const room = new Promise<void>((resolve) => {
+      stream.onRoom = resolve;
+    });
+    await withTimeLimit(room, ROOM_LIMIT_MS);
+  }
+
+  function forget(stream: Stream): void {
+    streams.delete(stream);
+    stream.onRoom?.();
+  }
+
+  function close(stream: Stream): void {
+    if (!streams.has(stream)) return;
+    forget(stream);
+    try {
+      stream.controller.close();
+    } catch {
+      // The client left at the same moment.
+    }
+  }
+
+  /** Ends the streams whose token is revoked, expired or its owner blocked. */
+  async function checkTokens(): Promise<void> {
+    if (streams.size === 0) return;
+    const at = now();
+    for (const stream of streams) if (stream.expiresAt && stream.expiresAt <= at) close(stream);
+    const checked = [...streams];
+    const live = await listLiveTokenIds([...new Set(checked.map(({ tokenId }) => tokenId))], at).catch(
+      () => undefined,
+    );
+    if (live) for (const stream of checked) if (!live.has(stream.tokenId)) close(stream);
+  }
+
+  function joinFrames(events: readonly PenaltyEvent[], types: Stream['types']): Uint8Array {
+    return Buffer.concat(events.filter((event) => !event.isSilent && types.has(event.type)).map(frameOf));
+  }
+
+  /** Streams of the same types get the same bytes in one piece. */
+  function sendPenaltyEvents(events: readonly PenaltyEvent[]): void {
+    const [first] = events;
+    const newestId = events.at(-1)?.id ?? 0;
+    const pieces = new Map<string, Uint8Array>();
+    sendLive((stream) => {
+      if (!first || stream.position >= first.id) {
+        for (const event of events) sendPenaltyEvent(stream, event);
+        return;
+      }
+      const piece = pieces.get(stream.key) ?? joinFrames(events, stream.types);
+      pieces.set(stream.key, piece);
+      stream.position = newestId;
+      if (piece.length > 0) stream.controller.enqueue(piece);
+    });
+  }
+
+  function closeAll(): void {
+    for (const stream of streams) close(stream);
+  }
+
+  const unsubscribe = reader.subscribe(sendPenaltyEvents);
+  const keepAlive = setInterval(() => {
+    const frame = encode(`: keep-alive\nid: ${cursorOf(reader.newestId())}\n\n`);
+    sendLive((stream) => stream.controller.enqueue(frame));
+  }, KEEP_ALIVE_MS);
+  const check = setInterval(checkTokens, CHECK_MS);
+
+  return {
+    open,
+    /** Streams that an owner has open. */
+    countOf: (userId: number) => [...streams].filter((stream) => stream.userId === userId).length,
+    count: () => streams.size,
+    /** Sends an event that is not recorded, to the streams that are open now. */
+    send: (event: StreamedEvent) => {
+      const frame = toFrame(event);
+      sendLive((stream) => {
+        if (stream.types.has(event.type)) stream.controller.enqueue(frame);
+      });
+    },
+    checkTokens,
+    closeAll,
+    stop: () => {
+      clearInterval(keepAlive);
+      clearInterval(check);
+      unsubscribe();
+      closeAll();
+    },
+  };
+}
+
+function isFull({ controller }: Stream): boolean {
+  return (controller.desiredSize ?? 0) <= 0;
+}
+
+function toFrame({ type, id, data }: StreamedEvent): Uint8Array {
+  return encode(`${id === undefined ? '' : `id: ${id}\n`}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`);
+}
+
+const encoder = new TextEncoder();
+const encode = (text: string) => encoder.encode(text);

@@ -1,0 +1,183 @@
+import { Elysia } from 'elysia';
+import { LimitReached } from '../../../src/domain/errors.ts';
+import { formatEventCursor, PENALTY_EVENT_TYPES } from '../../../src/domain/penalty-event.ts';
+import { SERVER_EVENT_TYPES } from '../../../src/events/server-events.ts';
+import { type ChangePage, cursorGone } from '../../../src/queries/penalties/events.ts';
+import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
+import { defineFailure, scopeMissing } from '../../http/failures.ts';
+import { optional, type Parameter } from '../../http/parameters.ts';
+import { type Routes, requireScope } from '../../http/routes.ts';
+import { describeOperation } from '../../openapi/describe.ts';
+import type { Operation } from '../../openapi/operation.ts';
+import { notAllowed } from '../parameters.ts';
+import { parsePositive } from '../penalties/penalty-parameters.ts';
+import {
+  ChangesModel,
+  EVENT_TYPES,
+  EventStreamModel,
+  type EventType,
+  presentChange,
+} from './event-models.ts';
+import { type EventStreams, MOST_STREAMS } from './event-streams.ts';
+
+const EVENT_STREAM = 'text/event-stream';
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 500;
+
+const CURSOR_PARAMETER = {
+  id: 'cursor',
+  in: 'query',
+  name: 'cursor',
+  description:
+    'Where to go on: the cursor of an export or of the response before. Without it there are no changes and the present cursor.',
+  schema: { type: 'string' },
+  example: '5f0c9a1b-4211',
+  parse: (text: string | undefined) => text,
+} as const satisfies Parameter<string | undefined>;
+
+const LIMIT_PARAMETER = {
+  id: 'limit',
+  in: 'query',
+  name: 'limit',
+  description: `Changes at most; more than ${MAX_LIMIT} count as ${MAX_LIMIT}, and what is no positive whole number as ${DEFAULT_LIMIT}.`,
+  schema: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
+  example: DEFAULT_LIMIT,
+  parse: (text: string | undefined) => Math.min(parsePositive(text, DEFAULT_LIMIT), MAX_LIMIT),
+} as const satisfies Parameter<number>;
+
+const TYPES_PARAMETER = {
+  id: 'eventTypes',
+  in: 'query',
+  name: 'types',
+  description: `Comma-separated: ${EVENT_TYPES.join(', ')}. Those of servers need the scope \`servers\`. By default all that the token may see.`,
+  schema: { type: 'string' },
+  example: 'penalty.created,penalty.lifted',
+  refused: 'penalty.kicked',
+  parse: optional(parseTypes),
+} as const satisfies Parameter<ReadonlySet<EventType> | undefined>;
+
+const CURSOR_GONE = defineFailure(
+  'CursorGone',
+  'The cursor is unknown, or older than 30 days: export again.',
+  cursorGone,
+);
+const TOO_MANY_STREAMS = defineFailure(
+  'TooManyStreams',
+  `The token's owner has ${MOST_STREAMS} streams open.`,
+  () => new LimitReached(`At most ${MOST_STREAMS} event streams at once: close one first`, 5),
+);
+
+const LIST_CHANGES = {
+  id: 'listPenaltyChanges',
+  tag: 'Events',
+  summary: 'Changes of penalties since a cursor',
+  description:
+    'Oldest first, in the order in which they were committed. Export, then changes from its cursor on, misses nothing and repeats nothing. Changes are kept for 30 days.',
+  isExtension: true,
+  policy: 'protected',
+  scope: 'penalties',
+  parameters: { cursor: CURSOR_PARAMETER, limit: LIMIT_PARAMETER },
+  success: { model: ChangesModel },
+  failures: [CURSOR_GONE],
+} satisfies Operation;
+
+const STREAM_EVENTS = {
+  id: 'streamEvents',
+  tag: 'Events',
+  summary: 'Events as they happen',
+  description:
+    'Server-sent events. The header Last-Event-ID resumes after a cursor. A client that lags 1 MB behind is disconnected, and so is one whose token is revoked or expires, or whose owner is blocked.',
+  isExtension: true,
+  policy: 'protected',
+  scope: 'events',
+  parameters: { types: TYPES_PARAMETER },
+  success: {
+    model: EventStreamModel,
+    contentType: EVENT_STREAM,
+    headers: {
+      'X-Accel-Buffering': {
+        description: 'Tells nginx to pass events on at once.',
+        schema: { type: 'string', enum: ['no'] },
+        example: 'no',
+      },
+    },
+  },
+  failures: [scopeMissing('servers'), CURSOR_GONE, TOO_MANY_STREAMS],
+} satisfies Operation;
+
+export const EVENT_OPERATIONS: readonly Operation[] = [LIST_CHANGES, STREAM_EVENTS];
+
+type Deps = {
+  streams: EventStreams;
+  /** @throws {Gone} for a cursor that cannot be gone on from. */
+  listChanges: (cursor: string | undefined, limit: number) => Promise<ChangePage>;
+  /** The event that a cursor names; without one, the newest there is. @throws {Gone} likewise. */
+  locateEvent: (cursor: string | undefined) => Promise<number>;
+};
+
+/** Changes of penalties and the stream of events: extensions, section 2 and 3. */
+export function events(routes: Routes, { streams, listChanges, locateEvent }: Deps) {
+  return new Elysia()
+    .get(
+      '/penalties/changes',
+      ({ request, server }) =>
+        routes.guarded({ request, server }, LIST_CHANGES, async ({ cursor, limit }) => {
+          const { epoch, changes, newestId, hasMore } = await listChanges(cursor, limit);
+          const cursorOf = (id: number) => formatEventCursor({ epoch, id });
+          return {
+            json: {
+              success: true,
+              data: changes.map((change) => presentChange(change, cursorOf(change.id))),
+              meta: { cursor: cursorOf(newestId), has_more: hasMore },
+            },
+          };
+        }),
+      { detail: describeOperation(LIST_CHANGES) },
+    )
+    .get(
+      '/events',
+      ({ request, server }) =>
+        routes.guarded({ request, server }, STREAM_EVENTS, async ({ types }, { token }) => {
+          const seen = typesFor(token, types);
+          const lastEventId = request.headers.get('last-event-id') || undefined;
+          const afterId = await locateEvent(lastEventId);
+          const response = { contentType: EVENT_STREAM, headers: { 'X-Accel-Buffering': 'no' } };
+          if (request.method === 'HEAD') return { ...response, stream: new Blob().stream() };
+          const { id: tokenId, userId, expiresAt } = token;
+          if (streams.countOf(userId) >= MOST_STREAMS) throw TOO_MANY_STREAMS.error();
+          const options = { userId, tokenId, expiresAt, types: seen, afterId };
+          return { ...response, stream: streams.open(options) };
+        }),
+      { detail: describeOperation(STREAM_EVENTS) },
+    );
+}
+
+/**
+ * The types of events that a token gets: those it asks for, else all that it may see.
+ * @throws {Forbidden} when it asks for what it may not see.
+ */
+function typesFor(
+  token: Pick<ApiToken, 'scopes'>,
+  asked: ReadonlySet<EventType> | undefined,
+): ReadonlySet<EventType> {
+  const ofServers: ReadonlySet<EventType> = new Set(SERVER_EVENT_TYPES);
+  if (asked === undefined) {
+    return token.scopes.includes('servers') ? new Set(EVENT_TYPES) : new Set(PENALTY_EVENT_TYPES);
+  }
+  if (!asked.isDisjointFrom(ofServers)) requireScope(token, 'servers');
+  return asked;
+}
+
+function parseTypes(text: string): ReadonlySet<EventType> {
+  const names = text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  const types = names.map((name) => EVENT_TYPES.find((type) => type === name) ?? refuse(name));
+  if (types.length === 0) refuse(text);
+  return new Set(types);
+}
+
+function refuse(name: string): never {
+  throw notAllowed('types', name, EVENT_TYPES.join(', '));
+}

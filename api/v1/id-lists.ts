@@ -1,0 +1,72 @@
+import { InvalidInput } from '../../src/domain/errors.ts';
+import type { SteamId64 } from '../../src/domain/steam-id.ts';
+import { optional, type Parameter } from '../http/parameters.ts';
+import { parseDiscordId, parseSteamIdOf, STEAM_ID_NOTATIONS } from './parameters.ts';
+
+/** How many ids one request may name. */
+export const MAX_IDS = 100;
+
+/** An id that a request names, and how it was written first. */
+export type AskedId<Id extends string = string> = { id: Id; query: string };
+
+const LIST = `1 to ${MAX_IDS}, separated by commas; spaces and empty elements are ignored, and duplicates count once`;
+
+/** The players that a request is about. */
+export const STEAM_IDS_PARAMETER = {
+  id: 'steamids',
+  in: 'query',
+  name: 'steamids',
+  description: `The players: ${LIST}. ${STEAM_ID_NOTATIONS}.`,
+  schema: { type: 'string' },
+  example: '76561198000000001,76561198000000002',
+  isRequired: true,
+  refused: 'nobody',
+  parse: (text: string | undefined) => parseIds('steamids', text ?? '', parseSteamIdOf),
+} as const satisfies Parameter<AskedId<SteamId64>[]>;
+
+/** The same list where another one may be given in its place. */
+export const OPTIONAL_STEAM_IDS_PARAMETER = {
+  ...STEAM_IDS_PARAMETER,
+  id: 'optional_steamids',
+  isRequired: false,
+  parse: optional(STEAM_IDS_PARAMETER.parse),
+} as const satisfies Parameter<AskedId<SteamId64>[] | undefined>;
+
+export const OPTIONAL_DISCORD_IDS_PARAMETER = {
+  id: 'optional_discord_ids',
+  in: 'query',
+  name: 'discord_ids',
+  description: `Discord ids: ${LIST}.`,
+  schema: { type: 'string' },
+  example: '80351110224678912,80351110224678913',
+  refused: 'nobody',
+  parse: optional((text) => parseIds('discord_ids', text, parseDiscordId)),
+} as const satisfies Parameter<AskedId[] | undefined>;
+
+/** The ids alone, for a query. */
+export function idsOf<Id extends string>(asked: readonly AskedId<Id>[]): Id[] {
+  return asked.map(({ id }) => id);
+}
+
+/**
+ * Reads a list of ids, in the order in which they are first named.
+ * @param parse reads one of them; told the name of the parameter for its error.
+ * @throws {InvalidInput} for one that cannot be read, for none and for too many.
+ */
+function parseIds<Id extends string>(
+  name: string,
+  text: string,
+  parse: (name: string, text: string) => Id,
+): AskedId<Id>[] {
+  const asked = new Map<Id, AskedId<Id>>();
+  for (const element of text.split(',')) {
+    const query = element.trim();
+    if (query === '') continue;
+    const id = parse(name, query);
+    if (!asked.has(id)) asked.set(id, { id, query });
+  }
+  if (asked.size === 0)
+    throw new InvalidInput(`${name} has no ids: give 1 to ${MAX_IDS}, separated by commas`);
+  if (asked.size > MAX_IDS) throw new InvalidInput(`${name} has ${asked.size} ids: give 1 to ${MAX_IDS}`);
+  return [...asked.values()];
+}

@@ -1,0 +1,19 @@
+import { t } from 'elysia';
+
+/** Responses have the fields that are documented and no others. */
+export const STRICT = { additionalProperties: false } as const;
+
+export const TimestampModel = t.String({ format: 'date-time', examples: ['2026-11-21T10:00:00+00:00'] });
+
+/** The body of a successful response, by the name it has in the OpenAPI document. */
+export function successModel<Fields extends Parameters<typeof t.Object>[0]>(name: string, fields: Fields) {
+  return t.Object({ success: t.Literal(true), ...fields }, { ...STRICT, $id: name });
+}
+
+/** One of some words. */
+export function oneOf<Word extends string>(words: readonly Word[]) {
+  return t.Union(
+    words.map((word) => t.Literal(word)),
+    { examples: [words[0]] },
+  );
+}

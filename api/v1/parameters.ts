@@ -1,0 +1,70 @@
+import { InvalidInput } from '../../src/domain/errors.ts';
+import { parseSteamId, type SteamId64 } from '../../src/domain/steam-id.ts';
+import { optional, type Parameter } from '../http/parameters.ts';
+
+type Named = Pick<Parameter, 'id' | 'name' | 'description' | 'aliases'>;
+
+export const STEAM_ID_NOTATIONS = 'SteamID64, STEAM_X:Y:Z or [U:1:N]';
+
+/** A player or an admin, in any notation. */
+export function steamIdParameter(named: Named, { example }: { example: string }) {
+  const { name, description } = named;
+  return {
+    ...named,
+    in: 'query',
+    description: `${description}: ${STEAM_ID_NOTATIONS}.`,
+    schema: { type: 'string' },
+    example,
+    refused: 'nobody',
+    parse: optional((text) => parseSteamIdOf(name, text)),
+  } as const satisfies Parameter<SteamId64 | undefined>;
+}
+
+type Bounds = { minimum: number; maximum: number; example: number };
+
+/** A whole number that is refused outside its bounds. */
+export function integerParameter(named: Named, { minimum, maximum, example }: Bounds) {
+  const digits = new RegExp(`^[0-9]{1,${String(maximum).length}}$`);
+  return {
+    ...named,
+    in: 'query',
+    schema: { type: 'integer', minimum, maximum },
+    example,
+    refused: 'abc',
+    parse: optional((text) => {
+      const number = digits.test(text) ? Number(text) : Number.NaN;
+      if (number >= minimum && number <= maximum) return number;
+      throw notAllowed(named.name, text, `a whole number from ${minimum} to ${maximum}`);
+    }),
+  } as const satisfies Parameter<number | undefined>;
+}
+
+/** The error of a parameter, which quotes at most 64 characters of it. */
+export function notAllowed(name: string, text: string, allowed: string): InvalidInput {
+  return new InvalidInput(`${name} ${JSON.stringify(text.slice(0, 64))} is not allowed: give ${allowed}`);
+}
+
+/** A SteamID in any notation. @throws {InvalidInput} that names the parameter. */
+export function parseSteamIdOf(name: string, text: string): SteamId64 {
+  try {
+    return parseSteamId(text);
+  } catch (error) {
+    if (error instanceof InvalidInput) throw new InvalidInput(`${name} ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+/** A Discord id. @throws {InvalidInput} that names the parameter. */
+export function parseDiscordId(name: string, text: string): string {
+  if (/^[0-9]{1,20}$/.test(text)) return text;
+  throw notAllowed(name, text, '1 to 20 digits');
+}
+
+/** A part of the path; malformed percent signs, which the router leaves as they are, stay so. */
+export function decodePathPart(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

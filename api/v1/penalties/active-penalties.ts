@@ -1,0 +1,84 @@
+import { Elysia, type Static, t } from 'elysia';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import type { ActivePenalties } from '../../../src/queries/penalties/active.ts';
+import type { Routes } from '../../http/routes.ts';
+import { describeOperation } from '../../openapi/describe.ts';
+import type { Operation } from '../../openapi/operation.ts';
+import { idsOf, STEAM_IDS_PARAMETER } from '../id-lists.ts';
+import { STRICT, successModel } from '../models.ts';
+import { PenaltyModel, presentPenalty } from './penalty-models.ts';
+
+/** Penalties of one player at most. */
+const LIMIT = 20;
+
+const PlayerModel = t.Object(
+  {
+    steamid64: t.String({ pattern: '^[0-9]{17}$', examples: ['76561198000000001'] }),
+    is_banned: t.Boolean({ examples: [true] }),
+    is_muted: t.Boolean({ description: 'Voice: a mute or a silence.', examples: [false] }),
+    is_gagged: t.Boolean({ description: 'Chat: a gag or a silence.', examples: [false] }),
+    is_silenced: t.Boolean({ examples: [false] }),
+    warnings: t.Integer({ minimum: 0, description: 'Active ones.', examples: [0] }),
+    penalties: t.Array(PenaltyModel, {
+      maxItems: LIMIT,
+      description: `The active ones, newest first; the newest ${LIMIT} of more.`,
+    }),
+  },
+  { ...STRICT, $id: 'PlayerInForce' },
+);
+
+const LIST_ACTIVE_PENALTIES = {
+  id: 'listActivePenalties',
+  tag: 'Penalties',
+  summary: 'What is in force against up to 100 players',
+  description: 'Everyone who is asked for is in the response, clean players too. Counts as one request.',
+  isExtension: true,
+  policy: 'protected',
+  scope: 'penalties',
+  parameters: { players: STEAM_IDS_PARAMETER },
+  success: {
+    model: successModel('ActivePenalties', {
+      data: t.Array(PlayerModel, { description: 'In the order asked.' }),
+    }),
+  },
+  failures: [],
+} satisfies Operation;
+
+export const ACTIVE_PENALTY_OPERATIONS: readonly Operation[] = [LIST_ACTIVE_PENALTIES];
+
+type Options = { limit: number; now: Date };
+type Deps = {
+  listActivePenalties: (
+    players: readonly SteamId64[],
+    options: Options,
+  ) => Promise<ReadonlyMap<SteamId64, ActivePenalties>>;
+};
+
+/** `/penalties/active`: what a website asks about everybody it shows. */
+export function activePenalties(routes: Routes, { listActivePenalties }: Deps) {
+  return new Elysia().get(
+    '/penalties/active',
+    ({ request, server }) =>
+      routes.guarded({ request, server }, LIST_ACTIVE_PENALTIES, async ({ players }, { now }) => {
+        const found = await listActivePenalties(idsOf(players), { limit: LIMIT, now });
+        return { json: { success: true, data: players.map(({ id }) => presentPlayer(id, found.get(id))) } };
+      }),
+    { detail: describeOperation(LIST_ACTIVE_PENALTIES) },
+  );
+}
+
+function presentPlayer(
+  steamId64: SteamId64,
+  active: ActivePenalties | undefined,
+): Omit<Static<typeof PlayerModel>, 'penalties'> & { penalties: unknown[] } {
+  const has = (type: keyof ActivePenalties['counts']) => (active?.counts[type] ?? 0) > 0;
+  return {
+    steamid64: steamId64,
+    is_banned: has('ban'),
+    is_muted: has('mute') || has('silence'),
+    is_gagged: has('gag') || has('silence'),
+    is_silenced: has('silence'),
+    warnings: active?.counts.warn ?? 0,
+    penalties: active?.newest.map(presentPenalty) ?? [],
+  };
+}

@@ -1,0 +1,179 @@
+import { Elysia, t } from 'elysia';
+import { LimitReached, Unavailable } from '../../../src/domain/errors.ts';
+import { formatEventCursor } from '../../../src/domain/penalty-event.ts';
+import type { PenaltyExport } from '../../../src/queries/penalties/export.ts';
+import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
+import type { Penalty } from '../../../src/queries/penalties/row.ts';
+import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
+import { defineFailure } from '../../http/failures.ts';
+import type { RateLimiter } from '../../http/limits/rate-limiter.ts';
+import type { ProtectedResponse } from '../../http/responses.ts';
+import type { Routes } from '../../http/routes.ts';
+import type { Slots } from '../../http/slots.ts';
+import { describeOperation } from '../../openapi/describe.ts';
+import type { Operation } from '../../openapi/operation.ts';
+import { STRICT } from '../models.ts';
+import { type ExportStream, streamExport } from './export-streams.ts';
+import { PenaltyModel, RECORD_FIELDS } from './penalty-models.ts';
+import { ADMIN_PARAMETER, FILTER_PARAMETERS, TYPE_PARAMETER } from './penalty-parameters.ts';
+
+const NDJSON = 'application/x-ndjson';
+/** Exports that an owner may start in any hour. */
+export const EXPORTS_PER_HOUR = 6;
+/** Of all owners in this process: each holds a connection and a snapshot. */
+const MOST_AT_ONCE = 4;
+/** When a client asks again whose other export still runs. */
+const RETRY_SECONDS = 10;
+
+const ExportEndModel = t.Object(
+  {
+    end: t.Literal(true),
+    count: t.Integer({ minimum: 0, description: 'Records before this line.', examples: [4211] }),
+    cursor: t.String({
+      description: 'Where the changes after these records begin.',
+      examples: ['5f0c9a1b-4211'],
+    }),
+  },
+  { ...STRICT, $id: 'ExportEnd' },
+);
+
+const EXPORT_RUNNING = defineFailure(
+  'ExportRunning',
+  "Another export of the token's owner runs.",
+  () => new LimitReached('One export at a time: another one of yours still runs', RETRY_SECONDS),
+);
+const exportsSpent = (seconds: number) =>
+  new LimitReached(`At most ${EXPORTS_PER_HOUR} exports an hour: read /penalties/changes meanwhile`, seconds);
+const EXPORTS_SPENT = defineFailure(
+  'ExportsSpent',
+  `The token's owner has started ${EXPORTS_PER_HOUR} exports within the hour.`,
+  () => exportsSpent(1800),
+);
+
+const EXPORTS_BUSY = defineFailure(
+  'ExportsBusy',
+  'As many exports run as the service sends at once.',
+  () => new Unavailable(`${MOST_AT_ONCE} exports run: try again shortly`),
+);
+
+const EXPORT_PENALTIES = {
+  id: 'exportPenalties',
+  tag: 'Penalties',
+  summary: 'All penalties at once',
+  description:
+    'One JSON object a line, oldest first, all of one moment. The last line is an ExportEnd: without it the response is incomplete. ' +
+    `One export at a time and ${EXPORTS_PER_HOUR} an hour for each owner of tokens. A client that reads nothing for 30 seconds, or takes more than 15 minutes, is disconnected.`,
+  isExtension: true,
+  policy: 'protected',
+  scope: 'penalties',
+  parameters: { types: TYPE_PARAMETER, ...FILTER_PARAMETERS, adminSteamId: ADMIN_PARAMETER },
+  success: { model: t.Union([PenaltyModel, ExportEndModel], { $id: 'ExportLine' }), contentType: NDJSON },
+  failures: [EXPORT_RUNNING, EXPORTS_SPENT, EXPORTS_BUSY],
+} satisfies Operation;
+
+export const PENALTY_EXPORT_OPERATIONS: readonly Operation[] = [EXPORT_PENALTIES];
+
+type Options = { fields: Readonly<Record<string, keyof Penalty>>; now: Date };
+type Deps = {
+  /** Which of these tokens are still accepted. */
+  listLiveTokenIds: (tokenIds: readonly number[], now: Date) => Promise<ReadonlySet<number>>;
+  openExport: (filter: PenaltyFilter, options: Options) => Promise<PenaltyExport>;
+  /** Counts the exports that an owner starts. */
+  limiter: RateLimiter;
+  /** One for each owner. */
+  slots: Slots;
+};
+
+export type PenaltyExports = ReturnType<typeof createPenaltyExports>;
+
+/** The exports that this process sends; made once for both bases. */
+export function createPenaltyExports({ openExport, limiter, slots, listLiveTokenIds }: Deps) {
+  /** What is sent, and the token that asked for it. */
+  const running = new Map<ExportStream, number>();
+  let opening = 0;
+
+  /** @throws {LimitReached} when the owner may not begin another one. */
+  async function begin(
+    { id: tokenId, userId: ownerId }: Pick<ApiToken, 'id' | 'userId'>,
+    filter: PenaltyFilter,
+    now: Date,
+  ): Promise<ReadableStream> {
+    if (running.size + opening >= MOST_AT_ONCE) {
+      throw EXPORTS_BUSY.error();
+    }
+    opening += 1;
+    try {
+      const release = await slots.claim(`user ${ownerId}`);
+      if (!release) throw EXPORT_RUNNING.error();
+      return await openFor(ownerId, { tokenId, filter, now, release });
+    } finally {
+      opening -= 1;
+    }
+  }
+
+  async function openFor(
+    ownerId: number,
+    {
+      tokenId,
+      filter,
+      now,
+      release,
+    }: { tokenId: number; filter: PenaltyFilter; now: Date; release: () => void },
+  ): Promise<ReadableStream> {
+    let opened: PenaltyExport | undefined;
+    try {
+      opened = await openExport(filter, { fields: RECORD_FIELDS, now });
+      // Counted once it has begun: what the database refuses is no export.
+      const { isAllowed, resetSeconds } = await limiter.take(`user ${ownerId}`);
+      if (!isAllowed) throw exportsSpent(resetSeconds);
+    } catch (error) {
+      await opened?.close();
+      release();
+      throw error;
+    }
+    const cursor = formatEventCursor(opened.cursor);
+    const stream = streamExport(opened, {
+      formatEnd: (count) => JSON.stringify({ end: true, count, cursor }),
+      onEnd: () => {
+        running.delete(stream);
+        release();
+      },
+    });
+    running.set(stream, tokenId);
+    return stream.body;
+  }
+
+  /** Ends the exports whose token is no longer accepted: revoked, expired, or its owner blocked. */
+  async function checkTokens(now: Date): Promise<void> {
+    if (running.size === 0) return;
+    const checked = [...running];
+    const live = await listLiveTokenIds([...new Set(checked.map(([, tokenId]) => tokenId))], now);
+    for (const [stream, tokenId] of checked)
+      if (!live.has(tokenId)) stream.abort('the token is not valid any more');
+  }
+
+  return {
+    begin,
+    checkTokens,
+    stop: () => {
+      for (const stream of running.keys()) stream.abort('the service stops');
+    },
+  };
+}
+
+/** `/penalties/export`: what a website copies, before it follows the changes. */
+export function penaltyExport(routes: Routes, { exports }: { exports: PenaltyExports }) {
+  return new Elysia().get(
+    '/penalties/export',
+    ({ request, server }) =>
+      routes.guarded({ request, server }, EXPORT_PENALTIES, async (filter, { token, now }) => {
+        if (request.method === 'HEAD') return lines(new ReadableStream({ start: (empty) => empty.close() }));
+        return lines(await exports.begin(token, filter, now));
+      }),
+    { detail: describeOperation(EXPORT_PENALTIES) },
+  );
+}
+
+function lines(stream: ReadableStream): ProtectedResponse {
+  return { stream, contentType: NDJSON };
+}

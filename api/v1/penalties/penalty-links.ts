@@ -1,0 +1,51 @@
+import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
+import type { DocumentedHeader } from '../../openapi/headers.ts';
+
+/** A list as it was asked for. */
+type Given = PenaltyFilter & { page: number; perPage: number };
+
+export const LINK_HEADER: Record<'Link', DocumentedHeader> = {
+  Link: {
+    description:
+      'The `first`, `prev`, `next` and `last` page, with the same filters and without the token; no `prev` on the first page and no `next` on the last. Past the end `prev` is the last page.',
+    schema: { type: 'string', pattern: '^<https?://[^>]+>; rel="first"' },
+    example:
+      '<https://play.example.org/api/v1/bans?per_page=50&page=1>; rel="first", <https://play.example.org/api/v1/bans?per_page=50&page=2>; rel="next", <https://play.example.org/api/v1/bans?per_page=50&page=3>; rel="last"',
+  },
+};
+
+/**
+ * The pages around one: RFC 8288. Filters are written in the form that this service prefers, however they were given.
+ * @param address of the list, without a query.
+ */
+export function formatPageLinks(address: string, given: Given, lastPage: number): string {
+  const { page } = given;
+  const pages = {
+    first: 1,
+    prev: page > 1 ? Math.min(page - 1, lastPage) : undefined,
+    next: page < lastPage ? page + 1 : undefined,
+    last: lastPage,
+  };
+  return Object.entries(pages)
+    .filter(([, number]) => number !== undefined)
+    .map(([rel, number]) => `<${address}?${formatQuery({ ...given, page: number ?? 1 })}>; rel="${rel}"`)
+    .join(', ');
+}
+
+function formatQuery(given: Given): URLSearchParams {
+  const { types, status, serverId, playerSteamId, adminSteamId, perPage, page } = given;
+  const query = {
+    // A request names one type; several are what a list has without one.
+    type: types?.length === 1 ? types[0] : undefined,
+    status,
+    server_id: serverId,
+    steamid: playerSteamId,
+    admin_steamid: adminSteamId,
+    per_page: perPage,
+    page,
+  };
+  const written = new URLSearchParams();
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined) written.set(name, String(value));
+  return written;
+}

@@ -1,0 +1,133 @@
+import { type Static, t } from 'elysia';
+import {
+  MUTE_TYPES,
+  PENALTY_STATUSES,
+  PENALTY_TYPES,
+  type PenaltyType,
+} from '../../../src/domain/penalty.ts';
+import type { PenaltyPage } from '../../../src/queries/penalties/list.ts';
+import type { Penalty } from '../../../src/queries/penalties/row.ts';
+import { formatTimestamp } from '../../http/json.ts';
+import { oneOf, STRICT, successModel, TimestampModel } from '../models.ts';
+import { MAX_PER_PAGE } from './penalty-parameters.ts';
+
+const SteamIdModel = t.String({
+  pattern: '^[0-9]{1,20}$',
+  description: 'SteamID64; "0" when unknown.',
+  examples: ['76561198000000001'],
+});
+
+/** Specification 2.3 without `penalty_type`. */
+const recordFields = {
+  id: t.Integer({ description: 'Unique over all types.', examples: [4211] }),
+  player_name: t.String({ examples: ['Rzeźnik'] }),
+  player_steamid: SteamIdModel,
+  admin_name: t.String({ examples: ['Ala'] }),
+  admin_steamid: SteamIdModel,
+  reason: t.String({ examples: ['Wallhack'] }),
+  duration: t.Integer({ minimum: 0, description: 'Minutes; 0 is permanent.', examples: [1440] }),
+  status: oneOf(PENALTY_STATUSES),
+  server_id: t.Integer({ minimum: 0, description: '0: none.', examples: [3] }),
+  created: TimestampModel,
+  ends: t.Union([TimestampModel, t.Null()], { description: 'Null when the penalty has no end.' }),
+};
+const BanModel = t.Object(recordFields, { ...STRICT, $id: 'Ban' });
+export const PenaltyModel = t.Object(
+  { penalty_type: oneOf(PENALTY_TYPES), ...recordFields },
+  { ...STRICT, $id: 'Penalty' },
+);
+const MuteModel = t.Object({ type: oneOf(MUTE_TYPES), ...recordFields }, { ...STRICT, $id: 'Mute' });
+
+const CountModel = t.Integer({ minimum: 0, examples: [27] });
+const paginationFields = {
+  current_page: t.Integer({ minimum: 1, examples: [1] }),
+  total: t.Integer({ minimum: 0, description: 'Exact, by all filters.', examples: [137] }),
+  per_page: t.Integer({ minimum: 1, maximum: MAX_PER_PAGE, examples: [50] }),
+  last_page: t.Integer({ minimum: 1, examples: [3] }),
+};
+const PaginationModel = t.Object(
+  { ...paginationFields, cached_at: TimestampModel },
+  { ...STRICT, $id: 'Pagination' },
+);
+const CountedPaginationModel = t.Object(
+  {
+    ...paginationFields,
+    counts: t.Object(
+      { ban: CountModel, gag: CountModel, mute: CountModel, silence: CountModel, warn: CountModel },
+      { ...STRICT, description: 'Exact, by every filter but type.' },
+    ),
+    cached_at: TimestampModel,
+  },
+  { ...STRICT, $id: 'CountedPagination' },
+);
+
+export const PenaltyListModel = successModel('PenaltyList', {
+  data: t.Array(PenaltyModel),
+  meta: CountedPaginationModel,
+});
+export const BanListModel = successModel('BanList', { data: t.Array(BanModel), meta: PaginationModel });
+export const MuteListModel = successModel('MuteList', { data: t.Array(MuteModel), meta: PaginationModel });
+
+/** In the order of specification 2.4. */
+export function presentCounts({
+  ban,
+  gag,
+  mute,
+  silence,
+  warn,
+}: PenaltyPage['counts']): PenaltyPage['counts'] {
+  return { ban, gag, mute, silence, warn };
+}
+
+/** The record of `/bans` and `/warns`. */
+export function presentRecord(penalty: Penalty) {
+  return toRecord(penalty, {});
+}
+
+/** The record of `/penalties`. */
+export function presentPenalty(penalty: Penalty) {
+  return toRecord(penalty, { penalty_type: penalty.type });
+}
+
+/** The record of `/mutes`. */
+export function presentMute(penalty: Penalty) {
+  return toRecord(penalty, { type: penalty.type });
+}
+
+/** What {@link presentPenalty} calls each field, for records that the database writes: exports. */
+export const RECORD_FIELDS = {
+  penalty_type: 'type',
+  id: 'id',
+  player_name: 'playerName',
+  player_steamid: 'playerSteamId',
+  admin_name: 'adminName',
+  admin_steamid: 'adminSteamId',
+  reason: 'reason',
+  duration: 'durationMinutes',
+  status: 'status',
+  server_id: 'serverId',
+  created: 'createdAt',
+  ends: 'endsAt',
+} as const satisfies Record<keyof Static<typeof PenaltyModel>, keyof Penalty>;
+
+/** One literal for all lists: what is undefined is not sent. Spreading a record into another costs as much as a row's query. */
+function toRecord(
+  penalty: Penalty,
+  own: { penalty_type?: PenaltyType; type?: PenaltyType },
+): Static<typeof BanModel> & { penalty_type: PenaltyType | undefined; type: PenaltyType | undefined } {
+  return {
+    penalty_type: own.penalty_type,
+    type: own.type,
+    id: penalty.id,
+    player_name: penalty.playerName,
+    player_steamid: penalty.playerSteamId,
+    admin_name: penalty.adminName,
+    admin_steamid: penalty.adminSteamId,
+    reason: penalty.reason,
+    duration: penalty.durationMinutes,
+    status: penalty.status,
+    server_id: penalty.serverId,
+    created: formatTimestamp(penalty.createdAt),
+    ends: penalty.endsAt && formatTimestamp(penalty.endsAt),
+  };
+}

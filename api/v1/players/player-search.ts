@@ -1,0 +1,98 @@
+import { Elysia, type Static, t } from 'elysia';
+import { foldText } from '../../../src/domain/fold-text.ts';
+import type { FoundPlayer } from '../../../src/queries/player-search.ts';
+import { formatTimestamp } from '../../http/json.ts';
+import type { Parameter } from '../../http/parameters.ts';
+import type { Routes } from '../../http/routes.ts';
+import { describeOperation } from '../../openapi/describe.ts';
+import type { Operation } from '../../openapi/operation.ts';
+import { STRICT, successModel, TimestampModel } from '../models.ts';
+import { notAllowed } from '../parameters.ts';
+
+const MOST_FOUND = 25;
+const SHORTEST = 3;
+const LONGEST = 64;
+
+const FoundPlayerModel = t.Object(
+  {
+    steamid64: t.String({ pattern: '^[0-9]{1,20}$', examples: ['76561198000000001'] }),
+    name: t.String({ description: 'The latest one known.', examples: ['Rzeźnik'] }),
+    matched_name: t.String({ description: 'The name that was found.', examples: ['rzeznik2010'] }),
+    penalties: t.Integer({ minimum: 0, description: 'All of theirs.', examples: [4] }),
+    is_banned: t.Boolean({ description: 'An active ban exists.', examples: [false] }),
+    last_seen_at: t.Union([TimestampModel, t.Null()], {
+      description: 'The newest penalty or sign-in; null when there is neither.',
+    }),
+  },
+  { ...STRICT, $id: 'FoundPlayer' },
+);
+const FoundPlayersModel = successModel('FoundPlayers', {
+  data: t.Array(FoundPlayerModel, { maxItems: MOST_FOUND, description: 'The best first.' }),
+});
+
+const NAME_PARAMETER = {
+  id: 'playerName',
+  in: 'query',
+  name: 'name',
+  description: `Part of a name, ${SHORTEST} to ${LONGEST} characters, whatever letter case and diacritics.`,
+  schema: { type: 'string' },
+  example: 'rzez',
+  isRequired: true,
+  refused: 'rz',
+  parse: parseName,
+} as const satisfies Parameter<string>;
+
+const SEARCH_PLAYERS = {
+  id: 'searchPlayers',
+  tag: 'Players',
+  summary: `Up to ${MOST_FOUND} players by part of a name`,
+  description:
+    'Names of penalties and nicknames of users. Players who bear exactly this name come first, then those seen most recently.',
+  isExtension: true,
+  policy: 'protected',
+  scope: 'lookup',
+  parameters: { name: NAME_PARAMETER },
+  success: { model: FoundPlayersModel },
+  failures: [],
+} satisfies Operation;
+
+export const PLAYER_SEARCH_OPERATIONS: readonly Operation[] = [SEARCH_PLAYERS];
+
+type Deps = {
+  searchPlayers: (name: string, options: { limit: number; now: Date }) => Promise<FoundPlayer[]>;
+};
+
+/** `/players/search`: who somebody means of whom they know a name. */
+export function playerSearch(routes: Routes, { searchPlayers }: Deps) {
+  return new Elysia().get(
+    '/players/search',
+    ({ request, server }) =>
+      routes.guarded({ request, server }, SEARCH_PLAYERS, async ({ name }, { now }) => {
+        const found = await searchPlayers(name, { limit: MOST_FOUND, now });
+        return {
+          json: { success: true, data: found.map(present) } satisfies Static<typeof FoundPlayersModel>,
+        };
+      }),
+    { detail: describeOperation(SEARCH_PLAYERS) },
+  );
+}
+
+function present(player: FoundPlayer): Static<typeof FoundPlayerModel> {
+  return {
+    steamid64: player.steamId64,
+    name: player.name,
+    matched_name: player.matchedName,
+    penalties: player.penalties,
+    is_banned: player.isBanned,
+    last_seen_at: player.lastSeenAt && formatTimestamp(player.lastSeenAt),
+  };
+}
+
+/** However its letters are composed, and without counting what is searched as nothing. */
+function parseName(text = ''): string {
+  const name = text.trim().normalize('NFC');
+  const { length } = [...name];
+  const isLongEnough = length >= SHORTEST && [...foldText(name).trim()].length >= SHORTEST;
+  if (isLongEnough && length <= LONGEST && !name.includes('\0')) return name;
+  throw notAllowed('name', text, `${SHORTEST} to ${LONGEST} characters of a name`);
+}

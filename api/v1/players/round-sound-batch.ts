@@ -1,0 +1,119 @@
+import { Elysia, type Static, t } from 'elysia';
+import { type Rendition, soundFileName } from '../../../src/domain/round-sound.ts';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import type { PublishedFile, PublishedRoundSound } from '../../../src/queries/round-sounds/round-sounds.ts';
+import { DATABASE_OUTAGE } from '../../http/failures.ts';
+import { buildJsonBody, formatTimestamp } from '../../http/json.ts';
+import type { Routes } from '../../http/routes.ts';
+import { describeOperation } from '../../openapi/describe.ts';
+import type { Operation } from '../../openapi/operation.ts';
+import { idsOf, STEAM_IDS_PARAMETER } from '../id-lists.ts';
+import { STRICT, successModel, TimestampModel } from '../models.ts';
+
+const steamId64 = t.String({ pattern: '^[0-9]{17}$', examples: ['76561198000000001'] });
+const sha256 = t.String({
+  pattern: '^[0-9a-f]{64}$',
+  description: 'Of the file, hexadecimal.',
+  examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
+});
+const url = (suffix: string) =>
+  t.String({
+    description: 'Changes with the bytes: what was fetched from it once need not be fetched again.',
+    examples: [`https://play.example.org/storage/roundsound/76561198000000001${suffix}?v=9f86d081884c7d65`],
+  });
+
+const SoundModel = t.Object(
+  {
+    steamid64: steamId64,
+    has_sound: t.Literal(true),
+    title: t.String({ description: 'The name of the uploaded file.', examples: ['track.mp3'] }),
+    url: url('.mp3'),
+    voice_url: t.Optional(url('.voice.mp3')),
+    duration_ms: t.Integer({ minimum: 0, examples: [4200] }),
+    size_bytes: t.Integer({ minimum: 0, examples: [101_234] }),
+    voice_size_bytes: t.Optional(t.Integer({ minimum: 0, examples: [50_617] })),
+    sha256,
+    voice_sha256: t.Optional(sha256),
+    loudness_lufs: t.Number({ description: 'Integrated loudness of the stereo file.', examples: [-18] }),
+    updated_at: TimestampModel,
+  },
+  {
+    ...STRICT,
+    $id: 'PublishedSound',
+    description: 'The `voice_` fields, of the mono file for plugins, are absent until that file exists.',
+  },
+);
+const NoSoundModel = t.Object(
+  { steamid64: steamId64, has_sound: t.Literal(false) },
+  { ...STRICT, $id: 'NoSound' },
+);
+
+const LIST_ROUND_SOUNDS = {
+  id: 'listRoundSounds',
+  tag: 'Players',
+  summary: 'The round-end sounds of up to 100 players',
+  description:
+    'For plugins that fetch the sounds of everybody on a server. The ETag stays while `data` does. Counts as one request.',
+  isExtension: true,
+  policy: 'public',
+  parameters: { players: STEAM_IDS_PARAMETER },
+  success: {
+    model: successModel('RoundSoundList', {
+      data: t.Array(t.Union([SoundModel, NoSoundModel]), { description: 'In the order asked.' }),
+      meta: t.Object(
+        {
+          requested: t.Integer({ minimum: 1, description: 'Different players.', examples: [2] }),
+          found: t.Integer({ minimum: 0, description: 'Of these, players with a sound.', examples: [1] }),
+          cached_at: TimestampModel,
+        },
+        STRICT,
+      ),
+    }),
+  },
+  failures: [DATABASE_OUTAGE],
+} satisfies Operation;
+
+export const ROUND_SOUND_BATCH_OPERATIONS: readonly Operation[] = [LIST_ROUND_SOUNDS];
+
+type Deps = {
+  listPublished: (players: readonly SteamId64[]) => Promise<PublishedRoundSound[]>;
+  publicUrl: string;
+  now: () => Date;
+};
+
+/** `/players/roundsounds`: what a game server asks when the map begins. */
+export function roundSoundBatch(routes: Routes, { listPublished, publicUrl, now }: Deps) {
+  const urlOf = (steamId: SteamId64, rendition: Rendition, { version }: PublishedFile) =>
+    `${publicUrl}/storage/roundsound/${soundFileName(steamId, rendition)}?v=${version}`;
+
+  function present(sound: PublishedRoundSound): Static<typeof SoundModel> {
+    const { steamId64: id, stereo, voice } = sound;
+    return {
+      steamid64: id,
+      has_sound: true,
+      title: sound.title,
+      url: urlOf(id, 'stereo', stereo),
+      ...(voice && { voice_url: urlOf(id, 'voice', voice) }),
+      duration_ms: sound.durationMs,
+      size_bytes: stereo.sizeBytes,
+      ...(voice && { voice_size_bytes: voice.sizeBytes }),
+      sha256: stereo.sha256,
+      ...(voice && { voice_sha256: voice.sha256 }),
+      loudness_lufs: sound.loudnessLufs,
+      updated_at: formatTimestamp(sound.updatedAt),
+    };
+  }
+
+  return new Elysia().get(
+    '/players/roundsounds',
+    ({ request, server }) =>
+      routes.open({ request, server }, LIST_ROUND_SOUNDS, async ({ players }) => {
+        const found = await listPublished(idsOf(players));
+        const sounds = new Map(found.map((sound) => [sound.steamId64, present(sound)]));
+        const data = players.map(({ id }) => sounds.get(id) ?? { steamid64: id, has_sound: false as const });
+        const meta = { requested: data.length, found: sounds.size, cached_at: formatTimestamp(now()) };
+        return buildJsonBody({ success: true, data, meta }, { identity: data });
+      }),
+    { detail: describeOperation(LIST_ROUND_SOUNDS) },
+  );
+}

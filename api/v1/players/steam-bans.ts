@@ -1,0 +1,86 @@
+import { Elysia, type Static, t } from 'elysia';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import type { SteamBans } from '../../../src/queries/steam-bans.ts';
+import type { LookUpSteamBans } from '../../../src/steam/bans.ts';
+import { formatTimestamp } from '../../http/json.ts';
+import type { Parameter } from '../../http/parameters.ts';
+import type { Routes } from '../../http/routes.ts';
+import { describeOperation } from '../../openapi/describe.ts';
+import type { Operation } from '../../openapi/operation.ts';
+import { STRICT, successModel, TimestampModel } from '../models.ts';
+import { decodePathPart, parseSteamIdOf, STEAM_ID_NOTATIONS } from '../parameters.ts';
+
+const CountModel = t.Integer({ minimum: 0, examples: [1] });
+const KnownBansModel = t.Object(
+  {
+    known: t.Literal(true),
+    vac_bans: CountModel,
+    game_bans: CountModel,
+    days_since_last_ban: t.Integer({ minimum: 0, description: '0 without a ban.', examples: [34] }),
+    community_banned: t.Boolean({ examples: [false] }),
+    checked_at: TimestampModel,
+  },
+  { ...STRICT, $id: 'KnownSteamBans' },
+);
+const UnknownBansModel = t.Object(
+  { known: t.Literal(false) },
+  { ...STRICT, $id: 'UnknownSteamBans', description: 'Steam does not say. The player may have bans.' },
+);
+
+const PLAYER_PARAMETER = {
+  id: 'steamPlayer',
+  in: 'path',
+  name: 'player',
+  description: `${STEAM_ID_NOTATIONS}.`,
+  schema: { type: 'string' },
+  example: '76561198000000001',
+  refused: 'nobody',
+  parse: (text = '') => parseSteamIdOf('steamid64', decodePathPart(text)),
+} as const satisfies Parameter<SteamId64>;
+
+const GET_STEAM_BANS = {
+  id: 'getSteamBans',
+  tag: 'Players',
+  summary: "Steam's own bans of a player",
+  description:
+    'At most a day old. When Steam cannot be asked the response says so, after ten seconds at most; Steam is asked again after a minute.',
+  isExtension: true,
+  policy: 'protected',
+  scope: 'lookup',
+  hasOwnTimeLimit: true,
+  parameters: { steamId64: PLAYER_PARAMETER },
+  success: {
+    model: successModel('SteamBansResponse', { data: t.Union([KnownBansModel, UnknownBansModel]) }),
+  },
+  failures: [],
+} satisfies Operation;
+
+export const STEAM_BAN_OPERATIONS: readonly Operation[] = [GET_STEAM_BANS];
+
+type Deps = { lookUpSteamBans: LookUpSteamBans };
+
+/** `/players/{steamid64}/steam-bans`. */
+export function steamBans(routes: Routes, { lookUpSteamBans }: Deps) {
+  return new Elysia().get(
+    '/players/:player/steam-bans',
+    ({ request, server, params }) =>
+      routes.guarded({ request, server, params }, GET_STEAM_BANS, async ({ steamId64 }) => ({
+        json: { success: true, data: present(await lookUpSteamBans(steamId64)) },
+      })),
+    { detail: describeOperation(GET_STEAM_BANS) },
+  );
+}
+
+function present(
+  bans: SteamBans | undefined,
+): Static<typeof KnownBansModel> | Static<typeof UnknownBansModel> {
+  if (!bans) return { known: false };
+  return {
+    known: true,
+    vac_bans: bans.vacBans,
+    game_bans: bans.gameBans,
+    days_since_last_ban: bans.daysSinceLastBan,
+    community_banned: bans.isCommunityBanned,
+    checked_at: formatTimestamp(bans.checkedAt),
+  };
+}

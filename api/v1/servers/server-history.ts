@@ -1,0 +1,101 @@
+import { Elysia, type Static, t } from 'elysia';
+import type { ReadHistory } from '../../../src/live/server-history.ts';
+import type { ServerList } from '../../../src/live/server-list.ts';
+import type { HistoryPoint } from '../../../src/queries/servers/samples.ts';
+import { DATABASE_OUTAGE } from '../../http/failures.ts';
+import { buildJsonBody, formatTimestamp } from '../../http/json.ts';
+import type { Parameter } from '../../http/parameters.ts';
+import type { Routes } from '../../http/routes.ts';
+import { describeOperation } from '../../openapi/describe.ts';
+import type { Operation } from '../../openapi/operation.ts';
+import { STRICT, successModel, TimestampModel } from '../models.ts';
+import { integerParameter } from '../parameters.ts';
+import { SERVER_NOT_FOUND, SLUG_PARAMETER } from './server-parameters.ts';
+
+const DEFAULT_HOURS = 24;
+/** A year: samples are kept no longer. */
+const MAX_HOURS = 8760;
+
+const HistoryPointModel = t.Object(
+  {
+    at: TimestampModel,
+    players_average: t.Number({ minimum: 0, examples: [7.35] }),
+    players_max: t.Integer({ minimum: 0, examples: [9] }),
+    max_players: t.Integer({ minimum: 0, examples: [10] }),
+    online_share: t.Number({
+      minimum: 0,
+      maximum: 1,
+      description: 'Share of the step in which the server was online.',
+      examples: [1],
+    }),
+  },
+  { ...STRICT, $id: 'HistoryPoint' },
+);
+const ServerHistoryModel = successModel('ServerHistory', {
+  data: t.Array(HistoryPointModel),
+  meta: t.Object(
+    {
+      hours: t.Integer({ examples: [DEFAULT_HOURS] }),
+      step_seconds: t.Integer({ examples: [300] }),
+      cached_at: TimestampModel,
+    },
+    STRICT,
+  ),
+});
+
+const hours = integerParameter(
+  { id: 'hours', name: 'hours', description: 'How far back.' },
+  { minimum: 1, maximum: MAX_HOURS, example: DEFAULT_HOURS },
+);
+const HOURS_PARAMETER = {
+  ...hours,
+  schema: { ...hours.schema, default: DEFAULT_HOURS },
+  parse: (text: string | undefined) => hours.parse(text) ?? DEFAULT_HOURS,
+} satisfies Parameter<number>;
+
+const GET_SERVER_HISTORY = {
+  id: 'getServerHistory',
+  tag: 'Servers',
+  summary: 'Player counts over time',
+  description: 'Steps in which the server was not polled are absent.',
+  isExtension: true,
+  policy: 'public',
+  parameters: { slug: SLUG_PARAMETER, hours: HOURS_PARAMETER },
+  success: { model: ServerHistoryModel },
+  cacheControl: 'public, max-age=60, stale-while-revalidate=60',
+  failures: [SERVER_NOT_FOUND, DATABASE_OUTAGE],
+} satisfies Operation;
+
+export const SERVER_HISTORY_OPERATIONS: readonly Operation[] = [GET_SERVER_HISTORY];
+
+type Deps = { serverList: ServerList; readHistory: ReadHistory };
+
+/** `/servers/{slug}/history`: what the poller recorded. */
+export function serverHistory(routes: Routes, { serverList, readHistory }: Deps) {
+  return new Elysia().get(
+    '/servers/:server/history',
+    ({ request, server, params }) =>
+      routes.open({ request, server, params }, GET_SERVER_HISTORY, async ({ slug, hours }) => {
+        const found = serverList.findBySlug(slug);
+        if (!found) throw SERVER_NOT_FOUND.error();
+        const { points, stepSeconds, readAt } = await readHistory(found.server.id, hours);
+        const body: Static<typeof ServerHistoryModel> = {
+          success: true,
+          data: points.map(presentPoint),
+          meta: { hours, step_seconds: stepSeconds, cached_at: formatTimestamp(readAt) },
+        };
+        return buildJsonBody(body);
+      }),
+    { detail: describeOperation(GET_SERVER_HISTORY) },
+  );
+}
+
+function presentPoint(point: HistoryPoint): Static<typeof HistoryPointModel> {
+  return {
+    at: formatTimestamp(point.at),
+    players_average: Math.round(point.playersAverage * 100) / 100,
+    players_max: point.playersMaximum,
+    max_players: point.maxPlayers,
+    online_share: Math.round(point.onlineShare * 1000) / 1000,
+  };
+}

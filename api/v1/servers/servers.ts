@@ -1,0 +1,87 @@
+import { Elysia } from 'elysia';
+import type { ServerList } from '../../../src/live/server-list.ts';
+import type { Routes } from '../../http/routes.ts';
+import { describeOperation } from '../../openapi/describe.ts';
+import type { Operation } from '../../openapi/operation.ts';
+import type { BodyCache } from '../body-cache.ts';
+import {
+  PlayerListModel,
+  presentPlayerList,
+  presentServerDetail,
+  presentServerList,
+  ServerListModel,
+  ServerResponseModel,
+} from './server-models.ts';
+import { SERVER_ID_PARAMETER, SERVER_NOT_FOUND, SLUG_PARAMETER } from './server-parameters.ts';
+
+const LIST_SERVERS = {
+  id: 'listServers',
+  tag: 'Servers',
+  summary: 'All servers with live status',
+  policy: 'public',
+  parameters: {},
+  success: { model: ServerListModel },
+  failures: [],
+} satisfies Operation;
+
+const GET_SERVER = {
+  id: 'getServer',
+  tag: 'Servers',
+  summary: 'One server with its players',
+  policy: 'public',
+  parameters: { slug: SLUG_PARAMETER },
+  success: { model: ServerResponseModel },
+  failures: [SERVER_NOT_FOUND],
+} satisfies Operation;
+
+const LIST_SERVER_PLAYERS = {
+  id: 'listServerPlayers',
+  tag: 'Servers',
+  summary: 'The players on a server',
+  policy: 'public',
+  parameters: { id: SERVER_ID_PARAMETER },
+  success: { model: PlayerListModel },
+  failures: [SERVER_NOT_FOUND],
+} satisfies Operation;
+
+export const SERVER_OPERATIONS: readonly Operation[] = [LIST_SERVERS, GET_SERVER, LIST_SERVER_PLAYERS];
+
+type Deps = {
+  serverList: ServerList;
+  /** One for both bases, so that they send the same bytes. */
+  bodies: BodyCache;
+  now: () => Date;
+};
+
+/** Public server status: specification 4.1. Bodies are built once per change of the list. */
+export function servers(routes: Routes, { serverList, bodies, now }: Deps) {
+  return new Elysia()
+    .get(
+      '/servers',
+      ({ request, server }) =>
+        routes.open({ request, server }, LIST_SERVERS, () =>
+          bodies('list', () => presentServerList(serverList.current(), now())),
+        ),
+      { detail: describeOperation(LIST_SERVERS) },
+    )
+    .get(
+      '/servers/:server',
+      ({ request, server, params }) =>
+        routes.open({ request, server, params }, GET_SERVER, ({ slug }) => {
+          const found = serverList.findBySlug(slug);
+          if (!found) throw SERVER_NOT_FOUND.error();
+          return bodies(`detail ${slug}`, () => presentServerDetail(found, now()));
+        }),
+      { detail: describeOperation(GET_SERVER) },
+    )
+    .get(
+      '/servers/:server/players',
+      ({ request, server, params }) =>
+        routes.open({ request, server, params }, LIST_SERVER_PLAYERS, ({ id }) => {
+          const found = id === undefined ? undefined : serverList.findById(id);
+          if (!found) throw SERVER_NOT_FOUND.error();
+          return bodies(`players ${id}`, () => presentPlayerList(found));
+        }),
+      { detail: describeOperation(LIST_SERVER_PLAYERS) },
+    );
+}

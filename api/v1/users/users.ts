@@ -1,0 +1,146 @@
+import { Elysia, type Static } from 'elysia';
+import { InvalidInput, NotFound } from '../../../src/domain/errors.ts';
+import { maySeeDiscord, withoutDiscord } from '../../../src/domain/rights/discord-visibility.ts';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
+import type { LookedUpUser } from '../../../src/queries/users/users.ts';
+import { defineFailure } from '../../http/failures.ts';
+import { optional, type Parameter } from '../../http/parameters.ts';
+import type { Routes } from '../../http/routes.ts';
+import { describeOperation } from '../../openapi/describe.ts';
+import type { Operation } from '../../openapi/operation.ts';
+import {
+  type AskedId,
+  idsOf,
+  OPTIONAL_DISCORD_IDS_PARAMETER,
+  OPTIONAL_STEAM_IDS_PARAMETER,
+} from '../id-lists.ts';
+import { parseDiscordId, steamIdParameter } from '../parameters.ts';
+import { presentUser, UserListModel, UserResponseModel } from './user-models.ts';
+
+const DISCORD_ID_PARAMETER = {
+  id: 'discord_id',
+  in: 'query',
+  name: 'discord_id',
+  description: "The user's Discord id, 1 to 20 digits.",
+  schema: { type: 'string', pattern: '^[0-9]{1,20}$' },
+  example: '80351110224678912',
+  refused: 'somebody',
+  parse: optional((text) => parseDiscordId('discord_id', text)),
+} as const satisfies Parameter<string | undefined>;
+
+const STEAM_ID_PARAMETER = {
+  ...steamIdParameter(
+    { id: 'steamid64', name: 'steamid64', description: 'The user' },
+    { example: '76561198000000001' },
+  ),
+  ignoredBeside: DISCORD_ID_PARAMETER.name,
+};
+
+const NOBODY_NAMED = defineFailure(
+  'NobodyNamed',
+  'Neither parameter is given.',
+  () => new InvalidInput('Give discord_id or steamid64'),
+);
+const USER_NOT_FOUND = defineFailure(
+  'UserNotFound',
+  'There is no such user.',
+  () => new NotFound('User not found'),
+);
+
+const LOOKUP_USER = {
+  id: 'lookupUser',
+  tag: 'Users',
+  summary: 'A user by Discord id or SteamID',
+  description: 'One of the two is required; discord_id takes priority, and steamid64 is not read then.',
+  policy: 'protected',
+  scope: 'lookup',
+  parameters: { discordId: DISCORD_ID_PARAMETER, steamId64: STEAM_ID_PARAMETER },
+  success: { model: UserResponseModel },
+  failures: [NOBODY_NAMED, USER_NOT_FOUND],
+} satisfies Operation;
+
+const ONE_LIST_NEEDED = defineFailure(
+  'OneListNeeded',
+  'Neither list is given, or both are.',
+  () => new InvalidInput('Give either steamids or discord_ids'),
+);
+
+const LOOKUP_USERS = {
+  id: 'lookupUsers',
+  tag: 'Users',
+  summary: 'Up to 100 users by Discord ids or SteamIDs',
+  description: 'One of the two lists is required. Counts as one request.',
+  isExtension: true,
+  policy: 'protected',
+  scope: 'lookup',
+  parameters: { steamIds: OPTIONAL_STEAM_IDS_PARAMETER, discordIds: OPTIONAL_DISCORD_IDS_PARAMETER },
+  success: { model: UserListModel },
+  failures: [ONE_LIST_NEEDED],
+} satisfies Operation;
+
+export const USER_OPERATIONS: readonly Operation[] = [LOOKUP_USER, LOOKUP_USERS];
+
+type Who = { discordId: string } | { steamId64: SteamId64 };
+type Deps = {
+  findUser: (who: Who, now: Date) => Promise<LookedUpUser | undefined>;
+  listUsersBySteamId: (ids: readonly SteamId64[], now: Date) => Promise<LookedUpUser[]>;
+  listUsersByDiscordId: (ids: readonly string[], now: Date) => Promise<LookedUpUser[]>;
+};
+
+/** User lookup: specification 4.5, and many at once. */
+export function users(routes: Routes, { findUser, listUsersBySteamId, listUsersByDiscordId }: Deps) {
+  return new Elysia()
+    .get(
+      '/users/lookup',
+      ({ request, server }) =>
+        routes.guarded({ request, server }, LOOKUP_USER, async ({ discordId, steamId64 }, { token, now }) => {
+          const who = discordId ? { discordId } : steamId64 && { steamId64 };
+          if (!who) throw NOBODY_NAMED.error();
+          const found = await findUser(who, now);
+          const user = found && toVisible(found, token, 'discordId' in who);
+          if (!user) throw USER_NOT_FOUND.error();
+          return { json: { success: true, user: presentUser(user) } };
+        }),
+      { detail: describeOperation(LOOKUP_USER) },
+    )
+    .get(
+      '/users/lookup/batch',
+      ({ request, server }) =>
+        routes.guarded(
+          { request, server },
+          LOOKUP_USERS,
+          async ({ steamIds, discordIds }, { token, now }) => {
+            if (steamIds && !discordIds) {
+              const found = await listUsersBySteamId(idsOf(steamIds), now);
+              const visible = found.flatMap((user) => toVisible(user, token, false) ?? []);
+              return listed(steamIds, new Map(visible.map((user) => [user.steamId64, user])));
+            }
+            if (!discordIds || steamIds) throw ONE_LIST_NEEDED.error();
+            const found = await listUsersByDiscordId(idsOf(discordIds), now);
+            const visible = found.flatMap((user) => toVisible(user, token, true) ?? []);
+            return listed(discordIds, new Map(visible.map((user) => [user.discordId ?? '', user])));
+          },
+        ),
+      { detail: describeOperation(LOOKUP_USERS) },
+    );
+}
+
+/**
+ * The user as the owner of a token may see them: where they hide their Discord account, without it.
+ * @param isByDiscord asked for by the Discord account: nobody, where it is hidden.
+ */
+function toVisible(user: LookedUpUser, token: ApiToken, isByDiscord: boolean): LookedUpUser | undefined {
+  const viewer = { steamId64: token.steamId64, isAdministrator: token.isOfAdministrator };
+  if (maySeeDiscord(user, viewer)) return user;
+  return isByDiscord ? undefined : withoutDiscord(user);
+}
+
+/** Everyone who was asked for, users and others. */
+function listed<Id extends string>(asked: readonly AskedId<Id>[], byId: ReadonlyMap<Id, LookedUpUser>) {
+  const data = asked.map(({ id, query }) => {
+    const user = byId.get(id);
+    return { query, user: user ? presentUser(user) : null };
+  });
+  return { json: { success: true, data } satisfies Static<typeof UserListModel> };
+}

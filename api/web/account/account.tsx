@@ -1,0 +1,71 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import { Layout, type Site } from '../layout/layout.tsx';
+import { textsOf } from '../layout/locales/texts.ts';
+import type { MemberRoute } from '../visit/member-route.ts';
+import type { Notice } from '../visit/notice.ts';
+import type { MemberVisit } from '../visit/visit.ts';
+import { DataCard, type DataDeps, dataRoutes } from './data-card.tsx';
+import { DiscordCard } from './discord/discord-card.tsx';
+import { type DiscordDeps, discordRoutes } from './discord/discord-link.tsx';
+import { PenaltiesCard, type PenaltiesDeps } from './penalties-card.tsx';
+import { Profile } from './profile.tsx';
+import { RoundSoundCard } from './round-sound/round-sound-card.tsx';
+import type { RoundSoundDeps } from './round-sound/round-sound-deps.ts';
+import { roundSoundRoutes } from './round-sound/round-sound-routes.tsx';
+import { SessionsCard, type SessionsDeps, sessionRoutes } from './sessions-card.tsx';
+import { type TokensDeps, tokenRoutes } from './tokens/token-routes.tsx';
+import { TokensCard } from './tokens/tokens-card.tsx';
+
+export type AccountDeps = { site: Site } & PenaltiesDeps &
+  RoundSoundDeps &
+  DiscordDeps &
+  TokensDeps &
+  SessionsDeps &
+  DataDeps;
+
+type AccountPageProps = { deps: AccountDeps; visit: MemberVisit; notice: Notice | undefined };
+
+/** The account page: the user's profile beside all cards. A new card is mounted here. */
+export function AccountPage({ deps, visit, notice }: AccountPageProps): JSX.Element {
+  const t = textsOf(visit.locale);
+  const cards = [
+    { id: 'penalties', title: t.penalties.own },
+    { id: 'sound', title: t.roundSound.title },
+    { id: 'discord', title: t.discord.title },
+    { id: 'tokens', title: t.tokens.title },
+    { id: 'sessions', title: t.sessions.title },
+    { id: 'data', title: t.data.title },
+  ];
+  return (
+    <Layout
+      site={deps.site}
+      visit={visit}
+      title={t.account.title}
+      notice={notice}
+      cards={cards.map(({ id }) => id)}
+    >
+      <div class="columns">
+        <Profile visit={visit} cards={cards} />
+        <div class="stack">
+          <PenaltiesCard deps={deps} visit={visit} />
+          <RoundSoundCard deps={deps} visit={visit} notice={notice} />
+          <DiscordCard canLink={deps.discord !== undefined} visit={visit} notice={notice} />
+          <TokensCard deps={deps} visit={visit} notice={notice} />
+          <SessionsCard deps={deps} visit={visit} notice={notice} />
+          <DataCard visit={visit} notice={notice} />
+        </div>
+      </div>
+    </Layout>
+  );
+}
+
+/** The routes that the forms of all cards post to. */
+export function accountRoutes(deps: AccountDeps): MemberRoute[] {
+  return [
+    ...tokenRoutes(deps),
+    ...roundSoundRoutes(deps),
+    ...discordRoutes(deps),
+    ...sessionRoutes(deps),
+    ...dataRoutes(deps),
+  ];
+}

@@ -1,0 +1,89 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { Db } from '../../../src/db/client.ts';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { exportPerson } from '../../../src/queries/personal-data/export.ts';
+import { Card } from '../layout/card.tsx';
+import { ConfirmLink, ConfirmPage } from '../layout/confirm.tsx';
+import type { Site } from '../layout/layout.tsx';
+import { textsOf } from '../layout/locales/texts.ts';
+import type { Cookies } from '../visit/cookies.ts';
+import type { MemberRoute } from '../visit/member-route.ts';
+import type { Notice, Redirect } from '../visit/notice.ts';
+import { respondWithPage } from '../visit/page-response.ts';
+import type { Signer } from '../visit/signing.ts';
+import { type MemberVisit, readMemberForm } from '../visit/visit.ts';
+
+export type DataDeps = {
+  db: Db;
+  site: Site;
+  cookies: Cookies;
+  signer: Signer;
+  redirect: Redirect;
+  /** Deletes the account with its tokens, sessions, link and sound. */
+  deleteAccount: (steamId64: SteamId64) => Promise<void>;
+};
+
+type DataProps = { visit: MemberVisit; notice: Notice | undefined };
+
+/** One's own data: all of it in a file, and the end of the account. */
+export function DataCard({ visit, notice }: DataProps): JSX.Element {
+  const t = textsOf(visit.locale).data;
+  return (
+    <Card id="data" title={t.title} icon="shield" notice={notice}>
+      <p class="lead">{t.lead}</p>
+      <div class="row">
+        <a class="button button-quiet" href="/account/data" download>
+          {t.download}
+        </a>
+        <ConfirmLink
+          href="/account/delete"
+          label={t.remove}
+          title={t.removeTitle}
+          lead={t.removeLead}
+          visit={visit}
+        />
+      </div>
+    </Card>
+  );
+}
+
+/** Downloading one's data, and deleting the account. */
+export function dataRoutes(deps: DataDeps): MemberRoute[] {
+  return [
+    { method: 'GET', path: '/data', isPage: false, handle: (visit) => download(deps, visit) },
+    { method: 'GET', path: '/delete', handle: (visit) => askToDelete(deps, visit) },
+    { method: 'POST', path: '/delete', handle: (visit) => deleteAccount(deps, visit) },
+  ];
+}
+
+async function download({ db }: DataDeps, visit: MemberVisit): Promise<Response> {
+  const { id: userId, steamId64 } = visit.user;
+  const data = await exportPerson(db, steamId64, { actor: { userId }, now: visit.now });
+  return new Response(JSON.stringify(data, null, 2), {
+    headers: {
+      'content-type': 'application/json; charset=utf-8',
+      'content-disposition': `attachment; filename="${steamId64}.json"`,
+    },
+  });
+}
+
+async function askToDelete({ site }: DataDeps, visit: MemberVisit): Promise<Response> {
+  const t = textsOf(visit.locale).data;
+  return respondWithPage(
+    <ConfirmPage
+      site={site}
+      visit={visit}
+      title={t.removeTitle}
+      lead={t.removeLead}
+      label={t.remove}
+      back="/account#data"
+    />,
+  );
+}
+
+async function deleteAccount(deps: DataDeps, visit: MemberVisit): Promise<Response> {
+  await readMemberForm(deps, visit);
+  await deps.deleteAccount(visit.user.steamId64);
+  visit.cookies.push(deps.cookies.write('session', '', 0));
+  return deps.redirect(visit, '/account', 'account-deleted');
+}

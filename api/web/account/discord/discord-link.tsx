@@ -1,0 +1,114 @@
+import type { Db } from '../../../../src/db/client.ts';
+import { Conflict, InvalidInput, Unavailable } from '../../../../src/domain/errors.ts';
+import { linkDiscord, setDiscordHidden, unlinkDiscord } from '../../../../src/queries/users/user-changes.ts';
+import { ConfirmPage } from '../../layout/confirm.tsx';
+import type { Site } from '../../layout/layout.tsx';
+import { textsOf } from '../../layout/locales/texts.ts';
+import { type AttemptDeps, codeVerifierOf, finishAttempt, startAttempt } from '../../sign-in/attempt.ts';
+import type { MemberRoute } from '../../visit/member-route.ts';
+import type { Redirect } from '../../visit/notice.ts';
+import { PageError } from '../../visit/page-error.ts';
+import { respondWithPage } from '../../visit/page-response.ts';
+import { type MemberVisit, readMemberForm } from '../../visit/visit.ts';
+import {
+  buildAuthorizationUrl,
+  type DiscordOAuth,
+  fetchDiscordAccount,
+  LinkCancelled,
+  LinkRefused,
+} from './discord-oauth.ts';
+
+export type DiscordDeps = AttemptDeps & {
+  db: Db;
+  site: Site;
+  /** Undefined when linking is not set up. */
+  discord: DiscordOAuth | undefined;
+  redirect: Redirect;
+  onRefused: (error: Error) => void;
+};
+
+/** Linking (to Discord and back) and unlinking. */
+export function discordRoutes(deps: DiscordDeps): MemberRoute[] {
+  const { discord } = deps;
+  return [
+    { method: 'GET', path: '/discord/unlink', handle: (visit) => askToUnlink(deps, visit) },
+    { method: 'POST', path: '/discord/unlink', handle: (visit) => unlink(deps, visit) },
+    { method: 'POST', path: '/discord/visibility', handle: (visit) => setVisibility(deps, visit) },
+    ...(discord ? linkRoutes(deps, discord) : []),
+  ];
+}
+
+function linkRoutes(deps: DiscordDeps, discord: DiscordOAuth): MemberRoute[] {
+  return [
+    { method: 'POST', path: '/discord/link', handle: (visit) => startLink(deps, discord, visit) },
+    {
+      method: 'GET',
+      path: '/discord/return',
+      isPage: false,
+      handle: (visit) => finishLink(deps, discord, visit),
+    },
+  ];
+}
+
+/** Redirects to Discord, with a state that is good for this browser and this session only. */
+async function startLink(deps: DiscordDeps, discord: DiscordOAuth, visit: MemberVisit): Promise<Response> {
+  await readMemberForm(deps, visit);
+  const { state, cookie } = startAttempt(deps, 'discord-link', {
+    boundTo: visit.session.idHash,
+    now: visit.now,
+  });
+  visit.cookies.push(cookie);
+  const location = buildAuthorizationUrl(discord, {
+    state,
+    codeVerifier: codeVerifierOf(deps.signer, state),
+  });
+  return new Response(null, { status: 303, headers: { location } });
+}
+
+async function finishLink(deps: DiscordDeps, discord: DiscordOAuth, visit: MemberVisit): Promise<Response> {
+  visit.cookies.push(deps.cookies.write('discord-link', '', 0));
+  const options = { boundTo: visit.session.idHash, now: visit.now };
+  const { state } = (await finishAttempt(deps, 'discord-link', visit.request, options)) ?? {};
+  if (state === undefined) throw new PageError('link-refused', 400);
+  try {
+    const expected = { state, codeVerifier: codeVerifierOf(deps.signer, state) };
+    await linkDiscord(deps.db, visit.user, await fetchDiscordAccount(discord, visit.url.search, expected));
+  } catch (error) {
+    if (error instanceof LinkCancelled) return deps.redirect(visit, '/account#discord', 'link-cancelled');
+    if (error instanceof Conflict) throw new PageError('discord-linked-elsewhere', 409, { cause: error });
+    if (error instanceof Unavailable) throw new PageError('discord-unavailable', 503, { cause: error });
+    if (!(error instanceof LinkRefused)) throw error;
+    deps.onRefused(error);
+    throw new PageError('link-refused', 400, { cause: error });
+  }
+  return deps.redirect(visit, '/account#discord', 'discord-linked');
+}
+
+async function askToUnlink({ site }: DiscordDeps, visit: MemberVisit): Promise<Response> {
+  const t = textsOf(visit.locale).discord;
+  const { discordId, discordUsername } = visit.user;
+  if (discordId === null) throw new PageError('not-found', 404);
+  return respondWithPage(
+    <ConfirmPage
+      site={site}
+      visit={visit}
+      title={t.unlinkTitle}
+      lead={t.unlinkLead(discordUsername || discordId)}
+      label={t.unlink}
+      back="/account#discord"
+    />,
+  );
+}
+
+async function setVisibility(deps: DiscordDeps, visit: MemberVisit): Promise<Response> {
+  const hidden = (await readMemberForm(deps, visit)).get('hidden');
+  if (hidden !== 'yes' && hidden !== 'no') throw new InvalidInput('hidden is yes or no');
+  await setDiscordHidden(deps.db, visit.user, hidden === 'yes');
+  return deps.redirect(visit, '/account#discord', hidden === 'yes' ? 'discord-hidden' : 'discord-shown');
+}
+
+async function unlink(deps: DiscordDeps, visit: MemberVisit): Promise<Response> {
+  await readMemberForm(deps, visit);
+  await unlinkDiscord(deps.db, visit.user);
+  return deps.redirect(visit, '/account#discord', 'discord-unlinked');
+}

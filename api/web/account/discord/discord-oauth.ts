@@ -1,0 +1,200 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { isDiscordId } from '../../../../src/domain/discord-id.ts';
+import { Unauthorized, Unavailable } from '../../../../src/domain/errors.ts';
+import { readBoundedText } from '../../visit/forms/bounded-text.ts';
+
+export type DiscordOAuth = {
+  /** `DISCORD_API_URL`; authorization, token and user addresses lie below it. */
+  apiUrl: string;
+  clientId: string;
+  clientSecret: string;
+  /** The one return address registered with Discord, compared there and sent twice, character for character. */
+  redirectUri: string;
+  fetch: (url: string, init: RequestInit) => Promise<Response>;
+  /** How long each of Discord's responses may take, 5,000 ms by default. */
+  timeoutMs?: number;
+  /** Called when the access token could not be revoked; this process forgets it in any case. */
+  onRevokeFailed?: (cause: unknown) => void;
+};
+
+/** The public part of a Discord account that is kept. */
+export type DiscordAccount = {
+  /** As `isDiscordId` has it. */
+  id: string;
+  username: string;
+  /** The avatar's hash, null when the account has none. */
+  avatar: string | null;
+};
+
+/** What this browser's attempt to link was started with. */
+export type ExpectedAuthorization = { state: string; codeVerifier: string };
+
+/** The return from Discord was refused; `reason` says why. */
+export class LinkRefused extends Unauthorized {
+  override name = 'LinkRefused';
+  constructor(
+    readonly reason: 'callback' | 'state' | 'code' | 'account',
+    options?: ErrorOptions,
+  ) {
+    super(`the Discord link was refused: ${reason}`, options);
+  }
+}
+
+/** The visitor pressed "cancel" at Discord. */
+export class LinkCancelled extends Unauthorized {
+  override name = 'LinkCancelled';
+}
+
+const SCOPE = 'identify';
+const RESPONSE_TIMEOUT_MS = 5_000;
+const LARGEST_RESPONSE_BYTES = 65_536;
+const CALLBACK_KEYS: ReadonlySet<string> = new Set([
+  'code',
+  'state',
+  'error',
+  'error_description',
+  'error_uri',
+  'iss',
+]);
+
+/**
+ * The address at Discord where the visitor allows the link: authorization code, PKCE with S256, scope `identify`.
+ * @see https://discord.com/developers/docs/topics/oauth2 · RFC 7636
+ */
+export function buildAuthorizationUrl(discord: DiscordOAuth, pending: ExpectedAuthorization): string {
+  const url = new URL(`${discord.apiUrl}/oauth2/authorize`);
+  url.searchParams.set('response_type', 'code');
+  url.searchParams.set('client_id', discord.clientId);
+  url.searchParams.set('scope', SCOPE);
+  url.searchParams.set('redirect_uri', discord.redirectUri);
+  url.searchParams.set('state', pending.state);
+  url.searchParams.set(
+    'code_challenge',
+    createHash('sha256').update(pending.codeVerifier).digest('base64url'),
+  );
+  url.searchParams.set('code_challenge_method', 'S256');
+  return url.href;
+}
+
+/**
+ * Turns the query of the return address into the Discord account that allowed the link. The access token lives for
+ * one request, is revoked, and is never stored.
+ * @param query the raw query string. The caller makes sure that `expected.state` is used once.
+ * @throws {LinkRefused} · {LinkCancelled} · {Unavailable} when Discord does not respond.
+ */
+export async function fetchDiscordAccount(
+  discord: DiscordOAuth,
+  query: string,
+  expected: ExpectedAuthorization,
+): Promise<DiscordAccount> {
+  const code = readCode(query, expected.state);
+  const accessToken = await exchangeCode(discord, code, expected.codeVerifier);
+  try {
+    return await fetchAccount(discord, accessToken);
+  } finally {
+    await revokeToken(discord, accessToken).catch((cause: unknown) => discord.onRevokeFailed?.(cause));
+  }
+}
+
+function readCode(query: string, expectedState: string): string {
+  const pairs = [...new URLSearchParams(query)];
+  const fields = new Map(pairs);
+  const isSound =
+    query.length <= 4_096 &&
+    fields.size === pairs.length &&
+    pairs.every(([key, value]) => CALLBACK_KEYS.has(key) && /^[\x20-\x7e]*$/.test(value));
+  if (!isSound) throw new LinkRefused('callback');
+  if (!isEqual(fields.get('state') ?? '', expectedState)) throw new LinkRefused('state');
+  if (fields.get('error') === 'access_denied') throw new LinkCancelled('the link was cancelled at Discord');
+
+  const code = fields.get('code');
+  if (fields.has('error') || !code || code.length > 512) throw new LinkRefused('callback');
+  return code;
+}
+
+async function exchangeCode(discord: DiscordOAuth, code: string, codeVerifier: string): Promise<string> {
+  const response = await ask(discord, '/oauth2/token', {
+    method: 'POST',
+    headers: { authorization: basicAuthorization(discord) },
+    body: new URLSearchParams({
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: discord.redirectUri,
+      code_verifier: codeVerifier,
+    }),
+  });
+  const { access_token: token, token_type: type, scope } = response;
+  // RFC 6749 section 5.1: the type is matched in any case. A token with a wider scope than requested is refused.
+  const isUsable = typeof token === 'string' && token !== '' && String(type).toLowerCase() === 'bearer';
+  if (!isUsable) throw new LinkRefused('code');
+  if (scope !== undefined && scope !== SCOPE) {
+    await revokeToken(discord, token).catch((cause: unknown) => discord.onRevokeFailed?.(cause));
+    throw new LinkRefused('code');
+  }
+  return token;
+}
+
+async function fetchAccount(discord: DiscordOAuth, accessToken: string): Promise<DiscordAccount> {
+  const { id, username, avatar } = await ask(discord, '/users/@me', {
+    method: 'GET',
+    headers: { authorization: `Bearer ${accessToken}` },
+  });
+  const isAccount =
+    typeof id === 'string' &&
+    isDiscordId(id) &&
+    typeof username === 'string' &&
+    username.length <= 64 &&
+    (avatar === null || avatar === undefined || (typeof avatar === 'string' && /^\w{1,64}$/.test(avatar)));
+  if (!isAccount) throw new LinkRefused('account');
+  return { id, username: username.replaceAll('\0', ''), avatar: avatar ?? null };
+}
+
+/** RFC 7009. */
+async function revokeToken(discord: DiscordOAuth, token: string): Promise<void> {
+  await ask(discord, '/oauth2/token/revoke', {
+    method: 'POST',
+    headers: { authorization: basicAuthorization(discord) },
+    body: new URLSearchParams({ token, token_type_hint: 'access_token' }),
+  });
+}
+
+function basicAuthorization({ clientId, clientSecret }: DiscordOAuth): string {
+  const encode = (text: string) => encodeURIComponent(text);
+  return `Basic ${Buffer.from(`${encode(clientId)}:${encode(clientSecret)}`).toString('base64')}`;
+}
+
+/**
+ * Loads one JSON object from Discord.
+ * @throws {Unavailable} without a response in time, for 429 and 5xx · {LinkRefused} for any other status but 200.
+ */
+async function ask(discord: DiscordOAuth, path: string, init: RequestInit): Promise<Record<string, unknown>> {
+  const signal = AbortSignal.timeout(discord.timeoutMs ?? RESPONSE_TIMEOUT_MS);
+  let status: number;
+  let text: string | undefined;
+  try {
+    const response = await discord.fetch(`${discord.apiUrl}${path}`, { ...init, redirect: 'manual', signal });
+    status = response.status;
+    text = await readBoundedText(response, LARGEST_RESPONSE_BYTES);
+  } catch (cause) {
+    throw new Unavailable('Discord does not respond', { cause });
+  }
+  if (status === 429 || status >= 500) throw new Unavailable(`Discord responded ${status} to ${path}`);
+  if (status !== 200 || text === undefined) throw new LinkRefused('code');
+  return readObject(text);
+}
+
+function readObject(text: string): Record<string, unknown> {
+  if (text === '') return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch (cause) {
+    throw new LinkRefused('account', { cause });
+  }
+}
+
+function isEqual(given: string, expected: string): boolean {
+  const a = createHash('sha256').update(given).digest();
+  const b = createHash('sha256').update(expected).digest();
+  return timingSafeEqual(a, b);
+}

@@ -1,0 +1,62 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import { accountId } from '../../../src/domain/steam-id.ts';
+import { Badges } from '../layout/badges.tsx';
+import { CopyButton } from '../layout/copy-button.tsx';
+import { textsOf } from '../layout/locales/texts.ts';
+import { FullMoment } from '../layout/moment.tsx';
+import { Avatar, nameOf } from '../layout/person.tsx';
+import type { MemberVisit } from '../visit/visit.ts';
+
+type ProfileProps = {
+  visit: MemberVisit;
+  /** The cards beside it, in their order. */
+  cards: readonly { id: string; title: string }[];
+};
+
+/** Name, picture and ids of the user, and links to the cards. */
+export function Profile({ visit, cards }: ProfileProps): JSX.Element {
+  const { user, locale } = visit;
+  const t = textsOf(locale).account;
+  return (
+    <aside class="profile">
+      <div class="card profile-card">
+        <Avatar user={user} size="large" />
+        <h1>
+          <bdi>{nameOf(user, locale)}</bdi>
+        </h1>
+        <Badges user={user} locale={locale} />
+        <dl class="facts">
+          <dt>{t.steamId}</dt>
+          <dd class="fact-copy">
+            <code id="steam-id">{user.steamId64}</code>
+            <CopyButton target="steam-id" label={t.steamId} visit={visit} isSmall />
+          </dd>
+          <dt>{t.accountId}</dt>
+          <dd>
+            <code>{accountId(user.steamId64)}</code>
+          </dd>
+          <dt>{t.memberSince}</dt>
+          <dd>
+            <FullMoment at={user.createdAt} locale={locale} />
+          </dd>
+        </dl>
+        <a
+          class="button button-quiet"
+          href={`https://steamcommunity.com/profiles/${user.steamId64}`}
+          rel="noreferrer noopener"
+        >
+          {t.steamProfile}
+        </a>
+      </div>
+      <nav class="contents" aria-label={t.onThisPage}>
+        <ul>
+          {cards.map(({ id, title }) => (
+            <li>
+              <a href={`#${id}`}>{title}</a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+    </aside>
+  );
+}

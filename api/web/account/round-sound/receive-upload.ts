@@ -1,0 +1,69 @@
+import { mayHaveSound } from '../../../../src/domain/rights/sound-audience.ts';
+import { TimeLimitExceeded } from '../../../../src/runtime/time-limit.ts';
+import { CSRF_HEADER, requireCsrfToken } from '../../visit/forms/form.ts';
+import { PageError } from '../../visit/page-error.ts';
+import type { MemberVisit } from '../../visit/visit.ts';
+import type { RoundSoundDeps } from './round-sound-deps.ts';
+import { readUploadForm, tooLarge } from './upload-form.ts';
+import { createUploadSlots, type UploadSlot } from './upload-slots.ts';
+
+/** Uploads at a time: each takes up to 5 MB of memory on a fast line, whatever its size. */
+const MOST_AT_ONCE = 16;
+/** A slow upload must not hold a slot for ever; enough for 20 MB at half a megabit a second. */
+const READ_LIMIT_MS = 330_000;
+/** How long an upload waits for a slot; a connection that is idle for 30 seconds is closed. */
+const SLOT_LIMIT_MS = 20_000;
+/** A quarter of a megabit a second: a slower upload makes room when somebody waits. */
+const LEAST_RATE = { bytesPerSecond: 32 * 1024, windowMs: 5000 };
+
+/** Stores the file that a request uploads. */
+export type ReceiveUpload = (visit: MemberVisit) => Promise<void>;
+
+/**
+ * Stores the file of an upload while it arrives; the CSRF token comes in the header, or as a field before or after the
+ * file. Each user has one upload at a time, a few users at once; others wait, and the slowest make room for them.
+ */
+export function createReceiver({
+  signer,
+  sounds: { limits, storeUpload },
+}: Pick<RoundSoundDeps, 'signer' | 'sounds'>): ReceiveUpload {
+  const { maxUploadBytes, readLimitMs = READ_LIMIT_MS, slotLimitMs = SLOT_LIMIT_MS } = limits;
+  const { bytesPerSecond, windowMs } = limits.leastRate ?? LEAST_RATE;
+  const takeSlot = createUploadSlots({
+    most: MOST_AT_ONCE,
+    waitMs: slotLimitMs,
+    leastBytesPerSecond: bytesPerSecond,
+    windowMs,
+    lostBecause: () => new PageError('sound-gave-way', 408, { limit: Math.round(bytesPerSecond / 1024) }),
+  });
+  return async ({ request, session, user }) => {
+    if (!mayHaveSound(limits.audience ?? 'everyone', user)) throw new PageError('sound-not-allowed', 403);
+    const token = request.headers.get(CSRF_HEADER);
+    const requireToken = (field: string | undefined) =>
+      requireCsrfToken(signer, session, request, token ?? field);
+    if (token !== null) requireToken(undefined);
+    if (Number(request.headers.get('content-length') ?? 0) > maxUploadBytes + 64 * 1024) {
+      throw tooLarge(maxUploadBytes);
+    }
+    const receive = (slot: UploadSlot) =>
+      readUploadForm(request, {
+        maxBytes: maxUploadBytes,
+        limitMs: readLimitMs,
+        slot,
+        requireToken,
+        store: (file) =>
+          storeUpload({
+            steamId64: user.steamId64,
+            fileName: file.fileName,
+            bytes: file.bytes,
+            get startMs() {
+              return file.startMs;
+            },
+            actor: { userId: user.id },
+          }),
+      });
+    await takeSlot(user.id, receive).catch((cause: unknown) => {
+      throw cause instanceof TimeLimitExceeded ? new PageError('sound-busy', 503, { cause }) : cause;
+    });
+  };
+}

@@ -1,0 +1,221 @@
+import type { Child } from 'hono/jsx';
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { HtmlEscapedString } from 'hono/utils/html';
+import { mayHaveSound, type SoundGroup } from '../../../../src/domain/rights/sound-audience.ts';
+import { LATEST_START_MS, UNFINISHED_STATUSES } from '../../../../src/domain/round-sound.ts';
+import { findRoundSounds, type RoundSound } from '../../../../src/queries/round-sounds/round-sounds.ts';
+import { Card } from '../../layout/card.tsx';
+import { ConfirmLink } from '../../layout/confirm.tsx';
+import { CsrfField } from '../../layout/csrf-field.tsx';
+import { Icon } from '../../layout/icons.tsx';
+import type { Locale } from '../../layout/locales/locale.ts';
+import { textsOf } from '../../layout/locales/texts.ts';
+import { Moment } from '../../layout/moment.tsx';
+import type { Notice } from '../../visit/notice.ts';
+import type { MemberVisit } from '../../visit/visit.ts';
+import { FileField } from './file-field.tsx';
+import type { RoundSoundDeps } from './round-sound-deps.ts';
+import { SoundPlayer, Waveform } from './round-sound-player.tsx';
+import { formatDecimal, LoudnessAfter, LoudnessBefore, titleOf } from './sound-words.tsx';
+import { toMegabytes } from './upload-form.ts';
+
+const STEPS = [...UNFINISHED_STATUSES, 'ready'] as const;
+const HERE = '/account#sound';
+
+type RoundSoundProps = {
+  deps: Pick<RoundSoundDeps, 'db' | 'site' | 'sounds'>;
+  visit: MemberVisit;
+  notice: Notice | undefined;
+};
+
+/** The round-end sound: the current one, the progress of an upload, and the upload form. */
+export async function RoundSoundCard({ deps, visit, notice }: RoundSoundProps): Promise<HtmlEscapedString> {
+  const t = textsOf(visit.locale).roundSound;
+  const { ready, latest } = await findRoundSounds(deps.db, visit.user.steamId64);
+  const { maxSeconds, maxUploadBytes, audience = 'everyone' } = deps.sounds.limits;
+  if (audience !== 'everyone' && !mayHaveSound(audience, visit.user)) {
+    return (
+      <Card id="sound" title={t.title} icon="sound" notice={notice}>
+        <p class="lead">{t.onlyFor(listGroups(audience, visit.locale))}</p>
+        {ready && <KeptSound sound={ready} visit={visit} />}
+      </Card>
+    );
+  }
+  const megabytes = toMegabytes(maxUploadBytes);
+  return (
+    <Card id="sound" title={t.title} icon="sound" notice={notice}>
+      <p class="lead">{t.lead({ seconds: maxSeconds, megabytes })}</p>
+      {ready && <ReadySound sound={ready} visit={visit} />}
+      {latest && latest.status !== 'failed' && <Progress sound={latest} visit={visit} hasReady={!!ready} />}
+      {latest?.status === 'failed' && <Failure sound={latest} visit={visit} hasReady={!!ready} />}
+      {!ready && !latest && <p class="empty">{t.none}</p>}
+      <form
+        class="sound-upload"
+        method="post"
+        action="/account/roundsound"
+        enctype="multipart/form-data"
+        data-sound-upload
+        data-most-bytes={String(maxUploadBytes)}
+        data-too-large={t.tooLarge(megabytes)}
+        data-uploading={t.uploading}
+        data-failed={t.uploadFailed}
+      >
+        <CsrfField visit={visit} />
+        <FileField label={ready ? t.replace : t.choose} t={t} />
+        <div
+          class="field sound-start"
+          data-sound-start
+          data-first-seconds={String(maxSeconds)}
+          data-marker-label={t.startMarker}
+        >
+          <label for="sound-start">{t.start}</label>
+          <input
+            id="sound-start"
+            name="start_ms"
+            type="number"
+            inputmode="numeric"
+            min="0"
+            max={String(LATEST_START_MS)}
+            step="1"
+            value="0"
+            aria-describedby="sound-start-hint"
+          />
+          <p class="hint" id="sound-start-hint">
+            {t.startHint}
+          </p>
+        </div>
+        <button class="button button-primary" type="submit">
+          <Icon name="sound" />
+          {t.upload}
+        </button>
+        <p class="sound-message" role="status" hidden></p>
+        <div class="sound-sending" hidden>
+          <progress class="sound-bar" max="100" value="0" aria-label={t.uploading}></progress>
+          <span class="sound-percent" aria-hidden="true"></span>
+        </div>
+      </form>
+      <script type="module" src={deps.site.assets.url('round-sound.js')}></script>
+      <script type="module" src={deps.site.assets.url('sound-start.js')}></script>
+    </Card>
+  );
+}
+
+/** A sound whose player may have none now: it can be deleted, and not be heard. */
+function KeptSound({ sound, visit }: { sound: RoundSound; visit: MemberVisit }): JSX.Element {
+  const t = textsOf(visit.locale).roundSound;
+  const title = titleOf(sound);
+  return (
+    <div class="sound">
+      <div class="sound-head">
+        <strong class="sound-title">
+          <bdi>{title}</bdi>
+        </strong>
+        <RemoveLink title={title} visit={visit} />
+      </div>
+      <p class="hint">{t.keptUnheard}</p>
+    </div>
+  );
+}
+
+function RemoveLink({ title, visit }: { title: string; visit: MemberVisit }): JSX.Element {
+  const t = textsOf(visit.locale).roundSound;
+  return (
+    <ConfirmLink
+      href="/account/roundsound/delete"
+      label={t.remove}
+      title={t.removeTitle}
+      lead={t.removeLead(title)}
+      visit={visit}
+    />
+  );
+}
+
+function listGroups(groups: readonly SoundGroup[], locale: Locale): string {
+  const { groups: names } = textsOf(locale).roundSound;
+  return new Intl.ListFormat(locale).format(groups.map((group) => names[group]));
+}
+
+function ReadySound({ sound, visit }: { sound: RoundSound; visit: MemberVisit }): JSX.Element {
+  const { locale } = visit;
+  const t = textsOf(locale).roundSound;
+  const title = titleOf(sound);
+  const { loudnessBeforeLufs: before, loudnessAfterLufs: after } = sound;
+  return (
+    <div class="sound">
+      <div class="sound-head">
+        <strong class="sound-title">
+          <bdi>{title}</bdi>
+        </strong>
+        <RemoveLink title={title} visit={visit} />
+      </div>
+      <Waveform peaks={sound.waveform ?? []} label={t.waveformLabel} />
+      <SoundPlayer sound={sound} visit={visit} preload="metadata" />
+      <dl class="sound-facts">
+        <Fact name={t.facts.length}>{t.seconds(formatDecimal(locale, (sound.durationMs ?? 0) / 1000))}</Fact>
+        {before !== null && after !== null && (
+          <>
+            <Fact name={t.facts.before}>
+              <LoudnessBefore before={before} after={after} locale={locale} />
+            </Fact>
+            <Fact name={t.facts.after}>
+              <LoudnessAfter after={after} locale={locale} />
+            </Fact>
+          </>
+        )}
+        <Fact name={t.facts.since}>
+          <Moment at={sound.readyAt ?? sound.createdAt} visit={visit} />
+        </Fact>
+      </dl>
+    </div>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: Child }): JSX.Element {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+type StateProps = { sound: RoundSound; visit: MemberVisit; hasReady: boolean };
+
+function Progress({ sound, visit, hasReady }: StateProps): JSX.Element {
+  const t = textsOf(visit.locale).roundSound;
+  const current = sound.status === 'failed' ? -1 : STEPS.indexOf(sound.status);
+  return (
+    <div class="sound-progress" data-sound-progress role="status">
+      <strong>{t.underWay(titleOf(sound))}</strong>
+      <ol class="sound-steps">
+        {STEPS.map((step, index) => (
+          <li
+            data-step={step}
+            class={index < current ? 'step-done' : undefined}
+            aria-current={index === current ? 'step' : undefined}
+          >
+            {t.steps[step]}
+          </li>
+        ))}
+      </ol>
+      {hasReady && <p class="hint">{t.stillPlaying}</p>}
+      <p class="sound-refresh">
+        <a href={HERE}>{t.refresh}</a>
+      </p>
+    </div>
+  );
+}
+
+function Failure({ sound, visit, hasReady }: StateProps): JSX.Element {
+  const t = textsOf(visit.locale).roundSound;
+  return (
+    <div class="warning" role="alert">
+      <Icon name="warning" />
+      <div>
+        <strong>{t.failed(titleOf(sound))}</strong>
+        <br />
+        {t.failures[sound.failure ?? 'unavailable']} {hasReady ? t.keptOld : ''}
+      </div>
+    </div>
+  );
+}

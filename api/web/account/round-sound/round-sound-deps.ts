@@ -1,0 +1,30 @@
+import type { Db } from '../../../../src/db/client.ts';
+import type { Actor } from '../../../../src/domain/rights/actor.ts';
+import type { SoundAudience } from '../../../../src/domain/rights/sound-audience.ts';
+import type { SoundUpload } from '../../../../src/domain/round-sound.ts';
+import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
+import type { Site } from '../../layout/layout.tsx';
+import type { Redirect } from '../../visit/notice.ts';
+import type { Signer } from '../../visit/signing.ts';
+
+/** What the pages do with sounds, and within which limits. */
+export type SoundStore = {
+  limits: {
+    maxSeconds: number;
+    maxUploadBytes: number;
+    /** Who may have a sound; everyone by default. */
+    audience?: SoundAudience;
+    /** How long an upload may take to arrive once it has a slot; five and a half minutes by default. */
+    readLimitMs?: number;
+    /** How long it waits for a slot; 20 s by default. */
+    slotLimitMs?: number;
+    /** The rate below which it may lose its slot while somebody waits; 32 KiB a second over five seconds by default. */
+    leastRate?: { bytesPerSecond: number; windowMs: number };
+  };
+  /** @throws {InvalidInput} for an empty or too large file · {Unavailable} when there is no room. */
+  storeUpload: (upload: SoundUpload) => Promise<unknown>;
+  /** @throws {NotFound} when the player has none. */
+  removeSound: (removal: { steamId64: SteamId64; actor: Actor }) => Promise<void>;
+};
+
+export type RoundSoundDeps = { db: Db; site: Site; signer: Signer; redirect: Redirect; sounds: SoundStore };

@@ -1,0 +1,55 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import { soundFileName, soundVersion } from '../../../../src/domain/round-sound.ts';
+import type { RoundSound } from '../../../../src/queries/round-sounds/round-sounds.ts';
+import { textsOf } from '../../layout/locales/texts.ts';
+import type { Visit } from '../../visit/visit.ts';
+import { titleOf } from './sound-words.tsx';
+
+/** The address from which the page plays a sound; with its version, browsers may cache it for ever. */
+export function soundAddress(sound: RoundSound): string {
+  const version = sound.sha256 === null ? sound.id : soundVersion(sound.sha256);
+  return `/storage/roundsound/${soundFileName(sound.steamId64, 'stereo')}?v=${version}`;
+}
+
+type PlayerProps = {
+  sound: RoundSound;
+  visit: Pick<Visit, 'locale'>;
+  /** `metadata`: the browser reads the length before it plays. By default nothing is loaded before. */
+  preload?: 'none' | 'metadata';
+};
+
+/** Plays a sound. */
+export function SoundPlayer({ sound, visit, preload = 'none' }: PlayerProps): JSX.Element {
+  const label = textsOf(visit.locale).roundSound.playerLabel(titleOf(sound));
+  return (
+    // biome-ignore lint/a11y/useMediaCaption: nobody writes captions for ten seconds of music.
+    <audio controls preload={preload} src={soundAddress(sound)} aria-label={label}></audio>
+  );
+}
+
+const BAR = 4;
+const HALF_HEIGHT = 32;
+
+/**
+ * One bar for each stored peak, mirrored around the middle; the loudest is as high as the drawing. A script colours the
+ * part that has been played.
+ */
+export function Waveform({ peaks, label }: { peaks: readonly number[]; label: string }): JSX.Element {
+  const loudest = Math.max(1, ...peaks);
+  const bars = peaks.map((peak, index) => {
+    const half = Math.max(1, Math.round((peak / loudest) * HALF_HEIGHT));
+    return `M${index * BAR + 2} ${HALF_HEIGHT - half}v${half * 2}`;
+  });
+  return (
+    <svg
+      class="waveform"
+      viewBox={`0 0 ${Math.max(1, peaks.length) * BAR} ${HALF_HEIGHT * 2}`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={label}
+    >
+      <path d={bars.join('')} />
+      <path class="waveform-played" d={bars.join('')} />
+    </svg>
+  );
+}

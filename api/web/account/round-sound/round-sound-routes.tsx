@@ -1,0 +1,71 @@
+import { NotFound } from '../../../../src/domain/errors.ts';
+import { findRoundSounds } from '../../../../src/queries/round-sounds/round-sounds.ts';
+import { ConfirmPage } from '../../layout/confirm.tsx';
+import { textsOf } from '../../layout/locales/texts.ts';
+import type { MemberRoute } from '../../visit/member-route.ts';
+import { respondWithPage } from '../../visit/page-response.ts';
+import { type MemberVisit, readMemberForm, wantsJson } from '../../visit/visit.ts';
+import { createReceiver, type ReceiveUpload } from './receive-upload.ts';
+import type { RoundSoundDeps } from './round-sound-deps.ts';
+import { soundAddress } from './round-sound-player.tsx';
+import { titleOf } from './sound-words.tsx';
+
+const HERE = '/account#sound';
+
+/** Uploading and deleting a sound, and the status that the page's script polls. */
+export function roundSoundRoutes(deps: RoundSoundDeps): MemberRoute[] {
+  const receive = createReceiver(deps);
+  return [
+    { method: 'POST', path: '/roundsound', handle: (visit) => upload(deps, visit, receive) },
+    {
+      method: 'GET',
+      path: '/roundsound/status',
+      isPage: false,
+      handle: (visit) => respondWithStatus(deps, visit),
+    },
+    { method: 'GET', path: '/roundsound/delete', handle: (visit) => askToRemove(deps, visit) },
+    { method: 'POST', path: '/roundsound/delete', handle: (visit) => remove(deps, visit) },
+  ];
+}
+
+async function upload(deps: RoundSoundDeps, visit: MemberVisit, receive: ReceiveUpload): Promise<Response> {
+  await receive(visit);
+  if (wantsJson(visit.request)) return Response.json({ success: true, status: 'queued' }, { status: 202 });
+  return deps.redirect(visit, HERE, 'sound-uploaded');
+}
+
+/** The status that the script polls while an upload is processed. */
+async function respondWithStatus({ db }: RoundSoundDeps, visit: MemberVisit): Promise<Response> {
+  const { ready, latest } = await findRoundSounds(db, visit.user.steamId64);
+  const status = latest?.status ?? ready?.status ?? null;
+  const t = textsOf(visit.locale).roundSound;
+  return Response.json({
+    status,
+    message: latest?.failure ? t.failures[latest.failure] : null,
+    url: ready ? soundAddress(ready) : null,
+    title: ready?.title ?? null,
+  });
+}
+
+async function askToRemove({ db, site }: RoundSoundDeps, visit: MemberVisit): Promise<Response> {
+  const t = textsOf(visit.locale).roundSound;
+  const { ready, latest } = await findRoundSounds(db, visit.user.steamId64);
+  const sound = ready ?? latest;
+  if (!sound) throw new NotFound('no sound');
+  return respondWithPage(
+    <ConfirmPage
+      site={site}
+      visit={visit}
+      title={t.removeTitle}
+      lead={t.removeLead(titleOf(sound))}
+      label={t.remove}
+      back={HERE}
+    />,
+  );
+}
+
+async function remove(deps: RoundSoundDeps, visit: MemberVisit): Promise<Response> {
+  await readMemberForm(deps, visit);
+  await deps.sounds.removeSound({ steamId64: visit.user.steamId64, actor: { userId: visit.user.id } });
+  return deps.redirect(visit, HERE, 'sound-removed');
+}

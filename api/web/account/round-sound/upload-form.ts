@@ -1,0 +1,165 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
+import { InvalidInput } from '../../../../src/domain/errors.ts';
+import { LATEST_START_MS, parseStartMs } from '../../../../src/domain/round-sound.ts';
+import { CSRF_FIELD } from '../../visit/forms/form.ts';
+import { PageError } from '../../visit/page-error.ts';
+import type { UploadSlot } from './upload-slots.ts';
+
+/** The file of a form that is still arriving. */
+export type ArrivingFile = {
+  /** Where its cut begins, from the field `start_ms`; known once the bytes have come. */
+  readonly startMs: number;
+  /** The file's name on the user's machine, without folders. */
+  fileName: string;
+  /** Ends once the whole form has arrived and is valid. Fails otherwise: what was read so far must then be dropped. */
+  bytes: AsyncIterable<Uint8Array>;
+};
+
+type Options<T> = {
+  /** The largest file. */
+  maxBytes: number;
+  /** How long the form may take to arrive. */
+  limitMs: number;
+  /** The upload's slot; when its signal aborts, reading fails with the signal's reason. */
+  slot: UploadSlot;
+  /** Throws unless the CSRF token is valid. Called before the file is read if the field comes first, and at the end. */
+  requireToken: (field: string | undefined) => void;
+  store: (file: ArrivingFile) => Promise<T>;
+};
+
+type OpenedFile = { part: BusboyFileStream; fileName: string };
+
+const FILE_FIELD = 'file';
+const START_FIELD = 'start_ms';
+/** The page's own form has two fields beside the file. */
+const LIMITS = { fields: 8, fieldSize: 1024, headerPairs: 32, headerSize: 16_384 };
+
+/**
+ * Reads a multipart form with one `file`, whose bytes are streamed to `store`. The rest of a refused form is not read.
+ * @returns what `store` returns.
+ * @throws {InvalidInput} when it is not a multipart form, ends early, or has two files.
+ * @throws {PageError} 400 `sound-missing` or `sound-empty`, 408 `sound-too-slow`, 413 `sound-too-large`, 400 `sound-start`.
+ * @throws the reason of the slot's signal.
+ * @throws what `requireToken` and `store` throw.
+ */
+export async function readUploadForm<T>(request: Request, options: Options<T>): Promise<T> {
+  const { maxBytes, limitMs, slot, requireToken, store } = options;
+  const parser = openParser(request, maxBytes);
+  const reading = new AbortController();
+  const timer = setTimeout(() => reading.abort(new PageError('sound-too-slow', 408)), limitMs);
+  slot.signal.addEventListener('abort', () => reading.abort(slot.signal.reason));
+  const opened = Promise.withResolvers<OpenedFile | undefined>();
+  let file: BusboyFileStream | undefined;
+  let tokenField: string | undefined;
+  let startField = '';
+  parser.on('field', (name, value) => {
+    if (name === CSRF_FIELD) tokenField = value;
+    if (name === START_FIELD) startField = value;
+  });
+  parser.on('file', (name, part, fileName) => {
+    // Without a listener, a form that ends early before anybody reads the file would end the process.
+    part.on('error', () => {});
+    if (name !== FILE_FIELD) {
+      part.resume();
+    } else if (file) {
+      parser.destroy(new InvalidInput('the form has two files'));
+    } else {
+      file = part;
+      opened.resolve({ part, fileName });
+    }
+  });
+  // As a Readable: a pipeline that is given the body itself does not end when it is aborted (Bun 1.4.5).
+  const source = request.body ? Readable.fromWeb(request.body) : Readable.from([]);
+  const arrival = pipeline(source, parser, { signal: reading.signal }).then(
+    slot.complete,
+    (cause: unknown) => {
+      const failure = toFailure(cause);
+      file?.destroy(failure);
+      throw failure;
+    },
+  );
+  source.on('data', (chunk: Uint8Array) => slot.note(chunk.byteLength));
+  arrival.then(() => opened.resolve(undefined), opened.reject);
+
+  async function* readFile({ part, fileName }: OpenedFile): AsyncGenerator<Uint8Array> {
+    let sizeBytes = 0;
+    try {
+      for await (const chunk of part) {
+        sizeBytes += chunk.byteLength;
+        yield chunk;
+      }
+    } catch (error) {
+      await arrival;
+      throw error;
+    }
+    await arrival;
+    requireToken(tokenField);
+    readStart(startField);
+    // A browser sends a part without a name for a file nobody chose.
+    if (sizeBytes === 0) throw new PageError(fileName === '' ? 'sound-missing' : 'sound-empty', 400);
+    if (part.truncated) throw tooLarge(maxBytes);
+  }
+
+  try {
+    const found = await opened.promise;
+    if (!found || tokenField !== undefined) requireToken(tokenField);
+    if (!found) throw new PageError('sound-missing', 400);
+    readStart(startField);
+    return await store({
+      fileName: decodeFileName(found.fileName),
+      bytes: readFile(found),
+      get startMs() {
+        return readStart(startField);
+      },
+    });
+  } finally {
+    clearTimeout(timer);
+    reading.abort();
+  }
+}
+
+/** @throws {PageError} 400 `sound-start`. */
+function readStart(field: string): number {
+  try {
+    return parseStartMs(field);
+  } catch (cause) {
+    throw new PageError('sound-start', 400, { limit: LATEST_START_MS / 1000, cause });
+  }
+}
+
+/** The failure for a file larger than `maxBytes`. */
+export function tooLarge(maxBytes: number): PageError {
+  return new PageError('sound-too-large', 413, { limit: toMegabytes(maxBytes) });
+}
+
+/** Whole megabytes, for sentences. */
+export function toMegabytes(bytes: number): number {
+  return Math.floor(bytes / (1024 * 1024));
+}
+
+/** Decodes the three characters that browsers percent-encode in a file name of a form (HTML, section 4.10.21.8). */
+function decodeFileName(name: string): string {
+  return name.replaceAll('%22', '"').replace(/%0[AD]/g, ' ');
+}
+
+function openParser(request: Request, maxBytes: number): BusboyInstance {
+  const type = request.headers.get('content-type') ?? '';
+  if (!/^multipart\/form-data\b/i.test(type)) throw new InvalidInput('the upload is not a multipart form');
+  try {
+    return new Busboy({
+      headers: { 'content-type': type },
+      limits: { ...LIMITS, fileSize: maxBytes },
+      isPartAFile: (_name, _type, fileName) => fileName !== undefined,
+    });
+  } catch (cause) {
+    throw new InvalidInput('the upload is not a multipart form', { cause });
+  }
+}
+
+function toFailure(cause: unknown): Error {
+  if (cause instanceof InvalidInput) return cause;
+  if (cause instanceof Error && cause.cause instanceof PageError) return cause.cause;
+  return new InvalidInput('the upload is not a complete multipart form', { cause });
+}

@@ -1,0 +1,145 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { HtmlEscapedString } from 'hono/utils/html';
+import type { Db } from '../../../src/db/client.ts';
+import {
+  deleteSessionsOf,
+  endSessionOf,
+  listOpenSessions,
+  type OpenSession,
+} from '../../../src/queries/users/sessions.ts';
+import { Card } from '../layout/card.tsx';
+import { CsrfField } from '../layout/csrf-field.tsx';
+import { Icon } from '../layout/icons.tsx';
+import { formatInstant } from '../layout/locales/locale.ts';
+import { textsOf } from '../layout/locales/texts.ts';
+import { Moment } from '../layout/moment.tsx';
+import type { Cookies } from '../visit/cookies.ts';
+import type { MemberRoute } from '../visit/member-route.ts';
+import type { Notice, Redirect } from '../visit/notice.ts';
+import { endSession } from '../visit/session.ts';
+import type { Signer } from '../visit/signing.ts';
+import { type MemberVisit, readMemberForm } from '../visit/visit.ts';
+
+export type SessionsDeps = { db: Db; cookies: Cookies; signer: Signer; redirect: Redirect };
+
+type SessionsProps = { deps: { db: Db }; visit: MemberVisit; notice: Notice | undefined };
+
+const SESSION_FIELD = 'session';
+
+/** On which devices the user is signed in, and the buttons that sign them out. */
+export async function SessionsCard({ deps, visit, notice }: SessionsProps): Promise<HtmlEscapedString> {
+  const t = textsOf(visit.locale).sessions;
+  const open = await listOpenSessions(deps.db, visit.user.id, visit.now);
+  const isCurrent = ({ idHash }: OpenSession) => idHash === visit.session.idHash;
+  const sessions = [...open.filter(isCurrent), ...open.filter((session) => !isCurrent(session))];
+  return (
+    <Card id="sessions" title={t.title} icon="devices" aside={t.count(open.length)} notice={notice}>
+      <p class="lead">{t.lead}</p>
+      <SessionTable sessions={sessions} visit={visit} />
+      <div class="row">
+        <form method="post" action="/account/sign-out">
+          <CsrfField visit={visit} />
+          <button class="button button-quiet" type="submit">
+            <Icon name="leave" />
+            {t.signOut}
+          </button>
+        </form>
+        <form method="post" action="/account/sign-out-everywhere">
+          <CsrfField visit={visit} />
+          <button class="button button-quiet" type="submit">
+            <Icon name="devices" />
+            {t.signOutEverywhere}
+          </button>
+        </form>
+      </div>
+    </Card>
+  );
+}
+
+function SessionTable({ sessions, visit }: { sessions: OpenSession[]; visit: MemberVisit }): JSX.Element {
+  const t = textsOf(visit.locale).sessions;
+  return (
+    <table class="list">
+      <thead>
+        <tr>
+          <th scope="col">{t.columns.device}</th>
+          <th scope="col">{t.columns.seen}</th>
+          <th scope="col">{t.columns.created}</th>
+          <th scope="col">
+            <span class="sr-only">{t.end}</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {sessions.map((session) => (
+          <SessionRow session={session} visit={visit} isCurrent={session.idHash === visit.session.idHash} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+type RowProps = { session: OpenSession; visit: MemberVisit; isCurrent: boolean };
+
+function SessionRow({ session, visit, isCurrent }: RowProps): JSX.Element {
+  const t = textsOf(visit.locale).sessions;
+  const device = t.device(session.browser, session.system);
+  return (
+    <tr>
+      <th scope="row" class="list-title">
+        <span>
+          {device} {isCurrent && <span class="state state-live">{t.current}</span>}
+        </span>
+      </th>
+      <td data-label={t.columns.seen}>
+        <Moment at={isCurrent ? visit.now : session.seenAt} visit={visit} />
+      </td>
+      <td data-label={t.columns.created}>
+        <Moment at={session.createdAt} visit={visit} />
+      </td>
+      <td class="list-action">
+        {!isCurrent && (
+          <form method="post" action="/account/sessions/end">
+            <CsrfField visit={visit} />
+            <input type="hidden" name={SESSION_FIELD} value={session.idHash} />
+            <button
+              class="button button-danger button-small"
+              type="submit"
+              aria-label={t.endNamed(device, formatInstant(visit.locale, session.createdAt))}
+            >
+              {t.end}
+            </button>
+          </form>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+/** Signing out: here, there, and everywhere. */
+export function sessionRoutes(deps: SessionsDeps): MemberRoute[] {
+  return [
+    { method: 'POST', path: '/sign-out', handle: (visit) => signOut(deps, visit) },
+    { method: 'POST', path: '/sessions/end', handle: (visit) => endOther(deps, visit) },
+    { method: 'POST', path: '/sign-out-everywhere', handle: (visit) => signOutEverywhere(deps, visit) },
+  ];
+}
+
+async function signOut(deps: SessionsDeps, visit: MemberVisit): Promise<Response> {
+  await readMemberForm(deps, visit);
+  visit.cookies.push(await endSession(deps, visit.request));
+  return deps.redirect(visit, '/account', 'signed-out');
+}
+
+async function endOther(deps: SessionsDeps, visit: MemberVisit): Promise<Response> {
+  const fields = await readMemberForm(deps, visit);
+  await endSessionOf(deps.db, visit.user, fields.get(SESSION_FIELD) ?? '');
+  return deps.redirect(visit, '/account#sessions', 'session-ended');
+}
+
+async function signOutEverywhere(deps: SessionsDeps, visit: MemberVisit): Promise<Response> {
+  await readMemberForm(deps, visit);
+  await deleteSessionsOf(deps.db, visit.user);
+  visit.cookies.push(await endSession(deps, visit.request));
+  return deps.redirect(visit, '/account', 'signed-out-everywhere');
+}

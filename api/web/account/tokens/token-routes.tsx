@@ -1,0 +1,122 @@
+import type { Db } from '../../../../src/db/client.ts';
+import { Conflict, NotFound } from '../../../../src/domain/errors.ts';
+import { mayCreateTokens, type TokenAudience } from '../../../../src/domain/rights/token-audience.ts';
+import {
+  type ApiToken,
+  createApiToken,
+  findUnrevokedApiToken,
+  isTokenName,
+  revokeApiToken,
+} from '../../../../src/queries/users/api-tokens.ts';
+import { ConfirmPage } from '../../layout/confirm.tsx';
+import type { Site } from '../../layout/layout.tsx';
+import { textsOf } from '../../layout/locales/texts.ts';
+import { claimForm } from '../../visit/forms/form-id.ts';
+import type { MemberRoute } from '../../visit/member-route.ts';
+import type { Redirect } from '../../visit/notice.ts';
+import { PageError } from '../../visit/page-error.ts';
+import { respondWithPage } from '../../visit/page-response.ts';
+import type { Signer } from '../../visit/signing.ts';
+import { type MemberVisit, readMemberForm } from '../../visit/visit.ts';
+import { CreatedPage } from './token-created-page.tsx';
+import { parseExpiry, parseTokenId, readScopes } from './token-fields.ts';
+
+export type TokensDeps = {
+  db: Db;
+  site: Site;
+  /** `PUBLIC_URL`, for the command on the page of a new token. */
+  publicUrl: string;
+  tokensFor: TokenAudience;
+  signer: Signer;
+  redirect: Redirect;
+  onTokenRevoked: () => void;
+};
+
+/** Creating and revoking tokens. */
+export function tokenRoutes(deps: TokensDeps): MemberRoute[] {
+  return [
+    { method: 'POST', path: '/tokens', handle: (visit) => createToken(deps, visit) },
+    { method: 'GET', path: '/tokens/:id/revoke', handle: (visit, { id }) => askToRevoke(deps, visit, id) },
+    { method: 'POST', path: '/tokens/:id/revoke', handle: (visit, { id }) => revokeToken(deps, visit, id) },
+  ];
+}
+
+/**
+ * Creates the token and shows it in the response itself: it goes into no cookie, no address and no table. Sending the
+ * same form again (after a reload, say) creates no second one.
+ */
+async function createToken(deps: TokensDeps, visit: MemberVisit): Promise<Response> {
+  const { db, site, publicUrl, redirect } = deps;
+  const form = await readMemberForm(deps, visit);
+  if (!mayCreateTokens(deps.tokensFor, visit.user)) throw new PageError('tokens-for-admins', 403);
+  const name = (form.get('name') ?? '').trim();
+  if (!isTokenName(name)) throw new PageError('token-name', 400);
+  const expiresAt = parseExpiry(form.get('expires'), visit.now);
+  const scopes = readScopes(form);
+
+  const { user, now } = visit;
+  // In one transaction: a form whose token was refused may be sent again.
+  const token = await db
+    .transaction(async (tx) => {
+      if (!(await claimForm(tx, form, visit))) return undefined;
+      const actor = { userId: user.id };
+      return (await createApiToken(tx, user.id, { name, scopes, expiresAt, now, actor })).token;
+    })
+    .catch((error: unknown) => {
+      throw error instanceof Conflict ? new PageError('token-limit', 409, { cause: error }) : error;
+    });
+  if (token === undefined) return redirect(visit, '/account#tokens', 'token-already-created');
+  return respondWithPage(
+    <CreatedPage
+      site={site}
+      visit={visit}
+      name={name}
+      token={token}
+      expiresAt={expiresAt}
+      publicUrl={publicUrl}
+    />,
+  );
+}
+
+async function askToRevoke(
+  { db, site }: TokensDeps,
+  visit: MemberVisit,
+  id: string | undefined,
+): Promise<Response> {
+  const token = await findOwnToken(db, visit, id);
+  const t = textsOf(visit.locale).tokens;
+  return respondWithPage(
+    <ConfirmPage
+      site={site}
+      visit={visit}
+      title={t.revokeTitle}
+      lead={t.revokeLead(token.name, token.lastFour)}
+      label={t.revoke}
+      back="/account#tokens"
+    />,
+  );
+}
+
+async function revokeToken(
+  { db, signer, redirect, onTokenRevoked }: TokensDeps,
+  visit: MemberVisit,
+  id: string | undefined,
+) {
+  await readMemberForm({ signer }, visit);
+  const token = await findOwnToken(db, visit, id);
+  await revokeApiToken(db, token.id, {
+    ofUserId: visit.user.id,
+    now: visit.now,
+    actor: { userId: visit.user.id },
+  });
+  onTokenRevoked();
+  return redirect(visit, '/account#tokens', 'token-revoked');
+}
+
+/** @throws {NotFound} for a token of somebody else as for one that never was. */
+async function findOwnToken(db: Db, visit: MemberVisit, id: string | undefined): Promise<ApiToken> {
+  const tokenId = parseTokenId(id);
+  const token = await findUnrevokedApiToken(db, { id: tokenId, userId: visit.user.id });
+  if (!token) throw new NotFound(`there is no live token ${tokenId}`);
+  return token;
+}

@@ -1,0 +1,72 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import { TOKEN_SCOPES } from '../../../../src/domain/rights/token-scope.ts';
+import type { ApiToken } from '../../../../src/queries/users/api-tokens.ts';
+import { ConfirmLink } from '../../layout/confirm.tsx';
+import { textsOf } from '../../layout/locales/texts.ts';
+import { Moment } from '../../layout/moment.tsx';
+import type { MemberVisit, Visit } from '../../visit/visit.ts';
+
+/** The last columns of a table of tokens: three moments, and the way to revoke. */
+export function TokenTimeHeads({ visit }: { visit: Visit }): JSX.Element {
+  const t = textsOf(visit.locale).tokens;
+  return (
+    <>
+      <th scope="col">{t.columns.created}</th>
+      <th scope="col">{t.columns.used}</th>
+      <th scope="col">{t.columns.expires}</th>
+      <th scope="col">
+        <span class="sr-only">{t.revoke}</span>
+      </th>
+    </>
+  );
+}
+
+/** What a token may read. */
+export function TokenScopes({ token, visit }: { token: ApiToken; visit: Visit }): JSX.Element {
+  const t = textsOf(visit.locale).tokens;
+  const isAll = token.scopes.length === TOKEN_SCOPES.length;
+  return (
+    <td data-label={t.columns.scopes}>{isAll ? t.allScopes : <code>{token.scopes.join(', ')}</code>}</td>
+  );
+}
+
+/** When a token was made, was last used, and ends. */
+export function TokenTimes({ token, visit }: { token: ApiToken; visit: Visit }): JSX.Element {
+  const t = textsOf(visit.locale).tokens;
+  return (
+    <>
+      <td data-label={t.columns.created}>
+        <Moment at={token.createdAt} visit={visit} />
+      </td>
+      <td data-label={t.columns.used}>
+        {token.lastUsedAt ? <Moment at={token.lastUsedAt} visit={visit} /> : t.neverUsed}
+      </td>
+      <td data-label={t.columns.expires}>
+        {token.expiresAt ? <Moment at={token.expiresAt} visit={visit} /> : t.noExpiry}
+      </td>
+    </>
+  );
+}
+
+/** The link that revokes a token once confirmed; `href` is where the confirmation posts. */
+export function RevokeTokenLink({
+  token,
+  href,
+  visit,
+}: {
+  token: ApiToken;
+  href: string;
+  visit: MemberVisit;
+}): JSX.Element {
+  const t = textsOf(visit.locale).tokens;
+  return (
+    <ConfirmLink
+      href={href}
+      label={t.revoke}
+      fullLabel={t.revokeNamed(token.name)}
+      title={t.revokeTitle}
+      lead={t.revokeLead(token.name, token.lastFour)}
+      visit={visit}
+    />
+  );
+}

@@ -1,0 +1,131 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { HtmlEscapedString } from 'hono/utils/html';
+import type { Db } from '../../../../src/db/client.ts';
+import { mayCreateTokens, type TokenAudience } from '../../../../src/domain/rights/token-audience.ts';
+import { TOKEN_SCOPES } from '../../../../src/domain/rights/token-scope.ts';
+import {
+  type ApiToken,
+  listLiveApiTokens,
+  MAX_LIVE_TOKENS,
+} from '../../../../src/queries/users/api-tokens.ts';
+import { Card } from '../../layout/card.tsx';
+import { CsrfField } from '../../layout/csrf-field.tsx';
+import { Icon } from '../../layout/icons.tsx';
+import { textsOf } from '../../layout/locales/texts.ts';
+import { FORM_ID_FIELD } from '../../visit/forms/form-id.ts';
+import type { Notice } from '../../visit/notice.ts';
+import type { MemberVisit } from '../../visit/visit.ts';
+import { DEFAULT_EXPIRY, EXPIRIES, SCOPES_OFFERED, scopeField } from './token-fields.ts';
+import { RevokeTokenLink, TokenScopes, TokenTimeHeads, TokenTimes } from './token-table.tsx';
+
+type TokensProps = {
+  deps: { db: Db; tokensFor: TokenAudience };
+  visit: MemberVisit;
+  notice: Notice | undefined;
+};
+
+/** API tokens: the live ones, and the form for another. */
+export async function TokensCard({ deps, visit, notice }: TokensProps): Promise<HtmlEscapedString> {
+  const t = textsOf(visit.locale).tokens;
+  const mayCreate = mayCreateTokens(deps.tokensFor, visit.user);
+  const tokens = await listLiveApiTokens(deps.db, visit.user.id, visit.now);
+  return (
+    <Card id="tokens" title={t.title} icon="key" notice={notice}>
+      <p class="lead">{t.lead}</p>
+      {tokens.length === 0 ? (
+        <p class="empty">{mayCreate ? t.none : t.noneYet}</p>
+      ) : (
+        <TokenTable tokens={tokens} visit={visit} />
+      )}
+      {mayCreate && tokens.length < MAX_LIVE_TOKENS && <CreateForm visit={visit} />}
+      {mayCreate && tokens.length >= MAX_LIVE_TOKENS && <p class="hint">{t.full(MAX_LIVE_TOKENS)}</p>}
+      {!mayCreate && <p class="hint">{t.forAdmins}</p>}
+      {mayCreate && <p class="hint">{t.count(tokens.length, MAX_LIVE_TOKENS)}</p>}
+    </Card>
+  );
+}
+
+function TokenTable({ tokens, visit }: { tokens: ApiToken[]; visit: MemberVisit }): JSX.Element {
+  const t = textsOf(visit.locale).tokens;
+  return (
+    <table class="list">
+      <thead>
+        <tr>
+          <th scope="col">{t.columns.name}</th>
+          <th scope="col">{t.columns.token}</th>
+          <th scope="col">{t.columns.scopes}</th>
+          <TokenTimeHeads visit={visit} />
+        </tr>
+      </thead>
+      <tbody>
+        {tokens.map((token) => (
+          <tr>
+            <th scope="row" class="list-title list-words">
+              {token.name}
+            </th>
+            <td data-label={t.columns.token}>
+              <code>
+                <span aria-hidden="true">…</span>
+                <span class="sr-only">{t.endsWith} </span>
+                <span>{token.lastFour}</span>
+              </code>
+            </td>
+            <TokenScopes token={token} visit={visit} />
+            <TokenTimes token={token} visit={visit} />
+            <td class="list-action">
+              <RevokeTokenLink token={token} href={`/account/tokens/${token.id}/revoke`} visit={visit} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function CreateForm({ visit }: { visit: MemberVisit }): JSX.Element {
+  const t = textsOf(visit.locale).tokens;
+  return (
+    <form method="post" action="/account/tokens" class="create">
+      <CsrfField visit={visit} />
+      <input type="hidden" name={FORM_ID_FIELD} value={crypto.randomUUID()} />
+      <div class="field field-wide">
+        <label for="token-name">{t.name}</label>
+        <input
+          id="token-name"
+          name="name"
+          required
+          maxlength={64}
+          autocomplete="off"
+          aria-describedby="token-name-hint"
+        />
+        <p class="hint" id="token-name-hint">
+          {t.nameHint}
+        </p>
+      </div>
+      <div class="field">
+        <label for="token-expiry">{t.expiry}</label>
+        <select id="token-expiry" name="expires">
+          {EXPIRIES.map((expiry) => (
+            <option value={expiry} selected={expiry === DEFAULT_EXPIRY}>
+              {t.expiries[expiry]}
+            </option>
+          ))}
+        </select>
+      </div>
+      <fieldset class="field field-wide flags">
+        <legend>{t.scopes}</legend>
+        <input type="hidden" name={SCOPES_OFFERED} value="1" />
+        {TOKEN_SCOPES.map((scope) => (
+          <label class="check">
+            <input type="checkbox" name={scopeField(scope)} checked />
+            <span>{t.scopeNames[scope]}</span>
+          </label>
+        ))}
+      </fieldset>
+      <button class="button button-primary" type="submit">
+        <Icon name="key" />
+        {t.create}
+      </button>
+    </form>
+  );
+}

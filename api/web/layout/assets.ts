@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { isUnchanged } from '../../http/conditional.ts';
+import { acceptsGzip, type EncodedBody, encodeBody } from '../../http/encoding.ts';
+import { accentRules } from './accent.ts';
+
+/** Joined in this order, in which later rules win, into the one stylesheet of all pages. */
+const STYLES = [
+  'base',
+  'shell',
+  'cards',
+  'profile',
+  'controls',
+  'tables',
+  'penalties',
+  'status',
+  'charts',
+  'moderation',
+  'sign-in',
+  'dialog',
+  'preferences',
+  'round-sound',
+] as const;
+const TYPES = {
+  'pages.css': 'text/css; charset=utf-8',
+  'pages.js': 'text/javascript; charset=utf-8',
+  'status.js': 'text/javascript; charset=utf-8',
+  'round-sound.js': 'text/javascript; charset=utf-8',
+  'sound-start.js': 'text/javascript; charset=utf-8',
+  'favicon.svg': 'image/svg+xml',
+} as const;
+export type AssetName = keyof typeof TYPES;
+
+export type Assets = {
+  /** The address of a file with the hash of its bytes: browsers may cache it for ever. */
+  url: (name: AssetName) => string;
+  /** @param fileName what the address ends in. Undefined: no such file, or an older version of it. */
+  respond: (fileName: string, request: Request) => Response | undefined;
+};
+
+/**
+ * Reads stylesheets, scripts and icon once.
+ * @param accent the community's colour, `#rrggbb`.
+ */
+export function loadAssets(accent: string | undefined): Assets {
+  const files = new Map<string, EncodedBody & { type: string }>();
+  const addresses = new Map<string, string>();
+  for (const [name, type] of Object.entries(TYPES)) {
+    const bytes = name === 'pages.css' ? joinStyles(accent) : readAsset(name);
+    const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
+    const fileName = name.replace('.', `.${hash}.`);
+    files.set(fileName, { ...encodeBody(bytes), type });
+    addresses.set(name, `/account/assets/${fileName}`);
+  }
+  return {
+    url: (name) => addresses.get(name) ?? '',
+    respond: (fileName, request) => {
+      const file = files.get(fileName);
+      if (!file) return undefined;
+      const headers = {
+        'cache-control': 'public, max-age=31536000, immutable',
+        'content-type': file.type,
+        etag: file.etag,
+        vary: 'Accept-Encoding',
+      };
+      if (isUnchanged(request.headers, file)) return new Response(null, { status: 304, headers });
+      return acceptsGzip(request.headers)
+        ? new Response(file.gzip, { headers: { ...headers, 'content-encoding': 'gzip' } })
+        : new Response(file.bytes, { headers });
+    },
+  };
+}
+
+function joinStyles(accent: string | undefined): Uint8Array<ArrayBuffer> {
+  const styles: Uint8Array[] = STYLES.map((name) => readAsset(`styles/${name}.css`));
+  if (accent !== undefined) styles.push(Buffer.from(accentRules(accent)));
+  return new Uint8Array(Buffer.concat(styles));
+}
+
+function readAsset(path: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(readFileSync(new URL(`./assets/${path}`, import.meta.url)));
+}

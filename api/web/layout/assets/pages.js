@@ -1,0 +1,130 @@
+// What a script adds to a page that works without one: copy buttons, a menu that closes, a dialog in place of the page
+// that asks, times in the visitor's own zone, and a letter in place of a picture that is gone.
+
+const locale = document.documentElement.lang === 'en' ? 'en-GB' : document.documentElement.lang;
+const format = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
+
+prepare();
+// Sent by scripts that put new content into the page.
+document.addEventListener('content-changed', prepare);
+
+/** Shows the copy buttons, and writes times in the visitor's own zone. */
+function prepare() {
+  for (const button of document.querySelectorAll('[data-copy][hidden]')) {
+    button.hidden = !navigator.clipboard || !document.getElementById(button.dataset.copy);
+  }
+  for (const time of document.querySelectorAll('time[data-local]')) {
+    const text = format.format(new Date(time.dateTime));
+    if (time.dataset.local === 'text') time.textContent = text;
+    else time.title = text;
+  }
+}
+
+document.addEventListener('click', async ({ target }) => {
+  const button = target instanceof Element ? target.closest('[data-copy]') : null;
+  const label = button?.querySelector('[data-copy-label]');
+  const source = button && document.getElementById(button.dataset.copy);
+  if (!label || !source) return;
+  await navigator.clipboard.writeText(source.textContent.trim());
+  button.dataset.label ??= label.textContent;
+  label.textContent = document.body.dataset.copied;
+  label.setAttribute('role', 'status');
+  button.dataset.done = String(Number(button.dataset.done ?? 0) + 1);
+  const press = button.dataset.done;
+  setTimeout(() => {
+    if (button.dataset.done !== press) return;
+    label.textContent = button.dataset.label;
+    delete button.dataset.done;
+  }, 2500);
+});
+
+for (const menu of document.querySelectorAll('[data-menu]')) {
+  document.addEventListener('click', ({ target }) => {
+    if (!menu.contains(target)) menu.open = false;
+  });
+  menu.addEventListener('keydown', ({ key }) => {
+    if (key !== 'Escape' || !menu.open) return;
+    menu.open = false;
+    menu.querySelector('summary').focus();
+  });
+}
+
+// An address of a picture is kept from when it was read; who takes another picture leaves it leading nowhere.
+for (const picture of document.querySelectorAll('img[data-letter]')) {
+  const giveWay = () => {
+    const { className, dataset } = picture;
+    const letter = element(
+      'span',
+      { class: `${className} avatar-letter`, 'aria-hidden': 'true' },
+      dataset.letter,
+    );
+    picture.replaceWith(letter);
+  };
+  if (picture.complete && picture.naturalWidth === 0) giveWay();
+  else picture.addEventListener('error', giveWay);
+}
+
+document.addEventListener('click', (event) => {
+  const link = event.target instanceof Element ? event.target.closest('a[data-confirm]') : null;
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey || typeof HTMLDialogElement === 'undefined')
+    return;
+  event.preventDefault();
+  askToConfirm(link);
+});
+
+/** Asks in a dialog what the page behind the link asks; confirming sends the same POST. */
+function askToConfirm(link) {
+  const dialog = element('dialog', { class: 'dialog', 'aria-labelledby': 'dialog-title' });
+  const form = element('form', { method: 'post', action: link.getAttribute('href'), class: 'row' });
+  const cancel = element(
+    'button',
+    { type: 'button', class: 'button button-quiet' },
+    document.body.dataset.cancel,
+  );
+  const confirm = element(
+    'button',
+    { type: 'submit', class: 'button button-danger' },
+    link.dataset.confirmButton,
+  );
+  form.append(
+    element('input', { type: 'hidden', name: 'csrf_token', value: link.dataset.csrf }),
+    confirm,
+    cancel,
+  );
+  dialog.append(
+    element('h2', { id: 'dialog-title' }, link.dataset.confirm),
+    element('p', {}, link.dataset.confirmLead),
+    form,
+  );
+  cancel.addEventListener('click', () => dialog.close());
+  dialog.addEventListener('click', (event) => {
+    if (event.target === dialog) dialog.close();
+  });
+  dialog.addEventListener('close', () => {
+    dialog.remove();
+    link.focus();
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  cancel.focus();
+}
+
+function element(name, attributes, text = '') {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.textContent = text;
+  return made;
+}
+
+// A second press while the first is under way sends nothing twice.
+document.addEventListener('submit', (event) => {
+  for (const button of event.target.querySelectorAll('button[type="submit"]')) {
+    setTimeout(() => {
+      button.disabled = true;
+    });
+    // Back from the cache of the browser it is ready again.
+    addEventListener('pageshow', () => {
+      button.disabled = false;
+    });
+  }
+});

@@ -1,0 +1,110 @@
+// What a script adds to the card of the round-end sound, which works without one: the progress of the upload, the steps while the
+// sound is made, and the played part of the waveform.
+
+const form = document.querySelector('[data-sound-upload]');
+const progress = document.querySelector('[data-sound-progress]');
+const POLL_MS = 1000;
+
+if (form) {
+  form.addEventListener('submit', send);
+  const input = form.querySelector('[type="file"]');
+  const name = form.querySelector('[data-file-name]');
+  const none = name.textContent;
+  const tell = () => {
+    name.textContent = input.files[0]?.name ?? none;
+  };
+  input.addEventListener('change', tell);
+  // The browser may remember the choice over a reload.
+  tell();
+}
+if (progress) follow();
+for (const player of document.querySelectorAll('.sound audio')) trace(player);
+
+function send(event) {
+  const [file] = form.querySelector('[type="file"]').files;
+  if (!file) return;
+  event.preventDefault();
+  if (file.size > Number(form.dataset.mostBytes)) {
+    showMessage(form.dataset.tooLarge, true);
+    return;
+  }
+  const bar = form.querySelector('progress');
+  const percent = form.querySelector('.sound-percent');
+  const request = new XMLHttpRequest();
+  request.open('POST', form.action);
+  request.setRequestHeader('accept', 'application/json');
+  request.responseType = 'json';
+  request.upload.addEventListener('progress', ({ loaded, total }) => {
+    bar.value = (loaded / total) * 100;
+    percent.textContent = `${Math.round(bar.value)} %`;
+  });
+  request.addEventListener('load', () => {
+    if (request.status === 202) reload();
+    else showMessage(request.response?.message ?? form.dataset.failed, true);
+  });
+  request.addEventListener('error', () => showMessage(form.dataset.failed, true));
+  bar.value = 0;
+  percent.textContent = '0 %';
+  bar.parentElement.hidden = false;
+  showMessage(form.dataset.uploading, false);
+  request.send(new FormData(form));
+}
+
+function showMessage(text, isEnd) {
+  const message = form.querySelector('.sound-message');
+  message.textContent = text;
+  message.hidden = false;
+  message.classList.toggle('sound-message-bad', isEnd);
+  if (!isEnd) return;
+  form.querySelector('.sound-sending').hidden = true;
+  // After the script of the page, which disables the button of every form that is sent.
+  setTimeout(() => {
+    form.querySelector('button').disabled = false;
+  }, 10);
+}
+
+async function follow() {
+  progress.querySelector('.sound-refresh').hidden = true;
+  const steps = [...progress.querySelectorAll('[data-step]')];
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    const response = await fetch('/account/roundsound/status', {
+      headers: { accept: 'application/json' },
+    }).catch(() => null);
+    if (!response?.ok || response.redirected) continue;
+    const { status } = await response.json();
+    const at = steps.findIndex((step) => step.dataset.step === status);
+    if (status === 'ready' || at === -1) return reload();
+    for (const [index, step] of steps.entries()) {
+      step.classList.toggle('step-done', index < at);
+      if (index === at) step.setAttribute('aria-current', 'step');
+      else step.removeAttribute('aria-current');
+    }
+  }
+}
+
+function reload() {
+  location.hash = 'sound';
+  location.reload();
+}
+
+function trace(player) {
+  const waveform = player.parentElement.querySelector('.waveform');
+  const played = waveform?.querySelector('.waveform-played');
+  if (!played) return;
+  const show = () => {
+    const share = player.duration ? player.currentTime / player.duration : 0;
+    played.style.clipPath = `inset(0 ${(1 - share) * 100}% 0 0)`;
+    if (!player.paused) requestAnimationFrame(show);
+  };
+  for (const name of ['play', 'seeked', 'ended', 'pause']) player.addEventListener(name, show);
+  waveform.addEventListener('click', (event) => {
+    const box = waveform.getBoundingClientRect();
+    const seek = () => {
+      player.currentTime = ((event.clientX - box.left) / box.width) * player.duration;
+    };
+    if (player.duration) seek();
+    else player.addEventListener('loadedmetadata', seek, { once: true });
+    player.play();
+  });
+}

@@ -1,0 +1,28 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { User } from '../../../src/queries/users/users.ts';
+import type { Locale } from './locales/locale.ts';
+import { textsOf } from './locales/texts.ts';
+
+const FLAGS = ['isOwner', 'isAdmin', 'hasSvip', 'isServiceplus'] as const;
+
+/** A user's flags as coloured labels; `fallback` without any. */
+export function Badges({
+  user,
+  locale,
+  fallback = null,
+}: {
+  user: User;
+  locale: Locale;
+  fallback?: JSX.Element | null;
+}): JSX.Element | null {
+  const names = textsOf(locale).account.badges;
+  const flags = FLAGS.filter((flag) => user[flag]);
+  if (flags.length === 0) return fallback;
+  return (
+    <ul class="badges">
+      {flags.map((flag) => (
+        <li class={`badge badge-${flag}`}>{names[flag]}</li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,136 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import { isAdministrator, type Visit } from '../visit/visit.ts';
+import { CsrfField } from './csrf-field.tsx';
+import { Icon } from './icons.tsx';
+import type { Locale } from './locales/locale.ts';
+import { textsOf } from './locales/texts.ts';
+import type { Logo } from './logo.ts';
+import { firstLetter, nameOf } from './person.tsx';
+
+/** What the bar shows of the community. */
+export type Community = {
+  /** `SITE_NAME`, or the host of `PUBLIC_URL`. */
+  name: string;
+  logo: Logo;
+  /** Where the community talks; undefined when it has not said. */
+  discordInviteUrl: string | undefined;
+  /** Whether everybody may see the list of penalties. */
+  arePenaltiesPublic: boolean;
+};
+
+/** The navigation of every page: where one can go, the language, and who is signed in. */
+export function Bar({ site, visit }: { site: Community; visit: Visit }): JSX.Element {
+  const t = textsOf(visit.locale).shell.nav;
+  const user = visit.session?.user;
+  const links = [
+    { href: '/', text: t.servers, isHere: /^\/(?:$|servers\/|connect\/)/ },
+    ...(site.arePenaltiesPublic ? [{ href: '/penalties', text: t.penalties, isHere: /^\/penalties/ }] : []),
+    ...(user && isAdministrator(user)
+      ? [{ href: '/account/moderation', text: t.moderation, isHere: /^\/account\/moderation/ }]
+      : []),
+    { href: '/swagger', text: t.docs, isHere: /^\/swagger/ },
+  ];
+  const { pathname } = visit.url;
+  return (
+    <header class="bar">
+      <div class="bar-inner">
+        <a class="brand" href="/">
+          <Mark site={site} />
+          <span dir="auto">{site.name}</span>
+        </a>
+        <nav aria-label={t.label}>
+          <ul class="bar-links">
+            {links.map(({ href, text, isHere }) => (
+              <li>
+                <a href={href} aria-current={isHere.test(pathname) ? ariaCurrent(href, pathname) : undefined}>
+                  {text}
+                </a>
+              </li>
+            ))}
+            {site.discordInviteUrl !== undefined && (
+              <li>
+                <a href={site.discordInviteUrl} rel="noreferrer noopener">
+                  Discord
+                </a>
+              </li>
+            )}
+          </ul>
+        </nav>
+        <div class="bar-end">
+          <LanguageSwitch visit={visit} />
+          {user ? (
+            <AccountMenu visit={visit} user={user} />
+          ) : (
+            <a class="sign-in" href="/account" aria-current={pathname === '/account' ? 'page' : undefined}>
+              {t.signIn}
+            </a>
+          )}
+        </div>
+      </div>
+    </header>
+  );
+}
+
+/** The community's logo, or ours. */
+function Mark({ site }: { site: Community }): JSX.Element {
+  const logo = site.logo.url();
+  if (logo === undefined) return <Icon name="mark" />;
+  return <img class="brand-logo" src={logo} alt="" width="32" height="32" />;
+}
+
+/** The page itself, or one below it. */
+function ariaCurrent(href: string, pathname: string): 'page' | 'true' {
+  return href === pathname ? 'page' : 'true';
+}
+
+type SessionUser = NonNullable<Visit['session']>['user'];
+
+/** Opens without a script; the script closes it by Escape and by a click elsewhere. */
+function AccountMenu({ visit, user }: { visit: Visit; user: SessionUser }): JSX.Element {
+  const t = textsOf(visit.locale).shell.nav;
+  return (
+    <details class="menu" data-menu>
+      <summary>
+        <span class="avatar avatar-tiny avatar-letter" aria-hidden="true">
+          {firstLetter(user.nickname)}
+        </span>
+        <bdi class="menu-name">{nameOf(user, visit.locale)}</bdi>
+      </summary>
+      <ul class="menu-list">
+        <li>
+          <a href="/account" aria-current={visit.url.pathname === '/account' ? 'page' : undefined}>
+            <Icon name="key" />
+            {t.account}
+          </a>
+        </li>
+        <li>
+          <form method="post" action="/account/sign-out">
+            <CsrfField visit={visit} />
+            <button type="submit">
+              <Icon name="leave" />
+              {t.signOut}
+            </button>
+          </form>
+        </li>
+      </ul>
+    </details>
+  );
+}
+
+function LanguageSwitch({ visit }: { visit: Visit }): JSX.Element {
+  const t = textsOf(visit.locale).shell;
+  const other: Locale = visit.locale === 'pl' ? 'en' : 'pl';
+  const target = new URLSearchParams(visit.request.method === 'GET' ? visit.url.search : '');
+  target.set('lang', other);
+  return (
+    <a
+      class="language"
+      href={visit.request.method === 'GET' ? `?${target}` : `/account?lang=${other}`}
+      lang={other}
+      hreflang={other}
+      title={t.switchLanguageHint}
+    >
+      {t.switchLanguage}
+    </a>
+  );
+}

@@ -1,0 +1,40 @@
+import type { Child } from 'hono/jsx';
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { Notice } from '../visit/notice.ts';
+import { Icon, type IconName } from './icons.tsx';
+
+type CardProps = {
+  id: string;
+  title: string;
+  icon?: IconName;
+  /** A short plain text beside the heading. */
+  aside?: string;
+  /** Shown here if it concerns this card. */
+  notice?: Notice | undefined;
+  children?: Child;
+};
+
+/** A section with a heading of its own, reachable as `#id`. */
+export function Card({ id, title, icon, aside, notice, children }: CardProps): JSX.Element {
+  return (
+    <section class="card" id={id} aria-labelledby={`${id}-title`}>
+      <div class="card-head">
+        {icon && <Icon name={icon} />}
+        <h2 id={`${id}-title`}>{title}</h2>
+        {aside && <span class="card-aside">{aside}</span>}
+      </div>
+      {notice?.card === id && <NoticeLine notice={notice} />}
+      {children}
+    </section>
+  );
+}
+
+/** The outcome of the last action. */
+export function NoticeLine({ notice }: { notice: Notice }): JSX.Element {
+  return (
+    <p class="notice" role="status">
+      <Icon name="info" />
+      <span>{notice.text}</span>
+    </p>
+  );
+}

@@ -1,0 +1,64 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { MemberVisit } from '../visit/visit.ts';
+import { CsrfField } from './csrf-field.tsx';
+import { Layout, type Site } from './layout.tsx';
+import { textsOf } from './locales/texts.ts';
+
+type ConfirmLinkProps = {
+  /** The page that asks for confirmation; a POST to the same address confirms. */
+  href: string;
+  label: string;
+  /** Read aloud in place of `label`. */
+  fullLabel?: string;
+  title: string;
+  lead: string;
+  visit: MemberVisit;
+};
+
+/** A dangerous action: a link to a {@link ConfirmPage}, which the script replaces by a dialog. */
+export function ConfirmLink({ href, label, fullLabel, title, lead, visit }: ConfirmLinkProps): JSX.Element {
+  return (
+    <a
+      class="button button-danger button-small"
+      href={href}
+      aria-label={fullLabel}
+      data-confirm={title}
+      data-confirm-lead={lead}
+      data-confirm-button={label}
+      data-csrf={visit.csrfToken}
+    >
+      {label}
+    </a>
+  );
+}
+
+type ConfirmPageProps = {
+  site: Site;
+  visit: MemberVisit;
+  title: string;
+  lead: string;
+  label: string;
+  back: string;
+};
+
+/** Asks for confirmation without a script: one form that posts to the page's own address. */
+export function ConfirmPage({ site, visit, title, lead, label, back }: ConfirmPageProps): JSX.Element {
+  const t = textsOf(visit.locale).shell;
+  return (
+    <Layout site={site} visit={visit} title={title}>
+      <section class="card narrow" aria-labelledby="question">
+        <h1 id="question">{title}</h1>
+        <p>{lead}</p>
+        <form method="post" action={visit.url.pathname} class="row">
+          <CsrfField visit={visit} />
+          <button class="button button-danger" type="submit">
+            {label}
+          </button>
+          <a class="button button-quiet" href={back}>
+            {t.cancel}
+          </a>
+        </form>
+      </section>
+    </Layout>
+  );
+}

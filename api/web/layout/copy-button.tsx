@@ -1,0 +1,20 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { Visit } from '../visit/visit.ts';
+import { Icon } from './icons.tsx';
+import { textsOf } from './locales/texts.ts';
+
+type CopyProps = { target: string; label: string; visit: Visit; isSmall?: boolean };
+
+/** A button that copies what the element `target` holds; shown by the script, since it needs one. */
+export function CopyButton({ target, label, visit, isSmall = false }: CopyProps): JSX.Element {
+  const t = textsOf(visit.locale).shell;
+  return (
+    <button type="button" class="button button-quiet copy" data-copy={target} hidden>
+      <Icon name="copy" />
+      <span data-copy-label class={isSmall ? 'sr-only' : undefined}>
+        {t.copy}
+      </span>
+      <span class="sr-only">{label}</span>
+    </button>
+  );
+}

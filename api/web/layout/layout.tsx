@@ -1,0 +1,117 @@
+import type { Child } from 'hono/jsx';
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { Notice } from '../visit/notice.ts';
+import type { Visit } from '../visit/visit.ts';
+import type { AssetName, Assets } from './assets.ts';
+import { Bar, type Community } from './bar.tsx';
+import { NoticeLine } from './card.tsx';
+import { textsOf } from './locales/texts.ts';
+
+/** What all pages share. */
+export type Site = Community & {
+  assets: Assets;
+  /** The origin that people open. */
+  publicUrl: string;
+};
+
+type LayoutProps = {
+  site: Site;
+  visit: Visit;
+  /** Empty: the name of the site alone. */
+  title: string;
+  /** What those see who are sent a link to this page; without it the page is kept out of search engines too. */
+  preview?: Preview | undefined;
+  /** Scripts of this page besides the one of every page. */
+  scripts?: readonly AssetName[];
+  /** After how many seconds a browser without scripts loads the page anew. */
+  refreshSeconds?: number | undefined;
+  notice?: Notice | undefined;
+  /** Ids of the cards that show their own notices; all other notices are shown at the top of the page. */
+  cards?: readonly string[];
+  children?: Child;
+};
+
+export type Preview = {
+  description: string;
+  /** From `/` on. */
+  imagePath?: string;
+};
+
+/** The frame of every page: head, bar, notice, content, foot. */
+export function Layout({
+  site,
+  visit,
+  title,
+  preview,
+  scripts = [],
+  refreshSeconds,
+  notice,
+  cards = [],
+  children,
+}: LayoutProps): JSX.Element {
+  const t = textsOf(visit.locale).shell;
+  const fullTitle = title === '' ? site.name : `${title} · ${site.name}`;
+  const logo = site.logo.url();
+  return (
+    <html lang={visit.locale}>
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="dark light" />
+        <title>{fullTitle}</title>
+        {preview ? (
+          <PreviewTags site={site} visit={visit} title={fullTitle} preview={preview} />
+        ) : (
+          <meta name="robots" content="noindex" />
+        )}
+        {logo === undefined ? (
+          <link rel="icon" type="image/svg+xml" href={site.assets.url('favicon.svg')} />
+        ) : (
+          <link rel="icon" href={logo} />
+        )}
+        <link rel="stylesheet" href={site.assets.url('pages.css')} />
+        {(['pages.js', ...scripts] as const).map((name) => (
+          <script type="module" src={site.assets.url(name)}></script>
+        ))}
+        {refreshSeconds !== undefined && (
+          <noscript>
+            <meta http-equiv="refresh" content={String(refreshSeconds)} />
+          </noscript>
+        )}
+      </head>
+      <body data-copied={t.copied} data-cancel={t.cancel}>
+        <a class="skip" href="#content">
+          {t.skipToContent}
+        </a>
+        <Bar site={site} visit={visit} />
+        <main id="content" class="page">
+          {notice && !cards.includes(notice.card ?? '') && <NoticeLine notice={notice} />}
+          {children}
+        </main>
+        <footer class="foot">
+          <p>{t.footer}</p>
+        </footer>
+      </body>
+    </html>
+  );
+}
+
+type PreviewProps = { site: Site; visit: Visit; title: string; preview: Preview };
+
+/** @see https://ogp.me */
+function PreviewTags({ site, visit, title, preview }: PreviewProps): JSX.Element {
+  const { description, imagePath } = preview;
+  const locales = { en: 'en_GB', pl: 'pl_PL' };
+  return (
+    <>
+      <meta name="description" content={description} />
+      <meta property="og:type" content="website" />
+      <meta property="og:site_name" content={site.name} />
+      <meta property="og:title" content={title} />
+      <meta property="og:description" content={description} />
+      <meta property="og:url" content={site.publicUrl + visit.url.pathname} />
+      <meta property="og:locale" content={locales[visit.locale]} />
+      {imagePath !== undefined && <meta property="og:image" content={site.publicUrl + imagePath} />}
+    </>
+  );
+}

@@ -1,0 +1,81 @@
+/** What the last action came to. */
+export const notices = {
+  'sign-in-first': 'Please sign in to see that page.',
+  'signed-out': 'You have been signed out.',
+  'signed-out-everywhere': 'You have been signed out on every device.',
+  'session-ended': 'That session has ended. The device is signed out.',
+  'token-revoked': 'Token revoked. It stopped working immediately.',
+  'token-already-created': 'You have already sent that form, so no second token was created.',
+  'discord-linked': 'Your Discord account is linked.',
+  'discord-unlinked': 'Your Discord account is no longer linked.',
+  'user-blocked': 'User blocked. Their tokens and sessions no longer work.',
+  'user-unblocked': 'User unblocked. Their tokens work again.',
+  'discord-hidden': 'Your Discord account is hidden from others now.',
+  'discord-shown': 'Others can see your Discord account again.',
+  'account-deleted': 'Your account and everything that belonged to it has been deleted.',
+  'flags-saved': 'Flags saved.',
+  'sound-uploaded': 'Your file has been uploaded and is being processed.',
+  'sound-removed': 'Sound deleted.',
+  'webhook-already-added': 'You have already sent that form, so no second webhook was added.',
+  'webhook-delivered': 'Sent. The address took the message.',
+  'webhook-not-delivered': 'Sent, but the address did not take the message: the list says why.',
+  'webhook-enabled': 'The webhook is on. It goes on with the message it stopped at.',
+  'webhook-removed': 'Webhook removed.',
+  'sign-in-cancelled': 'You cancelled signing in at Steam. Nothing has changed.',
+  'link-cancelled': 'You cancelled linking at Discord. Nothing has changed.',
+};
+
+/** Failures. */
+export const errors = {
+  titles: {
+    unauthorized: 'Not signed in',
+    forbidden: 'No access',
+    notFound: 'Page not found',
+    tooMany: 'Too many attempts',
+    unavailable: 'Temporarily unavailable',
+    failed: 'Something went wrong',
+  },
+  home: 'Back to the account page',
+  retry: 'Try again',
+  'sign-in-refused':
+    'We could not verify Steam’s response, so you are not signed in. This happens when signing in takes longer than ten minutes, was started in another browser, or the link was used twice.',
+  'link-refused':
+    'We could not verify Discord’s response, so nothing was linked. This happens when linking takes longer than ten minutes, was started in another browser, or the link was used twice.',
+  'discord-linked-elsewhere':
+    'This Discord account is already linked to another player. Unlink it there first, or ask an administrator.',
+  'steam-unavailable': 'Steam is not responding right now. Please try again in a few minutes.',
+  'discord-unavailable': 'Discord is not responding right now. Please try again in a few minutes.',
+  unavailable: 'The service is not responding right now. Please try again in a minute.',
+  'signed-out': 'You are not signed in, or your session has ended. Nothing has changed.',
+  blocked: 'An administrator has blocked your account here. You cannot sign in or upload anything.',
+  because: (reason: string) => `Reason: ${reason}`,
+  forbidden: 'You do not have permission to do this.',
+  'form-refused':
+    'This form has expired or was not sent from this page. Nothing has changed: please go back and try again.',
+  'not-found': 'This page does not exist, or what it showed has been removed.',
+  'token-name': 'Give the token a name of 1 to 64 characters.',
+  'token-scopes': 'Tick at least one thing that the token may read.',
+  'tokens-for-admins': 'Only administrators can create API tokens here. No token was created.',
+  'token-limit': 'You already have the maximum number of active tokens. Revoke one you no longer need first.',
+  'webhook-url':
+    'The address must begin with https:// and lead to the internet, without user and password in it. No webhook was added.',
+  'webhook-types': 'Tick at least one kind of event. No webhook was added.',
+  'webhook-limit': 'There are as many webhooks as there can be. Remove one first.',
+  'address-too-long': 'This address is too long.',
+  'invalid-input': 'Something in the form is not valid. Please go back and check it.',
+  'sound-missing': 'Choose a file first. Nothing was uploaded.',
+  'sound-empty': 'This file is empty. Choose another one.',
+  'sound-not-allowed':
+    'You cannot have a round-end sound here, so nothing was uploaded. Your account page shows who can.',
+  'sound-too-slow': 'The upload took too long. Please try a smaller file or a faster connection.',
+  'sound-gave-way': (kilobytes: number) =>
+    `Others were waiting and this upload was slower than ${kilobytes} kB/s, so it was stopped to make room for them. Please try again later or on a faster connection.`,
+  'sound-start': (seconds: number) =>
+    `The start must be a whole number of milliseconds from 0 to ${seconds * 1000}. Nothing was uploaded.`,
+  'sound-busy': 'Another upload is still in progress. Please try again when it has finished.',
+  'sound-too-large': (megabytes: number) =>
+    `The file is larger than ${megabytes} MB. Nothing was uploaded: make it shorter or save it in another format.`,
+  'too-many-requests': 'You have tried too often in a short time. Please wait a minute and try again.',
+  internal: 'Something went wrong on our side, and we have logged it. Please try again later.',
+  reference: (id: string) => `Reference: ${id}`,
+};

@@ -1,0 +1,60 @@
+import type { PenaltyStatus, PenaltyType } from '../../../../../src/domain/penalty.ts';
+import { plural } from '../locale.ts';
+
+/** Penalties: one's own, and those of others in the moderation. */
+export const penalties = {
+  own: 'Your penalties',
+  ofPlayer: 'Penalties',
+  ownClean: 'You have no penalties.',
+  clean: 'No penalties.',
+  ownNoneActive: 'Nothing is in force against you.',
+  noneActive: 'Nothing is in force.',
+  count: (total: number) => plural('en', total, { one: 'penalty', other: 'penalties' }),
+  types: {
+    ban: 'Ban',
+    mute: 'Mute',
+    gag: 'Gag',
+    silence: 'Silence',
+    warn: 'Warning',
+  } satisfies Record<PenaltyType, string>,
+  /** What an active penalty does to a player; followed by until when. */
+  inForce: {
+    ban: 'Banned',
+    mute: 'Voice muted',
+    gag: 'Chat muted',
+    silence: 'Voice and chat muted',
+    warn: 'Warned',
+  } satisfies Record<PenaltyType, string>,
+  until: 'until',
+  ends: 'ends',
+  permanently: 'permanently',
+  statuses: { ACTIVE: 'Active', EXPIRED: 'Expired', UNBANNED: 'Lifted' } satisfies Record<
+    PenaltyStatus,
+    string
+  >,
+  appeal: 'Appeal',
+  ended: 'Ended penalties',
+  columns: {
+    player: 'Player',
+    status: 'Status',
+    type: 'Penalty',
+    reason: 'Reason',
+    admin: 'Issued by',
+    server: 'Server',
+    issued: 'Issued',
+    end: 'Ended',
+  },
+  search: 'Name, SteamID or profile address',
+  find: 'Search',
+  everyType: 'All types',
+  everyStatus: 'All statuses',
+  severalPlayers: 'Several players have such a name. Whom do you mean?',
+  nothingFound: 'No results.',
+  unknownPlayer: 'Unknown player',
+  noReason: 'No reason given',
+  console: 'Console',
+  allServers: 'All servers',
+  liftedBy: (admin: string) => `lifted by ${admin}`,
+  lifted: 'lifted',
+  expired: 'expired',
+};

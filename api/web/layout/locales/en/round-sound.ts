@@ -1,0 +1,81 @@
+import { pluralForm } from '../../../../../src/domain/plural.ts';
+import type { SoundGroup } from '../../../../../src/domain/rights/sound-audience.ts';
+import type { RoundSoundFailure, RoundSoundStatus } from '../../../../../src/domain/round-sound.ts';
+
+type SoundLimits = { seconds: number; megabytes: number };
+
+/** The round-end sound: its card, and everyone's in the moderation. */
+export const roundSound = {
+  title: 'Round-end sound',
+  lead: ({ seconds, megabytes }: SoundLimits) =>
+    `Everyone on the server hears it when you end the round. We keep ${pluralForm('en', seconds, { one: 'the first second', other: `the first ${seconds} seconds` })}, trim the silence around it and make all players’ sounds equally loud. MP3, WAV, FLAC, OGG, Opus, M4A, AAC, AIFF, WebM or MP4, up to ${megabytes} MB.`,
+  none: 'You don’t have a round-end sound yet. Choose a file to be heard.',
+  choose: 'Choose a file',
+  replace: 'Choose another file',
+  noFile: 'No file chosen',
+  start: 'Start of the cut, in milliseconds',
+  startHint: 'Counted from the first sound: 12500 starts 12.5 seconds into it.',
+  startMarker: 'Start of the cut',
+  upload: 'Upload',
+  uploading: 'Uploading…',
+  uploadFailed: 'The upload failed. Check your connection and try again.',
+  tooLarge: (megabytes: number) => `This file is larger than ${megabytes} MB. Choose a smaller one.`,
+  onlyFor: (groups: string) => `Only ${groups} can have a round-end sound here.`,
+  groups: {
+    svip: 'SVIP',
+    serviceplus: 'Premium',
+    admin: 'administrators',
+  } satisfies Record<SoundGroup, string>,
+  keptUnheard: 'Your sound is kept, but it is not played until you can have one again.',
+  playerLabel: (title: string) => `Listen to ${title}`,
+  waveformLabel: 'Waveform of the sound',
+  facts: { length: 'Length', before: 'Original loudness', after: 'Loudness now', since: 'In use since' },
+  seconds: (seconds: string) => `${seconds} s`,
+  loudness: (lufs: string) => `${lufs} LUFS`,
+  loudnessWords: {
+    muchTooQuiet: 'far too quiet',
+    tooQuiet: 'too quiet',
+    right: 'about right',
+    tooLoud: 'too loud',
+    muchTooLoud: 'far too loud',
+    even: 'same as everyone’s',
+  },
+  remove: 'Delete',
+  removeTitle: 'Delete your sound?',
+  removeLead: (title: string) => `“${title}” will no longer be played and cannot be restored.`,
+  underWay: (title: string) => `“${title}” is being processed`,
+  stillPlaying: 'Your current sound stays in use until it is ready.',
+  steps: {
+    queued: 'Queued',
+    measuring: 'Measuring',
+    rendering: 'Processing',
+    ready: 'Ready',
+  } satisfies Record<Exclude<RoundSoundStatus, 'failed'>, string>,
+  refresh: 'Check progress',
+  failed: (title: string) => `“${title}” could not be processed`,
+  keptOld: 'Your current sound stays in use.',
+  failures: {
+    'not-audio': 'This is not an audio file we can use. Try MP3, WAV, FLAC, OGG, M4A or MP4.',
+    unreadable:
+      'The file is damaged or has no sound in it. Try exporting it again from the program it was made with.',
+    silent: 'Nothing can be heard in the first 75 seconds: the file is silent or far too quiet.',
+    'start-after-end': 'Nothing can be heard after the start you chose. Choose an earlier one.',
+    'too-complex': 'The file takes too long to process. Save it as a plain MP3 or WAV and try again.',
+    unavailable: 'Something went wrong on our side. Please upload it again later.',
+    lost: 'We lost the file. Please upload it again.',
+  } satisfies Record<RoundSoundFailure, string>,
+  moderation: {
+    count: (count: number) => `Sounds: ${count}`,
+    none: 'Nobody has a sound yet.',
+    noneOfPlayer: 'No sound.',
+    newest: 'Newest sounds',
+    older: 'Older sounds',
+    columns: { player: 'Player', title: 'Title', state: 'State', listen: 'Listen', since: 'Since' },
+    failed: 'Failed',
+    remove: 'Remove',
+    removeNamed: (title: string) => `Remove ${title}`,
+    removeTitle: 'Remove this sound?',
+    removeLead: (title: string, player: string) =>
+      `“${title}” and any other sound of ${player}, published or being processed, will be removed.`,
+  },
+};

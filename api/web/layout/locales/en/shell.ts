@@ -1,0 +1,44 @@
+/** What every page has around its content. */
+export const shell = {
+  switchLanguage: 'Polski',
+  switchLanguageHint: 'Zmień język na polski',
+  skipToContent: 'Skip to content',
+  nav: {
+    label: 'Main',
+    servers: 'Servers',
+    penalties: 'Penalties',
+    moderation: 'Moderation',
+    docs: 'API reference',
+    account: 'Account',
+    signIn: 'Sign in',
+    signOut: 'Sign out',
+  },
+  unknownNickname: 'Player',
+  page: (page: number, last: number) => `Page ${page} of ${last}`,
+  previous: 'Previous',
+  next: 'Next',
+  cancel: 'Cancel',
+  copy: 'Copy',
+  copied: 'Copied',
+  footer: 'Not affiliated with Valve or Discord.',
+};
+
+/** The page of a visitor who is not signed in. */
+export const signIn = {
+  title: 'Sign in',
+  heading: 'Your place in the community',
+  lead: 'Sign in with the Steam account you play on. We get your SteamID and public name, never your password.',
+  button: 'Sign in through Steam',
+  misleads: (address: string) =>
+    `Signing in does not work at this address: it leads to ${address}. If this service is yours, set PUBLIC_URL to the address that people open.`,
+  demo: {
+    title: 'Look around as …',
+    lead: 'This is the demo: everybody here is made up, and nobody needs a Steam account.',
+    as: { owner: 'Sign in as owner', admin: 'Sign in as admin', member: 'Sign in as member' },
+  },
+  points: [
+    ['API tokens', 'Get servers, penalties and players from your own site or script.'],
+    ['Discord', 'Link your account so the bot knows who you are in game.'],
+    ['Round-end sound', 'Choose what everyone hears when you end the round.'],
+  ] as [string, string][],
+};

@@ -1,0 +1,53 @@
+import Negotiator from 'negotiator';
+import { type NounForms, pluralForm } from '../../../../src/domain/plural.ts';
+
+/** The languages of the account page; the first is what is spoken when the browser asks for neither. */
+export const LOCALES = ['en', 'pl'] as const;
+export type Locale = (typeof LOCALES)[number];
+
+/** One of our languages, by its exact code; undefined for anything else. */
+export function readLocale(text: string | null | undefined): Locale | undefined {
+  return LOCALES.find((locale) => locale === text);
+}
+
+/**
+ * The language a browser prefers among ours, English when it names none of them.
+ * @param header `Accept-Language`, RFC 9110 section 12.5.4; only its first 512 characters are read.
+ */
+export function pickLocale(header: string | null): Locale {
+  const headers = { 'accept-language': (header ?? '').slice(0, 512) };
+  return readLocale(new Negotiator({ headers }).language([...LOCALES])) ?? 'en';
+}
+
+/** `2 Nov 2026, 14:05 UTC`; a script on the page turns it into the visitor's own zone. */
+export function formatInstant(locale: Locale, at: Date): string {
+  const format = new Intl.DateTimeFormat(locale === 'en' ? 'en-GB' : 'pl', {
+    dateStyle: 'medium',
+    timeStyle: 'short',
+    timeZone: 'UTC',
+  });
+  return `${format.format(at)} UTC`;
+}
+
+/** Unit, its length in seconds, and how many of it are at most said: 99 days say more than three months. */
+const UNITS = [
+  ['minute', 60, 59],
+  ['hour', 3_600, 23],
+  ['day', 86_400, 99],
+  ['month', 30 * 86_400, 11],
+  ['year', 365 * 86_400, Number.POSITIVE_INFINITY],
+] as const;
+
+/** `3 days ago`, `in 2 months`, to the nearest whole number; `now` for less than a minute. */
+export function formatRelative(locale: Locale, at: Date, now: Date): string {
+  const seconds = (at.getTime() - now.getTime()) / 1000;
+  const length = Math.abs(seconds);
+  const unit = length < 60 ? undefined : UNITS.find(([, size, most]) => Math.round(length / size) <= most);
+  if (!unit) return new Intl.RelativeTimeFormat(locale, { numeric: 'auto' }).format(0, 'second');
+  return new Intl.RelativeTimeFormat(locale).format(Math.round(seconds / unit[1]), unit[0]);
+}
+
+/** A count with the form of its noun: `62 users`. */
+export function plural(locale: Locale, count: number, forms: NounForms): string {
+  return `${count} ${pluralForm(locale, count, forms)}`;
+}

@@ -1,0 +1,30 @@
+import type { Texts } from './en.ts';
+import { account, data, discord, sessions, tokens } from './pl/account.ts';
+import { errors, notices } from './pl/messages.ts';
+import { moderation } from './pl/moderation.ts';
+import { penalties } from './pl/penalties.ts';
+import { roundSound } from './pl/round-sound.ts';
+import { shell, signIn } from './pl/shell.ts';
+import { connect, missingServer, server, status } from './pl/status.ts';
+import { webhooks } from './pl/webhooks.ts';
+
+/** Every sentence of the pages in Polish. */
+export const pl: Texts = {
+  shell,
+  signIn,
+  account,
+  penalties,
+  tokens,
+  discord,
+  sessions,
+  data,
+  roundSound,
+  moderation,
+  webhooks,
+  status,
+  server,
+  connect,
+  missingServer,
+  notices,
+  errors,
+};

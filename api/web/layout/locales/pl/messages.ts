@@ -1,0 +1,83 @@
+import type { Texts } from '../en.ts';
+
+/** What the last action came to. */
+export const notices: Texts['notices'] = {
+  'sign-in-first': 'Zaloguj się, aby zobaczyć tę stronę.',
+  'signed-out': 'Wylogowano.',
+  'signed-out-everywhere': 'Wylogowano na wszystkich urządzeniach.',
+  'session-ended': 'Sesja została zakończona, a urządzenie wylogowane.',
+  'token-revoked': 'Token został unieważniony i już nie działa.',
+  'token-already-created': 'Ten formularz został już wysłany, więc drugi token nie powstał.',
+  'discord-linked': 'Twoje konto Discord jest połączone.',
+  'discord-unlinked': 'Twoje konto Discord nie jest już połączone.',
+  'user-blocked': 'Użytkownik został zablokowany. Jego tokeny i sesje już nie działają.',
+  'user-unblocked': 'Użytkownik został odblokowany. Jego tokeny znów działają.',
+  'discord-hidden': 'Twoje konto Discord jest teraz ukryte przed innymi.',
+  'discord-shown': 'Inni znów widzą Twoje konto Discord.',
+  'account-deleted': 'Twoje konto i wszystko, co do niego należało, zostało usunięte.',
+  'flags-saved': 'Flagi zostały zapisane.',
+  'sound-uploaded': 'Plik został przesłany i jest przetwarzany.',
+  'sound-removed': 'Dźwięk został usunięty.',
+  'webhook-already-added': 'Ten formularz został już wysłany, więc drugi webhook nie powstał.',
+  'webhook-delivered': 'Wysłano. Adres przyjął wiadomość.',
+  'webhook-not-delivered': 'Wysłano, ale adres nie przyjął wiadomości. Powód jest na liście.',
+  'webhook-enabled': 'Webhook jest włączony. Zaczyna od wiadomości, na której stanął.',
+  'webhook-removed': 'Webhook został usunięty.',
+  'sign-in-cancelled': 'Logowanie przez Steam zostało anulowane. Nic się nie zmieniło.',
+  'link-cancelled': 'Łączenie z Discordem zostało anulowane. Nic się nie zmieniło.',
+};
+
+/** Failures. */
+export const errors: Texts['errors'] = {
+  titles: {
+    unauthorized: 'Wymagane logowanie',
+    forbidden: 'Brak dostępu',
+    notFound: 'Nie znaleziono strony',
+    tooMany: 'Zbyt wiele prób',
+    unavailable: 'Chwilowo niedostępne',
+    failed: 'Coś poszło nie tak',
+  },
+  home: 'Wróć do konta',
+  retry: 'Spróbuj ponownie',
+  'sign-in-refused':
+    'Nie udało się zweryfikować odpowiedzi Steama, więc logowanie przerwano. Dzieje się tak, gdy logowanie trwa ponad dziesięć minut, zaczęło się w innej przeglądarce albo link został użyty dwa razy.',
+  'link-refused':
+    'Nie udało się zweryfikować odpowiedzi Discorda, więc konto nie zostało połączone. Dzieje się tak, gdy łączenie trwa ponad dziesięć minut, zaczęło się w innej przeglądarce albo link został użyty dwa razy.',
+  'discord-linked-elsewhere':
+    'To konto Discord jest już połączone z innym graczem. Najpierw rozłącz je tam albo poproś administratora.',
+  'steam-unavailable': 'Steam chwilowo nie odpowiada. Spróbuj ponownie za kilka minut.',
+  'discord-unavailable': 'Discord chwilowo nie odpowiada. Spróbuj ponownie za kilka minut.',
+  unavailable: 'Usługa chwilowo nie odpowiada. Spróbuj ponownie za minutę.',
+  'signed-out': 'Sesja wygasła albo nie ma zalogowanego konta. Nic się nie zmieniło.',
+  blocked: 'Administrator zablokował tu Twoje konto. Nie możesz się zalogować ani niczego przesłać.',
+  because: (reason) => `Powód: ${reason}`,
+  forbidden: 'Nie masz do tego uprawnień.',
+  'form-refused':
+    'Formularz jest nieaktualny albo nie został wysłany z tej strony. Nic się nie zmieniło: wróć i spróbuj ponownie.',
+  'not-found': 'Ta strona nie istnieje albo jej zawartość została usunięta.',
+  'token-name': 'Nadaj tokenowi nazwę o długości od 1 do 64 znaków.',
+  'token-scopes': 'Zaznacz przynajmniej jedną rzecz, którą token może odczytywać.',
+  'tokens-for-admins': 'Tokeny API mogą tu tworzyć tylko administratorzy. Token nie powstał.',
+  'token-limit': 'Masz już maksymalną liczbę aktywnych tokenów. Najpierw unieważnij niepotrzebny.',
+  'webhook-url':
+    'Adres musi zaczynać się od https:// i prowadzić do internetu, bez nazwy użytkownika i hasła. Webhook nie został dodany.',
+  'webhook-types': 'Zaznacz przynajmniej jeden rodzaj zdarzeń. Webhook nie został dodany.',
+  'webhook-limit': 'Nie można mieć więcej webhooków. Najpierw usuń jeden z nich.',
+  'address-too-long': 'Ten adres jest za długi.',
+  'invalid-input': 'Formularz zawiera nieprawidłowe dane. Wróć i sprawdź go.',
+  'sound-missing': 'Najpierw wybierz plik. Nic nie zostało przesłane.',
+  'sound-empty': 'Ten plik jest pusty. Wybierz inny.',
+  'sound-not-allowed':
+    'Nie możesz tu mieć dźwięku końca rundy, więc nic nie zostało przesłane. Na stronie konta widać, kto może.',
+  'sound-too-slow': 'Przesyłanie trwało zbyt długo. Spróbuj z mniejszym plikiem albo na szybszym łączu.',
+  'sound-gave-way': (kilobytes) =>
+    `Inni czekali, a to przesyłanie było wolniejsze niż ${kilobytes} kB/s, więc zostało przerwane, aby zrobić im miejsce. Spróbuj ponownie później albo na szybszym łączu.`,
+  'sound-start': (seconds) =>
+    `Początek musi być całkowitą liczbą milisekund od 0 do ${seconds * 1000}. Nic nie zostało przesłane.`,
+  'sound-busy': 'Trwa przesyłanie innego pliku. Spróbuj ponownie, gdy się zakończy.',
+  'sound-too-large': (megabytes) =>
+    `Plik ma ponad ${megabytes} MB. Nic nie zostało przesłane: skróć go albo zapisz w innym formacie.`,
+  'too-many-requests': 'Zbyt wiele prób w krótkim czasie. Odczekaj minutę i spróbuj ponownie.',
+  internal: 'Coś poszło nie tak po naszej stronie; błąd został zapisany. Spróbuj ponownie później.',
+  reference: (id) => `Numer zgłoszenia: ${id}`,
+};

@@ -1,0 +1,71 @@
+import { pluralForm } from '../../../../../src/domain/plural.ts';
+import type { Texts } from '../en.ts';
+
+/** The round-end sound: its card, and everyone's in the moderation. */
+export const roundSound: Texts['roundSound'] = {
+  title: 'Dźwięk końca rundy',
+  lead: ({ seconds, megabytes }) =>
+    `Usłyszą go wszyscy na serwerze, gdy zakończysz rundę. ${pluralForm('pl', seconds, { one: 'Zostaje pierwsza sekunda', few: `Zostają pierwsze ${seconds} sekundy`, other: `Zostaje pierwszych ${seconds} sekund` })}, wycinamy ciszę na początku i końcu, a dźwięki wszystkich graczy są równie głośne. MP3, WAV, FLAC, OGG, Opus, M4A, AAC, AIFF, WebM lub MP4, do ${megabytes} MB.`,
+  none: 'Nie masz jeszcze dźwięku końca rundy. Wybierz plik, aby było Cię słychać.',
+  choose: 'Wybierz plik',
+  replace: 'Wybierz inny plik',
+  noFile: 'Nie wybrano pliku',
+  start: 'Początek fragmentu, w milisekundach',
+  startHint: 'Liczony od pierwszego dźwięku: 12500 zaczyna 12,5 sekundy po nim.',
+  startMarker: 'Początek fragmentu',
+  upload: 'Prześlij',
+  uploading: 'Przesyłanie…',
+  uploadFailed: 'Nie udało się przesłać pliku. Sprawdź połączenie i spróbuj ponownie.',
+  tooLarge: (megabytes) => `Ten plik ma ponad ${megabytes} MB. Wybierz mniejszy.`,
+  onlyFor: (groups) => `Dźwięk końca rundy mogą tu mieć tylko: ${groups}.`,
+  groups: { svip: 'SVIP', serviceplus: 'Premium', admin: 'administratorzy' },
+  keptUnheard:
+    'Twój dźwięk jest zachowany, ale nie będzie odtwarzany, dopóki znów nie będziesz mieć do niego prawa.',
+  playerLabel: (title) => `Posłuchaj ${title}`,
+  waveformLabel: 'Wykres fali dźwięku',
+  facts: { length: 'Długość', before: 'Głośność oryginału', after: 'Głośność teraz', since: 'W użyciu od' },
+  seconds: (seconds) => `${seconds} s`,
+  loudness: (lufs) => `${lufs} LUFS`,
+  loudnessWords: {
+    muchTooQuiet: 'o wiele za cicho',
+    tooQuiet: 'za cicho',
+    right: 'w sam raz',
+    tooLoud: 'za głośno',
+    muchTooLoud: 'o wiele za głośno',
+    even: 'taka jak u wszystkich',
+  },
+  remove: 'Usuń',
+  removeTitle: 'Usunąć Twój dźwięk?',
+  removeLead: (title) => `„${title}” nie będzie już odtwarzany i nie da się go przywrócić.`,
+  underWay: (title) => `„${title}” jest przetwarzany`,
+  stillPlaying: 'Do tego czasu odtwarzany jest obecny dźwięk.',
+  steps: { queued: 'W kolejce', measuring: 'Pomiar', rendering: 'Przetwarzanie', ready: 'Gotowe' },
+  refresh: 'Sprawdź postęp',
+  failed: (title) => `Nie udało się przetworzyć „${title}”`,
+  keptOld: 'Obecny dźwięk zostaje bez zmian.',
+  failures: {
+    'not-audio': 'To nie jest plik dźwiękowy, którego możemy użyć. Spróbuj MP3, WAV, FLAC, OGG, M4A lub MP4.',
+    unreadable:
+      'Plik jest uszkodzony albo nie zawiera dźwięku. Wyeksportuj go jeszcze raz z programu, w którym powstał.',
+    silent: 'W pierwszych 75 sekundach nic nie słychać: plik nie zawiera dźwięku albo jest zbyt cichy.',
+    'start-after-end': 'Po wybranym momencie nic nie słychać. Wybierz wcześniejszy początek.',
+    'too-complex':
+      'Przetwarzanie pliku trwa zbyt długo. Zapisz go jako zwykły MP3 lub WAV i spróbuj ponownie.',
+    unavailable: 'Coś poszło nie tak po naszej stronie. Prześlij plik ponownie później.',
+    lost: 'Plik zaginął u nas. Prześlij go ponownie.',
+  },
+  moderation: {
+    count: (count) => `Dźwięki: ${count}`,
+    none: 'Nikt nie ma jeszcze dźwięku.',
+    noneOfPlayer: 'Brak dźwięku.',
+    newest: 'Najnowsze dźwięki',
+    older: 'Starsze dźwięki',
+    columns: { player: 'Gracz', title: 'Tytuł', state: 'Stan', listen: 'Posłuchaj', since: 'Od' },
+    failed: 'Nieudane',
+    remove: 'Usuń',
+    removeNamed: (title) => `Usuń ${title}`,
+    removeTitle: 'Usunąć ten dźwięk?',
+    removeLead: (title, player) =>
+      `„${title}” i każdy inny dźwięk gracza ${player}, opublikowany albo przetwarzany, zostanie usunięty.`,
+  },
+};

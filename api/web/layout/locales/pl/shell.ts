@@ -1,0 +1,50 @@
+import type { Texts } from '../en.ts';
+
+/** What every page has around its content. */
+export const shell: Texts['shell'] = {
+  switchLanguage: 'English',
+  switchLanguageHint: 'Switch to English',
+  skipToContent: 'Przejdź do treści',
+  nav: {
+    label: 'Menu główne',
+    servers: 'Serwery',
+    penalties: 'Kary',
+    moderation: 'Moderacja',
+    docs: 'Dokumentacja API',
+    account: 'Konto',
+    signIn: 'Zaloguj się',
+    signOut: 'Wyloguj się',
+  },
+  unknownNickname: 'Gracz',
+  page: (page, last) => `Strona ${page} z ${last}`,
+  previous: 'Poprzednia',
+  next: 'Następna',
+  cancel: 'Anuluj',
+  copy: 'Kopiuj',
+  copied: 'Skopiowano',
+  footer: 'Strona niezwiązana z Valve ani z Discordem.',
+};
+
+/** The page of a visitor who is not signed in. */
+export const signIn: Texts['signIn'] = {
+  title: 'Logowanie',
+  heading: 'Twoje miejsce w społeczności',
+  lead: 'Zaloguj się kontem Steam, na którym grasz. Otrzymujemy Twój SteamID i publiczną nazwę, nigdy hasło.',
+  button: 'Zaloguj się przez Steam',
+  misleads: (address) =>
+    `Logowanie nie działa pod tym adresem: prowadzi do ${address}. Jeśli to Twoja usługa, ustaw w PUBLIC_URL adres, który otwierają ludzie.`,
+  demo: {
+    title: 'Rozejrzyj się jako…',
+    lead: 'To jest demo: wszyscy są tu zmyśleni i nikt nie potrzebuje konta Steam.',
+    as: {
+      owner: 'Zaloguj się jako właściciel',
+      admin: 'Zaloguj się jako admin',
+      member: 'Zaloguj się jako członek',
+    },
+  },
+  points: [
+    ['Tokeny API', 'Pobieraj dane o serwerach, karach i graczach na własną stronę lub do skryptu.'],
+    ['Discord', 'Połącz konto, aby bot wiedział, kim jesteś w grze.'],
+    ['Dźwięk końca rundy', 'Wybierz, co usłyszą wszyscy, gdy zakończysz rundę.'],
+  ],
+};

@@ -1,0 +1,106 @@
+import type { Texts } from '../en.ts';
+import { plural } from '../locale.ts';
+
+const players = (count: number) => plural('pl', count, { one: 'gracz', few: 'gracze', other: 'graczy' });
+
+/** Pages about the servers: all of them, one, and the way into the game. */
+export const status: Texts['status'] = {
+  title: 'Serwery',
+  summary: (online, all, playing) => `Serwery online: ${online} z ${all}, w grze ${players(playing)}`,
+  allOnline: 'Wszystkie serwery działają',
+  someOffline: (offline) =>
+    plural('pl', offline, {
+      one: 'serwer nie działa',
+      few: 'serwery nie działają',
+      other: 'serwerów nie działa',
+    }),
+  allOffline: 'Żaden serwer nie działa',
+  numbers: { players: 'Graczy teraz', online: 'Serwery online', peak: 'Rekord 24 h' },
+  communityChart: 'Gracze na wszystkich serwerach w ciągu ostatnich 24 godzin',
+  list: 'Wszystkie serwery',
+  updated: 'Stan z',
+  updatesAutomatically: 'Aktualizuje się automatycznie',
+  lostConnection: 'Brak połączenia, próbujemy ponownie. Widzisz ostatni znany stan.',
+  none: 'Nie ma jeszcze serwerów',
+  noneLead: 'Dodane serwery pojawią się tu w ciągu kilku sekund i każdy zobaczy, kto na nich gra.',
+  noneHow: 'Jeśli prowadzisz tę stronę, dodaj pierwszy serwer na maszynie, na której ona działa:',
+  addCommand: 'Polecenie, które dodaje serwer',
+  states: { online: 'Online', offline: 'Offline', full: 'Pełny', unknown: 'Jeszcze niesprawdzony' },
+  lastSeen: 'ostatnio widziany',
+  neverSeen: 'jeszcze nie odpowiedział',
+  map: 'Mapa',
+  mode: 'Tryb',
+  region: 'Region',
+  ping: 'Ping',
+  pingHint: 'z tej strony do serwera',
+  milliseconds: (ms) => `${ms} ms`,
+  players: 'Gracze',
+  playersOf: (now, most) => (most > 0 ? `Gracze: ${now} z ${most}` : players(now)),
+  peakOf: (peak) => `Rekord 24 h: ${peak}`,
+  noHistory: 'Brak historii',
+  connect: 'Dołącz',
+  connectTo: (name) => `Dołącz do ${name}`,
+  address: (name) => `adres serwera ${name}`,
+  allServers: 'Wszystkie serwery',
+};
+
+/** The page of one server. */
+export const server: Texts['server'] = {
+  playersNow: 'Teraz grają',
+  player: 'Gracz',
+  score: 'Wynik',
+  nobody: 'Nikt teraz nie gra.',
+  namesUnknown: 'Ten serwer nie udostępnia listy graczy.',
+  moreUnnamed: (count) =>
+    `oraz ${plural('pl', count, { one: 'gracz', few: 'gracze', other: 'graczy' })} bez nazwy`,
+  whileOffline: 'Serwer jest teraz offline.',
+  history: 'Gracze w czasie',
+  ranges: { day: '24 godziny', week: '7 dni', month: '30 dni' },
+  chartTitle: (name, range) => `${name}: gracze, ostatnie ${range}`,
+  chartSummary: (average, peak) => `Średnio ${average}, najwięcej ${peak}.`,
+  chartCapacity: (most) => `Sloty: ${most}.`,
+  chartOffline: 'Czerwone pola: serwer był offline. Przerwy: nie był sprawdzany.',
+  notEnough: 'Za mało danych na wykres.',
+  ago: {
+    day: ['24 h temu', '18 h', '12 h', '6 h', 'teraz'],
+    week: ['7 dni temu', '5 dni', '3 dni', '1 dzień', 'teraz'],
+    month: ['30 dni temu', '20 dni', '10 dni', 'teraz'],
+  },
+  asTable: 'Pokaż jako tabelę',
+  columns: { since: 'Od', average: 'Średnio', peak: 'Najwięcej', online: 'Online' },
+  uptime: 'Dostępność, 30 dni',
+  uptimeTitle: 'Dostępność',
+  uptimeLead: 'Odsetek sprawdzeń, na które serwer odpowiedział, dzień po dniu.',
+  uptimeOn: (day, share) => `${day}: ${share}`,
+  noChecks: 'brak sprawdzeń',
+  thirtyDaysAgo: '30 dni temu',
+  today: 'dziś',
+  maps: 'Mapy, 30 dni',
+  mapsLead: 'Jak długo każda mapa była grana i ile razy.',
+  noMaps: 'Nie zapisano jeszcze żadnej mapy.',
+  times: (count) => plural('pl', count, { one: 'raz', other: 'razy' }),
+  otherMaps: (count) => plural('pl', count, { one: 'inna mapa', few: 'inne mapy', other: 'innych map' }),
+  banner: 'Baner na forum',
+  bannerAlt: (name) => `Stan serwera ${name}`,
+  bannerCode: 'BBCode',
+};
+
+/** The way into the game. */
+export const connect: Texts['connect'] = {
+  title: (name) => `Dołącz do ${name}`,
+  open: 'Otwórz w CS2',
+  openHint: 'Uruchamia grę przez Steam, jeśli jest zainstalowany na tym urządzeniu.',
+  console: 'Albo użyj konsoli',
+  consoleHint: 'Włącz konsolę programisty w ustawieniach gry, naciśnij ~ i wklej tę linię.',
+  consoleLabel: 'polecenie konsoli',
+  offline: 'Serwer nie odpowiedział na ostatnie sprawdzenia. Połączenie może się nie udać.',
+  full: 'Serwer jest pełny. Możesz spróbować: ktoś może właśnie wyjść.',
+  noAddress: 'Adresu tego serwera nie da się otworzyć w grze.',
+  details: 'Gracze i wykresy',
+};
+
+/** What is shown in place of a server that is not listed. */
+export const missingServer: Texts['missingServer'] = {
+  title: 'Nie znaleziono serwera',
+  lead: 'Pod tym adresem nie ma serwera albo nie jest już na liście publicznej.',
+};

@@ -1,0 +1,18 @@
+import { en, type Texts } from './en.ts';
+import type { Locale } from './locale.ts';
+import { pl } from './pl.ts';
+
+export type NoticeKey = keyof Texts['notices'];
+export type ErrorKey = Exclude<keyof Texts['errors'], 'titles' | 'home' | 'retry' | 'reference' | 'because'>;
+
+const TEXTS: Record<Locale, Texts> = { en, pl };
+
+/** The sentences of all pages in a language. */
+export function textsOf(locale: Locale): Texts {
+  return TEXTS[locale];
+}
+
+/** Whether there is a notice of this name: it comes from a cookie. */
+export function isNoticeKey(text: string): text is NoticeKey {
+  return Object.hasOwn(en.notices, text);
+}

@@ -1,0 +1,21 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { Visit } from '../visit/visit.ts';
+import { formatInstant, formatRelative, type Locale } from './locales/locale.ts';
+
+/** A moment as `3 days ago`, with the full date in the title. */
+export function Moment({ at, visit }: { at: Date; visit: Pick<Visit, 'locale' | 'now'> }): JSX.Element {
+  return (
+    <time datetime={at.toISOString()} title={formatInstant(visit.locale, at)} data-local="title">
+      {formatRelative(visit.locale, at, visit.now)}
+    </time>
+  );
+}
+
+/** A moment as a full date; the script turns it into the visitor's own zone. */
+export function FullMoment({ at, locale }: { at: Date; locale: Locale }): JSX.Element {
+  return (
+    <time datetime={at.toISOString()} data-local="text">
+      {formatInstant(locale, at)}
+    </time>
+  );
+}

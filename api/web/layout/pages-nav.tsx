@@ -1,0 +1,32 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { Visit } from '../visit/visit.ts';
+import { textsOf } from './locales/texts.ts';
+
+type PagesNavProps = {
+  visit: Visit;
+  /** From 1; a page past the end leads back to the last one. */
+  page: number;
+  lastPage: number;
+  addressOf: (page: number) => string;
+};
+
+/** Links to the page before and the page after; nothing where all fits on one page. */
+export function PagesNav({ visit, page, lastPage, addressOf }: PagesNavProps): JSX.Element | null {
+  const t = textsOf(visit.locale).shell;
+  if (lastPage <= 1) return null;
+  return (
+    <nav class="pages" aria-label={t.page(page, lastPage)}>
+      {page > 1 && (
+        <a class="button button-quiet" rel="prev" href={addressOf(Math.min(page, lastPage + 1) - 1)}>
+          {t.previous}
+        </a>
+      )}
+      <span>{t.page(page, lastPage)}</span>
+      {page < lastPage && (
+        <a class="button button-quiet" rel="next" href={addressOf(page + 1)}>
+          {t.next}
+        </a>
+      )}
+    </nav>
+  );
+}

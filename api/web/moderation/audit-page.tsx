@@ -1,0 +1,139 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { Db } from '../../../src/db/client.ts';
+import { AUDIT_ACTIONS, type AuditEntry, listAuditEntries } from '../../../src/queries/audit-log.ts';
+import { Card } from '../layout/card.tsx';
+import type { Site } from '../layout/layout.tsx';
+import { formatInstant, type Locale } from '../layout/locales/locale.ts';
+import { textsOf } from '../layout/locales/texts.ts';
+import { FullMoment } from '../layout/moment.tsx';
+import { nameOf } from '../layout/person.tsx';
+import type { MemberRoute } from '../visit/member-route.ts';
+import { readPositive } from '../visit/numbers.ts';
+import { respondWithPage } from '../visit/page-response.ts';
+import type { MemberVisit } from '../visit/visit.ts';
+import { Frame, OlderPages } from './frame.tsx';
+
+export type AuditDeps = { db: Db; site: Site };
+
+const PATH = '/account/moderation/audit';
+const ENTRIES_PER_PAGE = 50;
+
+/** Who changed what, newest first. */
+export function auditRoutes(deps: AuditDeps): MemberRoute[] {
+  return [{ method: 'GET', path: '/moderation/audit', handle: (visit) => showAudit(deps, visit) }];
+}
+
+async function showAudit({ db, site }: AuditDeps, visit: MemberVisit): Promise<Response> {
+  const before = readPositive(visit.url.searchParams.get('before'));
+  const entries = await listAuditEntries(db, { before, limit: ENTRIES_PER_PAGE + 1 });
+  return respondWithPage(
+    <AuditPage
+      site={site}
+      visit={visit}
+      entries={entries.slice(0, ENTRIES_PER_PAGE)}
+      hasOlder={entries.length > ENTRIES_PER_PAGE}
+      isNewest={before === undefined}
+    />,
+  );
+}
+
+type AuditProps = {
+  site: Site;
+  visit: MemberVisit;
+  entries: AuditEntry[];
+  hasOlder: boolean;
+  isNewest: boolean;
+};
+
+/** A page of the audit log, newest entries first. */
+function AuditPage({ site, visit, entries, hasOlder, isNewest }: AuditProps): JSX.Element {
+  const t = textsOf(visit.locale).moderation;
+  const last = entries.at(-1);
+  return (
+    <Frame site={site} visit={visit} tab="audit">
+      <Card id="audit" title={t.audit} icon="info">
+        {entries.length === 0 ? (
+          <p class="empty">{t.noEntries}</p>
+        ) : (
+          <AuditTable entries={entries} visit={visit} />
+        )}
+        <OlderPages
+          label={t.audit}
+          newest={isNewest ? undefined : { href: PATH, label: t.newest }}
+          older={hasOlder && last ? { href: `${PATH}?before=${last.id}`, label: t.older } : undefined}
+        />
+      </Card>
+    </Frame>
+  );
+}
+
+function AuditTable({ entries, visit }: { entries: AuditEntry[]; visit: MemberVisit }): JSX.Element {
+  const t = textsOf(visit.locale).moderation;
+  return (
+    <table class="list">
+      <thead>
+        <tr>
+          <th scope="col">{t.auditColumns.what}</th>
+          <th scope="col">{t.auditColumns.who}</th>
+          <th scope="col">{t.auditColumns.whom}</th>
+          <th scope="col">{t.auditColumns.details}</th>
+          <th scope="col">{t.auditColumns.at}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {entries.map((entry) => (
+          <tr>
+            <th scope="row" class="list-title">
+              {wordsFor(entry.action, visit.locale)}
+            </th>
+            <td data-label={t.auditColumns.who} class="list-words">
+              {typeof entry.actor === 'object' ? (
+                <a href={`/account/moderation/users/${entry.actor.steamId64}`}>
+                  <bdi>{nameOf(entry.actor, visit.locale)}</bdi>
+                </a>
+              ) : (
+                <span class="hint">{t.actors[entry.actor ?? 'operator']}</span>
+              )}
+            </td>
+            <td data-label={t.auditColumns.whom} class="list-words">
+              {/^[0-9]{17}$/.test(entry.subject) ? (
+                <a href={`/account/moderation/users/${entry.subject}`}>
+                  <code>{entry.subject}</code>
+                </a>
+              ) : (
+                <span>{entry.subject}</span>
+              )}
+            </td>
+            <td data-label={t.auditColumns.details} class={hasDetails(entry) ? 'details' : 'list-nothing'}>
+              <span>{describe(entry.details, visit.locale)}</span>
+            </td>
+            <td data-label={t.auditColumns.at}>
+              <FullMoment at={entry.at} locale={visit.locale} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function hasDetails(entry: AuditEntry): boolean {
+  return Object.keys(entry.details).length > 0;
+}
+
+function wordsFor(action: string, locale: Locale): string {
+  const known = AUDIT_ACTIONS.find((name) => name === action);
+  return known ? textsOf(locale).moderation.actions[known] : action;
+}
+
+/** `name: stats website · expires: 19 Feb 2027, 03:27 UTC` */
+function describe(details: Record<string, unknown>, locale: Locale): string {
+  const labels: Record<string, string> = textsOf(locale).moderation.detailLabels;
+  const isInstant = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
+  return Object.entries(details)
+    .map(([key, value]) => {
+      const text = value === null ? '–' : String(value);
+      return `${labels[key] ?? key}: ${isInstant.test(text) ? formatInstant(locale, new Date(text)) : text}`;
+    })
+    .join(' · ');
+}

@@ -1,0 +1,20 @@
+import type { Db } from '../../../src/db/client.ts';
+import { NotFound } from '../../../src/domain/errors.ts';
+import { readSteamId, type SteamId64 } from '../../../src/domain/steam-id.ts';
+import { findUserBySteamId, type User } from '../../../src/queries/users/users.ts';
+
+/**
+ * The user with the SteamID64 of a path.
+ * @throws {NotFound}
+ */
+export async function loadNamedUser(db: Db, id: string | undefined): Promise<User> {
+  const steamId = readSteamId(id ?? '');
+  const user = steamId && (await findUserBySteamId(db, steamId));
+  if (!user) throw new NotFound('no such user');
+  return user;
+}
+
+/** The address of the page about a player, with an account or without. */
+export function pathOfPlayer({ steamId64 }: { steamId64: SteamId64 }): string {
+  return `/account/moderation/users/${steamId64}`;
+}

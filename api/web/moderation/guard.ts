@@ -1,0 +1,14 @@
+import { Forbidden } from '../../../src/domain/errors.ts';
+import type { MemberRoute } from '../visit/member-route.ts';
+import { isAdministrator } from '../visit/visit.ts';
+
+/** The routes, refused to everyone but administrators. @throws {Forbidden} at such a request. */
+export function forAdministrators(routes: readonly MemberRoute[]): MemberRoute[] {
+  return routes.map((route) => ({
+    ...route,
+    handle: async (visit, params) => {
+      if (!isAdministrator(visit.user)) throw new Forbidden('this page is for administrators');
+      return route.handle(visit, params);
+    },
+  }));
+}

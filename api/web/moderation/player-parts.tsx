@@ -1,0 +1,81 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { HtmlEscapedString } from 'hono/utils/html';
+import type { Db } from '../../../src/db/client.ts';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { loadPlayerRecord, type PlayerRecord } from '../../../src/queries/penalties/player-record.ts';
+import { findRoundSounds } from '../../../src/queries/round-sounds/round-sounds.ts';
+import { Card } from '../layout/card.tsx';
+import { textsOf } from '../layout/locales/texts.ts';
+import {
+  PENALTIES_PER_PAGE,
+  PlayerRecordView,
+  RECORD_PAGE_PARAMETER,
+} from '../penalties/player-record-view.tsx';
+import type { Notice } from '../visit/notice.ts';
+import { readRowId } from '../visit/numbers.ts';
+import type { MemberVisit } from '../visit/visit.ts';
+import { pathOfPlayer } from './find-user.ts';
+import { SoundTable } from './sound-table.tsx';
+
+/** The page of a player's record that the visit asks for. */
+export function readRecordPage(
+  db: Db,
+  steamId64: SteamId64,
+  { url, now }: MemberVisit,
+): Promise<PlayerRecord> {
+  return loadPlayerRecord(db, steamId64, {
+    page: readRowId(url.searchParams.get(RECORD_PAGE_PARAMETER)) ?? 1,
+    perPage: PENALTIES_PER_PAGE,
+    now,
+  });
+}
+
+type RecordProps = { steamId64: SteamId64; record: PlayerRecord; visit: MemberVisit };
+
+/** A player's penalties. */
+export function PlayerPenaltiesCard({ steamId64, record, visit }: RecordProps): JSX.Element {
+  const t = textsOf(visit.locale).penalties;
+  return (
+    <Card
+      id="penalties"
+      title={t.ofPlayer}
+      icon="shield"
+      {...(record.total > 0 && { aside: t.count(record.total) })}
+    >
+      <PlayerRecordView
+        record={record}
+        visit={visit}
+        path={pathOfPlayer({ steamId64 })}
+        words={{ clean: t.clean, noneActive: t.noneActive }}
+      />
+    </Card>
+  );
+}
+
+type SoundProps = { db: Db; steamId64: SteamId64; visit: MemberVisit; notice: Notice | undefined };
+
+/** A player's round-end sound, and an upload of theirs that is under way or failed. */
+export async function PlayerSoundCard({
+  db,
+  steamId64,
+  visit,
+  notice,
+}: SoundProps): Promise<HtmlEscapedString> {
+  const t = textsOf(visit.locale).roundSound;
+  const { ready, latest } = await findRoundSounds(db, steamId64);
+  const sounds = [ready, latest].filter((sound) => sound !== undefined);
+  return (
+    <Card id="sounds" title={t.title} icon="sound" notice={notice}>
+      {sounds.length === 0 ? (
+        <p class="empty">{t.moderation.noneOfPlayer}</p>
+      ) : (
+        <SoundTable
+          sounds={sounds}
+          visit={visit}
+          removalOf={(sound) => `${pathOfPlayer(sound)}/sound/delete`}
+          isOfOne
+        />
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,106 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { Db } from '../../../src/db/client.ts';
+import { readSteamReference } from '../../../src/domain/profile-address.ts';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { loadPlayerRecord } from '../../../src/queries/penalties/player-record.ts';
+import { type FoundPlayer, searchPlayers } from '../../../src/queries/player-search.ts';
+import { listUsersBySteamId } from '../../../src/queries/users/users.ts';
+import { Card } from '../layout/card.tsx';
+import { textsOf } from '../layout/locales/texts.ts';
+import { Moment } from '../layout/moment.tsx';
+import { nameOf } from '../layout/person.tsx';
+import type { MemberVisit } from '../visit/visit.ts';
+import { pathOfPlayer } from './find-user.ts';
+
+const MOST_PLAYERS = 25;
+
+/** Players who never signed in, known by their penalties. */
+export type KnownPlayer = Pick<
+  FoundPlayer,
+  'steamId64' | 'name' | 'matchedName' | 'penalties' | 'isBanned' | 'lastSeenAt'
+>;
+
+/**
+ * Players without an account whom a text means: by part of a name of a penalty, or by their SteamID.
+ * @param text empty: nobody.
+ */
+export async function findPlayersWithoutAccount(db: Db, text: string, now: Date): Promise<KnownPlayer[]> {
+  const reference = readSteamReference(text);
+  const found =
+    reference && 'steamId64' in reference
+      ? await findByRecord(db, reference.steamId64, now)
+      : await searchPlayers(db, text.replaceAll('\0', ''), { limit: MOST_PLAYERS, now });
+  const users = await listUsersBySteamId(
+    db,
+    found.map(({ steamId64 }) => steamId64),
+    now,
+  );
+  const withAccount = new Set(users.map(({ steamId64 }) => steamId64));
+  return found.filter(({ steamId64 }) => !withAccount.has(steamId64));
+}
+
+async function findByRecord(db: Db, steamId64: SteamId64, now: Date): Promise<KnownPlayer[]> {
+  const record = await loadPlayerRecord(db, steamId64, { page: 1, perPage: 1, now });
+  if (record.total === 0) return [];
+  const name = record.playerName ?? '';
+  return [
+    {
+      steamId64,
+      name,
+      matchedName: name,
+      penalties: record.total,
+      isBanned: record.active.ban > 0,
+      lastSeenAt: null,
+    },
+  ];
+}
+
+/** The players found, each with a link to their page. */
+export function PlayersCard({ players, visit }: { players: KnownPlayer[]; visit: MemberVisit }): JSX.Element {
+  const { moderation: t, penalties } = textsOf(visit.locale);
+  return (
+    <Card id="players" title={t.playersWithoutAccount} icon="search">
+      <table class="list">
+        <thead>
+          <tr>
+            <th scope="col">{t.columns.player}</th>
+            <th scope="col">{t.columns.steamId}</th>
+            <th scope="col">{t.columns.penalties}</th>
+            <th scope="col">{t.columns.seen}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {players.map((player) => (
+            <tr>
+              <th scope="row" class="list-title list-words">
+                <span>
+                  <a href={pathOfPlayer(player)}>
+                    <bdi>{nameOf({ nickname: player.name, steamId64: player.steamId64 }, visit.locale)}</bdi>
+                  </a>
+                  {player.matchedName !== player.name && (
+                    <span class="hint">
+                      {' '}
+                      <bdi>{player.matchedName}</bdi>
+                    </span>
+                  )}
+                </span>
+              </th>
+              <td data-label={t.columns.steamId}>
+                <code>{player.steamId64}</code>
+              </td>
+              <td data-label={t.columns.penalties}>
+                <span>
+                  {player.penalties}{' '}
+                  {player.isBanned && <span class="state state-banned">{penalties.inForce.ban}</span>}
+                </span>
+              </td>
+              <td data-label={t.columns.seen} class={player.lastSeenAt ? undefined : 'list-nothing'}>
+                {player.lastSeenAt && <Moment at={player.lastSeenAt} visit={visit} />}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Card>
+  );
+}

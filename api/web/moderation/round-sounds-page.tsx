@@ -1,0 +1,128 @@
+import { NotFound } from '../../../src/domain/errors.ts';
+import { readSteamId, type SteamId64 } from '../../../src/domain/steam-id.ts';
+import {
+  countRoundSounds,
+  findRoundSounds,
+  listRoundSounds,
+} from '../../../src/queries/round-sounds/round-sounds.ts';
+import type { RoundSoundDeps } from '../account/round-sound/round-sound-deps.ts';
+import { titleOf } from '../account/round-sound/sound-words.tsx';
+import { Card } from '../layout/card.tsx';
+import { ConfirmPage } from '../layout/confirm.tsx';
+import { textsOf } from '../layout/locales/texts.ts';
+import type { MemberRoute } from '../visit/member-route.ts';
+import type { ReadNotice } from '../visit/notice.ts';
+import { readRowId } from '../visit/numbers.ts';
+import { respondWithPage } from '../visit/page-response.ts';
+import { type MemberVisit, readMemberForm } from '../visit/visit.ts';
+import { pathOfPlayer } from './find-user.ts';
+import { Frame, OlderPages } from './frame.tsx';
+import { SoundTable } from './sound-table.tsx';
+
+export type RoundSoundsDeps = RoundSoundDeps & { readNotice: ReadNotice };
+
+const LIST = '/account/moderation/sounds';
+const SOUNDS_PER_PAGE = 50;
+
+/** Everyone's sounds: listen and remove. */
+export function roundSoundsRoutes(deps: RoundSoundsDeps): MemberRoute[] {
+  return [
+    { method: 'GET', path: '/moderation/sounds', handle: (visit) => showSounds(deps, visit) },
+    ...removalRoutes(deps, { path: '/moderation/sounds/:steamid64/delete', backOf: () => `${LIST}#sounds` }),
+    ...removalRoutes(deps, {
+      path: '/moderation/users/:steamid64/sound/delete',
+      backOf: (steamId64) => `${pathOfPlayer({ steamId64 })}#sounds`,
+    }),
+  ];
+}
+
+/** Where a removal is asked for, and the page that it leads back to. */
+type Removal = { path: string; backOf: (steamId64: SteamId64) => string };
+
+function removalRoutes(deps: RoundSoundsDeps, { path, backOf }: Removal): MemberRoute[] {
+  return [
+    {
+      method: 'GET',
+      path,
+      handle: (visit, { steamid64 }) =>
+        askToRemove(deps, visit, { steamId64: parsePlayer(steamid64), backOf }),
+    },
+    {
+      method: 'POST',
+      path,
+      handle: (visit, { steamid64 }) => remove(deps, visit, { steamId64: parsePlayer(steamid64), backOf }),
+    },
+  ];
+}
+
+async function showSounds(deps: RoundSoundsDeps, visit: MemberVisit): Promise<Response> {
+  const t = textsOf(visit.locale).roundSound;
+  const before = readRowId(visit.url.searchParams.get('before'));
+  const found = await listRoundSounds(deps.db, { before, limit: SOUNDS_PER_PAGE + 1 });
+  const sounds = found.slice(0, SOUNDS_PER_PAGE);
+  const count = await countRoundSounds(deps.db);
+  const notice = deps.readNotice(visit);
+  return respondWithPage(
+    <Frame site={deps.site} visit={visit} notice={notice} cards={['sounds']} tab="sounds">
+      <Card id="sounds" title={t.title} icon="sound" aside={t.moderation.count(count)} notice={notice}>
+        {sounds.length === 0 ? (
+          <p class="empty">{t.moderation.none}</p>
+        ) : (
+          <SoundTable
+            sounds={sounds}
+            visit={visit}
+            removalOf={({ steamId64 }) => `${LIST}/${steamId64}/delete`}
+          />
+        )}
+        <OlderPages
+          label={t.title}
+          newest={before === undefined ? undefined : { href: LIST, label: t.moderation.newest }}
+          older={
+            found.length > SOUNDS_PER_PAGE
+              ? { href: `${LIST}?before=${sounds.at(-1)?.id ?? 0}`, label: t.moderation.older }
+              : undefined
+          }
+        />
+      </Card>
+    </Frame>,
+  );
+}
+
+type Asked = { steamId64: SteamId64; backOf: Removal['backOf'] };
+
+async function askToRemove(
+  { db, site }: RoundSoundsDeps,
+  visit: MemberVisit,
+  { steamId64, backOf }: Asked,
+): Promise<Response> {
+  const t = textsOf(visit.locale).roundSound.moderation;
+  const { ready, latest } = await findRoundSounds(db, steamId64);
+  const sound = ready ?? latest;
+  if (!sound) throw new NotFound(`${steamId64} has no sound`);
+  return respondWithPage(
+    <ConfirmPage
+      site={site}
+      visit={visit}
+      title={t.removeTitle}
+      lead={t.removeLead(titleOf(sound), steamId64)}
+      label={t.remove}
+      back={backOf(steamId64)}
+    />,
+  );
+}
+
+async function remove(
+  deps: RoundSoundsDeps,
+  visit: MemberVisit,
+  { steamId64, backOf }: Asked,
+): Promise<Response> {
+  await readMemberForm(deps, visit);
+  await deps.sounds.removeSound({ steamId64, actor: { userId: visit.user.id } });
+  return deps.redirect(visit, backOf(steamId64), 'sound-removed');
+}
+
+function parsePlayer(id: string | undefined): SteamId64 {
+  const steamId64 = readSteamId(id ?? '');
+  if (!steamId64) throw new NotFound('no such player');
+  return steamId64;
+}

@@ -1,0 +1,94 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { Db } from '../../../src/db/client.ts';
+import { Forbidden } from '../../../src/domain/errors.ts';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { setUserFlags, USER_FLAGS } from '../../../src/queries/users/user-changes.ts';
+import type { User } from '../../../src/queries/users/users.ts';
+import { Card } from '../layout/card.tsx';
+import { CsrfField } from '../layout/csrf-field.tsx';
+import { textsOf } from '../layout/locales/texts.ts';
+import type { MemberRoute } from '../visit/member-route.ts';
+import type { Notice, Redirect } from '../visit/notice.ts';
+import type { Signer } from '../visit/signing.ts';
+import { type MemberVisit, readMemberForm } from '../visit/visit.ts';
+import { loadNamedUser, pathOfPlayer } from './find-user.ts';
+
+export type FlagsDeps = {
+  db: Db;
+  signer: Signer;
+  redirect: Redirect;
+  /** `OWNER_STEAMIDS` */
+  ownerSteamIds: readonly SteamId64[];
+};
+
+/** Saving a user's flags. */
+export function flagRoutes(deps: FlagsDeps): MemberRoute[] {
+  return [
+    {
+      method: 'POST',
+      path: '/moderation/users/:steamid64/flags',
+      handle: (visit, { steamid64 }) => saveFlags(deps, visit, steamid64),
+    },
+  ];
+}
+
+type FlagsProps = { user: User; visit: MemberVisit; notice: Notice | undefined; isFixedOwner: boolean };
+
+/** A user's flags; owners can change them. */
+export function FlagsCard({ user, visit, notice, isFixedOwner }: FlagsProps): JSX.Element {
+  const t = textsOf(visit.locale).moderation;
+  return (
+    <Card id="flags" title={t.flags} icon="shield" notice={notice}>
+      <FlagsForm user={user} visit={visit} isFixedOwner={isFixedOwner} />
+    </Card>
+  );
+}
+
+function FlagsForm({ user, visit, isFixedOwner }: Omit<FlagsProps, 'notice'>): JSX.Element {
+  const t = textsOf(visit.locale).moderation;
+  const isSelf = user.id === visit.user.id;
+  const mayEdit = visit.user.isOwner;
+  const isKept = (flag: (typeof USER_FLAGS)[number]) =>
+    (flag === 'isOwner' && isSelf) || (isFixedOwner && (flag === 'isOwner' || flag === 'isAdmin'));
+  return (
+    <form method="post" action={`/account/moderation/users/${user.steamId64}/flags`}>
+      <CsrfField visit={visit} />
+      <fieldset class="flags" disabled={!mayEdit}>
+        <legend class="sr-only">{t.flags}</legend>
+        {USER_FLAGS.map((flag) => (
+          <label class="check">
+            <input type="checkbox" name={flag} checked={user[flag]} disabled={isKept(flag)} />
+            <span>{t.flagNames[flag]}</span>
+          </label>
+        ))}
+      </fieldset>
+      {isFixedOwner && <p class="hint">{t.fixedOwner}</p>}
+      {isSelf && !isFixedOwner && user.isOwner && <p class="hint">{t.ownOwner}</p>}
+      {mayEdit ? (
+        <button class="button button-primary" type="submit">
+          {t.save}
+        </button>
+      ) : (
+        <p class="hint">{t.ownersOnly}</p>
+      )}
+    </form>
+  );
+}
+
+async function saveFlags(deps: FlagsDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
+  const form = await readMemberForm(deps, visit);
+  if (!visit.user.isOwner) throw new Forbidden('flags are set by owners');
+  const user = await loadNamedUser(deps.db, id);
+  const flags = {
+    isAdmin: form.get('isAdmin') === 'on',
+    isOwner: form.get('isOwner') === 'on',
+    hasSvip: form.get('hasSvip') === 'on',
+    isServiceplus: form.get('isServiceplus') === 'on',
+  } satisfies Record<(typeof USER_FLAGS)[number], boolean>;
+  // The last owner must not lock everybody out, and a configured one would be owner again at the next sign-in.
+  const isFixedOwner = deps.ownerSteamIds.includes(user.steamId64);
+  if (isFixedOwner || user.id === visit.user.id) flags.isOwner = true;
+  if (isFixedOwner) flags.isAdmin = true;
+  await setUserFlags(deps.db, user.steamId64, { flags, actor: { userId: visit.user.id } });
+  return deps.redirect(visit, `${pathOfPlayer(user)}#flags`, 'flags-saved');
+}

@@ -1,0 +1,159 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { Db } from '../../../src/db/client.ts';
+import { NotFound } from '../../../src/domain/errors.ts';
+import { readSteamId, type SteamId64 } from '../../../src/domain/steam-id.ts';
+import type { PlayerRecord } from '../../../src/queries/penalties/player-record.ts';
+import { findUserBySteamId, type User } from '../../../src/queries/users/users.ts';
+import { Badges } from '../layout/badges.tsx';
+import type { Site } from '../layout/layout.tsx';
+import { textsOf } from '../layout/locales/texts.ts';
+import { FullMoment } from '../layout/moment.tsx';
+import { Avatar, nameOf } from '../layout/person.tsx';
+import type { MemberRoute } from '../visit/member-route.ts';
+import type { Notice, ReadNotice } from '../visit/notice.ts';
+import { respondWithPage } from '../visit/page-response.ts';
+import type { MemberVisit } from '../visit/visit.ts';
+import { Frame } from './frame.tsx';
+import { PlayerPenaltiesCard, PlayerSoundCard, readRecordPage } from './player-parts.tsx';
+import { BlockCard } from './user-block.tsx';
+import { FlagsCard, type FlagsDeps } from './user-flags.tsx';
+import { readTokenPage, type TokenPage, UserTokensCard } from './user-tokens.tsx';
+
+export type UserDeps = { db: Db; site: Site; readNotice: ReadNotice } & Pick<FlagsDeps, 'ownerSteamIds'>;
+
+/** The page about one player, with an account or without. */
+export function userRoutes(deps: UserDeps): MemberRoute[] {
+  return [
+    {
+      method: 'GET',
+      path: '/moderation/users/:steamid64',
+      handle: (visit, { steamid64 }) => showPlayer(deps, visit, steamid64),
+    },
+  ];
+}
+
+async function showPlayer(deps: UserDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
+  const steamId64 = readSteamId(id ?? '');
+  if (!steamId64) throw new NotFound('no such player');
+  const [user, record] = await Promise.all([
+    findUserBySteamId(deps.db, steamId64),
+    readRecordPage(deps.db, steamId64, visit),
+  ]);
+  const isKnown = user !== undefined || Object.values(record.counts).some((count) => count > 0);
+  if (!isKnown) throw new NotFound('no such player');
+  const player = { steamId64, record, visit, notice: deps.readNotice(visit) };
+  return respondWithPage(
+    user ? (
+      <UserPage {...player} deps={deps} user={user} tokens={await readTokenPage(deps.db, user, visit)} />
+    ) : (
+      <PlayerPage {...player} deps={deps} />
+    ),
+  );
+}
+
+type PlayerProps = {
+  deps: UserDeps;
+  visit: MemberVisit;
+  notice: Notice | undefined;
+  steamId64: SteamId64;
+  record: PlayerRecord;
+};
+
+/** A player without an account: penalties and sound. */
+function PlayerPage({ deps, visit, notice, steamId64, record }: PlayerProps): JSX.Element {
+  const m = textsOf(visit.locale).moderation;
+  const name = nameOf({ nickname: record.playerName ?? '', steamId64 }, visit.locale);
+  return (
+    <Frame site={deps.site} visit={visit} notice={notice} cards={['sounds']} tab="users">
+      <BackToAll visit={visit} />
+      <section class="card person-card" aria-labelledby="person">
+        <div>
+          <h2 id="person">
+            <bdi>{name}</bdi>
+          </h2>
+          <p class="hint">{m.noAccount}</p>
+          <dl class="facts facts-inline">
+            <SteamProfileFact steamId64={steamId64} visit={visit} />
+          </dl>
+        </div>
+      </section>
+      <PlayerPenaltiesCard steamId64={steamId64} record={record} visit={visit} />
+      <PlayerSoundCard db={deps.db} steamId64={steamId64} visit={visit} notice={notice} />
+    </Frame>
+  );
+}
+
+function BackToAll({ visit }: { visit: MemberVisit }): JSX.Element {
+  return (
+    <p>
+      <a href="/account/moderation">← {textsOf(visit.locale).moderation.back}</a>
+    </p>
+  );
+}
+
+function SteamProfileFact({ steamId64, visit }: { steamId64: SteamId64; visit: MemberVisit }): JSX.Element {
+  return (
+    <>
+      <dt>{textsOf(visit.locale).moderation.columns.steamId}</dt>
+      <dd>
+        <a href={`https://steamcommunity.com/profiles/${steamId64}`} rel="noreferrer noopener">
+          <code>{steamId64}</code>
+        </a>
+      </dd>
+    </>
+  );
+}
+
+type UserProps = PlayerProps & { user: User; tokens: TokenPage };
+
+/** A user's profile, penalties, sound, tokens and flags, and whether they are blocked. */
+function UserPage({ deps, visit, notice, user, record, tokens }: UserProps): JSX.Element {
+  const m = textsOf(visit.locale).moderation;
+  return (
+    <Frame
+      site={deps.site}
+      visit={visit}
+      notice={notice}
+      cards={['sounds', 'tokens', 'flags', 'block']}
+      tab="users"
+    >
+      <BackToAll visit={visit} />
+      <section class="card person-card" aria-labelledby="person">
+        <Avatar user={user} size="large" />
+        <div>
+          <h2 id="person">
+            <bdi>{nameOf(user, visit.locale)}</bdi>
+          </h2>
+          <Badges user={user} locale={visit.locale} fallback={<span class="hint">–</span>} />
+          <dl class="facts facts-inline">
+            <SteamProfileFact steamId64={user.steamId64} visit={visit} />
+            <dt>{m.columns.discord}</dt>
+            <dd>
+              {user.discordId === null ? (
+                m.noDiscord
+              ) : (
+                <>
+                  <span>{user.discordUsername}</span> <code>{user.discordId}</code>
+                </>
+              )}
+            </dd>
+            <dt>{m.columns.joined}</dt>
+            <dd>
+              <FullMoment at={user.createdAt} locale={visit.locale} />
+            </dd>
+          </dl>
+        </div>
+      </section>
+      <PlayerPenaltiesCard steamId64={user.steamId64} record={record} visit={visit} />
+      <PlayerSoundCard db={deps.db} steamId64={user.steamId64} visit={visit} notice={notice} />
+      <UserTokensCard user={user} tokens={tokens} visit={visit} notice={notice} />
+      <FlagsCard
+        user={user}
+        visit={visit}
+        notice={notice}
+        isFixedOwner={deps.ownerSteamIds.includes(user.steamId64)}
+      />
+      <BlockCard user={user} visit={visit} notice={notice} />
+    </Frame>
+  );
+}

@@ -1,0 +1,189 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { Db } from '../../../src/db/client.ts';
+import { tokenStateOf } from '../../../src/domain/api-token.ts';
+import { NotFound } from '../../../src/domain/errors.ts';
+import {
+  type ApiToken,
+  findUnrevokedApiToken,
+  listEndedApiTokens,
+  listLiveApiTokens,
+  revokeApiToken,
+} from '../../../src/queries/users/api-tokens.ts';
+import type { User } from '../../../src/queries/users/users.ts';
+import { parseTokenId } from '../account/tokens/token-fields.ts';
+import { RevokeTokenLink, TokenScopes, TokenTimeHeads, TokenTimes } from '../account/tokens/token-table.tsx';
+import { Card } from '../layout/card.tsx';
+import { ConfirmPage } from '../layout/confirm.tsx';
+import type { Site } from '../layout/layout.tsx';
+import { textsOf } from '../layout/locales/texts.ts';
+import { nameOf } from '../layout/person.tsx';
+import type { MemberRoute } from '../visit/member-route.ts';
+import type { Notice, Redirect } from '../visit/notice.ts';
+import { readRowId } from '../visit/numbers.ts';
+import { respondWithPage } from '../visit/page-response.ts';
+import type { Signer } from '../visit/signing.ts';
+import { type MemberVisit, readMemberForm } from '../visit/visit.ts';
+import { loadNamedUser, pathOfPlayer } from './find-user.ts';
+import { OlderPages } from './frame.tsx';
+
+export type UserTokensDeps = {
+  db: Db;
+  site: Site;
+  signer: Signer;
+  redirect: Redirect;
+  onTokenRevoked: () => void;
+};
+
+const ENDED_TOKENS_PER_PAGE = 25;
+
+/** One page of a user's tokens. */
+export type TokenPage = {
+  tokens: ApiToken[];
+  /** Whether it is the first page, with the live ones. */
+  isNewest: boolean;
+  /** The next page begins with the token before this id; undefined on the last page. */
+  older: number | undefined;
+};
+
+/** Revoking a user's tokens. */
+export function userTokenRoutes(deps: UserTokensDeps): MemberRoute[] {
+  const path = '/moderation/users/:steamid64/tokens/:id/revoke';
+  return [
+    {
+      method: 'GET',
+      path,
+      handle: (visit, { steamid64, id }) => askToRevoke(deps, visit, { steamid64, id }),
+    },
+    { method: 'POST', path, handle: (visit, { steamid64, id }) => revoke(deps, visit, { steamid64, id }) },
+  ];
+}
+
+/** The live tokens of a user and the newest ended ones; with `?before=`, ended ones older than that. */
+export async function readTokenPage(db: Db, { id }: User, { now, url }: MemberVisit): Promise<TokenPage> {
+  const before = readRowId(url.searchParams.get('before'));
+  const isNewest = before === undefined;
+  const [live, ended] = await Promise.all([
+    isNewest ? listLiveApiTokens(db, id, now) : [],
+    listEndedApiTokens(db, id, { before, limit: ENDED_TOKENS_PER_PAGE + 1, now }),
+  ]);
+  const shown = ended.slice(0, ENDED_TOKENS_PER_PAGE);
+  return {
+    tokens: [...live, ...shown],
+    isNewest,
+    older: ended.length > shown.length ? shown.at(-1)?.id : undefined,
+  };
+}
+
+type UserTokensProps = { user: User; tokens: TokenPage; visit: MemberVisit; notice: Notice | undefined };
+
+/** A user's tokens: live ones first, then the ended ones a page at a time. */
+export function UserTokensCard({ user, tokens, visit, notice }: UserTokensProps): JSX.Element {
+  const m = textsOf(visit.locale).moderation;
+  const path = pathOfPlayer(user);
+  return (
+    <Card id="tokens" title={m.tokensOf} icon="key" notice={notice}>
+      {tokens.tokens.length === 0 ? (
+        <p class="empty">{m.noTokens}</p>
+      ) : (
+        <TokenTable user={user} tokens={tokens.tokens} visit={visit} />
+      )}
+      <OlderPages
+        label={m.tokensOf}
+        newest={tokens.isNewest ? undefined : { href: `${path}#tokens`, label: m.newestTokens }}
+        older={
+          tokens.older === undefined
+            ? undefined
+            : { href: `${path}?before=${tokens.older}#tokens`, label: m.olderTokens }
+        }
+      />
+    </Card>
+  );
+}
+
+function TokenTable({
+  user,
+  tokens,
+  visit,
+}: {
+  user: User;
+  tokens: ApiToken[];
+  visit: MemberVisit;
+}): JSX.Element {
+  const t = textsOf(visit.locale).tokens;
+  const m = textsOf(visit.locale).moderation;
+  return (
+    <table class="list">
+      <thead>
+        <tr>
+          <th scope="col">{t.columns.name}</th>
+          <th scope="col">{t.columns.token}</th>
+          <th scope="col">{m.state}</th>
+          <th scope="col">{t.columns.scopes}</th>
+          <TokenTimeHeads visit={visit} />
+        </tr>
+      </thead>
+      <tbody>
+        {tokens.map((token) => (
+          <tr>
+            <th scope="row" class="list-title list-words">
+              {token.name}
+            </th>
+            <td data-label={t.columns.token}>
+              <code>{`…${token.lastFour}`}</code>
+            </td>
+            <td data-label={m.state}>
+              <span class={`state state-${tokenStateOf(token, visit.now)}`}>
+                {m.tokenState[tokenStateOf(token, visit.now)]}
+              </span>
+            </td>
+            <TokenScopes token={token} visit={visit} />
+            <TokenTimes token={token} visit={visit} />
+            <td class="list-action">
+              {tokenStateOf(token, visit.now) === 'live' && (
+                <RevokeTokenLink
+                  token={token}
+                  href={`/account/moderation/users/${user.steamId64}/tokens/${token.id}/revoke`}
+                  visit={visit}
+                />
+              )}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+type TokenPath = { steamid64: string | undefined; id: string | undefined };
+
+async function askToRevoke(deps: UserTokensDeps, visit: MemberVisit, path: TokenPath): Promise<Response> {
+  const { user, token } = await loadNamedToken(deps.db, path);
+  const t = textsOf(visit.locale).tokens;
+  return respondWithPage(
+    <ConfirmPage
+      site={deps.site}
+      visit={visit}
+      title={t.revokeTitle}
+      lead={`${nameOf(user, visit.locale)}: ${t.revokeLead(token.name, token.lastFour)}`}
+      label={t.revoke}
+      back={pathOfPlayer(user)}
+    />,
+  );
+}
+
+async function revoke(deps: UserTokensDeps, visit: MemberVisit, path: TokenPath): Promise<Response> {
+  await readMemberForm(deps, visit);
+  const { user, token } = await loadNamedToken(deps.db, path);
+  const { now } = visit;
+  await revokeApiToken(deps.db, token.id, { ofUserId: user.id, now, actor: { userId: visit.user.id } });
+  deps.onTokenRevoked();
+  return deps.redirect(visit, `${pathOfPlayer(user)}#tokens`, 'token-revoked');
+}
+
+async function loadNamedToken(db: Db, { steamid64, id }: TokenPath) {
+  const user = await loadNamedUser(db, steamid64);
+  const tokenId = parseTokenId(id);
+  const token = await findUnrevokedApiToken(db, { id: tokenId, userId: user.id });
+  if (!token) throw new NotFound(`no live token ${tokenId}`);
+  return { user, token };
+}

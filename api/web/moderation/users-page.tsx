@@ -1,0 +1,183 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { Db } from '../../../src/db/client.ts';
+import { Unavailable } from '../../../src/domain/errors.ts';
+import { readSteamReference } from '../../../src/domain/profile-address.ts';
+import { type ListedUser, searchUsers } from '../../../src/queries/users/users.ts';
+import type { ResolveVanity } from '../../../src/steam/vanity-names.ts';
+import { Badges } from '../layout/badges.tsx';
+import { Card } from '../layout/card.tsx';
+import { Icon } from '../layout/icons.tsx';
+import type { Site } from '../layout/layout.tsx';
+import { textsOf } from '../layout/locales/texts.ts';
+import { Moment } from '../layout/moment.tsx';
+import { PagesNav } from '../layout/pages-nav.tsx';
+import { Avatar, nameOf } from '../layout/person.tsx';
+import type { MemberRoute } from '../visit/member-route.ts';
+import type { Notice, ReadNotice } from '../visit/notice.ts';
+import { readPositive } from '../visit/numbers.ts';
+import { respondWithPage } from '../visit/page-response.ts';
+import type { MemberVisit } from '../visit/visit.ts';
+import { Frame } from './frame.tsx';
+import { findPlayersWithoutAccount, type KnownPlayer, PlayersCard } from './players-card.tsx';
+
+export type UsersDeps = { db: Db; site: Site; readNotice: ReadNotice; resolveVanity: ResolveVanity };
+
+const USERS_PER_PAGE = 25;
+
+/** The list of users, found by name, SteamID or profile address. */
+export function usersRoutes(deps: UsersDeps): MemberRoute[] {
+  return [{ method: 'GET', path: '/moderation', handle: (visit) => showUsers(deps, visit) }];
+}
+
+async function showUsers(
+  { db, site, readNotice, resolveVanity }: UsersDeps,
+  visit: MemberVisit,
+): Promise<Response> {
+  const query = (visit.url.searchParams.get('q') ?? '').slice(0, 128);
+  const page = readPositive(visit.url.searchParams.get('page')) ?? 1;
+  const subject = await resolveQuery(resolveVanity, query);
+  const found = await searchUsers(db, { query: subject, page, perPage: USERS_PER_PAGE, now: visit.now });
+  const players = page === 1 ? await findPlayersWithoutAccount(db, subject, visit.now) : [];
+  const lastPage = Math.max(1, Math.ceil(found.total / USERS_PER_PAGE));
+  return respondWithPage(
+    <UsersPage
+      site={site}
+      visit={visit}
+      notice={readNotice(visit)}
+      query={query}
+      users={found.users}
+      total={found.total}
+      players={players}
+      page={page}
+      lastPage={lastPage}
+    />,
+  );
+}
+
+/** Resolves a custom profile address to its SteamID; returns any other text, and an unknown address, as it is. */
+async function resolveQuery(resolveVanity: ResolveVanity, query: string): Promise<string> {
+  const reference = readSteamReference(query);
+  if (!reference || !('vanityName' in reference)) return query;
+  const steamId64 = await resolveVanity(reference.vanityName).catch((error: unknown) => {
+    if (error instanceof Unavailable) return undefined;
+    throw error;
+  });
+  return steamId64 ?? query;
+}
+
+type UsersProps = {
+  site: Site;
+  visit: MemberVisit;
+  notice: Notice | undefined;
+  query: string;
+  users: ListedUser[];
+  total: number;
+  players: KnownPlayer[];
+  page: number;
+  lastPage: number;
+};
+
+/** A page of the list of users, below the search field. */
+function UsersPage({
+  site,
+  visit,
+  notice,
+  query,
+  users,
+  total,
+  players,
+  page,
+  lastPage,
+}: UsersProps): JSX.Element {
+  const t = textsOf(visit.locale).moderation;
+  return (
+    <Frame site={site} visit={visit} notice={notice} tab="users">
+      <Card id="users" title={t.users} icon="shield" aside={t.found(total)}>
+        <form method="get" action="/account/moderation" class="search">
+          <div class="field field-wide">
+            <label for="q">{t.search}</label>
+            <input
+              id="q"
+              name="q"
+              type="search"
+              value={query}
+              maxlength={128}
+              autocomplete="off"
+              spellcheck={false}
+              aria-describedby="q-hint"
+            />
+            <p class="hint" id="q-hint">
+              {t.searchHint}
+            </p>
+          </div>
+          <button class="button button-primary" type="submit">
+            <Icon name="search" />
+            {t.search}
+          </button>
+        </form>
+        {users.length === 0 ? <p class="empty">{t.nobody}</p> : <UserTable users={users} visit={visit} />}
+        <PagesNav
+          visit={visit}
+          page={page}
+          lastPage={lastPage}
+          addressOf={(number) =>
+            `/account/moderation?${new URLSearchParams({ q: query, page: String(number) })}`
+          }
+        />
+      </Card>
+      {players.length > 0 && <PlayersCard players={players} visit={visit} />}
+    </Frame>
+  );
+}
+
+function UserTable({ users, visit }: { users: ListedUser[]; visit: MemberVisit }): JSX.Element {
+  const t = textsOf(visit.locale).moderation;
+  return (
+    <table class="list">
+      <thead>
+        <tr>
+          <th scope="col">{t.columns.user}</th>
+          <th scope="col">{t.columns.steamId}</th>
+          <th scope="col">{t.columns.discord}</th>
+          <th scope="col">{t.columns.flags}</th>
+          <th scope="col">{t.columns.tokens}</th>
+          <th scope="col">{t.columns.joined}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {users.map((user) => (
+          <tr>
+            <th scope="row" class="list-title list-words">
+              <a class="person" href={`/account/moderation/users/${user.steamId64}`}>
+                <Avatar user={user} size="small" />
+                <bdi>{nameOf(user, visit.locale)}</bdi>
+              </a>
+            </th>
+            <td data-label={t.columns.steamId}>
+              <code>{user.steamId64}</code>
+            </td>
+            <td data-label={t.columns.discord} class="list-words">
+              {user.discordId === null ? (
+                <span class="hint">{t.noDiscord}</span>
+              ) : (
+                <span>{user.discordUsername || user.discordId}</span>
+              )}
+            </td>
+            <td data-label={t.columns.flags}>
+              {user.blockedAt && <span class="state state-revoked">{t.block.badge}</span>}
+              <Badges
+                user={user}
+                locale={visit.locale}
+                fallback={user.blockedAt ? null : <span class="hint">–</span>}
+              />
+            </td>
+            <td data-label={t.columns.tokens}>{user.liveTokens}</td>
+            <td data-label={t.columns.joined}>
+              <Moment at={user.createdAt} visit={visit} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

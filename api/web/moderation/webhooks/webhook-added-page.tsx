@@ -1,0 +1,42 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { SigningWebhook } from '../../../../src/queries/webhooks/webhooks.ts';
+import { CopyButton } from '../../layout/copy-button.tsx';
+import { Icon } from '../../layout/icons.tsx';
+import { Layout, type Site } from '../../layout/layout.tsx';
+import { textsOf } from '../../layout/locales/texts.ts';
+import type { MemberVisit } from '../../visit/visit.ts';
+import { pathOfWebhook } from './webhook-deps.ts';
+
+type AddedProps = { site: Site; visit: MemberVisit; webhook: SigningWebhook };
+
+/** The one time that the secret of a webhook is shown. */
+export function WebhookAddedPage({ site, visit, webhook }: AddedProps): JSX.Element {
+  const t = textsOf(visit.locale).webhooks;
+  return (
+    <Layout site={site} visit={visit} title={t.addedTitle}>
+      <section class="card narrow" aria-labelledby="added">
+        <h1 id="added">{t.addedTitle}</h1>
+        <p>{t.addedLead}</p>
+        <p class="list-words">
+          <bdi>{webhook.url}</bdi>
+        </p>
+        <p class="warning">
+          <Icon name="warning" />
+          <span>{t.shownOnce}</span>
+        </p>
+        <div class="secret">
+          <span class="sr-only">{t.secret}</span>
+          <code id="webhook-secret" class="secret-text">
+            {webhook.secret}
+          </code>
+          <CopyButton target="webhook-secret" label={t.secret} visit={visit} />
+        </div>
+        <p class="row">
+          <a class="button button-primary" href={pathOfWebhook(webhook)}>
+            {t.done}
+          </a>
+        </p>
+      </section>
+    </Layout>
+  );
+}

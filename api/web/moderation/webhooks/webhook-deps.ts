@@ -1,0 +1,31 @@
+import type { Db } from '../../../../src/db/client.ts';
+import { NotFound } from '../../../../src/domain/errors.ts';
+import type { WebhookActions } from '../../../../src/events/webhooks/actions.ts';
+import { loadWebhook, type Webhook } from '../../../../src/queries/webhooks/webhooks.ts';
+import type { Site } from '../../layout/layout.tsx';
+import type { ReadNotice, Redirect } from '../../visit/notice.ts';
+import { readRowId } from '../../visit/numbers.ts';
+import type { Signer } from '../../visit/signing.ts';
+
+export type WebhooksDeps = {
+  db: Db;
+  site: Site;
+  signer: Signer;
+  redirect: Redirect;
+  readNotice: ReadNotice;
+  webhooks: WebhookActions;
+};
+
+export const WEBHOOKS = '/account/moderation/webhooks';
+
+/** The address of the page about a webhook. */
+export function pathOfWebhook({ id }: Pick<Webhook, 'id'>): string {
+  return `${WEBHOOKS}/${id}`;
+}
+
+/** The webhook that a path names. @throws {NotFound} */
+export async function loadNamedWebhook(db: Db, text: string | undefined): Promise<Webhook> {
+  const id = readRowId(text ?? null);
+  if (id === undefined) throw new NotFound('no such webhook');
+  return loadWebhook(db, id);
+}

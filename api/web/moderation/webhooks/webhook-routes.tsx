@@ -1,0 +1,114 @@
+import { Conflict, InvalidInput } from '../../../../src/domain/errors.ts';
+import { PENALTY_EVENT_TYPES, type PenaltyEventType } from '../../../../src/domain/penalty-event.ts';
+import { isDelivered } from '../../../../src/domain/webhook.ts';
+import { enableWebhook, removeWebhook } from '../../../../src/queries/webhooks/webhooks.ts';
+import { ConfirmPage } from '../../layout/confirm.tsx';
+import { textsOf } from '../../layout/locales/texts.ts';
+import { claimForm } from '../../visit/forms/form-id.ts';
+import type { MemberRoute } from '../../visit/member-route.ts';
+import { PageError } from '../../visit/page-error.ts';
+import { respondWithPage } from '../../visit/page-response.ts';
+import { type MemberVisit, readMemberForm } from '../../visit/visit.ts';
+import { WebhookAddedPage } from './webhook-added-page.tsx';
+import { loadNamedWebhook, pathOfWebhook, WEBHOOKS, type WebhooksDeps } from './webhook-deps.ts';
+import { showWebhook } from './webhook-page.tsx';
+import { showWebhooks } from './webhooks-page.tsx';
+
+const PATH = '/moderation/webhooks';
+
+type Handler = (deps: WebhooksDeps, visit: MemberVisit, id: string | undefined) => Promise<Response>;
+
+/** Webhooks: the list, one of them, and what can be done with it. */
+export function webhookRoutes(deps: WebhooksDeps): MemberRoute[] {
+  const route = (method: MemberRoute['method'], path: string, handle: Handler): MemberRoute => ({
+    method,
+    path: `${PATH}/:id${path}`,
+    handle: (visit, { id }) => handle(deps, visit, id),
+  });
+  return [
+    { method: 'GET', path: PATH, handle: (visit) => showWebhooks(deps, visit) },
+    { method: 'POST', path: PATH, handle: (visit) => add(deps, visit) },
+    route('GET', '', showWebhook),
+    route('POST', '/test', sendTest),
+    route('POST', '/resend', resend),
+    route('POST', '/enable', enable),
+    route('GET', '/remove', askToRemove),
+    route('POST', '/remove', remove),
+  ];
+}
+
+const actorOf = ({ user }: MemberVisit) => ({ userId: user.id });
+
+/** Adds a webhook and shows its secret in the response itself: it goes into no cookie and no address. */
+async function add(deps: WebhooksDeps, visit: MemberVisit): Promise<Response> {
+  const form = await readMemberForm(deps, visit);
+  const url = form.get('url') ?? '';
+  const types = readTypes(form);
+  const webhook = await deps.db
+    .transaction(async (tx) => {
+      if (!(await claimForm(tx, form, visit))) return undefined;
+      return deps.webhooks.add(tx, { url, types, actor: actorOf(visit) });
+    })
+    .catch((error: unknown) => {
+      if (error instanceof Conflict) throw new PageError('webhook-limit', 409, { cause: error });
+      throw error instanceof InvalidInput ? new PageError('webhook-url', 400, { cause: error }) : error;
+    });
+  if (webhook === undefined) return deps.redirect(visit, `${WEBHOOKS}#webhooks`, 'webhook-already-added');
+  return respondWithPage(<WebhookAddedPage site={deps.site} visit={visit} webhook={webhook} />);
+}
+
+/** @throws {PageError} 400 when none is ticked. */
+function readTypes(form: ReadonlyMap<string, string>): readonly PenaltyEventType[] | undefined {
+  const ticked = PENALTY_EVENT_TYPES.filter((type) => form.has(type));
+  if (ticked.length === 0) throw new PageError('webhook-types', 400);
+  return ticked.length === PENALTY_EVENT_TYPES.length ? undefined : ticked;
+}
+
+async function sendTest(deps: WebhooksDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
+  await readMemberForm(deps, visit);
+  const webhook = await loadNamedWebhook(deps.db, id);
+  const sent = await deps.webhooks.test(webhook.id, actorOf(visit));
+  const notice = isDelivered(sent) ? 'webhook-delivered' : 'webhook-not-delivered';
+  return deps.redirect(visit, `${pathOfWebhook(webhook)}#deliveries`, notice);
+}
+
+async function resend(deps: WebhooksDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
+  const form = await readMemberForm(deps, visit);
+  const webhook = await loadNamedWebhook(deps.db, id);
+  const sent = await deps.webhooks.resend(webhook.id, form.get('message_id') ?? '', actorOf(visit));
+  const notice = isDelivered(sent) ? 'webhook-delivered' : 'webhook-not-delivered';
+  return deps.redirect(visit, `${pathOfWebhook(webhook)}#deliveries`, notice);
+}
+
+async function enable(deps: WebhooksDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
+  await readMemberForm(deps, visit);
+  const webhook = await loadNamedWebhook(deps.db, id);
+  await enableWebhook(deps.db, webhook.id, { actor: actorOf(visit) });
+  return deps.redirect(visit, `${pathOfWebhook(webhook)}#webhook`, 'webhook-enabled');
+}
+
+async function askToRemove(
+  deps: WebhooksDeps,
+  visit: MemberVisit,
+  id: string | undefined,
+): Promise<Response> {
+  const webhook = await loadNamedWebhook(deps.db, id);
+  const t = textsOf(visit.locale).webhooks;
+  return respondWithPage(
+    <ConfirmPage
+      site={deps.site}
+      visit={visit}
+      title={t.removeTitle}
+      lead={t.removeLead(webhook.url)}
+      label={t.remove}
+      back={pathOfWebhook(webhook)}
+    />,
+  );
+}
+
+async function remove(deps: WebhooksDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
+  await readMemberForm(deps, visit);
+  const webhook = await loadNamedWebhook(deps.db, id);
+  await removeWebhook(deps.db, webhook.id, { actor: actorOf(visit) });
+  return deps.redirect(visit, `${WEBHOOKS}#webhooks`, 'webhook-removed');
+}

@@ -1,0 +1,116 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import { PENALTY_EVENT_TYPES } from '../../../../src/domain/penalty-event.ts';
+import { LONGEST_WEBHOOK_URL, MAX_WEBHOOKS } from '../../../../src/domain/webhook.ts';
+import { listWebhooks, type Webhook } from '../../../../src/queries/webhooks/webhooks.ts';
+import { Card } from '../../layout/card.tsx';
+import { CsrfField } from '../../layout/csrf-field.tsx';
+import { Icon } from '../../layout/icons.tsx';
+import { textsOf } from '../../layout/locales/texts.ts';
+import { Moment } from '../../layout/moment.tsx';
+import { FORM_ID_FIELD } from '../../visit/forms/form-id.ts';
+import { respondWithPage } from '../../visit/page-response.ts';
+import type { MemberVisit } from '../../visit/visit.ts';
+import { Frame } from '../frame.tsx';
+import { pathOfWebhook, WEBHOOKS, type WebhooksDeps } from './webhook-deps.ts';
+import { WebhookState, WebhookTypes } from './webhook-facts.tsx';
+
+/** All webhooks, and the form for another. */
+export async function showWebhooks(
+  { db, site, readNotice }: WebhooksDeps,
+  visit: MemberVisit,
+): Promise<Response> {
+  const t = textsOf(visit.locale).webhooks;
+  const webhooks = await listWebhooks(db);
+  const notice = readNotice(visit);
+  return respondWithPage(
+    <Frame site={site} visit={visit} notice={notice} cards={['webhooks']} tab="webhooks">
+      <Card id="webhooks" title={t.title} icon="link" notice={notice}>
+        <p class="lead">{t.lead}</p>
+        {webhooks.length === 0 ? (
+          <p class="empty">{t.none}</p>
+        ) : (
+          <WebhookTable webhooks={webhooks} visit={visit} />
+        )}
+        {webhooks.length < MAX_WEBHOOKS ? (
+          <AddForm visit={visit} />
+        ) : (
+          <p class="hint">{textsOf(visit.locale).errors['webhook-limit']}</p>
+        )}
+      </Card>
+    </Frame>,
+  );
+}
+
+function WebhookTable({ webhooks, visit }: { webhooks: Webhook[]; visit: MemberVisit }): JSX.Element {
+  const { columns } = textsOf(visit.locale).webhooks;
+  return (
+    <table class="list">
+      <thead>
+        <tr>
+          <th scope="col">{columns.url}</th>
+          <th scope="col">{columns.types}</th>
+          <th scope="col">{columns.state}</th>
+          <th scope="col">{columns.added}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {webhooks.map((webhook) => (
+          <tr>
+            <th scope="row" class="list-title list-words">
+              <a href={pathOfWebhook(webhook)}>
+                <bdi>{webhook.url}</bdi>
+              </a>
+            </th>
+            <td data-label={columns.types} class="list-words">
+              <WebhookTypes webhook={webhook} visit={visit} />
+            </td>
+            <td data-label={columns.state}>
+              <WebhookState webhook={webhook} visit={visit} />
+            </td>
+            <td data-label={columns.added}>
+              <Moment at={webhook.createdAt} visit={visit} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function AddForm({ visit }: { visit: MemberVisit }): JSX.Element {
+  const t = textsOf(visit.locale).webhooks;
+  return (
+    <form method="post" action={WEBHOOKS} class="create create-stacked">
+      <CsrfField visit={visit} />
+      <input type="hidden" name={FORM_ID_FIELD} value={crypto.randomUUID()} />
+      <div class="field">
+        <label for="webhook-url">{t.url}</label>
+        <input
+          id="webhook-url"
+          name="url"
+          type="url"
+          required
+          maxlength={LONGEST_WEBHOOK_URL}
+          autocomplete="off"
+          aria-describedby="webhook-url-hint"
+        />
+        <p class="hint" id="webhook-url-hint">
+          {t.urlHint}
+        </p>
+      </div>
+      <fieldset class="flags">
+        <legend>{t.types}</legend>
+        {PENALTY_EVENT_TYPES.map((type) => (
+          <label class="check">
+            <input type="checkbox" name={type} checked />
+            <span>{t.typeNames[type]}</span>
+          </label>
+        ))}
+      </fieldset>
+      <button class="button button-primary" type="submit">
+        <Icon name="link" />
+        {t.add}
+      </button>
+    </form>
+  );
+}

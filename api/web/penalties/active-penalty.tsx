@@ -1,0 +1,52 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { RecordedPenalty } from '../../../src/queries/penalties/player-record.ts';
+import { Icon } from '../layout/icons.tsx';
+import { textsOf } from '../layout/locales/texts.ts';
+import { FullMoment, Moment } from '../layout/moment.tsx';
+import type { Visit } from '../visit/visit.ts';
+import { AdminName, ReasonText } from './penalty-words.tsx';
+
+/** A penalty in force: what it is and until when as its heading, then why, by whom and where. */
+export function ActivePenalty({ penalty, visit }: { penalty: RecordedPenalty; visit: Visit }): JSX.Element {
+  const t = textsOf(visit.locale).penalties;
+  return (
+    <li class={`penalty penalty-${penalty.type}`}>
+      <p class="penalty-heading">
+        <Icon name={penalty.type === 'ban' ? 'forbidden' : 'warning'} />
+        <strong>
+          {t.inForce[penalty.type]}{' '}
+          {penalty.endsAt ? (
+            <>
+              {t.until} <FullMoment at={penalty.endsAt} locale={visit.locale} />
+            </>
+          ) : (
+            t.permanently
+          )}
+        </strong>
+        {penalty.endsAt && (
+          <span class="hint">
+            (<Moment at={penalty.endsAt} visit={visit} />)
+          </span>
+        )}
+      </p>
+      <dl class="facts facts-inline">
+        <dt>{t.columns.reason}</dt>
+        <dd>
+          <ReasonText reason={penalty.reason} visit={visit} />
+        </dd>
+        <dt>{t.columns.admin}</dt>
+        <dd>
+          <AdminName name={penalty.adminName} visit={visit} />
+        </dd>
+        <dt>{t.columns.server}</dt>
+        <dd>
+          <bdi>{penalty.serverName ?? t.allServers}</bdi>
+        </dd>
+        <dt>{t.columns.issued}</dt>
+        <dd>
+          <Moment at={penalty.createdAt} visit={visit} />
+        </dd>
+      </dl>
+    </li>
+  );
+}

@@ -1,0 +1,44 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import { hasVisibleCharacter } from '../../../src/domain/visible-text.ts';
+import type { Penalty } from '../../../src/queries/penalties/row.ts';
+import { textsOf } from '../layout/locales/texts.ts';
+import { Moment } from '../layout/moment.tsx';
+import type { Visit } from '../visit/visit.ts';
+
+/** Why; words of ours where no reason was given. */
+export function ReasonText({ reason, visit }: { reason: string; visit: Visit }): JSX.Element {
+  if (hasVisibleCharacter(reason)) return <bdi>{reason}</bdi>;
+  return <span class="hint">{textsOf(visit.locale).penalties.noReason}</span>;
+}
+
+/** Who issued a penalty; a penalty without a name comes from the server's console. */
+export function AdminName({ name, visit }: { name: string; visit: Visit }): JSX.Element {
+  return <bdi>{hasVisibleCharacter(name) ? name : textsOf(visit.locale).penalties.console}</bdi>;
+}
+
+type EndProps = { penalty: Pick<Penalty, 'status' | 'endsAt' | 'liftedAt' | 'liftedByName' | 'liftReason'> };
+
+/** How and when a penalty ended: expired, or lifted by whom and why. */
+export function EndOfPenalty({ penalty, visit }: EndProps & { visit: Visit }): JSX.Element {
+  const t = textsOf(visit.locale).penalties;
+  const { status, endsAt, liftedAt, liftedByName, liftReason } = penalty;
+  const at = status === 'UNBANNED' ? liftedAt : endsAt;
+  const words = status === 'UNBANNED' ? (liftedByName ? t.liftedBy(liftedByName) : t.lifted) : t.expired;
+  return (
+    <span>
+      {at && (
+        <>
+          <Moment at={at} visit={visit} />
+          {', '}
+        </>
+      )}
+      <bdi>{words}</bdi>
+      {status === 'UNBANNED' && liftReason && (
+        <span class="hint">
+          {' '}
+          <bdi>{liftReason}</bdi>
+        </span>
+      )}
+    </span>
+  );
+}

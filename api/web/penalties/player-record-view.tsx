@@ -1,0 +1,97 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { PlayerRecord, RecordedPenalty } from '../../../src/queries/penalties/player-record.ts';
+import { textsOf } from '../layout/locales/texts.ts';
+import { Moment } from '../layout/moment.tsx';
+import { PagesNav } from '../layout/pages-nav.tsx';
+import type { Visit } from '../visit/visit.ts';
+import { ActivePenalty } from './active-penalty.tsx';
+import { AdminName, EndOfPenalty, ReasonText } from './penalty-words.tsx';
+
+/** Of the query of the page on which a record is shown. */
+export const RECORD_PAGE_PARAMETER = 'record';
+export const PENALTIES_PER_PAGE = 10;
+
+type RecordProps = {
+  record: PlayerRecord;
+  visit: Visit;
+  /** The page that shows the record, without query. */
+  path: string;
+  /** Said when nothing is in force, with and without a history. */
+  words: { clean: string; noneActive: string };
+  /** Shown below the active penalties. */
+  appealUrl?: string | undefined;
+};
+
+/** A page of a player's record: what is in force first, then what has ended. */
+export function PlayerRecordView({ record, visit, path, words, appealUrl }: RecordProps): JSX.Element {
+  const t = textsOf(visit.locale).penalties;
+  const active = record.rows.filter(({ status }) => status === 'ACTIVE');
+  const ended = record.rows.filter(({ status }) => status !== 'ACTIVE');
+  const isAnythingActive = Object.values(record.active).some((count) => count > 0);
+  return (
+    <>
+      {record.total === 0 && <p class="empty">{words.clean}</p>}
+      {record.total > 0 && !isAnythingActive && <p class="lead">{words.noneActive}</p>}
+      {active.length > 0 && (
+        <ul class="penalties">
+          {active.map((penalty) => (
+            <ActivePenalty penalty={penalty} visit={visit} />
+          ))}
+        </ul>
+      )}
+      {active.length > 0 && appealUrl !== undefined && (
+        <p>
+          <a class="button button-primary" href={appealUrl} rel="noreferrer noopener">
+            {t.appeal}
+          </a>
+        </p>
+      )}
+      {ended.length > 0 && <h3 class="minor">{t.ended}</h3>}
+      {ended.length > 0 && <EndedTable penalties={ended} visit={visit} />}
+      <PagesNav
+        visit={visit}
+        page={record.page}
+        lastPage={record.lastPage}
+        addressOf={(page) => `${path}?${RECORD_PAGE_PARAMETER}=${page}#penalties`}
+      />
+    </>
+  );
+}
+
+function EndedTable({ penalties, visit }: { penalties: RecordedPenalty[]; visit: Visit }): JSX.Element {
+  const { columns, types } = textsOf(visit.locale).penalties;
+  return (
+    <table class="list">
+      <thead>
+        <tr>
+          <th scope="col">{columns.type}</th>
+          <th scope="col">{columns.reason}</th>
+          <th scope="col">{columns.admin}</th>
+          <th scope="col">{columns.issued}</th>
+          <th scope="col">{columns.end}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {penalties.map((penalty) => (
+          <tr>
+            <th scope="row" class="list-title">
+              {types[penalty.type]}
+            </th>
+            <td data-label={columns.reason} class="list-words">
+              <ReasonText reason={penalty.reason} visit={visit} />
+            </td>
+            <td data-label={columns.admin} class="list-words">
+              <AdminName name={penalty.adminName} visit={visit} />
+            </td>
+            <td data-label={columns.issued}>
+              <Moment at={penalty.createdAt} visit={visit} />
+            </td>
+            <td data-label={columns.end} class="list-words">
+              <EndOfPenalty penalty={penalty} visit={visit} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

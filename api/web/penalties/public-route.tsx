@@ -1,0 +1,92 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { Db } from '../../../src/db/client.ts';
+import { PENALTY_STATUSES, PENALTY_TYPES } from '../../../src/domain/penalty.ts';
+import { readSteamReference } from '../../../src/domain/profile-address.ts';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { listPenalties } from '../../../src/queries/penalties/list.ts';
+import { type FoundPlayer, searchPlayers } from '../../../src/queries/player-search.ts';
+import { ErrorPage } from '../layout/error-page.tsx';
+import type { Site } from '../layout/layout.tsx';
+import { textsOf } from '../layout/locales/texts.ts';
+import type { PublicRoute } from '../status/status-routes.tsx';
+import { readRowId } from '../visit/numbers.ts';
+import type { Visit } from '../visit/visit.ts';
+import { type PublicFilter, PublicPenaltiesPage } from './public-page.tsx';
+
+const PENALTIES_PER_PAGE = 25;
+const MOST_PLAYERS = 25;
+const LONGEST_QUERY = 64;
+
+/** The public list of penalties; an empty list of routes unless `PUBLIC_PENALTIES` turns it on. */
+export function publicPenaltyRoutes(deps: { db: Db; site: Site }): PublicRoute[] {
+  const { site } = deps;
+  if (!site.arePenaltiesPublic) return [];
+  const missing = (visit: Visit) => (
+    <ErrorPage
+      site={site}
+      visit={visit}
+      kind="notFound"
+      message={textsOf(visit.locale).errors['not-found']}
+    />
+  );
+  return [{ path: '/penalties', missing, prepare: () => (visit) => showPenalties(deps, visit) }];
+}
+
+async function showPenalties({ db, site }: { db: Db; site: Site }, visit: Visit): Promise<JSX.Element> {
+  const { now } = visit;
+  const filter = readFilter(visit.url.searchParams);
+  const subject = await findSubject(db, filter.query, now);
+  const found = subject.isNobody
+    ? { rows: [], total: 0 }
+    : await listPenalties(
+        db,
+        {
+          types: filter.type && [filter.type],
+          status: filter.status,
+          playerSteamId: subject.steamId64,
+        },
+        { page: filter.page, perPage: PENALTIES_PER_PAGE, now },
+      );
+  return (
+    <PublicPenaltiesPage
+      site={site}
+      visit={visit}
+      filter={filter}
+      players={subject.players}
+      penalties={found.rows}
+      total={found.total}
+      lastPage={Math.max(1, Math.ceil(found.total / PENALTIES_PER_PAGE))}
+    />
+  );
+}
+
+function readFilter(given: URLSearchParams): PublicFilter {
+  return {
+    query: (given.get('q') ?? '').replaceAll('\0', '').trim().slice(0, LONGEST_QUERY),
+    type: PENALTY_TYPES.find((type) => type === given.get('type')),
+    status: PENALTY_STATUSES.find((status) => status === given.get('status')),
+    page: readRowId(given.get('page')) ?? 1,
+  };
+}
+
+/** Whose penalties a search means. */
+type Subject = {
+  /** Absent: everybody's, or nobody's. */
+  steamId64?: SteamId64 | undefined;
+  /** Nobody, or several of whom the visitor picks one. */
+  isNobody: boolean;
+  players: FoundPlayer[];
+};
+
+async function findSubject(db: Db, query: string, now: Date): Promise<Subject> {
+  if (query === '') return { isNobody: false, players: [] };
+  const reference = readSteamReference(query);
+  if (reference && 'steamId64' in reference) {
+    return { steamId64: reference.steamId64, isNobody: false, players: [] };
+  }
+  const found = await searchPlayers(db, query, { limit: MOST_PLAYERS, now });
+  const players = found.filter(({ penalties }) => penalties > 0);
+  const [only, ...others] = players;
+  if (only && others.length === 0) return { steamId64: only.steamId64, isNobody: false, players: [] };
+  return { isNobody: true, players };
+}

@@ -1,0 +1,58 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import { InvalidInput } from '../../../src/domain/errors.ts';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { findUserBySteamId } from '../../../src/queries/users/users.ts';
+import { Card } from '../layout/card.tsx';
+import { textsOf } from '../layout/locales/texts.ts';
+import { readForm } from '../visit/forms/form.ts';
+import type { Redirect } from '../visit/notice.ts';
+import { PageError } from '../visit/page-error.ts';
+import { endSession, type SessionDeps, startSession } from '../visit/session.ts';
+import { DEMO_ROLES, type DemoRole, type Visit } from '../visit/visit.ts';
+
+/** Who signs in without Steam: in the demo alone, whose people are made up. */
+export type DemoPeople = Readonly<Record<DemoRole, SteamId64>>;
+
+type DemoSignInDeps = SessionDeps & { people: DemoPeople; redirect: Redirect };
+
+export const DEMO_SIGN_IN_PATH = '/account/demo-sign-in';
+
+/** Buttons that sign in as one of the demo's people; nothing for visitors who may not, and for those signed in. */
+export function DemoSignIn({ visit }: { visit: Visit }): JSX.Element | null {
+  const t = textsOf(visit.locale).signIn.demo;
+  if (visit.demoRoles.length === 0 || visit.session) return null;
+  return (
+    <Card id="demo" title={t.title} icon="key">
+      <p class="lead">{t.lead}</p>
+      <form method="post" action={DEMO_SIGN_IN_PATH} class="row">
+        {visit.next !== undefined && <input type="hidden" name="next" value={visit.next} />}
+        {visit.demoRoles.map((role) => (
+          <button class="button button-quiet" type="submit" name="as" value={role}>
+            {t.as[role]}
+          </button>
+        ))}
+      </form>
+    </Card>
+  );
+}
+
+/**
+ * Signs in as one of the demo's people.
+ * @throws {PageError} 404 for a visitor from elsewhere, 403 for a form that another site sent.
+ */
+export async function signInToDemo(
+  deps: DemoSignInDeps & { readDestination: (text: string | null) => string | undefined },
+  visit: Visit,
+): Promise<Response> {
+  if (visit.demoRoles.length === 0) throw new PageError('not-found', 404);
+  const site = visit.request.headers.get('sec-fetch-site');
+  if (site !== null && site !== 'same-origin') throw new PageError('form-refused', 403);
+  const fields = await readForm(visit.request);
+  const role = DEMO_ROLES.find((known) => known === fields.get('as'));
+  if (!role) throw new InvalidInput(`as is not allowed: give one of ${DEMO_ROLES.join(', ')}`);
+  const user = await findUserBySteamId(deps.db, deps.people[role]);
+  if (!user) throw new PageError('not-found', 404);
+  await endSession(deps, visit.request);
+  visit.cookies.push(await startSession(deps, user, visit));
+  return deps.redirect(visit, deps.readDestination(fields.get('next') ?? null) ?? '/account');
+}

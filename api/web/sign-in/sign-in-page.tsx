@@ -1,0 +1,56 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import { Icon, type IconName } from '../layout/icons.tsx';
+import { Layout, type Site } from '../layout/layout.tsx';
+import { textsOf } from '../layout/locales/texts.ts';
+import { withDestination } from '../visit/destination.ts';
+import type { Notice } from '../visit/notice.ts';
+import type { Visit } from '../visit/visit.ts';
+import { DemoSignIn } from './demo-sign-in.tsx';
+
+/** What a visitor who is not signed in sees. */
+export function SignInPage({
+  site,
+  visit,
+  notice,
+  misleadsTo,
+}: {
+  site: Site;
+  visit: Visit;
+  notice?: Notice | undefined;
+  /** Where signing in leads instead of back here, as PUBLIC_URL is not set. */
+  misleadsTo?: string | undefined;
+}): JSX.Element {
+  const t = textsOf(visit.locale).signIn;
+  const icons: IconName[] = ['key', 'link', 'sound'];
+  return (
+    <Layout site={site} visit={visit} title={t.title} notice={notice}>
+      {misleadsTo !== undefined && (
+        <p class="warning" role="alert">
+          <Icon name="warning" />
+          <span>{t.misleads(misleadsTo)}</span>
+        </p>
+      )}
+      <DemoSignIn visit={visit} />
+      <section class="hero" aria-labelledby="welcome">
+        <div class="hero-mark">
+          <Icon name="mark" />
+        </div>
+        <h1 id="welcome">{t.heading}</h1>
+        <p class="hero-lead">{t.lead}</p>
+        <a class="button button-primary button-large" href={withDestination('/account/sign-in', visit.next)}>
+          <Icon name="shield" />
+          {t.button}
+        </a>
+      </section>
+      <ul class="points">
+        {t.points.map(([title, text], index) => (
+          <li class="card">
+            <Icon name={icons[index] ?? 'info'} />
+            <h2>{title}</h2>
+            <p>{text}</p>
+          </li>
+        ))}
+      </ul>
+    </Layout>
+  );
+}

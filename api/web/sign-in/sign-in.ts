@@ -1,0 +1,101 @@
+import type { Db } from '../../../src/db/client.ts';
+import { Unavailable } from '../../../src/domain/errors.ts';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { saveSignIn } from '../../../src/queries/users/user-changes.ts';
+import type { SteamProfile } from '../../../src/steam/persona-names.ts';
+import { type ReadDestination, withDestination } from '../visit/destination.ts';
+import type { Redirect } from '../visit/notice.ts';
+import { PageError } from '../visit/page-error.ts';
+import { endSession, type SessionDeps, startSession } from '../visit/session.ts';
+import type { Visit } from '../visit/visit.ts';
+import { type AttemptDeps, finishAttempt, startAttempt } from './attempt.ts';
+import {
+  AssertionRefused,
+  buildSignInUrl,
+  SignInCancelled,
+  type SteamOpenId,
+  verifyAssertion,
+} from './steam-openid.ts';
+
+export type SignInDeps = AttemptDeps &
+  SessionDeps & {
+    db: Db;
+    steam: Omit<SteamOpenId, 'claimNonce'>;
+    fetchProfile: (steamId64: SteamId64) => Promise<SteamProfile>;
+    publicUrl: string;
+    ownerSteamIds: readonly SteamId64[];
+    redirect: Redirect;
+    readDestination: ReadDestination;
+    onRefused: (error: Error) => void;
+  };
+
+const RETURN_PATH = '/account/sign-in/return';
+
+/** Redirects to Steam, with a state that is good for this browser only. */
+export function startSignIn(deps: SignInDeps, visit: Visit): Response {
+  const { publicUrl } = deps;
+  // Steam redirects to PUBLIC_URL, where a cookie set under another host name would not be sent: go there first. Once
+  // only, since behind a proxy the Host header may differ from the name in the address bar.
+  const isElsewhere = visit.request.headers.get('host') !== new URL(publicUrl).host;
+  if (isElsewhere && !visit.url.searchParams.has('at')) {
+    const query = new URLSearchParams({
+      at: 'public',
+      ...(visit.next !== undefined && { next: visit.next }),
+    });
+    return deps.redirect(visit, `${publicUrl}/account/sign-in?${query}`);
+  }
+  const { state, cookie } = startAttempt(deps, 'sign-in', { carried: visit.next, now: visit.now });
+  visit.cookies.push(cookie);
+  const realm = new URL(publicUrl).origin;
+  return deps.redirect(
+    visit,
+    buildSignInUrl(deps.steam.providerUrl, { returnTo: returnAddress(publicUrl, state), realm }),
+  );
+}
+
+/**
+ * Back from Steam: the assertion is verified, the user has a row, gets a session with a new id, and is led to the
+ * page that they wanted to see.
+ * @throws {PageError} with the sentence for the visitor.
+ */
+export async function finishSignIn(deps: SignInDeps, visit: Visit): Promise<Response> {
+  visit.cookies.push(deps.cookies.write('sign-in', '', 0));
+  const attempt = await finishAttempt(deps, 'sign-in', visit.request, { now: visit.now });
+  if (attempt === undefined) throw new PageError('sign-in-refused', 400);
+  visit.next = deps.readDestination(attempt.carried);
+
+  const steamId = await proveSteamId(deps, visit, attempt.state);
+  if (steamId === undefined) {
+    return deps.redirect(visit, withDestination('/account', visit.next), 'sign-in-cancelled');
+  }
+  const user = await saveSignIn(deps.db, steamId, {
+    profile: await deps.fetchProfile(steamId),
+    isOwner: deps.ownerSteamIds.includes(steamId),
+    now: visit.now,
+  });
+  await endSession(deps, visit.request);
+  visit.cookies.push(await startSession(deps, user, visit));
+  return deps.redirect(visit, visit.next ?? '/account');
+}
+
+/** The SteamID64 that Steam vouches for; undefined when the visitor cancelled there. */
+async function proveSteamId(deps: SignInDeps, visit: Visit, state: string): Promise<SteamId64 | undefined> {
+  const steam = {
+    ...deps.steam,
+    claimNonce: (nonce: string, at: Date) => deps.claimNonce(`steam:${nonce}`, at),
+  };
+  try {
+    const expected = { returnTo: returnAddress(deps.publicUrl, state), state };
+    return await verifyAssertion(steam, visit.url.search, expected);
+  } catch (error) {
+    if (error instanceof SignInCancelled) return undefined;
+    if (error instanceof Unavailable) throw new PageError('steam-unavailable', 503, { cause: error });
+    if (!(error instanceof AssertionRefused)) throw error;
+    deps.onRefused(error);
+    throw new PageError('sign-in-refused', 400, { cause: error });
+  }
+}
+
+function returnAddress(publicUrl: string, state: string): string {
+  return `${publicUrl}${RETURN_PATH}?state=${state}`;
+}

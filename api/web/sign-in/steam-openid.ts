@@ -1,0 +1,236 @@
+import { Unauthorized, Unavailable } from '../../../src/domain/errors.ts';
+import { readSteamId, type SteamId64 } from '../../../src/domain/steam-id.ts';
+import { readBoundedText } from '../visit/forms/bounded-text.ts';
+
+/** What verification needs from outside; the configuration names the provider, never the browser. */
+export type SteamOpenId = {
+  /** The one provider that is believed (`STEAM_OPENID_URL`); `…/openid/login` vouches for ids below `…/openid/id/`. */
+  providerUrl: string;
+  fetch: (url: string, init: RequestInit) => Promise<Response>;
+  /** Remembers a nonce until `expiresAt`; false when it was there already. Must be atomic: two replays may race. */
+  claimNonce: (nonce: string, expiresAt: Date) => Promise<boolean>;
+  now: () => Date;
+  /** How long the provider may take to confirm, 5,000 ms by default. */
+  timeoutMs?: number;
+};
+
+/** What this sign-in was started with. */
+export type ExpectedReturn = {
+  /** The exact address given to the provider, `state` included. */
+  returnTo: string;
+  /** The one-time state bound to this browser. */
+  state: string;
+};
+
+/** One reading of the assertion: every pair as it came, and the first value of each key. */
+export type Assertion = { pairs: [string, string][]; fields: Map<string, string> };
+
+type RuleContext = { providerUrl: string; expected: ExpectedReturn; now: Date };
+type Rule = (assertion: Assertion, context: RuleContext) => boolean;
+
+/** The assertion was refused; `rule` names the check that failed. */
+export class AssertionRefused extends Unauthorized {
+  override name = 'AssertionRefused';
+  constructor(readonly rule: string) {
+    super(`the sign-in was refused: ${rule}`);
+  }
+}
+
+/** The visitor pressed "cancel" at the provider. */
+export class SignInCancelled extends Unauthorized {
+  override name = 'SignInCancelled';
+}
+
+const OPENID_NS = 'http://specs.openid.net/auth/2.0';
+const IDENTIFIER_SELECT = `${OPENID_NS}/identifier_select`;
+const NONCE_LIFETIME_MS = 5 * 60_000;
+/** A provider's clock may run ahead of ours by this much. */
+const CLOCK_SKEW_MS = 60_000;
+const PROVIDER_TIMEOUT_MS = 5_000;
+const LARGEST_RESPONSE_BYTES = 4_096;
+const LARGEST_ASSERTION_CHARS = 8_192;
+
+/** Fields of a positive assertion, OpenID 2.0 section 10.1. */
+const ASSERTION_FIELDS = [
+  'ns',
+  'mode',
+  'op_endpoint',
+  'claimed_id',
+  'identity',
+  'return_to',
+  'response_nonce',
+  'invalidate_handle',
+  'assoc_handle',
+  'signed',
+  'sig',
+] as const;
+const KNOWN_KEYS: ReadonlySet<string> = new Set([
+  ...ASSERTION_FIELDS.map((field) => `openid.${field}`),
+  'state',
+]);
+
+/** What the signature has to cover, OpenID 2.0 section 10.1, `openid.signed`. */
+const SIGNED_FIELDS = [
+  'op_endpoint',
+  'claimed_id',
+  'identity',
+  'return_to',
+  'response_nonce',
+  'assoc_handle',
+];
+
+/**
+ * What an assertion must satisfy before the provider is asked, in this order. A test removes one rule at a time and
+ * sees the attack succeed that the rule prevents.
+ */
+export const ASSERTION_RULES: Readonly<Record<string, Rule>> = {
+  /** Everything genuine is printable ASCII: NUL bytes, line breaks (key-value injection) and broken UTF-8 end here. */
+  'printable characters': ({ pairs }) => pairs.flat().every((text) => /^[\x20-\x7e]*$/.test(text)),
+  /** Two parsers of one repeated key may see two different values. */
+  'no repeated keys': ({ pairs, fields }) => pairs.length === fields.size,
+  'no unknown keys': ({ fields }) => [...fields.keys()].every((key) => KNOWN_KEYS.has(key)),
+  ns: ({ fields }) => fields.get('openid.ns') === OPENID_NS,
+  mode: ({ fields }) => fields.get('openid.mode') === 'id_res',
+  op_endpoint: ({ fields }, { providerUrl }) => fields.get('openid.op_endpoint') === providerUrl,
+  /** An assertion that another site obtained names that site here. */
+  return_to: ({ fields }, { expected }) => fields.get('openid.return_to') === expected.returnTo,
+  /** OpenID 2.0 section 11.1: the parameters of return_to are those of the request as well. */
+  state: ({ fields }, { expected }) => fields.get('state') === expected.state,
+  /** Individual accounts of this provider only: no prefix, suffix, other host, group or game server. */
+  claimed_id: ({ fields }, { providerUrl }) =>
+    readClaimedId(fields.get('openid.claimed_id'), providerUrl) !== undefined,
+  identity: ({ fields }) => fields.get('openid.identity') === fields.get('openid.claimed_id'),
+  signed: ({ fields }) => isSignedInFull(fields.get('openid.signed') ?? ''),
+  signature: ({ fields }) => /^[A-Za-z0-9+/]{16,512}={0,2}$/.test(fields.get('openid.sig') ?? ''),
+  assoc_handle: ({ fields }) => /^[\x21-\x7e]{1,255}$/.test(fields.get('openid.assoc_handle') ?? ''),
+  'fresh nonce': ({ fields }, { now }) => {
+    const issuedAt = readNonceTime(fields.get('openid.response_nonce') ?? '');
+    if (issuedAt === undefined) return false;
+    const ageMs = now.getTime() - issuedAt.getTime();
+    return ageMs <= NONCE_LIFETIME_MS && ageMs >= -CLOCK_SKEW_MS;
+  },
+};
+
+/**
+ * The address at the provider where the visitor proves who they are.
+ * @param returnTo where the provider sends them back, with the one-time state; lies below `realm`.
+ * @see https://openid.net/specs/openid-authentication-2_0.html section 9.1
+ */
+export function buildSignInUrl(providerUrl: string, options: { returnTo: string; realm: string }): string {
+  const url = new URL(providerUrl);
+  url.searchParams.set('openid.ns', OPENID_NS);
+  url.searchParams.set('openid.mode', 'checkid_setup');
+  url.searchParams.set('openid.return_to', options.returnTo);
+  url.searchParams.set('openid.realm', options.realm);
+  url.searchParams.set('openid.identity', IDENTIFIER_SELECT);
+  url.searchParams.set('openid.claimed_id', IDENTIFIER_SELECT);
+  return url.href;
+}
+
+/**
+ * Turns the query of the return address into the SteamID64 it proves, or refuses it.
+ * The rules come first, then the provider confirms its signature, then the nonce is used up: an assertion nobody
+ * vouches for never reaches the store.
+ * @param query the raw query string, with or without `?`.
+ * @throws {AssertionRefused} naming the rule · {SignInCancelled} · {Unavailable} when the provider does not respond.
+ * @see https://openid.net/specs/openid-authentication-2_0.html section 11
+ */
+export async function verifyAssertion(
+  steam: SteamOpenId,
+  query: string,
+  expected: ExpectedReturn,
+  rules: Readonly<Record<string, Rule>> = ASSERTION_RULES,
+): Promise<SteamId64> {
+  if (query.length > LARGEST_ASSERTION_CHARS) throw new AssertionRefused('size');
+  const assertion = readAssertion(query);
+  if (isCancelled(assertion, expected)) throw new SignInCancelled('the sign-in was cancelled at Steam');
+
+  const context = { providerUrl: steam.providerUrl, expected, now: steam.now() };
+  for (const [name, holds] of Object.entries(rules)) {
+    if (!holds(assertion, context)) throw new AssertionRefused(name);
+  }
+  if (!(await isConfirmed(steam, assertion))) throw new AssertionRefused('check_authentication');
+
+  const nonce = assertion.fields.get('openid.response_nonce') ?? '';
+  const issuedAt = readNonceTime(nonce) ?? context.now;
+  const expiresAt = new Date(issuedAt.getTime() + NONCE_LIFETIME_MS + CLOCK_SKEW_MS);
+  if (!(await steam.claimNonce(nonce, expiresAt))) throw new AssertionRefused('nonce used once');
+
+  const steamId = readClaimedId(assertion.fields.get('openid.claimed_id'), steam.providerUrl);
+  if (steamId === undefined) throw new AssertionRefused('claimed_id');
+  return steamId;
+}
+
+function readAssertion(query: string): Assertion {
+  const pairs = [...new URLSearchParams(query)];
+  const fields = new Map<string, string>();
+  for (const [key, value] of pairs) if (!fields.has(key)) fields.set(key, value);
+  return { pairs, fields };
+}
+
+function isCancelled({ pairs, fields }: Assertion, expected: ExpectedReturn): boolean {
+  const isPlain = pairs.length === fields.size;
+  return isPlain && fields.get('openid.mode') === 'cancel' && fields.get('state') === expected.state;
+}
+
+/** Steam's claimed ids are `{origin}/openid/id/{SteamID64}`, siblings of the login address. */
+function readClaimedId(claimedId: string | undefined, providerUrl: string): SteamId64 | undefined {
+  const base = new URL('id/', providerUrl).href;
+  if (!claimedId?.startsWith(base)) return undefined;
+  const digits = claimedId.slice(base.length);
+  return /^[0-9]{17}$/.test(digits) ? readSteamId(digits) : undefined;
+}
+
+function isSignedInFull(signed: string): boolean {
+  const names = signed.split(',');
+  return new Set(names).size === names.length && SIGNED_FIELDS.every((field) => names.includes(field));
+}
+
+/** OpenID 2.0 section 10.1: a nonce begins with the time it was made, in UTC, and has at most 255 characters. */
+function readNonceTime(nonce: string): Date | undefined {
+  const time = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z)[\x21-\x7e]{1,235}$/.exec(nonce)?.[1];
+  if (time === undefined) return undefined;
+  const issuedAt = new Date(time);
+  return Number.isNaN(issuedAt.getTime()) ? undefined : issuedAt;
+}
+
+/**
+ * Asks the configured provider whether it made this signature (OpenID 2.0 section 11.4.2). Everything but its own plain
+ * "yes" is a no: redirects are not followed, since another host could say yes, and long bodies are not read to the end.
+ * @throws {Unavailable} when it is out of reach, late, or failing.
+ */
+async function isConfirmed(steam: SteamOpenId, assertion: Assertion): Promise<boolean> {
+  const body = new URLSearchParams();
+  for (const [key, value] of assertion.fields) if (key.startsWith('openid.')) body.set(key, value);
+  body.set('openid.mode', 'check_authentication');
+
+  const signal = AbortSignal.timeout(steam.timeoutMs ?? PROVIDER_TIMEOUT_MS);
+  let confirmation: { status: number; text: string };
+  try {
+    const response = await steam.fetch(steam.providerUrl, {
+      method: 'POST',
+      body,
+      redirect: 'manual',
+      signal,
+      headers: { accept: 'text/plain' },
+    });
+    const text = await readBoundedText(response, LARGEST_RESPONSE_BYTES);
+    if (text === undefined) throw new Error(`the response is longer than ${LARGEST_RESPONSE_BYTES} bytes`);
+    confirmation = { status: response.status, text };
+  } catch (cause) {
+    throw new Unavailable('Steam does not respond', { cause });
+  }
+  if (confirmation.status >= 500 || confirmation.status === 429) {
+    throw new Unavailable(`Steam responded ${confirmation.status}`);
+  }
+  return confirmation.status === 200 && isPositive(confirmation.text);
+}
+
+/** Key-value form, OpenID 2.0 section 4.1.1: one `key:value` a line, each key once. */
+function isPositive(text: string): boolean {
+  const lines = text.split('\n').filter((line) => line !== '');
+  const isOnce = (line: string) =>
+    lines.filter((other) => other.split(':', 1)[0] === line.split(':', 1)[0]).length === 1 &&
+    lines.includes(line);
+  return isOnce(`ns:${OPENID_NS}`) && isOnce('is_valid:true');
+}

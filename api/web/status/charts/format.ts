@@ -1,0 +1,15 @@
+import type { Locale } from '../../layout/locales/locale.ts';
+
+/** `99.98%`, rounded down: 100% is said of no server that was offline for a moment. */
+export function formatShare(locale: Locale, share: number): string {
+  const floored = Math.floor(share * 10_000 + 1e-6) / 10_000;
+  return new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 2 }).format(floored);
+}
+
+/** `12 h 30 min`; minutes alone below an hour. */
+export function formatHours(seconds: number): string {
+  const minutes = Math.max(1, Math.round(seconds / 60));
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  return hours >= 24 || minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
+}

@@ -1,0 +1,77 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import { type Series, splitIntoStretches } from '../../../../src/live/series.ts';
+
+/** What a drawing shows: the time from left to right, players from 0 at its lower edge to `top`. */
+export type PlotRange = { from: Date; to: Date; top: number };
+
+type PlotProps = { series: Series; range: PlotRange; width: number; height: number };
+
+/** Room for the line at the upper and the lower edge. */
+const MARGIN = 2;
+
+/** The curve of the players wherever the server was online, in whole units of the drawing: its markup stays short. */
+export function Curve({ series, range, width, height }: PlotProps): JSX.Element | null {
+  const { x, y } = createScale(range, width, height);
+  const stepMs = series.stepSeconds * 1000;
+  const stretches = splitIntoStretches(series, ({ onlineShare }) => onlineShare > 0);
+  const lines = stretches.flatMap((stretch) => {
+    const [first, last] = [stretch[0], stretch.at(-1)];
+    if (!first || !last) return [];
+    const corners: [number, number][] = [
+      [x(first.at.getTime()), y(first.playersAverage)],
+      ...stretch.map(({ at, playersAverage }): [number, number] => [
+        x(at.getTime() + stepMs / 2),
+        y(playersAverage),
+      ]),
+      [x(last.at.getTime() + stepMs), y(last.playersAverage)],
+    ];
+    return [corners];
+  });
+  if (lines.length === 0) return null;
+  const areas = lines.map((corners) => {
+    const [left = 0, right = 0] = [corners[0]?.[0], corners.at(-1)?.[0]];
+    return `${toPath(corners)}L${right} ${height}L${left} ${height}Z`;
+  });
+  return (
+    <>
+      <path class="plot-area" d={areas.join('')} />
+      <path class="plot-line" d={lines.map(toPath).join('')} />
+    </>
+  );
+}
+
+/** Areas over the time in which the server was offline. */
+export function OfflineAreas({ series, range, width, height }: PlotProps): JSX.Element[] {
+  const { x } = createScale(range, width, height);
+  return splitIntoStretches(series, ({ onlineShare }) => onlineShare === 0).map((stretch) => {
+    const left = x(stretch[0]?.at.getTime() ?? 0);
+    const right = x((stretch.at(-1)?.at.getTime() ?? 0) + series.stepSeconds * 1000);
+    return <rect class="plot-offline" x={left} y="0" width={Math.max(right - left, 1)} height={height} />;
+  });
+}
+
+/** A line across the drawing at a number of players. */
+export function Level({
+  players,
+  className,
+  range,
+  width,
+  height,
+}: Omit<PlotProps, 'series'> & { players: number; className: string }): JSX.Element {
+  const { y } = createScale(range, width, height);
+  return <path class={className} d={`M0 ${y(players)}H${width}`} />;
+}
+
+function createScale({ from, to, top }: PlotRange, width: number, height: number) {
+  const spanMs = to.getTime() - from.getTime();
+  const within = (value: number) => Math.min(Math.max(Math.round(value), 0), width);
+  return {
+    x: (at: number) => within(((at - from.getTime()) / spanMs) * width),
+    y: (players: number) =>
+      Math.round(height - MARGIN - (players / Math.max(top, 1)) * (height - 2 * MARGIN)),
+  };
+}
+
+function toPath(corners: readonly [number, number][]): string {
+  return corners.map(([x, y], index) => `${index === 0 ? 'M' : 'L'}${x} ${y}`).join('');
+}

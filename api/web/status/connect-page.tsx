@@ -1,0 +1,83 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { ServerView } from '../../../src/live/server-view.ts';
+import { CopyButton } from '../layout/copy-button.tsx';
+import { Icon } from '../layout/icons.tsx';
+import { Layout, type Site } from '../layout/layout.tsx';
+import { textsOf } from '../layout/locales/texts.ts';
+import type { Visit } from '../visit/visit.ts';
+import { describe } from './server-page.tsx';
+import { LastSeen, mapNameOf, Occupancy, ServerState, steamAddressOf } from './server-parts.tsx';
+
+type ConnectPageProps = { site: Site; visit: Visit; server: ServerView };
+
+/** The way into the game, which nobody is sent without a click: where Discord's Connect button leads. */
+export function ConnectPage({ site, visit, server }: ConnectPageProps): JSX.Element {
+  const texts = textsOf(visit.locale);
+  const t = texts.connect;
+  const steam = steamAddressOf(server);
+  const isFull = server.maxPlayers > 0 && server.playersCount >= server.maxPlayers;
+  return (
+    <Layout
+      site={site}
+      visit={visit}
+      title={t.title(server.name)}
+      preview={{ description: describe(server, visit) }}
+    >
+      <section class="card narrow connect" aria-labelledby="server-name">
+        <div class="server-head">
+          <h1 id="server-name">
+            <bdi>{server.name}</bdi>
+          </h1>
+          <ServerState server={server} visit={visit} />
+        </div>
+        {server.isOnline ? (
+          <div class="server-strip">
+            <dl class="server-facts">
+              <div>
+                <dt>{texts.status.map}</dt>
+                <dd>{mapNameOf(server.map)}</dd>
+              </div>
+            </dl>
+            <Occupancy server={server} visit={visit} />
+          </div>
+        ) : (
+          <LastSeen server={server} visit={visit} />
+        )}
+        {(!server.isOnline || isFull) && (
+          <p class="warning">
+            <Icon name="warning" />
+            <span>{server.isOnline ? t.full : t.offline}</span>
+          </p>
+        )}
+        {steam === undefined ? (
+          <p class="empty">{t.noAddress}</p>
+        ) : (
+          <>
+            <p>
+              <a class="button button-primary button-large connect-open" href={steam}>
+                {t.open}
+              </a>
+            </p>
+            <p class="hint">{t.openHint}</p>
+            <h2 class="minor">{t.console}</h2>
+            <div class="secret">
+              <code class="secret-text" id="console-line">
+                connect {server.address}
+              </code>
+              <CopyButton target="console-line" label={t.consoleLabel} visit={visit} />
+            </div>
+            <p class="hint">{t.consoleHint}</p>
+          </>
+        )}
+        <p class="row">
+          <a class="button button-quiet" href={`/servers/${encodeURIComponent(server.slug)}`}>
+            {t.details}
+          </a>
+          <a class="button button-quiet" href="/">
+            {texts.status.allServers}
+          </a>
+        </p>
+      </section>
+    </Layout>
+  );
+}

@@ -1,0 +1,39 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { PlayedMap } from '../../../src/queries/servers/maps.ts';
+import { textsOf } from '../layout/locales/texts.ts';
+import type { Visit } from '../visit/visit.ts';
+import { formatHours } from './charts/format.ts';
+import { mapNameOf } from './server-parts.tsx';
+
+const MOST = 10;
+
+/** The maps that were played, the longest first, as a list of bars. */
+export function MapList({ maps, visit }: { maps: readonly PlayedMap[]; visit: Visit }): JSX.Element {
+  const t = textsOf(visit.locale).server;
+  const longest = maps[0]?.seconds ?? 0;
+  if (maps.length === 0) return <p class="empty">{t.noMaps}</p>;
+  return (
+    <>
+      <p class="hint">{t.mapsLead}</p>
+      <ol class="maps">
+        {maps.slice(0, MOST).map(({ map, seconds, times }) => (
+          <li>
+            <span class="map-name" title={map}>
+              {mapNameOf(map)}
+            </span>
+            <span class="map-time">
+              {formatHours(seconds)} · {t.times(times)}
+            </span>
+            <svg class="bar-fill" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">
+              <rect
+                width={longest > 0 ? Math.max(Math.round((seconds / longest) * 100), 1) : 100}
+                height="1"
+              />
+            </svg>
+          </li>
+        ))}
+      </ol>
+      {maps.length > MOST && <p class="hint">{t.otherMaps(maps.length - MOST)}</p>}
+    </>
+  );
+}

@@ -1,0 +1,59 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { Series } from '../../../src/live/series.ts';
+import type { ServerView } from '../../../src/live/server-view.ts';
+import { textsOf } from '../layout/locales/texts.ts';
+import type { Visit } from '../visit/visit.ts';
+import { Sparkline } from './charts/sparkline.tsx';
+import { ConnectRow, LastSeen, mapNameOf, Occupancy, ServerState } from './server-parts.tsx';
+
+type ServerCardProps = {
+  server: ServerView;
+  /** The last 24 hours; undefined when they cannot be read. */
+  history: Series | undefined;
+  visit: Visit;
+};
+
+/** One server on the status page. */
+export function ServerCard({ server, history, visit }: ServerCardProps): JSX.Element {
+  const t = textsOf(visit.locale).status;
+  const points = history?.points ?? [];
+  const peak = Math.max(0, ...points.map(({ playersMaximum }) => playersMaximum));
+  const kind = [server.mode, server.region].filter((text) => text !== '');
+  return (
+    <li class="card server-card" id={`server-${server.slug}`}>
+      <div class="server-head">
+        <h3>
+          <a href={`/servers/${encodeURIComponent(server.slug)}`}>
+            <bdi>{server.name}</bdi>
+          </a>
+        </h3>
+        <ServerState server={server} visit={visit} />
+      </div>
+      {kind.length > 0 && <p class="server-kind">{kind.join(' · ')}</p>}
+      {server.isOnline ? (
+        <div class="server-now">
+          <dl class="server-facts">
+            <dt>{t.map}</dt>
+            <dd>{mapNameOf(server.map)}</dd>
+            <dt>{t.ping}</dt>
+            <dd>{t.milliseconds(server.pingMs)}</dd>
+          </dl>
+          <Occupancy server={server} visit={visit} />
+        </div>
+      ) : (
+        <LastSeen server={server} visit={visit} />
+      )}
+      <div class="server-day">
+        {history && points.length > 1 ? (
+          <>
+            <Sparkline series={history} until={visit.now} top={Math.max(server.maxPlayers, peak, 4)} />
+            <p class="hint">{t.peakOf(peak)}</p>
+          </>
+        ) : (
+          <p class="hint">{t.noHistory}</p>
+        )}
+      </div>
+      <ConnectRow server={server} visit={visit} />
+    </li>
+  );
+}

@@ -1,0 +1,178 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import { type Series, uptimeOf } from '../../../src/live/series.ts';
+import type { ServerView } from '../../../src/live/server-view.ts';
+import type { PlayedMap } from '../../../src/queries/servers/maps.ts';
+import { Card } from '../layout/card.tsx';
+import { CopyButton } from '../layout/copy-button.tsx';
+import { Layout, type Site } from '../layout/layout.tsx';
+import { textsOf } from '../layout/locales/texts.ts';
+import type { Visit } from '../visit/visit.ts';
+import { formatShare } from './charts/format.ts';
+import { CHART_RANGES, type ChartRange, HistoryChart } from './charts/history-chart.tsx';
+import { UptimeBars } from './charts/uptime-bars.tsx';
+import { MapList } from './map-list.tsx';
+import { PlayerList } from './player-list.tsx';
+import { ConnectRow, LastSeen, mapNameOf, Occupancy, ServerState } from './server-parts.tsx';
+import { LiveLine, REFRESH_SECONDS } from './status-page.tsx';
+
+export type ServerDetails = {
+  server: ServerView;
+  /** By range; one that cannot be read is undefined. */
+  histories: Record<ChartRange['name'], Series | undefined>;
+  /** Of the last 30 days; undefined when they cannot be read. */
+  maps: readonly PlayedMap[] | undefined;
+};
+
+type ServerPageProps = ServerDetails & { site: Site; visit: Visit };
+
+/** The page of one server: now, and over time. */
+export function ServerPage(props: ServerPageProps): JSX.Element {
+  const { site, visit, server, histories, maps } = props;
+  const texts = textsOf(visit.locale);
+  const t = texts.server;
+  const uptime = histories.month && uptimeOf(histories.month);
+  return (
+    <Layout
+      site={site}
+      visit={visit}
+      title={server.name}
+      preview={{ description: describe(server, visit), imagePath: `${pathOf(server)}/banner.png` }}
+      scripts={['status.js']}
+      refreshSeconds={REFRESH_SECONDS}
+    >
+      <div data-live data-lost={texts.status.lostConnection}>
+        <p class="trail">
+          <a href="/">{texts.status.allServers}</a>
+        </p>
+        <ServerHead server={server} visit={visit} />
+        <div class="server-columns">
+          <div class="stack">
+            <Card id="history" title={t.history}>
+              {CHART_RANGES.map((range) => (
+                <HistoryChart
+                  range={range}
+                  serverName={server.name}
+                  series={histories[range.name]}
+                  visit={visit}
+                />
+              ))}
+            </Card>
+          </div>
+          <div class="stack">
+            <Card id="players" title={t.playersNow} {...(server.isOnline && { aside: occupancyOf(server) })}>
+              <PlayerList server={server} visit={visit} />
+            </Card>
+            <Card
+              id="uptime"
+              title={t.uptime}
+              {...(uptime !== undefined && { aside: formatShare(visit.locale, uptime) })}
+            >
+              <p class="hint">{t.uptimeLead}</p>
+              {histories.month ? (
+                <UptimeBars series={histories.month} visit={visit} />
+              ) : (
+                <p class="empty">{t.notEnough}</p>
+              )}
+            </Card>
+            <Card id="maps" title={t.maps}>
+              <MapList maps={maps ?? []} visit={visit} />
+            </Card>
+            <BannerCard site={site} server={server} visit={visit} />
+          </div>
+        </div>
+        <LiveLine visit={visit} servers={[server]} />
+      </div>
+    </Layout>
+  );
+}
+
+function ServerHead({ server, visit }: { server: ServerView; visit: Visit }): JSX.Element {
+  const t = textsOf(visit.locale).status;
+  const facts = [
+    [t.map, server.map && mapNameOf(server.map)],
+    [t.mode, server.mode],
+    [t.region, server.region],
+    [t.ping, server.isOnline ? t.milliseconds(server.pingMs) : ''],
+  ].filter(([, value]) => value !== '');
+  return (
+    <section class="card server-top" aria-labelledby="server-name">
+      <div class="server-head">
+        <h1 id="server-name">
+          <bdi>{server.name}</bdi>
+        </h1>
+        <ServerState server={server} visit={visit} />
+      </div>
+      {server.hostname !== '' && server.hostname !== server.name && (
+        <p class="server-kind">
+          <bdi>{server.hostname}</bdi>
+        </p>
+      )}
+      <div class="server-strip">
+        <dl class="server-facts">
+          {facts.map(([label, value]) => (
+            <div>
+              <dt>{label}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+        </dl>
+        {server.isOnline ? (
+          <Occupancy server={server} visit={visit} />
+        ) : (
+          <LastSeen server={server} visit={visit} />
+        )}
+      </div>
+      <ConnectRow server={server} visit={visit} />
+    </section>
+  );
+}
+
+/** What forums show of the server, and the code for it. */
+function BannerCard({
+  site,
+  server,
+  visit,
+}: Pick<ServerPageProps, 'site' | 'server' | 'visit'>): JSX.Element {
+  const t = textsOf(visit.locale).server;
+  const picture = `${pathOf(server)}/banner.png`;
+  const page = `${site.publicUrl}${pathOf(server)}`;
+  return (
+    <Card id="banner" title={t.banner}>
+      <img
+        class="banner"
+        src={picture}
+        alt={t.bannerAlt(server.name)}
+        width="560"
+        height="95"
+        loading="lazy"
+      />
+      <div class="secret">
+        <code class="secret-text" id="banner-code">
+          {`[url=${page}][img]${site.publicUrl}${picture}[/img][/url]`}
+        </code>
+        <CopyButton target="banner-code" label={t.bannerCode} visit={visit} />
+      </div>
+    </Card>
+  );
+}
+
+function pathOf({ slug }: ServerView): string {
+  return `/servers/${encodeURIComponent(slug)}`;
+}
+
+/** For those who are sent a link: `Online · de_mirage · 7 of 24 players`. */
+export function describe(server: ServerView, { locale }: Visit): string {
+  const t = textsOf(locale).status;
+  if (!server.isOnline) return t.states.offline;
+  return [
+    t.states.online,
+    server.map && mapNameOf(server.map),
+    t.playersOf(server.playersCount, server.maxPlayers),
+  ]
+    .filter((text) => text !== '')
+    .join(' · ');
+}
+
+function occupancyOf({ playersCount, maxPlayers }: ServerView): string {
+  return maxPlayers > 0 ? `${playersCount} / ${maxPlayers}` : String(playersCount);
+}

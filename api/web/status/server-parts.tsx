@@ -1,0 +1,94 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import { tryParseServerAddress } from '../../../src/domain/server-address.ts';
+import type { ServerView } from '../../../src/live/server-view.ts';
+import { CopyButton } from '../layout/copy-button.tsx';
+import { textsOf } from '../layout/locales/texts.ts';
+import { Moment } from '../layout/moment.tsx';
+import type { Visit } from '../visit/visit.ts';
+
+type ServerProps = { server: ServerView; visit: Visit };
+
+/** Whether a server is online, as a dot and a word. */
+export function ServerState({ server, visit }: ServerProps): JSX.Element {
+  const { states } = textsOf(visit.locale).status;
+  const state = stateOf(server);
+  return (
+    <span class={`server-state is-${state}`}>
+      <span class="dot" aria-hidden="true"></span>
+      {states[state]}
+    </span>
+  );
+}
+
+function stateOf({ isOnline, updatedAt, playersCount, maxPlayers }: ServerView) {
+  if (updatedAt === undefined) return 'unknown';
+  if (!isOnline) return 'offline';
+  return maxPlayers > 0 && playersCount >= maxPlayers ? 'full' : 'online';
+}
+
+/** How many play, as numbers above a bar. */
+export function Occupancy({ server, visit }: ServerProps): JSX.Element {
+  const t = textsOf(visit.locale).status;
+  const { playersCount, maxPlayers } = server;
+  const share = maxPlayers > 0 ? Math.min(playersCount / maxPlayers, 1) : 0;
+  return (
+    <p class="occupancy">
+      <span aria-hidden="true">
+        <strong>{playersCount}</strong>
+        {maxPlayers > 0 && <span class="slots"> / {maxPlayers}</span>}
+      </span>
+      <span class="sr-only">{t.playersOf(playersCount, maxPlayers)}</span>
+      <svg class="bar-fill" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">
+        <rect width={Math.round(share * 100)} height="1" />
+      </svg>
+    </p>
+  );
+}
+
+/** A map's own name: one from the workshop is told as `workshop/3070284539/de_cache`. */
+export function mapNameOf(map: string): string {
+  return map.split('/').findLast((part) => part !== '') ?? '–';
+}
+
+/** When a server that is offline was last there. */
+export function LastSeen({ server, visit }: ServerProps): JSX.Element {
+  const t = textsOf(visit.locale).status;
+  if (!server.seenAt) return <p class="last-seen">{t.neverSeen}</p>;
+  return (
+    <p class="last-seen">
+      {t.lastSeen} <Moment at={server.seenAt} visit={visit} />
+    </p>
+  );
+}
+
+/** The button into the game, and the address to copy. */
+export function ConnectRow({ server, visit }: ServerProps): JSX.Element {
+  const t = textsOf(visit.locale).status;
+  const id = `address-${server.slug}`;
+  return (
+    <div class="connect-row">
+      <span class="address">
+        <code id={id}>{server.address}</code>
+        <CopyButton target={id} label={t.address(server.name)} visit={visit} isSmall />
+      </span>
+      {server.isOnline && (
+        <a
+          class="button button-primary button-small"
+          href={`/connect/${encodeURIComponent(server.slug)}`}
+          data-steam={steamAddressOf(server)}
+          aria-label={t.connectTo(server.name)}
+        >
+          {t.connect}
+        </a>
+      )}
+    </div>
+  );
+}
+
+/**
+ * What opens the game on a server. Undefined for an address that is not HOST:PORT: an imported one may be anything.
+ * @see https://developer.valvesoftware.com/wiki/Steam_browser_protocol
+ */
+export function steamAddressOf({ address }: Pick<ServerView, 'address'>): string | undefined {
+  return tryParseServerAddress(address) && `steam://connect/${address}`;
+}

@@ -1,0 +1,163 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import { addSeries, type Series } from '../../../src/live/series.ts';
+import type { ServerView } from '../../../src/live/server-view.ts';
+import { CopyButton } from '../layout/copy-button.tsx';
+import { Icon } from '../layout/icons.tsx';
+import { Layout, type Site } from '../layout/layout.tsx';
+import { textsOf } from '../layout/locales/texts.ts';
+import { FullMoment } from '../layout/moment.tsx';
+import { DemoSignIn } from '../sign-in/demo-sign-in.tsx';
+import type { Visit } from '../visit/visit.ts';
+import { Sparkline } from './charts/sparkline.tsx';
+import { ServerCard } from './server-card.tsx';
+
+/** A server and its last 24 hours; undefined when those cannot be read. */
+export type ListedServer = { server: ServerView; history: Series | undefined };
+
+type StatusPageProps = { site: Site; visit: Visit; servers: readonly ListedServer[] };
+
+/** With scripts the page refreshes itself sooner, without loading anew. */
+export const REFRESH_SECONDS = 30;
+
+const ADD_COMMAND =
+  'bun run cli servers add --name "My server" --address HOST:27015 --mode Competitive --region EU';
+
+/** The status page: every server of the community. */
+export function StatusPage({ site, visit, servers }: StatusPageProps): JSX.Element {
+  const t = textsOf(visit.locale).status;
+  const online = servers.filter(({ server }) => server.isOnline);
+  const playing = online.reduce((sum, { server }) => sum + server.playersCount, 0);
+  return (
+    <Layout
+      site={site}
+      visit={visit}
+      title=""
+      preview={{
+        description: servers.length === 0 ? t.none : t.summary(online.length, servers.length, playing),
+      }}
+      scripts={['status.js']}
+      refreshSeconds={REFRESH_SECONDS}
+    >
+      <DemoSignIn visit={visit} />
+      <div data-live data-lost={t.lostConnection}>
+        {servers.length === 0 ? (
+          <NoServers site={site} visit={visit} />
+        ) : (
+          <>
+            <Overview site={site} visit={visit} servers={servers} playing={playing} />
+            <h2 class="sr-only">{t.list}</h2>
+            <ul class="servers">
+              {servers.map(({ server, history }) => (
+                <ServerCard server={server} history={history} visit={visit} />
+              ))}
+            </ul>
+            <LiveLine visit={visit} servers={servers.map(({ server }) => server)} />
+          </>
+        )}
+      </div>
+    </Layout>
+  );
+}
+
+/** The community as a whole. */
+function Overview({ site, visit, servers, playing }: StatusPageProps & { playing: number }): JSX.Element {
+  const t = textsOf(visit.locale).status;
+  const histories = servers.flatMap(({ history }) => (history ? [history] : []));
+  const total = addSeries(histories, histories[0]?.stepSeconds ?? 300);
+  const peak = Math.round(Math.max(playing, ...total.points.map(({ playersAverage }) => playersAverage)));
+  const online = servers.filter(({ server }) => server.isOnline).length;
+  return (
+    <section class="overview" aria-labelledby="community">
+      <div class="overview-words">
+        <h1 id="community" dir="auto">
+          {site.name}
+        </h1>
+        <Verdict visit={visit} servers={servers} />
+      </div>
+      <dl class="numbers">
+        <div>
+          <dt>{t.numbers.players}</dt>
+          <dd>{playing}</dd>
+        </div>
+        <div>
+          <dt>{t.numbers.online}</dt>
+          <dd>
+            {online}
+            <span class="slots"> / {servers.length}</span>
+          </dd>
+        </div>
+        <div>
+          <dt>{t.numbers.peak}</dt>
+          <dd>{peak}</dd>
+        </div>
+      </dl>
+      {total.points.length > 1 && <Sparkline series={total} until={visit.now} top={peak * 1.15} />}
+    </section>
+  );
+}
+
+/** Whether all is well, in words. */
+function Verdict({ visit, servers }: Pick<StatusPageProps, 'visit' | 'servers'>): JSX.Element {
+  const t = textsOf(visit.locale).status;
+  const checked = servers.filter(({ server }) => server.updatedAt !== undefined);
+  const offline = checked.filter(({ server }) => !server.isOnline).length;
+  if (checked.length === 0) return <p class="verdict is-unknown">{t.states.unknown}</p>;
+  const [kind, text] =
+    offline === 0
+      ? (['online', t.allOnline] as const)
+      : offline === checked.length
+        ? (['offline', t.allOffline] as const)
+        : (['full', t.someOffline(offline)] as const);
+  return (
+    <p class={`verdict is-${kind}`}>
+      <span class="dot" aria-hidden="true"></span>
+      {text}
+    </p>
+  );
+}
+
+/** Of when what is shown is, and that it stays so by itself. */
+export function LiveLine({
+  visit,
+  servers,
+}: {
+  visit: Visit;
+  servers: readonly ServerView[];
+}): JSX.Element | null {
+  const t = textsOf(visit.locale).status;
+  const latest = Math.max(...servers.map(({ updatedAt }) => updatedAt?.getTime() ?? 0));
+  if (latest <= 0) return null;
+  return (
+    <p class="live-line">
+      <span>{t.updatesAutomatically}</span>
+      <span>
+        {t.updated} <FullMoment at={new Date(latest)} locale={visit.locale} />
+      </span>
+    </p>
+  );
+}
+
+function NoServers({ site, visit }: { site: Site; visit: Visit }): JSX.Element {
+  const t = textsOf(visit.locale).status;
+  return (
+    <section class="no-servers" aria-labelledby="community">
+      <div class="hero-mark">
+        <Icon name="mark" />
+      </div>
+      <p class="no-servers-site" dir="auto">
+        {site.name}
+      </p>
+      <h1 id="community">{t.none}</h1>
+      <p class="hero-lead">{t.noneLead}</p>
+      <div class="card">
+        <p>{t.noneHow}</p>
+        <div class="secret">
+          <code class="secret-text" id="add-server">
+            {ADD_COMMAND}
+          </code>
+          <CopyButton target="add-server" label={t.addCommand} visit={visit} />
+        </div>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,102 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { FindBanner } from '../../../src/drawing/banners.ts';
+import type { ReadMaps } from '../../../src/live/map-history.ts';
+import type { Series } from '../../../src/live/series.ts';
+import type { ReadHistory } from '../../../src/live/server-history.ts';
+import type { ServerList } from '../../../src/live/server-list.ts';
+import { toServerView } from '../../../src/live/server-view.ts';
+import { withTimeLimit } from '../../../src/runtime/time-limit.ts';
+import type { Site } from '../layout/layout.tsx';
+import type { Visit } from '../visit/visit.ts';
+import { ConnectPage } from './connect-page.tsx';
+import { MissingServerPage } from './missing-server-page.tsx';
+import { ServerPage } from './server-page.tsx';
+import { StatusPage } from './status-page.tsx';
+
+export type StatusDeps = {
+  serverList: Pick<ServerList, 'current' | 'findBySlug'>;
+  readHistory: ReadHistory;
+  readMaps: ReadMaps;
+  findBanner: FindBanner;
+};
+
+/** A page that everybody may see, and that is the same for everybody but for the navigation. */
+export type PublicRoute = {
+  /** With Elysia's `:name` for parameters. */
+  path: string;
+  /** @returns undefined when what the parameters name does not exist. */
+  prepare: (params: Record<string, string>) => ((visit: Visit) => Promise<JSX.Element>) | undefined;
+  /** Shown then, with status 404. */
+  missing: (visit: Visit) => JSX.Element;
+};
+
+const DAYS_OF_MAPS = 30;
+const READ_LIMIT_MS = 2000;
+
+/** The pages about servers. They are shown from memory while the database is away, then without history. */
+export function statusRoutes(deps: StatusDeps & { site: Site }): PublicRoute[] {
+  const { site, serverList } = deps;
+  const missing = (visit: Visit) => <MissingServerPage site={site} visit={visit} />;
+  const findServer = ({ slug = '' }: Record<string, string>) => {
+    const found = serverList.findBySlug(slug);
+    return found && toServerView(found);
+  };
+  return [
+    { path: '/', missing, prepare: () => (visit) => showStatus(deps, visit) },
+    {
+      path: '/servers/:slug',
+      missing,
+      prepare: (params) => {
+        const server = findServer(params);
+        return server && ((visit) => showServer(deps, visit, server));
+      },
+    },
+    {
+      path: '/connect/:slug',
+      missing,
+      prepare: (params) => {
+        const server = findServer(params);
+        return server && (async (visit) => <ConnectPage site={site} visit={visit} server={server} />);
+      },
+    },
+  ];
+}
+
+async function showStatus(deps: StatusDeps & { site: Site }, visit: Visit): Promise<JSX.Element> {
+  const servers = await Promise.all(
+    deps.serverList.current().map(async (status) => {
+      const server = toServerView(status);
+      return { server, history: await readSeries(deps, server.id, 24) };
+    }),
+  );
+  return <StatusPage site={deps.site} visit={visit} servers={servers} />;
+}
+
+async function showServer(
+  deps: StatusDeps & { site: Site },
+  visit: Visit,
+  server: ReturnType<typeof toServerView>,
+): Promise<JSX.Element> {
+  const [day, week, month, maps] = await Promise.all([
+    readSeries(deps, server.id, 24),
+    readSeries(deps, server.id, 7 * 24),
+    readSeries(deps, server.id, 30 * 24),
+    ifPossible(deps.readMaps(server.id, DAYS_OF_MAPS)),
+  ]);
+  return (
+    <ServerPage site={deps.site} visit={visit} server={server} histories={{ day, week, month }} maps={maps} />
+  );
+}
+
+function readSeries(
+  { readHistory }: StatusDeps,
+  serverId: number,
+  hours: number,
+): Promise<Series | undefined> {
+  return ifPossible(readHistory(serverId, hours));
+}
+
+/** What the page is shown without while the database is away, or does not respond soon enough. */
+async function ifPossible<T>(reading: Promise<T>): Promise<T | undefined> {
+  return withTimeLimit(reading, READ_LIMIT_MS).catch(() => undefined);
+}

@@ -1,0 +1,25 @@
+type Body = { body: ReadableStream<Uint8Array> | null };
+
+/**
+ * Reads a body as UTF-8, at most `limitBytes` of it, whatever length the sender claims.
+ * @returns undefined when it is longer.
+ */
+export async function readBoundedText(source: Body, limitBytes: number): Promise<string | undefined> {
+  const bytes = await readBoundedBytes(source, limitBytes);
+  return bytes && Buffer.from(bytes).toString('utf8');
+}
+
+/** The same as {@link readBoundedText}, as bytes. */
+export async function readBoundedBytes(
+  { body }: Body,
+  limitBytes: number,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const chunks: Uint8Array[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of body ?? []) {
+    sizeBytes += chunk.byteLength;
+    if (sizeBytes > limitBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

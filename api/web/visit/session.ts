@@ -1,0 +1,96 @@
+import { randomBytes } from 'node:crypto';
+import { type Db, isDatabaseOutage } from '../../../src/db/client.ts';
+import {
+  createSession,
+  deleteSession,
+  extendSession,
+  findSession,
+  lastEndOf,
+  type Session,
+} from '../../../src/queries/users/sessions.ts';
+import type { User } from '../../../src/queries/users/users.ts';
+import type { Cookies } from './cookies.ts';
+import { readDevice } from './device.ts';
+import { hashOf, type Signer } from './signing.ts';
+
+export type SessionDeps = { db: Db; cookies: Cookies; signer: Signer };
+
+/** Thirty days after the last visit; {@link lastEndOf} is the end of all extension. */
+const SESSION_SECONDS = 30 * 24 * 3600;
+/** A session in use is extended at most this often: a visit costs a read, not a write. */
+const EXTEND_AFTER_MS = 3_600_000;
+
+/**
+ * Signs a user in: a fresh id each time, so that an id set before the sign-in is worth nothing after it.
+ * @returns the Set-Cookie line.
+ */
+export async function startSession(
+  { db, cookies, signer }: SessionDeps,
+  user: User,
+  { request, now }: { request: Request; now: Date },
+): Promise<string> {
+  const id = randomBytes(32).toString('base64url');
+  await createSession(db, {
+    idHash: hashOf(id),
+    userId: user.id,
+    expiresAt: endOf(now),
+    now,
+    ...readDevice(request),
+  });
+  return writeSessionCookie({ cookies, signer }, id);
+}
+
+/**
+ * The session a request belongs to, extended when it is time.
+ * @returns with it, if it was extended, the Set-Cookie line that extends the cookie.
+ */
+export async function openSession(
+  { db, cookies, signer }: SessionDeps,
+  request: Request,
+  now: Date,
+): Promise<{ session: Session; cookie?: string } | undefined> {
+  const id = readSessionId({ cookies, signer }, request);
+  if (id === undefined) return undefined;
+  const session = await findSession(db, hashOf(id), now);
+  if (!session) return undefined;
+  if (now.getTime() - session.seenAt.getTime() < EXTEND_AFTER_MS) return { session };
+  const expiresAt = earlier(endOf(now), lastEndOf(session));
+  try {
+    await extendSession(db, session.idHash, { expiresAt, now });
+  } catch (error) {
+    // Pages are shown even while the database takes no writes.
+    if (!isDatabaseOutage(error)) throw error;
+    return { session };
+  }
+  const seconds = Math.floor((expiresAt.getTime() - now.getTime()) / 1000);
+  return { session, cookie: writeSessionCookie({ cookies, signer }, id, seconds) };
+}
+
+/** Ends the session of this request, if any. @returns the Set-Cookie line that deletes the cookie. */
+export async function endSession({ db, cookies, signer }: SessionDeps, request: Request): Promise<string> {
+  const id = readSessionId({ cookies, signer }, request);
+  if (id !== undefined) await deleteSession(db, hashOf(id));
+  return cookies.write('session', '', 0);
+}
+
+/** An id that we signed; anything else never reaches the database. */
+function readSessionId({ cookies, signer }: Omit<SessionDeps, 'db'>, request: Request): string | undefined {
+  const [id = '', signature = '', ...rest] = (cookies.read(request, 'session') ?? '').split('.');
+  return rest.length === 0 && signer.isSigned('session', id, signature) ? id : undefined;
+}
+
+function writeSessionCookie(
+  { cookies, signer }: Omit<SessionDeps, 'db'>,
+  id: string,
+  seconds = SESSION_SECONDS,
+): string {
+  return cookies.write('session', `${id}.${signer.sign('session', id)}`, seconds);
+}
+
+function endOf(now: Date): Date {
+  return new Date(now.getTime() + SESSION_SECONDS * 1000);
+}
+
+function earlier(one: Date, other: Date): Date {
+  return one < other ? one : other;
+}

@@ -1,0 +1,149 @@
+import { ApplicationCommandType } from 'discord.js';
+import type { Database } from '../../src/db/database.ts';
+import { FEED_SUBJECTS, type FeedSubject } from '../../src/domain/discord-feed.ts';
+import { listGuildFeeds, startDiscordFeed, stopDiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
+import { type Command, type CommandOptions, type Invoker, Refusal } from '../command.ts';
+import { feedList, permissionList } from '../embeds/feed-list.ts';
+import { COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
+import type { FeedTexts } from '../locales/feed-en.ts';
+import {
+  choiceOption,
+  integerOption,
+  localized,
+  MANAGE_GUILD,
+  roleOption,
+  stringOption,
+  subcommand,
+} from './definition.ts';
+import { completePenaltyTypes, parsePenaltyTypes } from './penalty-types.ts';
+import { completeServer, findServer } from './server-choice.ts';
+import type { ServerDeps } from './server-messages.ts';
+
+export type FeedDeps = {
+  database: Pick<Database, 'db'>;
+  servers: ServerDeps['servers'];
+  /** A feed was started, changed or stopped. */
+  onFeedsChanged: () => void;
+};
+
+/** A server has 255 slots at most: A2S_INFO tells them in a byte. */
+const MOST_PLAYERS = 255;
+
+/** `/feed start what types? server? players? role?`, `/feed list`, `/feed stop what` */
+export const FEED_DEFINITION: Command['data'] = {
+  ...localized(({ feed }) => feed),
+  type: ApplicationCommandType.ChatInput,
+  default_member_permissions: MANAGE_GUILD,
+  options: [
+    subcommand(
+      ({ feed }) => feed.start,
+      [
+        choiceOption(({ feed }) => feed.start.options.what, FEED_SUBJECTS, labelOf),
+        stringOption(({ feed }) => feed.start.options.types, { autocomplete: true }),
+        stringOption(({ feed }) => feed.start.options.server, { autocomplete: true }),
+        integerOption(({ feed }) => feed.start.options.players, { min: 1, max: MOST_PLAYERS }),
+        roleOption(({ feed }) => feed.start.options.role),
+      ],
+    ),
+    subcommand(({ feed }) => feed.list),
+    subcommand(
+      ({ feed }) => feed.stop,
+      [choiceOption(({ feed }) => feed.stop.options.what, FEED_SUBJECTS, labelOf)],
+    ),
+  ],
+};
+
+function labelOf({ feed }: { feed: FeedTexts }, subject: FeedSubject): string {
+  return feed.subjects[subject];
+}
+
+/** `/feed`: what a channel is told as it happens, for members with Manage Server. */
+export function feedCommand(deps: FeedDeps): Command {
+  return {
+    data: FEED_DEFINITION,
+    execute: (invoker, options) => ({
+      kind: 'ephemeral',
+      render: () => {
+        const manager = requireManager(invoker);
+        if (options.subcommand === 'list') return list(deps, manager);
+        const subject = FEED_SUBJECTS.find((known) => known === options.strings.what);
+        if (subject === undefined) throw new Refusal(({ refusals }) => noticeMessage(refusals.outdated));
+        return options.subcommand === 'stop'
+          ? stop(deps, manager, subject)
+          : start(deps, manager, subject, options);
+      },
+    }),
+    autocomplete: ({ localization }, typed, option) =>
+      option === 'types'
+        ? completePenaltyTypes(typed, localization.texts)
+        : completeServer(deps, typed, localization.texts),
+  };
+}
+
+type Manager = Invoker & { guildId: string };
+
+/** @throws {Refusal} for who may not manage the guild. */
+function requireManager(invoker: Invoker): Manager {
+  const { guildId } = invoker;
+  if (invoker.canManageGuild && guildId !== undefined) return { ...invoker, guildId };
+  throw refusal((feed) => feed.manageGuildRequired);
+}
+
+async function start(
+  { database, servers, onFeedsChanged }: FeedDeps,
+  manager: Manager,
+  subject: FeedSubject,
+  { strings, numbers, roles }: CommandOptions,
+): Promise<MessageView> {
+  const { types, server } = strings;
+  const { players = null } = numbers;
+  const { role } = roles;
+  if (subject !== 'penalties' && types !== undefined) throw refusal((feed) => feed.forPenaltiesOnly);
+  if (subject !== 'servers' && (players !== null || role)) throw refusal((feed) => feed.forServersOnly);
+  if (role && players === null) throw refusal((feed) => feed.roleNeedsPlayers);
+  if (role?.id === manager.guildId) throw refusal((feed) => feed.notEveryone);
+  if (manager.botLacks.length > 0) {
+    throw refusal((feed) => feed.cannotPost(permissionList(manager.botLacks, feed)));
+  }
+  if (role && !role.isMentionable && !manager.botCanMentionRoles) {
+    throw refusal((feed) => feed.cannotMention(`<@&${role.id}>`));
+  }
+  const { isNew } = await startDiscordFeed(database.db, {
+    subject,
+    channelId: manager.channelId,
+    guildId: manager.guildId,
+    startedBy: manager.discordId,
+    locale: manager.guildLocalization.locale,
+    penaltyTypes: types === undefined ? null : parsePenaltyTypes(types),
+    serverId: server === undefined ? null : findServer({ servers }, server).id,
+    playersAtLeast: players,
+    roleId: role?.id ?? null,
+  });
+  onFeedsChanged();
+  const { feed } = manager.localization.texts;
+  return done(isNew ? feed.started(subject) : feed.changed(subject));
+}
+
+async function list({ database }: FeedDeps, manager: Manager): Promise<MessageView> {
+  const feeds = await listGuildFeeds(database.db, manager.guildId);
+  return feedList(feeds, manager, manager.localization.texts);
+}
+
+async function stop(
+  { database, onFeedsChanged }: FeedDeps,
+  { channelId, localization }: Manager,
+  subject: FeedSubject,
+): Promise<MessageView> {
+  const wasThere = await stopDiscordFeed(database.db, { channelId, subject });
+  if (!wasThere) throw refusal((feed) => feed.noSuchFeed(subject));
+  onFeedsChanged();
+  return done(localization.texts.feed.stopped(subject));
+}
+
+function done(text: string): MessageView {
+  return noticeMessage(`📣 ${text}`, COLOURS.online);
+}
+
+function refusal(explain: (feed: FeedTexts) => string): Refusal {
+  return new Refusal(({ feed }) => noticeMessage(explain(feed)));
+}

@@ -1,0 +1,54 @@
+import { foldText } from '../../src/domain/fold-text.ts';
+import { PENALTY_TYPES, type PenaltyType } from '../../src/domain/penalty.ts';
+import { Refusal } from '../command.ts';
+import { noticeMessage } from '../embeds/message.ts';
+import { en, type Texts } from '../locales/en.ts';
+import { pl } from '../locales/pl.ts';
+import { escapeText } from '../text.ts';
+
+/**
+ * Reads types of penalties between commas, by their names in the API or in any language of the bot.
+ * @returns each once, in the order of PENALTY_TYPES; null for an empty text: all.
+ * @throws {Refusal} that names what is no type, and the types there are.
+ */
+export function parsePenaltyTypes(text: string): PenaltyType[] | null {
+  const words = wordsOf(text).filter((word) => word !== '');
+  const types = words.map((word) => {
+    const type = findType(word);
+    if (type !== undefined) return type;
+    throw new Refusal(({ feed }) =>
+      noticeMessage(
+        feed.unknownType({
+          text: escapeText(word, { max: 64, fallback: '?' }),
+          allowed: PENALTY_TYPES.join(', '),
+        }),
+      ),
+    );
+  });
+  return types.length === 0 ? null : PENALTY_TYPES.filter((type) => types.includes(type));
+}
+
+/** Completes the last of the types that are being typed with each that is not there yet. */
+export function completePenaltyTypes(typed: string, { record }: Texts): { name: string; value: string }[] {
+  const words = wordsOf(typed);
+  const last = foldText(words.at(-1) ?? '');
+  const before = words.slice(0, -1).flatMap((word) => findType(word) ?? []);
+  return PENALTY_TYPES.filter(
+    (type) => !before.includes(type) && namesOf(type).some((name) => name.startsWith(last)),
+  ).map((type) => ({
+    name: [...before, type].map((each) => record.types[each]).join(', '),
+    value: [...before, type].join(', '),
+  }));
+}
+
+function wordsOf(text: string): string[] {
+  return text.split(',').map((word) => word.trim());
+}
+
+function findType(word: string): PenaltyType | undefined {
+  return PENALTY_TYPES.find((type) => namesOf(type).includes(foldText(word)));
+}
+
+function namesOf(type: PenaltyType): string[] {
+  return [type, en.record.types[type], pl.record.types[type]].map(foldText);
+}

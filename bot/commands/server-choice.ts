@@ -1,0 +1,34 @@
+import { foldText } from '../../src/domain/fold-text.ts';
+import { type ServerView, toServerView } from '../../src/live/server-view.ts';
+import { Refusal } from '../command.ts';
+import { noticeMessage } from '../embeds/message.ts';
+import { serverChoice } from '../embeds/server-list.ts';
+import { LIMITS } from '../limits.ts';
+import type { Texts } from '../locales/en.ts';
+import { escapeText } from '../text.ts';
+import { listViews, type ServerDeps } from './server-messages.ts';
+
+type Deps = Pick<ServerDeps, 'servers'>;
+
+/** The servers whose name, slug or map has what was typed in it; the values are slugs. */
+export function completeServer(deps: Deps, typed: string, texts: Texts): { name: string; value: string }[] {
+  const wanted = foldText(typed.trim());
+  return listViews(deps)
+    .filter(({ name, slug, map }) => [name, slug, map].some((text) => foldText(text).includes(wanted)))
+    .map((server) => serverChoice(server, texts))
+    .filter(({ value }) => value.length <= LIMITS.choiceText)
+    .slice(0, LIMITS.choices);
+}
+
+/**
+ * A server by its slug or whole name: autocomplete only suggests, and any text may arrive.
+ * @throws {Refusal} when there is none.
+ */
+export function findServer({ servers }: Deps, text: string): ServerView {
+  const status =
+    servers.findBySlug(text) ??
+    servers.findBySlug(text.toLowerCase()) ??
+    servers.current().find(({ server }) => foldText(server.name) === foldText(text));
+  if (status) return toServerView(status);
+  throw new Refusal(({ refusals }) => noticeMessage(refusals.serverNotFound(escapeText(text, { max: 64 }))));
+}

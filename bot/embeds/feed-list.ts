@@ -1,0 +1,54 @@
+import { channelMention, roleMention, userMention } from 'discord.js';
+import type { DiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
+import type { Invoker } from '../command.ts';
+import { LIMITS } from '../limits.ts';
+import type { Texts } from '../locales/en.ts';
+import type { BotPermission, FeedTexts } from '../locales/feed-en.ts';
+import { escapeText, joinLines } from '../text.ts';
+import { COLOURS, type MessageView, noticeMessage } from './message.ts';
+
+/** A feed, and what its server is called. */
+export type ListedFeed = DiscordFeed & { serverName: string | undefined };
+
+/** The feeds of a guild, and what the bot lacks in the invoker's channel if that has one. */
+export function feedList(
+  feeds: readonly ListedFeed[],
+  { channelId, botLacks }: Pick<Invoker, 'channelId' | 'botLacks'>,
+  texts: Texts,
+): MessageView {
+  const { feed: words } = texts;
+  if (feeds.length === 0) return noticeMessage(words.none, COLOURS.neutral);
+  const isMute = botLacks.length > 0 && feeds.some((feed) => feed.channelId === channelId);
+  const warning = isMute ? `\n\n⚠️ ${words.lacksHere(permissionList(botLacks, words))}` : '';
+  const lines = feeds.map((feed) => feedLine(feed, texts));
+  return {
+    embeds: [
+      {
+        title: `📣 ${words.listTitle}`,
+        color: isMute ? COLOURS.warning : COLOURS.neutral,
+        description:
+          joinLines(lines, { max: LIMITS.embedDescription - warning.length, more: words.more }) + warning,
+      },
+    ],
+    components: [],
+  };
+}
+
+/** Permissions by the names they have in Discord's settings. */
+export function permissionList(lacking: readonly BotPermission[], { permissions }: FeedTexts): string {
+  return lacking.map((permission) => `**${permissions[permission]}**`).join(', ');
+}
+
+function feedLine(feed: ListedFeed, { feed: words, record }: Texts): string {
+  const { subject, penaltyTypes, playersAtLeast, roleId, serverName } = feed;
+  const details = [
+    ...(subject === 'penalties'
+      ? [penaltyTypes?.map((type) => record.types[type]).join(', ') ?? words.allTypes]
+      : []),
+    serverName === undefined ? words.allServers : escapeText(serverName, { max: 64 }),
+    ...(playersAtLeast === null ? [] : [words.playersAtLeast(playersAtLeast)]),
+    ...(roleId === null ? [] : [roleMention(roleId)]),
+    words.startedBy(userMention(feed.startedBy)),
+  ];
+  return `${channelMention(feed.channelId)} **${words.subjects[subject]}**: ${details.join(' · ')}`;
+}

@@ -1,0 +1,61 @@
+import { statusAt } from '../../src/domain/penalty.ts';
+import { UNKNOWN_STEAM_ID } from '../../src/domain/steam-id.ts';
+import type { FeedEvent } from '../../src/queries/discord-feeds/penalty-posts.ts';
+import type { PenaltyCounts } from '../../src/queries/penalties/filter.ts';
+import type { Texts } from '../locales/en.ts';
+import { code, escapeText, relativeTime } from '../text.ts';
+import { COLOURS, type MessageView } from './message.ts';
+import { penaltyEmbed } from './penalty.ts';
+import { countsLine } from './record.ts';
+import { serverNameOf } from './record-view.ts';
+
+/** A penalty as a feed shows it, after an event, with the status it has at `now`. */
+export function feedPenalty(
+  { type, isDeleted, penalty, serverName }: FeedEvent,
+  { texts, now }: { texts: Texts; now: Date },
+): MessageView {
+  const { feed: words } = texts;
+  const { playerName, playerSteamId, serverId } = penalty;
+  const status = statusAt(penalty.status, penalty.endsAt, now);
+  const view = { ...penalty, status, serverName: serverNameOf({ serverId, serverName }) };
+  const embed = penaltyEmbed(view, texts);
+  const isKnown = playerSteamId !== UNKNOWN_STEAM_ID;
+  const name = escapeText(playerName, {
+    max: 64,
+    fallback: isKnown ? texts.user.unnamed : words.unknownPlayer,
+  });
+  const player = isKnown ? `${name}\n${code(playerSteamId)}` : name;
+  const isRemoved = type === 'penalty.removed' || isDeleted;
+  return {
+    embeds: [
+      {
+        ...embed,
+        ...(isKnown && { url: `https://steamcommunity.com/profiles/${playerSteamId}` }),
+        ...(isRemoved && {
+          title: `🗑️ ${words.removed} · ${texts.record.entry(penalty)}`,
+          color: COLOURS.offline,
+        }),
+        fields: [{ name: words.player, value: player, inline: true }, ...(embed.fields ?? [])],
+      },
+    ],
+    components: [],
+  };
+}
+
+/** Many new penalties in one message. */
+export function feedSummary(
+  { amount, counts, since }: { amount: number; counts: PenaltyCounts; since: Date },
+  texts: Texts,
+): MessageView {
+  const { feed: words } = texts;
+  return {
+    embeds: [
+      {
+        title: `🔴 ${words.summaryTitle(amount)}`,
+        color: COLOURS.danger,
+        description: words.summary({ since: relativeTime(since), counts: countsLine(counts, texts) }),
+      },
+    ],
+    components: [],
+  };
+}

@@ -1,0 +1,66 @@
+import type { FeedChange } from '../../src/domain/discord-feed.ts';
+import type { ServerView } from '../../src/live/server-view.ts';
+import { LIMITS } from '../limits.ts';
+import type { Texts } from '../locales/en.ts';
+import { escapeText, joinLines, relativeTime } from '../text.ts';
+import { COLOURS, type MessageView, row } from './message.ts';
+import { connectButton } from './server-card.ts';
+
+const LOOKS: Record<FeedChange, { emoji: string; colour: number }> = {
+  down: { emoji: '🔴', colour: COLOURS.danger },
+  up: { emoji: '🟢', colour: COLOURS.online },
+  players: { emoji: '👥', colour: COLOURS.neutral },
+};
+
+type Options = { texts: Texts; publicUrl: string; roleId: string | null };
+
+/** What happened to servers, the same to each. Players who gather mention the role. */
+export function feedServers(
+  change: FeedChange,
+  servers: readonly [ServerView, ...ServerView[]],
+  { texts, publicUrl, roleId }: Options,
+): MessageView & { roleId: string | null } {
+  const [first] = servers;
+  const isOne = servers.length === 1;
+  const lines = isOne
+    ? [detailsOf(change, first, texts)]
+    : servers.map((server) => `**${nameOf(server)}** · ${detailsOf(change, server, texts)}`);
+  const description = joinLines(lines, { max: LIMITS.embedDescription, more: texts.feed.more });
+  const { emoji, colour } = LOOKS[change];
+  const isCall = change === 'players';
+  return {
+    embeds: [
+      {
+        title: `${emoji} ${isOne ? titleOfOne(change, first, texts) : titleOfMany(change, servers.length, texts)}`,
+        color: colour,
+        ...(description !== '' && { description }),
+      },
+    ],
+    components: isCall && isOne ? [row(connectButton(first, { texts, publicUrl }))] : [],
+    roleId: isCall ? roleId : null,
+  };
+}
+
+function titleOfOne(change: FeedChange, server: ServerView, { feed }: Texts): string {
+  const name = nameOf(server);
+  return change === 'players' ? feed.reached({ amount: server.playersCount, name }) : feed[change](name);
+}
+
+function titleOfMany(change: FeedChange, amount: number, { feed }: Texts): string {
+  if (change === 'players') return feed.reachedMany;
+  return change === 'down' ? feed.downMany(amount) : feed.upMany(amount);
+}
+
+/** When one that went down was last seen; else map and players as they are now. */
+function detailsOf(
+  change: FeedChange,
+  { seenAt, map, playersCount, maxPlayers }: ServerView,
+  { feed }: Texts,
+): string {
+  if (change === 'down') return seenAt ? feed.lastSeen(relativeTime(seenAt)) : '';
+  return [escapeText(map), `${playersCount}/${maxPlayers}`].filter(Boolean).join(' · ');
+}
+
+function nameOf({ name }: ServerView): string {
+  return escapeText(name, { max: 100 });
+}

@@ -1,0 +1,21 @@
+import type { SteamBans } from '../../src/queries/steam-bans.ts';
+import type { Texts } from '../locales/en.ts';
+
+/** Steam's own bans of a player, or that Steam does not say. */
+export type SteamBansView =
+  | Pick<SteamBans, 'vacBans' | 'gameBans' | 'daysSinceLastBan' | 'isCommunityBanned'>
+  | 'unknown';
+
+/** Steam's own bans in one line; "none" only when Steam says so. */
+export function steamBansLine(bans: SteamBansView, { steamBans: words }: Texts): string {
+  if (bans === 'unknown') return words.unknown;
+  const { vacBans, gameBans, daysSinceLastBan, isCommunityBanned } = bans;
+  const found = [
+    vacBans > 0 && words.vac(vacBans),
+    gameBans > 0 && words.game(gameBans),
+    isCommunityBanned && words.community,
+  ].filter((word) => word !== false);
+  if (found.length === 0) return words.none;
+  const hasDate = vacBans + gameBans > 0;
+  return `⚠️ ${found.join(' · ')}${hasDate ? ` (${words.last(daysSinceLastBan)})` : ''}`;
+}

@@ -1,0 +1,80 @@
+import type { Logger } from 'pino';
+import type { Db } from '../../src/db/client.ts';
+import { FEED_CHANGES, type FeedChange } from '../../src/domain/discord-feed.ts';
+import type { ServerList } from '../../src/live/server-list.ts';
+import { toServerView } from '../../src/live/server-view.ts';
+import type { DiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
+import {
+  type FeedServer,
+  finishFeedServers,
+  listFeedServers,
+  saveFeedServers,
+} from '../../src/queries/discord-feeds/server-changes.ts';
+import { feedServers } from '../embeds/feed-servers.ts';
+import { localizationOf } from '../locales/localization.ts';
+import { type FeedChannels, isMessageRefused, toNonce } from './feed-channel.ts';
+import { compareServer } from './server-changes.ts';
+
+export type ServerFeedDeps = {
+  db: Db;
+  servers: Pick<ServerList, 'current' | 'findById'>;
+  channels: FeedChannels;
+  publicUrl: string;
+  log: Logger;
+  now: () => Date;
+};
+
+/**
+ * Posts one message of a feed of servers, or else writes down what is to be posted next.
+ * @returns whether there may be more to do.
+ */
+export async function stepServerFeed(deps: ServerFeedDeps, feed: DiscordFeed): Promise<boolean> {
+  const { db, servers, now } = deps;
+  const known = await listFeedServers(db, feed.id);
+  const change = FEED_CHANGES.find((kind) => known.some(({ pending }) => pending === kind));
+  if (change) {
+    await post(deps, feed, change, known);
+    return true;
+  }
+  const byId = new Map(known.map((state) => [state.serverId, state]));
+  const { playersAtLeast } = feed;
+  const changed = servers
+    .current()
+    .filter(({ server }) => feed.serverId === null || feed.serverId === server.id)
+    .flatMap((status) => {
+      const before = byId.get(status.server.id);
+      const after = compareServer(before, toServerView(status), { playersAtLeast, now: now() });
+      return after ? [{ before, after }] : [];
+    });
+  if (changed.length === 0) return false;
+  await saveFeedServers(db, feed.id, changed);
+  return true;
+}
+
+/** Posts a change of all servers that it is pending of, in one message. */
+async function post(
+  { db, servers, channels, publicUrl, log }: ServerFeedDeps,
+  feed: DiscordFeed,
+  change: FeedChange,
+  known: readonly FeedServer[],
+): Promise<void> {
+  const told = known.filter(({ pending }) => pending === change);
+  // One that was hidden or removed meanwhile is not told.
+  const views = told.flatMap(({ serverId }) => {
+    const status = servers.findById(serverId);
+    return status ? [toServerView(status)] : [];
+  });
+  const { texts } = localizationOf(feed.locale);
+  const places = told.map(({ serverId, pendingSince }) => `${serverId}@${pendingSince?.getTime()}`);
+  try {
+    const [first, ...others] = views;
+    if (first) {
+      const message = feedServers(change, [first, ...others], { texts, publicUrl, roleId: feed.roleId });
+      await channels.post(feed.channelId, message, toNonce(feed.id, change, ...places));
+    }
+  } catch (error) {
+    if (!isMessageRefused(error)) throw error;
+    log.error({ err: error, feed: feed.id }, 'Discord refused a message of a feed');
+  }
+  await finishFeedServers(db, feed.id, told);
+}

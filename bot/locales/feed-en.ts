@@ -1,0 +1,96 @@
+import type { FeedSubject } from '../../src/domain/discord-feed.ts';
+import { type NounForms, pluralForm } from '../../src/domain/plural.ts';
+
+const NOUNS = {
+  newPenalty: { one: 'new penalty', other: 'new penalties' },
+  server: { one: 'server', other: 'servers' },
+  player: { one: 'player', other: 'players' },
+} as const satisfies Record<string, NounForms>;
+const count = (amount: number, noun: keyof typeof NOUNS): string =>
+  `${amount.toLocaleString('en')} ${pluralForm('en', amount, NOUNS[noun])}`;
+const subjects: Record<FeedSubject, string> = { penalties: 'Penalties', servers: 'Servers' };
+const permissions: Record<BotPermission, string> = {
+  viewChannel: 'View Channel',
+  sendMessages: 'Send Messages',
+  sendMessagesInThreads: 'Send Messages in Threads',
+  embedLinks: 'Embed Links',
+};
+
+/** What a feed needs in its channel. */
+export type BotPermission = 'viewChannel' | 'sendMessages' | 'sendMessagesInThreads' | 'embedLinks';
+
+/** `/feed` in English. */
+export const feedCommandEn = {
+  name: 'feed',
+  description: 'Post news of penalties or servers in this channel as it happens',
+  start: {
+    name: 'start',
+    description: 'Post what happens from now on in this channel',
+    options: {
+      what: { name: 'what', description: 'What the news is about' },
+      types: { name: 'types', description: 'Penalties: only these types, such as ban, mute' },
+      server: { name: 'server', description: 'Only this server' },
+      players: { name: 'players', description: 'Servers: post when this many players are on one' },
+      role: { name: 'role', description: 'Servers: the role to mention then' },
+    },
+  },
+  list: { name: 'list', description: 'The feeds of this Discord server' },
+  stop: {
+    name: 'stop',
+    description: 'Stop a feed in this channel',
+    options: { what: { name: 'what', description: 'Which feed' } },
+  },
+};
+
+/** What feeds post, and what `/feed` responds, in English. */
+export const feedEn = {
+  subjects,
+  player: 'Player',
+  unknownPlayer: 'unknown player',
+  removed: 'Removed',
+  summaryTitle: (amount: number) => count(amount, 'newPenalty'),
+  summary: ({ since, counts }: { since: string; counts: string }) =>
+    `${counts}\nThe first came ${since}. So many at once aren’t shown one by one.`,
+  lastSeen: (when: string) => `Last seen ${when}`,
+  down: (name: string) => `${name} is offline`,
+  downMany: (amount: number) => `${count(amount, 'server')} offline`,
+  up: (name: string) => `${name} is back online`,
+  upMany: (amount: number) => `${count(amount, 'server')} back online`,
+  reached: ({ amount, name }: { amount: number; name: string }) => `${count(amount, 'player')} on ${name}`,
+  reachedMany: 'Players wanted: these servers are filling up',
+
+  started: (subject: FeedSubject) =>
+    `Done. This channel now gets news of ${subject}; \`/feed stop\` ends it.`,
+  changed: (subject: FeedSubject) => `Done. The feed of ${subject} in this channel has new settings.`,
+  stopped: (subject: FeedSubject) => `Done. This channel no longer gets news of ${subject}.`,
+  listTitle: 'Feeds',
+  none: 'There are no feeds yet. Start one with `/feed start`.',
+  allTypes: 'all types',
+  allServers: 'all servers',
+  playersAtLeast: (amount: number) => `${count(amount, 'player')} or more`,
+  more: (amount: number) => `… and ${amount.toLocaleString('en')} more`,
+  startedBy: (mention: string) => `started by ${mention}`,
+  lacksHere: (permissions: string) => `I’m missing permissions in this channel: ${permissions}.`,
+  permissions,
+
+  manageGuildRequired: 'Only members with “Manage Server” may set up feeds.',
+  cannotPost: (permissions: string) =>
+    `I can’t post here. Give me these permissions in this channel: ${permissions}.`,
+  cannotMention: (role: string) =>
+    `I can’t mention ${role}. Allow anyone to mention it, or give me “Mention @everyone, @here, and All Roles” in this channel.`,
+  notEveryone: 'A feed mentions one role, never everyone. Choose another role.',
+  unknownType: ({ text, allowed }: { text: string; allowed: string }) =>
+    `**${text}** isn’t a type of penalty. The types are: ${allowed}.`,
+  forPenaltiesOnly: 'The option `types` is for penalties. Leave it out, or choose penalties.',
+  forServersOnly: 'The options `players` and `role` are for servers. Leave them out, or choose servers.',
+  roleNeedsPlayers: 'The option `role` needs `players`: how many players it takes to mention it.',
+  noSuchFeed: (subject: FeedSubject) => `This channel has no feed of ${subject}.`,
+
+  switchedOff: ({ subject, channel, reason }: { subject: FeedSubject; channel: string; reason: string }) =>
+    `The feed of ${subject} in ${channel} is switched off. ${reason}`,
+  channelGone: 'The channel no longer exists. You can start the feed in another one with `/feed start`.',
+  permissionLost:
+    'I can’t post there any more. Give me “View Channel”, “Send Messages” and “Embed Links” in the channel, then start the feed again with `/feed start`.',
+};
+
+export type FeedTexts = typeof feedEn;

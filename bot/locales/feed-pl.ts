@@ -1,0 +1,91 @@
+import type { FeedSubject } from '../../src/domain/discord-feed.ts';
+import { type NounForms, pluralForm } from '../../src/domain/plural.ts';
+import type { FeedTexts, feedCommandEn } from './feed-en.ts';
+
+const NOUNS = {
+  newPenalty: { one: 'nowa kara', few: 'nowe kary', other: 'nowych kar' },
+  server: { one: 'serwer', few: 'serwery', other: 'serwerów' },
+  player: { one: 'gracz', other: 'graczy' },
+  /** After "from": `od 1 gracza`, `od 5 graczy`. */
+  ofPlayer: { one: 'gracza', other: 'graczy' },
+} as const satisfies Record<string, NounForms>;
+const count = (amount: number, noun: keyof typeof NOUNS): string =>
+  `${amount.toLocaleString('pl')} ${pluralForm('pl', amount, NOUNS[noun])}`;
+/** After "about": `o karach`. */
+const about: Record<FeedSubject, string> = { penalties: 'karach', servers: 'serwerach' };
+
+/** `/feed` in Polish. */
+export const feedCommandPl: typeof feedCommandEn = {
+  name: 'powiadomienia',
+  description: 'Kary albo serwery: wiadomości na tym kanale na bieżąco',
+  start: {
+    name: 'włącz',
+    description: 'Powiadamiaj ten kanał o tym, co się dzieje od teraz',
+    options: {
+      what: { name: 'co', description: 'O czym powiadamiać ten kanał' },
+      types: { name: 'rodzaje', description: 'Kary: tylko te rodzaje, na przykład ban, mute' },
+      server: { name: 'serwer', description: 'Tylko ten serwer' },
+      players: { name: 'gracze', description: 'Serwery: powiadom, gdy na którymś jest tylu graczy' },
+      role: { name: 'rola', description: 'Serwery: rola, którą wtedy wspomnieć' },
+    },
+  },
+  list: { name: 'lista', description: 'Powiadomienia na tym serwerze Discord' },
+  stop: {
+    name: 'wyłącz',
+    description: 'Wyłącz powiadomienia na tym kanale',
+    options: { what: { name: 'co', description: 'Które powiadomienia' } },
+  },
+};
+
+/** What feeds post, and what `/feed` responds, in Polish. */
+export const feedPl: FeedTexts = {
+  subjects: { penalties: 'Kary', servers: 'Serwery' },
+  player: 'Gracz',
+  unknownPlayer: 'nieznany gracz',
+  removed: 'Usunięta',
+  summaryTitle: (amount) => count(amount, 'newPenalty'),
+  summary: ({ since, counts }) => `${counts}\nPierwsza: ${since}. Tylu kar naraz nie pokazuję pojedynczo.`,
+  lastSeen: (when) => `Ostatnio widziany ${when}`,
+  down: (name) => `${name} jest wyłączony`,
+  downMany: (amount) => `Wyłączone: ${count(amount, 'server')}`,
+  up: (name) => `${name} znów działa`,
+  upMany: (amount) => `Znów działa: ${count(amount, 'server')}`,
+  reached: ({ amount, name }) => `${name}: ${count(amount, 'player')}`,
+  reachedMany: 'Te serwery się zapełniają',
+
+  started: (subject) =>
+    `Gotowe. Ten kanał dostaje teraz powiadomienia o ${about[subject]}; wyłączysz je poleceniem \`/powiadomienia wyłącz\`.`,
+  changed: (subject) => `Gotowe. Powiadomienia o ${about[subject]} na tym kanale mają nowe ustawienia.`,
+  stopped: (subject) => `Gotowe. Ten kanał nie dostaje już powiadomień o ${about[subject]}.`,
+  listTitle: 'Powiadomienia',
+  none: 'Nie ma jeszcze żadnych powiadomień. Włączysz je poleceniem `/powiadomienia włącz`.',
+  allTypes: 'wszystkie rodzaje',
+  allServers: 'wszystkie serwery',
+  playersAtLeast: (amount) => `od ${count(amount, 'ofPlayer')}`,
+  more: (amount) => `… i jeszcze ${amount.toLocaleString('pl')}`,
+  startedBy: (mention) => `włącza: ${mention}`,
+  lacksHere: (permissions) => `Na tym kanale brakuje mi uprawnień: ${permissions}.`,
+  permissions: {
+    viewChannel: 'Wyświetlanie kanału',
+    sendMessages: 'Wysyłanie wiadomości',
+    sendMessagesInThreads: 'Wysyłanie wiadomości w wątkach',
+    embedLinks: 'Umieszczanie linków',
+  },
+
+  manageGuildRequired: 'Tylko osoby z uprawnieniem „Zarządzanie serwerem” mogą ustawiać powiadomienia.',
+  cannotPost: (permissions) => `Nie mogę tu pisać. Nadaj mi na tym kanale uprawnienia: ${permissions}.`,
+  cannotMention: (role) =>
+    `Nie mogę wspomnieć roli ${role}. Pozwól każdemu ją wspominać albo nadaj mi na tym kanale uprawnienie „Wzmianka @everyone, @here i wszystkich ról”.`,
+  notEveryone: 'Powiadomienie wspomina jedną rolę, nigdy wszystkich. Wybierz inną.',
+  unknownType: ({ text, allowed }) => `**${text}** to nie rodzaj kary. Dostępne: ${allowed}.`,
+  forPenaltiesOnly: 'Opcja `rodzaje` dotyczy kar. Pomiń ją albo wybierz kary.',
+  forServersOnly: 'Opcje `gracze` i `rola` dotyczą serwerów. Pomiń je albo wybierz serwery.',
+  roleNeedsPlayers: 'Opcja `rola` wymaga opcji `gracze`: liczby graczy, przy której wspomnieć rolę.',
+  noSuchFeed: (subject) => `Ten kanał nie dostaje powiadomień o ${about[subject]}.`,
+
+  switchedOff: ({ subject, channel, reason }) =>
+    `Powiadomienia o ${about[subject]} na kanale ${channel} są wyłączone. ${reason}`,
+  channelGone: 'Kanał już nie istnieje. Możesz włączyć je na innym kanale poleceniem `/powiadomienia włącz`.',
+  permissionLost:
+    'Nie mogę już tam pisać. Nadaj mi na kanale uprawnienia „Wyświetlanie kanału”, „Wysyłanie wiadomości” i „Umieszczanie linków”, a potem włącz powiadomienia poleceniem `/powiadomienia włącz`.',
+};

@@ -1,0 +1,25 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Db } from '../src/db/client.ts';
+import { NotFound } from '../src/domain/errors.ts';
+import type { Actor } from '../src/domain/rights/actor.ts';
+import type { SteamId64 } from '../src/domain/steam-id.ts';
+import { removePublished } from './publication.ts';
+import type { SoundFolders } from './sound-folders.ts';
+import { removeSound } from './uploads.ts';
+
+/** Removes everything of a player's sounds: rows, published and pending files, and those that lost their row. */
+export async function eraseSound(
+  db: Db,
+  folders: SoundFolders,
+  { steamId64, actor }: { steamId64: SteamId64; actor: Actor },
+): Promise<void> {
+  await removeSound(db, folders, { steamId64, actor }).catch((error: unknown) => {
+    if (!(error instanceof NotFound)) throw error;
+  });
+  await removePublished(folders, steamId64);
+  const putAside = await readdir(folders.orphans).catch(() => []);
+  for (const name of putAside) {
+    if (name.includes(steamId64)) await rm(join(folders.orphans, name), { force: true });
+  }
+}

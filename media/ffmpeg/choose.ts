@@ -1,0 +1,53 @@
+import { InvalidInput } from '../../src/domain/errors.ts';
+import { createEmbeddedFfmpeg } from './embedded.ts';
+import { type Ffmpeg, FfmpegError, type FfmpegLog } from './ffmpeg.ts';
+import { createNativeFfmpeg, OLDEST_VERSION } from './native.ts';
+
+/**
+ * Picks the ffmpeg: the configured one, else the system's (5.1 or newer, with what we need), else the embedded one.
+ * A native ffmpeg that vanishes later is replaced by the next choice, with a log line.
+ * @param options.ffmpegPath the operator's `FFMPEG_PATH`.
+ * @param options.systemName what to look for in the system's path otherwise; `ffmpeg` by default.
+ * @param options.workDirectory ours; holds the launcher script.
+ * @throws {InvalidInput} when the configured ffmpeg does not do.
+ */
+export async function chooseFfmpeg(
+  log: FfmpegLog,
+  options: { ffmpegPath?: string | undefined; systemName?: string; workDirectory: string },
+): Promise<Ffmpeg> {
+  const { ffmpegPath, systemName = 'ffmpeg', workDirectory } = options;
+  const native = await createNativeFfmpeg(log, { path: ffmpegPath ?? systemName, workDirectory });
+  if (typeof native !== 'string') {
+    log.info({ ffmpeg: native.description }, 'sounds are rendered by a native ffmpeg');
+    return replaceWhenMissing(log, native, workDirectory);
+  }
+  if (ffmpegPath !== undefined) {
+    throw new InvalidInput(
+      `FFMPEG_PATH=${JSON.stringify(ffmpegPath)} is not allowed: ${native}; give an ffmpeg of version ${OLDEST_VERSION.join('.')} or newer, or leave it unset`,
+    );
+  }
+  log.info({ reason: native }, 'sounds are rendered by the embedded ffmpeg');
+  return createEmbeddedFfmpeg();
+}
+
+function replaceWhenMissing(log: FfmpegLog, first: Ffmpeg, workDirectory: string): Ffmpeg {
+  let current = first;
+  let isReplaced = false;
+  return {
+    get description() {
+      return current.description;
+    },
+    async run(job, limits) {
+      try {
+        await current.run(job, limits);
+      } catch (error) {
+        if (isReplaced || !(error instanceof FfmpegError) || error.failure !== 'missing') throw error;
+        isReplaced = true;
+        log.warn({ ffmpeg: first.description }, 'ffmpeg is gone; looking for another one');
+        current = await chooseFfmpeg(log, { workDirectory });
+        await current.run(job, limits);
+      }
+    },
+    close: () => current.close(),
+  };
+}

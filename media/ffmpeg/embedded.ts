@@ -1,0 +1,143 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Ffmpeg, FfmpegError, type FfmpegJob, type FfmpegLimits } from './ffmpeg.ts';
+
+/** What the worker is asked. */
+export type EmbeddedTask = {
+  args: readonly string[];
+  /** All that ffmpeg gets to see: its name for a file, and the descriptor of ours. */
+  files: readonly { name: string; descriptor: number }[];
+  /** Largest file it may write. */
+  fileBytes: number;
+};
+
+/** Without a failure all files are written. `crashed` is everything that is not ffmpeg's own verdict. */
+export type EmbeddedAnswer = {
+  failure?: 'rejected' | 'crashed';
+  message?: string;
+  /** Of a failed call of the file system (`ENOSPC`). */
+  code?: string | undefined;
+};
+
+/** The program holds some 150 MB while it is loaded, and loads in half a second. */
+const IDLE_MS = 10_000;
+
+/**
+ * ffmpeg 5.1 as WebAssembly (`@ffmpeg/core`, GPL), in a worker thread: nothing of the operating system is needed.
+ * It has no files but the ones of its job and no network. A worker that overruns its time, or crashes, is terminated
+ * and the next call gets a fresh one.
+ */
+export function createEmbeddedFfmpeg(): Ffmpeg {
+  let engine: Engine | undefined;
+  let idleTimer: ReturnType<typeof setTimeout> | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+  let isClosed = false;
+
+  const discard = (): void => {
+    clearTimeout(idleTimer);
+    engine?.worker.terminate();
+    engine = undefined;
+  };
+  const runNow = async (job: FfmpegJob, limits: FfmpegLimits): Promise<void> => {
+    const files = await openFiles(job);
+    try {
+      if (isClosed) throw new FfmpegError('missing', 'ffmpeg is closed');
+      clearTimeout(idleTimer);
+      engine ??= startEngine();
+      const { worker, ended } = engine;
+      const answer = await ask(worker, toTask(job, { files, limits }), limits.wallMs).catch(
+        async (error: unknown) => {
+          discard();
+          // Until then it may still write, and the number of a closed file is soon another file's.
+          await ended;
+          throw error;
+        },
+      );
+      if (answer.failure === 'crashed') discard();
+      else idleTimer = setTimeout(discard, IDLE_MS).unref();
+      throwFailure(answer);
+    } finally {
+      await Promise.all(files.map(({ handle }) => handle.close()));
+    }
+  };
+  return {
+    description: 'embedded 5.1 (@ffmpeg/core)',
+    run(job, limits) {
+      const turn = last.then(() => runNow(job, limits));
+      last = turn.catch(() => undefined);
+      return turn;
+    },
+    async close() {
+      isClosed = true;
+      discard();
+    },
+  };
+}
+
+type Engine = { worker: Worker; ended: Promise<void> };
+
+function startEngine(): Engine {
+  const worker = new Worker(new URL('./embedded.worker.ts', import.meta.url));
+  const { promise: ended, resolve } = Promise.withResolvers<void>();
+  worker.addEventListener('close', () => resolve());
+  return { worker, ended };
+}
+
+function ask(worker: Worker, task: EmbeddedTask, wallMs: number): Promise<EmbeddedAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<EmbeddedAnswer>();
+  const timer = setTimeout(
+    () => reject(new FfmpegError('overran', 'ffmpeg took too long and was stopped')),
+    wallMs,
+  );
+  const onMessage = ({ data }: MessageEvent<EmbeddedAnswer>): void => resolve(data);
+  const onError = (event: ErrorEvent): void =>
+    reject(new FfmpegError('missing', `no worker: ${event.message}`));
+  const onClose = (): void => reject(new FfmpegError('missing', 'the worker was stopped'));
+  worker.addEventListener('message', onMessage);
+  worker.addEventListener('error', onError);
+  worker.addEventListener('close', onClose);
+  worker.postMessage(task);
+  return promise.finally(() => {
+    clearTimeout(timer);
+    worker.removeEventListener('message', onMessage);
+    worker.removeEventListener('error', onError);
+    worker.removeEventListener('close', onClose);
+  });
+}
+
+function throwFailure({ failure, message = '', code }: EmbeddedAnswer): void {
+  if (failure === undefined) return;
+  if (failure === 'rejected') throw new FfmpegError('rejected', message);
+  if (code !== undefined) throw Object.assign(new Error(message), { code });
+  // Traps of WebAssembly: out of memory, out of bounds, unreachable.
+  throw new FfmpegError('overran', `the embedded ffmpeg crashed: ${message}`);
+}
+
+type OpenFile = { name: string; handle: FileHandle };
+
+async function openFiles({ directory, input, output, sideOutputs = [] }: FfmpegJob): Promise<OpenFile[]> {
+  const written = output.name === undefined ? sideOutputs : [output.name, ...sideOutputs];
+  const files: OpenFile[] = [];
+  try {
+    for (const name of [input.name, ...written]) {
+      const handle = await open(join(directory, name), name === input.name ? 'r' : 'w+', 0o600);
+      files.push({ name, handle });
+    }
+    return files;
+  } catch (error) {
+    await Promise.all(files.map(({ handle }) => handle.close()));
+    throw error;
+  }
+}
+
+function toTask(
+  { input, output }: FfmpegJob,
+  { files, limits }: { files: readonly OpenFile[]; limits: FfmpegLimits },
+): EmbeddedTask {
+  const target = output.name === undefined ? ['-f', 'null', '-'] : [output.name];
+  return {
+    args: [...input.options, '-i', input.name, ...output.options, ...target],
+    files: files.map(({ name, handle }) => ({ name, descriptor: handle.fd })),
+    fileBytes: limits.fileBytes,
+  };
+}

@@ -1,0 +1,120 @@
+import { fstatSync, readSync, writeSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import type { FfmpegCore, FileOperations } from '@ffmpeg/core';
+import type { EmbeddedAnswer, EmbeddedTask } from './embedded.ts';
+
+/** As large as ffmpeg's own memory may grow; past it, ffmpeg finds no more and gives up. */
+const MOST_MEMORY_BYTES = 96 * 1024 * 1024;
+const WASM_PAGE_BYTES = 65_536;
+
+/**
+ * The thread ffmpeg runs in. Its file system is empty but for the files named in the task, which it reads and writes
+ * where they are, so what an upload makes ffmpeg open is never another file of this machine, and there are no sockets.
+ */
+// Not awaited here: a message that comes before the listener below would be lost.
+const compiling = compileCore();
+addEventListener('message', async ({ data }: MessageEvent<EmbeddedTask>) => {
+  postMessage(await answer(data));
+  // The memory of the instance, tens of megabytes, would wait for the next collection.
+  Bun.gc(true);
+});
+
+async function answer(task: EmbeddedTask): Promise<EmbeddedAnswer> {
+  const lastLines: string[] = [];
+  try {
+    const { core, memory } = await startCore(await compiling, lastLines);
+    for (const { name, descriptor } of task.files) {
+      lendFile(core, name, { descriptor, mostBytes: task.fileBytes });
+    }
+    const status = core.exec(...task.args);
+    // ffmpeg may take it for the end of the input, and call what it has done a success.
+    if (memory.isUsedUp) return { failure: 'crashed', message: 'it needs more memory than it may have' };
+    const complaint = lastLines.join(' | ').slice(-400);
+    if (status !== 0)
+      return { failure: 'rejected', message: `ffmpeg exited with code ${status}: ${complaint}` };
+    return {};
+  } catch (error) {
+    return {
+      failure: 'crashed',
+      message: error instanceof Error ? error.message : String(error),
+      code: codeOf(error),
+    };
+  }
+}
+
+/**
+ * Gives ffmpeg a file of this machine under a name of its own. The bytes go through and none stay: held in memory, an
+ * upload and what it decodes to would take several times their size.
+ */
+function lendFile(
+  core: FfmpegCore,
+  name: string,
+  { descriptor, mostBytes }: { descriptor: number; mostBytes: number },
+): void {
+  const stream = core.FS.open(name, 'w');
+  core.FS.close(stream);
+  const { node } = stream;
+  const operations: FileOperations = {
+    llseek: node.stream_ops.llseek,
+    read: (_stream, buffer, offset, length, position) =>
+      readSync(descriptor, buffer, offset, length, position),
+    write(_stream, buffer, offset, length, position) {
+      if (position + length > mostBytes) throw new Error(`${name} would exceed ${mostBytes} bytes`);
+      const written = writeSync(descriptor, buffer, offset, length, position);
+      node.usedBytes = Math.max(node.usedBytes, position + written);
+      return written;
+    },
+  };
+  Object.assign(node, { usedBytes: fstatSync(descriptor).size, stream_ops: operations });
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
+async function compileCore(): Promise<WebAssembly.Module> {
+  return WebAssembly.compile(await readFile(fileURLToPath(import.meta.resolve('@ffmpeg/core/wasm'))));
+}
+
+/** A fresh one each time (some 10 ms): a call leaves its stack and globals behind, and uploads must not meet. */
+async function startCore(
+  compiled: WebAssembly.Module,
+  lastLines: string[],
+): Promise<{ core: FfmpegCore; memory: MemoryUse }> {
+  // The build is made for a browser's worker: it reads these names while it starts.
+  Reflect.set(globalThis, 'self', globalThis);
+  Reflect.set(globalThis, 'location', { href: import.meta.url });
+  Reflect.set(globalThis, 'importScripts', () => undefined);
+  const memory: MemoryUse = { isUsedUp: false };
+  const { default: createCore } = await import('@ffmpeg/core');
+  const core = await createCore({
+    instantiateWasm(imports, done) {
+      WebAssembly.instantiate(compiled, imports).then((instance) => {
+        limitMemory(instance, memory);
+        done(instance, compiled);
+      });
+      return {};
+    },
+  });
+  core.setLogger(({ message }) => {
+    lastLines.push(message);
+    if (lastLines.length > 5) lastLines.shift();
+  });
+  return { core, memory };
+}
+
+type MemoryUse = { isUsedUp: boolean };
+
+function limitMemory({ exports }: WebAssembly.Instance, use: MemoryUse): void {
+  for (const memory of Object.values(exports)) {
+    if (!(memory instanceof WebAssembly.Memory)) continue;
+    const grow = memory.grow.bind(memory);
+    memory.grow = (pages) => {
+      // A smaller step may be tried, and granted, after one that was too large.
+      use.isUsedUp = memory.buffer.byteLength + pages * WASM_PAGE_BYTES > MOST_MEMORY_BYTES;
+      if (use.isUsedUp) throw new RangeError('ffmpeg has all the memory it may have');
+      return grow(pages);
+    };
+  }
+}

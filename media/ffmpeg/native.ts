@@ -1,0 +1,261 @@
+import { ChildProcess, execFile } from 'node:child_process';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import createCommand, { type FfmpegCommand } from 'fluent-ffmpeg';
+import {
+  type Ffmpeg,
+  FfmpegError,
+  type FfmpegJob,
+  type FfmpegLimits,
+  type FfmpegLog,
+  saysNoSpace,
+} from './ffmpeg.ts';
+
+const execute = promisify(execFile);
+
+/** Major and minor number. */
+export const OLDEST_VERSION = [5, 1] as const;
+const PROBE_TIMEOUT_MS = 10_000;
+const NICENESS = '10';
+/** What the shell says when it cannot start a command. */
+const NOT_STARTED_STATUSES = ['126', '127'];
+/** The limits as the kernel reports them: SIGXCPU, SIGXFSZ, and our own SIGKILL. */
+const LIMIT_SIGNALS = /SIGXCPU|SIGXFSZ|SIGKILL/;
+
+/**
+ * ffmpeg of the operating system, confined: CPU, memory, file size and open files limited, nice, without a network,
+ * in a process group of its own that dies with us. Confinements that this machine does not offer are left out, and logged.
+ * @returns the reason in words when there is no such ffmpeg, or it lacks what we need.
+ */
+export async function createNativeFfmpeg(
+  log: FfmpegLog,
+  options: { path: string; workDirectory: string },
+): Promise<Ffmpeg | string> {
+  const path = Bun.which(options.path);
+  if (path === null) return `${options.path} is not an executable file`;
+  const version = await readVersion(path);
+  if (version === undefined) return `${path} does not tell its version`;
+  if (isTooOld(version)) return `${path} is version ${version}; ${OLDEST_VERSION.join('.')} is needed`;
+  if (!(await hasWhatWeNeed(path))) return `${path} lacks libmp3lame, ebur128 or alimiter`;
+
+  const wrappers = await probeConfinement(log);
+  const running = new Set<ChildProcess>();
+  let isClosed = false;
+  return {
+    description: `native ${version} (${path})`,
+    async run(job, limits) {
+      if (isClosed) throw new FfmpegError('missing', 'ffmpeg is closed');
+      if (Bun.which(path) === null) throw new FfmpegError('missing', `${path} is gone`);
+      const launcher = await writeLauncher(options.workDirectory, { path, wrappers, limits });
+      await runCommand(launcher, job, { limits, running, isClosed: () => isClosed });
+    },
+    async close() {
+      isClosed = true;
+      for (const child of running) killGroup(child);
+    },
+  };
+}
+
+function runCommand(
+  launcher: string,
+  job: FfmpegJob,
+  context: { limits: FfmpegLimits; running: Set<ChildProcess>; isClosed: () => boolean },
+): Promise<void> {
+  const { limits, running, isClosed } = context;
+  const { promise, resolve: succeed, reject } = Promise.withResolvers<void>();
+  const command = createCommand({ cwd: job.directory, stdoutLines: 0, logger: undefined });
+  // fluent-ffmpeg keeps the path for the whole process: say it anew before each command.
+  command.setFfmpegPath(launcher);
+  guardSpawn(command);
+  command.input(job.input.name);
+  if (job.input.options.length > 0) command.inputOptions(...job.input.options);
+  if (job.output.options.length > 0) command.outputOptions(...job.output.options);
+  if (job.output.name === undefined) command.outputOptions('-f', 'null').output('-');
+  else command.output(job.output.name);
+
+  let child: ChildProcess | undefined;
+  let hasOverrun = false;
+  const timer = setTimeout(() => {
+    hasOverrun = true;
+    // fluent-ffmpeg's own timeout sends SIGTERM, to the one process.
+    if (child) killGroup(child);
+  }, limits.wallMs);
+  const settle = (): void => {
+    clearTimeout(timer);
+    if (child) running.delete(child);
+  };
+  command.on('start', () => {
+    const spawned: unknown = Reflect.get(command, 'ffmpegProc');
+    if (!(spawned instanceof ChildProcess)) return;
+    child = spawned;
+    running.add(child);
+    if (hasOverrun || isClosed()) killGroup(child);
+  });
+  command.on('end', (_stdout: unknown, stderr: unknown) => {
+    settle();
+    // Where only the end of a file finds no room, ffmpeg complains and calls it a success.
+    const complaint = typeof stderr === 'string' ? stderr : '';
+    if (saysNoSpace(complaint)) reject(new FfmpegError('rejected', lastWordsOf(complaint)));
+    else succeed();
+  });
+  command.on('error', (error: Error, _stdout: unknown, stderr: unknown) => {
+    settle();
+    reject(describeFailure(error, typeof stderr === 'string' ? stderr : '', hasOverrun));
+  });
+  command.run();
+  return promise;
+}
+
+/**
+ * When a process cannot be started at all (no such folder, no process left), fluent-ffmpeg reads a buffer that was
+ * never made, and throws where no promise sees it. This gives it an empty one.
+ */
+function guardSpawn(command: FfmpegCommand): void {
+  const spawn: unknown = Reflect.get(command, '_spawnFfmpeg');
+  if (typeof spawn !== 'function') return;
+  const nothing = { get: () => '' };
+  Reflect.set(command, '_spawnFfmpeg', (...words: unknown[]) => {
+    const done = words.at(-1);
+    if (typeof done !== 'function') return spawn.apply(command, words);
+    const guarded = (error: unknown, stdout: unknown = nothing, stderr: unknown = nothing) =>
+      done(error, stdout, stderr);
+    return spawn.apply(command, [...words.slice(0, -1), guarded]);
+  });
+}
+
+function describeFailure(error: Error, stderr: string, hasOverrun: boolean): Error {
+  const message = `${error.message}: ${lastWordsOf(stderr)}`;
+  if (hasOverrun) return new FfmpegError('overran', 'ffmpeg took too long and was killed', { cause: error });
+  if (LIMIT_SIGNALS.test(error.message)) return new FfmpegError('overran', message, { cause: error });
+  const status = /exited with code (\d+)/.exec(error.message)?.[1];
+  // Not started for another reason (the folder is gone, no process is left): no verdict about ffmpeg.
+  if (status === undefined) return new Error(message, { cause: error });
+  const isMissing = NOT_STARTED_STATUSES.includes(status);
+  return new FfmpegError(isMissing ? 'missing' : 'rejected', message, { cause: error });
+}
+
+function lastWordsOf(stderr: string): string {
+  return stderr.trim().split('\n').slice(-3).join(' | ').slice(-400);
+}
+
+function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined) return;
+  for (const target of [-child.pid, child.pid]) {
+    try {
+      process.kill(target, 'SIGKILL');
+    } catch {
+      // Gone already, or (without setsid) no group of its own.
+    }
+  }
+}
+
+/**
+ * fluent-ffmpeg starts one program with ffmpeg's arguments and nothing else, so the confinement is a script that
+ * ends in `exec`: the process id it knows stays that of ffmpeg.
+ */
+async function writeLauncher(
+  directory: string,
+  options: { path: string; wrappers: readonly Wrapper[]; limits: FfmpegLimits },
+): Promise<string> {
+  const { path, wrappers, limits } = options;
+  const words = wrappers.flatMap((wrapper) => wrapper.words(limits));
+  const script = `#!/bin/sh\nexec ${[...words, path].map(quoteForShell).join(' ')} "$@"\n`;
+  const launcher = join(resolve(directory), `ffmpeg-${Bun.hash(script).toString(36)}.sh`);
+  if (Bun.which(launcher) !== null) return launcher;
+  await mkdir(directory, { recursive: true });
+  await writeFile(launcher, script);
+  await chmod(launcher, 0o700);
+  return launcher;
+}
+
+type Wrapper = { name: string; words: (limits: FfmpegLimits) => string[] };
+
+/** Outermost first. Each replaces itself by the next, so that one process remains. */
+const WRAPPERS: readonly Wrapper[] = [
+  { name: 'setsid', words: () => ['setsid'] },
+  { name: 'unshare', words: () => ['unshare', '-rn'] },
+  {
+    name: 'prlimit',
+    words: (limits) => [
+      'prlimit',
+      `--as=${limits.memoryBytes}`,
+      `--cpu=${limits.cpuSeconds}`,
+      `--fsize=${limits.fileBytes}`,
+      '--nofile=64',
+      '--core=0',
+      '--',
+    ],
+  },
+  { name: 'nice', words: () => ['nice', '-n', NICENESS] },
+  // Innermost: a change of namespace would take the wish to die with the parent away again.
+  { name: 'setpriv', words: () => ['setpriv', '--pdeathsig', 'KILL'] },
+];
+
+const PROBE_LIMITS: FfmpegLimits = {
+  wallMs: PROBE_TIMEOUT_MS,
+  cpuSeconds: 5,
+  memoryBytes: 2 ** 30,
+  fileBytes: 2 ** 20,
+};
+
+async function probeConfinement(log: FfmpegLog): Promise<Wrapper[]> {
+  const results = await Promise.all(
+    WRAPPERS.map(async (wrapper) => {
+      const [program = '', ...words] = wrapper.words(PROBE_LIMITS);
+      return { wrapper, works: await succeeds(program, [...words, 'true']) };
+    }),
+  );
+  const missing = results.filter(({ works }) => !works).map(({ wrapper }) => wrapper.name);
+  if (missing.length > 0) log.warn({ missing }, 'ffmpeg runs less confined: not available on this machine');
+  return results.filter(({ works }) => works).map(({ wrapper }) => wrapper);
+}
+
+async function hasWhatWeNeed(path: string): Promise<boolean> {
+  const tone = ['-f', 'lavfi', '-i', 'sine=duration=0.2', '-ac', '2'];
+  const filters =
+    'ebur128=peak=true:metadata=1,aresample=192000,alimiter=limit=0.5:latency=true,aresample=44100';
+  return succeeds(path, [
+    '-v',
+    'quiet',
+    '-nostdin',
+    ...tone,
+    '-af',
+    filters,
+    '-c:a',
+    'libmp3lame',
+    '-f',
+    'null',
+    '-',
+  ]);
+}
+
+async function readVersion(path: string): Promise<string | undefined> {
+  try {
+    const { stdout } = await execute(path, ['-hide_banner', '-version'], { timeout: PROBE_TIMEOUT_MS });
+    return /^ffmpeg version (\S+)/.exec(stdout)?.[1];
+  } catch {
+    return undefined;
+  }
+}
+
+/** Builds from a repository carry no release number (`N-109468-g…`); the probe of the filters decides about them. */
+function isTooOld(version: string): boolean {
+  const [, major, minor] = /^n?(\d+)\.(\d+)/.exec(version) ?? [];
+  if (major === undefined || minor === undefined) return false;
+  const [oldestMajor, oldestMinor] = OLDEST_VERSION;
+  return Number(major) < oldestMajor || (Number(major) === oldestMajor && Number(minor) < oldestMinor);
+}
+
+async function succeeds(program: string, words: string[]): Promise<boolean> {
+  try {
+    await execute(program, words, { timeout: PROBE_TIMEOUT_MS, killSignal: 'SIGKILL' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function quoteForShell(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

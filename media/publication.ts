@@ -1,0 +1,83 @@
+import { copyFile, rename, rm, stat } from 'node:fs/promises';
+import { RENDITIONS, type Rendition } from '../src/domain/round-sound.ts';
+import type { SteamId64 } from '../src/domain/steam-id.ts';
+import type { RoundSound } from '../src/queries/round-sounds/round-sounds.ts';
+import { hashFile, partialPath, publishedPath, type SoundFolders, syncToDisk } from './sound-folders.ts';
+
+/**
+ * The files of a sound on their way into place. A rendered file is first a complete partial copy whose hash is in the row,
+ * then renamed. Two files cannot be renamed at once, so whoever comes after a crash between the two moves the other.
+ */
+
+/** How a file is swapped for another. */
+export type MoveFile = (from: string, to: string) => Promise<void>;
+
+/** Puts a rendered file, safe on the disk, beside the published ones. */
+export async function copyAsPartial(
+  folders: SoundFolders,
+  { soundId, rendition, from }: { soundId: number; rendition: Rendition; from: string },
+): Promise<{ sha256: string; sizeBytes: number } | undefined> {
+  const partial = partialPath(folders, soundId, rendition);
+  await copyFile(from, partial);
+  await syncToDisk(partial);
+  const sha256 = await hashFile(partial);
+  return sha256 === undefined ? undefined : { sha256, sizeBytes: (await stat(partial)).size };
+}
+
+/**
+ * Which files of a rendered sound have still to be moved into place; the others are there.
+ * @returns `undefined` when it was not rendered, or one of its files is neither here nor there.
+ */
+export async function findUnmoved(
+  folders: SoundFolders,
+  sound: RoundSound,
+): Promise<Rendition[] | undefined> {
+  const unmoved: Rendition[] = [];
+  if (sound.sha256 === null) return undefined;
+  for (const rendition of RENDITIONS) {
+    const expected = rendition === 'voice' ? sound.voiceSha256 : sound.sha256;
+    if (expected === null) continue;
+    if ((await hashFile(partialPath(folders, sound.id, rendition))) === expected) unmoved.push(rendition);
+    else if ((await hashFile(publishedPath(folders, sound.steamId64, rendition))) !== expected)
+      return undefined;
+  }
+  return unmoved;
+}
+
+/** Moves partial copies into place, and waits until that is on the disk. */
+export async function moveIntoPlace(
+  folders: SoundFolders,
+  sound: Pick<RoundSound, 'id' | 'steamId64'>,
+  { renditions, moveFile = rename }: { renditions: readonly Rendition[]; moveFile?: MoveFile | undefined },
+): Promise<void> {
+  for (const rendition of renditions) {
+    await moveFile(
+      partialPath(folders, sound.id, rendition),
+      publishedPath(folders, sound.steamId64, rendition),
+    );
+  }
+  if (renditions.length > 0) await syncToDisk(folders.published);
+}
+
+/**
+ * Whether the published files are those of this sound. One whose worker died between moving the two is moved to its end.
+ * Nobody else may touch the files of the player meanwhile.
+ */
+export async function completeMove(folders: SoundFolders, sound: RoundSound): Promise<boolean> {
+  const unmoved = await findUnmoved(folders, sound);
+  if (unmoved === undefined || unmoved.includes('stereo')) return false;
+  await moveIntoPlace(folders, sound, { renditions: unmoved });
+  return true;
+}
+
+/** Removes what was not moved. */
+export async function removePartials(folders: SoundFolders, soundId: number): Promise<void> {
+  for (const rendition of RENDITIONS) await rm(partialPath(folders, soundId, rendition), { force: true });
+}
+
+/** Removes the published files. The sound itself last: as long as it is there, a lost voice rendition is made again. */
+export async function removePublished(folders: SoundFolders, steamId64: SteamId64): Promise<void> {
+  for (const rendition of RENDITIONS.toReversed()) {
+    await rm(publishedPath(folders, steamId64, rendition), { force: true });
+  }
+}

@@ -1,0 +1,123 @@
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Ffmpeg, FfmpegJob } from '../ffmpeg/ffmpeg.ts';
+import {
+  correctGain,
+  type GainAttempt,
+  type GainPlan,
+  type GainTask,
+  gainFilters,
+  isBetterLoudness,
+  isRightLoudness,
+  needsTruePeak,
+  planGain,
+} from './gain.ts';
+import { type Loudness, measureFilters, readMeasurement } from './measurement.ts';
+import { findPeak, type PcmFormat, pcmOptions, scanPcm, toWaveform } from './pcm.ts';
+import { QUIET, runOnOwn, SoundRefused } from './run-ffmpeg.ts';
+
+const ATTEMPT_NAME = 'attempt.mp3';
+const VERIFIED_NAME = 'verified.f32';
+const MEASUREMENT_NAME = 'encoded.txt';
+/** What is left behind, for who cleans up. */
+export const ENCODE_SCRATCH = [ATTEMPT_NAME, VERIFIED_NAME, MEASUREMENT_NAME];
+
+const FRAMES_PER_MP3_FRAME = 1152;
+const WAVEFORM_BARS = 160;
+const MOST_CORRECTIONS = 5;
+
+/** An MP3 of constant bit rate. */
+export type Mp3Format = PcmFormat & {
+  fileName: string;
+  bitRateKbps: number;
+} & Pick<GainTask, 'encoderLossDb' | 'limiterCeilingDb' | 'mostReductionDb'>;
+
+export type EncodeRequest = {
+  input: FfmpegJob['input'];
+  /** What is done to the input before the gain. */
+  filters: readonly string[];
+  /** Of the input after these filters. */
+  source: Loudness;
+  /** Length of the result, at its own sample rate. */
+  frames: number;
+  format: Mp3Format;
+  targetLufs: number;
+};
+
+/** The encoded file as players decode it. */
+export type Encoded = Loudness & { durationMs: number; waveform: number[] };
+
+/** Encodes and measures the result, until it is as loud as asked for, or as near as its peaks allow. */
+export async function encodeUntilRight(
+  ffmpeg: Ffmpeg,
+  directory: string,
+  request: EncodeRequest,
+): Promise<Encoded> {
+  const { source, targetLufs, format } = request;
+  const task = { ...format, source, targetLufs };
+  let plan = planGain(task);
+  let last: GainAttempt | undefined;
+  let best: Encoded | undefined;
+  for (let correction = 0; correction <= MOST_CORRECTIONS; correction++) {
+    await runOnOwn(ffmpeg, encodeJob(directory, request, plan));
+    const result = await verify(ffmpeg, directory, { request, withTruePeak: needsTruePeak(source, plan) });
+    if (best === undefined || isBetterLoudness(result, best, targetLufs)) {
+      await rename(join(directory, ATTEMPT_NAME), join(directory, format.fileName));
+      best = result;
+    }
+    if (isRightLoudness(result, task, plan)) break;
+    const attempt = { plan, result };
+    plan = correctGain(attempt, last, task);
+    last = attempt;
+  }
+  if (best === undefined) throw new SoundRefused('unreadable');
+  return best;
+}
+
+/** Decodes the encoded file as players will, and measures that. */
+async function verify(
+  ffmpeg: Ffmpeg,
+  directory: string,
+  { request, withTruePeak }: { request: EncodeRequest; withTruePeak: boolean },
+): Promise<Encoded> {
+  const { frames, format } = request;
+  const { sampleRate, channels } = format;
+  const clip = { fileName: MEASUREMENT_NAME, frames, sampleRate };
+  const filters = measureFilters({ ...clip, ...(withTruePeak && { peaks: 'true' }) });
+  const toPcm = [...pcmOptions(format), '-c:a', 'pcm_f32le', '-threads', '1', '-filter_threads', '1'];
+  await runOnOwn(ffmpeg, {
+    directory,
+    input: { name: ATTEMPT_NAME, options: [...QUIET, '-f', 'mp3'] },
+    output: { name: VERIFIED_NAME, options: [...toPcm, '-af', filters.join(',')] },
+    sideOutputs: [MEASUREMENT_NAME],
+  });
+  const scan = await scanPcm(join(directory, VERIFIED_NAME), { channels, maxFrames: frames });
+  const measured = await readMeasurement(directory, { ...clip, samplePeak: findPeak(scan) });
+  if (measured === undefined || scan.frames + FRAMES_PER_MP3_FRAME < frames) {
+    throw new Error('an encoded sound is not whole');
+  }
+  return {
+    ...measured,
+    durationMs: Math.round((scan.frames * 1000) / sampleRate),
+    waveform: toWaveform(scan.blockPeaks, WAVEFORM_BARS),
+  };
+}
+
+/** Without tags or anything that differs from one run to the next. */
+function encodeJob(directory: string, { input, filters, format }: EncodeRequest, plan: GainPlan): FfmpegJob {
+  const { sampleRate, channels, bitRateKbps } = format;
+  return {
+    directory,
+    input,
+    output: {
+      name: ATTEMPT_NAME,
+      options: [
+        ...['-af', [...filters, ...gainFilters(plan, sampleRate)].join(',')],
+        ...['-filter_threads', '1', '-threads', '1', '-c:a', 'libmp3lame', '-b:a', `${bitRateKbps}k`],
+        ...['-ar', String(sampleRate), '-ac', String(channels)],
+        ...['-map_metadata', '-1', '-id3v2_version', '0', '-write_id3v1', '0'],
+        ...['-fflags', '+bitexact', '-flags:a', '+bitexact', '-f', 'mp3'],
+      ],
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import { open } from 'node:fs/promises';
+
+/** How decoded audio lies on the disk between the steps: interleaved, 32-bit float, little-endian. */
+export type PcmFormat = { sampleRate: number; channels: 1 | 2 };
+
+/** What every upload is decoded to. */
+export const DECODED_FORMAT: PcmFormat = { sampleRate: 44_100, channels: 2 };
+/** About a millisecond: how finely silence is cut. */
+export const FRAMES_PER_BLOCK = 44;
+const BLOCKS_PER_READ = 512;
+
+export type PcmScan = {
+  frames: number;
+  /** Largest absolute sample of each block of `FRAMES_PER_BLOCK` frames; 1 is full scale. */
+  blockPeaks: Float32Array;
+  /** Samples that are no number: the sign of a damaged file. */
+  invalidSamples: number;
+};
+
+/** The options by which ffmpeg reads or writes this format. */
+export function pcmOptions({ sampleRate, channels }: PcmFormat): string[] {
+  return ['-f', 'f32le', '-ar', String(sampleRate), '-ac', String(channels)];
+}
+
+/** Reads decoded audio in small steps, so that the event loop stays free. */
+export async function scanPcm(
+  path: string,
+  { channels, maxFrames = Number.POSITIVE_INFINITY }: { channels: 1 | 2; maxFrames?: number },
+): Promise<PcmScan> {
+  const bytesPerFrame = channels * Float32Array.BYTES_PER_ELEMENT;
+  const blockBytes = FRAMES_PER_BLOCK * bytesPerFrame;
+  const file = await open(path, 'r');
+  try {
+    const { size } = await file.stat();
+    const frames = Math.min(Math.floor(size / bytesPerFrame), maxFrames);
+    const blockPeaks = new Float32Array(Math.ceil(frames / FRAMES_PER_BLOCK));
+    const buffer = new Uint8Array(BLOCKS_PER_READ * blockBytes);
+    let invalidSamples = 0;
+    for (let block = 0; block < blockPeaks.length; block += BLOCKS_PER_READ) {
+      const position = block * blockBytes;
+      const wanted = Math.min(buffer.length, frames * bytesPerFrame - position);
+      const { bytesRead } = await file.read(buffer, 0, wanted, position);
+      const samples = new Float32Array(buffer.buffer, 0, Math.floor(bytesRead / 4));
+      for (let index = 0; index < samples.length; index++) {
+        const magnitude = Math.abs(samples[index] ?? 0);
+        if (!Number.isFinite(magnitude)) invalidSamples++;
+        const at = block + Math.floor(index / (FRAMES_PER_BLOCK * channels));
+        if (magnitude > (blockPeaks[at] ?? 0)) blockPeaks[at] = magnitude;
+      }
+    }
+    return { frames, blockPeaks, invalidSamples };
+  } finally {
+    await file.close();
+  }
+}
+
+/** The largest absolute sample, of all or of a part (frames, the end exclusive); 1 is full scale. */
+export function findPeak({ blockPeaks }: PcmScan, part?: { start: number; end: number }): number {
+  const blocks = part
+    ? blockPeaks.subarray(Math.floor(part.start / FRAMES_PER_BLOCK), Math.ceil(part.end / FRAMES_PER_BLOCK))
+    : blockPeaks;
+  return blocks.reduce((largest, value) => Math.max(largest, value), 0);
+}
+
+/** The outline of a sound: `bars` peaks from 0 to 100, for drawing. */
+export function toWaveform(blockPeaks: Float32Array, bars: number): number[] {
+  return Array.from({ length: bars }, (_, bar) => {
+    const from = Math.floor((bar * blockPeaks.length) / bars);
+    const to = Math.max(from + 1, Math.floor(((bar + 1) * blockPeaks.length) / bars));
+    const peak = blockPeaks.subarray(from, to).reduce((largest, value) => Math.max(largest, value), 0);
+    return Math.min(100, Math.round(peak * 100));
+  });
+}

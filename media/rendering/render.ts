@@ -1,0 +1,77 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts';
+import { DECODE_SCRATCH, DECODED_INPUT, decodeUpload, UPLOAD_NAME } from './decode.ts';
+import { ENCODE_SCRATCH, encodeUntilRight, type Mp3Format } from './encode.ts';
+import { SILENT_LUFS } from './gain.ts';
+import { DECODED_FORMAT } from './pcm.ts';
+import { SoundRefused } from './run-ffmpeg.ts';
+import { sniffAudioFile } from './sniff.ts';
+import { trimFilters } from './trim.ts';
+
+export const SOUND_NAME = 'sound.mp3';
+const SOUND_FORMAT: Mp3Format = {
+  ...DECODED_FORMAT,
+  fileName: SOUND_NAME,
+  bitRateKbps: 192,
+  encoderLossDb: 0.27,
+  limiterCeilingDb: -1.5,
+  mostReductionDb: 6,
+};
+
+export type RenderedSound = {
+  durationMs: number;
+  /** Of the kept part before, and of the published file after, in LUFS. */
+  loudnessBefore: number;
+  loudnessAfter: number;
+  truePeakDbtp: number;
+  /** Peaks of the published file from 0 to 100. */
+  waveform: number[];
+};
+
+export type RenderOptions = {
+  maxSeconds: number;
+  targetLufs: number;
+  /** Where the cut begins, counted from the first sound; 0 by default. */
+  startMs?: number;
+  /** Told when the clip is measured and rendering begins. */
+  onRendering?: () => Promise<void>;
+};
+
+/**
+ * Makes `sound.mp3` out of `upload.bin` in the folder: decodes, trims, measures, corrects the loudness, encodes,
+ * and verifies the encoded file. The same upload gives the same bytes. What it needs besides is removed.
+ * @throws {SoundRefused} when the upload is to blame.
+ * @throws {FfmpegError} when ffmpeg is missing.
+ */
+export async function renderSound(
+  ffmpeg: Ffmpeg,
+  directory: string,
+  { maxSeconds, targetLufs, startMs = 0, onRendering }: RenderOptions,
+): Promise<RenderedSound> {
+  try {
+    const demuxer = await sniffAudioFile(join(directory, UPLOAD_NAME));
+    if (demuxer === undefined) throw new SoundRefused('not-audio');
+    const { trim, source } = await decodeUpload(ffmpeg, directory, { demuxer, maxSeconds, startMs });
+    if (source.integratedLufs <= SILENT_LUFS) throw new SoundRefused('silent');
+    await onRendering?.();
+    const encoded = await encodeUntilRight(ffmpeg, directory, {
+      input: DECODED_INPUT,
+      filters: trimFilters(trim),
+      source,
+      frames: trim.end - trim.start,
+      format: SOUND_FORMAT,
+      targetLufs,
+    });
+    return {
+      durationMs: encoded.durationMs,
+      loudnessBefore: source.integratedLufs,
+      loudnessAfter: encoded.integratedLufs,
+      truePeakDbtp: encoded.truePeakDbtp,
+      waveform: encoded.waveform,
+    };
+  } finally {
+    const scratch = [...DECODE_SCRATCH, ...ENCODE_SCRATCH];
+    await Promise.all(scratch.map((name) => rm(join(directory, name), { force: true })));
+  }
+}

@@ -1,0 +1,92 @@
+import { DECODED_FORMAT, FRAMES_PER_BLOCK, findPeak, type PcmScan } from './pcm.ts';
+import { toFrames, toRatio } from './units.ts';
+
+/** What is kept of a clip: silence around it goes, pauses inside stay, the rest is cut at the longest length. */
+
+const SILENCE_BELOW_PEAK_DB = 45;
+const SILENCE_FLOOR_DBFS = -60;
+/** Floating-point files may exceed full scale; not by more than this, or all of it is looked at. */
+const LOUDEST_PEAK_DBFS = 6;
+const KEEP_BEFORE_SECONDS = 0.01;
+const KEEP_AFTER_SECONDS = 0.15;
+const START_FADE_SECONDS = 0.003;
+const END_FADE_SECONDS = 0.01;
+const CUT_FADE_SECONDS = 0.8;
+
+/** The kept part, in frames; the end is exclusive. */
+export type Trim = { start: number; end: number; isStripped: boolean; isCut: boolean };
+
+type TrimOptions = {
+  maxSeconds: number;
+  /** Where the cut begins; 10 ms before the first sound by default. */
+  startFrame?: number | undefined;
+};
+
+/**
+ * What is kept of a clip.
+ * @returns `undefined` when all of it is silent, or all that follows `startFrame`.
+ */
+export function decideTrim(scan: PcmScan, { maxSeconds, startFrame }: TrimOptions): Trim | undefined {
+  const first = findFirstSound(scan);
+  if (first === undefined) return undefined;
+  const last = scan.blockPeaks.findLastIndex(isAudibleIn(scan));
+  const start = startFrame ?? Math.max(0, first - frames(KEEP_BEFORE_SECONDS));
+  const lastEnd = (last + 1) * FRAMES_PER_BLOCK;
+  if (start >= Math.min(lastEnd, scan.frames)) return undefined;
+  const end = Math.min(scan.frames, lastEnd + frames(KEEP_AFTER_SECONDS));
+  const longest = frames(maxSeconds);
+  return {
+    start,
+    end: Math.min(end, start + longest),
+    isStripped: start > 0 || startFrame !== undefined,
+    isCut: end - start > longest,
+  };
+}
+
+/** The frame at which the first block begins that can be heard; `undefined` when all is silent. */
+export function findFirstSound(scan: PcmScan): number | undefined {
+  const first = scan.blockPeaks.findIndex(isAudibleIn(scan));
+  return first === -1 ? undefined : first * FRAMES_PER_BLOCK;
+}
+
+/**
+ * Whether {@link decideTrim} says the same about the beginning of a clip as it would about all of it: however loud the
+ * rest is, the start is where it is, and sound goes on after the cut.
+ */
+export function isTrimCertain(scan: PcmScan, options: { maxSeconds: number }): boolean {
+  const trim = decideTrim(scan, options);
+  if (!trim?.isCut) return false;
+  const isLoudInAnyClip = (value: number): boolean =>
+    value > toRatio(LOUDEST_PEAK_DBFS - SILENCE_BELOW_PEAK_DB);
+  const loudFirst = scan.blockPeaks.findIndex(isLoudInAnyClip);
+  const loudLast = scan.blockPeaks.findLastIndex(isLoudInAnyClip);
+  const loudStart = Math.max(0, loudFirst * FRAMES_PER_BLOCK - frames(KEEP_BEFORE_SECONDS));
+  return loudFirst !== -1 && loudStart === trim.start && loudLast * FRAMES_PER_BLOCK >= trim.end;
+}
+
+/** The cut that most long clips get: nothing stripped, as long as may be. */
+export function longestTrim(options: { maxSeconds: number }): Trim {
+  return { start: 0, end: frames(options.maxSeconds), isStripped: false, isCut: true };
+}
+
+/** Cuts the kept part out and rounds its edges. */
+export function trimFilters(trim: Trim): string[] {
+  const length = trim.end - trim.start;
+  const endFade = Math.min(frames(trim.isCut ? CUT_FADE_SECONDS : END_FADE_SECONDS), length);
+  const startFade = Math.min(frames(START_FADE_SECONDS), length);
+  return [
+    `atrim=start_sample=${trim.start}:end_sample=${trim.end}`,
+    'asetpts=N/SR/TB',
+    ...(trim.isStripped ? [`afade=t=in:ss=0:ns=${startFade}`] : []),
+    `afade=t=out:ss=${length - endFade}:ns=${endFade}`,
+  ];
+}
+
+function isAudibleIn(scan: PcmScan): (blockPeak: number) => boolean {
+  const threshold = Math.max(findPeak(scan) * toRatio(-SILENCE_BELOW_PEAK_DB), toRatio(SILENCE_FLOOR_DBFS));
+  return (blockPeak) => blockPeak > threshold;
+}
+
+function frames(seconds: number): number {
+  return toFrames(seconds, DECODED_FORMAT.sampleRate);
+}

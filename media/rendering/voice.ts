@@ -1,0 +1,109 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts';
+import { ENCODE_SCRATCH, encodeUntilRight, type Mp3Format } from './encode.ts';
+import { type Loudness, measureFilters, readMeasurement } from './measurement.ts';
+import { DECODED_FORMAT } from './pcm.ts';
+import { SOUND_NAME } from './render.ts';
+import { QUIET, runOnOwn } from './run-ffmpeg.ts';
+import { toFrames } from './units.ts';
+
+export const VOICE_NAME = 'voice.mp3';
+const VOICE_FORMAT: Mp3Format = {
+  fileName: VOICE_NAME,
+  sampleRate: 48_000,
+  channels: 1,
+  bitRateKbps: 96,
+  encoderLossDb: 0.4,
+  limiterCeilingDb: -2,
+  // One channel has to carry what two did: peaks rise by 3 dB, of a sound that may have been limited before.
+  mostReductionDb: 15,
+};
+
+/** One channel of two equal ones is this much quieter than both: BS.1770 adds the power of the channels. */
+const ONE_OF_TWO_CHANNELS_LU = 3.01;
+/** An average that loses more than this has lost what was played: then the louder channel stands for both. */
+const MOST_AVERAGING_LOSS_LU = 6;
+
+/** Filters that make one channel of two; `both` keeps them. */
+const MIXES = {
+  both: 'anull',
+  average: 'pan=mono|c0=0.5*c0+0.5*c1',
+  left: 'pan=mono|c0=c0',
+  right: 'pan=mono|c0=c1',
+} as const;
+type Mix = keyof typeof MIXES;
+const MIX_NAMES = ['both', 'average', 'left', 'right'] as const satisfies Mix[];
+
+/** How the published sound is read. */
+const INPUT = { name: SOUND_NAME, options: [...QUIET, '-f', 'mp3'] };
+
+/**
+ * Makes `voice.mp3` out of `sound.mp3` in the folder, for game servers that play it as voice: mono, as loud by one
+ * channel as the sound is by two, of the same length. Made from the published sound, so that earlier sounds get the
+ * same one.
+ * @param options.durationMs of the sound.
+ * @throws {FfmpegError} when ffmpeg is missing.
+ */
+export async function renderVoice(
+  ffmpeg: Ffmpeg,
+  directory: string,
+  { durationMs, targetLufs }: { durationMs: number; targetLufs: number },
+): Promise<void> {
+  const seconds = durationMs / 1000;
+  try {
+    const { mix, source } = await chooseMix(ffmpeg, directory, seconds);
+    await encodeUntilRight(ffmpeg, directory, {
+      input: INPUT,
+      filters: [MIXES[mix]],
+      source,
+      frames: toFrames(seconds, VOICE_FORMAT.sampleRate),
+      format: VOICE_FORMAT,
+      targetLufs,
+    });
+  } finally {
+    const scratch = [...ENCODE_SCRATCH, ...MIX_NAMES.map(measurementName)];
+    await Promise.all(scratch.map((name) => rm(join(directory, name), { force: true })));
+  }
+}
+
+async function chooseMix(
+  ffmpeg: Ffmpeg,
+  directory: string,
+  seconds: number,
+): Promise<{ mix: Mix; source: Loudness }> {
+  const { sampleRate } = DECODED_FORMAT;
+  const clip = { frames: toFrames(seconds, sampleRate), sampleRate };
+  const branches = MIX_NAMES.map((mix) => {
+    const measuring = measureFilters({ ...clip, fileName: measurementName(mix), peaks: 'sample' });
+    return `[${mix}]${[MIXES[mix], ...measuring].join(',')}${mix === 'both' ? '[out]' : ',anullsink'}`;
+  });
+  const labels = MIX_NAMES.map((mix) => `[${mix}]`).join('');
+  const graph = [`[0:a]asplit=${MIX_NAMES.length}${labels}`, ...branches].join(';');
+  await runOnOwn(ffmpeg, {
+    directory,
+    input: INPUT,
+    output: { options: ['-filter_complex', graph, '-filter_complex_threads', '1', '-map', '[out]'] },
+    sideOutputs: MIX_NAMES.map(measurementName),
+  });
+  const read = async (mix: Mix): Promise<Loudness> => {
+    const loudness = await readMeasurement(directory, { ...clip, fileName: measurementName(mix) });
+    if (loudness === undefined) throw new Error('a published sound was not measured to its end');
+    return loudness;
+  };
+  const [both, average, left, right] = [
+    await read('both'),
+    await read('average'),
+    await read('left'),
+    await read('right'),
+  ];
+  const loss = both.integratedLufs - ONE_OF_TWO_CHANNELS_LU - average.integratedLufs;
+  if (loss <= MOST_AVERAGING_LOSS_LU) return { mix: 'average', source: average };
+  return left.integratedLufs >= right.integratedLufs
+    ? { mix: 'left', source: left }
+    : { mix: 'right', source: right };
+}
+
+function measurementName(mix: Mix): string {
+  return `${mix}.txt`;
+}

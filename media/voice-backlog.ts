@@ -1,0 +1,64 @@
+import { copyFile, mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { publishVoice, releaseVoicelessSound } from '../src/queries/round-sounds/round-sound-voices.ts';
+import type { RoundSound } from '../src/queries/round-sounds/round-sounds.ts';
+import type { RoundSoundWorkerDeps, WorkContext } from './process-upload.ts';
+import { copyAsPartial, moveIntoPlace } from './publication.ts';
+import { SOUND_NAME } from './rendering/render.ts';
+import { renderVoice, VOICE_NAME } from './rendering/voice.ts';
+import { hashFile, publishedPath, uploadFolder } from './sound-folders.ts';
+
+const LONGEST_PAUSE_MS = 60 * 60_000;
+
+/**
+ * Makes the voice rendition of a published sound that lacks it, out of the published file. What goes wrong is tried again
+ * later, ever more seldom: nothing is asked of the player. Throws only when the database is out of reach.
+ */
+export async function makeVoice(
+  deps: RoundSoundWorkerDeps,
+  context: WorkContext,
+  sound: RoundSound,
+): Promise<void> {
+  const { db, folders, log } = deps;
+  const about = { steamId64: sound.steamId64, sound: sound.id };
+  // In the inbox: what a killed process leaves there is removed as an upload without a row.
+  const scratch = uploadFolder(folders, `voice-${sound.id}-${Bun.randomUUIDv7()}`);
+  try {
+    await mkdir(scratch);
+    if (await renderAndPublish(deps, context, { sound, scratch })) {
+      log.info(about, 'a published sound has its voice rendition');
+    }
+  } catch (error) {
+    const delayMs = context.isStopping() ? 0 : pauseAfter(sound.voiceAttempts, context.retryMs);
+    await releaseVoicelessSound(db, sound, { delayMs });
+    if (!context.isStopping()) {
+      log.warn({ ...about, err: error, delayMs }, 'a voice rendition cannot be made now; trying again later');
+    }
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+/** @returns false when the sound was replaced or removed meanwhile. */
+async function renderAndPublish(
+  { db, ffmpeg, folders, moveFile }: RoundSoundWorkerDeps,
+  { targetLufs }: WorkContext,
+  { sound, scratch }: { sound: RoundSound; scratch: string },
+): Promise<boolean> {
+  const copy = join(scratch, SOUND_NAME);
+  await copyFile(publishedPath(folders, sound.steamId64), copy);
+  if ((await hashFile(copy)) !== sound.sha256) throw new Error('the published file is not that of its row');
+  await renderVoice(ffmpeg, scratch, { durationMs: sound.durationMs ?? 0, targetLufs });
+  const from = join(scratch, VOICE_NAME);
+  const file = await copyAsPartial(folders, { soundId: sound.id, rendition: 'voice', from });
+  if (file === undefined) return false;
+  const renditions = ['voice'] as const;
+  return publishVoice(db, sound, {
+    file,
+    moveIntoPlace: () => moveIntoPlace(folders, sound, { renditions, moveFile }),
+  });
+}
+
+function pauseAfter(attempts: number, retryMs = 5000): number {
+  return Math.min(retryMs * 4 ** (attempts - 1), LONGEST_PAUSE_MS);
+}

@@ -1,0 +1,43 @@
+import type { Command } from 'commander';
+import { openSoundFolders } from '../../media/sound-folders.ts';
+import { NotFound } from '../domain/errors.ts';
+import { exportPerson, findPerson } from '../queries/personal-data/export.ts';
+import { erasePlayer } from '../service/parts/erase-player.ts';
+import { confirm } from './confirm.ts';
+import { print, type Session } from './session.ts';
+import { loadSteamId } from './who.ts';
+
+/** `users export | erase`: for players without an account too. */
+export function addPersonalDataCommands(users: Command, session: Session): void {
+  users
+    .command('export <id>')
+    .description('everything kept about a player, as JSON; with or without an account')
+    .action(async (id: string) => {
+      const steamId64 = await loadSteamId(session, id);
+      const { db } = await session.database();
+      const data = await exportPerson(db, steamId64, { actor: 'operator', now: new Date() });
+      if (!data) throw nothingKept(id);
+      console.log(JSON.stringify(data, null, 2));
+    });
+  users
+    .command('erase <id>')
+    .description('delete the account, sound and log entries of a player; with or without an account')
+    .option('--penalties', 'their penalties stay without naming them, now and after every import')
+    .option('--yes', 'do not ask')
+    .action(async (id: string, options: { penalties?: boolean; yes?: boolean }, command: Command) => {
+      const steamId64 = await loadSteamId(session, id);
+      const { db } = await session.database();
+      if (!(await findPerson(db, steamId64))) throw nothingKept(id);
+      const withPenalties = options.penalties === true;
+      const what = withPenalties ? ' and make their penalties anonymous' : '';
+      if (!options.yes) await confirm(`Erase ${steamId64}${what}? This cannot be undone.`);
+      const folders = await openSoundFolders(session.config());
+      const erased = await erasePlayer(db, folders, { steamId64, withPenalties, actor: 'operator' });
+      const words = withPenalties ? `, and from ${erased.penalties} penalties` : '; their penalties stay';
+      print(command, { erased: steamId64, ...erased }, `Erased ${steamId64}${words}`);
+    });
+}
+
+function nothingKept(id: string): NotFound {
+  return new NotFound(`Nothing is kept about ${JSON.stringify(id)}`);
+}

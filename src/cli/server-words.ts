@@ -1,0 +1,39 @@
+import { tryParseServerAddress } from '../domain/server-address.ts';
+import type { PollOutcome } from '../poll/game-server.ts';
+import type { MissReason } from '../poll/missed.ts';
+import type { ServerStatus } from '../queries/servers/servers.ts';
+
+export const SERVER_HEADER = ['SLUG', 'NAME', 'ADDRESS', 'MODE', 'REGION', 'STATUS', 'PLAYERS', 'LAST SEEN'];
+
+/** A server as a row of a table. */
+export function describeServer({ server, snapshot }: ServerStatus): string[] {
+  const isOnline = snapshot?.isOnline === true;
+  return [
+    server.slug,
+    server.name,
+    server.address,
+    server.mode,
+    server.region,
+    server.isHidden ? 'hidden' : isOnline ? 'online' : snapshot ? 'offline' : 'not polled yet',
+    !server.isHidden && isOnline ? `${snapshot.playersCount}/${snapshot.maxPlayers}` : '-',
+    snapshot?.seenAt ? `${snapshot.seenAt.toISOString().slice(0, 16).replace('T', ' ')} UTC` : 'never',
+  ];
+}
+
+/** Whether a server answered a query, and what to do when it did not. */
+export function describeAnswer(address: string, outcome: PollOutcome): string {
+  if (outcome.isAnswered) {
+    const { map, playersCount, maxPlayers, pingMs } = outcome.state;
+    return `answers: ${map} ${playersCount}/${maxPlayers}, ${pingMs} ms`;
+  }
+  return `does not answer: ${advise(outcome.reason, tryParseServerAddress(address)?.port)}`;
+}
+
+function advise(reason: MissReason, port: number | undefined): string {
+  if (reason === 'host-unknown') return 'no address is known for this host name';
+  if (reason === 'banned-by-server') return 'the game server has banned the address of this machine';
+  if (reason === 'no-game') return 'it has no map yet, or is no game server';
+  if (reason === 'malformed') return `what answers at UDP port ${port} is no game server`;
+  if (reason === 'refused') return `nothing listens at UDP port ${port}: is the game server running?`;
+  return `open UDP port ${port} of the game server for this machine`;
+}

@@ -1,0 +1,53 @@
+import type { ListedUser, User } from '../queries/users/users.ts';
+
+export const USER_HEADER = ['STEAMID64', 'NAME', 'FLAGS', 'DISCORD', 'TOKENS', 'SINCE'];
+
+const FLAGS = [
+  ['isOwner', 'owner'],
+  ['isAdmin', 'admin'],
+  ['hasSvip', 'svip'],
+  ['isServiceplus', 'serviceplus'],
+] as const;
+
+/** A user as a row of a table. */
+export function describeListedUser(user: ListedUser): string[] {
+  return [
+    user.steamId64,
+    user.nickname,
+    flagsOf(user),
+    user.discordUsername || (user.discordId ?? '-'),
+    String(user.liveTokens),
+    user.createdAt.toISOString().slice(0, 10),
+  ];
+}
+
+/** A user in lines: what it is, and its value. */
+export function describeUser(user: User & { isBanned: boolean }): string {
+  const { discordId, discordUsername, hidesDiscord, blockedAt } = user;
+  const lines: [string, string][] = [
+    ['Name', user.nickname || '-'],
+    ['SteamID64', user.steamId64],
+    ['Profile', `https://steamcommunity.com/profiles/${user.steamId64}`],
+    ['Flags', flagsOf(user)],
+    [
+      'Discord',
+      discordId === null
+        ? 'not linked'
+        : `${discordUsername} (${discordId})${hidesDiscord ? ', hidden from others' : ''}`,
+    ],
+    ['Banned', user.isBanned ? 'yes' : 'no'],
+    ['Blocked', blockedAt ? `since ${minuteOf(blockedAt)}` : 'no'],
+    ['Since', minuteOf(user.createdAt)],
+    ['Last sign-in', user.signedInAt ? minuteOf(user.signedInAt) : 'never'],
+  ];
+  return lines.map(([name, value]) => `${name.padEnd(14)}${value}`).join('\n');
+}
+
+function flagsOf(user: User): string {
+  const names = FLAGS.filter(([flag]) => user[flag]).map(([, name]) => name);
+  return names.length === 0 ? '-' : names.join(', ');
+}
+
+function minuteOf(at: Date): string {
+  return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}

@@ -1,0 +1,111 @@
+import type { Command } from 'commander';
+import { InvalidInput } from '../domain/errors.ts';
+import { PENALTY_EVENT_TYPES, parsePenaltyEventTypes } from '../domain/penalty-event.ts';
+import { isDelivered } from '../domain/webhook.ts';
+import type { WebhookActions } from '../events/webhooks/actions.ts';
+import type { Sent } from '../events/webhooks/send.ts';
+import { enableWebhook, listWebhooks, removeWebhook, type Webhook } from '../queries/webhooks/webhooks.ts';
+import { openWebhookActions } from '../service/parts/webhooks.ts';
+import { print, type Session, toTable } from './session.ts';
+
+/** `webhooks add | list | remove | test | enable | resend`. */
+export function addWebhookCommands(program: Command, session: Session): void {
+  const webhooks = program
+    .command('webhooks')
+    .description('addresses that are told what happens to penalties');
+  webhooks
+    .command('add')
+    .description('tell an address from now on; the secret that signs is printed once, and never again')
+    .requiredOption('--url <url>', 'where messages are posted, such as https://example.org/hooks/penalties')
+    .option(
+      '--types <list>',
+      `which events, separated by commas; all by default: ${PENALTY_EVENT_TYPES.join(', ')}`,
+    )
+    .action(async ({ url, types }: { url: string; types?: string }, command: Command) => {
+      const chosen = types === undefined ? undefined : parsePenaltyEventTypes(types, '--types');
+      const { db } = await session.database();
+      const actions = await open(session);
+      const { id, secret, ...webhook } = await actions.add(db, { url, types: chosen, actor: 'operator' });
+      const words = `Added webhook ${id}. Its secret, shown only now:\n${secret}`;
+      print(command, { id, url: webhook.url, types: webhook.types, secret }, words);
+    });
+  webhooks
+    .command('list')
+    .description('all webhooks, oldest first')
+    .action(async (_: unknown, command: Command) => {
+      const { db } = await session.database();
+      const all = await listWebhooks(db);
+      const rows = all.map((webhook) => [
+        String(webhook.id),
+        webhook.url,
+        webhook.types?.join(',') ?? 'all',
+        webhook.createdAt.toISOString().slice(0, 10),
+        describeState(webhook),
+      ]);
+      const header = ['ID', 'URL', 'EVENTS', 'ADDED', 'STATE'];
+      print(command, all, toTable(header, rows, 'No webhooks yet: bun run cli webhooks add --url URL'));
+    });
+  webhooks
+    .command('remove <id>')
+    .description('end a webhook and forget its deliveries')
+    .action(async (text: string, _: unknown, command: Command) => {
+      const id = parseId(text);
+      const { db } = await session.database();
+      await removeWebhook(db, id, { actor: 'operator' });
+      print(command, { removed: id }, `Removed webhook ${id}`);
+    });
+  webhooks
+    .command('enable <id>')
+    .description('switch a webhook on again, or try one that fails now')
+    .action(async (text: string, _: unknown, command: Command) => {
+      const id = parseId(text);
+      const { db } = await session.database();
+      await enableWebhook(db, id, { actor: 'operator' });
+      print(command, { enabled: id }, `Webhook ${id} is on, and goes on where it stopped`);
+    });
+  webhooks
+    .command('test <id>')
+    .description('send a test message now')
+    .action(async (text: string, _: unknown, command: Command) => {
+      const id = parseId(text);
+      const actions = await open(session);
+      report(command, await actions.test(id, 'operator'));
+    });
+  webhooks
+    .command('resend <id> <webhook-id>')
+    .description('send a message again now, by the webhook-id that it had')
+    .action(async (text: string, messageId: string, _: unknown, command: Command) => {
+      const id = parseId(text);
+      const actions = await open(session);
+      report(command, await actions.resend(id, messageId, 'operator'));
+    });
+}
+
+async function open(session: Session): Promise<WebhookActions> {
+  const { db } = await session.database();
+  return openWebhookActions({ config: session.config(), db });
+}
+
+function parseId(text: string): number {
+  if (/^[1-9][0-9]{0,8}$/.test(text)) return Number(text);
+  throw new InvalidInput(`${JSON.stringify(text)} is no webhook id: see webhooks list`);
+}
+
+/** Prints what came of a message; the command fails with it. */
+function report(command: Command, { cause, ...delivery }: Sent): void {
+  const { status, failure, durationMs, messageId } = delivery;
+  const result = status === null ? `${failure}: ${cause?.message ?? ''}` : `status ${status}`;
+  const isTaken = isDelivered(delivery);
+  print(
+    command,
+    delivery,
+    `${isTaken ? 'Delivered' : 'Not delivered'} in ${durationMs} ms: ${result} (${messageId})`,
+  );
+  if (!isTaken) process.exitCode = 1;
+}
+
+function describeState({ failures, retryAt, switchedOffAt, switchedOffReason }: Webhook): string {
+  if (switchedOffAt) return `switched off ${switchedOffAt.toISOString()}: ${switchedOffReason}`;
+  if (failures === 0) return 'on';
+  return `failing: ${failures} tries, next ${retryAt?.toISOString() ?? 'now'}`;
+}

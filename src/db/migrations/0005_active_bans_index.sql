@@ -1,1 +1,0 @@
-CREATE INDEX "penalties_active_bans" ON "penalties" USING btree ("player_steamid") WHERE type = 'ban' and status = 'ACTIVE';

@@ -1,0 +1,152 @@
+import { hasErrorCode } from '../../domain/error-causes.ts';
+import { TimeLimitExceeded } from '../../runtime/time-limit.ts';
+import { type Connection, connect, isDatabaseOutage, openDrizzle } from '../client.ts';
+import { openServerProbe, type ServerPosition } from './server-probe.ts';
+import type { WalMarks } from './wal-marks.ts';
+
+/** Why a replica is not read. */
+export type ReplicaFault =
+  | 'unreachable'
+  | 'slow'
+  | 'behind'
+  | 'not in recovery'
+  | 'another database'
+  | 'the primary is unreachable';
+
+export type ReplicaState = {
+  /** Host, port and database. */
+  name: string;
+  isRead: boolean;
+  /** Undefined while it is read. */
+  fault: ReplicaFault | undefined;
+  /** How old what it shows can be at most; undefined when nothing proves it. */
+  lagSeconds: number | undefined;
+};
+
+export type Replica = ReturnType<typeof openReplica>;
+
+/** What a replica shows may be this old. */
+export const FRESH_MS = 5000;
+/** One late response may be chance, and one lost connection a conflict with what is replayed. */
+const MOST_TROUBLES = 2;
+const TROUBLES_COUNT_MS = 10_000;
+/** Queries that held up the replay for too long. https://www.postgresql.org/docs/current/hot-standby.html#HOT-STANDBY-CONFLICT */
+const RECOVERY_CONFLICTS = ['40001', '40P01', '57014'];
+/** How long a replica that left must be well before it is read again. */
+const RETURN_AFTER_MS = 2000;
+
+/**
+ * A pool on one replica, and whether it may be read: it is in recovery, and has replayed what the primary had written
+ * at most five seconds ago.
+ * @param onChange called when it is read, and when it no longer is.
+ */
+export function openReplica(url: string, max: number, onChange: (state: ReplicaState) => void) {
+  const { host, pathname } = new URL(url);
+  const name = host + pathname;
+  const openedAtMs = performance.now();
+  const probe = openServerProbe(url);
+  let pool = openPool(url, max);
+  let isRead = false;
+  let fault: ReplicaFault | undefined;
+  let hasLeft = false;
+  let provenAtMs: number | undefined;
+  let wellSinceMs: number | undefined;
+  let troublesMs: number[] = [];
+
+  const state = (): ReplicaState => ({
+    name,
+    isRead,
+    fault,
+    lagSeconds: provenAtMs === undefined ? undefined : (performance.now() - provenAtMs) / 1000,
+  });
+
+  async function check(marks: WalMarks, primary: ServerPosition | undefined): Promise<void> {
+    const found = await examine(marks, primary);
+    if (found === 'undecided') return;
+    if (found === undefined) settleWell();
+    else if (found === 'slow') noteTrouble(found);
+    else leave(found);
+  }
+
+  async function examine(
+    marks: WalMarks,
+    primary: ServerPosition | undefined,
+  ): Promise<ReplicaFault | 'undecided' | undefined> {
+    let position: ServerPosition;
+    try {
+      position = await probe.ask();
+    } catch (error) {
+      return error instanceof TimeLimitExceeded ? 'slow' : 'unreachable';
+    }
+    if (!position.isInRecovery) return 'not in recovery';
+    if (primary && primary.identity !== position.identity) return 'another database';
+    provenAtMs = marks.findReached(position.lsn);
+    if (isFresh()) return undefined;
+    // Before the first position is five seconds old, a replica that has not reached it is not behind.
+    if (primary && performance.now() - openedAtMs <= FRESH_MS) return 'undecided';
+    return primary ? 'behind' : 'the primary is unreachable';
+  }
+
+  function isFresh(): boolean {
+    return provenAtMs !== undefined && performance.now() - provenAtMs <= FRESH_MS;
+  }
+
+  function settleWell(): void {
+    if (isRead) return;
+    wellSinceMs ??= performance.now();
+    if (hasLeft && performance.now() - wellSinceMs < RETURN_AFTER_MS) return;
+    isRead = true;
+    fault = undefined;
+    onChange(state());
+  }
+
+  function noteTrouble(found: ReplicaFault): void {
+    wellSinceMs = undefined;
+    const nowMs = performance.now();
+    troublesMs = [...troublesMs.filter((atMs) => nowMs - atMs < TROUBLES_COUNT_MS), nowMs];
+    if (troublesMs.length >= MOST_TROUBLES) leave(found);
+  }
+
+  function leave(found: ReplicaFault): void {
+    const isNews = isRead || !hasLeft;
+    // Nobody waits for what is still asked there.
+    if (isRead) replacePool();
+    fault = found;
+    isRead = false;
+    hasLeft = true;
+    wellSinceMs = undefined;
+    troublesMs = [];
+    if (isNews) onChange(state());
+  }
+
+  function replacePool(): void {
+    const left = pool;
+    pool = openPool(url, max);
+    void left.end({ timeout: 0 }).catch(() => {});
+  }
+
+  return {
+    state,
+    check,
+    /** A read failed there or came late; an error of the query itself says nothing of the replica. */
+    noteFailure: (error: unknown) => {
+      if (!isRead || hasErrorCode(error, RECOVERY_CONFLICTS)) return;
+      if (error instanceof TimeLimitExceeded) noteTrouble('slow');
+      else if (isDatabaseOutage(error)) noteTrouble('unreachable');
+    },
+    pool: () => pool,
+    /** Whether it may be read, by those who must see all that was committed by a moment. */
+    shows: (committedByMs: number) =>
+      isRead && isFresh() && provenAtMs !== undefined && provenAtMs >= committedByMs,
+    close: async (timeoutSeconds: number) => {
+      await Promise.all([pool.end({ timeout: timeoutSeconds }), probe.close()]);
+    },
+  };
+}
+
+/** Dates come as text, as from the primary's pool. */
+function openPool(url: string, max: number): Connection {
+  const pool = connect(url, { max });
+  openDrizzle(pool);
+  return pool;
+}

@@ -1,0 +1,63 @@
+import { FRESH_MS, openReplica, type Replica, type ReplicaState } from './replica.ts';
+import { openServerProbe, type ServerPosition } from './server-probe.ts';
+import { createWalMarks } from './wal-marks.ts';
+
+export type Replicas = ReturnType<typeof openReplicas>;
+
+const CHECK_MS = 500;
+
+/** The read replicas of a primary, each checked twice a second; which one is read goes round. */
+export function openReplicas(
+  primaryUrl: string,
+  replicaUrls: readonly string[],
+  { max, onChange }: { max: number; onChange: (state: ReplicaState) => void },
+) {
+  const replicas = replicaUrls.map((url) => openReplica(url, max, onChange));
+  const primary = openServerProbe(primaryUrl);
+  const marks = createWalMarks(FRESH_MS + CHECK_MS);
+  let accountsChangedAtMs = Number.NEGATIVE_INFINITY;
+  let isChecking = false;
+  let next = 0;
+
+  async function check(): Promise<void> {
+    if (isChecking) return;
+    isChecking = true;
+    const position = await readPrimary();
+    if (position) marks.add({ lsn: position.lsn, atMs: position.askedAtMs });
+    await Promise.all(replicas.map((replica) => replica.check(marks, position)));
+    isChecking = false;
+  }
+
+  async function readPrimary(): Promise<ServerPosition | undefined> {
+    try {
+      const position = await primary.ask();
+      // Its position would say nothing of what was committed.
+      return position.isInRecovery ? undefined : position;
+    } catch {
+      return undefined;
+    }
+  }
+
+  const pick = (committedByMs: number): Replica | undefined => {
+    const fit = replicas.filter((replica) => replica.shows(committedByMs));
+    next += 1;
+    return fit[next % Math.max(fit.length, 1)];
+  };
+
+  if (replicas.length > 0) void check();
+  const timer = replicas.length > 0 ? setInterval(check, CHECK_MS) : undefined;
+  return {
+    /** One that may be read; undefined when only the primary may. */
+    pick: () => pick(Number.NEGATIVE_INFINITY),
+    /** One that has the newest change of an account; likewise. */
+    pickForAccounts: () => pick(accountsChangedAtMs),
+    noteAccountChange: () => {
+      accountsChangedAtMs = performance.now();
+    },
+    states: () => replicas.map((replica) => replica.state()),
+    close: async (timeoutSeconds: number) => {
+      clearInterval(timer);
+      await Promise.all([primary.close(), ...replicas.map((replica) => replica.close(timeoutSeconds))]);
+    },
+  };
+}

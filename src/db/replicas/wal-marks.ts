@@ -1,0 +1,24 @@
+/** Where the primary's WAL was, and by when. */
+type WalMark = {
+  lsn: bigint;
+  /** When the question was sent: everything committed by then is before `lsn`. */
+  atMs: number;
+};
+
+/** Positions of the primary's WAL over the last seconds, which tell how old what a replica shows can be. */
+export type WalMarks = {
+  add: (mark: WalMark) => void;
+  /** The newest moment by which all that was committed has been replayed; undefined when that is too long ago. */
+  findReached: (replayedLsn: bigint) => number | undefined;
+};
+
+/** @param keptMs how long a mark is kept. */
+export function createWalMarks(keptMs: number): WalMarks {
+  let marks: WalMark[] = [];
+  return {
+    add: (mark) => {
+      marks = [...marks.filter(({ atMs }) => mark.atMs - atMs <= keptMs), mark];
+    },
+    findReached: (replayedLsn) => marks.findLast(({ lsn }) => lsn <= replayedLsn)?.atMs,
+  };
+}

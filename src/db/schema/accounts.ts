@@ -1,0 +1,95 @@
+import { sql } from 'drizzle-orm';
+import { boolean, index, integer, pgTable, text } from 'drizzle-orm/pg-core';
+import { TOKEN_SCOPES, type TokenScope } from '../../domain/rights/token-scope.ts';
+import { instant, snowflake, steamId64 } from './columns.ts';
+
+/** Members of the community: each SteamID that ever signed in, or that an operator set. */
+export const users = pgTable(
+  'users',
+  {
+    id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
+    steamId64: steamId64('steamid64').notNull().unique(),
+    nickname: text('nickname').notNull().default(''),
+    avatarUrl: text('avatar_url').notNull().default(''),
+    discordId: snowflake('discord_id').unique(),
+    discordUsername: text('discord_username').notNull().default(''),
+    discordAvatar: text('discord_avatar').notNull().default(''),
+    /** Their Discord account is shown to themselves, to admins and to moderators alone. */
+    hidesDiscord: boolean('hides_discord').notNull().default(false),
+    isAdmin: boolean('is_admin').notNull().default(false),
+    isOwner: boolean('is_owner').notNull().default(false),
+    /** Whether `OWNER_STEAMIDS` gave the flag, and takes it away again; null: from before this was kept. */
+    adminByConfig: boolean('admin_by_config').default(false),
+    ownerByConfig: boolean('owner_by_config').default(false),
+    hasSvip: boolean('has_svip').notNull().default(false),
+    isServiceplus: boolean('is_serviceplus').notNull().default(false),
+    createdAt: instant('created_at').notNull().defaultNow(),
+    /** The last time; null: never, as far as is known. */
+    signedInAt: instant('signed_in_at'),
+    /** Since when they may neither sign in nor upload, and their tokens do not work; null: they may. */
+    blockedAt: instant('blocked_at'),
+    blockReason: text('block_reason').notNull().default(''),
+  },
+  (table) => [
+    index('users_created').on(table.createdAt, table.id),
+    index('users_signed_in').on(table.signedInAt),
+  ],
+);
+
+/** API tokens; only the SHA-256 of a token is kept. */
+export const apiTokens = pgTable(
+  'api_tokens',
+  {
+    id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
+    userId: integer('user_id')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    name: text('name').notNull(),
+    /** SHA-256 of the whole token, hexadecimal. */
+    tokenHash: text('token_hash').notNull().unique(),
+    lastFour: text('last_four').notNull(),
+    /** What it may read. */
+    scopes: text('scopes')
+      .array()
+      .$type<TokenScope[]>()
+      .notNull()
+      .default([...TOKEN_SCOPES]),
+    createdAt: instant('created_at').notNull().defaultNow(),
+    expiresAt: instant('expires_at'),
+    lastUsedAt: instant('last_used_at'),
+    revokedAt: instant('revoked_at'),
+  },
+  (table) => [
+    index('api_tokens_user').on(table.userId, table.id),
+    index('api_tokens_unrevoked').on(table.userId).where(sql`revoked_at is null`),
+    index('api_tokens_ended').on(sql`least(revoked_at, expires_at)`),
+  ],
+);
+
+/** Sign-in sessions of the account page; only the SHA-256 of a session id is kept. */
+export const sessions = pgTable(
+  'sessions',
+  {
+    idHash: text('id_hash').primaryKey(),
+    userId: integer('user_id')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    createdAt: instant('created_at').notNull().defaultNow(),
+    seenAt: instant('seen_at').notNull().defaultNow(),
+    expiresAt: instant('expires_at').notNull(),
+    /** Of the sign-in, by its `User-Agent`: `Firefox`, `Windows`. */
+    browser: text('browser'),
+    system: text('system'),
+  },
+  (table) => [index('sessions_user').on(table.userId), index('sessions_expires').on(table.expiresAt)],
+);
+
+/** Values that may be used once: OpenID response nonces, states of sign-in and of the Discord link. */
+export const usedNonces = pgTable(
+  'used_nonces',
+  {
+    nonce: text('nonce').primaryKey(),
+    expiresAt: instant('expires_at').notNull(),
+  },
+  (table) => [index('used_nonces_expires').on(table.expiresAt)],
+);

@@ -1,0 +1,24 @@
+import { bigint, index, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core';
+import type { Actor } from '../../domain/rights/actor.ts';
+import { users } from './accounts.ts';
+import { instant } from './columns.ts';
+
+/** Who acts besides users and the operator's tool; {@link Actor} names them all. */
+export type AuditActor = 'configuration' | 'service' | 'member';
+
+/** Everything that changed something, and who did it. */
+export const auditLog = pgTable(
+  'audit_log',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    at: instant('at').notNull().defaultNow(),
+    /** The acting user; null for the operator's tool, and for whoever `actor` names. */
+    actorUserId: integer('actor_user_id').references(() => users.id, { onDelete: 'set null' }),
+    /** Who acted where it was neither a user nor the operator's tool. */
+    actor: text('actor').$type<AuditActor>(),
+    action: text('action').notNull(),
+    subject: text('subject').notNull().default(''),
+    details: jsonb('details').$type<Record<string, unknown>>().notNull().default({}),
+  },
+  (table) => [index('audit_log_at').on(table.at)],
+);

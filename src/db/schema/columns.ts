@@ -1,0 +1,17 @@
+import { customType, timestamp } from 'drizzle-orm/pg-core';
+import type { SteamId64 } from '../../domain/steam-id.ts';
+
+/** A SteamID64: bigint in the table, string in the code, because it exceeds 2^53. */
+export const steamId64 = customType<{ data: SteamId64; driverData: string }>({
+  dataType: () => 'bigint',
+  fromDriver: (value) => String(value) as SteamId64,
+});
+
+/** A Discord id: bigint in the table, string in the code, because it exceeds 2^53. */
+export const snowflake = customType<{ data: string; driverData: string }>({
+  dataType: () => 'bigint',
+  fromDriver: (value) => String(value),
+});
+
+/** An instant in milliseconds: a Date holds no more. */
+export const instant = (name: string) => timestamp(name, { withTimezone: true, mode: 'date', precision: 3 });

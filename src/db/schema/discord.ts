@@ -1,0 +1,98 @@
+import { sql } from 'drizzle-orm';
+import {
+  bigint,
+  boolean,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  smallint,
+  text,
+  unique,
+} from 'drizzle-orm/pg-core';
+import { FEED_CHANGES, FEED_SUBJECTS } from '../../domain/discord-feed.ts';
+import { instant, snowflake } from './columns.ts';
+import { penaltyType } from './penalties.ts';
+import { servers } from './servers.ts';
+
+/** Discord channels that are told what happens to penalties or servers; one feed of each subject in a channel. */
+export const discordFeeds = pgTable(
+  'discord_feeds',
+  {
+    id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
+    subject: text('subject', { enum: FEED_SUBJECTS }).notNull(),
+    channelId: snowflake('channel_id').notNull(),
+    guildId: snowflake('guild_id').notNull(),
+    /** Who is told when the feed is switched off. */
+    startedBy: snowflake('started_by').notNull(),
+    /** Of the guild, when the feed was started. */
+    locale: text('locale').notNull(),
+    /** Null: all. */
+    penaltyTypes: penaltyType('penalty_types').array(),
+    /** Null: all. */
+    serverId: integer('server_id').references(() => servers.id, { onDelete: 'cascade' }),
+    /** So many players on a server are worth a message; null: none are. */
+    playersAtLeast: smallint('players_at_least'),
+    /** Mentioned in that message; null: nobody is. */
+    roleId: snowflake('role_id'),
+    /** The sequence of penalty events that `cursor` is a place in. */
+    epoch: text('epoch').notNull(),
+    /** The newest penalty event that was told or passed over; of a feed of servers, where it began. */
+    cursor: bigint('cursor', { mode: 'number' }).notNull(),
+    /** Where the cursor goes once the message under way is posted; null: none is. */
+    postingUpTo: bigint('posting_up_to', { mode: 'number' }),
+    createdAt: instant('created_at').notNull().defaultNow(),
+  },
+  (table) => [unique('discord_feeds_one_each').on(table.channelId, table.subject)],
+);
+
+/** Which message of a feed shows which penalty, so that it is edited when the penalty changes. */
+export const discordFeedPosts = pgTable(
+  'discord_feed_posts',
+  {
+    feedId: integer('feed_id')
+      .notNull()
+      .references(() => discordFeeds.id, { onDelete: 'cascade' }),
+    penaltyId: bigint('penalty_id', { mode: 'number' }).notNull(),
+    messageId: snowflake('message_id').notNull(),
+    /** The penalty event that the message is yet to show; null: it is up to date. */
+    editEventId: bigint('edit_event_id', { mode: 'number' }),
+  },
+  (table) => [
+    primaryKey({ columns: [table.feedId, table.penaltyId] }),
+    index('discord_feed_posts_due').on(table.feedId, table.editEventId).where(sql`edit_event_id is not null`),
+  ],
+);
+
+/** What a feed has told of each server. */
+export const discordFeedServers = pgTable(
+  'discord_feed_servers',
+  {
+    feedId: integer('feed_id')
+      .notNull()
+      .references(() => discordFeeds.id, { onDelete: 'cascade' }),
+    serverId: integer('server_id')
+      .notNull()
+      .references(() => servers.id, { onDelete: 'cascade' }),
+    isOnline: boolean('is_online').notNull(),
+    /** `players_at_least` was reached, and the players have not become clearly fewer since. */
+    hasPlayers: boolean('has_players').notNull(),
+    /** When the players were last told. */
+    calledAt: instant('called_at'),
+    /** What is yet to be posted; null: nothing is. */
+    pending: text('pending', { enum: FEED_CHANGES }),
+    /** Since when that is pending, or the last one was; null: nothing was yet. */
+    pendingSince: instant('pending_since'),
+  },
+  (table) => [primaryKey({ columns: [table.feedId, table.serverId] })],
+);
+
+/** Discord messages that the bot keeps up to date; `serverId` null: the list of all servers. */
+export const liveStatusMessages = pgTable('live_status_messages', {
+  messageId: snowflake('message_id').primaryKey(),
+  channelId: snowflake('channel_id').notNull(),
+  guildId: snowflake('guild_id'),
+  serverId: integer('server_id').references(() => servers.id, { onDelete: 'cascade' }),
+  locale: text('locale').notNull(),
+  createdAt: instant('created_at').notNull().defaultNow(),
+});

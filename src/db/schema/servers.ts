@@ -1,0 +1,85 @@
+import { sql } from 'drizzle-orm';
+import {
+  boolean,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  real,
+  smallint,
+  text,
+} from 'drizzle-orm/pg-core';
+import { instant } from './columns.ts';
+
+/** A player on a server, as A2S_PLAYER tells it. */
+export type ServerPlayer = { name: string; score: number };
+
+/** The polled game servers; `address` is as configured, `host:port`. */
+export const servers = pgTable('servers', {
+  id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
+  slug: text('slug').notNull().unique(),
+  name: text('name').notNull(),
+  address: text('address').notNull().unique(),
+  mode: text('mode').notNull().default(''),
+  region: text('region').notNull().default(''),
+  /** On no public list and not polled: made by an import, until an operator shows it. */
+  isHidden: boolean('is_hidden').notNull().default(false),
+  createdAt: instant('created_at').notNull().defaultNow(),
+});
+
+/** The latest poll of each server. */
+export const serverSnapshots = pgTable('server_snapshots', {
+  serverId: integer('server_id')
+    .primaryKey()
+    .references(() => servers.id, { onDelete: 'cascade' }),
+  isOnline: boolean('is_online').notNull(),
+  hostname: text('hostname').notNull().default(''),
+  map: text('map').notNull().default(''),
+  playersCount: integer('players_count').notNull().default(0),
+  maxPlayers: integer('max_players').notNull().default(0),
+  pingMs: integer('ping_ms').notNull().default(0),
+  /** Players online, highest score first: in this row, so that list and players are of one moment. */
+  players: jsonb('players').$type<ServerPlayer[]>().notNull().default([]),
+  /** Polls missed in a row. */
+  missedPolls: integer('missed_polls').notNull().default(0),
+  polledAt: instant('polled_at').notNull(),
+  /** The last poll that was answered. */
+  seenAt: instant('seen_at'),
+});
+
+/** Player counts over time: one row a poll, thinned to five minutes after a day, kept a year. */
+export const serverSamples = pgTable(
+  'server_samples',
+  {
+    serverId: integer('server_id')
+      .notNull()
+      .references(() => servers.id, { onDelete: 'cascade' }),
+    sampledAt: instant('sampled_at').notNull(),
+    /** 0: one poll; 300: the five minutes that begin at `sampledAt`. */
+    periodSeconds: smallint('period_seconds').notNull().default(0),
+    playersAverage: real('players_average').notNull(),
+    playersMaximum: smallint('players_maximum').notNull(),
+    maxPlayers: smallint('max_players').notNull(),
+    /** Share of the period the server was online, 0 to 1. */
+    onlineShare: real('online_share').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.serverId, table.sampledAt, table.periodSeconds] }),
+    index('server_samples_raw').on(table.sampledAt).where(sql`period_seconds = 0`),
+  ],
+);
+
+/** Which map a server was on, and when: from the first to the last poll in a row that told of it; kept a year. */
+export const serverMapPeriods = pgTable(
+  'server_map_periods',
+  {
+    serverId: integer('server_id')
+      .notNull()
+      .references(() => servers.id, { onDelete: 'cascade' }),
+    map: text('map').notNull(),
+    startedAt: instant('started_at').notNull(),
+    endedAt: instant('ended_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.serverId, table.startedAt] })],
+);

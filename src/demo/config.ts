@@ -1,0 +1,16 @@
+import { join } from 'node:path';
+import { type Config, ROLES } from '../runtime/config.ts';
+
+/** The settings of the demo: all parts, on data of its own, whatever database and sources the service has. */
+export function toDemoConfig(config: Config): Config {
+  const dataDir = join(config.dataDir, 'demo');
+  return {
+    ...config,
+    databaseUrl: undefined,
+    databaseReplicaUrls: [],
+    dataDir,
+    storageDir: join(dataDir, 'storage'),
+    simpleAdmin: { ...config.simpleAdmin, url: undefined },
+    roles: ROLES,
+  };
+}

@@ -1,0 +1,47 @@
+import { InvalidInput } from './errors.ts';
+
+/** What can happen to a penalty. `penalty.removed`: gone at its source, or deleted. */
+export const PENALTY_EVENT_TYPES = [
+  'penalty.created',
+  'penalty.changed',
+  'penalty.lifted',
+  'penalty.expired',
+  'penalty.removed',
+] as const;
+export type PenaltyEventType = (typeof PENALTY_EVENT_TYPES)[number];
+
+/**
+ * Reads types separated by commas, each once.
+ * @param name what the value is called in the error.
+ * @throws {InvalidInput} for an unknown one, and for none.
+ */
+export function parsePenaltyEventTypes(text: string, name: string): PenaltyEventType[] {
+  const named = text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+  const types = new Set(
+    named.map((value) => {
+      const type = PENALTY_EVENT_TYPES.find((known) => known === value);
+      if (type) return type;
+      throw new InvalidInput(`${name} ${JSON.stringify(value)} is not allowed: give ${ALLOWED}`);
+    }),
+  );
+  if (types.size === 0) throw new InvalidInput(`${name} is empty: give ${ALLOWED}`);
+  return [...types];
+}
+
+const ALLOWED = `any of ${PENALTY_EVENT_TYPES.join(', ')}, separated by commas`;
+
+/** A place in the order of events, as clients see it: `EPOCH-NUMBER`. */
+export type EventCursor = { epoch: string; id: number };
+
+export function formatEventCursor({ epoch, id }: EventCursor): string {
+  return `${epoch}-${id}`;
+}
+
+/** @returns undefined for what is not a cursor. */
+export function tryParseEventCursor(text: string): EventCursor | undefined {
+  const match = /^([0-9a-f]{8})-(0|[1-9][0-9]{0,14})$/.exec(text);
+  return match ? { epoch: match[1] ?? '', id: Number(match[2]) } : undefined;
+}

@@ -1,0 +1,78 @@
+import { InvalidInput } from './errors.ts';
+import { foldText } from './fold-text.ts';
+
+/** Specification section 2.3. */
+export const PENALTY_TYPES = ['ban', 'mute', 'gag', 'silence', 'warn'] as const;
+export type PenaltyType = (typeof PENALTY_TYPES)[number];
+
+/** The types that `/mutes` lists. */
+export const MUTE_TYPES = ['gag', 'mute', 'silence'] as const satisfies readonly PenaltyType[];
+
+/** What the source of imported penalties may be called. */
+export const SOURCE_NAME = /^[\w.:-]{1,64}$/;
+
+/** Specification section 3. */
+export const PENALTY_STATUSES = ['ACTIVE', 'EXPIRED', 'UNBANNED'] as const;
+export type PenaltyStatus = (typeof PENALTY_STATUSES)[number];
+
+/** Specification section 3: the statuses in Polish. */
+export const POLISH_STATUSES = {
+  ACTIVE: 'aktywny',
+  EXPIRED: 'wygasły',
+  UNBANNED: 'odbanowany',
+} as const satisfies Record<PenaltyStatus, string>;
+
+const STATUS_BY_WORD = new Map<string, PenaltyStatus>(
+  PENALTY_STATUSES.flatMap((status) => [
+    [foldText(status), status],
+    [foldText(POLISH_STATUSES[status]), status],
+  ]),
+);
+
+/**
+ * Reads a status in any letter case, in English or Polish, with or without diacritics, composed or not.
+ * @throws {InvalidInput} for anything else.
+ */
+export function parsePenaltyStatus(text: string): PenaltyStatus {
+  const status = STATUS_BY_WORD.get(foldText(text));
+  if (status) return status;
+  throw new InvalidInput(
+    `status ${quote(text)} is not known: use ${PENALTY_STATUSES.join(', ')} (or ${Object.values(POLISH_STATUSES).join(', ')})`,
+  );
+}
+
+/**
+ * Reads a penalty type in any letter case.
+ * @param allowed the types this caller takes, all by default.
+ * @throws {InvalidInput} for anything else.
+ */
+export function parsePenaltyType(text: string, allowed: readonly PenaltyType[] = PENALTY_TYPES): PenaltyType {
+  const folded = text.toLowerCase();
+  const type = allowed.find((known) => known === folded);
+  if (type) return type;
+  throw new InvalidInput(`type ${quote(text)} is not known: use ${allowed.join(', ')}`);
+}
+
+/**
+ * Years (UTC) that a penalty's times lie in. Earlier ones are ways to write "never": .NET's and MySQL's zero dates,
+ * Unix time zero. Later ones have no place in the specification's timestamps.
+ */
+export const PENALTY_YEARS = { first: 1971, last: 9999 } as const;
+
+/** Whether a penalty may have been created, end or have been lifted at this time; false for an invalid date. */
+export function isPenaltyTime(time: Date): boolean {
+  const year = time.getUTCFullYear();
+  return year >= PENALTY_YEARS.first && year <= PENALTY_YEARS.last;
+}
+
+/**
+ * The status a record has at `now`: an ACTIVE one whose end has passed is EXPIRED.
+ * @param stored what the row says, which may lag behind the clock.
+ */
+export function statusAt(stored: PenaltyStatus, endsAt: Date | null, now: Date): PenaltyStatus {
+  return stored === 'ACTIVE' && endsAt !== null && endsAt <= now ? 'EXPIRED' : stored;
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.slice(0, 64));
+}

@@ -1,0 +1,20 @@
+import { InvalidInput } from '../errors.ts';
+
+/** What a token may be allowed to read. */
+export const TOKEN_SCOPES = ['servers', 'penalties', 'lookup', 'events'] as const;
+export type TokenScope = (typeof TOKEN_SCOPES)[number];
+
+/**
+ * Reads names of scopes; each counts once, in the order of {@link TOKEN_SCOPES}.
+ * @throws {InvalidInput} for an unknown one, and for none.
+ */
+export function parseTokenScopes(names: readonly string[]): TokenScope[] {
+  const allowed = TOKEN_SCOPES.join(', ');
+  const unknown = names.find((name) => !TOKEN_SCOPES.some((scope) => scope === name));
+  if (unknown !== undefined) {
+    throw new InvalidInput(`${JSON.stringify(unknown)} is no scope: give any of ${allowed}`);
+  }
+  const scopes = TOKEN_SCOPES.filter((scope) => names.includes(scope));
+  if (scopes.length === 0) throw new InvalidInput(`A token needs a scope: give any of ${allowed}`);
+  return scopes;
+}

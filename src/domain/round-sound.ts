@@ -1,0 +1,121 @@
+import { InvalidInput } from './errors.ts';
+import type { Actor } from './rights/actor.ts';
+import { readSteamId, type SteamId64 } from './steam-id.ts';
+import { hasVisibleCharacter } from './visible-text.ts';
+
+/** The way of an upload; `ready` and `failed` are its ends. */
+export const ROUND_SOUND_STATUSES = ['queued', 'measuring', 'rendering', 'ready', 'failed'] as const;
+export type RoundSoundStatus = (typeof ROUND_SOUND_STATUSES)[number];
+
+/** Those of an upload that is not at its end. */
+export const UNFINISHED_STATUSES = [
+  'queued',
+  'measuring',
+  'rendering',
+] as const satisfies readonly RoundSoundStatus[];
+
+/**
+ * Why an upload did not become a sound; each transport has the words for its players.
+ * - `not-audio`: no audio format that we take.
+ * - `unreadable`: it looks like audio, and cannot be decoded.
+ * - `silent`: nothing in it can be heard.
+ * - `start-after-end`: nothing can be heard from where the uploader wanted it to begin.
+ * - `too-complex`: decoding it takes more time or memory than a sound may.
+ * - `unavailable`: our side failed (no ffmpeg, no space) and did not recover in time.
+ * - `lost`: the file vanished from our disk.
+ */
+const ROUND_SOUND_FAILURES = [
+  'not-audio',
+  'unreadable',
+  'silent',
+  'start-after-end',
+  'too-complex',
+  'unavailable',
+  'lost',
+] as const;
+export type RoundSoundFailure = (typeof ROUND_SOUND_FAILURES)[number];
+
+/** The files of a published sound: as it was uploaded, and mono for game servers that play it as voice. */
+export const RENDITIONS = ['stereo', 'voice'] as const;
+export type Rendition = (typeof RENDITIONS)[number];
+
+/** What the file of a rendition is called, on the disk and in its address. */
+export function soundFileName(steamId64: SteamId64, rendition: Rendition): string {
+  return rendition === 'voice' ? `${steamId64}.voice.mp3` : `${steamId64}.mp3`;
+}
+
+/** Whose sound a file name stands for; `undefined` for any other name. */
+export function findFileOwner(fileName: string): SteamId64 | undefined {
+  return readSteamId(/^([0-9]{17})(?:\.voice)?\.mp3$/.exec(fileName)?.[1] ?? '');
+}
+
+const VERSION_CHARACTERS = 16;
+
+/** What a link carries as `v`: the beginning of the SHA-256 of the file, so that it changes with the bytes. */
+export function soundVersion(sha256: string): string {
+  return sha256.slice(0, VERSION_CHARACTERS);
+}
+
+/** How far into an upload its cut may begin. */
+export const LATEST_START_MS = 600_000;
+
+/**
+ * Where the cut of an upload begins, in milliseconds from its first sound: a whole number up to ten minutes; empty is 0.
+ * @throws {InvalidInput}
+ */
+export function parseStartMs(text: string): number {
+  const trimmed = text.trim();
+  if (trimmed === '') return 0;
+  const startMs = /^[0-9]{1,9}$/.test(trimmed) ? Number(trimmed) : Number.NaN;
+  if (startMs <= LATEST_START_MS) return startMs;
+  throw new InvalidInput(
+    `start_ms=${JSON.stringify(text.slice(0, 40))} is not allowed: give whole milliseconds from 0 to ${LATEST_START_MS}`,
+  );
+}
+
+/**
+ * The same as people write it: `12.5s`, `12.5` or `500ms`.
+ * @throws {InvalidInput}
+ */
+export function parseStart(text: string): number {
+  const [, number = '', unit = 's'] = /^([0-9]{1,9}(?:\.[0-9]{1,9})?) ?(s|ms)?$/.exec(text.trim()) ?? [];
+  const startMs = number === '' ? Number.NaN : Math.round(Number(number) * (unit === 'ms' ? 1 : 1000));
+  if (startMs <= LATEST_START_MS) return startMs;
+  throw new InvalidInput(
+    `${JSON.stringify(text.slice(0, 40))} is no start: give seconds from 0 to ${LATEST_START_MS / 1000}, such as 12.5s`,
+  );
+}
+
+const LONGEST_TITLE_CHARACTERS = 128;
+const UNTITLED = 'sound';
+
+/** Marks that turn the direction of the text around them, and marks without any width but the joiners. */
+const DECEPTIVE_MARKS = /[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/gu;
+
+/**
+ * The title of a track: the name of its file in NFC, without path parts, control and bidirectional characters,
+ * at most 128 characters (code points). Never empty, always well-formed.
+ */
+export function titleOf(fileName: string): string {
+  const base = fileName.toWellFormed().split(/[/\\]/).at(-1) ?? '';
+  const clean = base
+    .normalize('NFC')
+    .replace(/[\p{Cc}\u2028\u2029\ufffd]/gu, ' ')
+    .replace(DECEPTIVE_MARKS, '')
+    .replace(/\s+/gu, ' ')
+    .trim();
+  const title = Array.from(clean).slice(0, LONGEST_TITLE_CHARACTERS).join('').trim();
+  return /^\.*$/.test(title) || !hasVisibleCharacter(title) ? UNTITLED : title;
+}
+
+/** An upload on its way to the inbox. */
+export type SoundUpload = {
+  steamId64: SteamId64;
+  /** The name on the player's machine: shown cleaned, never used as a path. */
+  fileName: string;
+  /** Where the cut begins, counted from the first sound; 0 by default. Read once the bytes have come. */
+  readonly startMs?: number;
+  /** Fails when the upload turns out to be none: then nothing of it may be kept. */
+  bytes: AsyncIterable<Uint8Array>;
+  actor: Actor;
+};

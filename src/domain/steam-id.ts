@@ -1,0 +1,54 @@
+import { InvalidInput } from './errors.ts';
+
+declare const brand: unique symbol;
+
+/** A SteamID64 as decimal digits; `'0'` stands for an unknown player (console, IP ban). Exceeds 2^53: never a number. */
+export type SteamId64 = string & { readonly [brand]: 'SteamId64' };
+
+/** SteamID64 of account id 0 in the public universe, individual account, desktop instance. */
+const INDIVIDUAL_BASE = 76561197960265728n;
+const LARGEST_ACCOUNT_ID = 0xffff_ffffn;
+
+/** What console actions and IP bans carry in place of a SteamID. */
+export const UNKNOWN_STEAM_ID = '0' as SteamId64;
+
+const STEAM_ID_NOTATIONS = 'a SteamID64 (76561198000000001), STEAM_X:Y:Z or [U:1:N]';
+
+/**
+ * Reads one individual account from any of the three notations.
+ * @throws {InvalidInput} for everything else, `'0'` included.
+ * @see https://developer.valvesoftware.com/wiki/SteamID
+ */
+export function parseSteamId(text: string): SteamId64 {
+  const steamId = readSteamId(text.trim());
+  if (steamId === undefined) {
+    throw new InvalidInput(
+      `${JSON.stringify(text.slice(0, 64))} is not a SteamID: give ${STEAM_ID_NOTATIONS}`,
+    );
+  }
+  return steamId;
+}
+
+/** The same as {@link parseSteamId}, with `undefined` for what is no SteamID. */
+export function readSteamId(text: string): SteamId64 | undefined {
+  if (/^[0-9]{17}$/.test(text)) return fromSteamId64(BigInt(text));
+  const steam2 = /^STEAM_[01]:([01]):([0-9]{1,10})$/i.exec(text);
+  if (steam2) return fromAccountId(BigInt(steam2[2] ?? '') * 2n + BigInt(steam2[1] ?? ''));
+  const steam3 = /^\[U:1:([0-9]{1,10})\]$/i.exec(text);
+  if (steam3) return fromAccountId(BigInt(steam3[1] ?? ''));
+  return undefined;
+}
+
+/** Steam's 32-bit account id; 0 for the unknown player. */
+export function accountId(steamId: SteamId64): number {
+  return steamId === UNKNOWN_STEAM_ID ? 0 : Number(BigInt(steamId) - INDIVIDUAL_BASE);
+}
+
+function fromSteamId64(value: bigint): SteamId64 | undefined {
+  return fromAccountId(value - INDIVIDUAL_BASE);
+}
+
+function fromAccountId(id: bigint): SteamId64 | undefined {
+  if (id < 1n || id > LARGEST_ACCOUNT_ID) return undefined;
+  return String(INDIVIDUAL_BASE + id) as SteamId64;
+}

@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import type { ReadHistory } from '../live/server-history.ts';
+import type { ServerList } from '../live/server-list.ts';
+import { toServerView } from '../live/server-view.ts';
+import type { ServerStatus } from '../queries/servers/servers.ts';
+import { type BannerSize, type BannerSubject, drawBanner } from './banner.ts';
+
+export type Banner = { bytes: Uint8Array<ArrayBuffer>; etag: string };
+
+/** The banner of a listed server; undefined for any other. @throws when it cannot be drawn. */
+export type FindBanner = (slug: string, size: BannerSize) => Promise<Banner | undefined>;
+
+type Kept = {
+  serverId: number;
+  size: BannerSize;
+  /** What the latest drawing shows. */
+  content: string;
+  /** The latest that is done; before the first, that one. */
+  banner: Promise<Banner>;
+};
+
+type Deps = {
+  serverList: Pick<ServerList, 'findBySlug' | 'findById' | 'onChange'>;
+  readHistory: ReadHistory;
+  now: () => Date;
+  log: Logger;
+} & Pick<BannerSubject, 'siteName' | 'accent'>;
+
+/** Beyond them those that nobody asked for longest are drawn when somebody asks again. */
+const MAX_KEPT = 200;
+/** A banner that nobody asks for is drawn no more. */
+const KEPT_MS = 3_600_000;
+/** The curve moves on even where nothing else changes. */
+const CURVE_MS = 600_000;
+const CURVE_HOURS = 24;
+
+/**
+ * Banners are drawn when what they show has changed, and not while somebody waits: only the first request of a banner
+ * waits for its drawing, and later ones get the latest that is done.
+ */
+export function createBanners(deps: Deps): FindBanner {
+  const { serverList, log } = deps;
+  const kept = new LRUCache<string, Kept>({ max: MAX_KEPT, ttl: KEPT_MS, updateAgeOnGet: true });
+
+  serverList.onChange(() => {
+    for (const [key, entry] of kept.entries()) {
+      const status = serverList.findById(entry.serverId);
+      if (status) renew(entry, status);
+      else kept.delete(key);
+    }
+  });
+
+  function renew(entry: Kept, status: ServerStatus): void {
+    const content = contentOf(status, deps.now());
+    if (content === entry.content) return;
+    entry.content = content;
+    draw(deps, status, entry.size).then(
+      (banner) => {
+        // A later one may be done already.
+        if (entry.content === content) entry.banner = Promise.resolve(banner);
+      },
+      (error) => log.warn({ err: error, server: status.server.slug }, 'a banner was not drawn'),
+    );
+  }
+
+  return async (slug, size) => {
+    const status = serverList.findBySlug(slug);
+    if (!status) return undefined;
+    const key = `${status.server.id} ${size}`;
+    const known = kept.get(key);
+    if (known) return known.banner;
+    const content = contentOf(status, deps.now());
+    const banner = draw(deps, status, size);
+    kept.set(key, { serverId: status.server.id, size, content, banner });
+    banner.catch(() => kept.delete(key));
+    return banner;
+  };
+}
+
+function contentOf(status: ServerStatus, now: Date): string {
+  const { name, slug, address, map, isOnline, playersCount, maxPlayers } = toServerView(status);
+  const curve = Math.floor(now.getTime() / CURVE_MS);
+  return JSON.stringify([name, slug, address, map, isOnline, playersCount, maxPlayers, curve]);
+}
+
+async function draw(deps: Deps, status: ServerStatus, size: BannerSize): Promise<Banner> {
+  const server = toServerView(status);
+  const history = await deps.readHistory(server.id, CURVE_HOURS).catch(() => undefined);
+  const { siteName, accent } = deps;
+  const png = await drawBanner(size, { server, history, now: deps.now(), siteName, accent });
+  const bytes = new Uint8Array(png);
+  return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"` };
+}

@@ -1,0 +1,75 @@
+import type { Logger } from 'pino';
+import type { Db } from '../db/client.ts';
+import { listPenaltyEvents, type PenaltyEvent, readEventLog } from '../queries/penalties/events.ts';
+
+/** The one reader of the outbox in a process. */
+export type EventReader = {
+  /** Told in every cursor. */
+  epoch: string;
+  /** The newest event that subscribers were given. */
+  newestId: () => number;
+  /** Calls back with all new events, in their order, silent ones too. @returns what ends it. */
+  subscribe: (listener: (events: readonly PenaltyEvent[]) => void) => () => void;
+  /** Reads soon: something was recorded. */
+  invalidate: () => void;
+  stop: () => void;
+};
+
+const BATCH = 500;
+/** Notifications of a burst are answered by one read. */
+const GATHER_MS = 100;
+/** Read anyway this often, lest a lost notification delay events. */
+const REFRESH_MS = 1000;
+
+/** Reads on from the events that are there now. @throws what the first read throws. */
+export async function createEventReader(db: Db, log: Logger): Promise<EventReader> {
+  const listeners = new Set<(events: readonly PenaltyEvent[]) => void>();
+  const { epoch, newestId: firstId } = await readEventLog(db);
+  let newestId = firstId;
+  let pending: ReturnType<typeof setTimeout> | undefined;
+  let isReading = false;
+  let isStale = false;
+  let isFailing = false;
+
+  async function read(): Promise<void> {
+    isStale = true;
+    if (isReading) return;
+    isReading = true;
+    try {
+      while (isStale) {
+        isStale = false;
+        const events = await listPenaltyEvents(db, newestId, { limit: BATCH });
+        newestId = events.at(-1)?.id ?? newestId;
+        if (events.length > 0) for (const listener of listeners) listener(events);
+        isStale ||= events.length === BATCH;
+      }
+      isFailing = false;
+    } catch (error) {
+      if (!isFailing) log.warn({ err: error }, 'events cannot be read: trying again');
+      isFailing = true;
+    } finally {
+      isReading = false;
+    }
+  }
+
+  const timer = setInterval(read, REFRESH_MS);
+  return {
+    epoch,
+    newestId: () => newestId,
+    subscribe: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    invalidate: () => {
+      pending ??= setTimeout(() => {
+        pending = undefined;
+        void read();
+      }, GATHER_MS);
+    },
+    stop: () => {
+      clearInterval(timer);
+      clearTimeout(pending);
+      listeners.clear();
+    },
+  };
+}

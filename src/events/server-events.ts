@@ -1,0 +1,39 @@
+import type { ServerStatus } from '../queries/servers/servers.ts';
+
+/** What can happen to a server, seen from one poll to the next. */
+export const SERVER_EVENT_TYPES = ['server.up', 'server.down', 'server.map', 'server.players'] as const;
+export type ServerEventType = (typeof SERVER_EVENT_TYPES)[number];
+
+export type ServerEvent = { type: ServerEventType; occurredAt: Date; server: ServerStatus };
+
+/**
+ * What happened between two readings of the servers. A server that was not there before, and one that is hidden or
+ * removed, is no event; one that comes up tells neither its map nor its players besides.
+ */
+export function compareServers(
+  before: readonly ServerStatus[],
+  after: readonly ServerStatus[],
+  now: Date,
+): ServerEvent[] {
+  const known = new Map(before.map((status) => [status.server.id, status.snapshot]));
+  return after.flatMap((status) => {
+    const { server, snapshot } = status;
+    if (!known.has(server.id) || !snapshot) return [];
+    const old = known.get(server.id);
+    const event = (type: ServerEventType) => ({
+      type,
+      occurredAt: snapshot.polledAt ?? now,
+      server: status,
+    });
+    if (snapshot.isOnline !== (old?.isOnline ?? false)) {
+      return [event(snapshot.isOnline ? 'server.up' : 'server.down')];
+    }
+    if (!snapshot.isOnline || !old) return [];
+    return [
+      ...(snapshot.map === old.map ? [] : [event('server.map')]),
+      ...(snapshot.playersCount === old.playersCount && snapshot.maxPlayers === old.maxPlayers
+        ? []
+        : [event('server.players')]),
+    ];
+  });
+}

@@ -1,0 +1,78 @@
+import type { Db } from '../../db/client.ts';
+import { NotFound } from '../../domain/errors.ts';
+import type { PenaltyEventType } from '../../domain/penalty-event.ts';
+import type { Actor } from '../../domain/rights/actor.ts';
+import { tryParseMessageId } from '../../domain/webhook.ts';
+import { listPenaltyEvents, readEventLog } from '../../queries/penalties/events.ts';
+import { saveDeliveries } from '../../queries/webhooks/webhook-deliveries.ts';
+import {
+  createWebhook,
+  loadWebhook,
+  recordManualDelivery,
+  type SigningWebhook,
+} from '../../queries/webhooks/webhooks.ts';
+import type { EndpointRules } from './endpoint.ts';
+import { eventMessage, type PresentEvent, testMessage } from './messages.ts';
+import type { Post } from './post.ts';
+import { type Message, type Sent, sendMessage } from './send.ts';
+
+/** What people do with webhooks by hand, from a page or a terminal. */
+export type WebhookActions = {
+  /**
+   * @param db a transaction, perhaps.
+   * @param webhook.types undefined: all.
+   * @throws {InvalidInput} for an address that is not allowed. @throws {Conflict} when there are too many.
+   */
+  add: (
+    db: Db,
+    webhook: { url: string; types?: readonly PenaltyEventType[] | undefined; actor: Actor },
+  ) => Promise<SigningWebhook>;
+  /** Sends a test at once, to a webhook that is switched off as well. @throws {NotFound} */
+  test: (id: number, actor: Actor) => Promise<Sent>;
+  /** Sends a message again at once, beside those that wait. @throws {NotFound} for one that is not kept, or never was. */
+  resend: (id: number, messageId: string, actor: Actor) => Promise<Sent>;
+};
+
+type Deps = { db: Db; rules: EndpointRules; post: Post; present: PresentEvent; now: () => Date };
+
+export function createWebhookActions({ db, rules, post, present, now }: Deps): WebhookActions {
+  async function send(
+    webhook: SigningWebhook,
+    message: Message,
+    entry: { action: 'webhook.tested' | 'webhook.resent'; actor: Actor },
+  ): Promise<Sent> {
+    await recordManualDelivery(db, webhook, { ...entry, messageId: message.id });
+    const sent = await sendMessage(post, webhook, message, { now });
+    await saveDeliveries(db, webhook.id, [sent]);
+    return sent;
+  }
+
+  async function loadMessage(webhook: SigningWebhook, messageId: string): Promise<Message> {
+    const named = tryParseMessageId(messageId);
+    const { epoch } = await readEventLog(db);
+    const isOfWebhook = named?.webhookId === webhook.id && named.cursor.epoch === epoch;
+    const id = isOfWebhook ? named.cursor.id : 0;
+    const range = { limit: 1, upToId: id, types: webhook.types ?? undefined, withSilent: false };
+    const [event] = await listPenaltyEvents(db, id - 1, range);
+    if (event && event.occurredAt >= webhook.createdAt) {
+      return eventMessage(present, { webhookId: webhook.id, epoch, event });
+    }
+    throw new NotFound(
+      `Webhook ${webhook.id} has no message ${JSON.stringify(messageId)}: events are kept for 30 days, tests are not`,
+    );
+  }
+
+  return {
+    add: async (tx, { url, types, actor }) =>
+      createWebhook(tx, { url: rules.parseUrl(url), types, now: now(), actor }),
+    test: async (id, actor) => {
+      const webhook = await loadWebhook(db, id);
+      return send(webhook, testMessage(id, now()), { action: 'webhook.tested', actor });
+    },
+    resend: async (id, messageId, actor) => {
+      const webhook = await loadWebhook(db, id);
+      const message = await loadMessage(webhook, messageId);
+      return send(webhook, message, { action: 'webhook.resent', actor });
+    },
+  };
+}

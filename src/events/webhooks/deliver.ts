@@ -1,0 +1,145 @@
+import type { Logger } from 'pino';
+import { isDelivered, type SwitchOffReason } from '../../domain/webhook.ts';
+import type { PenaltyEvent } from '../../queries/penalties/events.ts';
+import type { Progress } from '../../queries/webhooks/webhook-deliveries.ts';
+import { nameOf, type SigningWebhook } from '../../queries/webhooks/webhooks.ts';
+import { type Bell, createBell } from './bell.ts';
+import { pauseAfterFailureMs } from './retry.ts';
+import type { Message, Sent } from './send.ts';
+
+export type DeliverDeps = {
+  /** The newest event that can be read. */
+  newestId: () => number;
+  /** Those of some types after one event and up to another, oldest first, without silent ones. */
+  listEvents: (
+    afterId: number,
+    options: { upToId: number; types: SigningWebhook['types']; limit: number },
+  ) => Promise<PenaltyEvent[]>;
+  toMessage: (webhookId: number, event: PenaltyEvent) => Message;
+  send: (webhook: SigningWebhook, message: Message, signal: AbortSignal) => Promise<Sent>;
+  /** @returns false when the webhook was removed or switched off meanwhile. */
+  save: (id: number, progress: Progress, deliveries: readonly Sent[]) => Promise<boolean>;
+  onSent: (sent: Sent) => void;
+  now: () => Date;
+  log: Logger;
+};
+
+const BATCH = 100;
+/** What was delivered is saved at least this often. After a crash it is delivered again, with the same ids. */
+const SAVE_MS = 250;
+/** Events of other types that are passed over before that is saved. */
+const SAVE_PASSED = 1000;
+/** How often the clock is read while a retry is due later, and how soon a failure of our own is forgotten. */
+const CHECK_MS = 1000;
+/** The endpoint says that it is no more. */
+const GONE = 410;
+
+/** The deliveries to one endpoint, in the order of events: the next is not tried before the one before succeeded. */
+export type WebhookQueue = {
+  /** There may be new events. */
+  wake: () => void;
+  /** Does not wait for the pause after a failed try. */
+  retryNow: () => void;
+  /** Settles when the webhook was removed or switched off, or the signal aborted. */
+  ended: Promise<void>;
+};
+
+export function runWebhookQueue(
+  deps: DeliverDeps,
+  webhook: SigningWebhook,
+  { signal, checkMs = CHECK_MS }: { signal: AbortSignal; checkMs?: number | undefined },
+): WebhookQueue {
+  const { log, now } = deps;
+  const name = nameOf(webhook);
+  const bell: Bell = createBell();
+  let { deliveredUpTo, failures, retryAt } = webhook;
+  let savedUpTo = deliveredUpTo;
+  let savedAtMs = performance.now();
+  let unsaved: Sent[] = [];
+  let isOver = false;
+
+  async function save(switchedOff?: Progress['switchedOff']): Promise<void> {
+    const deliveries = unsaved;
+    const isSaved = await deps.save(
+      webhook.id,
+      { deliveredUpTo, failures, retryAt, switchedOff },
+      deliveries,
+    );
+    unsaved = unsaved.slice(deliveries.length);
+    savedUpTo = deliveredUpTo;
+    savedAtMs = performance.now();
+    isOver ||= !isSaved || switchedOff !== undefined;
+  }
+
+  async function deliver(event: PenaltyEvent): Promise<void> {
+    const sent = await deps.send(webhook, deps.toMessage(webhook.id, event), signal);
+    if (signal.aborted && !isDelivered(sent)) return;
+    deps.onSent(sent);
+    unsaved.push(sent);
+    if (!isDelivered(sent)) return fail(sent);
+    if (failures > 0) log.info({ webhook: name }, 'webhook delivered again');
+    deliveredUpTo = event.id;
+    failures = 0;
+    retryAt = null;
+    if (performance.now() - savedAtMs >= SAVE_MS) await save();
+  }
+
+  async function fail({ status, failure, cause }: Sent): Promise<void> {
+    failures += 1;
+    const pauseMs = pauseAfterFailureMs(failures);
+    const reason: SwitchOffReason | undefined =
+      status === GONE ? 'gone' : pauseMs === undefined ? 'failing' : undefined;
+    const result = { webhook: name, status, failure, cause: cause?.message };
+    if (reason !== undefined) {
+      retryAt = null;
+      log.error({ ...result, reason }, 'webhook switched off: cli webhooks enable switches it on again');
+      return save({ at: now(), reason });
+    }
+    if (failures === 1) log.warn(result, 'webhook could not be delivered: trying again for 24 hours');
+    retryAt = new Date(now().getTime() + (pauseMs ?? 0));
+    return save();
+  }
+
+  /** Delivers what is there, up to the first failure. @returns whether there may be more. */
+  async function work(): Promise<boolean> {
+    if (retryAt !== null && now() < retryAt) return false;
+    const newestId = deps.newestId();
+    if (newestId <= deliveredUpTo) return false;
+    const range = { upToId: newestId, types: webhook.types, limit: BATCH };
+    const events = await deps.listEvents(deliveredUpTo, range);
+    for (const event of events) {
+      if (signal.aborted || isOver) break;
+      await deliver(event);
+      if (failures > 0) return false;
+    }
+    if (events.length < BATCH && !signal.aborted && !isOver) deliveredUpTo = newestId;
+    if (!isOver && (unsaved.length > 0 || deliveredUpTo - savedUpTo >= SAVE_PASSED)) await save();
+    return true;
+  }
+
+  async function run(): Promise<void> {
+    let isFailing = false;
+    while (!signal.aborted && !isOver) {
+      try {
+        const hasMore = await work();
+        isFailing = false;
+        if (hasMore || isOver) continue;
+      } catch (error) {
+        if (!isFailing) log.warn({ err: error, webhook: name }, 'deliveries stand still: trying again');
+        isFailing = true;
+      }
+      await bell.wait(checkMs, signal);
+    }
+  }
+
+  return {
+    wake: bell.ring,
+    retryNow: () => {
+      if (retryAt === null) return;
+      failures = 0;
+      retryAt = null;
+      bell.ring();
+    },
+    ended: run(),
+  };
+}

@@ -1,0 +1,81 @@
+import type { SigningWebhook } from '../../queries/webhooks/webhooks.ts';
+import { createBell } from './bell.ts';
+import { type DeliverDeps, runWebhookQueue, type WebhookQueue } from './deliver.ts';
+
+/** Delivers to all webhooks, each by itself. */
+export type WebhookDelivery = {
+  /** Delivers until the signal aborts. */
+  lead: (signal: AbortSignal) => Promise<void>;
+  /** There may be new events. */
+  wake: () => void;
+  /** A webhook came, went or was switched on. */
+  reload: () => void;
+};
+
+type Deps = DeliverDeps & {
+  listWebhooks: () => Promise<SigningWebhook[]>;
+  /** The newest event of the database; a webhook beyond it is of another one. */
+  readNewestId: () => Promise<number>;
+  /** For tests, in milliseconds: as in `runWebhookQueue`. */
+  checkMs?: number;
+};
+
+type Running = WebhookQueue & { stop: () => void };
+
+/** Webhooks are read anyway this often, lest a notification was lost. */
+const RELOAD_MS = 5000;
+
+export function createWebhookDelivery(deps: Deps): WebhookDelivery {
+  const { log } = deps;
+  const running = new Map<number, Running>();
+  const bell = createBell();
+
+  /** Starts what is to run and does not, and stops what runs and is not to. */
+  async function load(signal: AbortSignal): Promise<void> {
+    const webhooks = await deps.listWebhooks();
+    const newestId = await deps.readNewestId();
+    if (signal.aborted) return;
+    for (const webhook of webhooks) {
+      const queue = running.get(webhook.id);
+      if (!queue) start({ ...webhook, deliveredUpTo: Math.min(webhook.deliveredUpTo, newestId) }, signal);
+      else if (webhook.retryAt === null) queue.retryNow();
+    }
+    const wanted = new Set(webhooks.map(({ id }) => id));
+    for (const [id, queue] of running) if (!wanted.has(id)) queue.stop();
+  }
+
+  function start(webhook: SigningWebhook, signal: AbortSignal): void {
+    const stopping = new AbortController();
+    const stop = () => stopping.abort();
+    signal.addEventListener('abort', stop);
+    const queue = runWebhookQueue(deps, webhook, { signal: stopping.signal, checkMs: deps.checkMs });
+    running.set(webhook.id, { ...queue, stop });
+    void queue.ended.then(() => {
+      signal.removeEventListener('abort', stop);
+      running.delete(webhook.id);
+      // It may have been switched on again before it ended.
+      bell.ring();
+    });
+  }
+
+  return {
+    lead: async (signal) => {
+      let isFailing = false;
+      while (!signal.aborted) {
+        try {
+          await load(signal);
+          isFailing = false;
+        } catch (error) {
+          if (!isFailing) log.warn({ err: error }, 'webhooks cannot be read: trying again');
+          isFailing = true;
+        }
+        await bell.wait(RELOAD_MS, signal);
+      }
+      await Promise.all([...running.values()].map(({ ended }) => ended));
+    },
+    wake: () => {
+      for (const queue of running.values()) queue.wake();
+    },
+    reload: bell.ring,
+  };
+}

@@ -1,0 +1,54 @@
+import { isIP } from 'node:net';
+import { InvalidInput } from '../../domain/errors.ts';
+import { LONGEST_WEBHOOK_URL } from '../../domain/webhook.ts';
+import { createAddressMatcher, isPublicAddress } from '../../runtime/address.ts';
+
+/** Which endpoints messages may go to. */
+export type EndpointRules = {
+  /**
+   * Reads the address of an endpoint, as an admin writes it. What its name resolves to is judged at each connect.
+   * @throws {InvalidInput} that says what is allowed.
+   */
+  parseUrl: (text: string) => string;
+  /** Whether a connection may be made to an IP address. */
+  mayConnect: (address: string, protocol: string) => boolean;
+};
+
+/** @param allow networks in which addresses that are not public, and plain http, are allowed. */
+export function createEndpointRules(allow: readonly string[]): EndpointRules {
+  const isAllowed = createAddressMatcher(allow);
+  const mayConnect = (address: string, protocol: string) =>
+    isAllowed(address) || (protocol === 'https:' && isPublicAddress(address));
+
+  function parseUrl(text: string): string {
+    const url = URL.parse(text.trim());
+    const isHttp = url?.protocol === 'http:' && allow.length > 0;
+    if (!url || (url.protocol !== 'https:' && !isHttp)) throw refusal(text, 'one that begins with https://');
+    if (url.username !== '' || url.password !== '') throw refusal(text, 'one without user and password');
+    url.hash = '';
+    if (url.href.length > LONGEST_WEBHOOK_URL) {
+      throw refusal(text, `one of at most ${LONGEST_WEBHOOK_URL} characters`);
+    }
+    // The parser has made 127.0.0.1 of 0x7f.1, 2130706433 and the like.
+    const host = hostOf(url);
+    if (isIP(host) !== 0 && !mayConnect(host, url.protocol)) {
+      throw refusal(text, 'one on the internet, or inside the networks of WEBHOOK_ALLOW');
+    }
+    return url.href;
+  }
+
+  return { parseUrl, mayConnect };
+}
+
+/** The name or IP address, which stands in brackets in an URL when it is an IPv6 one. */
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[(.*)\]$/, '$1');
+}
+
+function refusal(text: string, allowed: string): InvalidInput {
+  const shown = text
+    .trim()
+    .slice(0, 200)
+    .replace(/\/\/.*@/s, '//…@');
+  return new InvalidInput(`The webhook address ${JSON.stringify(shown)} is not allowed: give ${allowed}`);
+}

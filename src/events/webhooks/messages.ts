@@ -1,0 +1,30 @@
+import { type EventCursor, formatEventCursor } from '../../domain/penalty-event.ts';
+import { formatMessageId, generateTestMessageId, TEST_TYPE } from '../../domain/webhook.ts';
+import type { PenaltyEvent } from '../../queries/penalties/events.ts';
+import type { Message } from './send.ts';
+
+/** The object that `/penalties/changes` shows for an event. */
+export type PresentEvent = (event: PenaltyEvent, cursor: string) => { occurred_at: string };
+
+/** What an endpoint is sent of an event: the same for every try, and for every time it is asked for again. */
+export function eventMessage(
+  present: PresentEvent,
+  { webhookId, epoch, event }: { webhookId: number; epoch: string; event: PenaltyEvent },
+): Message {
+  const cursor: EventCursor = { epoch, id: event.id };
+  const data = present(event, formatEventCursor(cursor));
+  return {
+    id: formatMessageId(webhookId, cursor),
+    type: event.type,
+    body: { type: event.type, timestamp: data.occurred_at, data },
+  };
+}
+
+/** Shows that an endpoint is reached, and tells nothing. */
+export function testMessage(webhookId: number, now: Date): Message {
+  return {
+    id: generateTestMessageId(webhookId),
+    type: TEST_TYPE,
+    body: { type: TEST_TYPE, timestamp: now.toISOString(), data: {} },
+  };
+}

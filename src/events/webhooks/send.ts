@@ -1,0 +1,40 @@
+import { Webhook } from 'standardwebhooks';
+import type { Delivery } from '../../domain/webhook.ts';
+import { type Post, PostFailure } from './post.ts';
+
+export type Message = {
+  id: string;
+  type: string;
+  /** What is sent as JSON. */
+  body: unknown;
+};
+
+/** What came of a try, and what was wrong with it for whoever can mend it. */
+export type Sent = Delivery & { cause?: Error };
+
+/** Sends a message to an endpoint once, signed as Standard Webhooks has it. Whatever fails is part of the result. */
+export async function sendMessage(
+  post: Post,
+  { url, secret }: { url: string; secret: string },
+  { id, type, body }: Message,
+  { now, signal }: { now: () => Date; signal?: AbortSignal },
+): Promise<Sent> {
+  const at = now();
+  const startMs = performance.now();
+  const text = JSON.stringify(body);
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': 'community-api-webhooks',
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+    'webhook-signature': new Webhook(secret).sign(id, at, text),
+  };
+  const result = await post(url, { headers, body: text, signal }).then(
+    (status) => ({ status, failure: null }),
+    (error: unknown) => {
+      if (!(error instanceof PostFailure)) throw error;
+      return { status: null, failure: error.reason, cause: error };
+    },
+  );
+  return { messageId: id, type, at, durationMs: Math.round(performance.now() - startMs), ...result };
+}

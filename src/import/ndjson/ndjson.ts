@@ -1,0 +1,50 @@
+import { InvalidInput } from '../../domain/errors.ts';
+import type { ImportSummary } from '../import-report.ts';
+import { type ImportDeps, type ImportOptions, importPages, runImport } from '../import-run.ts';
+import { type Line, readLines } from '../source/lines.ts';
+import { parseNdjsonLine } from './rows.ts';
+
+const NDJSON_SOURCE = 'ndjson';
+
+const BATCH_LINES = 10_000;
+
+export type NdjsonOptions = ImportOptions & {
+  /** The bytes of the file or of standard input. */
+  chunks: AsyncIterable<Uint8Array>;
+  /** Size of it, for the share done; undefined when nobody can tell. */
+  totalBytes?: number | undefined;
+  /** Names where the lines come from when several systems export them; `ndjson` by default. */
+  source?: string | undefined;
+};
+
+/**
+ * Imports penalties from newline-delimited JSON, in a stream. A bad line is reported with its number and skipped; blank
+ * lines are nothing. Repeating an import changes nothing; lines that a later file lacks stay.
+ */
+export async function importNdjson(
+  deps: ImportDeps,
+  { chunks, totalBytes, source = NDJSON_SOURCE, ...options }: NdjsonOptions,
+): Promise<ImportSummary> {
+  return runImport(deps, { name: source, kind: 'ndjson', address: '', prefix: '' }, options, async (run) => {
+    const now = run.now();
+    let bytesRead = 0;
+    async function* readPages() {
+      for await (const lines of readLines(chunks, { batchLines: BATCH_LINES })) {
+        bytesRead = lines.at(-1)?.bytesRead ?? bytesRead;
+        yield lines.filter((line) => line.text?.trim() !== '');
+      }
+    }
+    const onProgress = ({ read }: { read: number }) =>
+      run.listener.onProgress?.({ read, share: totalBytes ? bytesRead / totalBytes : undefined });
+    await importPages({ ...run, listener: { ...run.listener, onProgress } }, readPages(), {
+      table: 'line',
+      idOf: (line) => String(line.number),
+      parse: (line) => parseLine(line, now),
+    });
+  });
+}
+
+function parseLine({ text }: Line, now: Date) {
+  if (text === undefined) throw new InvalidInput('it is not UTF-8, or longer than 1 MiB');
+  return parseNdjsonLine(text, { now });
+}

@@ -1,0 +1,175 @@
+import { InvalidInput } from '../../domain/errors.ts';
+import {
+  type PenaltyStatus,
+  type PenaltyType,
+  parsePenaltyStatus,
+  parsePenaltyType,
+  statusAt,
+} from '../../domain/penalty.ts';
+import type { ImportedPenalty } from '../../queries/penalties/imported.ts';
+import { cleanText, LONGEST_NAME, LONGEST_REASON } from '../source/clean-text.ts';
+import {
+  minutesBetween,
+  parseDurationMinutes,
+  parsePlayerSteamId,
+  toAdminSteamId,
+} from '../source/values.ts';
+
+/** Tables within the source `ndjson`: one a type for lines with a `source_id`, one for lines known by their content. */
+const BY_CONTENT = 'content';
+/** In code points. */
+const LONGEST_SOURCE_ID = 256;
+
+/**
+ * Makes a penalty of one line: the fields of the specification's section 2.3 with `penalty_type`, plus optional
+ * `source_id` and `unbanned_at`. `penalty_type`, `player_steamid` and `created` are needed; further fields are ignored.
+ *
+ * The key of a line is its `penalty_type` and `source_id`. Without a `source_id` it is a digest of what never changes
+ * about a penalty (`id`, type, player, admin, reason, duration, server, `created`), so that a later file may bring
+ * another `status`, `ends` or `unbanned_at` of the same penalty.
+ * @throws {InvalidInput} that names the field and quotes its value.
+ */
+export function parseNdjsonLine(text: string, { now }: { now: Date }): ImportedPenalty {
+  const fields = parseObject(text);
+  const type = parsePenaltyType(parseText(fields, 'penalty_type') ?? '');
+  const createdAt = parseTime(fields, 'created');
+  if (!createdAt) throw new InvalidInput('created is missing');
+  const { durationMinutes, endsAt } = parseDuration(fields, createdAt);
+  const liftedAt = parseTime(fields, 'unbanned_at') ?? null;
+  const penalty = {
+    type,
+    status: parseStatus(fields, liftedAt, endsAt, now),
+    playerName: cleanText(parseText(fields, 'player_name'), LONGEST_NAME),
+    playerSteamId: parsePlayerSteamId(parseSteamIdText(fields, 'player_steamid')),
+    adminName: cleanText(parseText(fields, 'admin_name'), LONGEST_NAME),
+    adminSteamId: toAdminSteamId(parseSteamIdText(fields, 'admin_steamid')),
+    reason: cleanText(parseText(fields, 'reason'), LONGEST_REASON),
+    durationMinutes,
+    serverId: parseServerId(fields),
+    createdAt,
+    endsAt,
+    liftedAt,
+    liftedByName: null,
+    liftedBySteamId: null,
+    liftReason: null,
+  };
+  if (!Object.hasOwn(fields, 'player_steamid')) throw new InvalidInput('player_steamid is missing');
+  return { ...penalty, ...parseKey(fields, penalty) };
+}
+
+type Fields = Record<string, unknown>;
+
+function parseObject(text: string): Fields {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new InvalidInput(`it is not JSON: ${error instanceof Error ? error.message : error}`);
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return Object.fromEntries(Object.entries(value));
+  throw new InvalidInput('it is not a JSON object');
+}
+
+/** A string; null and nothing are undefined. @throws {InvalidInput} for another type. */
+function parseText(fields: Fields, name: string): string | undefined {
+  const value = fields[name];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'string') return value;
+  throw new InvalidInput(`${name} ${quote(value)} is not a string`);
+}
+
+/** The text of a SteamID; 0 may be a number. Other numbers are refused: JSON's lose the last digits of a SteamID64. */
+function parseSteamIdText(fields: Fields, name: string): string | undefined {
+  const value = fields[name];
+  if (value === 0) return '0';
+  if (typeof value === 'number')
+    throw new InvalidInput(`${name} ${value} is a number, which loses digits: give it as a string`);
+  return parseText(fields, name);
+}
+
+function parseServerId(fields: Fields): number {
+  const value = fields.server_id ?? 0;
+  const isId = typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 2_147_483_647;
+  if (isId) return value;
+  throw new InvalidInput(`server_id ${quote(value)} is not a whole number from 0 to 2147483647`);
+}
+
+/** A duration of 0 is permanent, whatever `ends` says; without a duration `ends` gives it. */
+function parseDuration(fields: Fields, createdAt: Date): { durationMinutes: number; endsAt: Date | null } {
+  const duration = fields.duration;
+  const ends = parseTime(fields, 'ends');
+  if (duration === undefined || duration === null) {
+    return ends
+      ? { durationMinutes: minutesBetween(createdAt, ends), endsAt: ends }
+      : { durationMinutes: 0, endsAt: null };
+  }
+  if (typeof duration !== 'number')
+    throw new InvalidInput(`duration ${quote(duration)} is not a number of minutes`);
+  const durationMinutes = parseDurationMinutes(String(duration), 'minutes');
+  if (durationMinutes === 0) return { durationMinutes, endsAt: null };
+  return { durationMinutes, endsAt: ends ?? new Date(createdAt.getTime() + durationMinutes * 60_000) };
+}
+
+function parseStatus(fields: Fields, liftedAt: Date | null, endsAt: Date | null, now: Date): PenaltyStatus {
+  const text = parseText(fields, 'status');
+  const status = text === undefined || text === '' ? 'ACTIVE' : parsePenaltyStatus(text);
+  // A time of lifting is more reliable than a status, which exporters forget to update.
+  return liftedAt ? 'UNBANNED' : statusAt(status, endsAt, now);
+}
+
+const TIME =
+  /^\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?<zone>[Zz]|[+-]\d{2}:?\d{2})?)?$/;
+
+/** An ISO 8601 time; without a zone it is UTC, not the zone of the machine. @throws {InvalidInput} */
+function parseTime(fields: Fields, name: string): Date | undefined {
+  const text = parseText(fields, name);
+  if (text === undefined || text === '') return undefined;
+  const match = TIME.exec(text.trim());
+  const isDay = match !== null && text.trim().length === 10;
+  const zoned = match?.groups?.zone || isDay ? text.trim() : `${text.trim()}Z`;
+  const time = new Date(match ? zoned.toUpperCase().replace(' ', 'T') : Number.NaN);
+  const day = Number(text.trim().slice(8, 10));
+  const isCalendarDay =
+    day <= new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0)).getUTCDate();
+  if (!Number.isNaN(time.getTime()) && isCalendarDay && time.getUTCFullYear() >= 1970) return time;
+  throw new InvalidInput(`${name} ${quote(text)} is not a time: give 2026-11-21T10:00:00+00:00`);
+}
+
+type Key = Pick<ImportedPenalty, 'sourceTable' | 'sourceId'>;
+type Identity = Omit<ImportedPenalty, 'sourceTable' | 'sourceId'> & { type: PenaltyType };
+
+function parseKey(fields: Fields, penalty: Identity): Key {
+  const given = fields.source_id;
+  if (given !== undefined && given !== null && given !== '') {
+    const isNumber = typeof given === 'number' && Number.isSafeInteger(given);
+    if (typeof given !== 'string' && !isNumber) {
+      throw new InvalidInput(`source_id ${quote(given)} is neither a string nor a whole number below 2^53`);
+    }
+    const text = String(given);
+    const sourceId = cleanText(text, LONGEST_SOURCE_ID);
+    const isShort = text.length <= 2 * LONGEST_SOURCE_ID && [...text].length <= LONGEST_SOURCE_ID;
+    if (isShort && sourceId !== '') return { sourceTable: penalty.type, sourceId };
+    throw new InvalidInput(
+      `source_id ${quote(given)} is not allowed: give 1 to ${LONGEST_SOURCE_ID} characters`,
+    );
+  }
+  const content = [
+    fields.id ?? null,
+    penalty.type,
+    penalty.playerSteamId,
+    penalty.playerName,
+    penalty.adminSteamId,
+    penalty.adminName,
+    penalty.reason,
+    penalty.durationMinutes,
+    penalty.serverId,
+    penalty.createdAt.toISOString(),
+  ];
+  const digest = new Bun.CryptoHasher('sha256').update(JSON.stringify(content)).digest('base64url');
+  return { sourceTable: BY_CONTENT, sourceId: digest };
+}
+
+function quote(value: unknown): string {
+  return (JSON.stringify(value) ?? 'undefined').slice(0, 80);
+}

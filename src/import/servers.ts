@@ -1,0 +1,161 @@
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import type { Db } from '../db/client.ts';
+import { Conflict, InvalidInput } from '../domain/errors.ts';
+import type { Actor } from '../domain/rights/actor.ts';
+import { formatServerAddress, parseServerAddress, tryParseServerAddress } from '../domain/server-address.ts';
+import { hasVisibleCharacter } from '../domain/visible-text.ts';
+import { listServerAliases, saveServerAlias } from '../queries/servers/aliases.ts';
+import { addServer, findServerByAddress, listServers } from '../queries/servers/servers.ts';
+import { warn } from './import-report.ts';
+import type { ImportRun, Warn } from './import-run.ts';
+import { cleanText, LONGEST_NAME } from './source/clean-text.ts';
+import type { SourceDatabase, SourceRow } from './source/source-database.ts';
+import { selectColumns, selectSourceRows } from './source/tables.ts';
+
+/** A game server as a source knows it. */
+type SourceServer = { sourceServerId: string; name: string | null; address: string };
+
+/** Where a source keeps its servers. */
+export type SourceServerTable = {
+  name: string;
+  /** Columns that say what a server's address is; without them no server is matched. */
+  needed: readonly string[];
+  /** Columns that may be absent: then they are null. */
+  wanted: readonly string[];
+  /** Which rows are servers; all of them by default. In it the rows are `p`. */
+  condition?: string;
+  toServer: (row: SourceRow) => SourceServer;
+};
+
+/** Our ids of servers by the source's ids; {@link findServerId} reads them. */
+export type ServerIds = ReadonlyMap<string, number>;
+
+const DEFAULT_PORT = 27_015;
+
+/**
+ * Finds our server for each server of a source, by its address (a host name of ours also by what it resolves to), and
+ * remembers the pair: several ids of a source may mean one server of ours. A server we do not have is added, hidden
+ * until an operator shows it. A remembered pair stays, so that an operator may change it. A server whose address or name
+ * we do not allow is a warning in the summary.
+ * @returns 0, no server, for what cannot be one of ours; -1 for what a dry run would make.
+ */
+export async function matchSourceServers(
+  run: ImportRun,
+  database: SourceDatabase,
+  table: SourceServerTable,
+): Promise<ServerIds> {
+  const { db, source, isDryRun, summary, listener, actor } = run;
+  const serverIds = await listServerAliases(db, source);
+  let ours: Map<string, number> | undefined;
+  for (const { sourceServerId, name, address } of await listSourceServers(database, table)) {
+    if (serverIds.has(sourceServerId)) continue;
+    ours ??= await listOurAddresses(db);
+    const serverId = await matchOne(ours, { name, address }).catch((error: unknown) => {
+      if (!(error instanceof InvalidInput)) throw error;
+      const reason = `its penalties are kept without a server: ${error.message}`;
+      warn(summary, listener, { table: table.name, id: sourceServerId, reason });
+      return NO_SERVER;
+    });
+    serverIds.set(sourceServerId, serverId);
+    if (isDryRun || serverId === NO_SERVER) continue;
+    await saveServerAlias(db, { source, sourceServerId, serverId });
+  }
+  return serverIds;
+
+  /** @throws {InvalidInput} for an address or a name that no server of ours may have. */
+  async function matchOne(
+    ours: Map<string, number>,
+    { name, address }: Omit<SourceServer, 'sourceServerId'>,
+  ): Promise<number> {
+    const normal = normalizeAddress(address);
+    const known = ours.get(normal);
+    if (known !== undefined) return known;
+    const given = cleanText(name, LONGEST_NAME);
+    const label = hasVisibleCharacter(given) ? given : normal;
+    if (isDryRun) {
+      summary.serversAdded.push(label);
+      return MADE_BY_DRY_RUN;
+    }
+    const { id, isAdded } = await addOrFindServer(db, { name: label, address: normal, actor });
+    if (isAdded) summary.serversAdded.push(label);
+    ours.set(normal, id);
+    return id;
+  }
+}
+
+const NO_SERVER = 0;
+const MADE_BY_DRY_RUN = -1;
+
+/**
+ * Our server for the id that a penalty bears at its source. An operator may number servers from 0, so known ids come
+ * first; of the others an empty one, 0 and negative ones mean that there is none.
+ * @returns 0 for no server. @param warn called when the source has no such server any more.
+ */
+export function findServerId(serverIds: ServerIds, id: string | null | undefined, warn: Warn): number {
+  if (id === null || id === undefined) return NO_SERVER;
+  const serverId = serverIds.get(id);
+  if (serverId !== undefined) return serverId;
+  if (!(Number(id) <= 0)) warn(`its server ${id} is not at the source any more: kept without a server`);
+  return NO_SERVER;
+}
+
+async function listSourceServers(
+  database: SourceDatabase,
+  { name, needed, wanted, condition = 'true', toServer }: SourceServerTable,
+): Promise<SourceServer[]> {
+  const columns = await database.listColumns(name);
+  if (!needed.every((column) => columns.has(column))) return [];
+  const selected = selectColumns(columns, [...needed, ...wanted]);
+  const rows = await selectSourceRows(database, { name, selected, joins: [], condition });
+  return rows.map(toServer);
+}
+
+/** Adds a hidden server, unless another import adds the same one at this moment. */
+async function addOrFindServer(
+  db: Db,
+  server: { name: string; address: string; actor: Actor },
+): Promise<{ id: number; isAdded: boolean }> {
+  try {
+    const { id } = await addServer(db, { ...server, isHidden: true });
+    return { id, isAdded: true };
+  } catch (error) {
+    if (!(error instanceof Conflict)) throw error;
+    const found = await findServerByAddress(db, server.address);
+    if (!found) throw error;
+    return { id: found.id, isAdded: false };
+  }
+}
+
+const RESOLVE_LIMIT_MS = 2000;
+
+/** Our servers by address, those named by a host also by its IP addresses: sources know the IP. */
+async function listOurAddresses(db: Db): Promise<Map<string, number>> {
+  const rows = await listServers(db);
+  const resolved = await Promise.all(
+    rows.map(async ({ id, address }) => {
+      const { host, port } = tryParseServerAddress(address) ?? {};
+      if (host === undefined || port === undefined) return [];
+      return (await resolve(host)).map((ip) => [formatServerAddress({ host: ip, port }), id] as const);
+    }),
+  );
+  const asConfigured = rows.map(({ id, address }) => [address.toLowerCase(), id] as const);
+  return new Map([...resolved.flat(), ...asConfigured]);
+}
+
+async function resolve(host: string): Promise<string[]> {
+  if (isIP(host) !== 0) return [];
+  const found = lookup(host, { all: true }).then(
+    (all) => all.map(({ address }) => address),
+    () => [],
+  );
+  return Promise.race([found, Bun.sleep(RESOLVE_LIMIT_MS).then(() => [])]);
+}
+
+/** `HOST:PORT` in lower case, with Steam's usual port when none is given. @throws {InvalidInput} for what is no address. */
+function normalizeAddress(address: string): string {
+  const trimmed = address.trim().toLowerCase();
+  const complete = /:[0-9]+$/.test(trimmed) ? trimmed : `${trimmed}:${DEFAULT_PORT}`;
+  parseServerAddress(complete);
+  return complete;
+}

@@ -1,0 +1,198 @@
+import { InvalidInput } from '../../domain/errors.ts';
+import { type PenaltyStatus, type PenaltyType, statusAt } from '../../domain/penalty.ts';
+import type { ImportedPenalty } from '../../queries/penalties/imported.ts';
+import { type Lift, NOT_LIFTED } from '../checked-penalty.ts';
+import type { ItemParser, Warn } from '../import-run.ts';
+import { findServerId, type ServerIds } from '../servers.ts';
+import { cleanText, LONGEST_NAME, LONGEST_REASON } from '../source/clean-text.ts';
+import type { SourceDatabase, SourceRow } from '../source/source-database.ts';
+import { findSourceTable, type SourceTable } from '../source/tables.ts';
+import {
+  parseDurationMinutes,
+  parsePlayerSteamId,
+  parseUnixSeconds,
+  toAdminSteamId,
+} from '../source/values.ts';
+import { parseWallClock, type WallClock } from '../source/wall-clock.ts';
+
+/** The three tables of CS2-SimpleAdmin, and where each keeps who lifted a penalty. */
+const TABLES = [
+  { name: 'sa_bans', lifts: 'sa_unbans', liftId: 'unban_id', panelReason: 'unban_reason' },
+  { name: 'sa_mutes', lifts: 'sa_unmutes', liftId: 'unmute_id', panelReason: 'unmute_reason' },
+  { name: 'sa_warns', lifts: undefined, liftId: undefined, panelReason: undefined },
+] as const;
+
+export type SimpleAdminTableName = (typeof TABLES)[number]['name'];
+
+/** One of the tables as it is in this database. */
+export type SimpleAdminTable = SourceTable<SimpleAdminTableName>;
+
+const NEEDED = ['id', 'player_steamid', 'duration', 'created', 'status'];
+const WANTED = [
+  'player_name',
+  'admin_steamid',
+  'admin_name',
+  'reason',
+  'passed',
+  'ends',
+  'server_id',
+  'type',
+];
+
+/**
+ * Looks at the columns that are there: they differ by version, and an SQLite file is often stuck at an old one.
+ * @throws {InvalidInput} when the database holds none of the tables, or one lacks what a penalty cannot do without.
+ */
+export async function findSimpleAdminTables(database: SourceDatabase): Promise<SimpleAdminTable[]> {
+  const hasAdmins = (await database.listColumns('sa_admins')).has('player_name');
+  const tables: SimpleAdminTable[] = [];
+  for (const { name, lifts, liftId, panelReason } of TABLES) {
+    const table = await findSourceTable(database, name, { needed: NEEDED, wanted: WANTED });
+    if (!table) continue;
+    const { columns } = table;
+    const [selected, joins] = [[...table.selected], [...table.joins]];
+    if (liftId && columns.has(liftId) && (await database.listColumns(lifts)).has('admin_id')) {
+      const date = database.kind === 'mysql' ? 'unix_timestamp(l.date)' : "strftime('%s', l.date)";
+      selected.push(`${date} as lifted_at`, 'l.admin_id as lifter_id', 'l.reason as lift_reason');
+      joins.push(`left join ${lifts} l on l.id = p.${liftId}`);
+      if (hasAdmins) {
+        selected.push('a.player_name as lifter_name', 'a.player_steamid as lifter_steamid');
+        joins.push('left join sa_admins a on a.id = l.admin_id');
+      }
+    }
+    if (panelReason && columns.has(panelReason)) selected.push(`p.${panelReason} as panel_reason`);
+    tables.push({ ...table, selected, joins });
+  }
+  if (tables.length > 0) return tables;
+  throw new InvalidInput(
+    'the source holds no sa_bans, sa_mutes or sa_warns: is it a CS2-SimpleAdmin database?',
+  );
+}
+
+export type SimpleAdminRowOptions = {
+  now: Date;
+  serverIds: ServerIds;
+  /** The plugin's configured zone; SQLite files are in UTC. */
+  toInstant: (wallClock: WallClock) => Date;
+  /** Takes the minutes a player was online (`passed`) as what counts down a mute, instead of the clock. */
+  trustsOnlineTime: boolean;
+};
+
+/** How to make penalties of the rows of one of the tables. */
+export function createSimpleAdminParser(
+  table: SimpleAdminTableName,
+  options: SimpleAdminRowOptions,
+): ItemParser<SourceRow> {
+  return {
+    table,
+    idOf: (row) => row.id ?? '',
+    parse: (row, warn) => parseRow(table, row, { ...options, warn }),
+  };
+}
+
+function parseRow(
+  table: SimpleAdminTableName,
+  row: SourceRow,
+  { now, serverIds, toInstant, trustsOnlineTime, warn }: SimpleAdminRowOptions & { warn: Warn },
+): ImportedPenalty {
+  const playerSteamId = parsePlayerSteamId(row.player_steamid);
+  const durationMinutes = parseDurationMinutes(row.duration, 'minutes');
+  const times = parseTimes(row, durationMinutes, warn);
+  const countsOnlineTime = trustsOnlineTime && durationMinutes > 0 && /^[0-9]+$/.test(row.passed ?? '');
+  // Nobody knows when a player will have been online for long enough: such a mute has no end on the clock.
+  const endsAt = times.ends === undefined || countsOnlineTime ? null : toInstant(times.ends);
+  const status = parseStatus(row.status ?? '', warn);
+  const isServed = countsOnlineTime && Number(row.passed) >= durationMinutes;
+  return {
+    sourceTable: table,
+    sourceId: row.id ?? '',
+    type: parseType(table, row.type ?? ''),
+    status: statusAt(status === 'ACTIVE' && isServed ? 'EXPIRED' : status, endsAt, now),
+    playerName: cleanText(row.player_name, LONGEST_NAME),
+    playerSteamId,
+    adminName: cleanText(row.admin_name, LONGEST_NAME),
+    adminSteamId: toAdminSteamId(row.admin_steamid),
+    reason: cleanText(row.reason, LONGEST_REASON),
+    durationMinutes,
+    serverId: findServerId(serverIds, row.server_id, warn),
+    createdAt: toInstant(times.created),
+    endsAt,
+    ...(status === 'UNBANNED' ? parseLift(row) : NOT_LIFTED),
+  };
+}
+
+const HOUR_MS = 3_600_000;
+/** The plugin and the database write their times a moment apart. */
+const CLOCK_NOISE_MS = 2000;
+/** No two zones are further apart. */
+const WIDEST_GAP_HOURS = 26;
+
+/** When it began and ends, on the plugin's wall clock; what is permanent has no end, whatever `ends` says. */
+function parseTimes(row: SourceRow, durationMinutes: number, warn: Warn) {
+  const durationMs = durationMinutes * 60_000;
+  const isPermanent = durationMinutes === 0;
+  const created = parseWallClock(row.created);
+  const ends = isPermanent ? undefined : parseWallClock(row.ends);
+  if (created === undefined) {
+    if (ends === undefined) throw new InvalidInput('it has no date of creation');
+    warn('it has no date of creation: taken as its end less its duration');
+    return { created: ends - durationMs, ends };
+  }
+  if (isPermanent) return { created, ends: undefined };
+  if (ends === undefined) {
+    warn('it has a duration and no end: taken as its creation plus its duration');
+    return { created, ends: created + durationMs };
+  }
+  const gapMs = ends - created - durationMs;
+  const gapHours = Math.round(gapMs / HOUR_MS);
+  const isWholeHours = Math.abs(gapMs - gapHours * HOUR_MS) <= CLOCK_NOISE_MS;
+  if (isWholeHours && gapHours !== 0 && Math.abs(gapHours) <= WIDEST_GAP_HOURS) {
+    warn(`its end is ${gapHours} h off its creation plus its duration: two clocks wrote it`);
+  }
+  return { created, ends };
+}
+
+function parseType(table: SimpleAdminTableName, type: string): PenaltyType {
+  if (table === 'sa_bans') return 'ban';
+  if (table === 'sa_warns') return 'warn';
+  switch (type.toUpperCase()) {
+    case 'GAG':
+      return 'gag';
+    case 'MUTE':
+    case '':
+      return 'mute';
+    case 'SILENCE':
+      return 'silence';
+    default:
+      throw new InvalidInput(`the type ${JSON.stringify(type.slice(0, 64))} is not known`);
+  }
+}
+
+function parseStatus(status: string, warn: Warn): PenaltyStatus {
+  switch (status.toUpperCase()) {
+    case 'ACTIVE':
+      return 'ACTIVE';
+    case 'EXPIRED':
+      return 'EXPIRED';
+    case 'UNBANNED':
+    case 'UNMUTED':
+      return 'UNBANNED';
+    case '':
+      warn('its status is empty: taken as active until its end');
+      return 'ACTIVE';
+    default:
+      throw new InvalidInput(`the status ${JSON.stringify(status.slice(0, 64))} is not known`);
+  }
+}
+
+function parseLift(row: SourceRow): Lift {
+  const liftReason = cleanText(row.lift_reason ?? row.panel_reason, LONGEST_REASON) || null;
+  if (row.lifter_id === null || row.lifter_id === undefined) return { ...NOT_LIFTED, liftReason };
+  return {
+    liftedAt: parseUnixSeconds(row.lifted_at) ?? null,
+    // Admin 0 is the console, whose row old versions lack.
+    liftedByName: cleanText(row.lifter_name, LONGEST_NAME) || (row.lifter_id === '0' ? 'Console' : null),
+    liftedBySteamId: toAdminSteamId(row.lifter_steamid),
+    liftReason,
+  };
+}

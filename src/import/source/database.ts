@@ -1,0 +1,32 @@
+import { InvalidInput } from '../../domain/errors.ts';
+import { openMysqlSource } from './mysql.ts';
+import { parseMysqlAddress } from './mysql-address.ts';
+import type { SourceDatabase } from './source-database.ts';
+import { openSqliteSource } from './sqlite.ts';
+
+const MYSQL = /^(mysql|mariadb):\/\//;
+const SQLITE = 'sqlite:';
+
+/**
+ * Checks the form of a source's address, without asking anybody.
+ * @throws {InvalidInput} when it is none; one line without secrets.
+ */
+export function checkSourceUrl(url: string): void {
+  if (MYSQL.test(url)) parseMysqlAddress(url);
+  else if (!url.startsWith(SQLITE)) throw unknownForm();
+}
+
+/**
+ * Opens `mysql://user:password@host:port/database` (or `mariadb://`), or `sqlite:PATH`, read-only.
+ * @throws {InvalidInput} when the address is of another form.
+ * @throws {Unavailable} when nothing answers there, or the file is not there.
+ */
+export async function openSourceDatabase(url: string): Promise<SourceDatabase> {
+  if (MYSQL.test(url)) return openMysqlSource(url);
+  if (url.startsWith(SQLITE)) return openSqliteSource(url.slice(SQLITE.length).replace(/^\/\/(?=\/)/, ''));
+  throw unknownForm();
+}
+
+function unknownForm(): InvalidInput {
+  return new InvalidInput('the address of a source is mysql://user:password@host/database or sqlite:PATH');
+}

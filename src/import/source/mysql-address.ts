@@ -1,0 +1,85 @@
+import { InvalidInput } from '../../domain/errors.ts';
+
+/** https://dev.mysql.com/doc/refman/8.4/en/connection-options.html#option_general_ssl-mode, without those that protect nothing. */
+const TLS_MODES = ['required', 'verify-ca', 'verify-identity'] as const;
+
+export type MysqlTls = {
+  /** `required` encrypts; `verify-ca` checks who signed the certificate as well, `verify-identity` also its name. */
+  mode: (typeof TLS_MODES)[number];
+  /** PEM file of who may have signed; undefined: the system's authorities. */
+  caPath: string | undefined;
+};
+
+export type MysqlAddress = {
+  host: string;
+  port: number;
+  user: string;
+  password: string;
+  database: string;
+  tls: MysqlTls | undefined;
+};
+
+const FORM = 'the address of a source is mysql://user:password@host:port/database';
+const ESCAPES = 'in the user and the password write % as %25, / as %2F, ? as %3F, # as %23 and @ as %40';
+
+/**
+ * Reads `mysql://user:password@host:port/database?ssl-mode=…&ssl-ca=PATH`; port 3306 and user `root` when not given.
+ * @throws {InvalidInput} one line; nothing of the address is in it that could be a part of the password.
+ */
+export function parseMysqlAddress(address: string): MysqlAddress {
+  if (!URL.canParse(address)) throw new InvalidInput(address.includes('@') ? `${FORM}; ${ESCAPES}` : FORM);
+  const { hostname, port, username, password, pathname, search, searchParams, hash } = new URL(address);
+  // The password went on where it seems to have ended.
+  if (`${pathname}${search}${hash}`.includes('@') || hash !== '')
+    throw new InvalidInput(`${FORM}; ${ESCAPES}`);
+  const database = decode(pathname.slice(1));
+  if (hostname === '' || database === '') throw new InvalidInput(FORM);
+  return {
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: port === '' ? 3306 : Number(port),
+    user: decode(username) || 'root',
+    password: decode(password),
+    database,
+    tls: parseTls(searchParams),
+  };
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new InvalidInput(`${FORM}; ${ESCAPES}`);
+  }
+}
+
+const PARAMETERS = ['ssl-mode', 'ssl-ca'];
+
+function parseTls(parameters: URLSearchParams): MysqlTls | undefined {
+  for (const name of parameters.keys()) {
+    if (!PARAMETERS.includes(name)) {
+      // Without a value it may be anything, a piece of a password too.
+      const shown = parameters.get(name) === '' ? '' : ` ${JSON.stringify(name.slice(0, 64))}`;
+      throw new InvalidInput(
+        `unknown parameter${shown} in the address of a source: use ${PARAMETERS.join(' or ')}`,
+      );
+    }
+    if (parameters.getAll(name).length > 1)
+      throw new InvalidInput(`${name} is given twice in the address of a source`);
+  }
+  const mode = parseMode(parameters.get('ssl-mode'));
+  const caPath = parameters.get('ssl-ca') || undefined;
+  if (caPath !== undefined && (mode === undefined || mode === 'required')) {
+    throw new InvalidInput('ssl-ca needs ssl-mode=verify-ca or ssl-mode=verify-identity');
+  }
+  return mode && { mode, caPath };
+}
+
+/** MySQL's own tools write `VERIFY_CA`. */
+function parseMode(text: string | null): MysqlTls['mode'] | undefined {
+  if (text === null) return undefined;
+  const mode = TLS_MODES.find((known) => known === text.toLowerCase().replaceAll('_', '-'));
+  if (mode) return mode;
+  throw new InvalidInput(
+    `ssl-mode ${JSON.stringify(text.slice(0, 64))} is not known: use required, verify-ca or verify-identity`,
+  );
+}

@@ -1,0 +1,108 @@
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { RowDataPacket, SslOptions } from 'mysql2/promise';
+import { InvalidInput, Unavailable } from '../../domain/errors.ts';
+import { type MysqlAddress, type MysqlTls, parseMysqlAddress } from './mysql-address.ts';
+import type { SourceDatabase, SourceRow } from './source-database.ts';
+
+const CONNECT_TIMEOUT_MS = 10_000;
+const QUERY_TIMEOUT_MS = 60_000;
+const CLOSE_LIMIT_MS = 500;
+
+/**
+ * Opens a MySQL or MariaDB database whose session can only read. The session's time zone stays the server's own, so
+ * that a TIMESTAMP comes back as the wall clock that was written.
+ * @param url `mysql://user:password@host:port/database?ssl-mode=…`
+ * @throws {InvalidInput} for an address of another form, or an `ssl-ca` that cannot be read.
+ * @throws {Unavailable} when the server does not answer, is not who it should be or refuses the sign-in.
+ */
+export async function openMysqlSource(url: string): Promise<SourceDatabase> {
+  const { tls, ...address } = parseMysqlAddress(url);
+  const ssl = tls && (await toTlsOptions(tls));
+  // Few services read from MySQL: only they load the driver.
+  const { createConnection } = await import('mysql2/promise');
+  const connection = await createConnection({
+    ...address,
+    ...(ssl && { ssl }),
+    charset: 'utf8mb4',
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    enableKeepAlive: true,
+    // Every value as its text: dates without a zone, ids above 2^53.
+    typeCast: (field) => field.string(),
+  }).catch((error: unknown) => {
+    throw outage(address, error);
+  });
+  // A connection that breaks between two queries fails the next one; the event alone must not end the process.
+  connection.on('error', () => {});
+  await connection.query('SET SESSION TRANSACTION READ ONLY');
+  return {
+    kind: 'mysql',
+    address: `${nameHost(address.host)}:${address.port}/${address.database}`,
+    select,
+    async listColumns(table) {
+      const rows = await select(
+        'select column_name as name from information_schema.columns where table_schema = database() and table_name = ?',
+        [table],
+      );
+      return new Set(rows.map((row) => (row.name ?? '').toLowerCase()));
+    },
+    close: async () => {
+      // A query that still runs would be waited for.
+      await Promise.race([connection.end(), Bun.sleep(CLOSE_LIMIT_MS)]).catch(() => {});
+      connection.destroy();
+    },
+  };
+
+  async function select(
+    statement: string,
+    parameters: readonly (string | number)[] = [],
+  ): Promise<SourceRow[]> {
+    try {
+      const [rows] = await connection.query<RowDataPacket[]>({
+        sql: statement,
+        values: [...parameters],
+        timeout: QUERY_TIMEOUT_MS,
+      });
+      return rows;
+    } catch (error) {
+      throw outage(address, error);
+    }
+  }
+}
+
+/** What the driver makes of `ssl-mode`. */
+async function toTlsOptions({ mode, caPath }: MysqlTls): Promise<SslOptions> {
+  return {
+    rejectUnauthorized: mode !== 'required',
+    verifyIdentity: mode === 'verify-identity',
+    ...(caPath !== undefined && { ca: await readAuthorities(caPath) }),
+  };
+}
+
+async function readAuthorities(path: string): Promise<string> {
+  try {
+    const pem = await readFile(path, 'utf8');
+    // What is no certificate would only fail in the middle of the connection.
+    new X509Certificate(pem);
+    return pem;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new InvalidInput(
+      `ssl-ca ${JSON.stringify(path)} cannot be read: give a PEM file of certificates (${reason})`,
+    );
+  }
+}
+
+/** One name for this machine, whichever way it is written. */
+function nameHost(host: string): string {
+  return /^(localhost|127\.0\.0\.1|::1)$/i.test(host) ? 'localhost' : host.toLowerCase();
+}
+
+/** The password is in no message. */
+function outage({ host, port, database }: Omit<MysqlAddress, 'tls'>, cause: unknown): Unavailable {
+  const reason =
+    cause instanceof Error
+      ? cause.message || String(Reflect.get(cause, 'code') ?? cause.name)
+      : String(cause);
+  return new Unavailable(`the source mysql://${host}:${port}/${database} fails: ${reason}`, { cause });
+}

@@ -1,0 +1,74 @@
+import { realpath } from 'node:fs/promises';
+import { Unavailable } from '../../domain/errors.ts';
+import type { SourceDatabase, SourceRow } from './source-database.ts';
+
+/** What the worker is asked. */
+export type SqliteQuestion = {
+  id: number;
+  path: string;
+  statement: string;
+  parameters: readonly (string | number)[];
+};
+
+/** The rows are JSON: between threads a text is passed on faster than thousands of objects. */
+export type SqliteAnswer = { id: number } & ({ rows: string } | { failure: string });
+
+/**
+ * Opens an SQLite file that a game server may be writing to, for reading alone. It is read in a worker thread: neither a
+ * long read nor a file that another process holds keeps this process from anything else.
+ * @throws {Unavailable} when the file is not there, is no database, or is held by another process for five seconds.
+ */
+export async function openSqliteSource(path: string): Promise<SourceDatabase> {
+  const worker = new Worker(new URL('./sqlite.worker.ts', import.meta.url));
+  const asked = new Map<number, PromiseWithResolvers<SourceRow[]>>();
+  let lastId = 0;
+  let ending: string | undefined;
+
+  const end = (reason: string): void => {
+    ending ??= reason;
+    for (const { reject } of asked.values()) reject(outage(path, ending));
+    asked.clear();
+    worker.terminate();
+  };
+  worker.addEventListener('message', ({ data }: MessageEvent<SqliteAnswer>) => {
+    const waiting = asked.get(data.id);
+    asked.delete(data.id);
+    if ('rows' in data) waiting?.resolve(JSON.parse(data.rows));
+    else waiting?.reject(outage(path, data.failure));
+  });
+  worker.addEventListener('error', ({ message }) => end(message));
+  worker.addEventListener('close', () => end('its worker thread ended'));
+
+  async function select(
+    statement: string,
+    parameters: readonly (string | number)[] = [],
+  ): Promise<SourceRow[]> {
+    if (ending !== undefined) throw outage(path, ending);
+    lastId += 1;
+    const waiting = Promise.withResolvers<SourceRow[]>();
+    asked.set(lastId, waiting);
+    worker.postMessage({ id: lastId, path, statement, parameters } satisfies SqliteQuestion);
+    return waiting.promise;
+  }
+
+  try {
+    await select('select count(*) from sqlite_master');
+    return {
+      kind: 'sqlite',
+      address: await realpath(path),
+      select,
+      async listColumns(table) {
+        const rows = await select('select name from pragma_table_info(?)', [table]);
+        return new Set(rows.map((row) => (row.name ?? '').toLowerCase()));
+      },
+      close: async () => end('it was closed'),
+    };
+  } catch (error) {
+    end('it was never open');
+    throw error;
+  }
+}
+
+function outage(path: string, reason: string): Unavailable {
+  return new Unavailable(`the source sqlite:${path} fails: ${reason}`);
+}

@@ -1,0 +1,51 @@
+import { Database, type SQLQueryBindings } from 'bun:sqlite';
+import type { SourceRow } from './source-database.ts';
+import type { SqliteAnswer, SqliteQuestion } from './sqlite.ts';
+
+/** How long another process may hold the file. */
+const BUSY_LIMIT_MS = 5000;
+const BUSY_PAUSE_MS = 50;
+
+/** The thread an SQLite file is read in: bun:sqlite holds the thread it is called on, for as long as a read takes. */
+let database: Database | undefined;
+
+addEventListener('message', async ({ data }: MessageEvent<SqliteQuestion>) => {
+  postMessage(await answer(data));
+});
+
+async function answer(question: SqliteQuestion): Promise<SqliteAnswer> {
+  const startMs = performance.now();
+  for (;;) {
+    try {
+      return { id: question.id, rows: read(question) };
+    } catch (error) {
+      const isHopeless = !isBusy(error) || performance.now() - startMs > BUSY_LIMIT_MS;
+      if (isHopeless)
+        return { id: question.id, failure: error instanceof Error ? error.message : String(error) };
+    }
+    // Not SQLite's own wait, which nobody could end.
+    await Bun.sleep(BUSY_PAUSE_MS);
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
+}
+
+function read({ path, statement, parameters }: SqliteQuestion): string {
+  // safeIntegers: SteamIDs exceed 2^53, and bun:sqlite would round them.
+  database ??= new Database(path, { readonly: true, safeIntegers: true });
+  const rows = database.query<Record<string, unknown>, SQLQueryBindings[]>(statement).all(...parameters);
+  const texts: SourceRow[] = rows.map((row) =>
+    Object.fromEntries(Object.entries(row).map(([name, value]) => [name, textOf(value)])),
+  );
+  return JSON.stringify(texts);
+}
+
+function textOf(value: unknown): string | null {
+  if (value === null || value === undefined) return null;
+  if (value instanceof Uint8Array) return new TextDecoder().decode(value);
+  // A number that lost digits must not look like one that has them all.
+  if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) return value.toExponential();
+  return String(value);
+}

@@ -1,0 +1,70 @@
+import { InvalidInput } from '../../domain/errors.ts';
+import { readSteamId, type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
+
+const LARGEST_INTEGER = 2_147_483_647;
+const LAST_SECOND = Date.UTC(9999, 11, 31) / 1000;
+
+/**
+ * Reads the punished player of a source row.
+ * @returns `'0'` for null, `''` and 0: an IP ban.
+ * @throws {InvalidInput} for what names no player (`BOT`, `STEAM_ID_PENDING`) or is no SteamID.
+ */
+export function parsePlayerSteamId(text: string | null | undefined): SteamId64 {
+  const trimmed = (text ?? '').trim();
+  if (trimmed === '' || trimmed === '0') return UNKNOWN_STEAM_ID;
+  const steamId = tryParseSteamId(trimmed);
+  if (steamId) return steamId;
+  throw new InvalidInput(`the player's SteamID ${quote(trimmed)} names no player`);
+}
+
+/** The acting admin; the console in all its spellings, and whatever is no SteamID, is `'0'`. */
+export function toAdminSteamId(text: string | null | undefined): SteamId64 {
+  return tryParseSteamId((text ?? '').trim()) ?? UNKNOWN_STEAM_ID;
+}
+
+/** Some plugins keep a SteamID64 in hexadecimal: 15 digits that begin with the public universe's 1100001. */
+function tryParseSteamId(text: string): SteamId64 | undefined {
+  const hexadecimal = /^(?:0x|steam:)?(1100001[0-9a-f]{8})$/i.exec(text);
+  return readSteamId(hexadecimal ? String(BigInt(`0x${hexadecimal[1]}`)) : text);
+}
+
+/**
+ * Reads a duration.
+ * @returns whole minutes, rounded up, so that nothing short becomes 0, which is permanent.
+ * @throws {InvalidInput} when it is negative, no whole number, or longer than 4,000 years.
+ */
+export function parseDurationMinutes(text: string | null | undefined, unit: 'minutes' | 'seconds'): number {
+  const value = /^-?[0-9]{1,15}$/.test(text ?? '') ? Number(text) : Number.NaN;
+  if (Number.isNaN(value)) throw new InvalidInput(`the duration ${quote(text)} is not a number`);
+  if (value < 0) throw new InvalidInput(`the duration ${value} is negative`);
+  const minutes = unit === 'seconds' ? Math.ceil(value / 60) : value;
+  if (minutes > LARGEST_INTEGER) throw new InvalidInput(`the duration ${value} is too long`);
+  return minutes;
+}
+
+/**
+ * The duration that an end implies, in whole minutes, at least 1: 0 would be permanent.
+ * @throws {InvalidInput} when it is longer than 4,000 years.
+ */
+export function minutesBetween(createdAt: Date, endsAt: Date): number {
+  const minutes = Math.max(1, Math.ceil((endsAt.getTime() - createdAt.getTime()) / 60_000));
+  if (minutes <= LARGEST_INTEGER) return minutes;
+  throw new InvalidInput(`its end ${endsAt.toISOString()} is too far away`);
+}
+
+/**
+ * Reads Unix seconds.
+ * @returns undefined for null, empty and 0.
+ * @throws {InvalidInput} for what is no moment from 1970 to 9999.
+ */
+export function parseUnixSeconds(text: string | null | undefined): Date | undefined {
+  if (text === null || text === undefined || text === '') return undefined;
+  const seconds = /^-?[0-9]{1,15}(\.[0-9]+)?$/.test(text) ? Math.trunc(Number(text)) : Number.NaN;
+  if (seconds === 0) return undefined;
+  if (seconds > 0 && seconds < LAST_SECOND) return new Date(seconds * 1000);
+  throw new InvalidInput(`the time ${quote(text)} is not a moment in Unix seconds`);
+}
+
+function quote(text: string | null | undefined): string {
+  return JSON.stringify(text?.slice(0, 64) ?? null);
+}

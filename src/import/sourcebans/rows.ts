@@ -1,0 +1,87 @@
+import { InvalidInput } from '../../domain/errors.ts';
+import { type PenaltyStatus, type PenaltyType, statusAt } from '../../domain/penalty.ts';
+import { UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
+import type { ImportedPenalty } from '../../queries/penalties/imported.ts';
+import { type Lift, NOT_LIFTED } from '../checked-penalty.ts';
+import type { Warn } from '../import-run.ts';
+import { findServerId, type ServerIds } from '../servers.ts';
+import { cleanText, LONGEST_NAME, LONGEST_REASON } from '../source/clean-text.ts';
+import type { SourceRow } from '../source/source-database.ts';
+import {
+  parseDurationMinutes,
+  parsePlayerSteamId,
+  parseUnixSeconds,
+  toAdminSteamId,
+} from '../source/values.ts';
+import { isLifted } from './silences.ts';
+
+/** A communication ban "for this session" is kept as so many minutes: nobody records when a session ended. */
+const SESSION_MINUTES = 120;
+
+export type SourcebansRowOptions = { now: Date; serverIds: ServerIds };
+
+/**
+ * Makes a penalty of one row, or of the two halves of a silence.
+ * @throws {InvalidInput} for what cannot be imported.
+ */
+export function parseSourcebansRow(
+  table: 'bans' | 'comms',
+  rows: readonly SourceRow[],
+  { now, serverIds, warn }: SourcebansRowOptions & { warn: Warn },
+): ImportedPenalty {
+  const [row] = rows;
+  if (!row) throw new InvalidInput('it is empty');
+  const isSession = table === 'comms' && row.length === '-1';
+  const durationMinutes = isSession ? SESSION_MINUTES : parseDurationMinutes(row.length, 'seconds');
+  const createdAt = parseUnixSeconds(row.created);
+  if (createdAt === undefined) throw new InvalidInput('it has no date of creation');
+  const ends = isSession ? undefined : parseUnixSeconds(row.ends);
+  const endsAt =
+    durationMinutes === 0 ? null : (ends ?? new Date(createdAt.getTime() + durationMinutes * 60_000));
+  return {
+    sourceTable: table,
+    sourceId: row.bid ?? '',
+    type: table === 'bans' ? 'ban' : rows.length === 2 ? 'silence' : parseCommsType(row.type),
+    status: statusAt(parseRemoveType(row.removetype), endsAt, now),
+    playerName: cleanText(row.name, LONGEST_NAME),
+    playerSteamId: parsePlayerSteamId(row.authid),
+    adminName: cleanText(row.admin_name, LONGEST_NAME) || (row.aid === '0' ? 'CONSOLE' : ''),
+    adminSteamId: toAdminSteamId(row.admin_authid),
+    reason: cleanText(row.reason, LONGEST_REASON),
+    durationMinutes,
+    serverId: findServerId(serverIds, row.sid, warn),
+    createdAt,
+    endsAt,
+    ...(isLifted(row) ? parseLift(row) : NOT_LIFTED),
+  };
+}
+
+function parseCommsType(type: string | null | undefined): PenaltyType {
+  if (type === '1') return 'mute';
+  if (type === '2') return 'gag';
+  throw new InvalidInput(`the type ${JSON.stringify(type ?? null)} is not known: 1 is a mute, 2 a gag`);
+}
+
+function parseRemoveType(removeType: string | null | undefined): PenaltyStatus {
+  switch (removeType ?? '') {
+    case '':
+      return 'ACTIVE';
+    case 'E':
+      return 'EXPIRED';
+    case 'U':
+    case 'D':
+      return 'UNBANNED';
+    default:
+      throw new InvalidInput(`the RemoveType ${JSON.stringify(removeType)} is not known`);
+  }
+}
+
+function parseLift(row: SourceRow): Lift {
+  const isByConsole = row.removedby === '0';
+  return {
+    liftedAt: parseUnixSeconds(row.removedon) ?? null,
+    liftedByName: cleanText(row.lifter_name, LONGEST_NAME) || (isByConsole ? 'CONSOLE' : null),
+    liftedBySteamId: row.lifter_authid || isByConsole ? toAdminSteamId(row.lifter_authid) : UNKNOWN_STEAM_ID,
+    liftReason: cleanText(row.ureason, LONGEST_REASON) || null,
+  };
+}

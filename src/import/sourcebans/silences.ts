@@ -1,0 +1,64 @@
+import type { SourceDatabase, SourceRow } from '../source/source-database.ts';
+import { PAGE_ROWS, readPages, type SourceTable, selectSourceRows } from '../source/tables.ts';
+
+/**
+ * Reads the communication bans of SourceBans++ in groups: the two halves of a silence together, every other row alone.
+ * Ordered by what halves share, so that they are neighbours.
+ */
+export async function* readComms(
+  database: SourceDatabase,
+  table: SourceTable,
+): AsyncGenerator<SourceRow[][]> {
+  const order = `order by p.authid, p.created, p.length, p.bid limit ${PAGE_ROWS}`;
+  const pages = readPages(async (last) => {
+    if (!last) return selectSourceRows(database, table, order);
+    const beyond = 'and p.authid >= ? and (p.authid, p.created, p.length, p.bid) > (?, ?, ?, ?)';
+    const key = [last.authid, last.authid, last.created, last.length, last.bid].map((value) => value ?? '');
+    return selectSourceRows(database, table, `${beyond} ${order}`, key);
+  });
+  const alike: SourceRow[] = [];
+  for await (const page of pages) {
+    const groups: SourceRow[][] = [];
+    for (const row of page) {
+      const [first] = alike;
+      if (first && !isAlike(first, row)) groups.push(...pairSilences(alike.splice(0)));
+      alike.push(row);
+    }
+    yield groups;
+  }
+  yield pairSilences(alike);
+}
+
+function isAlike(one: SourceRow, other: SourceRow): boolean {
+  return one.authid === other.authid && one.created === other.created && one.length === other.length;
+}
+
+/** Pairs each mute with a gag that shares its fate; the lower id comes first and names the pair. */
+function pairSilences(alike: SourceRow[]): SourceRow[][] {
+  const groups: SourceRow[][] = [];
+  const unpaired = [...alike];
+  for (let row = unpaired.shift(); row; row = unpaired.shift()) {
+    const index = unpaired.findIndex((other) => row && isOtherHalf(row, other));
+    groups.push(index === -1 ? [row] : [row, ...unpaired.splice(index, 1)]);
+  }
+  return groups;
+}
+
+/** Lifting both halves takes two statements: they are a few seconds apart at most. */
+const SAME_LIFT_SECONDS = 60;
+
+function isOtherHalf(row: SourceRow, other: SourceRow): boolean {
+  const types = `${row.type}${other.type}`;
+  if (row.authid === '' || (types !== '12' && types !== '21')) return false;
+  if (isLifted(row) !== isLifted(other)) return false;
+  if (!isLifted(row)) return true;
+  return (
+    row.removedby === other.removedby &&
+    Math.abs(Number(row.removedon ?? 0) - Number(other.removedon ?? 0)) <= SAME_LIFT_SECONDS
+  );
+}
+
+/** Whether an admin ended it: unbanned, or deleted. */
+export function isLifted(row: SourceRow): boolean {
+  return row.removetype === 'U' || row.removetype === 'D';
+}

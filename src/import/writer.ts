@@ -1,0 +1,75 @@
+import { connect } from '../db/client.ts';
+import { LOCKS } from '../db/locks.ts';
+import {
+  deleteImportedPenalties,
+  type ImportedPenalty,
+  markGonePenalties,
+  markSeen,
+  type SourceKey,
+  startImportSession,
+  type WriteCounts,
+  writeImportedPenalties,
+} from '../queries/penalties/imported.ts';
+
+/** Writes one source's penalties; made by {@link openPenaltyWriter}, and closed whatever happens. */
+export type PenaltyWriter = {
+  /** Adds the new rows, changes the changed, leaves the rest untouched; what was written stays if the process dies. */
+  write: (rows: readonly ImportedPenalty[]) => Promise<WriteCounts>;
+  /** Says that rows are still at the source though they were not written. */
+  markSeen: (rows: readonly SourceKey[]) => Promise<void>;
+  /** Deletes rows that became part of another row (the halves of a silence). */
+  deleteMerged: (rows: readonly SourceKey[]) => Promise<void>;
+  /** Marks the rows of these tables that were neither written nor marked as seen. @returns how many. */
+  markGone: (sourceTables: readonly string[], now: Date) => Promise<number>;
+  close: () => Promise<void>;
+};
+
+type Options = {
+  isDryRun: boolean;
+  /** Whether to wait for another import of the same source, or give up at once. */
+  waits: boolean;
+  onWait?: (() => void) | undefined;
+};
+
+/**
+ * Opens a connection that holds the source's lock until the writer is closed.
+ * @returns undefined when another import of the source is running and `waits` is false.
+ */
+export async function openPenaltyWriter(
+  databaseUrl: string,
+  source: string,
+  { isDryRun, waits, onWait }: Options,
+): Promise<PenaltyWriter | undefined> {
+  const session = connect(databaseUrl, {
+    max: 1,
+    applicationName: `import ${source}`,
+    statementTimeoutMs: 0,
+    keepsSession: true,
+  });
+  try {
+    const [lock] =
+      await session`select pg_try_advisory_lock(${LOCKS.importSource}, hashtext(${source})) as "isHeld"`;
+    if (!lock?.isHeld) {
+      if (!waits) {
+        await session.end({ timeout: 5 });
+        return undefined;
+      }
+      onWait?.();
+      await session`select pg_advisory_lock(${LOCKS.importSource}, hashtext(${source}))`;
+    }
+    await startImportSession(session);
+  } catch (error) {
+    await session.end({ timeout: 0 });
+    throw error;
+  }
+
+  return {
+    write: (rows) => writeImportedPenalties(session, source, rows, { isDryRun }),
+    markSeen: (rows) => markSeen(session, rows),
+    async deleteMerged(rows) {
+      if (!isDryRun) await deleteImportedPenalties(session, source, rows);
+    },
+    markGone: (sourceTables, now) => markGonePenalties(session, { source, sourceTables }, { now, isDryRun }),
+    close: () => session.end({ timeout: 5 }),
+  };
+}

@@ -1,0 +1,77 @@
+import type { Logger } from 'pino';
+
+/** A small query whose result is kept in memory and current, so that what is read from it outlives an outage of the database. */
+export type LiveQuery<T> = {
+  /** As last read; the same value until something changed. */
+  current: () => T;
+  /** Reads again soon: something may have changed. */
+  invalidate: () => void;
+  /** Calls back with every new value. */
+  onChange: (listener: (value: T) => void) => void;
+  stop: () => void;
+};
+
+type Options<Rows, T> = {
+  /** What the log calls it. */
+  name: string;
+  log: Logger;
+  read: () => Promise<Rows>;
+  /** Makes the value out of the rows; called only when they changed. */
+  build: (rows: Rows) => T;
+};
+
+/** Notifications of one round of polls come in a burst, and one read serves them all. */
+const GATHER_MS = 100;
+/** Reads without a notification too, since one may be lost and the result may be at most 5 s old (contract). */
+const REFRESH_MS = 2000;
+
+/** Reads at once, whenever it is invalidated, and every two seconds. @throws what the first read throws. */
+export async function createLiveQuery<Rows, T>({
+  name,
+  log,
+  read,
+  build,
+}: Options<Rows, T>): Promise<LiveQuery<T>> {
+  const listeners = new Set<(value: T) => void>();
+  const first = await read();
+  let fingerprint = Bun.hash(JSON.stringify(first));
+  let value = build(first);
+  let pending: ReturnType<typeof setTimeout> | undefined;
+  let isReading = false;
+  let isFailing = false;
+
+  async function refresh(): Promise<void> {
+    if (isReading) return;
+    isReading = true;
+    try {
+      const rows = await read();
+      isFailing = false;
+      const found = Bun.hash(JSON.stringify(rows));
+      if (found === fingerprint) return;
+      fingerprint = found;
+      value = build(rows);
+      for (const listener of listeners) listener(value);
+    } catch (error) {
+      if (!isFailing) log.warn({ err: error }, `the ${name} cannot be read: the last result is used`);
+      isFailing = true;
+    } finally {
+      isReading = false;
+    }
+  }
+
+  const timer = setInterval(refresh, REFRESH_MS);
+  return {
+    current: () => value,
+    invalidate: () => {
+      pending ??= setTimeout(() => {
+        pending = undefined;
+        void refresh();
+      }, GATHER_MS);
+    },
+    onChange: (listener) => listeners.add(listener),
+    stop: () => {
+      clearInterval(timer);
+      clearTimeout(pending);
+    },
+  };
+}

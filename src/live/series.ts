@@ -1,0 +1,72 @@
+import type { HistoryPoint } from '../queries/servers/samples.ts';
+
+/** What is drawn of a server's history: points oldest first, each of which stands for `stepSeconds`. */
+export type Series = { points: readonly HistoryPoint[]; stepSeconds: number };
+
+/** Runs of neighbouring points that satisfy a condition. */
+export function splitIntoStretches(
+  { points, stepSeconds }: Series,
+  belongs: (point: HistoryPoint) => boolean,
+): HistoryPoint[][] {
+  // One missing step is a hiccup of the poller, not a gap.
+  const longestGapMs = 2 * stepSeconds * 1000;
+  const stretches: HistoryPoint[][] = [];
+  let previous: HistoryPoint | undefined;
+  for (const point of points) {
+    if (!belongs(point)) {
+      previous = undefined;
+      continue;
+    }
+    const continues = previous !== undefined && point.at.getTime() - previous.at.getTime() <= longestGapMs;
+    if (continues) stretches.at(-1)?.push(point);
+    else stretches.push([point]);
+    previous = point;
+  }
+  return stretches;
+}
+
+/** The same history in longer steps, for a smaller drawing or a shorter table. @param stepSeconds at least those of the series. */
+export function mergeSteps({ points }: Series, stepSeconds: number): Series {
+  const stepMs = stepSeconds * 1000;
+  const steps = Map.groupBy(points, ({ at }) => Math.floor(at.getTime() / stepMs) * stepMs);
+  return {
+    stepSeconds,
+    points: [...steps].map(([at, members]) => ({
+      at: new Date(at),
+      periodSeconds: stepSeconds,
+      playersAverage: mean(members.map(({ playersAverage }) => playersAverage)),
+      playersMaximum: Math.max(...members.map(({ playersMaximum }) => playersMaximum)),
+      maxPlayers: Math.max(...members.map(({ maxPlayers }) => maxPlayers)),
+      onlineShare: mean(members.map(({ onlineShare }) => onlineShare)),
+    })),
+  };
+}
+
+/** The players of all servers together. @param all in steps of one length. */
+export function addSeries(all: readonly Series[], stepSeconds: number): Series {
+  const points = all.flatMap((series) => series.points);
+  const steps = Map.groupBy(points, ({ at }) => at.getTime());
+  const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
+  return {
+    stepSeconds,
+    points: [...steps]
+      .sort(([a], [b]) => a - b)
+      .map(([at, members]) => ({
+        at: new Date(at),
+        periodSeconds: stepSeconds,
+        playersAverage: sum(members.map(({ playersAverage }) => playersAverage)),
+        playersMaximum: sum(members.map(({ playersMaximum }) => playersMaximum)),
+        maxPlayers: sum(members.map(({ maxPlayers }) => maxPlayers)),
+        onlineShare: Math.max(...members.map(({ onlineShare }) => onlineShare)),
+      })),
+  };
+}
+
+/** Share of the time of its polls in which a server was online, 0 to 1; undefined without polls. */
+export function uptimeOf({ points }: Pick<Series, 'points'>): number | undefined {
+  return points.length === 0 ? undefined : mean(points.map(({ onlineShare }) => onlineShare));
+}
+
+function mean(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0) / Math.max(numbers.length, 1);
+}

@@ -1,0 +1,37 @@
+import type { Database } from '../db/database.ts';
+import { type HistoryPoint, listServerHistory } from '../queries/servers/samples.ts';
+import { createStaleCache } from './stale-cache.ts';
+
+const FRESH_MS = 30_000;
+const STALE_MS = 15 * 60_000;
+
+/** Points oldest first, `stepSeconds` apart where the server was asked; as read at `readAt`. */
+export type ServerHistory = { points: HistoryPoint[]; stepSeconds: number; readAt: Date };
+
+/** Player counts of a server over the last hours. */
+export type ReadHistory = (serverId: number, hours: number) => Promise<ServerHistory>;
+
+/** Reads histories for the API and the bot's charts, each at most twice a minute: the longer, the coarser. */
+export function createHistoryReader(
+  { replica }: Pick<Database, 'replica'>,
+  { now, clockMs }: { now: () => Date; clockMs: () => number },
+): ReadHistory {
+  const cache = createStaleCache<ServerHistory>({
+    freshMs: FRESH_MS,
+    staleMs: STALE_MS,
+    maxEntries: 1000,
+    clockMs,
+  });
+  return (serverId, hours) =>
+    cache.get(`${serverId} ${hours}`, async () => {
+      const readAt = now();
+      const stepSeconds = hours <= 48 ? 300 : hours <= 24 * 60 ? 3600 : 6 * 3600;
+      const since = new Date(readAt.getTime() - hours * 3_600_000);
+      const points = await listServerHistory(replica, serverId, {
+        since,
+        until: readAt,
+        stepSeconds,
+      });
+      return { points, stepSeconds, readAt };
+    });
+}

@@ -1,0 +1,36 @@
+import type { Logger } from 'pino';
+import type { Db } from '../db/client.ts';
+import { listServerStatuses, type ServerStatus } from '../queries/servers/servers.ts';
+import { createLiveQuery, type LiveQuery } from './live-query.ts';
+
+/** All listed servers with their latest poll, by name. */
+export type ServerList = LiveQuery<readonly ServerStatus[]> & {
+  findBySlug: (slug: string) => ServerStatus | undefined;
+  findById: (id: number) => ServerStatus | undefined;
+};
+
+/** @throws what the first read throws. */
+export async function createServerList(db: Db, log: Logger): Promise<ServerList> {
+  const query = await createLiveQuery<ServerStatus[], readonly ServerStatus[]>({
+    name: 'servers',
+    log,
+    read: () => listServerStatuses(db),
+    build: (statuses) => statuses,
+  });
+  let index = indexOf(query.current());
+  query.onChange((statuses) => {
+    index = indexOf(statuses);
+  });
+  return {
+    ...query,
+    findBySlug: (slug) => index.bySlug.get(slug),
+    findById: (id) => index.byId.get(id),
+  };
+}
+
+function indexOf(statuses: readonly ServerStatus[]) {
+  return {
+    bySlug: new Map(statuses.map((status) => [status.server.slug, status])),
+    byId: new Map(statuses.map((status) => [status.server.id, status])),
+  };
+}

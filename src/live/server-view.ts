@@ -1,0 +1,51 @@
+import type { ServerPlayer } from '../db/schema/servers.ts';
+import type { ServerStatus } from '../queries/servers/servers.ts';
+
+/** What messages and pages show of one server. */
+export type ServerView = {
+  id: number;
+  slug: string;
+  name: string;
+  hostname: string;
+  address: string;
+  mode: string;
+  region: string;
+  map: string;
+  isOnline: boolean;
+  playersCount: number;
+  maxPlayers: number;
+  pingMs: number;
+  /** Highest score first, without players that have no name. */
+  players: ServerPlayer[];
+  /** The last poll; undefined before the first. */
+  updatedAt: Date | undefined;
+  /** The last poll that the server answered. */
+  seenAt: Date | undefined;
+};
+
+/** A server with its latest poll, as people are shown it: while it is offline, without map and players of earlier polls. */
+export function toServerView({ server, snapshot }: ServerStatus): ServerView {
+  const isOnline = snapshot?.isOnline ?? false;
+  const { id, slug, name, address, mode, region } = server;
+  return {
+    id,
+    slug,
+    name,
+    address,
+    mode,
+    region,
+    hostname: snapshot?.hostname ?? '',
+    map: isOnline ? (snapshot?.map ?? '') : '',
+    isOnline,
+    playersCount: isOnline ? (snapshot?.playersCount ?? 0) : 0,
+    maxPlayers: snapshot?.maxPlayers ?? 0,
+    pingMs: isOnline ? (snapshot?.pingMs ?? 0) : 0,
+    players: isOnline
+      ? (snapshot?.players ?? [])
+          .filter((player) => player.name.trim() !== '')
+          .toSorted((a, b) => b.score - a.score)
+      : [],
+    updatedAt: snapshot?.polledAt,
+    seenAt: snapshot?.seenAt ?? undefined,
+  };
+}

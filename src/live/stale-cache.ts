@@ -1,0 +1,50 @@
+/** Values loaded once for each key and time; when loading fails, the value loaded before serves for a while. */
+export type StaleCache<T> = { get: (key: string, load: () => Promise<T>) => Promise<T> };
+
+type Entry<T> = { value?: { loaded: T; atMs: number }; loading?: Promise<T> };
+
+/**
+ * @param freshMs how long a value is served without loading it again.
+ * @param staleMs how long after it was loaded a value may stand in for one that cannot be.
+ * @param maxEntries how many keys are kept; beyond them the oldest is dropped.
+ * @param clockMs a monotonic clock, in milliseconds.
+ */
+export function createStaleCache<T>({
+  freshMs,
+  staleMs,
+  maxEntries,
+  clockMs = () => performance.now(),
+}: {
+  freshMs: number;
+  staleMs: number;
+  maxEntries: number;
+  clockMs?: () => number;
+}): StaleCache<T> {
+  const entries = new Map<string, Entry<T>>();
+
+  async function load(entry: Entry<T>, loader: () => Promise<T>): Promise<T> {
+    try {
+      const loaded = await loader();
+      entry.value = { loaded, atMs: clockMs() };
+      return loaded;
+    } catch (error) {
+      if (entry.value && clockMs() - entry.value.atMs < staleMs) return entry.value.loaded;
+      throw error;
+    } finally {
+      delete entry.loading;
+    }
+  }
+
+  return {
+    get: async (key, loader) => {
+      const entry = entries.get(key) ?? {};
+      if (!entries.has(key)) {
+        if (entries.size >= maxEntries) entries.delete(entries.keys().next().value ?? '');
+        entries.set(key, entry);
+      }
+      if (entry.value && clockMs() - entry.value.atMs < freshMs) return entry.value.loaded;
+      entry.loading ??= load(entry, loader);
+      return entry.loading;
+    },
+  };
+}

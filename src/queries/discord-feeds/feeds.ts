@@ -1,0 +1,71 @@
+import { and, asc, eq, sql } from 'drizzle-orm';
+import type { Db } from '../../db/client.ts';
+import { discordFeedServers, discordFeeds } from '../../db/schema/discord.ts';
+import { servers } from '../../db/schema/servers.ts';
+import type { FeedSubject } from '../../domain/discord-feed.ts';
+import { readEventLog } from '../penalties/events.ts';
+import { shownNameOf } from '../servers/servers.ts';
+
+export type DiscordFeed = typeof discordFeeds.$inferSelect;
+/** What whoever starts a feed decides, and where they are. */
+export type FeedSettings = Omit<DiscordFeed, 'id' | 'epoch' | 'cursor' | 'postingUpTo' | 'createdAt'>;
+
+/**
+ * Starts a feed with what happens from now on. One of the same subject in the channel gets the new settings, and goes on
+ * where it was.
+ * @returns whether there was none before.
+ */
+export async function startDiscordFeed(db: Db, settings: FeedSettings): Promise<{ isNew: boolean }> {
+  return db.transaction(async (transaction) => {
+    const { epoch, newestId } = await readEventLog(transaction);
+    const [feed] = await transaction
+      .insert(discordFeeds)
+      .values({ ...settings, epoch, cursor: newestId })
+      .onConflictDoUpdate({ target: [discordFeeds.channelId, discordFeeds.subject], set: settings })
+      .returning({ id: discordFeeds.id, isNew: sql<boolean>`xmax = 0` });
+    if (!feed) throw new Error('the feed was not stored');
+    // Other players are worth a message now: what servers have is noted anew.
+    if (!feed.isNew) {
+      await transaction.delete(discordFeedServers).where(eq(discordFeedServers.feedId, feed.id));
+    }
+    return { isNew: feed.isNew };
+  });
+}
+
+/** All feeds, the oldest first. */
+export async function listDiscordFeeds(db: Db): Promise<DiscordFeed[]> {
+  return db.select().from(discordFeeds).orderBy(asc(discordFeeds.id));
+}
+
+/** The feeds of a guild, channel by channel, with the name of the server that they are confined to. */
+export async function listGuildFeeds(
+  db: Db,
+  guildId: string,
+): Promise<(DiscordFeed & { serverName: string | undefined })[]> {
+  const rows = await db
+    .select({ feed: discordFeeds, server: { name: servers.name, slug: servers.slug } })
+    .from(discordFeeds)
+    .leftJoin(servers, eq(servers.id, discordFeeds.serverId))
+    .where(eq(discordFeeds.guildId, guildId))
+    .orderBy(asc(discordFeeds.channelId), asc(discordFeeds.id));
+  return rows.map(({ feed, server }) => ({ ...feed, serverName: server ? shownNameOf(server) : undefined }));
+}
+
+/** A feed as it is now; undefined once it was stopped. */
+export async function findDiscordFeed(db: Db, id: number): Promise<DiscordFeed | undefined> {
+  const [feed] = await db.select().from(discordFeeds).where(eq(discordFeeds.id, id));
+  return feed;
+}
+
+/** Stops the feed of a subject in a channel, and forgets its messages. @returns whether there was one. */
+export async function stopDiscordFeed(
+  db: Db,
+  feed: { channelId: string; subject: FeedSubject },
+): Promise<boolean> {
+  const stopped = await db.delete(discordFeeds).where(isOf(feed)).returning({ id: discordFeeds.id });
+  return stopped.length > 0;
+}
+
+function isOf({ channelId, subject }: { channelId: string; subject: FeedSubject }) {
+  return and(eq(discordFeeds.channelId, channelId), eq(discordFeeds.subject, subject));
+}

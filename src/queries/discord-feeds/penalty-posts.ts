@@ -1,0 +1,177 @@
+import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lte, min, type SQL, sql } from 'drizzle-orm';
+import type { Db } from '../../db/client.ts';
+import { discordFeedPosts, discordFeeds } from '../../db/schema/discord.ts';
+import { penaltyEvents } from '../../db/schema/penalty-events.ts';
+import { servers } from '../../db/schema/servers.ts';
+import type { PenaltyEventType } from '../../domain/penalty-event.ts';
+import { type EventLog, type PenaltyEvent, toPenaltyEvent } from '../penalties/events.ts';
+import type { PenaltyCounts } from '../penalties/filter.ts';
+import { countsBy } from '../penalties/filter.ts';
+import { shownNameOf } from '../servers/servers.ts';
+import type { DiscordFeed } from './feeds.ts';
+
+/** New penalties that a feed has not told of yet. */
+export type WaitingPenalties = {
+  amount: number;
+  counts: PenaltyCounts;
+  /** Of the oldest event; undefined when nothing waits. */
+  first: { id: number; occurredAt: Date } | undefined;
+};
+
+/** An event, and what its penalty's server is called. */
+export type FeedEvent = PenaltyEvent & { serverName: string | undefined };
+
+/** The new penalties between a feed's cursor and an event, that event included. */
+export async function countWaitingPenalties(
+  db: Db,
+  feed: DiscordFeed,
+  upTo: number,
+): Promise<WaitingPenalties> {
+  const groups = await db
+    .select({
+      type: penaltyEvents.penaltyType,
+      amount: sql<number>`count(*)`.mapWith(Number),
+      firstId: sql<number>`min(${penaltyEvents.id})`.mapWith(Number),
+      firstAt: min(penaltyEvents.occurredAt),
+    })
+    .from(penaltyEvents)
+    .where(isWaiting(feed, upTo))
+    .groupBy(penaltyEvents.penaltyType);
+  const [first] = groups.toSorted((a, b) => a.firstId - b.firstId);
+  return {
+    amount: groups.reduce((sum, { amount }) => sum + amount, 0),
+    counts: countsBy((type) => groups.find((group) => group.type === type)?.amount ?? 0),
+    first: first?.firstAt ? { id: first.firstId, occurredAt: first.firstAt } : undefined,
+  };
+}
+
+/** The newest of the new penalties that {@link countWaitingPenalties} counts. */
+export async function findWaitingPenalty(
+  db: Db,
+  feed: DiscordFeed,
+  upTo: number,
+): Promise<FeedEvent | undefined> {
+  return findEvent(db, isWaiting(feed, upTo));
+}
+
+/**
+ * Writes down which events the next message stands for, before it is posted: whoever posts it after a crash posts the
+ * same. Nothing, if another process was faster.
+ */
+export async function claimFeedPost(db: Db, feed: DiscordFeed, upTo: number): Promise<void> {
+  await db.update(discordFeeds).set({ postingUpTo: upTo }).where(isUnchanged(feed));
+}
+
+/**
+ * Moves a feed's cursor, and marks the messages whose penalties changed on the way; nothing, if another process was
+ * faster.
+ * @param feed as it was before, with the claim of the message that was posted, if one was.
+ * @param posted the message that shows a penalty; undefined: none, or a summary.
+ */
+export async function passFeedEvents(
+  db: Db,
+  feed: DiscordFeed,
+  { upTo, posted }: { upTo: number; posted?: { penaltyId: number; messageId: string } | undefined },
+): Promise<void> {
+  await db.transaction(async (transaction) => {
+    const moved = await transaction
+      .update(discordFeeds)
+      .set({ cursor: upTo, postingUpTo: null })
+      .where(isUnchanged(feed))
+      .returning({ id: discordFeeds.id });
+    if (moved.length === 0) return;
+    if (posted) {
+      await transaction
+        .insert(discordFeedPosts)
+        .values({ feedId: feed.id, ...posted })
+        .onConflictDoUpdate({
+          target: [discordFeedPosts.feedId, discordFeedPosts.penaltyId],
+          set: { messageId: posted.messageId, editEventId: null },
+        });
+    }
+    await transaction.execute(sql`
+      update ${discordFeedPosts} set edit_event_id = change.id
+      from (
+        select penalty_id, max(id) as id from ${penaltyEvents}
+        where id > ${feed.cursor} and id <= ${upTo} and not is_silent and type <> 'penalty.created'
+        group by penalty_id
+      ) as change
+      where ${discordFeedPosts.feedId} = ${feed.id} and ${discordFeedPosts.penaltyId} = change.penalty_id`);
+  });
+}
+
+/** Lets a feed go on with what happens from now on: its cursor is of another database. */
+export async function restartDiscordFeed(
+  db: Db,
+  feed: DiscordFeed,
+  { epoch, newestId }: EventLog,
+): Promise<void> {
+  await db.update(discordFeeds).set({ epoch, cursor: newestId, postingUpTo: null }).where(isUnchanged(feed));
+}
+
+/** A message that shows a penalty as it was before an event. */
+export type DueEdit = { penaltyId: number; messageId: string; eventId: number; event: FeedEvent | undefined };
+
+/** The message of a feed that has waited longest for its edit. Its event may have been deleted by age. */
+export async function findDueEdit(db: Db, feedId: number): Promise<DueEdit | undefined> {
+  const [post] = await db
+    .select()
+    .from(discordFeedPosts)
+    .where(and(eq(discordFeedPosts.feedId, feedId), isNotNull(discordFeedPosts.editEventId)))
+    .orderBy(asc(discordFeedPosts.editEventId))
+    .limit(1);
+  if (!post || post.editEventId === null) return undefined;
+  const { penaltyId, messageId, editEventId: eventId } = post;
+  return { penaltyId, messageId, eventId, event: await findEvent(db, eq(penaltyEvents.id, eventId)) };
+}
+
+/** Notes that a message shows an event; a later one may be due already. */
+export async function finishEdit(db: Db, feedId: number, { penaltyId, eventId }: DueEdit): Promise<void> {
+  await db
+    .update(discordFeedPosts)
+    .set({ editEventId: null })
+    .where(and(isPost(feedId, penaltyId), eq(discordFeedPosts.editEventId, eventId)));
+}
+
+/** Forgets a message that will not change any more. */
+export async function forgetFeedPost(db: Db, feedId: number, { penaltyId }: DueEdit): Promise<void> {
+  await db.delete(discordFeedPosts).where(isPost(feedId, penaltyId));
+}
+
+async function findEvent(db: Db, condition: SQL | undefined): Promise<FeedEvent | undefined> {
+  const [row] = await db
+    .select({ event: penaltyEvents, server: { name: servers.name, slug: servers.slug } })
+    .from(penaltyEvents)
+    .leftJoin(servers, eq(servers.id, penaltyEvents.serverId))
+    .where(condition)
+    .orderBy(desc(penaltyEvents.id))
+    .limit(1);
+  if (!row) return undefined;
+  const serverName = row.server ? shownNameOf(row.server) : undefined;
+  return { ...toPenaltyEvent(row.event), serverName };
+}
+
+function isWaiting({ cursor, penaltyTypes, serverId }: DiscordFeed, upTo: number): SQL | undefined {
+  const created: PenaltyEventType = 'penalty.created';
+  return and(
+    gt(penaltyEvents.id, cursor),
+    lte(penaltyEvents.id, upTo),
+    eq(penaltyEvents.type, created),
+    eq(penaltyEvents.isSilent, false),
+    penaltyTypes === null ? undefined : inArray(penaltyEvents.penaltyType, penaltyTypes),
+    serverId === null ? undefined : eq(penaltyEvents.serverId, serverId),
+  );
+}
+
+/** The feed, unless its cursor or its claim was moved since it was read. */
+function isUnchanged({ id, cursor, postingUpTo }: DiscordFeed): SQL | undefined {
+  return and(
+    eq(discordFeeds.id, id),
+    eq(discordFeeds.cursor, cursor),
+    postingUpTo === null ? isNull(discordFeeds.postingUpTo) : eq(discordFeeds.postingUpTo, postingUpTo),
+  );
+}
+
+function isPost(feedId: number, penaltyId: number): SQL | undefined {
+  return and(eq(discordFeedPosts.feedId, feedId), eq(discordFeedPosts.penaltyId, penaltyId));
+}

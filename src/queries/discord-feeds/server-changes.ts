@@ -1,0 +1,73 @@
+import { and, eq, isNull } from 'drizzle-orm';
+import type { Db } from '../../db/client.ts';
+import { discordFeedServers } from '../../db/schema/discord.ts';
+
+/** What a feed has told of a server. */
+export type FeedServer = Omit<typeof discordFeedServers.$inferSelect, 'feedId'>;
+
+/** What a feed comes to know of a server. @property before undefined: it did not know the server. */
+export type FeedServerUpdate = { before: FeedServer | undefined; after: FeedServer };
+
+/** What a feed has told of each server that it knows, by id. */
+export async function listFeedServers(db: Db, feedId: number): Promise<FeedServer[]> {
+  return db
+    .select()
+    .from(discordFeedServers)
+    .where(eq(discordFeedServers.feedId, feedId))
+    .orderBy(discordFeedServers.serverId);
+}
+
+/**
+ * Writes down what is to be told of servers, before it is posted; all of it at once. What another process wrote down
+ * meanwhile stays.
+ */
+export async function saveFeedServers(
+  db: Db,
+  feedId: number,
+  updates: readonly FeedServerUpdate[],
+): Promise<void> {
+  await db.transaction(async (transaction) => {
+    for (const { before, after } of updates) {
+      if (before) {
+        await transaction
+          .update(discordFeedServers)
+          .set(after)
+          .where(
+            and(
+              isServer(feedId, before),
+              eq(discordFeedServers.isOnline, before.isOnline),
+              eq(discordFeedServers.hasPlayers, before.hasPlayers),
+              isNull(discordFeedServers.pending),
+            ),
+          );
+      } else {
+        await transaction
+          .insert(discordFeedServers)
+          .values({ feedId, ...after })
+          .onConflictDoNothing();
+      }
+    }
+  });
+}
+
+/** Notes that what was pending of these servers is posted. */
+export async function finishFeedServers(db: Db, feedId: number, told: readonly FeedServer[]): Promise<void> {
+  await db.transaction(async (transaction) => {
+    for (const state of told) {
+      await transaction
+        .update(discordFeedServers)
+        .set({ pending: null })
+        .where(
+          and(
+            isServer(feedId, state),
+            state.pending === null ? undefined : eq(discordFeedServers.pending, state.pending),
+            state.pendingSince === null ? undefined : eq(discordFeedServers.pendingSince, state.pendingSince),
+          ),
+        );
+    }
+  });
+}
+
+function isServer(feedId: number, { serverId }: FeedServer) {
+  return and(eq(discordFeedServers.feedId, feedId), eq(discordFeedServers.serverId, serverId));
+}

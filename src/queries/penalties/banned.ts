@@ -1,0 +1,24 @@
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import type { Db } from '../../db/client.ts';
+import { penalties } from '../../db/schema/penalties.ts';
+import { selectFrom } from '../../db/select.ts';
+import type { SteamId64 } from '../../domain/steam-id.ts';
+import { conditions, statusCondition, typeCondition, values } from './filter.ts';
+
+/** Whether a player has an active ban at `now`. */
+export async function isBanned(db: Db, playerSteamId: SteamId64, now: Date): Promise<boolean> {
+  const found = await selectFrom(db)(
+    'is banned',
+    // The status is written out, so that the planner knows the index of active penalties to hold the answer.
+    () =>
+      sql`select ${penalties.id} from ${penalties}
+        where ${conditions({ playerSteamId, types: ['ban'], status: 'ACTIVE' })} limit 1`,
+    values({ playerSteamId }, now),
+  );
+  return found.length > 0;
+}
+
+/** An active ban of a player at the placeholder `now`: written so that the index of active penalties serves it. */
+export function activeBanOf(player: SQLWrapper): SQL {
+  return sql`${penalties.playerSteamId} = ${player} and ${typeCondition(['ban'])} and ${statusCondition('ACTIVE')}`;
+}

@@ -1,0 +1,210 @@
+import { and, asc, gt, inArray, lte, max, not, sql } from 'drizzle-orm';
+import type { Db } from '../../db/client.ts';
+import { PENALTY_TALLIES_LOCK } from '../../db/locks.ts';
+import { retryVictim } from '../../db/retry.ts';
+import { penalties } from '../../db/schema/penalties.ts';
+import { penaltyEventState, penaltyEvents } from '../../db/schema/penalty-events.ts';
+import { Gone } from '../../domain/errors.ts';
+import { type EventCursor, type PenaltyEventType, tryParseEventCursor } from '../../domain/penalty-event.ts';
+import type { Penalty } from './row.ts';
+
+/** A change of a penalty. */
+export type PenaltyEvent = {
+  id: number;
+  type: PenaltyEventType;
+  occurredAt: Date;
+  isSilent: boolean;
+  isDeleted: boolean;
+  /** As it was after the change. */
+  penalty: Penalty;
+};
+
+/** Which cursors can be read from. */
+export type EventLog = {
+  epoch: string;
+  /** The newest event; a pruned one when none is left; 0: none yet. */
+  newestId: number;
+  /** The newest event that is no longer kept. */
+  prunedUpTo: number;
+};
+
+/** Where the log stands. In a transaction of one snapshot it agrees with the penalties that the transaction reads. */
+export async function readEventLog(db: Db): Promise<EventLog> {
+  const [row] = await db
+    .select({
+      epoch: penaltyEventState.epoch,
+      prunedUpTo: penaltyEventState.prunedUpTo,
+      newestId:
+        sql<number>`coalesce((select ${max(penaltyEvents.id)} from ${penaltyEvents}), ${penaltyEventState.prunedUpTo})`.mapWith(
+          Number,
+        ),
+    })
+    .from(penaltyEventState);
+  if (!row) throw new Error('penalty_event_state has lost its row');
+  return row;
+}
+
+/** What a client is told whose cursor leads nowhere. */
+export function cursorGone(): Gone {
+  return new Gone(
+    'cursor unknown or older than 30 days: read /penalties/export again and go on from its cursor',
+  );
+}
+
+/**
+ * Reads a client's cursor.
+ * @throws {Gone} for one that is malformed, of another database, never given out, or older than what is kept.
+ */
+export function locateCursor(text: string, { epoch, newestId, prunedUpTo }: EventLog): EventCursor {
+  const cursor = tryParseEventCursor(text);
+  if (cursor && cursor.epoch === epoch && cursor.id >= prunedUpTo && cursor.id <= newestId) return cursor;
+  throw cursorGone();
+}
+
+/** Some changes, with the cursor that goes on behind them. */
+export type ChangePage = { epoch: string; changes: PenaltyEvent[]; newestId: number; hasMore: boolean };
+
+/**
+ * The changes since a cursor, silent ones too; without a cursor none, and the present place.
+ * @throws {Gone} as {@link locateCursor}.
+ */
+export async function listPenaltyChanges(
+  db: Db,
+  cursor: string | undefined,
+  limit: number,
+): Promise<ChangePage> {
+  return db.transaction(
+    async (snapshot) => {
+      const log = await readEventLog(snapshot);
+      const { epoch } = log;
+      if (cursor === undefined) return { epoch, changes: [], newestId: log.newestId, hasMore: false };
+      const { id } = locateCursor(cursor, log);
+      const changes = await listPenaltyEvents(snapshot, id, { limit });
+      const newestId = changes.at(-1)?.id ?? id;
+      return { epoch, changes, newestId, hasMore: newestId < log.newestId };
+    },
+    { isolationLevel: 'repeatable read', accessMode: 'read only' },
+  );
+}
+
+/** The events after a place, oldest first: by default up to the newest, of all types, silent ones too. */
+export async function listPenaltyEvents(
+  db: Db,
+  afterId: number,
+  {
+    limit,
+    upToId,
+    types,
+    withSilent = true,
+  }: {
+    limit: number;
+    upToId?: number;
+    types?: readonly PenaltyEventType[] | undefined;
+    withSilent?: boolean;
+  },
+): Promise<PenaltyEvent[]> {
+  const rows = await db
+    .select()
+    .from(penaltyEvents)
+    .where(
+      and(
+        gt(penaltyEvents.id, afterId),
+        upToId === undefined ? undefined : lte(penaltyEvents.id, upToId),
+        types && inArray(penaltyEvents.type, [...types]),
+        withSilent ? undefined : not(penaltyEvents.isSilent),
+      ),
+    )
+    .orderBy(asc(penaltyEvents.id))
+    .limit(limit);
+  return rows.map(toPenaltyEvent);
+}
+
+/** A row of the outbox as an event. */
+export function toPenaltyEvent({
+  id,
+  type,
+  occurredAt,
+  isSilent,
+  isDeleted,
+  penaltyId,
+  penaltyType,
+  ...penalty
+}: typeof penaltyEvents.$inferSelect): PenaltyEvent {
+  return {
+    id,
+    type,
+    occurredAt,
+    isSilent,
+    isDeleted,
+    penalty: { ...penalty, id: penaltyId, type: penaltyType },
+  };
+}
+
+/**
+ * Records `penalty.expired` of the ACTIVE penalties that ended since the last call, by the earlier of `now` and the
+ * database's clock. The rows themselves are marked later; that they are then is no event any more.
+ * @returns how many were recorded.
+ */
+export async function recordExpiredPenalties(db: Db, now: Date): Promise<number> {
+  const upTo = sql`least(${now.toISOString()}::timestamptz, now())`;
+  const due = sql`${penalties.status} = 'ACTIVE' and ${penalties.endsAt} <= ${upTo}
+    and ${penalties.endsAt} > (select ${penaltyEventState.expiredUpTo} from ${penaltyEventState})`;
+  // The lock waits for every writer, an import perhaps: it is not taken without need.
+  const found = await db.select({ id: penalties.id }).from(penalties).where(due).limit(1);
+  if (found.length === 0) return 0;
+  return retryVictim(() =>
+    db.transaction(async (transaction) => {
+      await transaction.execute(
+        sql`select pg_advisory_xact_lock(hashtext(${PENALTY_TALLIES_LOCK})), set_config('community_api.records', 'on', true)`,
+      );
+      const { count } = await transaction.execute(sql`
+        insert into penalty_events (type, occurred_at, is_silent, penalty_id, penalty_type, status, player_name,
+          player_steamid, admin_name, admin_steamid, reason, duration_minutes, server_id, created_at, ends_at, lifted_at,
+          lifted_by_name, lift_reason)
+        select 'penalty.expired', clock_timestamp(),
+          exists (select 1 from penalty_sources where name = penalties.source and completed_at is null)
+            or is_old_penalty(created_at, ends_at, lifted_at, now()),
+          id, type, 'EXPIRED', player_name, player_steamid, admin_name, admin_steamid, reason, duration_minutes, server_id,
+          created_at, ends_at, lifted_at, lifted_by_name, lift_reason
+        from penalties where ${due} order by ends_at, id`);
+      await transaction.execute(
+        sql`update penalty_event_state set expired_up_to = greatest(expired_up_to, date_trunc('second', ${upTo}))`,
+      );
+      return count;
+    }),
+  );
+}
+
+/** How long events are kept. */
+const KEPT = sql`interval '30 days'`;
+
+/**
+ * Deletes events older than 30 days, oldest first, in steps whose locks last milliseconds.
+ * @param signal ends it after the step under way.
+ * @returns how many went.
+ */
+export async function prunePenaltyEvents(db: Db, signal?: AbortSignal, step = 5000): Promise<number> {
+  let pruned = 0;
+  for (let count = step; count === step && !signal?.aborted; pruned += count) {
+    count = await db.transaction(async (transaction) => {
+      const old = await transaction
+        .select({ id: penaltyEvents.id })
+        .from(penaltyEvents)
+        .where(
+          lte(
+            penaltyEvents.id,
+            sql`(select coalesce(max(id), 0) from (
+              select id, occurred_at from penalty_events order by id limit ${step}
+            ) as oldest where occurred_at < now() - ${KEPT})`,
+          ),
+        )
+        .orderBy(asc(penaltyEvents.id));
+      const last = old.at(-1)?.id;
+      if (last === undefined) return 0;
+      await transaction.update(penaltyEventState).set({ prunedUpTo: last });
+      await transaction.delete(penaltyEvents).where(lte(penaltyEvents.id, last));
+      return old.length;
+    });
+  }
+  return pruned;
+}

@@ -1,0 +1,84 @@
+import { type SQL, sql } from 'drizzle-orm';
+import { penalties } from '../../db/schema/penalties.ts';
+import { type Given, unseen } from '../../db/select.ts';
+import type { PenaltyStatus, PenaltyType } from '../../domain/penalty.ts';
+import type { SteamId64 } from '../../domain/steam-id.ts';
+
+export type PenaltyCounts = Record<PenaltyType, number>;
+
+/** One count of each type. */
+export function countsBy(count: (type: PenaltyType) => number): PenaltyCounts {
+  return {
+    ban: count('ban'),
+    mute: count('mute'),
+    gag: count('gag'),
+    silence: count('silence'),
+    warn: count('warn'),
+  };
+}
+
+/** The number of rows of a type. */
+export function countOfType(type: PenaltyType): SQL {
+  return sql`count(*) filter (where ${penalties.type} = ${sql.raw(`'${type}'`)})`;
+}
+
+export type PenaltyFilter = {
+  /** Absent: all types. */
+  types?: readonly PenaltyType[] | undefined;
+  /** As of `now`: an ACTIVE row whose end has passed is EXPIRED. */
+  status?: PenaltyStatus | undefined;
+  serverId?: number | undefined;
+  playerSteamId?: SteamId64 | undefined;
+  adminSteamId?: SteamId64 | undefined;
+};
+
+/** Which filters are set, and the closed sets' values: what makes one statement differ from another. */
+export function shapeOf({ types, status, serverId, playerSteamId, adminSteamId }: PenaltyFilter): string {
+  const set = Object.entries({ serverId, playerSteamId, adminSteamId }).filter(
+    ([, value]) => value !== undefined,
+  );
+  return [types?.join('+') ?? '', status ?? '', ...set.map(([name]) => name)].join(',');
+}
+
+/**
+ * The WHERE clause of a filter; ids and `now` are placeholders, types and status are few and stay literal, so that
+ * plans know them.
+ */
+export function conditions({ types, status, serverId, playerSteamId, adminSteamId }: PenaltyFilter): SQL {
+  const all = [
+    sql`true`,
+    playerSteamId && sql`${penalties.playerSteamId} = ${unseen('playerSteamId', 'bigint')}`,
+    serverId === undefined ? undefined : sql`${penalties.serverId} = ${unseen('serverId', 'integer')}`,
+    adminSteamId && sql`${penalties.adminSteamId} = ${unseen('adminSteamId', 'bigint')}`,
+    types && typeCondition(types),
+    status && statusCondition(status),
+  ];
+  return sql.join(
+    all.filter((condition) => condition !== undefined),
+    sql` and `,
+  );
+}
+
+/** What the placeholders stand for. */
+export function values({ serverId, playerSteamId, adminSteamId }: PenaltyFilter, now: Date): Given {
+  return { serverId, playerSteamId, adminSteamId, now: now.toISOString() };
+}
+
+/** Rows of any of these types. */
+export function typeCondition(types: readonly PenaltyType[]): SQL {
+  const literals = sql.raw(types.map((type) => `'${type}'`).join(', '));
+  return types.length === 1 ? sql`${penalties.type} = ${literals}` : sql`${penalties.type} in (${literals})`;
+}
+
+/** Rows whose stored status is behind the clock. */
+export function isDue(now: SQL): SQL {
+  return sql`(${penalties.status} = 'ACTIVE' and ${penalties.endsAt} is not null and ${penalties.endsAt} <= ${now})`;
+}
+
+/** Rows that have a status at the placeholder `now`. */
+export function statusCondition(status: PenaltyStatus): SQL {
+  if (status === 'UNBANNED') return sql`${penalties.status} = 'UNBANNED'`;
+  const now = unseen('now', 'timestamptz');
+  if (status === 'EXPIRED') return sql`(${penalties.status} = 'EXPIRED' or ${isDue(now)})`;
+  return sql`(${penalties.status} = 'ACTIVE' and (${penalties.endsAt} is null or ${penalties.endsAt} > ${now}))`;
+}

@@ -1,0 +1,184 @@
+import type { Connection } from '../../db/client.ts';
+import { retryVictim } from '../../db/retry.ts';
+import { penalties } from '../../db/schema/penalties.ts';
+import { loadAnonymiser } from '../personal-data/tombstones.ts';
+
+/** Key of a penalty within its source. */
+export type SourceKey = { sourceTable: string; sourceId: string };
+
+/** A penalty of a source, ready to be kept. */
+export type ImportedPenalty = SourceKey &
+  Omit<typeof penalties.$inferSelect, 'id' | 'source' | 'sourceTable' | 'sourceId' | 'goneAt'>;
+
+export type WriteCounts = { added: number; changed: number; unchanged: number };
+
+/**
+ * Prepares a session to remember which rows an import has met: every function below needs it. It ends with the session,
+ * which therefore has to be one connection.
+ */
+export async function startImportSession(session: Connection): Promise<void> {
+  await session`create temp table import_seen (source_table text, source_id text)`;
+}
+
+/**
+ * Adds the new rows of a source, without the people who were erased, changes the changed, leaves the rest untouched, and marks all of them as met; in one
+ * statement, so that a killed process loses none.
+ * @param isDryRun compares alone.
+ */
+export async function writeImportedPenalties(
+  session: Connection,
+  source: string,
+  rows: readonly ImportedPenalty[],
+  { isDryRun }: { isDryRun: boolean },
+): Promise<WriteCounts> {
+  if (rows.length === 0) return { added: 0, changed: 0, unchanged: 0 };
+  const { unique, repeated } = dropRepeatedKeys(rows);
+  const statement = isDryRun ? COMPARE : WRITE;
+  const [counts] = await retryVictim(() =>
+    session.begin(async (tx) => {
+      const kept = unique.map(await loadAnonymiser(tx));
+      const columns = COLUMNS.map((column) => toArrayLiteral(kept.map((row) => row[column])));
+      return tx.unsafe(statement, [source, ...columns], { prepare: true });
+    }),
+  );
+  const added = Number(counts?.added);
+  const changed = Number(counts?.changed);
+  return { added, changed, unchanged: unique.length - added - changed + repeated };
+}
+
+/** Marks rows as met that were not written. */
+export async function markSeen(session: Connection, keys: readonly SourceKey[]): Promise<void> {
+  if (keys.length === 0) return;
+  await session`insert into import_seen select * from unnest(${tablesOf(keys)}::text::text[], ${idsOf(keys)}::text::text[])`;
+}
+
+/** Deletes rows of a source. */
+export async function deleteImportedPenalties(
+  session: Connection,
+  source: string,
+  keys: readonly SourceKey[],
+): Promise<void> {
+  if (keys.length === 0) return;
+  await retryVictim(
+    () => session`
+      delete from penalties where source = ${source} and (source_table, source_id) in (
+        select * from unnest(${tablesOf(keys)}::text::text[], ${idsOf(keys)}::text::text[])
+      )`,
+  );
+}
+
+/**
+ * Marks the rows of some tables of a source that the import has not met as gone since `now`.
+ * @param isDryRun counts them alone.
+ * @returns how many.
+ */
+export async function markGonePenalties(
+  session: Connection,
+  { source, sourceTables }: { source: string; sourceTables: readonly string[] },
+  { now, isDryRun }: { now: Date; isDryRun: boolean },
+): Promise<number> {
+  await session`analyze import_seen`;
+  const isMissed = () => session`
+    source = ${source} and source_table = any(${toArrayLiteral(sourceTables)}::text::text[]) and gone_at is null
+    and not exists (
+      select from import_seen
+      where import_seen.source_table = penalties.source_table and import_seen.source_id = penalties.source_id
+    )`;
+  const [counted] = isDryRun
+    ? await session`select count(*) as gone from penalties where ${isMissed()}`
+    : await retryVictim(
+        () => session`
+          with marked as (
+            update penalties set gone_at = ${now.toISOString()}::text::timestamptz where ${isMissed()} returning 1
+          )
+          select count(*) as gone from marked`,
+      );
+  return Number(counted?.gone);
+}
+
+/** What an import brings, in the order of the statements' parameters, the key first. */
+const COLUMNS = [
+  'sourceTable',
+  'sourceId',
+  'type',
+  'status',
+  'playerName',
+  'playerSteamId',
+  'adminName',
+  'adminSteamId',
+  'reason',
+  'durationMinutes',
+  'serverId',
+  'createdAt',
+  'endsAt',
+  'liftedAt',
+  'liftedByName',
+  'liftedBySteamId',
+  'liftReason',
+] as const satisfies readonly (keyof ImportedPenalty)[];
+
+const names = COLUMNS.map((column) => penalties[column].name);
+const types = COLUMNS.map((column) => penalties[column].getSQLType());
+const values = names.slice(2);
+const list = (prefix: string, columns: readonly string[]) =>
+  columns.map((name) => `${prefix}${name}`).join(', ');
+
+/**
+ * Each row beside the one of ours with its key. Rows that are equal are not even locked: a sweep over a million
+ * unchanged rows writes nothing. A row seen again is not gone any more.
+ */
+const COMPARED = `incoming as materialized (
+    select * from unnest(${types.map((type, index) => `$${index + 2}::text::${type}[]`).join(', ')})
+      with ordinality as incoming(${list('', names)}, position)
+  ), compared as materialized (
+    select incoming.*, known.id as known_id, known.gone_at is not null
+      or (${list('known.', values)}) is distinct from (${list('incoming.', values)}) as differs
+    from incoming left join penalties known
+      on known.source = $1::text and known.source_table = incoming.source_table and known.source_id = incoming.source_id
+  ), seen as (insert into import_seen select source_table, source_id from incoming)`;
+
+const COMPARE = `with ${COMPARED}
+  select count(*) filter (where known_id is null) as added, count(*) filter (where known_id is not null and differs) as changed
+  from compared`;
+
+const WRITE = `with ${COMPARED}, added as (
+    insert into penalties (source, ${list('', names)}) select $1, ${list('', names)} from compared
+      where known_id is null order by position returning 1
+  ), changed as (
+    update penalties set (gone_at, ${list('', values)}) = row(null, ${list('compared.', values)})
+    from compared where penalties.id = compared.known_id and compared.differs returning 1
+  )
+  select (select count(*) from added) as added, (select count(*) from changed) as changed`;
+
+/** Of rows with one key the last counts: two of them in one statement would be added twice. */
+function dropRepeatedKeys(rows: readonly ImportedPenalty[]) {
+  const byKey = new Map(rows.map((row) => [`${row.sourceTable}\n${row.sourceId}`, row]));
+  return {
+    unique: byKey.size === rows.length ? rows : [...byKey.values()],
+    repeated: rows.length - byKey.size,
+  };
+}
+
+function tablesOf(keys: readonly SourceKey[]): string {
+  return toArrayLiteral(keys.map(({ sourceTable }) => sourceTable));
+}
+
+function idsOf(keys: readonly SourceKey[]): string {
+  return toArrayLiteral(keys.map(({ sourceId }) => sourceId));
+}
+
+/** PostgreSQL's own notation of an array: one parameter a column instead of one a value. */
+function toArrayLiteral(values: readonly (string | number | Date | null)[]): string {
+  let literal = '{';
+  for (const value of values) {
+    if (literal.length > 1) literal += ',';
+    if (value === null) literal += 'NULL';
+    else if (typeof value === 'string') literal += quoteElement(value);
+    else literal += typeof value === 'number' ? value : value.toISOString();
+  }
+  return `${literal}}`;
+}
+
+function quoteElement(value: string): string {
+  return /["\\]/.test(value) ? `"${value.replace(/["\\]/g, '\\$&')}"` : `"${value}"`;
+}

@@ -1,0 +1,145 @@
+import { sql } from 'drizzle-orm';
+import type { Db } from '../../db/client.ts';
+import { penalties } from '../../db/schema/penalties.ts';
+import {
+  columnsOf,
+  type Select,
+  selectFrom,
+  selectFromSnapshot,
+  selectionOf,
+  unseen,
+} from '../../db/select.ts';
+import { PENALTY_TYPES } from '../../domain/penalty.ts';
+import { UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
+import {
+  conditions,
+  countOfType,
+  countsBy,
+  type PenaltyCounts,
+  type PenaltyFilter,
+  shapeOf,
+  values,
+} from './filter.ts';
+import { LISTED, NEWEST_FIRST, OLDEST_FIRST, type Penalty, readPenalty } from './row.ts';
+import { type DayRange, loadCounts, locatePage, sumCounts } from './tallies.ts';
+
+export type PenaltyPage = {
+  /** Newest first, with the status they have at `now`. */
+  rows: Penalty[];
+  /** All rows of the filter. */
+  total: number;
+  /** Rows of each type, by every filter but `types`. */
+  counts: PenaltyCounts;
+};
+
+type PageOptions = {
+  /** From 1. */
+  page: number;
+  perPage: number;
+  /** The one clock reading that rows, total and counts are judged by. */
+  now: Date;
+};
+
+/**
+ * One page of penalties by `created` descending, then `id` descending, with exact total and counts.
+ * A page past the end has no rows. Rows, total and counts are of one snapshot of the database.
+ */
+export async function listPenalties(
+  db: Db,
+  filter: PenaltyFilter,
+  options: PageOptions,
+): Promise<PenaltyPage> {
+  return isCountedByTallies(filter) ? listByTallies(db, filter, options) : listByPlayer(db, filter, options);
+}
+
+/** Unknown players share one SteamID and may be many: alone they have tallies. Every other player's rows are few. */
+function isCountedByTallies({ playerSteamId, serverId, adminSteamId }: PenaltyFilter): boolean {
+  if (playerSteamId === undefined) return true;
+  return playerSteamId === UNKNOWN_STEAM_ID && serverId === undefined && adminSteamId === undefined;
+}
+
+/** What is listed, and after it the counts: one text, as they come with every row; without rows they come alone. */
+const LISTED_AND_COUNTED = selectionOf({
+  ...columnsOf('listed', LISTED),
+  counts: sql`counted.counts`,
+});
+
+/** Counts and rows in one statement over the player's part of the index. */
+async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now }: PageOptions) {
+  const { types: _, ...scope } = filter;
+  const { columns, at } = LISTED_AND_COUNTED;
+  const found = await selectFrom(db)(
+    `penalties of player ${shapeOf(filter)}`,
+    () => sql`
+      select ${columns} from (
+        select concat_ws(' ', ${sql.join(PENALTY_TYPES.map(countOfType), sql`, `)}) as counts
+        from ${penalties} where ${conditions(scope)}
+      ) as counted left join (
+        select ${LISTED.columns} from ${penalties} where ${conditions(filter)}
+        order by ${NEWEST_FIRST} limit ${unseen('limit', 'bigint')} offset ${unseen('offset', 'bigint')}
+      ) as listed on true order by listed."createdAt" desc, listed.id desc`,
+    { ...values(filter, now), limit: perPage, offset: (page - 1) * perPage },
+  );
+  const counted = String(found[0]?.[at.counts] ?? '').split(' ');
+  const counts = countsBy((type) => Number(counted[PENALTY_TYPES.indexOf(type)] ?? 0));
+  const rows = found.filter((row) => row[at.id] !== null).map((row) => readPenalty(row, at, now));
+  return { rows, counts, total: totalOf(counts, filter) };
+}
+
+/** Counts from tallies, rows from the days that hold them; all of one snapshot. */
+function listByTallies(db: Db, filter: PenaltyFilter, { page, perPage, now }: PageOptions) {
+  return selectFromSnapshot(db, async (select) => {
+    const ever = await loadCounts(select, filter, now);
+    const counts = sumCounts(ever, filter.status);
+    const total = totalOf(counts, filter);
+    const offset = (page - 1) * perPage;
+    if (offset >= total) return { rows: [], counts, total };
+    const range = await locatePage(select, ever, filter, { offset, limit: perPage, total, now });
+    return { rows: await listRange(select, filter, range, now), counts, total };
+  });
+}
+
+/** Rows of the filter within some days, from whichever end is nearer. */
+async function listRange(
+  select: Select,
+  filter: PenaltyFilter,
+  range: DayRange,
+  now: Date,
+): Promise<Penalty[]> {
+  const { from, before, rowsInRange } = range;
+  const fromTheEnd = Math.max(rowsInRange - range.offset - range.limit, 0);
+  const isBackwards = fromTheEnd < range.offset;
+  const offset = isBackwards ? fromTheEnd : range.offset;
+  const limit = isBackwards ? Math.min(range.limit, rowsInRange - range.offset) : range.limit;
+  const found = await select(
+    `penalties ${shapeOf(filter)} ${from ? 'in' : 'all'} ${isBackwards ? 'asc' : 'desc'} ${offset > 0 ? 'on' : ''}`,
+    () => {
+      const within = [
+        conditions(filter),
+        from && sql`${penalties.createdAt} >= ${unseen('from', 'timestamptz')}`,
+        before && sql`${penalties.createdAt} < ${unseen('before', 'timestamptz')}`,
+      ].filter((condition) => condition !== undefined);
+      const order = isBackwards ? OLDEST_FIRST : NEWEST_FIRST;
+      const walk = sql`from ${penalties} where ${sql.join(within, sql` and `)}`;
+      // What an offset passes is walked in the index alone, up to the row that the page begins with.
+      const key = sql`${penalties.createdAt}, ${penalties.id}`;
+      const first = sql`select ${key} ${walk} order by ${order} limit 1 offset ${unseen('offset', 'bigint')}`;
+      const onwards = sql`and (${key}) ${isBackwards ? sql`>=` : sql`<=`} (${first})`;
+      return sql`select ${LISTED.columns} ${walk} ${offset > 0 ? onwards : sql``}
+        order by ${order} limit ${unseen('limit', 'bigint')}`;
+    },
+    {
+      ...values(filter, now),
+      from,
+      before,
+      limit,
+      offset,
+    },
+  );
+  const rows = found.map((row) => readPenalty(row, LISTED.at, now));
+  return isBackwards ? rows.reverse() : rows;
+}
+
+function totalOf(counts: PenaltyCounts, { types = PENALTY_TYPES }: PenaltyFilter): number {
+  return types.reduce((sum, type) => sum + counts[type], 0);
+}

@@ -1,0 +1,133 @@
+import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
+import { type Db, prepareOnce } from '../../db/client.ts';
+import { penalties } from '../../db/schema/penalties.ts';
+import { servers } from '../../db/schema/servers.ts';
+import type { PenaltyStatus, PenaltyType } from '../../domain/penalty.ts';
+import type { SteamId64 } from '../../domain/steam-id.ts';
+import { shownNameOf } from '../servers/servers.ts';
+import { countsBy, type PenaltyCounts } from './filter.ts';
+import type { Penalty } from './row.ts';
+
+/** A penalty with the name of its server; null: of all servers, or of one that is unknown. */
+export type RecordedPenalty = Penalty & { serverName: string | null };
+
+export type PlayerRecord = {
+  /** One page: active penalties first, then the others, each newest first. With the status they have at `now`. */
+  rows: RecordedPenalty[];
+  /** The page shown: the one asked for, or the last one there is. From 1. */
+  page: number;
+  lastPage: number;
+  /** Of the filter. */
+  total: number;
+  /** Of the whole record, whatever the filter. */
+  counts: PenaltyCounts;
+  active: PenaltyCounts;
+  /** Active penalties of the whole record, the newest first, at most {@link MOST_ACTIVE}. */
+  activeRows: RecordedPenalty[];
+  /** The name on the newest penalty. */
+  playerName: string | undefined;
+};
+
+type Options = {
+  type?: PenaltyType | undefined;
+  status?: PenaltyStatus | undefined;
+  page: number;
+  perPage: number;
+  now: Date;
+};
+
+/** More than anybody has; what is shown of them is chosen in memory. */
+const MOST_ACTIVE = 50;
+
+/** A player's whole record as a moderator reads it; every status is judged at `now`. */
+export async function loadPlayerRecord(
+  db: Db,
+  playerSteamId: SteamId64,
+  { type, status, page, perPage, now }: Options,
+): Promise<PlayerRecord> {
+  const subject = { player: playerSteamId, now: now.toISOString() };
+  const groups = await countGroups(db).execute(subject);
+  const sumOf = (belongs: (group: (typeof groups)[number]) => boolean) =>
+    groups.filter(belongs).reduce((sum, group) => sum + group.amount, 0);
+  const byType = (belongs: (group: (typeof groups)[number]) => boolean) =>
+    countsBy((type) => sumOf((group) => group.type === type && belongs(group)));
+  const total = sumOf(
+    (group) =>
+      (type === undefined || group.type === type) && (status === undefined || group.status === status),
+  );
+  const lastPage = Math.max(1, Math.ceil(total / perPage));
+  const shown = Math.min(Math.max(1, page), lastPage);
+  const select = async (part: {
+    type: PenaltyType | null;
+    status: PenaltyStatus | null;
+    limit: number;
+    offset: number;
+  }) =>
+    (await pageRows(db).execute({ ...subject, ...part })).map(({ penalty, server, effective }) => ({
+      ...penalty,
+      status: effective,
+      serverName: server && shownNameOf(server),
+    }));
+  const active = byType((group) => group.status === 'ACTIVE');
+  const hasActive = Object.values(active).some((amount) => amount > 0);
+  const [rows, activeRows] = await Promise.all([
+    total === 0
+      ? []
+      : select({ type: type ?? null, status: status ?? null, limit: perPage, offset: (shown - 1) * perPage }),
+    hasActive ? select({ type: null, status: 'ACTIVE', limit: MOST_ACTIVE, offset: 0 }) : [],
+  ]);
+  const newest = groups.toSorted((a, b) => b.newestAt.getTime() - a.newestAt.getTime())[0];
+  return {
+    rows,
+    activeRows,
+    page: shown,
+    lastPage,
+    total,
+    counts: byType(() => true),
+    active,
+    playerName: newest?.name || undefined,
+  };
+}
+
+const countGroups = prepareOnce((db) =>
+  db
+    .select({
+      type: penalties.type,
+      status: effectiveStatus().as('effective'),
+      amount: sql<number>`count(*)`.mapWith(Number),
+      newestAt: sql<Date>`max(${penalties.createdAt})`.mapWith((value: string) => new Date(value)),
+      name: sql<string>`(array_agg(${penalties.playerName} order by ${penalties.createdAt} desc, ${penalties.id} desc))[1]`,
+    })
+    .from(penalties)
+    .where(eq(penalties.playerSteamId, sql.placeholder('player')))
+    .groupBy(sql`1`, sql`2`)
+    .prepare('record_counts'),
+);
+
+const pageRows = prepareOnce((db) =>
+  db
+    .select({
+      penalty: penalties,
+      server: { name: servers.name, slug: servers.slug },
+      effective: effectiveStatus(),
+    })
+    .from(penalties)
+    .leftJoin(servers, eq(servers.id, penalties.serverId))
+    .where(
+      and(
+        eq(penalties.playerSteamId, sql.placeholder('player')),
+        sql`(${sql.placeholder('type')}::text is null or ${penalties.type} = ${sql.placeholder('type')}::penalty_type)`,
+        sql`(${sql.placeholder('status')}::text is null or ${effectiveStatus()} = ${sql.placeholder('status')}::penalty_status)`,
+      ),
+    )
+    .orderBy(sql`${effectiveStatus()} <> 'ACTIVE'`, desc(penalties.createdAt), desc(penalties.id))
+    .limit(sql.placeholder('limit'))
+    .offset(sql.placeholder('offset'))
+    .prepare('record_page'),
+);
+
+/** The status at `now`: an ACTIVE row whose end has passed is EXPIRED. */
+function effectiveStatus(): SQL<PenaltyStatus> {
+  return sql<PenaltyStatus>`case when ${penalties.status} = 'ACTIVE' and ${penalties.endsAt} <= ${sql.placeholder('now')}::timestamptz
+    then 'EXPIRED'::penalty_status else ${penalties.status} end`;
+}

@@ -1,0 +1,182 @@
+import { type SQL, sql } from 'drizzle-orm';
+import type { Db } from '../db/client.ts';
+import { users } from '../db/schema/accounts.ts';
+import { penalties } from '../db/schema/penalties.ts';
+import { playerNames } from '../db/schema/player-names.ts';
+import { type Select, selectFromSnapshot, selectionOf, unseen } from '../db/select.ts';
+import { foldText } from '../domain/fold-text.ts';
+import type { SteamId64 } from '../domain/steam-id.ts';
+import { statusCondition } from './penalties/filter.ts';
+
+/** A player, with an account or without, as a search by name shows them. */
+export type FoundPlayer = {
+  steamId64: SteamId64;
+  /** The latest one known. */
+  name: string;
+  /** The one that the search found them by. */
+  matchedName: string;
+  penalties: number;
+  /** An active ban exists at `now`. */
+  isBanned: boolean;
+  /** The newest penalty or sign-in; null: there was neither, an operator made the user. */
+  lastSeenAt: Date | null;
+};
+
+/** Penalties, and sign-ins, among which a name that many have is looked for before the index of names is asked. */
+const RECENT = 5000;
+/** The fewest characters that the index of names finds. */
+const SHORTEST = 3;
+
+/**
+ * Players known by a name, of a penalty or their nickname, that contains a text, whatever letter case and diacritics:
+ * first those who bear exactly this name, then the others, each the most recently seen first. A text of fewer than three
+ * characters finds players among the recent ones alone, an empty one nobody.
+ */
+export async function searchPlayers(
+  db: Db,
+  text: string,
+  { limit, now }: { limit: number; now: Date },
+): Promise<FoundPlayer[]> {
+  const folded = foldText(text).trim();
+  if (folded === '') return [];
+  const given = {
+    folded,
+    pattern: `%${folded.replace(/[\\%_]/g, '\\$&')}%`,
+    limit,
+    now: now.toISOString(),
+  };
+  return selectFromSnapshot(db, async (select) => {
+    const found = await findMatches(select, given);
+    return found.length === 0 ? [] : await readPlayers(select, found, given);
+  });
+}
+
+type Given = { folded: string; pattern: string; limit: number; now: string };
+type Match = { steamId64: string; isExact: boolean; seenAt: string | null };
+
+const MATCH = selectionOf({
+  steamId64: sql`matched.steamid64`,
+  isExact: sql`matched.is_exact`,
+  seenAt: sql`seen_at`,
+});
+
+const IS_EXACT = sql`bool_or(btrim(${playerNames.folded}) = ${unseen('folded', 'text')}) as is_exact`;
+const IS_PART = sql`${playerNames.folded} like ${unseen('pattern', 'text')}`;
+const BEST_FIRST = sql`matched.is_exact desc, seen_at desc nulls last, matched.steamid64 limit ${unseen('limit', 'bigint')}`;
+
+/**
+ * A text that many names contain is found among the players seen last, a rare one by the index: the one would take the
+ * index long to sort, the other would not be met for long.
+ */
+async function findMatches(select: Select, given: Given): Promise<Match[]> {
+  const recent = await readMatches(select, 'recent players by name', () => RECENT_MATCHES, given);
+  const isFull = recent.length === given.limit;
+  if (recent.every(({ isExact }) => isExact) && isFull) return recent;
+  if ([...given.folded].length < SHORTEST) return recent;
+  const parts = sql`select grams from part_grams(${unseen('folded', 'text')})`;
+  if (!isFull) return readMatches(select, 'players by part of name', () => indexed(parts), given);
+  const whole = sql`select array[hashtext(E'\\n' || ${unseen('folded', 'text')})]`;
+  const exact = await readMatches(select, 'players by whole name', () => indexed(whole), given);
+  return [...exact.filter(({ isExact }) => isExact), ...recent.filter(({ isExact }) => !isExact)].slice(
+    0,
+    given.limit,
+  );
+}
+
+async function readMatches(select: Select, name: string, build: () => SQL, given: Given): Promise<Match[]> {
+  const rows = await select(name, build, given);
+  return rows.map((row) => ({
+    steamId64: String(row[MATCH.at.steamId64]),
+    isExact: row[MATCH.at.isExact] === true,
+    seenAt: row[MATCH.at.seenAt] === null ? null : String(row[MATCH.at.seenAt]),
+  }));
+}
+
+/**
+ * Of the players of the newest penalties and sign-ins, those seen since the later of the moments up to which both are
+ * known: beyond it a player may be missing.
+ */
+const RECENT_MATCHES = sql`
+  with penalised as materialized (
+    select ${penalties.playerSteamId} as steamid64, ${penalties.createdAt} as seen_at from ${penalties}
+    order by ${penalties.createdAt} desc, ${penalties.id} desc limit ${sql.raw(String(RECENT))}
+  ), signed_in as materialized (
+    select ${users.steamId64} as steamid64, ${users.signedInAt} as seen_at from ${users}
+    where ${users.signedInAt} is not null order by ${users.signedInAt} desc limit ${sql.raw(String(RECENT))}
+  ), seen as (
+    select steamid64, max(seen_at) as seen_at from (table penalised union all table signed_in) as either group by steamid64
+  )
+  select ${MATCH.columns} from seen cross join lateral (
+    select seen.steamid64, ${IS_EXACT} from ${playerNames}
+    where ${playerNames.steamId64} = seen.steamid64 and ${IS_PART} having count(*) > 0
+  ) as matched
+  where seen_at > greatest(${horizonOf('penalised')}, ${horizonOf('signed_in')})
+  order by ${BEST_FIRST}`;
+
+/** The moment before which a list may lack players: beyond all time when it is whole. */
+function horizonOf(list: string): SQL {
+  return sql`(select case when count(*) < ${sql.raw(String(RECENT))} then '-infinity' else min(seen_at) end
+    from ${sql.identifier(list)})`;
+}
+
+/** Players by the index of names. @param grams what the index is asked for. */
+function indexed(grams: SQL): SQL {
+  return sql`
+    select ${MATCH.columns} from (
+      select ${playerNames.steamId64} as steamid64, ${IS_EXACT} from ${playerNames}
+      where ${playerNames.grams} @> (${grams}) and ${IS_PART} group by ${playerNames.steamId64}
+    ) as matched
+    cross join lateral (select greatest(
+      (select max(${penalties.createdAt}) from ${penalties} where ${penalties.playerSteamId} = matched.steamid64),
+      (select ${users.signedInAt} from ${users} where ${users.steamId64} = matched.steamid64)
+    ) as seen_at) as last
+    order by ${BEST_FIRST}`;
+}
+
+const DETAILS = selectionOf({
+  penalties: sql`(select count(*) from ${penalties} where ${penalties.playerSteamId} = matched.steamid64)`,
+  isBanned: sql`exists (
+    select from ${penalties} where ${penalties.playerSteamId} = matched.steamid64 and ${penalties.type} = 'ban'
+      and ${statusCondition('ACTIVE')}
+  )`,
+  name: latestName(sql`true`),
+  matchedName: latestName(sql`name in (
+    select ${playerNames.name} from ${playerNames} where ${playerNames.steamId64} = matched.steamid64 and ${IS_PART}
+      and (not matched.is_exact or btrim(${playerNames.folded}) = ${unseen('folded', 'text')})
+  )`),
+});
+
+/** The name that a player bore last, of those that a condition allows. */
+function latestName(condition: SQL): SQL {
+  return sql`(
+    select name from (
+      select left(${penalties.playerName}, 256) as name, ${penalties.createdAt} as borne_at from ${penalties}
+      where ${penalties.playerSteamId} = matched.steamid64 and ${penalties.playerName} <> ''
+      union all
+      select left(${users.nickname}, 256), coalesce(${users.signedInAt}, ${users.createdAt}) from ${users}
+      where ${users.steamId64} = matched.steamid64 and ${users.nickname} <> ''
+    ) as borne where ${condition} order by borne_at desc limit 1
+  )`;
+}
+
+async function readPlayers(select: Select, matches: readonly Match[], given: Given): Promise<FoundPlayer[]> {
+  const ids = `{${matches.map(({ steamId64 }) => steamId64).join(',')}}`;
+  const exact = `{${matches.map(({ isExact }) => isExact).join(',')}}`;
+  const rows = await select(
+    'players found by name',
+    () => sql`
+      select ${DETAILS.columns} from unnest(${unseen('ids', 'bigint[]')}, ${unseen('exact', 'boolean[]')}) with ordinality as matched(steamid64, is_exact, place) order by place`,
+    { ...given, ids, exact },
+  );
+  return matches.map(({ steamId64, seenAt }, place) => {
+    const row = rows[place] ?? [];
+    return {
+      steamId64: steamId64 as SteamId64,
+      name: String(row[DETAILS.at.name]),
+      matchedName: String(row[DETAILS.at.matchedName]),
+      penalties: Number(row[DETAILS.at.penalties]),
+      isBanned: row[DETAILS.at.isBanned] === true,
+      lastSeenAt: seenAt === null ? null : new Date(seenAt),
+    };
+  });
+}

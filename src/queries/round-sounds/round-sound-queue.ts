@@ -1,0 +1,193 @@
+import { and, asc, eq, inArray, ne, type SQL, sql } from 'drizzle-orm';
+import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
+import type { Db } from '../../db/client.ts';
+import { roundSounds } from '../../db/schema/round-sounds.ts';
+import type { Actor } from '../../domain/rights/actor.ts';
+import { type RoundSoundFailure, UNFINISHED_STATUSES } from '../../domain/round-sound.ts';
+import type { SteamId64 } from '../../domain/steam-id.ts';
+import { recordAudit } from '../audit-log.ts';
+import { findRoundSounds, lockPlayer, type RoundSound } from './round-sounds.ts';
+
+/** What rendering found out about a sound. */
+export type RoundSoundRendering = {
+  sha256: string;
+  sizeBytes: number;
+  voiceSha256: string;
+  voiceSizeBytes: number;
+  loudnessBeforeLufs: number;
+  loudnessAfterLufs: number;
+  durationMs: number;
+  waveform: number[];
+};
+
+/** A row that a worker holds; `attempts` says which of its holders it is. */
+export type RoundSoundClaim = Pick<RoundSound, 'id' | 'attempts'>;
+
+/**
+ * Puts an upload, whose bytes are safe in the inbox, in the queue. What the player uploaded before and is not
+ * published gives way; the published sound stays until this one is ready.
+ * @param isInPlace whether the published files are this unfinished sound's: its worker died between moving them and
+ *   saying so. Then it is the published sound.
+ * @returns with the inbox folders of the uploads that gave way.
+ */
+export async function saveUploadedSound(
+  db: Db,
+  upload: {
+    steamId64: SteamId64;
+    title: string;
+    uploadKey: string;
+    startMs?: number | undefined;
+    actor: Actor;
+  },
+  isInPlace: (sound: RoundSound) => Promise<boolean>,
+): Promise<{ sound: RoundSound; supersededKeys: string[] }> {
+  const { actor, ...values } = upload;
+  return db.transaction(async (tx) => {
+    await lockPlayer(tx, values.steamId64);
+    const { latest } = await findRoundSounds(tx, values.steamId64);
+    if (latest && latest.status !== 'failed' && (await isInPlace(latest))) await markReady(tx, latest);
+    const superseded = await tx
+      .delete(roundSounds)
+      .where(and(eq(roundSounds.steamId64, values.steamId64), ne(roundSounds.status, 'ready')))
+      .returning({ uploadKey: roundSounds.uploadKey });
+    const [row] = await tx.insert(roundSounds).values(values).returning();
+    if (!row) throw new Error('the sound was not inserted');
+    const details = { title: values.title };
+    await recordAudit(tx, { actor, action: 'sound.uploaded', subject: values.steamId64, details });
+    return { sound: row, supersededKeys: superseded.map(({ uploadKey }) => uploadKey) };
+  });
+}
+
+/**
+ * Takes the oldest upload that waits, if there is one, to be measured: no other worker takes it until the lease ends.
+ * @param leaseMs how long; a worker that dies leaves it to the others after that.
+ */
+export async function takeQueuedSound(
+  db: Db,
+  { leaseMs }: { leaseMs: number },
+): Promise<RoundSound | undefined> {
+  return claimOldest(db, inArray(roundSounds.status, UNFINISHED_STATUSES), {
+    status: 'measuring',
+    attempts: sql`${roundSounds.attempts} + 1`,
+    claimedUntil: after(leaseMs),
+  });
+}
+
+/** Changes the oldest of some sounds that no worker holds, and gives it; workers that look at once get different ones. */
+export async function claimOldest(
+  db: Db,
+  which: SQL | undefined,
+  change: PgUpdateSetSource<typeof roundSounds>,
+): Promise<RoundSound | undefined> {
+  return db.transaction(async (tx) => {
+    const [waiting] = await tx
+      .select({ id: roundSounds.id })
+      .from(roundSounds)
+      .where(and(which, sql`coalesce(${roundSounds.claimedUntil} <= clock_timestamp(), true)`))
+      .orderBy(asc(roundSounds.id))
+      .limit(1)
+      .for('update', { skipLocked: true });
+    if (!waiting) return undefined;
+    const [taken] = await tx
+      .update(roundSounds)
+      .set(change)
+      .where(eq(roundSounds.id, waiting.id))
+      .returning();
+    return taken;
+  });
+}
+
+/** Writes that a sound is rendered now, or nothing new, and renews the lease. False when the row is no longer this worker's (replaced, removed). */
+export async function saveSoundProgress(
+  db: Db,
+  claim: RoundSoundClaim,
+  change: { status?: 'rendering'; leaseMs: number },
+): Promise<boolean> {
+  const { status, leaseMs } = change;
+  return updateClaimed(db, claim, { ...(status && { status }), claimedUntil: after(leaseMs) });
+}
+
+/** Writes what was rendered, before the files move into place. False as for {@link saveSoundProgress}. */
+export async function saveSoundRendering(
+  db: Db,
+  claim: RoundSoundClaim,
+  rendering: RoundSoundRendering,
+): Promise<boolean> {
+  return updateClaimed(db, claim, rendering);
+}
+
+/** Ends an upload with the reason; a published sound of the player stays. False as for {@link saveSoundProgress}. */
+export async function saveSoundFailure(
+  db: Db,
+  claim: RoundSoundClaim,
+  failure: RoundSoundFailure,
+): Promise<boolean> {
+  return updateClaimed(db, claim, { status: 'failed', failure, claimedUntil: null });
+}
+
+/**
+ * Gives a sound back to the queue, for now or for later.
+ * @param countsAsAttempt false when nothing went wrong (the service stops).
+ */
+export async function releaseSound(
+  db: Db,
+  claim: RoundSoundClaim,
+  { delayMs = 0, countsAsAttempt = true }: { delayMs?: number; countsAsAttempt?: boolean } = {},
+): Promise<void> {
+  await updateClaimed(db, claim, {
+    status: 'queued',
+    claimedUntil: delayMs > 0 ? after(delayMs) : null,
+    ...(!countsAsAttempt && { attempts: claim.attempts - 1 }),
+  });
+}
+
+/**
+ * Makes a rendered sound the published one, in place of the player's earlier one.
+ * @param moveIntoPlace swaps the files; runs while nobody else can touch this player's sound.
+ * @returns false when the row is no longer this worker's: then nothing was moved.
+ */
+export async function publishSound(
+  db: Db,
+  sound: RoundSound,
+  moveIntoPlace: () => Promise<void>,
+): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    await lockPlayer(tx, sound.steamId64);
+    const [own] = await tx.select({ id: roundSounds.id }).from(roundSounds).where(isOwn(sound)).for('update');
+    if (!own) return false;
+    await moveIntoPlace();
+    await markReady(tx, sound);
+    return true;
+  });
+}
+
+async function updateClaimed(
+  db: Db,
+  claim: RoundSoundClaim,
+  values: Parameters<ReturnType<Db['update']>['set']>[0],
+): Promise<boolean> {
+  const rows = await db.update(roundSounds).set(values).where(isOwn(claim)).returning({ id: roundSounds.id });
+  return rows.length > 0;
+}
+
+/** Makes it the player's only sound: the earlier one goes, and what is left of one whose file was lost. */
+async function markReady(tx: Db, { id, steamId64 }: RoundSound): Promise<void> {
+  await tx.delete(roundSounds).where(and(eq(roundSounds.steamId64, steamId64), ne(roundSounds.id, id)));
+  await tx
+    .update(roundSounds)
+    .set({ status: 'ready', failure: null, claimedUntil: null, readyAt: sql`now()` })
+    .where(eq(roundSounds.id, id));
+}
+
+function isOwn(claim: RoundSoundClaim) {
+  return and(
+    eq(roundSounds.id, claim.id),
+    eq(roundSounds.attempts, claim.attempts),
+    inArray(roundSounds.status, UNFINISHED_STATUSES),
+  );
+}
+
+/** By the clock of the database: the workers' own may differ. */
+export function after(delayMs: number): SQL {
+  return sql`clock_timestamp() + ${delayMs} * interval '1 millisecond'`;
+}

@@ -1,0 +1,249 @@
+import { and, count, desc, eq, inArray, isNull, lt, sql } from 'drizzle-orm';
+import { type Db, prepareOnce } from '../../db/client.ts';
+import { LOCKS } from '../../db/locks.ts';
+import { users } from '../../db/schema/accounts.ts';
+import { roundSounds } from '../../db/schema/round-sounds.ts';
+import { NotFound } from '../../domain/errors.ts';
+import type { Actor } from '../../domain/rights/actor.ts';
+import { mayHaveSound, type SoundAudience } from '../../domain/rights/sound-audience.ts';
+import { type RoundSoundStatus, soundVersion, UNFINISHED_STATUSES } from '../../domain/round-sound.ts';
+import type { SteamId64 } from '../../domain/steam-id.ts';
+import { recordAudit } from '../audit-log.ts';
+
+export type RoundSound = typeof roundSounds.$inferSelect;
+/** What the lookup needs; `sha256` is the version of the file. */
+export type ReadyRoundSound = Pick<RoundSound, 'steamId64' | 'title' | 'sha256'>;
+
+/**
+ * Every published sound of players who may have one: title and version of the file.
+ * @param audience everyone by default.
+ */
+export async function listReadySounds(
+  db: Db,
+  audience: SoundAudience = 'everyone',
+): Promise<ReadyRoundSound[]> {
+  const rows = await readySounds(db).execute();
+  return rows
+    .filter(({ rights }) => mayHaveSound(audience, rights ?? undefined))
+    .map(({ rights: _, ...sound }) => sound);
+}
+
+/** The flags of the player, null for one without a user. */
+const rights = {
+  hasSvip: users.hasSvip,
+  isServiceplus: users.isServiceplus,
+  isAdmin: users.isAdmin,
+  isOwner: users.isOwner,
+};
+
+const readySounds = prepareOnce((db) =>
+  db
+    .select({
+      steamId64: roundSounds.steamId64,
+      title: roundSounds.title,
+      sha256: roundSounds.sha256,
+      rights,
+    })
+    .from(roundSounds)
+    .leftJoin(users, eq(users.steamId64, roundSounds.steamId64))
+    .where(eq(roundSounds.status, 'ready'))
+    .prepare('ready_sounds'),
+);
+
+/** A published sound as game servers need it; hashes and sizes are those of the published bytes. */
+export type PublishedRoundSound = {
+  steamId64: SteamId64;
+  title: string;
+  durationMs: number;
+  loudnessLufs: number;
+  updatedAt: Date;
+  stereo: PublishedFile;
+  /** Absent until the voice rendition exists. */
+  voice?: PublishedFile;
+};
+
+/** `version` belongs into its address: it changes with the bytes. */
+export type PublishedFile = { sha256: string; sizeBytes: number; version: string };
+
+/**
+ * The published sounds of these players, in no order; players without one, or who may have none, are left out.
+ * @param options.audience who may; everyone by default.
+ */
+export async function listPublishedRoundSounds(
+  db: Db,
+  steamIds: readonly SteamId64[],
+  { audience = 'everyone' }: { audience?: SoundAudience } = {},
+): Promise<PublishedRoundSound[]> {
+  const rows = await publishedSounds(db).execute({ steamIds });
+  return rows.flatMap((row) => {
+    if (!mayHaveSound(audience, row.rights ?? undefined)) return [];
+    const stereo = toPublishedFile(row.sha256, row.sizeBytes);
+    const voice = toPublishedFile(row.voiceSha256, row.voiceSizeBytes);
+    const { steamId64, title, durationMs, loudnessAfterLufs, readyAt } = row;
+    if (!stereo || durationMs === null || loudnessAfterLufs === null || readyAt === null) return [];
+    const loudnessLufs = Math.round(loudnessAfterLufs * 10) / 10;
+    return {
+      steamId64,
+      title,
+      durationMs,
+      loudnessLufs,
+      updatedAt: readyAt,
+      stereo,
+      ...(voice && { voice }),
+    };
+  });
+}
+
+function toPublishedFile(sha256: string | null, sizeBytes: number | null): PublishedFile | undefined {
+  if (sha256 === null || sizeBytes === null) return undefined;
+  return { sha256, sizeBytes, version: soundVersion(sha256) };
+}
+
+const publishedSounds = prepareOnce((db) =>
+  db
+    .select({
+      steamId64: roundSounds.steamId64,
+      title: roundSounds.title,
+      durationMs: roundSounds.durationMs,
+      loudnessAfterLufs: roundSounds.loudnessAfterLufs,
+      readyAt: roundSounds.readyAt,
+      sha256: roundSounds.sha256,
+      sizeBytes: roundSounds.sizeBytes,
+      voiceSha256: roundSounds.voiceSha256,
+      voiceSizeBytes: roundSounds.voiceSizeBytes,
+      rights,
+    })
+    .from(roundSounds)
+    .leftJoin(users, eq(users.steamId64, roundSounds.steamId64))
+    .where(
+      and(
+        eq(roundSounds.status, 'ready'),
+        sql`${roundSounds.steamId64} = any(${sql.placeholder('steamIds')})`,
+      ),
+    )
+    .prepare('published_sounds'),
+);
+
+/** One player's published sound. Specification 4.4. */
+export async function findReadyRoundSound(db: Db, steamId64: SteamId64): Promise<RoundSound | undefined> {
+  const [row] = await db
+    .select()
+    .from(roundSounds)
+    .where(and(eq(roundSounds.steamId64, steamId64), eq(roundSounds.status, 'ready')));
+  return row;
+}
+
+/** A player's published sound, and the upload that is under way or failed; each may be absent. */
+export async function findRoundSounds(
+  db: Db,
+  steamId64: SteamId64,
+): Promise<{ ready: RoundSound | undefined; latest: RoundSound | undefined }> {
+  const rows = await db
+    .select()
+    .from(roundSounds)
+    .where(eq(roundSounds.steamId64, steamId64))
+    .orderBy(desc(roundSounds.id));
+  return {
+    ready: rows.find(({ status }) => status === 'ready'),
+    latest: rows.find(({ status }) => status !== 'ready'),
+  };
+}
+
+/**
+ * Sounds in whatever state, newest first; all of them unless limited.
+ * @param before only older ones than this id, for the next page.
+ */
+export async function listRoundSounds(
+  db: Db,
+  { before, limit }: { before?: number | undefined; limit?: number } = {},
+): Promise<RoundSound[]> {
+  const query = db
+    .select()
+    .from(roundSounds)
+    .where(before === undefined ? undefined : lt(roundSounds.id, before))
+    .orderBy(desc(roundSounds.id));
+  return limit === undefined ? query : query.limit(limit);
+}
+
+/** A sound in whatever state, by its row id. */
+export async function findRoundSoundById(db: Db, id: number): Promise<RoundSound | undefined> {
+  const [row] = await db.select().from(roundSounds).where(eq(roundSounds.id, id));
+  return row;
+}
+
+/**
+ * Removes all sounds of a player, published, under way and failed.
+ * @param removeFiles takes the published files away; runs while nobody else can touch them.
+ * @throws {NotFound} when the player has none.
+ */
+export async function removeRoundSounds(
+  db: Db,
+  steamId64: SteamId64,
+  { removeFiles, actor }: { removeFiles: () => Promise<void>; actor: Actor },
+): Promise<RoundSound[]> {
+  return db.transaction(async (tx) => {
+    await lockPlayer(tx, steamId64);
+    const removed = await tx.delete(roundSounds).where(eq(roundSounds.steamId64, steamId64)).returning();
+    if (removed.length === 0) throw new NotFound(`${steamId64} has no round-end sound`);
+    const details = { title: removed[0]?.title ?? '' };
+    await recordAudit(tx, { actor, action: 'sound.removed', subject: steamId64, details });
+    await removeFiles();
+    return removed;
+  });
+}
+
+/** Runs `handleOrphan` if the player has no published sound, while nobody can publish one. */
+export async function withoutReadySound(
+  db: Db,
+  steamId64: SteamId64,
+  handleOrphan: () => Promise<void>,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    await lockPlayer(tx, steamId64);
+    if (!(await findReadyRoundSound(tx, steamId64))) await handleOrphan();
+  });
+}
+
+/** Marks a published sound whose file is gone; the player is told. */
+export async function saveSoundLoss(db: Db, id: number): Promise<void> {
+  await db
+    .update(roundSounds)
+    .set({ status: 'failed', failure: 'lost' })
+    .where(and(eq(roundSounds.id, id), eq(roundSounds.status, 'ready')));
+}
+
+/** Published sounds whose size is not known: those from before sizes were kept. */
+export async function listUnmeasuredSounds(db: Db): Promise<RoundSound[]> {
+  return db
+    .select()
+    .from(roundSounds)
+    .where(and(eq(roundSounds.status, 'ready'), isNull(roundSounds.sizeBytes)));
+}
+
+/** Keeps the size of a published file, unless it was replaced meanwhile. */
+export async function saveSoundSize(db: Db, sound: RoundSound, sizeBytes: number): Promise<void> {
+  await db
+    .update(roundSounds)
+    .set({ sizeBytes })
+    .where(and(eq(roundSounds.id, sound.id), eq(roundSounds.status, 'ready')));
+}
+
+/** How many uploads wait or are worked on, by status; one without any is left out. */
+export async function countUnfinishedSounds(db: Db): Promise<{ status: RoundSoundStatus; count: number }[]> {
+  return db
+    .select({ status: roundSounds.status, count: count() })
+    .from(roundSounds)
+    .where(inArray(roundSounds.status, UNFINISHED_STATUSES))
+    .groupBy(roundSounds.status);
+}
+
+/** How many sounds there are, in whatever state. */
+export async function countRoundSounds(db: Db): Promise<number> {
+  const [row] = await db.select({ count: count() }).from(roundSounds);
+  return row?.count ?? 0;
+}
+
+/** Orders what happens to the published files of one player, until the transaction ends. */
+export async function lockPlayer(tx: Db, steamId64: SteamId64): Promise<void> {
+  await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.playerSound}, hashtext(${steamId64}))`);
+}

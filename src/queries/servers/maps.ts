@@ -1,0 +1,30 @@
+import { and, desc, eq, gte, lt, sql } from 'drizzle-orm';
+import type { Db } from '../../db/client.ts';
+import { serverMapPeriods } from '../../db/schema/servers.ts';
+
+/** A map that a server was on. */
+export type PlayedMap = {
+  map: string;
+  seconds: number;
+  /** How many times it was changed to. */
+  times: number;
+};
+
+/** The maps of a server in a stretch of time, the longest played first; what lies outside of it does not count. */
+export async function listPlayedMaps(
+  db: Db,
+  serverId: number,
+  { since, until }: { since: Date; until: Date },
+): Promise<PlayedMap[]> {
+  const { map, startedAt, endedAt } = serverMapPeriods;
+  const bounds = [since.toISOString(), until.toISOString()] as const;
+  const seconds = sql<number>`round(extract(epoch from sum(
+    least(${endedAt}, ${bounds[1]}::timestamptz) - greatest(${startedAt}, ${bounds[0]}::timestamptz)
+  )))`.mapWith(Number);
+  return db
+    .select({ map, seconds, times: sql<number>`count(*)`.mapWith(Number) })
+    .from(serverMapPeriods)
+    .where(and(eq(serverMapPeriods.serverId, serverId), gte(endedAt, since), lt(startedAt, until)))
+    .groupBy(map)
+    .orderBy(desc(seconds), map);
+}

@@ -1,0 +1,122 @@
+import { asc, eq, type SQL, sql } from 'drizzle-orm';
+import type { Db } from '../../db/client.ts';
+import { type ServerPlayer, serverSnapshots, servers } from '../../db/schema/servers.ts';
+
+/** Servers to poll, and what their last poll made of them; hidden ones are left alone. */
+export async function listPolledServers(db: Db) {
+  return db
+    .select({
+      id: servers.id,
+      slug: servers.slug,
+      address: servers.address,
+      isOnline: serverSnapshots.isOnline,
+    })
+    .from(servers)
+    .leftJoin(serverSnapshots, eq(serverSnapshots.serverId, servers.id))
+    .where(eq(servers.isHidden, false))
+    .orderBy(asc(servers.id));
+}
+
+/** What a server said of itself in a poll. */
+export type ServerState = {
+  hostname: string;
+  map: string;
+  playersCount: number;
+  maxPlayers: number;
+  pingMs: number;
+  players: ServerPlayer[];
+};
+
+/** Offline after this many missed polls in a row. */
+const MISSES_BEFORE_OFFLINE = 2;
+
+/** One poll of one server; without a state it was missed. */
+export type ServerPoll = { serverId: number; state: ServerState | undefined; polledAt: Date };
+/** What a server is after a poll was written. */
+export type PolledServer = { serverId: number; isOnline: boolean; missedPolls: number };
+
+/** A map goes on when the poll before told of it too, and was not longer ago: the longest interval and some more. */
+const SAME_MAP_WITHIN = sql`interval '2 hours'`;
+
+/**
+ * Writes polls, at most one of each server: the snapshots, a sample of each player count, and which map is played, in one
+ * statement.
+ * A missed poll keeps what was known, and makes the server offline at the second miss in a row.
+ * Servers that are gone are left out of the result.
+ */
+export async function saveServerPolls(db: Db, polls: readonly ServerPoll[]): Promise<PolledServer[]> {
+  const rows = polls.map(({ serverId, state, polledAt }) => ({
+    server_id: serverId,
+    is_answered: state !== undefined,
+    hostname: state?.hostname ?? '',
+    map: state?.map ?? '',
+    players_count: state?.playersCount ?? 0,
+    max_players: state?.maxPlayers ?? 0,
+    ping_ms: state?.pingMs ?? 0,
+    players: state?.players ?? [],
+    polled_at: polledAt.toISOString(),
+  }));
+  const saved = await db.execute<{ server_id: number; is_online: boolean; missed_polls: number }>(sql`
+    with poll as materialized (
+      select given.* from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as given(
+        server_id integer, is_answered boolean, hostname text, map text, players_count integer, max_players integer,
+        ping_ms integer, players jsonb, polled_at timestamptz
+      )
+      join servers on servers.id = given.server_id
+      order by given.server_id
+      for key share of servers
+    ), saved as (
+      insert into server_snapshots as known (
+        server_id, is_online, hostname, map, players_count, max_players, ping_ms, players, missed_polls, polled_at, seen_at
+      )
+      select server_id, is_answered, hostname, map, players_count, max_players, ping_ms, players,
+        case when is_answered then 0 else 1 end, polled_at, case when is_answered then polled_at end
+      from poll
+      on conflict (server_id) do update set
+        is_online = excluded.is_online or (known.is_online and known.missed_polls + 1 < ${MISSES_BEFORE_OFFLINE}),
+        hostname = case when excluded.is_online then excluded.hostname else known.hostname end,
+        map = case when excluded.is_online then excluded.map else known.map end,
+        max_players = case when excluded.is_online then excluded.max_players else known.max_players end,
+        players_count = ${keptWhileOnline('players_count', sql`0`)},
+        ping_ms = ${keptWhileOnline('ping_ms', sql`0`)},
+        players = ${keptWhileOnline('players', sql`'[]'::jsonb`)},
+        missed_polls = case when excluded.is_online then 0 else least(known.missed_polls + 1, 1000000) end,
+        polled_at = excluded.polled_at,
+        seen_at = coalesce(excluded.seen_at, known.seen_at)
+      returning server_id, is_online, players_count, max_players, missed_polls, polled_at
+    ), sampled as (
+      insert into server_samples (server_id, sampled_at, players_average, players_maximum, max_players, online_share)
+      select server_id, polled_at, players_count, least(players_count, 32767), least(max_players, 32767), is_online::integer
+      from saved
+      on conflict do nothing
+    ), continued as (
+      -- What is known of a server here is what was known before this statement.
+      update server_map_periods as period set ended_at = poll.polled_at
+      from poll join server_snapshots known using (server_id)
+      where poll.is_answered and known.is_online and known.map = poll.map
+        and known.polled_at between poll.polled_at - ${SAME_MAP_WITHIN} and poll.polled_at
+        and period.server_id = poll.server_id and period.map = poll.map
+        and period.started_at = (
+          select max(started_at) from server_map_periods where server_id = poll.server_id
+        )
+      returning period.server_id
+    ), begun as (
+      insert into server_map_periods (server_id, map, started_at, ended_at)
+      select server_id, map, polled_at, polled_at from poll
+      where is_answered and map <> '' and server_id not in (select server_id from continued)
+      on conflict do nothing
+    )
+    select server_id, is_online, missed_polls from saved`);
+  return [...saved].map((row) => ({
+    serverId: row.server_id,
+    isOnline: row.is_online,
+    missedPolls: row.missed_polls,
+  }));
+}
+
+/** The polled value; at a miss the known one while the server counts as online, and `otherwise` when it goes offline. */
+function keptWhileOnline(column: 'players_count' | 'ping_ms' | 'players', otherwise: SQL): SQL {
+  const name = sql.identifier(column);
+  return sql`case when excluded.is_online then excluded.${name}
+    when known.is_online and known.missed_polls + 1 < ${MISSES_BEFORE_OFFLINE} then known.${name} else ${otherwise} end`;
+}

@@ -1,0 +1,167 @@
+import { asc, eq } from 'drizzle-orm';
+import { type Db, prepareOnce } from '../../db/client.ts';
+import { serverSnapshots, servers } from '../../db/schema/servers.ts';
+import { Conflict, InvalidInput, NotFound } from '../../domain/errors.ts';
+import { foldText } from '../../domain/fold-text.ts';
+import type { Actor } from '../../domain/rights/actor.ts';
+import { parseServerAddress } from '../../domain/server-address.ts';
+import { hasVisibleCharacter } from '../../domain/visible-text.ts';
+import { recordAudit } from '../audit-log.ts';
+
+export type Server = typeof servers.$inferSelect;
+export type ServerSnapshot = typeof serverSnapshots.$inferSelect;
+/** A listed server and its latest poll; without one it has never been polled. */
+export type ServerStatus = { server: Server; snapshot: ServerSnapshot | null };
+
+/** In code points. */
+const LONGEST_NAME = 128;
+
+/** The servers that are shown, by name, with their latest poll. */
+export async function listServerStatuses(db: Db): Promise<ServerStatus[]> {
+  const rows = await shownServers(db).execute();
+  return rows.map(({ server, snapshot }) => ({ server: withShownName(server), snapshot }));
+}
+
+const shownServers = prepareOnce((db) =>
+  db
+    .select({ server: servers, snapshot: serverSnapshots })
+    .from(servers)
+    .leftJoin(serverSnapshots, eq(serverSnapshots.serverId, servers.id))
+    .where(eq(servers.isHidden, false))
+    .orderBy(asc(servers.name), asc(servers.id))
+    .prepare('server_statuses'),
+);
+
+/** All servers, hidden ones too, by id. */
+export async function listServers(db: Db): Promise<Server[]> {
+  const rows = await db.select().from(servers).orderBy(asc(servers.id));
+  return rows.map(withShownName);
+}
+
+/** All servers with their latest poll, hidden ones too, by id. */
+export async function listAllServerStatuses(db: Db): Promise<ServerStatus[]> {
+  const rows = await db
+    .select({ server: servers, snapshot: serverSnapshots })
+    .from(servers)
+    .leftJoin(serverSnapshots, eq(serverSnapshots.serverId, servers.id))
+    .orderBy(asc(servers.id));
+  return rows.map(({ server, snapshot }) => ({ server: withShownName(server), snapshot }));
+}
+
+/** A server by its address, as configured. */
+export async function findServerByAddress(db: Db, address: string): Promise<Server | undefined> {
+  const [server] = await db.select().from(servers).where(eq(servers.address, address));
+  return server;
+}
+
+/** What a server is called: its slug where nobody can see its name, as names were once let in and may come by SQL. */
+export function shownNameOf({ name, slug }: Pick<Server, 'name' | 'slug'>): string {
+  return hasVisibleCharacter(name) ? name : slug;
+}
+
+function withShownName(server: Server): Server {
+  return { ...server, name: shownNameOf(server) };
+}
+
+/**
+ * Adds a server; the slug defaults to the name made url-safe, with a number where that is taken.
+ * @throws {InvalidInput} for a name, slug or address that is not allowed.
+ * @throws {Conflict} when the slug given, or the address, belongs to another server.
+ */
+export async function addServer(
+  db: Db,
+  { name, address, slug, mode = '', region = '', isHidden = false, actor }: NewServer,
+): Promise<Server> {
+  const label = parseServerName(name);
+  parseServerAddress(address);
+  if (slug !== undefined && !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(slug)) {
+    throw new InvalidInput(
+      `slug ${JSON.stringify(slug)} is not allowed: give lower-case letters, digits and single hyphens`,
+    );
+  }
+  const values = { name: label, address, mode, region, isHidden };
+  return db.transaction(async (tx) => {
+    for (let number = 1; ; number++) {
+      const wanted = slug ?? numbered(toSlug(label), number);
+      const [row] = await tx
+        .insert(servers)
+        .values({ ...values, slug: wanted })
+        .onConflictDoNothing()
+        .returning();
+      if (row) {
+        await recordAudit(tx, { actor, action: 'server.added', subject: row.slug, details: { address } });
+        return row;
+      }
+      const holder = await findServerByAddress(tx, address);
+      if (holder) throw new Conflict(`The address ${address} belongs to ${holder.slug} already`);
+      if (slug !== undefined) throw new Conflict(`The slug ${slug} is taken: give another with --slug`);
+    }
+  });
+}
+
+/** A server's name without spaces around it. @throws {InvalidInput} when it is too long or nobody could see it. */
+export function parseServerName(name: string): string {
+  const label = name.trim();
+  // Characters, not UTF-16 units: an emoji is one.
+  if ([...label].length <= LONGEST_NAME && !label.includes('\0') && hasVisibleCharacter(label)) return label;
+  throw new InvalidInput(
+    `name ${JSON.stringify(name.slice(0, 64))} is not allowed: give 1 to ${LONGEST_NAME} characters, at least one of them visible`,
+  );
+}
+
+type NewServer = {
+  name: string;
+  /** `host:port`; the host may be a name, IPv4, or IPv6 in brackets. */
+  address: string;
+  slug?: string | undefined;
+  mode?: string | undefined;
+  region?: string | undefined;
+  isHidden?: boolean;
+  actor: Actor;
+};
+
+/** @throws {NotFound} when no server has this slug. */
+export async function requireServer(db: Db, slug: string): Promise<void> {
+  const found = await db.select({ id: servers.id }).from(servers).where(eq(servers.slug, slug));
+  if (found.length === 0) throw new NotFound(`There is no server ${JSON.stringify(slug)}`);
+}
+
+/** @throws {NotFound} when no server has this slug. */
+export async function removeServer(db: Db, slug: string, { actor }: { actor: Actor }): Promise<void> {
+  await db.transaction(async (tx) => {
+    const removed = await tx.delete(servers).where(eq(servers.slug, slug)).returning({ id: servers.id });
+    if (removed.length === 0) throw new NotFound(`There is no server ${JSON.stringify(slug)}`);
+    await recordAudit(tx, { actor, action: 'server.removed', subject: slug });
+  });
+}
+
+/** Shows a server on the public list and polls it, or hides it. @throws {NotFound} when no server has this slug. */
+export async function setServerHidden(
+  db: Db,
+  slug: string,
+  { isHidden, actor }: { isHidden: boolean; actor: Actor },
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const changed = await tx
+      .update(servers)
+      .set({ isHidden })
+      .where(eq(servers.slug, slug))
+      .returning({ id: servers.id });
+    if (changed.length === 0) throw new NotFound(`There is no server ${JSON.stringify(slug)}`);
+    await recordAudit(tx, { actor, action: isHidden ? 'server.hidden' : 'server.shown', subject: slug });
+  });
+}
+
+/** A name made url-safe: lower case, without diacritics, words joined by hyphens; `server` when nothing is left. */
+function toSlug(name: string): string {
+  const slug = foldText(name)
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 64)
+    .replace(/-+$/, '');
+  return slug === '' ? 'server' : slug;
+}
+
+function numbered(slug: string, number: number): string {
+  return number === 1 ? slug : `${slug}-${number}`;
+}

@@ -1,0 +1,66 @@
+import { and, eq, gt, lt, sql } from 'drizzle-orm';
+import { type Db, prepareOnce } from '../db/client.ts';
+import { steamBans, steamCalls } from '../db/schema/steam.ts';
+import type { SteamId64 } from '../domain/steam-id.ts';
+
+/** Steam's own bans of a player, as it told at `checkedAt`. */
+export type SteamBans = typeof steamBans.$inferSelect;
+
+/** What Steam said of a player after a moment. */
+export async function findSteamBans(
+  db: Db,
+  steamId64: SteamId64,
+  { checkedAfter }: { checkedAfter: Date },
+): Promise<SteamBans | undefined> {
+  const [row] = await checked(db).execute({ steamId64, checkedAfter: checkedAfter.toISOString() });
+  return row;
+}
+
+const checked = prepareOnce((db) =>
+  db
+    .select()
+    .from(steamBans)
+    .where(
+      and(
+        eq(steamBans.steamId64, sql.placeholder('steamId64')),
+        gt(steamBans.checkedAt, sql`${sql.placeholder('checkedAfter')}::timestamptz`),
+      ),
+    )
+    .prepare('checked_steam_bans'),
+);
+
+/** Keeps what Steam says of some players, each once. */
+export async function saveSteamBans(db: Db, bans: readonly SteamBans[]): Promise<void> {
+  if (bans.length === 0) return;
+  await db
+    .insert(steamBans)
+    // In one order: two processes that save the same players wait for each other, and never in a circle.
+    .values(bans.toSorted((one, other) => (one.steamId64 < other.steamId64 ? -1 : 1)))
+    .onConflictDoUpdate({
+      target: steamBans.steamId64,
+      set: {
+        vacBans: sql`excluded.vac_bans`,
+        gameBans: sql`excluded.game_bans`,
+        daysSinceLastBan: sql`excluded.days_since_last_ban`,
+        isCommunityBanned: sql`excluded.is_community_banned`,
+        checkedAt: sql`excluded.checked_at`,
+      },
+    });
+}
+
+/**
+ * Counts one more call to Steam on this day (UTC, by the clock of the database).
+ * @returns false when there were `limit` already: then it must not be made.
+ */
+export async function countSteamCall(db: Db, { limit }: { limit: number }): Promise<boolean> {
+  const counted = await db
+    .insert(steamCalls)
+    .values({ calls: 1 })
+    .onConflictDoUpdate({
+      target: steamCalls.day,
+      set: { calls: sql`${steamCalls.calls} + 1` },
+      setWhere: lt(steamCalls.calls, limit),
+    })
+    .returning({ calls: steamCalls.calls });
+  return counted.length > 0;
+}

@@ -1,0 +1,246 @@
+import { and, count, desc, eq, gt, inArray, isNull, lt, not, or, type SQL, sql } from 'drizzle-orm';
+import { type Db, prepareOnce } from '../../db/client.ts';
+import { apiTokens, users } from '../../db/schema/accounts.ts';
+import { generateApiToken, hashApiToken, tokenStateOf } from '../../domain/api-token.ts';
+import { Blocked, Conflict, InvalidInput, NotFound } from '../../domain/errors.ts';
+import type { Actor } from '../../domain/rights/actor.ts';
+import { TOKEN_SCOPES, type TokenScope } from '../../domain/rights/token-scope.ts';
+import type { SteamId64 } from '../../domain/steam-id.ts';
+import { hasVisibleCharacter } from '../../domain/visible-text.ts';
+import { recordAudit } from '../audit-log.ts';
+
+export type ApiToken = Omit<typeof apiTokens.$inferSelect, 'tokenHash'> & {
+  /** Whose it is. */
+  steamId64: SteamId64;
+  /** Whether that is an admin or owner. */
+  isOfAdministrator: boolean;
+};
+
+/** Contract section 4. */
+export const MAX_LIVE_TOKENS = 10;
+const MAX_NAME_LENGTH = 64;
+
+/**
+ * Makes a token for a user; the answer is the only time it is seen. Written to the audit log.
+ * @param options.scopes what it may read; all of them by default.
+ * @throws {InvalidInput} for a name that {@link isTokenName} refuses, or an expiry that has passed.
+ * @throws {Conflict} when the user has 10 live tokens; {@link Blocked}; {@link NotFound} when there is no such user.
+ */
+export async function createApiToken(
+  db: Db,
+  userId: number,
+  options: {
+    name: string;
+    scopes?: readonly TokenScope[];
+    expiresAt?: Date | null;
+    now: Date;
+    actor: Actor;
+  },
+): Promise<{ token: string; id: number }> {
+  const { name, scopes = TOKEN_SCOPES, expiresAt = null, now, actor } = options;
+  const label = name.trim();
+  if (!isTokenName(label)) {
+    throw new InvalidInput(
+      `The name of a token has 1 to ${MAX_NAME_LENGTH} characters, at least one of them visible and none of them a control character`,
+    );
+  }
+  if (expiresAt && expiresAt <= now) throw new InvalidInput('A token cannot expire in the past');
+  const token = generateApiToken();
+  return db.transaction(async (tx) => {
+    // Locks the owner's row: two requests at once must not make an eleventh token.
+    const [owner] = await tx
+      .select({
+        steamId64: users.steamId64,
+        blockedAt: users.blockedAt,
+        blockReason: users.blockReason,
+      })
+      .from(users)
+      .where(eq(users.id, userId))
+      .for('update');
+    if (!owner) throw new NotFound('User not found');
+    if (owner.blockedAt) throw new Blocked(owner.blockReason);
+    const [live] = await tx
+      .select({ count: count() })
+      .from(apiTokens)
+      .where(and(eq(apiTokens.userId, userId), isLive(now)));
+    if ((live?.count ?? 0) >= MAX_LIVE_TOKENS) {
+      throw new Conflict(`A user has at most ${MAX_LIVE_TOKENS} live tokens: revoke one first`);
+    }
+    const [row] = await tx
+      .insert(apiTokens)
+      .values({
+        userId,
+        name: label,
+        tokenHash: hashApiToken(token),
+        lastFour: token.slice(-4),
+        scopes: [...scopes],
+        expiresAt,
+        createdAt: now,
+      })
+      .returning({ id: apiTokens.id });
+    if (!row) throw new Error('the token was not inserted');
+    await recordAudit(tx, {
+      actor,
+      action: 'token.created',
+      subject: owner.steamId64,
+      details: { tokenId: row.id, name: label, scopes, expiresAt: expiresAt?.toISOString() ?? null },
+    });
+    return { token, id: row.id };
+  });
+}
+
+/** Which of these tokens are live, and of no blocked user. */
+export async function listLiveTokenIds(db: Db, ids: readonly number[], now: Date): Promise<Set<number>> {
+  const rows = await db
+    .select({ id: apiTokens.id })
+    .from(apiTokens)
+    .innerJoin(users, eq(users.id, apiTokens.userId))
+    .where(and(inArray(apiTokens.id, [...ids]), isLive(now), isNull(users.blockedAt)));
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Whether a token may be called so: 1 to 64 characters, something to see among them, no control characters. */
+export function isTokenName(name: string): boolean {
+  return name.length <= MAX_NAME_LENGTH && hasVisibleCharacter(name) && !/\p{Cc}/u.test(name);
+}
+
+/**
+ * The live token (known, not revoked, not expired, of a user who is not blocked) that has this hash.
+ * @param hash SHA-256 in hexadecimal, as {@link hashApiToken} makes it.
+ */
+export async function findLiveApiToken(db: Db, hash: string, now: Date): Promise<ApiToken | undefined> {
+  const [found] = await byHash(db).execute({ hash });
+  return found && tokenStateOf(found.token, now) === 'live' ? withoutHash(found) : undefined;
+}
+
+/** What is told of a token's owner. */
+const OWNER = { steamId64: users.steamId64, isAdmin: users.isAdmin, isOwner: users.isOwner };
+
+const byHash = prepareOnce((db) =>
+  db
+    .select({ token: apiTokens, owner: OWNER })
+    .from(apiTokens)
+    .innerJoin(users, eq(users.id, apiTokens.userId))
+    .where(
+      and(
+        eq(apiTokens.tokenHash, sql.placeholder('hash')),
+        isNull(apiTokens.revokedAt),
+        isNull(users.blockedAt),
+      ),
+    )
+    .prepare('live_api_token'),
+);
+
+/** All tokens of all users, newest first, revoked and expired ones too: for the operator's tool. */
+export async function listApiTokens(db: Db): Promise<ApiToken[]> {
+  return selectTokens(db, undefined);
+}
+
+/** The tokens of a user that work at `now`, newest first: never more than {@link MAX_LIVE_TOKENS} but by SQL. */
+export async function listLiveApiTokens(db: Db, userId: number, now: Date): Promise<ApiToken[]> {
+  return selectTokens(db, and(eq(apiTokens.userId, userId), isLive(now)));
+}
+
+/**
+ * The revoked and expired tokens of a user, newest first.
+ * @param before only those older than this id, for the next page.
+ */
+export async function listEndedApiTokens(
+  db: Db,
+  userId: number,
+  { before, limit, now }: { before?: number | undefined; limit: number; now: Date },
+): Promise<ApiToken[]> {
+  const isOlder = before === undefined ? undefined : lt(apiTokens.id, before);
+  return selectTokens(db, and(eq(apiTokens.userId, userId), isOlder, not(isLive(now))), limit);
+}
+
+/** A token of this user that is not revoked, by its row id. */
+export async function findUnrevokedApiToken(
+  db: Db,
+  { id, userId }: { id: number; userId: number },
+): Promise<ApiToken | undefined> {
+  const isIt = and(eq(apiTokens.id, id), eq(apiTokens.userId, userId), isNull(apiTokens.revokedAt));
+  const [token] = await selectTokens(db, isIt);
+  return token;
+}
+
+async function selectTokens(db: Db, condition: SQL | undefined, limit?: number): Promise<ApiToken[]> {
+  const query = db
+    .select({ token: apiTokens, owner: OWNER })
+    .from(apiTokens)
+    .innerJoin(users, eq(users.id, apiTokens.userId))
+    .where(condition)
+    .orderBy(desc(apiTokens.id));
+  const rows = await (limit === undefined ? query : query.limit(limit));
+  return rows.map(withoutHash);
+}
+
+/** How many tokens there are, live or not. */
+export async function countApiTokens(db: Db): Promise<number> {
+  const [row] = await db.select({ count: count() }).from(apiTokens);
+  return row?.count ?? 0;
+}
+
+/**
+ * Revokes a token, at once and in every process: they hear of it by notification. Written to the audit log.
+ * @param options.ofUserId when given, only a token of this user.
+ * @throws {NotFound} when there is no such token; revoking twice changes nothing.
+ */
+export async function revokeApiToken(
+  db: Db,
+  id: number,
+  { ofUserId, now, actor }: { ofUserId?: number; now: Date; actor: Actor },
+): Promise<void> {
+  const isOwned = ofUserId === undefined ? undefined : eq(apiTokens.userId, ofUserId);
+  await db.transaction(async (tx) => {
+    const [known] = await tx
+      .select({ name: apiTokens.name, steamId64: users.steamId64 })
+      .from(apiTokens)
+      .innerJoin(users, eq(users.id, apiTokens.userId))
+      .where(and(eq(apiTokens.id, id), isOwned));
+    if (!known) throw new NotFound(`There is no token ${id}`);
+    const revoked = await tx
+      .update(apiTokens)
+      .set({ revokedAt: now })
+      .where(and(eq(apiTokens.id, id), isNull(apiTokens.revokedAt)))
+      .returning({ id: apiTokens.id });
+    if (revoked.length === 0) return;
+    const details = { tokenId: id, name: known.name };
+    await recordAudit(tx, { actor, action: 'token.revoked', subject: known.steamId64, details });
+  });
+}
+
+/** Writes that tokens were used; one statement for a batch of ids. */
+export async function saveApiTokenUses(db: Db, ids: readonly number[], usedAt: Date): Promise<void> {
+  if (ids.length === 0) return;
+  await db
+    .update(apiTokens)
+    .set({ lastUsedAt: usedAt })
+    .where(
+      and(
+        inArray(apiTokens.id, [...ids]),
+        or(isNull(apiTokens.lastUsedAt), lt(apiTokens.lastUsedAt, usedAt)),
+      ),
+    );
+}
+
+/** How many live tokens the user of a row has, for a select over users. */
+export function liveTokenCount(now: Date): SQL<number> {
+  const isOfUser = eq(apiTokens.userId, users.id);
+  return sql<number>`(select count(*)::int from ${apiTokens} where ${and(isOfUser, isLive(now))})`;
+}
+
+/** As {@link tokenStateOf}; never null, so that its opposite is what has ended. */
+function isLive(now: Date): SQL {
+  return sql`(${apiTokens.revokedAt} is null and (${apiTokens.expiresAt} is null or ${gt(apiTokens.expiresAt, now)}))`;
+}
+
+type TokenRow = {
+  token: typeof apiTokens.$inferSelect;
+  owner: { steamId64: SteamId64; isAdmin: boolean; isOwner: boolean };
+};
+
+function withoutHash({ token, owner }: TokenRow): ApiToken {
+  const { tokenHash: _, ...rest } = token;
+  return { ...rest, steamId64: owner.steamId64, isOfAdministrator: owner.isAdmin || owner.isOwner };
+}

@@ -1,0 +1,100 @@
+import { and, eq, inArray, not, notInArray, or, sql } from 'drizzle-orm';
+import type { Db } from '../../db/client.ts';
+import { LOCKS } from '../../db/locks.ts';
+import { users } from '../../db/schema/accounts.ts';
+import { auditLog } from '../../db/schema/audit-log.ts';
+import type { SteamId64 } from '../../domain/steam-id.ts';
+import { recordAudit } from '../audit-log.ts';
+import { liftBlock } from './user-blocks.ts';
+import type { User } from './users.ts';
+
+/** What `OWNER_STEAMIDS` gives, and where it is kept that it did. */
+const GIVEN_FLAGS = [
+  ['isOwner', 'ownerByConfig'],
+  ['isAdmin', 'adminByConfig'],
+] as const;
+type GivenFlag = (typeof GIVEN_FLAGS)[number][0];
+
+/**
+ * Makes the users of `OWNER_STEAMIDS` owners and admins, and takes both from those it no longer names. A flag that was
+ * given by hand, before or since, stays. Both are written to the audit log, by "configuration".
+ */
+export async function saveConfiguredOwners(db: Db, steamIds: readonly SteamId64[]): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.configuredOwners})`);
+    for (const steamId of steamIds) await grantConfiguredOwner(tx, steamId);
+    const isFormer = and(
+      or(eq(users.ownerByConfig, true), eq(users.adminByConfig, true)),
+      notInArray(users.steamId64, [...steamIds]),
+    );
+    for (const user of await tx.select().from(users).where(isFormer).for('update')) await revoke(tx, user);
+  });
+}
+
+/**
+ * Gives a user of `OWNER_STEAMIDS` both flags, and makes the user where there is none.
+ * @param db a transaction.
+ */
+export async function grantConfiguredOwner(db: Db, steamId64: SteamId64): Promise<void> {
+  await db.insert(users).values({ steamId64 }).onConflictDoNothing();
+  const [user] = await db.select().from(users).where(eq(users.steamId64, steamId64)).for('update');
+  if (!user) throw new Error(`the owner ${steamId64} went away`);
+  await liftBlock(db, user, 'configuration');
+  const given = GIVEN_FLAGS.map(([flag]) => flag).filter((flag) => !user[flag]);
+  const origins: Partial<Record<(typeof GIVEN_FLAGS)[number][1], boolean>> = {};
+  for (const [flag, origin] of GIVEN_FLAGS) {
+    if (!user[flag]) origins[origin] = true;
+    else if (user[origin] === null) origins[origin] = !(await wasGivenByHand(db, steamId64, flag));
+  }
+  if (Object.keys(origins).length === 0) return;
+  await db
+    .update(users)
+    .set({ isOwner: true, isAdmin: true, ...origins })
+    .where(eq(users.id, user.id));
+  await recordFlags(db, steamId64, { flags: given, value: true });
+}
+
+/** @param user held by the transaction. */
+async function revoke(db: Db, user: User): Promise<void> {
+  const taken = GIVEN_FLAGS.filter(([, origin]) => user[origin] === true).map(([flag]) => flag);
+  await db
+    .update(users)
+    .set({
+      ...Object.fromEntries(taken.map((flag) => [flag, false])),
+      ownerByConfig: false,
+      adminByConfig: false,
+    })
+    .where(eq(users.id, user.id));
+  await recordFlags(db, user.steamId64, { flags: taken, value: false });
+}
+
+async function recordFlags(
+  db: Db,
+  steamId64: SteamId64,
+  { flags, value }: { flags: readonly GivenFlag[]; value: boolean },
+): Promise<void> {
+  if (flags.length === 0) return;
+  await recordAudit(db, {
+    actor: 'configuration',
+    action: 'user.flags-set',
+    subject: steamId64,
+    details: Object.fromEntries(flags.map((flag) => [flag, value])),
+  });
+}
+
+/** Whether an owner or the operator ever gave the flag: of rows that are older than the note of it, the log tells. */
+async function wasGivenByHand(db: Db, steamId64: SteamId64, flag: GivenFlag): Promise<boolean> {
+  const [entry] = await db
+    .select({ id: auditLog.id })
+    .from(auditLog)
+    .where(
+      and(
+        eq(auditLog.subject, steamId64),
+        inArray(auditLog.action, ['user.flags-set', 'user.changed']),
+        sql`${auditLog.details} ->> ${flag} = 'true'`,
+        not(sql`${auditLog.actor} is not distinct from 'configuration'`),
+      ),
+    )
+    .limit(1);
+  return entry !== undefined;
+}

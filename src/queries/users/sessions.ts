@@ -1,0 +1,121 @@
+import { and, desc, eq, gt, inArray } from 'drizzle-orm';
+import type { Db } from '../../db/client.ts';
+import { sessions, users } from '../../db/schema/accounts.ts';
+import { recordAudit } from '../audit-log.ts';
+import type { User } from './users.ts';
+
+export type Session = { idHash: string; createdAt: Date; seenAt: Date; expiresAt: Date; user: User };
+
+/** A session as its owner sees it. */
+export type OpenSession = Pick<
+  typeof sessions.$inferSelect,
+  'idHash' | 'createdAt' | 'seenAt' | 'browser' | 'system'
+>;
+
+type NewSession = {
+  idHash: string;
+  userId: number;
+  expiresAt: Date;
+  now: Date;
+  /** What signed in; null where it did not say. */
+  browser: string | null;
+  system: string | null;
+};
+
+/** Sessions that a user has at once; a further one ends the one that was used longest ago. */
+const MAX_SESSIONS = 100;
+
+/** However much it is used, a session ends so long after the sign-in. */
+const LONGEST_SESSION_MS = 180 * 86_400_000;
+
+/** Opens a session; only the hash of its id is kept, so that a copy of the table signs nobody in. */
+export async function createSession(db: Db, { now, ...session }: NewSession): Promise<void> {
+  const { userId } = session;
+  await db.insert(sessions).values({ ...session, createdAt: now, seenAt: now });
+  const surplus = db
+    .select({ idHash: sessions.idHash })
+    .from(sessions)
+    .where(eq(sessions.userId, userId))
+    .orderBy(desc(sessions.seenAt), desc(sessions.idHash))
+    .offset(MAX_SESSIONS);
+  await db.delete(sessions).where(inArray(sessions.idHash, surplus));
+}
+
+/** The session and its user as they are now, unless it has ended. */
+export async function findSession(db: Db, idHash: string, now: Date): Promise<Session | undefined> {
+  const [row] = await db
+    .select({ session: sessions, user: users })
+    .from(sessions)
+    .innerJoin(users, eq(users.id, sessions.userId))
+    .where(and(eq(sessions.idHash, idHash), gt(sessions.expiresAt, now)));
+  if (!row || lastEndOf(row.session) <= now) return undefined;
+  const { createdAt, seenAt, expiresAt } = row.session;
+  return { idHash, createdAt, seenAt, expiresAt, user: row.user };
+}
+
+/** When a session ends at the latest. */
+export function lastEndOf({ createdAt }: { createdAt: Date }): Date {
+  return new Date(createdAt.getTime() + LONGEST_SESSION_MS);
+}
+
+/** Moves the end of a session that is in use. A session that was ended meanwhile stays ended. */
+export async function extendSession(
+  db: Db,
+  idHash: string,
+  { expiresAt, now }: { expiresAt: Date; now: Date },
+): Promise<void> {
+  await db.update(sessions).set({ expiresAt, seenAt: now }).where(eq(sessions.idHash, idHash));
+}
+
+/** Ends a session; one that is gone already is no error. */
+export async function deleteSession(db: Db, idHash: string): Promise<void> {
+  await db.delete(sessions).where(eq(sessions.idHash, idHash));
+}
+
+/** Ends every session of the user who asks for it. */
+export async function deleteSessionsOf(
+  db: Db,
+  { id: userId, steamId64 }: Pick<User, 'id' | 'steamId64'>,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const ended = await tx.delete(sessions).where(eq(sessions.userId, userId));
+    await recordAudit(tx, {
+      actor: { userId },
+      action: 'user.signed-out-everywhere',
+      subject: steamId64,
+      details: { sessions: ended.count },
+    });
+  });
+}
+
+/** Ends one session of the user who asks for it, whichever device it is on; one that is gone already is no error. */
+export async function endSessionOf(
+  db: Db,
+  { id: userId, steamId64 }: Pick<User, 'id' | 'steamId64'>,
+  idHash: string,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const ended = await tx
+      .delete(sessions)
+      .where(and(eq(sessions.userId, userId), eq(sessions.idHash, idHash)))
+      .returning({ browser: sessions.browser, system: sessions.system });
+    for (const details of ended) {
+      await recordAudit(tx, {
+        actor: { userId },
+        action: 'user.session-ended',
+        subject: steamId64,
+        details,
+      });
+    }
+  });
+}
+
+/** The sessions of a user that are open at `now`, last used first. */
+export async function listOpenSessions(db: Db, userId: number, now: Date): Promise<OpenSession[]> {
+  const { idHash, createdAt, seenAt, browser, system } = sessions;
+  return db
+    .select({ idHash, createdAt, seenAt, browser, system })
+    .from(sessions)
+    .where(and(eq(sessions.userId, userId), gt(sessions.expiresAt, now)))
+    .orderBy(desc(sessions.seenAt), desc(sessions.createdAt));
+}

@@ -1,0 +1,191 @@
+import { eq } from 'drizzle-orm';
+import type { Db } from '../../db/client.ts';
+import { users } from '../../db/schema/accounts.ts';
+import { hasErrorCode } from '../../domain/error-causes.ts';
+import { Conflict, NotFound } from '../../domain/errors.ts';
+import type { Actor } from '../../domain/rights/actor.ts';
+import type { SteamId64 } from '../../domain/steam-id.ts';
+import { recordAudit } from '../audit-log.ts';
+import { grantConfiguredOwner } from './owners.ts';
+import { liftBlock, requireUnblocked } from './user-blocks.ts';
+import { findUserByDiscordId, lockUser, type User } from './users.ts';
+
+/** Values an operator or a sign-in may set; absent ones stay as they are. */
+export type UserChanges = Partial<
+  Omit<
+    typeof users.$inferInsert,
+    'id' | 'steamId64' | 'createdAt' | 'adminByConfig' | 'ownerByConfig' | 'blockedAt' | 'blockReason'
+  >
+>;
+
+/** The flags an owner may set on the moderation page. */
+export const USER_FLAGS = ['isAdmin', 'isOwner', 'hasSvip', 'isServiceplus'] as const;
+export type UserFlags = Pick<User, (typeof USER_FLAGS)[number]>;
+
+/**
+ * Makes the user where there is none, and changes what is given.
+ * @throws {Conflict} when the Discord account is linked to another user.
+ */
+export async function saveUser(
+  db: Db,
+  steamId64: SteamId64,
+  { changes = {}, actor }: { changes?: UserChanges; actor: Actor },
+): Promise<User> {
+  return db.transaction(async (tx) => {
+    await createMissingUser(tx, steamId64, actor);
+    // Owners cannot be blocked.
+    if (changes.isOwner) await liftBlock(tx, await lockUser(tx, steamId64), actor);
+    const user = await updateUser(tx, steamId64, changes);
+    if (Object.keys(changes).length > 0) {
+      await recordAudit(tx, { actor, action: 'user.changed', subject: steamId64, details: changes });
+    }
+    return user;
+  });
+}
+
+/**
+ * The row of a user who signed in, made the first time.
+ * @param profile what Steam says of them; what it does not say stays as it was.
+ * @param isOwner named in `OWNER_STEAMIDS`: gives both flags.
+ * @throws {Blocked} when they are blocked.
+ */
+export async function saveSignIn(
+  db: Db,
+  steamId64: SteamId64,
+  {
+    profile = {},
+    isOwner,
+    now,
+  }: { profile?: { nickname?: string; avatarUrl?: string }; isOwner: boolean; now: Date },
+): Promise<User> {
+  return db.transaction(async (tx) => {
+    await createMissingUser(tx, steamId64);
+    if (isOwner) await grantConfiguredOwner(tx, steamId64);
+    requireUnblocked(await lockUser(tx, steamId64));
+    const user = await updateUser(tx, steamId64, { ...profile, signedInAt: now });
+    await recordAudit(tx, { actor: { userId: user.id }, action: 'user.signed-in', subject: steamId64 });
+    return user;
+  });
+}
+
+/**
+ * Links a Discord account to the user who asks for it; the same one again brings its name and avatar up to date.
+ * @throws {Conflict} when it is linked to another user.
+ */
+export async function linkDiscord(
+  db: Db,
+  { id: userId, steamId64 }: Pick<User, 'id' | 'steamId64'>,
+  account: { id: string; username: string; avatar: string | null },
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    await updateUser(tx, steamId64, {
+      discordId: account.id,
+      discordUsername: account.username,
+      discordAvatar: account.avatar ?? '',
+    });
+    const details = { discordId: account.id, username: account.username };
+    await recordAudit(tx, { actor: { userId }, action: 'discord.linked', subject: steamId64, details });
+  });
+}
+
+/** Takes the link away for the user who asks for it; nothing happens when there is none. */
+export async function unlinkDiscord(
+  db: Db,
+  { id: userId, steamId64 }: Pick<User, 'id' | 'steamId64'>,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const before = await lockUser(tx, steamId64);
+    if (!before.discordId) return;
+    await updateUser(tx, steamId64, { discordId: null, discordUsername: '', discordAvatar: '' });
+    const details = { discordId: before.discordId, username: before.discordUsername };
+    await recordAudit(tx, { actor: { userId }, action: 'discord.unlinked', subject: steamId64, details });
+  });
+}
+
+/** Hides the Discord link of the user who asks for it, or shows it again. */
+export async function setDiscordHidden(
+  db: Db,
+  { id: userId, steamId64 }: Pick<User, 'id' | 'steamId64'>,
+  hidesDiscord: boolean,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const before = await lockUser(tx, steamId64);
+    if (before.hidesDiscord === hidesDiscord) return;
+    await updateUser(tx, steamId64, { hidesDiscord });
+    const action = hidesDiscord ? 'discord.hidden' : 'discord.shown';
+    await recordAudit(tx, { actor: { userId }, action, subject: steamId64 });
+  });
+}
+
+/**
+ * Sets what a user may do and is shown as.
+ * @throws {NotFound} for a SteamID nobody signed in with.
+ */
+export async function setUserFlags(
+  db: Db,
+  steamId64: SteamId64,
+  { flags, actor }: { flags: UserFlags; actor: Actor },
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const before = await lockUser(tx, steamId64);
+    const changed = USER_FLAGS.filter((flag) => before[flag] !== flags[flag]);
+    if (changed.length === 0) return;
+    if (flags.isOwner) await liftBlock(tx, before, actor);
+    const details: Partial<UserFlags> = Object.fromEntries(changed.map((flag) => [flag, flags[flag]]));
+    await updateUser(tx, steamId64, details);
+    await recordAudit(tx, { actor, action: 'user.flags-set', subject: steamId64, details });
+  });
+}
+
+/** @param actor the user themself by default. */
+async function createMissingUser(tx: Db, steamId64: SteamId64, actor?: Actor): Promise<void> {
+  const [created] = await tx.insert(users).values({ steamId64 }).onConflictDoNothing().returning();
+  if (!created) return;
+  const by = actor ?? { userId: created.id };
+  await recordAudit(tx, { actor: by, action: 'user.created', subject: steamId64 });
+}
+
+/**
+ * @throws {NotFound} when there is no such user.
+ * @throws {Conflict} when the Discord account is linked to another user.
+ */
+async function updateUser(tx: Db, steamId64: SteamId64, changes: UserChanges): Promise<User> {
+  const { discordId } = changes;
+  const holder = discordId ? await findUserByDiscordId(tx, discordId) : undefined;
+  if (holder && holder.steamId64 !== steamId64) throw linkedElsewhere(discordId, holder.steamId64);
+  const [user] = await tx
+    .update(users)
+    .set({ steamId64, ...changes, ...originsOf(changes) })
+    .where(eq(users.steamId64, steamId64))
+    .returning()
+    .catch((cause: unknown) => {
+      // The unique index decides, so that two at once cannot both win.
+      throw hasErrorCode(cause, [UNIQUE_VIOLATION])
+        ? linkedElsewhere(discordId, undefined, { cause })
+        : cause;
+    });
+  if (!user) throw new NotFound(`There is no user ${steamId64}`);
+  return user;
+}
+
+/** Of users, after their SteamID, only the Discord account is unique. */
+const UNIQUE_VIOLATION = '23505';
+
+/** A flag that is set by hand is no longer the configuration's to take away. */
+function originsOf({
+  isAdmin,
+  isOwner,
+}: UserChanges): Partial<Pick<User, 'adminByConfig' | 'ownerByConfig'>> {
+  return {
+    ...(isAdmin !== undefined && { adminByConfig: false }),
+    ...(isOwner !== undefined && { ownerByConfig: false }),
+  };
+}
+
+function linkedElsewhere(
+  discordId: string | null | undefined,
+  holder?: SteamId64,
+  options?: ErrorOptions,
+): Conflict {
+  return new Conflict(`The Discord account ${discordId} is linked to ${holder ?? 'another user'}`, options);
+}

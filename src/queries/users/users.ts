@@ -1,0 +1,144 @@
+import { count, desc, eq, or, type SQL, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
+import { type Db, prepareOnce } from '../../db/client.ts';
+import { users } from '../../db/schema/accounts.ts';
+import { penalties } from '../../db/schema/penalties.ts';
+import { isDiscordId } from '../../domain/discord-id.ts';
+import { NotFound } from '../../domain/errors.ts';
+import { readSteamReference } from '../../domain/profile-address.ts';
+import type { SteamId64 } from '../../domain/steam-id.ts';
+import { activeBanOf, isBanned } from '../penalties/banned.ts';
+import { liveTokenCount } from './api-tokens.ts';
+
+export type User = typeof users.$inferSelect;
+export type LookedUpUser = User & { isBanned: boolean };
+/** A user as the moderation list shows them. */
+export type ListedUser = User & { liveTokens: number };
+
+/** The user with this Discord account, or else SteamID, and whether an active ban exists at `now`. Specification 4.5. */
+export async function findUser(
+  db: Db,
+  who: { discordId: string } | { steamId64: SteamId64 },
+  now: Date,
+): Promise<LookedUpUser | undefined> {
+  const user =
+    'discordId' in who
+      ? await findUserByDiscordId(db, who.discordId)
+      : await findUserBySteamId(db, who.steamId64);
+  return user && { ...user, isBanned: await isBanned(db, user.steamId64, now) };
+}
+
+/** The user with this SteamID64, who has signed in or was made by an operator. */
+export async function findUserBySteamId(db: Db, steamId64: SteamId64): Promise<User | undefined> {
+  const [user] = await bySteamId(db).execute({ id: steamId64 });
+  return user;
+}
+
+/**
+ * The user with this SteamID64, held until the transaction ends.
+ * @throws {NotFound} when there is none.
+ */
+export async function lockUser(tx: Db, steamId64: SteamId64): Promise<User> {
+  const [user] = await tx.select().from(users).where(eq(users.steamId64, steamId64)).for('update');
+  if (!user) throw new NotFound(`There is no user ${steamId64}`);
+  return user;
+}
+
+const bySteamId = prepareOnce((db) =>
+  db
+    .select()
+    .from(users)
+    .where(eq(users.steamId64, sql.placeholder('id')))
+    .prepare('user_by_steamid'),
+);
+
+/** The user a Discord account is linked to; undefined as well for what is no Discord id. */
+export async function findUserByDiscordId(db: Db, discordId: string): Promise<User | undefined> {
+  if (!isDiscordId(discordId)) return undefined;
+  const [user] = await byDiscordId(db).execute({ id: discordId });
+  return user;
+}
+
+const byDiscordId = prepareOnce((db) =>
+  db
+    .select()
+    .from(users)
+    .where(eq(users.discordId, sql.placeholder('id')))
+    .prepare('user_by_discord_id'),
+);
+
+/** The users with these SteamIDs, and whether an active ban exists at `now`; in no order. */
+export async function listUsersBySteamId(
+  db: Db,
+  ids: readonly SteamId64[],
+  now: Date,
+): Promise<LookedUpUser[]> {
+  return toLookedUp(await bySteamIds(db).execute({ ids, now: now.toISOString() }));
+}
+
+/** The users that these Discord accounts are linked to; what is no Discord id is nobody's. */
+export async function listUsersByDiscordId(
+  db: Db,
+  ids: readonly string[],
+  now: Date,
+): Promise<LookedUpUser[]> {
+  return toLookedUp(await byDiscordIds(db).execute({ ids: ids.filter(isDiscordId), now: now.toISOString() }));
+}
+
+const bySteamIds = prepareOnce((db) => lookedUp(db, users.steamId64).prepare('users_by_steamids'));
+const byDiscordIds = prepareOnce((db) => lookedUp(db, users.discordId).prepare('users_by_discord_ids'));
+
+function lookedUp(db: Db, column: PgColumn) {
+  const banned = sql<boolean>`exists (select 1 from ${penalties} where ${activeBanOf(users.steamId64)})`;
+  return db
+    .select({ user: users, isBanned: banned })
+    .from(users)
+    .where(sql`${column} = any(${sql.placeholder('ids')})`);
+}
+
+function toLookedUp(rows: readonly { user: User; isBanned: boolean }[]): LookedUpUser[] {
+  return rows.map(({ user, isBanned }) => ({ ...user, isBanned }));
+}
+
+/**
+ * Users for the moderation list, newest first; with a search, by any SteamID notation, a profile address, a Discord id
+ * (all exact), or part of a nickname or Discord name.
+ * @param page from 1. @param perPage 25 by default.
+ */
+export async function searchUsers(
+  db: Db,
+  { query, page, perPage = 25, now }: { query: string; page: number; perPage?: number; now: Date },
+): Promise<{ users: ListedUser[]; total: number }> {
+  const matches = matchUsers(query.trim());
+  const [[totals], rows] = await Promise.all([
+    db.select({ total: count() }).from(users).where(matches),
+    db
+      .select({ user: users, liveTokens: liveTokenCount(now) })
+      .from(users)
+      .where(matches)
+      .orderBy(desc(users.createdAt), desc(users.id))
+      .limit(perPage)
+      .offset((page - 1) * perPage),
+  ]);
+  return {
+    users: rows.map(({ user, liveTokens }) => ({ ...user, liveTokens })),
+    total: totals?.total ?? 0,
+  };
+}
+
+function matchUsers(text: string): SQL | undefined {
+  if (text === '') return undefined;
+  const reference = readSteamReference(text);
+  if (reference && 'steamId64' in reference) return eq(users.steamId64, reference.steamId64);
+  const part = `%${text.replaceAll('\0', '').replace(/[\\%_]/g, '\\$&')}%`;
+  return or(
+    isLike(users.nickname, part),
+    isLike(users.discordUsername, part),
+    isDiscordId(text) ? eq(users.discordId, text) : undefined,
+  );
+}
+
+/** In any letter case of any language: in a database of locale C, ILIKE knows the letters of English alone. */
+function isLike(column: PgColumn, part: string): SQL {
+  return sql`lower(${column} collate "und-x-icu") like lower(${part}::text collate "und-x-icu")`;
+}

@@ -1,0 +1,77 @@
+import { and, desc, eq, isNull, lte, sql } from 'drizzle-orm';
+import type { Db } from '../../db/client.ts';
+import { webhookDeliveries, webhooks } from '../../db/schema/webhooks.ts';
+import { type Delivery, KEPT_DELIVERIES, type SwitchOffReason } from '../../domain/webhook.ts';
+import { recordAudit } from '../audit-log.ts';
+import { nameOf } from './webhooks.ts';
+
+/** How far the deliveries of a webhook are. */
+export type Progress = {
+  deliveredUpTo: number;
+  /** Failed tries of the next event. */
+  failures: number;
+  retryAt: Date | null;
+  /** Set when it is switched off now, which goes to the audit log. */
+  switchedOff?: { at: Date; reason: SwitchOffReason } | undefined;
+};
+
+/**
+ * Saves what was tried and how far the webhook is.
+ * @returns false, and nothing is saved, when the webhook was removed or switched off meanwhile.
+ */
+export async function saveProgress(
+  db: Db,
+  id: number,
+  { deliveredUpTo, failures, retryAt, switchedOff }: Progress,
+  deliveries: readonly Delivery[],
+): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    const [row] = await tx
+      .update(webhooks)
+      .set({
+        deliveredUpTo,
+        failures,
+        retryAt,
+        ...(switchedOff && { switchedOffAt: switchedOff.at, switchedOffReason: switchedOff.reason }),
+      })
+      .where(and(eq(webhooks.id, id), isNull(webhooks.switchedOffAt)))
+      .returning({ id: webhooks.id, url: webhooks.url });
+    if (!row) return false;
+    await saveDeliveries(tx, id, deliveries);
+    if (switchedOff) {
+      await recordAudit(tx, {
+        actor: 'service',
+        action: 'webhook.switched-off',
+        subject: nameOf(row),
+        details: { reason: switchedOff.reason },
+      });
+    }
+    return true;
+  });
+}
+
+/** Keeps deliveries, the last {@link KEPT_DELIVERIES} of the webhook. */
+export async function saveDeliveries(
+  db: Db,
+  webhookId: number,
+  deliveries: readonly Delivery[],
+): Promise<void> {
+  const kept = deliveries.slice(-KEPT_DELIVERIES);
+  if (kept.length === 0) return;
+  await db.insert(webhookDeliveries).values(kept.map((delivery) => ({ ...delivery, webhookId })));
+  const oldest = sql`(select id from webhook_deliveries where webhook_id = ${webhookId}
+    order by id desc offset ${KEPT_DELIVERIES} limit 1)`;
+  await db
+    .delete(webhookDeliveries)
+    .where(and(eq(webhookDeliveries.webhookId, webhookId), lte(webhookDeliveries.id, oldest)));
+}
+
+/** What is kept of a webhook's deliveries, newest first. */
+export async function listDeliveries(db: Db, webhookId: number): Promise<Delivery[]> {
+  const { messageId, type, at, durationMs, status, failure } = webhookDeliveries;
+  return db
+    .select({ messageId, type, at, durationMs, status, failure })
+    .from(webhookDeliveries)
+    .where(eq(webhookDeliveries.webhookId, webhookId))
+    .orderBy(desc(webhookDeliveries.id));
+}

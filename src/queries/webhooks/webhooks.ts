@@ -1,0 +1,131 @@
+import { and, asc, count, eq, getTableColumns, isNotNull, isNull, max, sql } from 'drizzle-orm';
+import type { Db } from '../../db/client.ts';
+import { penaltyEventState, penaltyEvents } from '../../db/schema/penalty-events.ts';
+import { webhooks } from '../../db/schema/webhooks.ts';
+import { Conflict, NotFound } from '../../domain/errors.ts';
+import type { PenaltyEventType } from '../../domain/penalty-event.ts';
+import type { Actor } from '../../domain/rights/actor.ts';
+import { generateWebhookSecret, MAX_WEBHOOKS } from '../../domain/webhook.ts';
+import { recordAudit } from '../audit-log.ts';
+
+/** An endpoint that is told of changes, with how its deliveries stand. */
+export type Webhook = Omit<typeof webhooks.$inferSelect, 'secret'>;
+
+/** With what signs its messages. */
+export type SigningWebhook = typeof webhooks.$inferSelect;
+
+const { secret: _, ...SHOWN } = getTableColumns(webhooks);
+
+/**
+ * Adds a webhook for the events from now on. Written to the audit log.
+ * @param options.url as `parseWebhookUrl` returns it.
+ * @param options.types undefined: all.
+ * @returns the secret as well, which no list shows again.
+ * @throws {Conflict} when there are {@link MAX_WEBHOOKS}.
+ */
+export async function createWebhook(
+  db: Db,
+  {
+    url,
+    types,
+    now,
+    actor,
+  }: { url: string; types: readonly PenaltyEventType[] | undefined; now: Date; actor: Actor },
+): Promise<SigningWebhook> {
+  return db.transaction(async (tx) => {
+    const [known] = await tx.select({ count: count() }).from(webhooks);
+    if ((known?.count ?? 0) >= MAX_WEBHOOKS) {
+      throw new Conflict(`There are at most ${MAX_WEBHOOKS} webhooks: remove one first`);
+    }
+    const [row] = await tx
+      .insert(webhooks)
+      .values({
+        url,
+        types: types ? [...types] : null,
+        secret: generateWebhookSecret(),
+        createdAt: now,
+        deliveredUpTo: sql`(select coalesce((select ${max(penaltyEvents.id)} from ${penaltyEvents}), ${penaltyEventState.prunedUpTo}) from ${penaltyEventState})`,
+      })
+      .returning();
+    if (!row) throw new Error('the webhook was not inserted');
+    await recordAudit(tx, {
+      actor,
+      action: 'webhook.added',
+      subject: nameOf(row),
+      details: { types: types?.join(', ') ?? null },
+    });
+    return row;
+  });
+}
+
+/** All webhooks, oldest first. */
+export async function listWebhooks(db: Db): Promise<Webhook[]> {
+  return db.select(SHOWN).from(webhooks).orderBy(asc(webhooks.id));
+}
+
+/** Those that are not switched off, with their secrets. */
+export async function listActiveWebhooks(db: Db): Promise<SigningWebhook[]> {
+  return db.select().from(webhooks).where(isNull(webhooks.switchedOffAt)).orderBy(asc(webhooks.id));
+}
+
+/** @throws {NotFound} */
+export async function loadWebhook(db: Db, id: number): Promise<SigningWebhook> {
+  const [row] = await db.select().from(webhooks).where(eq(webhooks.id, id));
+  if (!row) throw new NotFound(`There is no webhook ${id}`);
+  return row;
+}
+
+/** Removes a webhook and what is kept of its deliveries. Written to the audit log. @throws {NotFound} */
+export async function removeWebhook(db: Db, id: number, { actor }: { actor: Actor }): Promise<void> {
+  await db.transaction(async (tx) => {
+    const [row] = await tx.delete(webhooks).where(eq(webhooks.id, id)).returning();
+    if (!row) throw new NotFound(`There is no webhook ${id}`);
+    await recordAudit(tx, { actor, action: 'webhook.removed', subject: nameOf(row) });
+  });
+}
+
+/**
+ * Switches a webhook on again, or lets one that fails try again now. It goes on with the event that it stopped at, or
+ * the oldest that is kept. Written to the audit log.
+ * @throws {NotFound}
+ */
+export async function enableWebhook(db: Db, id: number, { actor }: { actor: Actor }): Promise<void> {
+  await db.transaction(async (tx) => {
+    const [row] = await tx
+      .update(webhooks)
+      .set({ failures: 0, retryAt: null, switchedOffAt: null, switchedOffReason: null })
+      .where(eq(webhooks.id, id))
+      .returning();
+    if (!row) throw new NotFound(`There is no webhook ${id}`);
+    await recordAudit(tx, { actor, action: 'webhook.enabled', subject: nameOf(row) });
+  });
+}
+
+/** Writes that somebody had a message sent, to the audit log. */
+export async function recordManualDelivery(
+  db: Db,
+  webhook: Pick<Webhook, 'id' | 'url'>,
+  {
+    action,
+    messageId,
+    actor,
+  }: { action: 'webhook.tested' | 'webhook.resent'; messageId: string; actor: Actor },
+): Promise<void> {
+  await recordAudit(db, { actor, action, subject: nameOf(webhook), details: { messageId } });
+}
+
+/** How many webhooks there are that fail now, and that are switched off. */
+export async function countWebhooks(db: Db): Promise<{ failing: number; switchedOff: number }> {
+  const [row] = await db
+    .select({
+      failing: sql<number>`count(*) filter (where ${and(isNull(webhooks.switchedOffAt), sql`${webhooks.failures} > 0`)})::int`,
+      switchedOff: sql<number>`count(*) filter (where ${isNotNull(webhooks.switchedOffAt)})::int`,
+    })
+    .from(webhooks);
+  return row ?? { failing: 0, switchedOff: 0 };
+}
+
+/** `3 (hooks.example.org)`: the rest of an address may be a secret. */
+export function nameOf({ id, url }: Pick<Webhook, 'id' | 'url'>): string {
+  return `${id} (${new URL(url).host})`;
+}

@@ -1,0 +1,40 @@
+import ipaddr from 'ipaddr.js';
+
+type Network = [ipaddr.IPv4 | ipaddr.IPv6, number];
+
+/** Reads addresses and CIDRs once; the function returned says whether an address lies in one of them. */
+export function createAddressMatcher(networks: readonly string[]): (address: string) => boolean {
+  const parsed = networks.map(toNetwork);
+  return (address) => {
+    if (parsed.length === 0 || !ipaddr.isValid(address)) return false;
+    const candidate = ipaddr.process(address);
+    return parsed.some((network) => candidate.kind() === network[0].kind() && candidate.match(network));
+  };
+}
+
+/** What the addresses of the internet have in common. */
+const GLOBAL_UNICAST: Network = [ipaddr.IPv6.parse('2000::'), 3];
+/** The last 32 bits of an address under it are an IPv4 address, behind a translator. */
+const NAT64: Network = [ipaddr.IPv6.parse('64:ff9b::'), 96];
+
+/**
+ * Whether an IP address can only belong to the internet at large: none that is private, loopback, link-local, shared,
+ * multicast, reserved, for documentation, or a tunnel (6to4, Teredo). An IPv4 address that an IPv6 one carries (mapped,
+ * NAT64) is judged in its place.
+ * @see https://www.iana.org/assignments/iana-ipv4-special-registry https://www.iana.org/assignments/iana-ipv6-special-registry
+ */
+export function isPublicAddress(text: string): boolean {
+  if (!ipaddr.isValid(text)) return false;
+  const address = ipaddr.process(text);
+  if (address.kind() === 'ipv4') return address.range() === 'unicast';
+  if (address.match(NAT64)) {
+    return ipaddr.fromByteArray(address.toByteArray().slice(12)).range() === 'unicast';
+  }
+  return address.range() === 'unicast' && address.match(GLOBAL_UNICAST);
+}
+
+function toNetwork(text: string): Network {
+  if (text.includes('/')) return ipaddr.parseCIDR(text) as Network;
+  const address = ipaddr.process(text);
+  return [address, address.kind() === 'ipv4' ? 32 : 128];
+}

@@ -1,0 +1,61 @@
+import { presentChange, presentServerEvent } from '../../api/v1/events/event-models.ts';
+import { createEventStreams } from '../../api/v1/events/event-streams.ts';
+import { formatEventCursor } from '../domain/penalty-event.ts';
+import { compareServers } from '../events/server-events.ts';
+import {
+  listPenaltyChanges,
+  listPenaltyEvents,
+  locateCursor,
+  readEventLog,
+} from '../queries/penalties/events.ts';
+import { listLiveTokenIds } from '../queries/users/api-tokens.ts';
+import type { Context } from './context.ts';
+
+/** What happens to penalties and servers, told to clients as it happens. */
+export function openEvents({
+  now,
+  database,
+  changes,
+  serverList,
+  eventReader: reader,
+  metrics,
+  onStopPart,
+  onDrain,
+}: Context) {
+  const { db } = database;
+  const cursorOf = (id: number) => formatEventCursor({ epoch: reader.epoch, id });
+  const streams = createEventStreams({
+    reader,
+    listEvents: (afterId, limit) => listPenaltyEvents(db, afterId, { limit }),
+    listLiveTokenIds: (tokenIds, at) => listLiveTokenIds(db, tokenIds, at),
+    cursorOf,
+    present: (event) => {
+      const cursor = cursorOf(event.id);
+      return { type: event.type, id: cursor, data: presentChange(event, cursor) };
+    },
+    now,
+  });
+  // Those that were open go on at another process; those that a client opens meanwhile end with the rest.
+  onDrain(streams.closeAll);
+  onStopPart('event streams', streams.stop, { serves: true });
+  changes.onChange('api_tokens', streams.checkTokens);
+  changes.onChange('users', streams.checkTokens);
+  metrics.addGauge('event_streams', 'Open event streams.', streams.count);
+
+  let before = serverList.current();
+  serverList.onChange((after) => {
+    for (const event of compareServers(before, after, now())) {
+      streams.send({ type: event.type, data: presentServerEvent(event) });
+    }
+    before = after;
+  });
+
+  return {
+    streams,
+    listChanges: (cursor: string | undefined, limit: number) => listPenaltyChanges(db, cursor, limit),
+    locateEvent: async (cursor: string | undefined) => {
+      const log = await readEventLog(db);
+      return cursor === undefined ? log.newestId : locateCursor(cursor, log).id;
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import { createHealthApi } from '../../api/app.ts';
+import type { HealthDeps } from '../../api/health.ts';
+import { createDatabaseProbe } from '../db/connection/probe.ts';
+import type { Context } from './context.ts';
+import { serve } from './listening.ts';
+
+/** Nobody has to send a body. */
+const MAX_BODY_BYTES = 1024;
+
+/**
+ * Health and metrics of a process without the role `api`, on `HEALTH_PORT`.
+ * @returns the port.
+ */
+export function startHealth(context: Context): number {
+  const { config, log } = context;
+  const app = createHealthApi({ log, health: createHealthDeps(context) });
+  const port = serve(context, app, {
+    setting: 'HEALTH_PORT',
+    port: config.healthPort,
+    maxBodyBytes: MAX_BODY_BYTES,
+  });
+  log.info({ host: config.host, port }, 'health listens');
+  return port;
+}
+
+/** What `/readyz` and `/metrics` need, in every process alike. */
+export function createHealthDeps({ config, database, metrics, health, isStopping }: Context): HealthDeps {
+  const isReachable = createDatabaseProbe(database);
+  return {
+    metrics,
+    metricsAllow: config.metricsAllow,
+    readiness: async () => {
+      const isUp = await isReachable();
+      const parts = Object.fromEntries([...health].map(([name, read]) => [name, read()]));
+      return {
+        // Balancers send the next requests elsewhere, while those that still come are served.
+        isReady: isUp && !isStopping(),
+        parts: { database: isUp ? 'up' : 'down', ...(isStopping() && { service: 'stopping' }), ...parts },
+      };
+    },
+  };
+}

@@ -1,0 +1,41 @@
+import type { Server } from 'bun';
+import { listen } from '../../api/http/listen.ts';
+import { type PortSetting, toListenFailure } from '../runtime/listen-failure.ts';
+import { withTimeLimit } from '../runtime/time-limit.ts';
+import type { Context } from './context.ts';
+
+/** Of the time that stopping may take, the part in which connections are closed under requests that still run. */
+const CLOSE_MS = 500;
+
+/**
+ * Serves an app until the service stops.
+ * @returns the port.
+ * @throws {InvalidInput} one line about a port that cannot be had.
+ */
+export function serve(
+  {
+    config: { host },
+    log,
+    onStopPart,
+    isStopping,
+  }: Pick<Context, 'config' | 'log' | 'onStopPart' | 'isStopping'>,
+  app: Parameters<typeof listen>[0],
+  { setting, port, maxBodyBytes }: { setting: PortSetting; port: number; maxBodyBytes: number },
+): number {
+  try {
+    const server = listen(app, { host, port, maxBodyBytes, log, isStopping });
+    onStopPart('HTTP', (limitMs) => close(server, limitMs), { serves: true });
+    return server.port ?? port;
+  } catch (error) {
+    throw toListenFailure(error, { setting, host, port });
+  }
+}
+
+/** Lets running requests finish, then closes what is still open. */
+async function close(server: Server<unknown>, limitMs: number): Promise<void> {
+  try {
+    await withTimeLimit(server.stop(), limitMs - CLOSE_MS);
+  } catch {
+    await withTimeLimit(server.stop(true), CLOSE_MS).catch(() => undefined);
+  }
+}

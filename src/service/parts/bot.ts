@@ -1,0 +1,74 @@
+import { once } from 'node:events';
+import { createBot } from '../../../bot/bot.ts';
+import { INTERACTION_OUTCOMES } from '../../../bot/dispatcher.ts';
+import { type Fence, runAsLeader } from '../../db/leader.ts';
+import { createVanityResolver } from '../../steam/vanity-names.ts';
+import type { Context } from '../context.ts';
+
+/** Role `bot`: Discord, in one process at a time. Whatever happens to it, the API goes on. */
+export function startBot(context: Context): void {
+  const {
+    config,
+    log,
+    database,
+    eventReader,
+    steamApi,
+    lookUpSteamBans,
+    serverList,
+    readHistory,
+    metrics,
+    onStopPart,
+    health,
+  } = context;
+  const { token, guildId, apiUrl } = config.discord;
+  if (token === undefined) {
+    health.set('bot', () => 'off');
+    log.info('the bot is off: DISCORD_TOKEN is not set');
+    return;
+  }
+  const countInteraction = metrics.addCounter('bot_interactions_total', 'Interactions by how they ended.', [
+    'outcome',
+  ]);
+  for (const outcome of INTERACTION_OUTCOMES) countInteraction({ outcome }, 0);
+  const countLogin = metrics.addCounter('bot_logins_total', 'Attempts to log in to Discord.', []);
+  countLogin({}, 0);
+  let bot: ReturnType<typeof createBot> | undefined;
+  eventReader.subscribe(() => void bot?.wakeFeeds());
+  const lead = async (signal: AbortSignal, fence: Fence) => {
+    bot = createBot({
+      token,
+      guildId,
+      apiUrl,
+      publicUrl: config.publicUrl,
+      appealUrl: config.appealUrl,
+      database: { ...database, db: fence(database.db) },
+      servers: serverList,
+      readHistory,
+      resolveVanity: createVanityResolver(steamApi),
+      lookUpSteamBans: steamApi.hasKey ? lookUpSteamBans : undefined,
+      log,
+      countLogin: () => countLogin({}),
+      countInteraction: (outcome) => countInteraction({ outcome }),
+    });
+    bot.start();
+    await once(signal, 'abort');
+    await bot.stop();
+    bot = undefined;
+  };
+  const leadership = runAsLeader({
+    databaseUrl: database.url,
+    name: 'bot',
+    log,
+    lead,
+    outlivesOutage: true,
+  });
+  onStopPart('bot', leadership.stop);
+  health.set('bot', () => {
+    if (!bot) return { state: 'standby' };
+    const { state, reason, since, moderators } = bot.health();
+    return { state, reason, since, moderators };
+  });
+  metrics.addGauge('bot_connected', '1 while the bot is connected to Discord, else 0.', () =>
+    bot?.health().state === 'ready' ? 1 : 0,
+  );
+}

@@ -1,0 +1,19 @@
+import { eraseSound } from '../../../media/erase-sound.ts';
+import type { SoundFolders } from '../../../media/sound-folders.ts';
+import type { Db } from '../../db/client.ts';
+import type { Actor } from '../../domain/rights/actor.ts';
+import type { SteamId64 } from '../../domain/steam-id.ts';
+import { type Erasure, erasePerson } from '../../queries/personal-data/erasure.ts';
+
+/**
+ * Deletes what is kept about a player, sounds first: whoever is interrupted repeats it.
+ * @param options.withPenalties as for {@link erasePerson}.
+ */
+export async function erasePlayer(
+  db: Db,
+  folders: SoundFolders,
+  { steamId64, ...options }: { steamId64: SteamId64; withPenalties: boolean; actor: Actor },
+): Promise<Erasure> {
+  await eraseSound(db, folders, { steamId64, actor: options.actor });
+  return erasePerson(db, steamId64, options);
+}

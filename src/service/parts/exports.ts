@@ -1,0 +1,37 @@
+import {
+  createPenaltyExports,
+  EXPORTS_PER_HOUR,
+  type PenaltyExports,
+} from '../../../api/v1/penalties/penalty-export.ts';
+import { openPenaltyExport } from '../../queries/penalties/export.ts';
+import { listLiveTokenIds } from '../../queries/users/api-tokens.ts';
+import { runRegularly } from '../../runtime/interval.ts';
+import type { Context } from '../context.ts';
+import type { Limits } from '../limits.ts';
+
+const HOUR_MS = 3_600_000;
+const CHECK_MS = 1000;
+
+/** Exports read the primary, whose order of changes their cursor is a place in. */
+export function startExports(
+  { database, changes, now, log, onStopPart }: Context,
+  { createLimiter, createSlots }: Limits,
+): PenaltyExports {
+  const exports = createPenaltyExports({
+    openExport: (filter, options) => openPenaltyExport(database.url, filter, options),
+    limiter: createLimiter('exports', EXPORTS_PER_HOUR, { windowMs: HOUR_MS }),
+    slots: createSlots('running export'),
+    listLiveTokenIds: (tokenIds, at) => listLiveTokenIds(database.db, tokenIds, at),
+  });
+  const checkTokens = () => exports.checkTokens(now());
+  // Every second besides: a token expires without a change.
+  onStopPart(
+    'tokens of exports',
+    runRegularly({ name: 'checking the tokens of exports', everyMs: CHECK_MS, work: checkTokens, log }),
+  );
+  for (const table of ['api_tokens', 'users'] as const) {
+    changes.onChange(table, () => void checkTokens().catch(() => undefined));
+  }
+  onStopPart('exports', exports.stop, { serves: true });
+  return exports;
+}

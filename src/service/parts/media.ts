@@ -1,0 +1,43 @@
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { chooseFfmpeg } from '../../../media/ffmpeg/choose.ts';
+import type { Ffmpeg } from '../../../media/ffmpeg/ffmpeg.ts';
+import type { RoundSoundWorkerDeps } from '../../../media/process-upload.ts';
+import { createRoundSoundWorker } from '../../../media/round-sounds.ts';
+import type { Config } from '../../runtime/config.ts';
+import type { Context } from '../context.ts';
+
+/** Bounds of the histogram: ffmpeg is stopped after 30 seconds. */
+const RENDER_SECONDS = [0.25, 0.5, 1, 2, 5, 10, 30, 60];
+/** How long a sound under way may take once the service stops; else the next start renders it again. */
+const SOUND_GRACE_MS = 1500;
+
+export function openFfmpeg({ dataDir, ffmpegPath }: Config, log: Logger): Promise<Ffmpeg> {
+  return chooseFfmpeg(log, { ffmpegPath, workDirectory: join(dataDir, 'media') });
+}
+
+/** Role `media`: uploads become sounds. Processes with the roles `api` and `media` share `DATA_DIR` and `STORAGE_DIR`. */
+export function startMedia(context: Context, ffmpeg: Ffmpeg): void {
+  const { config, log, database, changes, soundFolders, metrics, onStopPart, health } = context;
+  const countOutcome = metrics.addCounter('sounds_settled_total', 'Uploads that came to their end.', [
+    'outcome',
+  ]);
+  const noteSeconds = metrics.addHistogram(
+    'sound_render_seconds',
+    'From taking an upload out of the queue to publishing it.',
+    RENDER_SECONDS,
+  );
+  const onSettled: RoundSoundWorkerDeps['onSettled'] = (outcome, durationMs) => {
+    countOutcome({ outcome });
+    if (outcome === 'published') noteSeconds(durationMs / 1000);
+  };
+  const worker = createRoundSoundWorker(
+    { db: database.db, ffmpeg, folders: soundFolders, log, onSettled },
+    { maxSeconds: config.sound.maxSeconds, targetLufs: config.sound.loudnessLufs, graceMs: SOUND_GRACE_MS },
+  );
+  changes.onChange('round_sounds', worker.wake);
+  // Anybody may read /readyz: where the program lies is for the log alone.
+  health.set('ffmpeg', () => ffmpeg.description.replace(/ \(.*\)$/, ''));
+  onStopPart('sounds', worker.stop);
+  worker.start();
+}

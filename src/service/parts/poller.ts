@@ -1,0 +1,23 @@
+import { createPoller } from '../../poll/poller.ts';
+import type { Context } from '../context.ts';
+
+/** Role `poller`: asks the game servers how they are. */
+export async function startPolling(context: Context): Promise<void> {
+  const { config, log, database, changes, metrics, onStopPart, health } = context;
+  const poller = createPoller({
+    db: database.db,
+    databaseUrl: database.url,
+    log,
+    intervalSeconds: config.pollIntervalSeconds,
+    onServersChanged: (listener) => changes.onChange('servers', listener),
+  });
+  onStopPart('poller', poller.stop);
+  health.set('poller', poller.health);
+  metrics.addGauge('polls_running', 'Queries of game servers under way.', () => poller.health().running);
+  metrics.addGauge(
+    'polls_waiting',
+    'Game servers that are due and wait for a free query.',
+    () => poller.health().waiting,
+  );
+  await poller.start();
+}

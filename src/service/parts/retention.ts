@@ -1,0 +1,35 @@
+import { once } from 'node:events';
+import type { Logger } from 'pino';
+import type { Database } from '../../db/database.ts';
+import { runAsLeader } from '../../db/leader.ts';
+import { prunePenaltyEvents } from '../../queries/penalties/events.ts';
+import { deleteOldRows } from '../../queries/retention.ts';
+import { runRegularly } from '../../runtime/interval.ts';
+
+const EVERY_MS = 86_400_000;
+
+/**
+ * Deletes what is old, once a day from the start on, in one process at a time and in steps that hold no lock for long.
+ * @returns what stops it.
+ */
+export function startRetention(database: Database, log: Logger): () => Promise<void> {
+  const work = async (signal: AbortSignal) => {
+    const deleted = {
+      ...(await deleteOldRows(database.db, signal)),
+      penalty_events: await prunePenaltyEvents(database.db, signal),
+    };
+    if (Object.values(deleted).some((count) => count > 0)) log.info({ deleted }, 'old rows deleted');
+  };
+  const lead = async (signal: AbortSignal) => {
+    const stop = runRegularly({
+      name: 'deleting old rows',
+      everyMs: EVERY_MS,
+      startsAtOnce: true,
+      work,
+      log,
+    });
+    await once(signal, 'abort');
+    await stop();
+  };
+  return runAsLeader({ databaseUrl: database.url, name: 'retention', log, lead }).stop;
+}

@@ -1,0 +1,56 @@
+import { InvalidInput } from '../../domain/errors.ts';
+import { createMirror } from '../../import/mirror.ts';
+import { checkSourceUrl } from '../../import/source/database.ts';
+import { recordExpiredPenalties } from '../../queries/penalties/events.ts';
+import { runRegularly } from '../../runtime/interval.ts';
+import type { Context } from '../context.ts';
+import { createExpirySweep, EXPIRY_SWEEP_MS } from './expiry.ts';
+import { startRetention } from './retention.ts';
+
+/** Subscribers hear of an expiry within a minute, even after an outage of some seconds. */
+const EXPIRY_EVENTS_MS = 10_000;
+
+/** Role `sync`: what keeps the penalties in step with the clock and with their sources, and deletes what is old. */
+export function startSync({ config, database, log, now, metrics, onStopPart, health }: Context): void {
+  const sweep = createExpirySweep(database.db, now);
+  onStopPart(
+    'expiry',
+    runRegularly({ name: 'marking expired penalties', everyMs: EXPIRY_SWEEP_MS, work: sweep, log }),
+  );
+
+  onStopPart(
+    'expiry events',
+    runRegularly({
+      name: 'recording expired penalties',
+      everyMs: EXPIRY_EVENTS_MS,
+      work: async () => {
+        await recordExpiredPenalties(database.db, now());
+      },
+      log,
+    }),
+  );
+
+  onStopPart('retention', startRetention(database, log));
+
+  const { url, source, timezone, intervalSeconds } = config.simpleAdmin;
+  if (url === undefined) return;
+  checkSimpleAdminUrl(url);
+
+  const mirror = createMirror(
+    { db: database.db, databaseUrl: database.url, log, metrics, now },
+    { url, source, timezone, intervalSeconds },
+  );
+  onStopPart('mirror', mirror.stop);
+  health.set('mirror', mirror.health);
+  mirror.start();
+}
+
+/** @throws {InvalidInput} one line that names the variable, and nothing secret. */
+function checkSimpleAdminUrl(url: string): void {
+  try {
+    checkSourceUrl(url);
+  } catch (error) {
+    if (!(error instanceof InvalidInput)) throw error;
+    throw new InvalidInput(`SIMPLEADMIN_URL is not allowed: ${error.message}`);
+  }
+}

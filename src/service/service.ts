@@ -1,0 +1,143 @@
+import type { Logger } from 'pino';
+import { openSoundFolders } from '../../media/sound-folders.ts';
+import { listenForChanges } from '../db/changes.ts';
+import { withWaitLimit } from '../db/connection/limited-database.ts';
+import { createWaitLimit, REQUEST_LIMITS } from '../db/connection/wait-limit.ts';
+import type { Database } from '../db/database.ts';
+import { openMigratedDatabase } from '../db/open.ts';
+import { type DatabaseAddress, toOpenFailure } from '../db/open-failure.ts';
+import { createEventReader } from '../events/event-reader.ts';
+import { createHistoryReader } from '../live/server-history.ts';
+import { createServerList, type ServerList } from '../live/server-list.ts';
+import { listServers } from '../queries/servers/servers.ts';
+import { countApiTokens } from '../queries/users/api-tokens.ts';
+import type { Config, Role } from '../runtime/config.ts';
+import { createMetrics } from '../runtime/metrics.ts';
+import { createShutdown, type Shutdown } from '../runtime/shutdown.ts';
+import { createSteamBans } from '../steam/bans.ts';
+import { createSteamApi } from '../steam/steam-api.ts';
+import type { Context } from './context.ts';
+import { startHealth } from './health.ts';
+import { type ApiOptions, startApi } from './http.ts';
+import { startBot } from './parts/bot.ts';
+import { openFfmpeg, startMedia } from './parts/media.ts';
+import { startPolling } from './parts/poller.ts';
+import { startSync } from './parts/sync.ts';
+import { startWebhooks } from './parts/webhooks.ts';
+import { createReplicaReports } from './replicas.ts';
+import { checkStorageIdentity } from './storage-identity.ts';
+
+export type Service = {
+  /** Where HTTP listens: the API with health, or health alone. */
+  port: number;
+  database: Database;
+  /** Stops everything in order, within five seconds. */
+  stop: Shutdown['stop'];
+};
+
+/**
+ * Starts the parts that `config.roles` names, in the order they need each other. What was started is stopped when one
+ * fails.
+ * @param now the clock that responses are dated by.
+ * @param clockMs a monotonic clock, for limits and caches.
+ * @param signal aborts the start at its next step.
+ * @throws {InvalidInput} or {Unavailable}, one line for the operator; the signal's reason.
+ */
+export async function runService(
+  config: Config,
+  log: Logger,
+  {
+    now = () => new Date(),
+    clockMs = () => performance.now(),
+    signal,
+    demoPeople,
+  }: { now?: () => Date; clockMs?: () => number; signal?: AbortSignal } & ApiOptions = {},
+): Promise<Service> {
+  const { onStop, onStopPart, onDrain, isStopping, stop } = createShutdown(log);
+  const has = (role: Role) => config.roles.includes(role);
+  let address: DatabaseAddress | undefined;
+  try {
+    // Before anything is started: what it refuses (FFMPEG_PATH) is all that the operator has to read.
+    const ffmpeg = has('media') ? await openFfmpeg(config, log) : undefined;
+    const metrics = createMetrics();
+    const pool = { replicaUrls: config.databaseReplicaUrls, ...createReplicaReports(log, metrics) };
+    const opened = await openMigratedDatabase(config, { log, onClose: onStop, signal, pool });
+    const { database } = opened;
+    address = opened.address;
+    const changes = await listenForChanges(database.connection, log);
+    onStop('notifications', changes.stop);
+    changes.onChange('accounts', database.noteAccountChange);
+    changes.onChange('round_sounds', database.noteAccountChange);
+    const serverList = await createServerList(database.db, log);
+    onStop('server list', serverList.stop);
+    changes.onChange('servers', serverList.invalidate);
+    changes.onChange('server_snapshots', serverList.invalidate);
+
+    const eventReader = await createEventReader(database.db, log);
+    onStop('reader of events', eventReader.stop);
+    changes.onChange('penalty_events', eventReader.invalidate);
+
+    metrics.addGauge('servers_online', 'Listed servers that are online.', () => countOnline(serverList));
+    const steamApi = createSteamApi(config.steam);
+    const context: Context = {
+      config,
+      log,
+      now,
+      clockMs,
+      database,
+      changes,
+      eventReader,
+      serverList,
+      readHistory: createHistoryReader(database, { now, clockMs }),
+      steamApi,
+      lookUpSteamBans: createSteamBans({
+        steam: steamApi,
+        db: withWaitLimit(database.db, createWaitLimit(REQUEST_LIMITS)),
+        log,
+        now,
+        clockMs,
+      }),
+      soundFolders: await openSoundFolders(config),
+      metrics,
+      onStop,
+      onStopPart,
+      onDrain,
+      isStopping,
+      health: new Map(),
+    };
+
+    if (has('api') || has('media')) await checkStorageIdentity(database.db, config.storageDir, log);
+    if (has('sync')) {
+      startSync(context);
+      startWebhooks(context);
+    }
+    if (has('poller')) await startPolling(context);
+    if (ffmpeg) startMedia(context, ffmpeg);
+    const port = has('api') ? await startApi(context, { demoPeople }) : startHealth(context);
+    if (has('bot')) startBot(context);
+    await adviseOperator(context).catch((error: unknown) => {
+      log.warn({ err: error }, 'the database went away during the start; the service goes on');
+    });
+    return { port, database, stop };
+  } catch (error) {
+    await stop();
+    // The start needs the database; later on each part goes through an outage in its own way.
+    throw address ? toOpenFailure(error, address) : error;
+  }
+}
+
+function countOnline(serverList: ServerList): number {
+  return serverList.current().filter(({ snapshot }) => snapshot?.isOnline).length;
+}
+
+/** On an empty database, says what to do first: commands without double quotes, which JSON would escape. */
+async function adviseOperator({ database, log }: Context): Promise<void> {
+  if ((await listServers(database.db)).length === 0) {
+    log.info("no servers yet; add the first: bun run cli servers add --name 'My server' --address HOST:PORT");
+  }
+  if ((await countApiTokens(database.db)) === 0) {
+    log.info(
+      'no API tokens yet; make the first: bun run cli tokens create --steamid64 YOUR_STEAMID --name website',
+    );
+  }
+}

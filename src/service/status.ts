@@ -1,0 +1,25 @@
+import type { PagesDeps } from '../../api/web/pages-deps.ts';
+import { createBanners } from '../drawing/banners.ts';
+import { createMapReader } from '../live/map-history.ts';
+import type { Context } from './context.ts';
+
+/** Ours, as in `base.css`. */
+const DEFAULT_ACCENT = '#f7b23b';
+
+/** What the pages about servers are made of. */
+export function openStatusPages(context: Context): PagesDeps['status'] {
+  const { config, log, now, database, serverList, readHistory } = context;
+  return {
+    serverList,
+    readHistory,
+    readMaps: createMapReader(database, context),
+    findBanner: createBanners({
+      serverList,
+      readHistory,
+      now,
+      log,
+      siteName: config.site.name ?? new URL(config.publicUrl).host,
+      accent: config.site.accent ?? DEFAULT_ACCENT,
+    }),
+  };
+}

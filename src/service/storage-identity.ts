@@ -1,0 +1,45 @@
+import { link, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Db } from '../db/client.ts';
+import { hasErrorCode } from '../domain/error-causes.ts';
+import { findOrSaveSetting } from '../queries/settings.ts';
+
+const FILE = '.storage-id';
+const SETTING = 'storage.id';
+
+/**
+ * Says so when `STORAGE_DIR` is another folder than that of the processes on the same database: each would serve only
+ * the sounds that it rendered itself. The folder is known by an id in it, and the database by the id of the first one.
+ */
+export async function checkStorageIdentity(db: Db, storageDir: string, log: Logger): Promise<void> {
+  const file = join(storageDir, FILE);
+  const found = await findOrMakeId(file).catch((error: unknown) => {
+    // A disk that is full, or read-only, keeps nobody from serving what is on it.
+    log.warn({ err: error, file }, 'whether STORAGE_DIR is shared is unknown: the id in it cannot be read');
+    return undefined;
+  });
+  if (found === undefined) return;
+  const expected = await findOrSaveSetting(db, SETTING, found);
+  if (found === expected) return;
+  log.error(
+    { file, found, expected },
+    'STORAGE_DIR is not the folder that other processes on this database use: their sounds are missing here. ' +
+      'Give all processes the same folder; if this is it, write the expected id into the file',
+  );
+}
+
+/** Processes that start together in one folder find the same id. */
+async function findOrMakeId(file: string): Promise<string> {
+  const id = crypto.randomUUID();
+  const draft = `${file}.${id}`;
+  await writeFile(draft, `${id}\n`);
+  try {
+    await link(draft, file);
+  } catch (error) {
+    if (!hasErrorCode(error, ['EEXIST'])) throw error;
+  } finally {
+    await rm(draft, { force: true });
+  }
+  return (await readFile(file, 'utf8')).trim();
+}

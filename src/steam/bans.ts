@@ -1,0 +1,140 @@
+import DataLoader from 'dataloader';
+import type { Logger } from 'pino';
+import type { Db } from '../db/client.ts';
+import { Unavailable } from '../domain/errors.ts';
+import type { SteamId64 } from '../domain/steam-id.ts';
+import { countSteamCall, findSteamBans, type SteamBans, saveSteamBans } from '../queries/steam-bans.ts';
+import { TimeLimitExceeded, withTimeLimit } from '../runtime/time-limit.ts';
+import { isObject, type SteamApi } from './steam-api.ts';
+
+/**
+ * Steam's own bans of a player, at most a day old; undefined when Steam does not say within nine seconds, which never
+ * means that there are none. What Steam says later is kept all the same.
+ */
+export type LookUpSteamBans = (steamId64: SteamId64) => Promise<SteamBans | undefined>;
+
+type Deps = {
+  steam: SteamApi;
+  db: Db;
+  log: Logger;
+  now: () => Date;
+  clockMs: () => number;
+};
+
+/** As many as GetPlayerBans takes. */
+const IDS_A_CALL = 100;
+/** What Steam's terms allow a key. */
+const CALLS_A_DAY = 100_000;
+const KEPT_MS = 24 * 3_600_000;
+/** How long a call waits for more ids to ask about. */
+const GATHER_MS = 100;
+const CALL_TIMEOUT_MS = 8000;
+const WAIT_MS = 9000;
+/** After a failure, or for a player of whom Steam said nothing. */
+const ASK_AGAIN_MS = 60_000;
+/** Beyond this, players of whom Steam said nothing are asked about again at once. */
+const MOST_UNTOLD = 10_000;
+
+/** Largest count that is believed. */
+const LARGEST_COUNT = 1_000_000;
+
+/**
+ * Looks bans up in the table, then at Steam: callers at the same time share a call, and callers for the same player
+ * one place in it.
+ * @see https://partner.steamgames.com/doc/webapi/ISteamUser#GetPlayerBans
+ */
+export function createSteamBans({ steam, db, log, now, clockMs }: Deps): LookUpSteamBans {
+  let awayUntilMs = Number.NEGATIVE_INFINITY;
+  const untoldUntilMs = new Map<SteamId64, number>();
+
+  const loader = new DataLoader<SteamId64, SteamBans | undefined>(
+    async (ids) => {
+      const found = await ask(ids);
+      for (const id of ids) loader.clear(id);
+      return ids.map((id) => found.get(id));
+    },
+    { maxBatchSize: IDS_A_CALL, batchScheduleFn: (send) => setTimeout(send, GATHER_MS) },
+  );
+
+  async function ask(ids: readonly SteamId64[]): Promise<Map<SteamId64, SteamBans>> {
+    try {
+      if (clockMs() < awayUntilMs) return new Map();
+      if (!(await countSteamCall(db, { limit: CALLS_A_DAY }))) {
+        throw new Unavailable(`Steam was asked ${CALLS_A_DAY} times today`);
+      }
+      const body = await steam.call(
+        'ISteamUser/GetPlayerBans/v1',
+        { steamids: ids.join(',') },
+        { timeoutMs: CALL_TIMEOUT_MS },
+      );
+      const found = readBans(body, ids, now());
+      for (const id of ids) if (!found.has(id)) rememberUntold(id);
+      await saveSteamBans(db, [...found.values()]);
+      return found;
+    } catch (error) {
+      awayUntilMs = clockMs() + ASK_AGAIN_MS;
+      log.warn({ err: error }, "Steam's bans are not known; it is asked again in a minute");
+      return new Map();
+    }
+  }
+
+  function rememberUntold(id: SteamId64): void {
+    if (untoldUntilMs.size >= MOST_UNTOLD) untoldUntilMs.clear();
+    untoldUntilMs.set(id, clockMs() + ASK_AGAIN_MS);
+  }
+
+  const isHopeless = (id: SteamId64) =>
+    clockMs() < Math.max(awayUntilMs, untoldUntilMs.get(id) ?? Number.NEGATIVE_INFINITY);
+
+  async function lookUp(steamId64: SteamId64): Promise<SteamBans | undefined> {
+    if (!steam.hasKey) return undefined;
+    const checkedAfter = new Date(now().getTime() - KEPT_MS);
+    const kept = await findSteamBans(db, steamId64, { checkedAfter });
+    return kept || isHopeless(steamId64) ? kept : loader.load(steamId64);
+  }
+
+  return (steamId64) =>
+    withTimeLimit(lookUp(steamId64), WAIT_MS).catch((error: unknown) => {
+      if (error instanceof TimeLimitExceeded) return undefined;
+      throw error;
+    });
+}
+
+/**
+ * The players of a response, by id; those of whom it says nothing that can be believed are left out.
+ * @throws {Unavailable} for a body of another kind.
+ */
+function readBans(body: unknown, ids: readonly SteamId64[], checkedAt: Date): Map<SteamId64, SteamBans> {
+  const players = isObject(body) ? body.players : undefined;
+  if (!Array.isArray(players)) throw new Unavailable('Steam did not respond with a list of players');
+  const byId = Map.groupBy(players.filter(isObject), ({ SteamId }) => SteamId);
+  return new Map(
+    ids.flatMap((id) => {
+      const told = byId.get(id) ?? [];
+      const bans = told.length === 1 ? readPlayer(told[0], id, checkedAt) : undefined;
+      return bans ? [[id, bans] as const] : [];
+    }),
+  );
+}
+
+function readPlayer(
+  player: Record<string, unknown> | undefined,
+  steamId64: SteamId64,
+  checkedAt: Date,
+): SteamBans | undefined {
+  const vacBans = readCount(player?.NumberOfVACBans);
+  const gameBans = readCount(player?.NumberOfGameBans);
+  const daysSinceLastBan = readCount(player?.DaysSinceLastBan);
+  const isCommunityBanned = player?.CommunityBanned;
+  if (vacBans === undefined || gameBans === undefined || daysSinceLastBan === undefined) return undefined;
+  if (typeof isCommunityBanned !== 'boolean') return undefined;
+  // A ban without a number of bans contradicts itself.
+  if (player?.VACBanned === true && vacBans === 0) return undefined;
+  return { steamId64, vacBans, gameBans, daysSinceLastBan, isCommunityBanned, checkedAt };
+}
+
+function readCount(value: unknown): number | undefined {
+  const isCount =
+    typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= LARGEST_COUNT;
+  return isCount ? value : undefined;
+}

@@ -1,0 +1,49 @@
+import { Unavailable } from '../domain/errors.ts';
+import { isObject, objectIn, type SteamApi } from './steam-api.ts';
+
+export type SteamProfile = { nickname?: string; avatarUrl?: string };
+
+const LONGEST_NICKNAME = 64;
+
+/**
+ * The persona name and avatar Steam shows for an account, nothing when there is no key or Steam does not say: a
+ * sign-in never fails for want of a name.
+ * @param onFailed called with what went wrong, without the key.
+ * @see https://partner.steamgames.com/doc/webapi/ISteamUser#GetPlayerSummaries
+ */
+export async function fetchSteamProfile(
+  steam: SteamApi,
+  steamId64: string,
+  { onFailed }: { onFailed?: (reason: string) => void } = {},
+): Promise<SteamProfile> {
+  if (!steam.hasKey) return {};
+  try {
+    const body = await steam.call('ISteamUser/GetPlayerSummaries/v2', { steamids: steamId64 });
+    return readProfile(body, steamId64);
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    onFailed?.(error.message);
+    return {};
+  }
+}
+
+function readProfile(body: unknown, steamId64: string): SteamProfile {
+  const { players } = objectIn(body, 'response');
+  const found = Array.isArray(players) ? players.filter(isObject) : [];
+  const player = found.find(({ steamid }) => steamid === steamId64);
+  const nickname = cleanNickname(player?.personaname);
+  const avatarUrl = readAvatarUrl(player?.avatarfull);
+  return { ...(nickname && { nickname }), ...(avatarUrl && { avatarUrl }) };
+}
+
+/** Control characters out (PostgreSQL refuses NUL), length in code points, as Steam counts. */
+function cleanNickname(name: unknown): string | undefined {
+  if (typeof name !== 'string') return undefined;
+  const cleaned = name.replace(/\p{Cc}/gu, '').trim();
+  return [...cleaned].slice(0, LONGEST_NICKNAME).join('') || undefined;
+}
+
+function readAvatarUrl(url: unknown): string | undefined {
+  if (typeof url !== 'string' || url.length > 300 || !URL.canParse(url)) return undefined;
+  return new URL(url).protocol === 'https:' ? url : undefined;
+}

@@ -1,0 +1,90 @@
+import { Unavailable } from '../domain/errors.ts';
+
+/** The one client of Steam's Web API in a process: it holds the key and says how long Steam may take. */
+export type SteamApi = {
+  /** False without `STEAM_API_KEY`: then nobody is asked. */
+  hasKey: boolean;
+  /**
+   * Calls a method, such as `ISteamUser/GetPlayerSummaries/v2`; the same call under way is shared.
+   * @returns the body as Steam sent it, to be read with suspicion.
+   * @param options.timeoutMs how long Steam may take, instead of the client's own limit.
+   * @throws {Unavailable} without a key, and when Steam does not respond as it should; the key is in no message.
+   */
+  call: (
+    method: string,
+    parameters: Record<string, string>,
+    options?: { timeoutMs?: number },
+  ) => Promise<unknown>;
+};
+
+type Options = {
+  /** `STEAM_API_URL` */
+  apiUrl: string;
+  apiKey: string | undefined;
+  fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  /** 2,500 ms by default: a sign-in and a member of Discord wait for it. */
+  timeoutMs?: number;
+};
+
+/** Ten times what Steam says of a hundred players. */
+const LONGEST_BODY_BYTES = 1024 * 1024;
+
+/** @see https://partner.steamgames.com/doc/webapi_overview */
+export function createSteamApi({
+  apiUrl,
+  apiKey,
+  fetch: fetchUrl = fetch,
+  timeoutMs = 2500,
+}: Options): SteamApi {
+  const calls = new Map<string, Promise<unknown>>();
+
+  async function send(method: string, query: string, limitMs: number): Promise<unknown> {
+    if (apiKey === undefined) throw new Unavailable('STEAM_API_KEY is not set: Steam cannot be asked');
+    const url = `${apiUrl}/${method}/?key=${encodeURIComponent(apiKey)}&${query}`;
+    try {
+      // A redirect would carry the key to another address.
+      const response = await fetchUrl(url, { redirect: 'manual', signal: AbortSignal.timeout(limitMs) });
+      if (!response.ok) throw new Error(`status ${response.status}`);
+      return JSON.parse(await readText(response));
+    } catch (error) {
+      // A failed fetch may quote the address, and with it the key: its message is cleaned, and it is no cause.
+      const reason = error instanceof Error ? error.message.replaceAll(apiKey, '…') : 'unknown';
+      throw new Unavailable(`Steam did not respond to ${method}: ${reason}`);
+    }
+  }
+
+  return {
+    hasKey: apiKey !== undefined,
+    call: (method, parameters, options = {}) => {
+      const query = new URLSearchParams(parameters).toString();
+      const name = `${method}?${query}`;
+      const running = calls.get(name);
+      if (running) return running;
+      const call = send(method, query, options.timeoutMs ?? timeoutMs).finally(() => calls.delete(name));
+      calls.set(name, call);
+      return call;
+    },
+  };
+}
+
+/** @throws {Error} for a body that is longer than any of Steam's; the rest of it is not read. */
+async function readText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > LONGEST_BODY_BYTES) throw new Error(`a body of more than ${LONGEST_BODY_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+/** An object of a response, by its name; empty when there is none. */
+export function objectIn(body: unknown, name: string): Record<string, unknown> {
+  const value = isObject(body) ? body[name] : undefined;
+  return isObject(value) ? value : {};
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

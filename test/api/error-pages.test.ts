@@ -1,0 +1,98 @@
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { withErrorPages } from '../../api/error-pages.ts';
+import { openBrowser, signIn } from '../support/browser.ts';
+import { aSteamId, insertUser } from '../support/builders.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { findFreePort } from '../support/free-port.ts';
+import { startTestService } from '../support/service.ts';
+import { startSteamOpenIdProvider } from '../support/steam-openid-provider.ts';
+
+setDefaultTimeout(30_000);
+
+const { db, url } = await createTestDatabase();
+const port = findFreePort();
+const steam = startSteamOpenIdProvider();
+steam.approvesAtOnce = true;
+steam.steamId = aSteamId(1);
+await insertUser(db, 1, { nickname: 'Rzeźnik' });
+const service = await startTestService({
+  databaseUrl: url,
+  // As Steam's assertions are judged by.
+  hasRealClock: true,
+  env: { STEAM_OPENID_URL: steam.url, PORT: String(port), PUBLIC_URL: `http://127.0.0.1:${port}` },
+});
+afterAll(steam.stop);
+
+/** What browsers send with a click on a link. */
+const ACCEPT = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+const HTML = 'text/html; charset=utf-8';
+const OUTSIDE = ['/nope', '/storage/roundsound/76561198000000001.mp3', '/storage/nope', '/favicon.ico'];
+
+const ask = async (path: string, headers: Record<string, string> = { accept: ACCEPT }) => {
+  const response = await fetch(service.origin + path, { headers });
+  return { status: response.status, type: response.headers.get('content-type'), text: await response.text() };
+};
+
+test.each(OUTSIDE)('a browser is shown a page at %s, a program gets JSON', async (path) => {
+  const page = await ask(path);
+  expect([page.status, page.type]).toEqual([404, HTML]);
+  expect(page.text).toContain('<h1 id="error">Page not found</h1>');
+  expect(page.text).toContain('href="/"');
+  const json = await ask(path, { accept: '*/*' });
+  expect([json.status, JSON.parse(json.text)]).toEqual([404, { success: false, message: 'Not found' }]);
+});
+
+test('in the language of the browser, under the rules of every page', async () => {
+  const response = await fetch(`${service.origin}/nope`, {
+    headers: { accept: ACCEPT, 'accept-language': 'pl' },
+  });
+  expect(await response.text()).toContain('<html lang="pl">');
+  expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
+  expect(response.headers.get('cache-control')).toBe('no-store');
+});
+
+test('the navigation of that page knows who is signed in', async () => {
+  const browser = openBrowser(service.origin);
+  await signIn(browser);
+  const page = await browser.get('/nope', { accept: ACCEPT });
+  expect(page.status).toBe(404);
+  expect(page.text).toContain('<bdi class="menu-name">Rzeźnik</bdi>');
+  expect(page.text).toContain('action="/account/sign-out"');
+});
+
+test.each(['/api/v1/nope', '/index.php/api/v1/servers/nope', '/api/v1', '/api/v1/penalties'])(
+  '%s stays JSON for browsers',
+  async (path) => {
+    const { type, text } = await ask(path);
+    expect(type).toStartWith('application/json');
+    expect(JSON.parse(text).success).toBe(false);
+  },
+);
+
+test('what works is left as it is', async () => {
+  expect(await ask('/healthz')).toEqual({
+    status: 200,
+    type: 'application/json;charset=utf-8',
+    text: '{"status":"ok"}',
+  });
+});
+
+test.each([
+  [404, true],
+  [429, true],
+  [500, true],
+  [503, true],
+  [200, false],
+  [304, false],
+  [400, false],
+])('status %d of another part of the service becomes a page: %p', async (status, isPage) => {
+  const app = {
+    server: null,
+    fetch: () =>
+      new Response(status === 304 ? null : '{}', { status, headers: { 'content-type': 'application/json' } }),
+  };
+  const toErrorPage = async (_: Request, error: Response) => new Response(`page of ${error.status}`);
+  const { fetch: respond } = withErrorPages(app, { bases: ['/api/v1'], toErrorPage });
+  const response = await respond(new Request('http://x/y', { headers: { accept: ACCEPT } }));
+  expect((await response.text()) === `page of ${status}`).toBe(isPage);
+});

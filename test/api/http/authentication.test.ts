@@ -1,0 +1,228 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { eq, sql } from 'drizzle-orm';
+import { createTokenChecker } from '../../../api/http/authentication.ts';
+import { apiTokens, users } from '../../../src/db/schema/accounts.ts';
+import { generateApiToken, hashApiToken } from '../../../src/domain/api-token.ts';
+import { revokeApiToken } from '../../../src/queries/users/api-tokens.ts';
+import { aSteamId } from '../../support/builders.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { aToken, bearer, headersOf, NOW, startTestService } from '../../support/service.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const database = await createTestDatabase();
+const { db } = database;
+const service = await startTestService({ databaseUrl: database.url });
+const live = await startTestService({ databaseUrl: database.url, hasRealClock: true });
+const PROTECTED_PATHS = ['/penalties', '/bans', '/mutes', '/warns', `/users/lookup?steamid64=${aSteamId(1)}`];
+const REQUIRED = { success: false, message: 'An API token is required' };
+const INVALID = { success: false, message: 'The API token is invalid' };
+
+let { id, token } = await aToken(db, 1);
+beforeEach(async () => {
+  service.clock.now = NOW;
+  await db.delete(apiTokens);
+  ({ id, token } = await aToken(db, 1));
+});
+
+describe('a protected request', () => {
+  test('without a token is 401 on every path, and says so', async () => {
+    for (const path of PROTECTED_PATHS) {
+      const response = await service.get(path);
+      expect([path, response.status, response.body]).toEqual([path, 401, REQUIRED]);
+      expect(headersOf(response)).toMatchObject({
+        'www-authenticate': 'Bearer',
+        'cache-control': 'private, no-store',
+        vary: 'Authorization',
+        'content-type': 'application/json; charset=utf-8',
+      });
+    }
+  });
+
+  test('takes the token in the header, or in the query', async () => {
+    for (const path of PROTECTED_PATHS) {
+      expect((await service.get(path, bearer(token))).status).toBe(200);
+      const inQuery = `${path}${path.includes('?') ? '&' : '?'}api_token=${token}`;
+      expect((await service.get(inQuery)).status).toBe(200);
+    }
+  });
+
+  test('takes the header before the query, good or bad', async () => {
+    expect((await service.get(`/bans?api_token=${token}`, bearer('nonsense'))).body).toEqual(INVALID);
+    expect((await service.get('/bans?api_token=nonsense', bearer(token))).status).toBe(200);
+    expect((await service.get(`/bans?api_token=${token}`, bearer(generateApiToken()))).body).toEqual(INVALID);
+  });
+
+  test('takes the scheme in any letter case, and spaces around', async () => {
+    for (const value of [`bearer ${token}`, `BEARER ${token}`, `Bearer   ${token}`, `  Bearer ${token}  `]) {
+      expect([value, (await service.get('/bans', { headers: { Authorization: value } })).status]).toEqual([
+        value,
+        200,
+      ]);
+    }
+  });
+
+  test('takes another scheme, an empty header or an empty parameter for no token', async () => {
+    for (const value of ['', 'Bearer', 'Bearer ', 'Basic dXNlcjpwYXNz', token, `Token ${token}`]) {
+      const { body } = await service.get('/bans?api_token=', { headers: { Authorization: value } });
+      expect([value, body]).toEqual([value, REQUIRED]);
+      const inQuery = await service.get(`/bans?api_token=${token}`, { headers: { Authorization: value } });
+      expect([value, inQuery.status]).toEqual([value, 200]);
+    }
+  });
+
+  test('takes the last of several in the query', async () => {
+    expect((await service.get(`/bans?api_token=x&api_token=${token}`)).status).toBe(200);
+    expect((await service.get(`/bans?api_token=${token}&api_token=x`)).body).toEqual(INVALID);
+    expect((await service.get(`/bans?api_token=${token}&api_token=`)).body).toEqual(REQUIRED);
+  });
+
+  test('is 401 for what is no token, or none of ours', async () => {
+    for (const wrong of [
+      'x',
+      'capi_',
+      generateApiToken(),
+      `${token}x`,
+      token.slice(0, -1),
+      token.toLowerCase(),
+      `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`,
+      hashApiToken(token),
+      `${token},${token}`,
+      'a'.repeat(5000),
+      "' or 1=1 --",
+    ]) {
+      const response = await service.get('/bans', bearer(wrong));
+      expect([wrong, response.status, response.body]).toEqual([wrong, 401, INVALID]);
+      expect(response.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
+    }
+    for (const wrong of ['%00', `${token}%00`, '%ED%A0%80', '%', '__proto__']) {
+      expect((await service.get(`/bans?api_token=${wrong}`)).body).toEqual(INVALID);
+    }
+  });
+
+  test('never shows the token back', async () => {
+    const { text, headers } = await service.get(`/bans?status=x&api_token=${token}`);
+    expect(text + JSON.stringify([...headers])).not.toContain(token);
+  });
+
+  test('may use a public path with a token, even a bad one', async () => {
+    expect((await service.get('/servers', bearer('nonsense'))).status).toBe(200);
+  });
+});
+
+describe('made-up tokens with a right checksum', () => {
+  test('are refused without a lookup once their address is over its limit; a known token goes on', async () => {
+    const limited = await startTestService({
+      databaseUrl: database.url,
+      env: { RATE_LIMIT_PROTECTED: '5' },
+    });
+    const ask = (shown: string) => limited.ask('/api/v1/bans', bearer(shown));
+    expect((await ask(token)).status).toBe(200);
+    // A token seen for the first time needs a lookup as well, whoever made it.
+    for (let i = 0; i < 4; i++) expect((await ask(generateApiToken())).status).toBe(401);
+    await db.transaction(async (tx) => {
+      // Whoever looks a token up now waits in vain.
+      await tx.execute(sql`lock table api_tokens in access exclusive mode`);
+      const refused = await Promise.all(Array.from({ length: 300 }, () => ask(generateApiToken())));
+      expect([...new Set(refused.map(({ status }) => status))]).toEqual([429]);
+      expect(headersOf(refused[0] ?? (await ask('')))).toMatchObject({
+        vary: 'Authorization',
+        'retry-after': '60',
+        'x-ratelimit-limit': '5',
+        'x-ratelimit-remaining': '0',
+      });
+      expect((await ask(token)).headers.get('x-ratelimit-remaining')).toBe('3');
+    });
+  });
+
+  test('displace no token that is in use', async () => {
+    const checker = createTokenChecker(db, { clockMs: () => 0 });
+    const hash = hashApiToken(token);
+    expect(await checker.find(hash, NOW)).toMatchObject({ id });
+    for (let i = 0; i < 60; i++) {
+      const madeUp = Array.from({ length: 200 }, () => hashApiToken(generateApiToken()));
+      const found = await Promise.all(madeUp.map((one) => checker.find(one, NOW)));
+      expect(found.every((one) => one === undefined)).toBe(true);
+      expect(madeUp.some(checker.isKnown)).toBe(false);
+    }
+    await db.transaction(async (tx) => {
+      await tx.execute(sql`lock table api_tokens in access exclusive mode`);
+      expect(checker.isKnown(hash)).toBe(true);
+      expect(await checker.find(hash, NOW)).toMatchObject({ id });
+    });
+  });
+});
+
+describe('a token', () => {
+  test('that expires is refused from that moment on', async () => {
+    const expiring = await aToken(db, 2, { expiresAt: new Date(NOW.getTime() + 60_000) });
+    service.clock.now = new Date(NOW.getTime() + 59_999);
+    expect((await service.get('/bans', bearer(expiring.token))).status).toBe(200);
+    service.clock.now = new Date(NOW.getTime() + 60_000);
+    expect((await service.get('/bans', bearer(expiring.token))).body).toEqual(INVALID);
+  });
+
+  test('that is revoked is refused by a running service within a second', async () => {
+    expect((await live.get('/bans', bearer(token))).status).toBe(200);
+    await revokeApiToken(db, id, { now: new Date(), actor: 'operator' });
+    const revokedAt = performance.now();
+    const refused = await waitFor(
+      async () => {
+        const response = await live.ask('/api/v1/bans', bearer(token));
+        return response.status === 401 && response;
+      },
+      { limitMs: 1000 },
+    );
+    expect(refused.body).toEqual(INVALID);
+    expect(performance.now() - revokedAt).toBeLessThan(1000);
+  });
+
+  test('that is revoked is refused within a second even when its notification is lost', async () => {
+    expect((await live.get('/bans', bearer(token))).status).toBe(200);
+    await db.execute(sql`alter table api_tokens disable trigger user`);
+    await db.update(apiTokens).set({ revokedAt: new Date() }).where(eq(apiTokens.id, id));
+    await db.execute(sql`alter table api_tokens enable trigger user`);
+    await waitFor(async () => (await live.ask('/api/v1/bans', bearer(token))).status === 401, {
+      limitMs: 1000,
+    });
+  });
+
+  test('that is revoked is heard of by notification alone, without waiting for anything', async () => {
+    // The clock stands still here: nothing that was found grows old.
+    expect((await service.get('/bans', bearer(token))).status).toBe(200);
+    await revokeApiToken(db, id, { now: new Date(), actor: 'operator' });
+    await waitFor(async () => (await service.ask('/api/v1/bans', bearer(token))).status === 401, {
+      limitMs: 1000,
+    });
+  });
+
+  test('goes with its owner', async () => {
+    const orphan = await aToken(db, 3);
+    expect((await service.get('/bans', bearer(orphan.token))).status).toBe(200);
+    await db.delete(users).where(eq(users.steamId64, aSteamId(3)));
+    await waitFor(async () => (await service.ask('/api/v1/bans', bearer(orphan.token))).status === 401);
+  });
+
+  test('made while the service runs is good at once', async () => {
+    const unknown = generateApiToken();
+    expect((await live.get('/bans', bearer(unknown))).status).toBe(401);
+    const made = await aToken(db, 4);
+    expect((await live.get('/bans', bearer(made.token))).status).toBe(200);
+  });
+
+  test('is kept nowhere but as SHA-256', async () => {
+    const [row] = await db.select().from(apiTokens).where(eq(apiTokens.id, id));
+    expect(row?.tokenHash).toBe(hashApiToken(token));
+    expect(row?.lastFour).toBe(token.slice(-4));
+    expect(JSON.stringify(row)).not.toContain(token.slice(0, 20));
+  });
+
+  test('has its last use written by a service that stops, at the latest', async () => {
+    const own = await startTestService({ databaseUrl: database.url, hasRealClock: true });
+    const begunAt = Date.now();
+    await own.get('/bans', bearer(token));
+    await own.get('/bans', bearer(generateApiToken()));
+    await own.stop();
+    const [row] = await db.select().from(apiTokens).where(eq(apiTokens.id, id));
+    expect(row?.lastUsedAt?.getTime()).toBeWithin(begunAt - 1, Date.now() + 1);
+  });
+});

@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'bun:test';
+import { findClientAddress, rateLimitKey } from '../../../api/http/client-address.ts';
+import { createAddressMatcher } from '../../../src/runtime/address.ts';
+
+const isTrusted = createAddressMatcher(['10.0.0.0/8', '127.0.0.1', 'fd00::/8', '::1']);
+
+describe('the client of a request', () => {
+  test('is the peer, where the peer is no trusted proxy, whatever X-Forwarded-For says', () => {
+    for (const forged of ['1.2.3.4', '10.0.0.1', '1.2.3.4, 10.0.0.1', '::1', '', 'x', null]) {
+      expect(findClientAddress('203.0.113.7', forged, isTrusted)).toBe('203.0.113.7');
+    }
+  });
+
+  test('is the rightmost hop that is no trusted proxy; what stands left of it anybody wrote', () => {
+    for (const [forwardedFor, client] of [
+      ['203.0.113.7', '203.0.113.7'],
+      ['1.1.1.1, 203.0.113.7', '203.0.113.7'],
+      ['1.1.1.1,203.0.113.7 , 10.9.9.9', '203.0.113.7'],
+      ['10.0.0.1, 203.0.113.7, 10.0.0.2, 127.0.0.1', '203.0.113.7'],
+      ['2001:db8::7, fd00::1', '2001:db8::7'],
+      ['203.0.113.7:51234, 10.0.0.2:80', '203.0.113.7'],
+      ['[2001:db8::7]:51234', '2001:db8::7'],
+      ['[2001:db8::7]', '2001:db8::7'],
+    ] as const) {
+      expect([forwardedFor, findClientAddress('10.0.0.1', forwardedFor, isTrusted)]).toEqual([
+        forwardedFor,
+        client,
+      ]);
+    }
+  });
+
+  test('is the last proxy we know, where the chain ends in something that is no address', () => {
+    expect(findClientAddress('10.0.0.1', 'unknown', isTrusted)).toBe('10.0.0.1');
+    expect(findClientAddress('10.0.0.1', '', isTrusted)).toBe('10.0.0.1');
+    expect(findClientAddress('10.0.0.1', '1.1.1.1, garbage, 10.0.0.2', isTrusted)).toBe('10.0.0.2');
+    expect(findClientAddress('10.0.0.1', '10.0.0.3, 10.0.0.2', isTrusted)).toBe('10.0.0.3');
+    expect(findClientAddress('10.0.0.1', null, isTrusted)).toBe('10.0.0.1');
+    expect(findClientAddress('10.0.0.1', `${'x,'.repeat(5000)}`, isTrusted)).toBe('10.0.0.1');
+  });
+});
+
+describe('a header that somebody filled up', () => {
+  test('does not hide the client that the proxies name at its end', () => {
+    const junk = 'x,'.repeat(60_000);
+    expect(findClientAddress('10.0.0.1', `${junk} 203.0.113.7`, isTrusted)).toBe('203.0.113.7');
+    expect(findClientAddress('10.0.0.1', `${junk}[2001:db8::7]:1, 10.0.0.2`, isTrusted)).toBe('2001:db8::7');
+  });
+
+  test('is followed over 32 proxies, no further', () => {
+    const chain = (length: number) => `203.0.113.7${', 10.0.0.2'.repeat(length)}`;
+    expect(findClientAddress('10.0.0.1', chain(31), isTrusted)).toBe('203.0.113.7');
+    expect(findClientAddress('10.0.0.1', chain(32), isTrusted)).toBe('10.0.0.2');
+    expect(findClientAddress('10.0.0.1', chain(10_000), isTrusted)).toBe('10.0.0.2');
+  });
+});
+
+describe('what a client is limited by', () => {
+  test('is an IPv4 address itself, however it is written', () => {
+    expect(rateLimitKey('203.0.113.7')).toBe('203.0.113.7');
+    expect(rateLimitKey('::ffff:203.0.113.7')).toBe('203.0.113.7');
+    expect(rateLimitKey('::ffff:cb00:7107')).toBe('203.0.113.7');
+  });
+
+  test('is the /64 of an IPv6 address', () => {
+    const key = rateLimitKey('2001:db8:1:2::1');
+    for (const same of [
+      '2001:db8:1:2:ffff:ffff:ffff:ffff',
+      '2001:0DB8:0001:0002:0000:0000:0000:0001',
+      '2001:db8:1:2:3::',
+    ]) {
+      expect([same, rateLimitKey(same)]).toEqual([same, key]);
+    }
+    for (const other of ['2001:db8:1:3::1', '2001:db8::1', '2001:db8:1:2::1'.replace('2001', '2002')]) {
+      expect(rateLimitKey(other)).not.toBe(key);
+    }
+  });
+});

@@ -1,0 +1,64 @@
+import { expect, test } from 'bun:test';
+import pino from 'pino';
+import { createErrorMapper, MethodNotAllowed } from '../../../api/http/error-handler.ts';
+import {
+  Conflict,
+  Forbidden,
+  InvalidInput,
+  NotFound,
+  Unauthorized,
+  Unavailable,
+} from '../../../src/domain/errors.ts';
+
+const lines: { level: number; msg: string }[] = [];
+const log = pino({}, { write: (line) => void lines.push(JSON.parse(line)) });
+const outage = () => new Error('query failed', { cause: Object.assign(new Error('x'), { code: '57P01' }) });
+
+test('each expected failure has its status, its own message and its headers, and is not logged', () => {
+  const toErrorResponse = createErrorMapper(log);
+  expect(
+    [
+      new InvalidInput('a'),
+      new Unauthorized('b'),
+      new Forbidden('c'),
+      new NotFound('d'),
+      new MethodNotAllowed('GET'),
+      new Conflict('e'),
+      new Unavailable('f'),
+    ].map(toErrorResponse),
+  ).toEqual([
+    { status: 400, message: 'a' },
+    { status: 401, message: 'b', headers: { 'WWW-Authenticate': 'Bearer' } },
+    { status: 403, message: 'c' },
+    { status: 404, message: 'd' },
+    { status: 405, message: 'Method not allowed: use GET', headers: { Allow: 'GET' } },
+    { status: 409, message: 'e' },
+    { status: 503, message: 'f', headers: { 'Retry-After': '2' } },
+  ]);
+  expect(lines).toEqual([]);
+});
+
+test('anything else is a 500 that says nothing, and is logged each time', () => {
+  const toErrorResponse = createErrorMapper(log);
+  for (const error of [new Error('secret'), new TypeError('secret'), 'secret', undefined]) {
+    lines.length = 0;
+    expect(toErrorResponse(error)).toEqual({ status: 500, message: 'Server error' });
+    expect(lines).toMatchObject([{ level: 50, msg: 'a request failed' }]);
+  }
+});
+
+test('a database out of reach is 503 for each request, and a line every ten seconds', () => {
+  let nowMs = 0;
+  const toErrorResponse = createErrorMapper(log, { clockMs: () => nowMs });
+  lines.length = 0;
+  for (; nowMs < 30_000; nowMs += 10) {
+    expect(toErrorResponse(outage())).toEqual({
+      status: 503,
+      message: 'The database is out of reach: try again shortly',
+      headers: { 'Retry-After': '2' },
+    });
+  }
+  expect(lines.map(({ msg }) => msg)).toEqual(
+    Array.from({ length: 3 }, () => 'the database is out of reach'),
+  );
+});

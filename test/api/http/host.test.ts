@@ -1,0 +1,129 @@
+import { expect, test } from 'bun:test';
+import { BASES } from '../../../api/app.ts';
+import { insertServer } from '../../support/builders.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { sendRaw } from '../../support/raw-http.ts';
+import { aToken, startTestService } from '../../support/service.ts';
+
+const database = await createTestDatabase();
+const { db } = database;
+const server = await insertServer(db, { slug: 'one', name: 'One' });
+const { token } = await aToken(db, 1);
+const service = await startTestService({ databaseUrl: database.url });
+
+const MALFORMED =
+  'The Host header is malformed: give the name or address of this service, such as play.example.org or 127.0.0.1:3000';
+const MISSING =
+  'The Host header is missing: give the name or address of this service, such as play.example.org or 127.0.0.1:3000';
+
+const BAD_HOSTS = [
+  'a b',
+  'user@h',
+  'a/b',
+  'a?b',
+  'a#b',
+  'a\\b',
+  'a"b',
+  'a{b',
+  '<script>',
+  ':80',
+  'a:99999',
+  'a:x',
+  'a:1:2',
+  '%',
+  '[::zz]',
+  '[::1',
+  'ż',
+  'a, b',
+  'x'.repeat(300),
+];
+const TARGETS = [
+  '/',
+  '/account',
+  `/account?api_token=${token}`,
+  '/account/assets/pages.css',
+  ...BASES.map((base) => `${base}/servers`),
+  ...BASES.map((base) => `${base}/bans?api_token=${token}`),
+  '/api/v1/nope',
+  '/healthz',
+  '/readyz',
+  '/metrics',
+  '/aaaaaa/metrics',
+  '/swagger',
+  '/storage/roundsound/76561198000000001.mp3',
+  '/connect/one',
+];
+
+test('a malformed Host is 400 in JSON on every path, whatever the method, and echoes nothing', async () => {
+  for (const host of BAD_HOSTS) {
+    for (const target of TARGETS) {
+      const response = await sendRaw(service.origin, target, { headers: { Host: host } });
+      expect([host, target, response.status]).toEqual([host, target, 400]);
+      expect(JSON.parse(response.text)).toEqual({ success: false, message: MALFORMED });
+    }
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'HEAD', 'TRACE']) {
+      const response = await sendRaw(service.origin, '/api/v1/bans', { method, headers: { Host: host } });
+      expect([host, method, response.status]).toEqual([host, method, 400]);
+    }
+  }
+});
+
+test('its response is not kept by caches and may be read by any origin', async () => {
+  const { headers } = await sendRaw(service.origin, '/api/v1/servers', { headers: { Host: 'a b' } });
+  expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+  expect(headers.get('cache-control')).toBe('no-store');
+  expect(headers.get('access-control-allow-origin')).toBe('*');
+});
+
+test('an empty Host, and none with HTTP/1.0, are 400 with a message of their own', async () => {
+  for (const target of TARGETS) {
+    const empty = await sendRaw(service.origin, target, { headers: { Host: '' } });
+    const absent = await sendRaw(service.origin, target, { version: '1.0', headers: { Host: null } });
+    for (const response of [empty, absent]) {
+      expect([target, response.status]).toEqual([target, 400]);
+      expect(JSON.parse(response.text)).toEqual({ success: false, message: MISSING });
+    }
+  }
+  const named = await sendRaw(service.origin, '/api/v1/servers', { version: '1.0' });
+  expect(named.status).toBe(200);
+});
+
+test('an unusual Host that is well-formed is taken, by every route alike', async () => {
+  for (const host of [
+    'a',
+    'api',
+    'x:1',
+    'a:',
+    '..',
+    'a_b',
+    'A.EXAMPLE',
+    '[::1]',
+    '[::1]:3000',
+    'x'.repeat(250),
+  ]) {
+    for (const [target, status] of [
+      ['/api/v1/servers', 200],
+      ['/index.php/api/v1/servers/one', 200],
+      [`/api/v1/servers/${server.id}/players`, 200],
+      [`/api/v1/bans?api_token=${token}`, 200],
+      ['/api/v1/nope', 404],
+      ['/aaaaaa/metrics', 404],
+      ['/healthz', 200],
+      ['/account', 200],
+      ['/storage/roundsound/76561198000000001.mp3?v=x', 404],
+    ] as const) {
+      const response = await sendRaw(service.origin, target, { headers: { Host: host } });
+      expect([host, target, response.status]).toEqual([host, target, status]);
+    }
+    const post = await sendRaw(service.origin, '/api/v1/bans', { method: 'POST', headers: { Host: host } });
+    expect([host, post.status]).toEqual([host, 405]);
+  }
+});
+
+test('every printable character in a Host is judged as the address of the request will be', async () => {
+  for (let code = 0x20; code < 0x7f; code++) {
+    const host = `a${String.fromCharCode(code)}b`;
+    const { status } = await sendRaw(service.origin, '/account', { headers: { Host: host } });
+    expect([host, status]).toEqual([host, /^a[\w.~!$&'()*+,;=-]b$/.test(host) ? 200 : 400]);
+  }
+});

@@ -1,0 +1,226 @@
+import { describe, expect, setSystemTime, test } from 'bun:test';
+import {
+  createMemoryRateLimiter,
+  type RateLimiter,
+  type RateLimitVerdict,
+} from '../../../../api/http/limits/rate-limiter.ts';
+
+const WINDOW_MS = 60_000;
+const BEGIN_MS = Date.UTC(2026, 10, 21, 10);
+
+let nowMs = BEGIN_MS;
+
+function createLimiter(limit: number, options: { maxKeys?: number } = {}): RateLimiter {
+  return createMemoryRateLimiter(limit, { ...options, clockMs: () => nowMs });
+}
+
+function take(limiter: RateLimiter, key: string, atMs: number): RateLimitVerdict {
+  nowMs = atMs;
+  const verdict = limiter.take(key);
+  if (verdict instanceof Promise) throw new Error('a limiter in memory answers at once');
+  return verdict;
+}
+
+/** The same numbers each run. */
+function randomNumbers(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
+    return state / 2 ** 32;
+  };
+}
+
+/** Moments in ms at which requests come: bursts, pauses, the same moment many times. */
+function moments(count: number, seed: number): number[] {
+  const random = randomNumbers(seed);
+  const found: number[] = [];
+  let at = BEGIN_MS;
+  for (let i = 0; i < count; i++) {
+    const kind = random();
+    if (kind > 0.995) at += Math.floor(random() * 130_000);
+    else if (kind > 0.6) at += Math.floor(random() * 3000);
+    found.push(at);
+  }
+  return found;
+}
+
+/** The most requests let through in any window, half open as windows are. */
+function mostInAWindow(allowed: readonly number[]): number {
+  let most = 0;
+  let first = 0;
+  for (let last = 0; last < allowed.length; last++) {
+    while ((allowed[last] ?? 0) - (allowed[first] ?? 0) >= WINDOW_MS) first += 1;
+    most = Math.max(most, last - first + 1);
+  }
+  return most;
+}
+
+describe('the limit', () => {
+  test('lets exactly so many through at one moment, and tells what is left', () => {
+    const limiter = createLimiter(3);
+    expect([1, 2, 3, 4, 5].map(() => take(limiter, 'a', BEGIN_MS))).toEqual([
+      { isAllowed: true, limit: 3, remaining: 2, resetSeconds: 60 },
+      { isAllowed: true, limit: 3, remaining: 1, resetSeconds: 60 },
+      { isAllowed: true, limit: 3, remaining: 0, resetSeconds: 60 },
+      { isAllowed: false, limit: 3, remaining: 0, resetSeconds: 60 },
+      { isAllowed: false, limit: 3, remaining: 0, resetSeconds: 60 },
+    ]);
+  });
+
+  test('slides: each request leaves 60 s after it came, to the millisecond', () => {
+    const limiter = createLimiter(2);
+    take(limiter, 'a', BEGIN_MS);
+    take(limiter, 'a', BEGIN_MS + 45_500);
+    expect(take(limiter, 'a', BEGIN_MS + 59_999)).toMatchObject({ isAllowed: false, resetSeconds: 1 });
+    expect(take(limiter, 'a', BEGIN_MS + 60_000)).toMatchObject({ isAllowed: true, resetSeconds: 46 });
+    expect(take(limiter, 'a', BEGIN_MS + 105_499)).toMatchObject({ isAllowed: false, resetSeconds: 1 });
+    expect(take(limiter, 'a', BEGIN_MS + 105_500)).toMatchObject({ isAllowed: true });
+  });
+
+  test('does not count what it refuses', () => {
+    const limiter = createLimiter(1);
+    take(limiter, 'a', BEGIN_MS);
+    for (let ms = 0; ms < 60_000; ms += 100) expect(take(limiter, 'a', BEGIN_MS + ms).isAllowed).toBe(false);
+    expect(take(limiter, 'a', BEGIN_MS + 60_000).isAllowed).toBe(true);
+  });
+
+  test('is each key its own', () => {
+    const limiter = createLimiter(1);
+    expect(['a', 'b', 'c'].map((key) => take(limiter, key, BEGIN_MS).isAllowed)).toEqual([true, true, true]);
+  });
+
+  for (const limit of [1, 2, 30, 60, 64]) {
+    test(`of ${limit} is exact: a request is refused if and only if ${limit} came in the 60 s before`, () => {
+      const limiter = createLimiter(limit);
+      const allowed: number[] = [];
+      for (const at of moments(20_000, limit)) {
+        const inWindow = allowed.filter((earlier) => at - earlier < WINDOW_MS).length;
+        const verdict = take(limiter, 'a', at);
+        expect([at, verdict.isAllowed]).toEqual([at, inWindow < limit]);
+        if (verdict.isAllowed) allowed.push(at);
+        if (allowed.length > 500) allowed.splice(0, 300);
+        expect(verdict.remaining).toBe(limit - inWindow - (verdict.isAllowed ? 1 : 0));
+      }
+    });
+  }
+
+  for (const limit of [65, 100, 5000]) {
+    test(`of ${limit}, beyond what is kept one by one, is never exceeded, and met within a second`, () => {
+      const limiter = createLimiter(limit);
+      const allowed = moments(60_000, limit).filter((at) => take(limiter, 'a', at).isAllowed);
+      expect(mostInAWindow(allowed)).toBeLessThanOrEqual(limit);
+
+      const burst = createLimiter(limit);
+      const letThrough = (at: number) =>
+        Array.from({ length: limit + 10 }, () => take(burst, 'a', at).isAllowed).filter(Boolean).length;
+      expect(letThrough(BEGIN_MS)).toBe(limit);
+      expect(letThrough(BEGIN_MS + 59_999)).toBe(0);
+      expect(letThrough(BEGIN_MS + 61_000)).toBe(limit);
+    });
+  }
+
+  test('says how long to wait: a request that waits so long is let through', () => {
+    for (const limit of [1, 2, 30, 100, 5000]) {
+      for (let seed = 0; seed < 20; seed++) {
+        const limiter = createLimiter(limit);
+        // The higher the limit, the denser the requests.
+        const dense = moments(20_000, seed).map((at) => Math.floor(BEGIN_MS + (at - BEGIN_MS) / limit));
+        const refusedAt = dense.find((at) => !take(limiter, 'a', at).isAllowed);
+        if (refusedAt === undefined) throw new Error('nothing was refused');
+        const { resetSeconds } = take(limiter, 'a', refusedAt);
+        expect(resetSeconds).toBeWithin(1, 62);
+        expect(take(limiter, 'a', refusedAt + resetSeconds * 1000).isAllowed).toBe(true);
+      }
+    }
+  });
+
+  for (const limit of [2, 100]) {
+    test(`of ${limit} drops marks that lie ahead: after a clock that was an hour ahead nobody waits an hour`, () => {
+      const limiter = createLimiter(limit);
+      const hourAhead = BEGIN_MS + 3_600_000;
+      for (let i = 0; i < limit; i++) take(limiter, 'a', hourAhead);
+      expect(take(limiter, 'a', hourAhead).isAllowed).toBe(false);
+      expect(take(limiter, 'a', BEGIN_MS)).toMatchObject({ isAllowed: true, remaining: limit - 1 });
+      for (let i = 1; i < limit; i++) take(limiter, 'a', BEGIN_MS);
+      const refused = take(limiter, 'a', BEGIN_MS);
+      expect(refused.isAllowed).toBe(false);
+      expect(refused.resetSeconds).toBeLessThanOrEqual(62);
+      expect(take(limiter, 'a', BEGIN_MS + 62_000).isAllowed).toBe(true);
+    });
+  }
+
+  test('goes by a clock of its own that never steps: what the system calls now plays no part', () => {
+    const limiter = createMemoryRateLimiter(1);
+    try {
+      setSystemTime(new Date(Date.now() + 3_600_000));
+      limiter.take('a');
+      setSystemTime();
+      expect(limiter.take('a')).toMatchObject({ isAllowed: false, resetSeconds: 60 });
+    } finally {
+      setSystemTime();
+    }
+  });
+});
+
+describe('memory', () => {
+  test('a million addresses in a minute cost some tens of megabytes, and each is still limited', () => {
+    const limiter = createLimiter(30);
+    Bun.gc(true);
+    const before = process.memoryUsage().heapUsed;
+    let allowed = 0;
+    for (let i = 0; i < 1_000_000; i++) {
+      if (take(limiter, `2001:db8:${i}/64`, BEGIN_MS + i / 20).isAllowed) allowed += 1;
+    }
+    Bun.gc(true);
+    const grownMb = (process.memoryUsage().heapUsed - before) / 1024 / 1024;
+    expect(grownMb).toBeLessThan(100);
+    // 100,000 of their own, and 8,192 shared ones at 30 each.
+    expect(allowed).toBeLessThanOrEqual(100_000 + 8192 * 30);
+  });
+
+  test('idle keys are forgotten within two windows', () => {
+    const limiter = createLimiter(30, { maxKeys: 10 });
+    for (let i = 0; i < 10; i++) take(limiter, `old ${i}`, BEGIN_MS);
+    const later = BEGIN_MS + 2 * WINDOW_MS + 1;
+    // Room again: each of ten new keys has its whole limit.
+    for (let i = 0; i < 10; i++) expect(take(limiter, `new ${i}`, later).remaining).toBe(29);
+  });
+
+  test('a request just before logs are turned over still counts after', () => {
+    const limiter = createLimiter(1);
+    take(limiter, 'first', BEGIN_MS);
+    take(limiter, 'a', BEGIN_MS + 59_999);
+    expect(take(limiter, 'a', BEGIN_MS + 60_001).isAllowed).toBe(false);
+    expect(take(limiter, 'a', BEGIN_MS + 119_998).isAllowed).toBe(false);
+    expect(take(limiter, 'a', BEGIN_MS + 119_999).isAllowed).toBe(true);
+  });
+
+  test('a flood of addresses washes away no traces: who used his limit before it stays refused', () => {
+    const limiter = createLimiter(2, { maxKeys: 50 });
+    for (let i = 0; i < 2; i++) take(limiter, 'known', BEGIN_MS);
+    for (let i = 0; i < 5000; i++) take(limiter, `flood ${i}`, BEGIN_MS + 1000);
+    expect(take(limiter, 'known', BEGIN_MS + 59_000).isAllowed).toBe(false);
+  });
+
+  test('who came in the middle of a flood is limited too, across the turn of logs', () => {
+    const limiter = createLimiter(2, { maxKeys: 50 });
+    for (let i = 0; i < 50; i++) take(limiter, `flood ${i}`, BEGIN_MS);
+    const allowed: number[] = [];
+    for (let at = BEGIN_MS + 30_000; at < BEGIN_MS + 300_000; at += 500) {
+      if (take(limiter, 'late', at).isAllowed) allowed.push(at);
+    }
+    expect(mostInAWindow(allowed)).toBe(2);
+    expect(allowed.length).toBeGreaterThanOrEqual(8);
+  });
+
+  test('no key of a flood ever passes more than its limit in a window', () => {
+    const limiter = createLimiter(3, { maxKeys: 20 });
+    const random = randomNumbers(5);
+    const allowed = new Map<string, number[]>();
+    for (let i = 0, at = BEGIN_MS; i < 60_000; i++, at += Math.floor(random() * 20)) {
+      const key = `k${Math.floor(random() * (i % 20_000 < 10_000 ? 2000 : 5))}`;
+      if (take(limiter, key, at).isAllowed) allowed.set(key, [...(allowed.get(key) ?? []), at].slice(-200));
+    }
+    expect(Math.max(...[...allowed.values()].map(mostInAWindow))).toBe(3);
+  });
+});

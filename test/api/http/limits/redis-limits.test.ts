@@ -1,0 +1,149 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { connect, createServer, type Socket } from 'node:net';
+import pino from 'pino';
+import { openRedisLimits, type RedisLimits } from '../../../../api/http/limits/redis-limits.ts';
+import { findTestRedis } from '../../../support/redis.ts';
+import { waitFor } from '../../../support/wait.ts';
+
+const url = await findTestRedis();
+const lines: string[] = [];
+const log = pino({}, { write: (line: string) => lines.push(line) });
+const opened: RedisLimits[] = [];
+const run = crypto.randomUUID();
+/** A limiter as a process of its own has it. */
+const limiter = (
+  limit: number,
+  name = 'test',
+  {
+    at = url ?? '',
+    clockMs = () => performance.now(),
+    windowMs = 60_000,
+  }: { at?: string; clockMs?: () => number; windowMs?: number } = {},
+) => {
+  const limits = openRedisLimits({ url: at, log, clockMs });
+  opened.push(limits);
+  return limits.createLimiter(`${run} ${name}`, limit, { windowMs });
+};
+/** Slots likewise. */
+const slots = () => {
+  const limits = openRedisLimits({ url: url ?? '', log });
+  opened.push(limits);
+  return limits.createSlots(`${run} slot`);
+};
+afterAll(() => {
+  for (const limits of opened) limits.close();
+});
+
+describe.skipIf(url === undefined)('limits over Redis', () => {
+  test('two processes together let exactly the limit through', async () => {
+    const [a, b] = [limiter(30), limiter(30)];
+    await Promise.all([a.take('warm'), b.take('warm')]);
+    const verdicts = await Promise.all(
+      Array.from({ length: 100 }, (_, i) => (i % 2 ? a : b).take('10.0.0.1')),
+    );
+    expect(verdicts.filter((verdict) => verdict.isAllowed)).toHaveLength(30);
+    expect(
+      verdicts
+        .filter((verdict) => verdict.isAllowed)
+        .map((verdict) => verdict.remaining)
+        .sort((x, y) => x - y),
+    ).toEqual(Array.from({ length: 30 }, (_, i) => i));
+    expect(verdicts.find((verdict) => !verdict.isAllowed)).toMatchObject({
+      limit: 30,
+      remaining: 0,
+      resetSeconds: 60,
+    });
+  });
+
+  test('a slot has one holder among all processes, and another one once it is given up', async () => {
+    const [a, b] = [slots(), slots()];
+    const claims = await Promise.all([a, a, b, b].map((process) => process.claim('owner')));
+    const held = claims.filter((release) => release !== undefined);
+    expect(held).toHaveLength(1);
+    const other = await b.claim('another owner');
+    expect(other).toBeDefined();
+    held[0]?.();
+    const next = await waitFor(() => b.claim('owner'));
+    expect(await a.claim('owner')).toBeUndefined();
+    next();
+    other?.();
+  });
+
+  test('a window may be longer than a minute', async () => {
+    const hourly = limiter(2, 'hourly', { windowMs: 3_600_000 });
+    const verdicts = [await hourly.take('a'), await hourly.take('a'), await hourly.take('a')];
+    expect(verdicts.map(({ isAllowed }) => isAllowed)).toEqual([true, true, false]);
+    expect(verdicts[2]?.resetSeconds).toBeGreaterThan(3590);
+  });
+
+  test('a high limit is exact as well', async () => {
+    const one = limiter(500, 'high');
+    await one.take('warm');
+    const verdicts = await Promise.all(Array.from({ length: 600 }, () => one.take('10.0.0.2')));
+    expect(verdicts.filter((verdict) => verdict.isAllowed)).toHaveLength(500);
+  });
+
+  for (const limit of [30, 500]) {
+    test(`a limit of ${limit} drops marks that lie ahead of Redis's clock, and keeps those it rounded up`, async () => {
+      const one = limiter(limit, 'ahead');
+      await one.take('warm');
+      const client = new Bun.RedisClient(url);
+      const mark =
+        "redis.call('SET', KEYS[1], cmsgpack.pack({ redis.call('TIME')[1] * 1000 + 3600000, 9999 }))";
+      await client.send('EVAL', [mark, '1', `community-api:${run} ahead:10.0.0.3`]);
+      client.close();
+      expect(await one.take('10.0.0.3')).toMatchObject({ isAllowed: true, remaining: limit - 1 });
+      const { remaining, resetSeconds } = await one.take('10.0.0.3');
+      expect(remaining).toBe(limit - 2);
+      expect(resetSeconds).toBeLessThanOrEqual(62);
+    });
+  }
+
+  test('limits of other names count apart, over the same connection', async () => {
+    const limits = openRedisLimits({ url: url ?? '', log });
+    opened.push(limits);
+    const [one, other] = [limits.createLimiter(`${run} one`, 5), limits.createLimiter(`${run} other`, 7)];
+    await one.take('warm');
+    expect([await one.take('k'), await other.take('k')]).toMatchObject([{ remaining: 4 }, { remaining: 6 }]);
+  });
+
+  test('goes on alone while Redis hangs, and shares again when it answers', async () => {
+    let isHanging = false;
+    const target = new URL(url ?? '');
+    const sockets = new Set<Socket>();
+    const proxy = createServer((socket) => {
+      sockets.add(socket);
+      const upstream = connect(Number(target.port || 6379), target.hostname);
+      socket.on('data', (chunk) => isHanging || upstream.write(chunk));
+      upstream.on('data', (chunk: Buffer) => isHanging || socket.write(chunk));
+      for (const end of [socket, upstream]) end.on('error', () => undefined);
+      socket.on('close', () => upstream.destroy());
+    });
+    await new Promise<void>((ready) => proxy.listen(0, '127.0.0.1', () => ready()));
+    const address = proxy.address();
+    const port = typeof address === 'object' && address ? address.port : 0;
+    let nowMs = 0;
+    const one = limiter(5, 'hanging', { at: `redis://127.0.0.1:${port}`, clockMs: () => nowMs });
+    expect((await one.take('k')).remaining).toBe(4);
+    isHanging = true;
+    const startedAt = performance.now();
+    const alone = await one.take('k');
+    expect(alone.isAllowed).toBe(true);
+    expect(performance.now() - startedAt).toBeLessThan(1000);
+    // On a loaded machine the first response of Redis may be late too: then this limiter has counted one more.
+    expect((await one.take('k')).remaining).toBe(alone.remaining - 1);
+    isHanging = false;
+    for (const socket of sockets) socket.destroy();
+    nowMs += 5000;
+    const isBack = () => lines.some((line) => line.includes('Redis is back'));
+    // Each try stands for one after the pause; the client reconnects in its own time.
+    for (let tries = 0; tries < 2000 && !isBack(); tries++) {
+      nowMs += 5000;
+      await one.take('k');
+    }
+    proxy.close();
+    for (const socket of sockets) socket.destroy();
+    expect(isBack()).toBe(true);
+    expect(lines.filter((line) => line.includes('out of reach'))).toHaveLength(1);
+  });
+});

@@ -1,0 +1,265 @@
+import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eq } from 'drizzle-orm';
+import { servers } from '../../../src/db/schema/servers.ts';
+import { revokeApiToken } from '../../../src/queries/users/api-tokens.ts';
+import { aSteamId, insertPenalties, insertReadySound, insertServer } from '../../support/builders.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { startDatabaseProxy } from '../../support/database-proxy.ts';
+import { aToken, bearer, headersOf, startTestService, type TestService } from '../../support/service.ts';
+import { waitFor } from '../../support/wait.ts';
+
+setDefaultTimeout(30_000);
+
+const database = await createTestDatabase();
+const { db } = database;
+const server = await insertServer(db, { slug: 'one', name: 'One' });
+await insertReadySound(db, aSteamId(1), 'track.mp3');
+await insertPenalties(db, [{ type: 'ban' }]);
+const { token } = await aToken(db, 1);
+
+const proxy = await startDatabaseProxy(database.url);
+afterAll(proxy.stop);
+const service = await startTestService({ databaseUrl: proxy.url, hasRealClock: true });
+/** Time stands still here, so that nothing is learned but by notification. */
+const listening = await startTestService({ databaseUrl: proxy.url });
+afterEach(proxy.restore);
+
+const UNAVAILABLE = { success: false, message: 'The database is out of reach: try again shortly' };
+const PUBLIC_PATHS = [
+  '/servers',
+  '/servers/one',
+  `/servers/${server.id}/players`,
+  '/servers/one/history',
+  `/players/${aSteamId(1)}/roundsound`,
+  `/players/${aSteamId(2)}/roundsound`,
+];
+const PROTECTED_PATHS = ['/penalties', '/bans', '/mutes', '/warns', `/users/lookup?steamid64=${aSteamId(1)}`];
+
+const readPublic = async (from: TestService) => {
+  const texts: string[] = [];
+  for (const path of PUBLIC_PATHS) {
+    const { status, text } = await from.ask(`/api/v1${path}`);
+    expect([path, status]).toEqual([path, 200]);
+    texts.push(text);
+  }
+  return texts;
+};
+
+/** Fails unless everything answers again within two seconds of the database's return. */
+async function expectRecovery(of: TestService): Promise<void> {
+  const returnedAt = performance.now();
+  for (const path of PROTECTED_PATHS) {
+    await waitFor(async () => (await of.ask(`/api/v1${path}`, bearer(token))).status === 200);
+  }
+  await waitFor(async () => (await of.ask('/readyz')).status === 200);
+  expect(performance.now() - returnedAt).toBeLessThan(2000);
+}
+
+describe('while the database is away', () => {
+  test('public responses go on from what was read last, byte for byte', async () => {
+    const before = await readPublic(service);
+    proxy.cut();
+    for (let round = 0; round < 20; round++) {
+      expect(await readPublic(service)).toEqual(before);
+      await Bun.sleep(100);
+    }
+    const { headers } = await service.ask('/api/v1/servers');
+    expect(headers.get('cache-control')).toBe('public, max-age=2, stale-while-revalidate=1');
+    const notModified = await service.get('/servers', {
+      headers: { 'If-None-Match': headers.get('etag') ?? '' },
+    });
+    expect(notModified.status).toBe(304);
+    expect((await service.get('/servers/nope')).status).toBe(404);
+  });
+
+  test('protected ones are 503 with Retry-After, at once, by header and by query', async () => {
+    proxy.cut();
+    await waitFor(async () => (await service.ask('/api/v1/bans', bearer(token))).status === 503);
+    for (const path of PROTECTED_PATHS) {
+      const askedAt = performance.now();
+      const response = await service.get(path, bearer(token));
+      expect([path, response.status, response.body]).toEqual([path, 503, UNAVAILABLE]);
+      expect(performance.now() - askedAt).toBeLessThan(1500);
+      expect(headersOf(response)).toMatchObject({
+        'retry-after': '2',
+        'cache-control': 'private, no-store',
+        'x-ratelimit-limit': '1000000',
+        'access-control-allow-origin': '*',
+      });
+    }
+    expect((await service.get(`/bans?api_token=${token}`)).status).toBe(503);
+  });
+
+  test('a token that cannot be looked up is 503, one that cannot be a token is 401 as ever', async () => {
+    proxy.cut();
+    await waitFor(async () => (await service.ask('/api/v1/bans', bearer(token))).status === 503);
+    expect((await service.get('/bans')).status).toBe(401);
+    expect((await service.get('/bans', bearer('nonsense'))).status).toBe(401);
+  });
+
+  test('history that nobody asked for before is 503 with Retry-After', async () => {
+    proxy.cut();
+    const response = await service.get('/servers/one/history?hours=77');
+    expect([response.status, response.body]).toEqual([503, UNAVAILABLE]);
+    expect(headersOf(response)).toMatchObject({ 'retry-after': '2', 'cache-control': 'no-store' });
+  });
+
+  test('the process is alive and not ready', async () => {
+    proxy.cut();
+    expect((await service.ask('/healthz')).status).toBe(200);
+    const response = await waitFor(async () => {
+      const ready = await service.ask('/readyz');
+      return ready.status === 503 && ready;
+    });
+    expect(response.body).toMatchObject({ status: 'not ready', database: 'down' });
+    expect(response.headers.get('retry-after')).toBe('2');
+  });
+});
+
+describe('when the database returns', () => {
+  test('everything answers again within two seconds, and shows what changed meanwhile', async () => {
+    await readPublic(service);
+    proxy.cut();
+    await waitFor(async () => (await service.ask('/api/v1/bans', bearer(token))).status === 503);
+    await db.update(servers).set({ mode: 'Wingman' }).where(eq(servers.id, server.id));
+    await Bun.sleep(1000);
+    proxy.restore();
+    await expectRecovery(service);
+    await waitFor(
+      async () => JSON.stringify((await service.ask('/api/v1/servers/one')).body).includes('Wingman'),
+      {
+        limitMs: 2000,
+      },
+    );
+  });
+
+  test('notifications are heard again', async () => {
+    const revoked = await aToken(db, 2);
+    expect((await listening.get('/bans', bearer(revoked.token))).status).toBe(200);
+    proxy.cut();
+    await waitFor(async () => (await listening.ask('/api/v1/bans', bearer(token))).status === 503);
+    await Bun.sleep(700);
+    proxy.restore();
+    await expectRecovery(listening);
+    // Found again after the outage, so that only a notification can take it back.
+    expect((await listening.get('/bans', bearer(revoked.token))).status).toBe(200);
+    await revokeApiToken(db, revoked.id, { now: new Date(), actor: 'operator' });
+    await waitFor(async () => (await listening.ask('/api/v1/bans', bearer(revoked.token))).status === 401, {
+      limitMs: 2000,
+    });
+  });
+
+  test('a token revoked while it was away is refused', async () => {
+    const revoked = await aToken(db, 3);
+    expect((await listening.get('/bans', bearer(revoked.token))).status).toBe(200);
+    proxy.cut();
+    await revokeApiToken(db, revoked.id, { now: new Date(), actor: 'operator' });
+    proxy.restore();
+    await waitFor(async () => (await listening.ask('/api/v1/bans', bearer(revoked.token))).status === 401, {
+      limitMs: 2000,
+    });
+  });
+
+  test('it may go away and return again and again', async () => {
+    for (let round = 0; round < 5; round++) {
+      proxy.cut();
+      await waitFor(async () => (await service.ask('/api/v1/bans', bearer(token))).status === 503);
+      proxy.restore();
+      await expectRecovery(service);
+    }
+  });
+});
+
+describe('under load', () => {
+  test('connections lost in every state leave a service that answers', async () => {
+    let isOver = false;
+    const seen = new Set<number>();
+    const clients = Array.from({ length: 24 }, async (_, i) => {
+      while (!isOver) {
+        const path = PROTECTED_PATHS[i % PROTECTED_PATHS.length];
+        seen.add((await service.ask(`/api/v1${path}`, bearer(token))).status);
+        if (i % 8 === 0) seen.add((await service.ask('/readyz')).status);
+      }
+    });
+    for (let round = 0; round < 12; round++) {
+      await Bun.sleep(50 + round * 10);
+      proxy.cut();
+      await Bun.sleep(round * 15);
+      proxy.restore();
+    }
+    await Bun.sleep(500);
+    isOver = true;
+    await Promise.all(clients);
+    expect([...seen].sort()).toEqual([200, 503]);
+    await expectRecovery(service);
+    // More at once than the pool has connections: not one of them was lost for good.
+    const responses = await Promise.all(
+      Array.from({ length: 64 }, () => service.ask('/api/v1/penalties', bearer(token))),
+    );
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
+  });
+});
+
+describe('while the database hangs', () => {
+  test('public responses go on, protected ones end in 503 in time, and all recovers', async () => {
+    const before = await readPublic(service);
+    proxy.freeze();
+    const askedAt = performance.now();
+    const waiting = Promise.all(
+      Array.from({ length: 50 }, (_, i) =>
+        service.ask(`/api/v1${PROTECTED_PATHS[i % PROTECTED_PATHS.length]}`, bearer(token)),
+      ),
+    );
+    expect(await readPublic(service)).toEqual(before);
+    expect(performance.now() - askedAt).toBeLessThan(1500);
+    const ready = await service.ask('/readyz');
+    expect([ready.status, (await service.ask('/healthz')).status]).toEqual([503, 200]);
+
+    const responses = await waiting;
+    expect(performance.now() - askedAt).toBeLessThan(10_000);
+    for (const response of responses) {
+      expect([response.status, response.body]).toEqual([503, UNAVAILABLE]);
+      expect(response.headers.get('retry-after')).toBe('2');
+    }
+    proxy.restore();
+    await expectRecovery(service);
+  });
+});
+
+describe('an embedded database that is killed', () => {
+  test('is started again by the service, which recovers with it', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'community-api-outage-'));
+    const own = await startTestService({
+      databaseUrl: '',
+      env: { DATA_DIR: dataDir, POLL_INTERVAL_SECONDS: '3600' },
+      hasRealClock: true,
+    });
+    await insertServer(own.service.database.db, { slug: 'kept' });
+    const kept = await aToken(own.service.database.db, 1);
+    await waitFor(async () => (await own.ask('/api/v1/servers/kept')).status === 200);
+    expect((await own.get('/bans', bearer(kept.token))).status).toBe(200);
+
+    const readPid = () =>
+      Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);
+    const pid = readPid();
+    process.kill(pid, 'SIGKILL');
+    let asked = 0;
+    await waitFor(
+      async () => {
+        asked += 1;
+        expect((await own.ask('/api/v1/servers/kept')).status).toBe(200);
+        const { status } = await own.ask('/api/v1/bans', bearer(kept.token));
+        expect([200, 503]).toContain(status);
+        return status === 200 && readPid() !== pid;
+      },
+      { limitMs: 15_000 },
+    );
+    expect(asked).toBeGreaterThan(1);
+    await own.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+});

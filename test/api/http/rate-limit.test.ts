@@ -1,0 +1,257 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { BASES } from '../../../api/app.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import {
+  aToken,
+  bearer,
+  headersOf,
+  NOW,
+  startTestService,
+  type WireResponse,
+} from '../../support/service.ts';
+
+const database = await createTestDatabase();
+const { db } = database;
+// The limits of the specification: none is set.
+const service = await startTestService({
+  databaseUrl: database.url,
+  env: { RATE_LIMIT_PUBLIC: '', RATE_LIMIT_PROTECTED: '', TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8' },
+});
+const untrusting = await startTestService({ databaseUrl: database.url, env: { RATE_LIMIT_PUBLIC: '' } });
+const first = await aToken(db, 1);
+const second = await aToken(db, 1);
+const others = await aToken(db, 2);
+
+/** Each test has the whole limit: ten minutes lie between them. */
+let minute = 0;
+beforeEach(() => {
+  minute += 10;
+  service.clock.now = new Date(NOW.getTime() + minute * 60_000);
+  service.clock.monotonicMs = minute * 60_000;
+  untrusting.clock.monotonicMs = minute * 60_000;
+});
+const passSeconds = (seconds: number) => {
+  service.clock.now = new Date(service.clock.now.getTime() + seconds * 1000);
+  service.clock.monotonicMs += seconds * 1000;
+};
+
+const publicly = (headers: Record<string, string> = {}, base = '/api/v1') =>
+  service.ask(`${base}/servers`, { headers });
+const withToken = (token: string, path = '/bans') => service.ask(`/api/v1${path}`, bearer(token));
+const statuses = (responses: WireResponse[]) => {
+  const counted: Record<number, number> = {};
+  for (const { status } of responses) counted[status] = (counted[status] ?? 0) + 1;
+  return counted;
+};
+const times = <T>(count: number, ask: (i: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, (_, i) => ask(i)));
+
+describe('public requests', () => {
+  test('pass 30 times a minute, exactly, however many come at once and under whichever base', async () => {
+    const responses = await times(200, (i) => publicly({}, BASES[i % 2]));
+    expect(statuses(responses)).toEqual({ 200: 30, 429: 170 });
+    const left = responses
+      .filter(({ status }) => status === 200)
+      .map(({ headers }) => Number(headers.get('x-ratelimit-remaining')));
+    expect(left.sort((a, b) => a - b)).toEqual(Array.from({ length: 30 }, (_, i) => i));
+  });
+
+  test('pass 30 times in any 60 seconds, not in each minute of the clock', async () => {
+    expect(statuses(await times(10, () => publicly()))).toEqual({ 200: 10 });
+    passSeconds(59);
+    expect(statuses(await times(40, () => publicly()))).toEqual({ 200: 20, 429: 20 });
+    passSeconds(1);
+    expect(statuses(await times(40, () => publicly()))).toEqual({ 200: 10, 429: 30 });
+    passSeconds(58);
+    expect(statuses(await times(5, () => publicly()))).toEqual({ 429: 5 });
+    passSeconds(1);
+    expect(statuses(await times(40, () => publicly()))).toEqual({ 200: 20, 429: 20 });
+  });
+
+  test('are told the limit, what is left and when, in both sets of headers', async () => {
+    const one = headersOf(await publicly());
+    expect(one).toMatchObject({
+      'x-ratelimit-limit': '30',
+      'x-ratelimit-remaining': '29',
+      'ratelimit-policy': '"public";q=30;w=60',
+      ratelimit: '"public";r=29;t=60',
+    });
+    expect(one).not.toHaveProperty('retry-after');
+    expect(one).not.toHaveProperty('x-ratelimit-reset');
+    passSeconds(18);
+    expect(headersOf(await publicly())).toMatchObject({
+      'x-ratelimit-remaining': '28',
+      ratelimit: '"public";r=28;t=42',
+    });
+  });
+
+  test('past the limit are 429 with Retry-After and X-RateLimit-Reset, kept by no cache', async () => {
+    await times(30, () => publicly());
+    passSeconds(17.5);
+    const response = await publicly();
+    expect([response.status, response.body]).toEqual([429, { success: false, message: 'Too many requests' }]);
+    expect(headersOf(response)).toEqual({
+      'access-control-allow-origin': '*',
+      'access-control-expose-headers':
+        'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset',
+      'cache-control': 'no-store',
+      'content-type': 'application/json; charset=utf-8',
+      ratelimit: '"public";r=0;t=43',
+      'ratelimit-policy': '"public";q=30;w=60',
+      'retry-after': '43',
+      'x-ratelimit-limit': '30',
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-reset': String(Math.ceil(service.clock.now.getTime() / 1000) + 43),
+    });
+    passSeconds(43);
+    expect((await publicly()).status).toBe(200);
+  });
+
+  test('count whatever their response is: 304, 404, 405, HEAD', async () => {
+    for (const [path, init] of [
+      ['/servers', { headers: { 'If-None-Match': '*' } }],
+      ['/servers/nope', {}],
+      ['/nope', {}],
+      ['/servers', { method: 'POST' }],
+      ['/servers', { method: 'HEAD' }],
+    ] as const) {
+      await service.ask(`/api/v1${path}`, init);
+    }
+    expect(headersOf(await publicly())).toMatchObject({ 'x-ratelimit-remaining': '24' });
+  });
+
+  test('do not count as preflight, nor for /healthz, /readyz, /swagger and /storage', async () => {
+    await times(40, () => service.ask('/api/v1/servers', { method: 'OPTIONS' }));
+    for (const path of [
+      '/healthz',
+      '/readyz',
+      '/swagger',
+      '/swagger/json',
+      '/storage/roundsound/76561198000000001.mp3',
+    ]) {
+      const responses = await times(35, () => service.ask(path));
+      expect([path, statuses(responses)[429]]).toEqual([path, undefined]);
+      expect(responses[0]?.headers.has('x-ratelimit-limit')).toBe(false);
+    }
+    expect(headersOf(await publicly())).toMatchObject({ 'x-ratelimit-remaining': '29' });
+  });
+
+  test('do not count against a token, nor the other way round', async () => {
+    await times(30, () => publicly());
+    expect((await withToken(first.token)).headers.get('x-ratelimit-remaining')).toBe('59');
+    expect((await withToken(others.token, '/servers')).status).toBe(429);
+  });
+});
+
+describe('a system clock that is set', () => {
+  const setForward = (hours: number) => {
+    service.clock.now = new Date(service.clock.now.getTime() + hours * 3_600_000);
+  };
+
+  test('forward an hour and back locks nobody out', async () => {
+    setForward(1);
+    await times(30, () => publicly());
+    await times(60, () => withToken(first.token));
+    setForward(-1);
+    for (const refused of [await publicly(), await withToken(first.token)]) {
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60']);
+    }
+    passSeconds(60);
+    expect((await publicly()).status).toBe(200);
+    expect((await withToken(first.token)).status).toBe(200);
+  });
+
+  test('forward an hour gives nobody a second limit', async () => {
+    await times(30, () => publicly());
+    setForward(1);
+    expect((await publicly()).status).toBe(429);
+  });
+});
+
+describe('the client', () => {
+  test('is the peer: what X-Forwarded-For says is believed of a trusted proxy alone', async () => {
+    const ask = (i: number) =>
+      untrusting.ask('/api/v1/servers', { headers: { 'X-Forwarded-For': `198.51.100.${i}` } });
+    expect(statuses(await times(40, ask))).toEqual({ 200: 30, 429: 10 });
+  });
+
+  test('is the rightmost hop behind a trusted proxy; forged hops left of it change nothing', async () => {
+    const ask = (i: number) =>
+      publicly({ 'X-Forwarded-For': `198.51.100.${i}, 203.0.113.7, 10.0.0.${i % 5}` });
+    expect(statuses(await times(40, ask))).toEqual({ 200: 30, 429: 10 });
+    expect((await publicly({ 'X-Forwarded-For': '203.0.113.8' })).status).toBe(200);
+  });
+
+  test('is a whole /64 of IPv6', async () => {
+    const inside = (i: number) => publicly({ 'X-Forwarded-For': `2001:db8:0:1:${i.toString(16)}::${i}` });
+    expect(statuses(await times(40, inside))).toEqual({ 200: 30, 429: 10 });
+    expect((await publicly({ 'X-Forwarded-For': '2001:db8:0:2::1' })).status).toBe(200);
+  });
+
+  test('is the same address written as IPv4 and as IPv6', async () => {
+    const ask = (i: number) => publicly({ 'X-Forwarded-For': i % 2 ? '203.0.113.9' : '::ffff:203.0.113.9' });
+    expect(statuses(await times(40, ask))).toEqual({ 200: 30, 429: 10 });
+  });
+});
+
+describe('protected requests', () => {
+  test('pass 60 times a minute for an owner, exactly, over all his tokens and both ways to show them', async () => {
+    const responses = await times(200, (i) => {
+      const { token } = i % 2 ? first : second;
+      return i % 3 ? withToken(token) : service.ask(`${BASES[1]}/bans?api_token=${token}`);
+    });
+    expect(statuses(responses)).toEqual({ 200: 60, 429: 140 });
+    expect((await withToken(others.token)).status).toBe(200);
+  });
+
+  test('count from whichever address they come', async () => {
+    const responses = await times(80, (i) =>
+      service.ask('/api/v1/warns', {
+        headers: { ...bearer(first.token).headers, 'X-Forwarded-For': `198.51.100.${i}` },
+      }),
+    );
+    expect(statuses(responses)).toEqual({ 200: 60, 429: 20 });
+  });
+
+  test('say so in their headers, and are private when refused', async () => {
+    expect(headersOf(await withToken(first.token))).toMatchObject({
+      'x-ratelimit-limit': '60',
+      'x-ratelimit-remaining': '59',
+      'ratelimit-policy': '"protected";q=60;w=60',
+      ratelimit: '"protected";r=59;t=60',
+    });
+    await times(59, () => withToken(first.token));
+    const refused = await withToken(first.token);
+    expect([refused.status, refused.body]).toEqual([429, { success: false, message: 'Too many requests' }]);
+    expect(headersOf(refused)).toMatchObject({
+      'cache-control': 'private, no-store',
+      vary: 'Authorization',
+      'retry-after': '60',
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-reset': String(service.clock.now.getTime() / 1000 + 60),
+    });
+  });
+
+  test('without a token, or with a bad one, count by address, and leave owners alone', async () => {
+    const responses = await times(80, (i) =>
+      i % 2 ? service.ask('/api/v1/bans') : withToken('capi_000000000000000000000000000000000000'),
+    );
+    expect(statuses(responses)).toEqual({ 401: 60, 429: 20 });
+    expect((await withToken(first.token)).headers.get('x-ratelimit-remaining')).toBe('59');
+    const elsewhere = await service.ask('/api/v1/bans', { headers: { 'X-Forwarded-For': '203.0.113.10' } });
+    expect(elsewhere.status).toBe(401);
+  });
+
+  test('with a live token never seen before pass from an address that used up its limit without one', async () => {
+    await times(80, () => service.ask('/api/v1/bans'));
+    const fresh = await aToken(db, 3);
+    expect((await withToken(fresh.token)).headers.get('x-ratelimit-remaining')).toBe('59');
+  });
+
+  test('are judged by the limit before token and parameters', async () => {
+    await times(60, () => service.ask('/api/v1/bans'));
+    expect((await service.ask('/api/v1/bans?status=x')).status).toBe(429);
+    await times(60, () => withToken(first.token, '/bans?status=x'));
+    expect((await withToken(first.token, '/bans?status=x')).status).toBe(429);
+  });
+});

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'bun:test';
+import { BASES, OPERATIONS } from '../../../api/app.ts';
+import { apiTokens } from '../../../src/db/schema/accounts.ts';
+import { TOKEN_SCOPES } from '../../../src/domain/rights/token-scope.ts';
+import { aSteamId } from '../../support/builders.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { openEventStream } from '../../support/event-stream.ts';
+import { aToken, bearer, startTestService } from '../../support/service.ts';
+
+const database = await createTestDatabase();
+const { db } = database;
+const service = await startTestService({ databaseUrl: database.url });
+const scarce = await startTestService({ databaseUrl: database.url, env: { RATE_LIMIT_PROTECTED: '1' } });
+
+/** Of each protected path: the scope it needs, and a parameter that it refuses. */
+const PATHS = [
+  ['/penalties', 'penalties', 'server_id=x'],
+  ['/bans', 'penalties', 'server_id=x'],
+  ['/mutes', 'penalties', 'server_id=x'],
+  ['/warns', 'penalties', 'server_id=x'],
+  ['/penalties/active', 'penalties', 'steamids=x'],
+  ['/penalties/changes', 'penalties', 'cursor=x'],
+  ['/users/lookup', 'lookup', 'steamid64=x'],
+  ['/users/lookup/batch', 'lookup', 'steamids=x'],
+  ['/penalties/export', 'penalties', 'server_id=x'],
+  ['/players/search', 'lookup', 'name=x'],
+  ['/events', 'events', 'types=x'],
+] as const;
+const lacks = (scope: string) => ({ success: false, message: `This token lacks the scope "${scope}"` });
+
+describe('a token with fewer scopes', () => {
+  test('is refused by name where it lacks one, before parameters are read', async () => {
+    for (const [index, [path, scope, bad]] of PATHS.entries()) {
+      const others = TOKEN_SCOPES.filter((other) => other !== scope);
+      const { token } = await aToken(db, 100 + index, { scopes: others });
+      const refused = await service.get(`${path}?${bad}`, bearer(token));
+      expect([path, refused.status, refused.body]).toEqual([path, 403, lacks(scope)]);
+      expect(refused.headers.get('cache-control')).toBe('private, no-store');
+      const sole = await aToken(db, 100 + index, { scopes: [scope] });
+      expect([path, (await service.get(`${path}?${bad}`, bearer(sole.token))).status]).not.toEqual([
+        path,
+        403,
+      ]);
+    }
+  });
+
+  test('is refused where the parameter is part of the path too', async () => {
+    const { token } = await aToken(db, 199, { scopes: ['servers', 'penalties', 'events'] });
+    const refused = await service.get('/players/nobody/steam-bans', bearer(token));
+    expect([refused.status, refused.body]).toEqual([403, lacks('lookup')]);
+  });
+
+  test('is counted against the limit first, and a missing token is 401 before anything', async () => {
+    const { token } = await aToken(db, 200, { scopes: ['events'] });
+    expect((await scarce.ask('/api/v1/bans', bearer(token))).status).toBe(403);
+    expect((await scarce.ask('/api/v1/bans', bearer(token))).status).toBe(429);
+    expect((await service.get('/bans?server_id=x')).status).toBe(401);
+  });
+
+  test('gets of the stream what it may see, and asks for no more', async () => {
+    const { token } = await aToken(db, 201, { scopes: ['events'] });
+    const asked = await service.get('/events?types=penalty.created,server.up', bearer(token));
+    expect([asked.status, asked.body]).toEqual([403, lacks('servers')]);
+    const stream = await openEventStream(`${service.origin}/api/v1/events`, bearer(token).headers);
+    expect(stream.status).toBe(200);
+    stream.leave();
+  });
+
+  test('works as before where it is from before there were scopes', async () => {
+    const { id, token } = await aToken(db, 202, { scopes: ['events'] });
+    const { scopes: _, ...old } = (await db.select().from(apiTokens)).find((row) => row.id === id) ?? fail();
+    await db.delete(apiTokens);
+    await db.insert(apiTokens).overridingSystemValue().values(old);
+    for (const path of ['/bans', `/users/lookup/batch?steamids=${aSteamId(1)}`, '/penalties/changes']) {
+      expect([path, (await service.get(path, bearer(token))).status]).toEqual([path, 200]);
+    }
+  });
+});
+
+test('every protected operation of the document names its scope', async () => {
+  const nameless = OPERATIONS.filter(
+    ({ policy, scope }) => (policy === 'protected') !== (scope !== undefined),
+  );
+  expect(nameless.map(({ id }) => id)).toEqual([]);
+  const { body } = await service.ask('/swagger/json');
+  const { paths } = body as { paths: Record<string, { get: { 'x-scope'?: string; security?: unknown[] } }> };
+  for (const [path, scope] of PATHS) {
+    const { get } = paths[BASES[0] + path] ?? { get: {} };
+    expect([path, get['x-scope'], get.security]).toEqual([path, scope, [{ bearer: [] }, { query: [] }]]);
+  }
+});
+
+function fail(): never {
+  throw new Error('the token is gone');
+}

@@ -1,0 +1,118 @@
+import { afterAll, expect, test } from 'bun:test';
+import { cp, mkdir, rm, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  aSteamId,
+  insertPenalties,
+  insertServer,
+  insertUser,
+  saveServerPoll,
+} from '../../support/builders.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { readOpenApiDocument } from '../../support/openapi-document.ts';
+import { aToken, NOW, startTestService } from '../../support/service.ts';
+import { startSteamApi } from '../../support/steam-api.ts';
+
+const database = await createTestDatabase();
+const { db } = database;
+const server = await insertServer(db, { name: 'Only Mirage #1' });
+await saveServerPoll(db, server.id, {
+  state: {
+    hostname: 'Only Mirage',
+    map: 'de_mirage',
+    playersCount: 1,
+    maxPlayers: 10,
+    pingMs: 12,
+    players: [{ name: 'Ala', score: 3 }],
+  },
+  polledAt: NOW,
+});
+await insertUser(db, 1, { nickname: 'Rzeźnik' });
+await insertPenalties(db, [{ playerSteamId: aSteamId(1) }, { type: 'gag' }]);
+const { token } = await aToken(db, 900);
+const steam = startSteamApi();
+afterAll(steam.stop);
+steam.bans[aSteamId(1)] = { NumberOfVACBans: 2 };
+const service = await startTestService({
+  databaseUrl: database.url,
+  env: { STEAM_API_URL: steam.url, STEAM_API_KEY: steam.key },
+});
+
+/** Within the repository, so that packages are found; what is made here is no part of it. */
+const folder = 'test/artifacts/api-client';
+const program = await Bun.file('test/support/api-client/program.ts').text();
+
+/** Runs a command, and fails with all that it printed. */
+async function run(command: string[], env: Record<string, string> = {}): Promise<string> {
+  const child = Bun.spawn(command, { env: { ...process.env, ...env }, stdout: 'pipe', stderr: 'pipe' });
+  const [stdout, stderr] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  expect([command.join(' '), await child.exited, stderr, stdout]).toEqual([
+    command.join(' '),
+    0,
+    expect.any(String),
+    expect.any(String),
+  ]);
+  return stdout;
+}
+
+/** openapi-typescript needs the API that TypeScript has in version 5; this repository is checked by version 7. */
+async function generateTypes(document: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(join(folder, 'node_modules'), { recursive: true });
+  const generator = join(folder, 'node_modules/openapi-typescript');
+  await cp('node_modules/openapi-typescript', generator, { recursive: true, dereference: true });
+  await symlink('../../../../node_modules/typescript5', join(folder, 'node_modules/typescript'));
+  await Bun.write(join(folder, 'openapi.json'), document);
+  const files = [join(folder, 'openapi.json'), '--output', join(folder, 'api-types.ts')];
+  await run([process.execPath, join(generator, 'bin/cli.js'), ...files]);
+}
+
+test('a client generated from the document type-checks with every route, and works', async () => {
+  const { text, document } = await readOpenApiDocument(service);
+  const unused = Object.keys(document.paths).filter((path) => !program.includes(`'${path}'`));
+  expect(unused).toEqual([]);
+
+  await generateTypes(text);
+  await Bun.write(join(folder, 'program.ts'), program);
+  const compilerOptions = { exactOptionalPropertyTypes: false, lib: ['ESNext', 'DOM', 'DOM.AsyncIterable'] };
+  await Bun.write(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({
+      extends: '../../../tsconfig.json',
+      compilerOptions,
+      include: ['program.ts'],
+      exclude: [],
+    }),
+  );
+  await run(['node_modules/.bin/tsc', '--project', folder]);
+
+  const printed = await run([process.execPath, join(folder, 'program.ts')], {
+    API_URL: service.origin,
+    API_TOKEN: token,
+    PLAYER: aSteamId(1),
+  });
+  expect(JSON.parse(printed)).toEqual({
+    servers: 1,
+    detail: 'Only Mirage #1',
+    players: 1,
+    history: true,
+    sound: false,
+    sounds: 1,
+    found: 'Rzeźnik',
+    vacBans: 2,
+    penalties: 1,
+    bans: 'Rzeźnik',
+    mutes: 1,
+    warnings: 1,
+    active: true,
+    exported: 2,
+    user: 'Rzeźnik',
+    users: true,
+    changes: false,
+    stream: true,
+    wrong: expect.stringContaining('steamid "nobody"'),
+  });
+}, 120_000);

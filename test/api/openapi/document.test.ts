@@ -1,0 +1,210 @@
+import { expect, test } from 'bun:test';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { createTestDatabase } from '../../support/database.ts';
+import { createSchemaValidator, readOpenApiDocument } from '../../support/openapi-document.ts';
+import { startTestService } from '../../support/service.ts';
+
+const database = await createTestDatabase();
+const service = await startTestService({
+  databaseUrl: database.url,
+  env: { RATE_LIMIT_PUBLIC: '31', RATE_LIMIT_PROTECTED: '62' },
+});
+const { text, raw, document } = await readOpenApiDocument(service);
+const { check, checkBody } = createSchemaValidator(raw);
+const operations = Object.entries(document.paths).map(([path, { get }]) => ({
+  path: path.slice('/api/v1'.length),
+  ...get,
+}));
+const PENALTY_PATHS = ['/penalties', '/bans', '/mutes', '/warns'];
+const PROTECTED_PATHS = [
+  ...PENALTY_PATHS,
+  '/penalties/active',
+  '/players/{player}/steam-bans',
+  '/penalties/export',
+  '/users/lookup',
+  '/users/lookup/batch',
+  '/players/search',
+  '/penalties/changes',
+  '/events',
+];
+
+test('is valid OpenAPI 3.0.3', async () => {
+  expect(document.openapi).toBe('3.0.3');
+  const { valid, errors } = await new Validator().validate(structuredClone(raw));
+  expect([valid, errors]).toEqual([true, undefined]);
+});
+
+test('keeps to the keywords of 3.0, whose schemas know no const, examples or type null', () => {
+  const schemas = JSON.stringify(raw.components.schemas);
+  for (const keyword of ['"const":', '"examples":', '"$id":', '"type":"null"', '"format":"integer"']) {
+    expect(schemas).not.toContain(keyword);
+  }
+});
+
+test('tells nothing twice: what operations share is a component', () => {
+  const shared = Object.keys(raw.paths['/api/v1/servers']?.get.responses['200']?.headers ?? {});
+  expect(shared).toContain('RateLimit');
+  for (const [path, { get }] of Object.entries(raw.paths)) {
+    const inPlace = get.parameters.filter((parameter) => !('$ref' in parameter) && parameter.in !== 'path');
+    expect([path, inPlace]).toEqual([path, []]);
+    for (const [status, response] of Object.entries(get.responses)) {
+      if (!['200', '400'].includes(status))
+        expect([path, status, Object.keys(response)]).toEqual([path, status, ['$ref']]);
+      const headers = Object.entries(response.headers ?? {}).filter(
+        ([name, header]) => shared.includes(name) && !('$ref' in header),
+      );
+      expect([path, status, headers]).toEqual([path, status, []]);
+    }
+  }
+});
+
+test('names every operation by a verb and a noun', () => {
+  expect(Object.fromEntries(operations.map(({ path, operationId }) => [path, operationId]))).toEqual({
+    '/servers': 'listServers',
+    '/servers/{server}': 'getServer',
+    '/servers/{server}/players': 'listServerPlayers',
+    '/servers/{server}/history': 'getServerHistory',
+    '/players/{player}/roundsound': 'getRoundSound',
+    '/players/roundsounds': 'listRoundSounds',
+    '/players/{player}/steam-bans': 'getSteamBans',
+    '/penalties': 'listPenalties',
+    '/penalties/changes': 'listPenaltyChanges',
+    '/bans': 'listBans',
+    '/events': 'streamEvents',
+    '/mutes': 'listMutes',
+    '/warns': 'listWarnings',
+    '/penalties/active': 'listActivePenalties',
+    '/penalties/export': 'exportPenalties',
+    '/players/search': 'searchPlayers',
+    '/users/lookup': 'lookupUser',
+    '/users/lookup/batch': 'lookupUsers',
+  });
+});
+
+test('has both bases as servers', () => {
+  expect(document.servers.map(({ url }) => url)).toEqual([
+    'https://play.example.org',
+    'https://play.example.org/index.php',
+  ]);
+});
+
+test('refers to no text that its reader does not have', () => {
+  for (const [, prose] of text.matchAll(/"(?:description|summary)":"((?:[^"\\]|\\.)*)"/g)) {
+    expect(prose).not.toMatch(/contract|section|specification (?!of version 1)|§|\b\d\.\d\b|README|\.md\b/i);
+  }
+});
+
+test('marks what the specification does not have', () => {
+  const extensions = operations.filter((operation) => 'x-extension' in operation);
+  expect(extensions.map(({ operationId }) => operationId)).toEqual([
+    'getServerHistory',
+    'listRoundSounds',
+    'getSteamBans',
+    'listActivePenalties',
+    'exportPenalties',
+    'lookupUsers',
+    'searchPlayers',
+    'listPenaltyChanges',
+    'streamEvents',
+  ]);
+  for (const { description } of extensions) expect(description).toStartWith('Extension:');
+});
+
+test('names the parameters of each operation', () => {
+  const namesOf = (path: string) =>
+    operations
+      .find((operation) => operation.path === path)
+      ?.parameters.filter((parameter) => parameter.in === 'query')
+      .map(({ name }) => name);
+  const common = ['status', 'server_id', 'steamid'];
+  const pages = ['per_page', 'page'];
+  expect(namesOf('/penalties')).toEqual(['type', ...common, 'admin_steamid', ...pages]);
+  expect(namesOf('/bans')).toEqual([...common, ...pages]);
+  expect(namesOf('/mutes')).toEqual(['type', ...common, ...pages]);
+  expect(namesOf('/warns')).toEqual([...common, ...pages]);
+  expect(namesOf('/penalties/active')).toEqual(['steamids']);
+  expect(namesOf('/players/roundsounds')).toEqual(['steamids']);
+  expect(namesOf('/users/lookup')).toEqual(['discord_id', 'steamid64']);
+  expect(namesOf('/users/lookup/batch')).toEqual(['steamids', 'discord_ids']);
+  expect(namesOf('/servers/{server}/history')).toEqual(['hours']);
+});
+
+test('describes every parameter and header, with an example that its schema allows', () => {
+  for (const { path, parameters, responses } of operations) {
+    const headers = Object.values(responses).flatMap((response) => Object.entries(response.headers));
+    for (const [name, { description, example, schema }] of [
+      ...headers,
+      ...parameters.map((parameter) => [parameter.name, parameter] as const),
+    ]) {
+      expect([path, name, typeof description, description]).toEqual([
+        path,
+        name,
+        'string',
+        expect.anything(),
+      ]);
+      expect([path, name, typeof example]).toEqual([
+        path,
+        name,
+        schema.type === 'integer' ? 'number' : 'string',
+      ]);
+      expect([path, name, check(schema, example)]).toEqual([path, name, []]);
+    }
+  }
+});
+
+test('shows the limits that this process has', () => {
+  for (const { path, responses } of operations) {
+    const [policy, limit] = PROTECTED_PATHS.includes(path) ? ['protected', 62] : ['public', 31];
+    for (const { headers } of Object.values(responses)) {
+      expect(headers['X-RateLimit-Limit']?.example).toBe(limit);
+      expect(headers['RateLimit-Policy']?.example).toBe(`"${policy}";q=${limit};w=60`);
+    }
+  }
+});
+
+test('gives an example of every value of a body, and examples of bodies that their schemas allow', () => {
+  for (const name of Object.keys(raw.components.schemas)) {
+    const reference = `#/components/schemas/${name}`;
+    expect([name, checkBody(reference, exampleOf({ $ref: reference }, name))]).toEqual([name, []]);
+  }
+  for (const { responses } of operations) {
+    for (const { content = {} } of Object.values(responses)) {
+      for (const { schema, examples = {} } of Object.values(content)) {
+        for (const { value } of Object.values(examples)) expect(checkBody(schema.$ref, value)).toEqual([]);
+      }
+    }
+  }
+});
+
+test('says which operations need a token, either way', () => {
+  for (const { path, security } of operations) {
+    const isProtected = PROTECTED_PATHS.includes(path);
+    expect([path, security]).toEqual([path, isProtected ? [{ bearer: [] }, { query: [] }] : undefined]);
+  }
+});
+
+/** Puts together the example that a reader of the document sees; fails where a value has none. */
+function exampleOf(schema: Record<string, unknown>, path: string): unknown {
+  const { $ref, properties, items, anyOf, example, enum: values } = schema;
+  if (typeof $ref === 'string') {
+    const name = $ref.slice('#/components/schemas/'.length);
+    return exampleOf(raw.components.schemas[name] ?? {}, name);
+  }
+  if (isRecord(properties)) {
+    return Object.fromEntries(
+      Object.entries(properties).map(([name, inner]) => [
+        name,
+        isRecord(inner) && exampleOf(inner, `${path}.${name}`),
+      ]),
+    );
+  }
+  if (isRecord(items)) return [exampleOf(items, `${path}[]`)];
+  if (Array.isArray(anyOf)) return exampleOf(anyOf[0], path);
+  const value = example ?? (Array.isArray(values) ? values[0] : undefined);
+  if (value === undefined) throw new Error(`${path} has no example`);
+  return value;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,390 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
+import { BASES, OPERATIONS } from '../../../api/app.ts';
+import {
+  aSteamId,
+  insertPenalties,
+  insertReadySound,
+  insertServer,
+  insertUser,
+  saveServerPoll,
+} from '../../support/builders.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { startDatabaseProxy } from '../../support/database-proxy.ts';
+import {
+  createSchemaValidator,
+  type DocumentedOperation,
+  type DocumentedResponse,
+  readOpenApiDocument,
+} from '../../support/openapi-document.ts';
+import {
+  aToken,
+  bearer,
+  NOW,
+  startTestService,
+  type TestService,
+  type WireResponse,
+} from '../../support/service.ts';
+import { startSteamApi } from '../../support/steam-api.ts';
+
+const database = await createTestDatabase();
+const { db } = database;
+const steam = startSteamApi();
+afterAll(steam.stop);
+const service = await startTestService({
+  databaseUrl: database.url,
+  env: { STEAM_API_URL: steam.url, STEAM_API_KEY: steam.key },
+});
+const { token } = await aToken(db, 900);
+// The document's examples: server 3, only-mirage-1; player 76561198000000001; Discord id 80351110224678912.
+const silent = await insertServer(db, { slug: 'silent' });
+await insertServer(db, { slug: 'second' });
+const server = await insertServer(db, { slug: 'only-mirage-1', name: 'Only Mirage #1' });
+await saveServerPoll(db, server.id, {
+  state: {
+    hostname: 'Only Mirage | 128 tick',
+    map: 'de_mirage',
+    playersCount: 2,
+    maxPlayers: 10,
+    pingMs: 12,
+    players: [
+      { name: 'Ala', score: 3 },
+      { name: 'Rzeźnik', score: -1 },
+    ],
+  },
+  polledAt: new Date(NOW.getTime() - 5000),
+});
+await insertUser(db, 1, { nickname: 'Rzeźnik', discordId: '80351110224678912' });
+await insertReadySound(db, aSteamId(1), 'track.mp3', {
+  voiceSha256: 'b2'.repeat(32),
+  voiceSizeBytes: 50_617,
+});
+await insertPenalties(db, [
+  { type: 'ban', playerSteamId: aSteamId(1) },
+  { type: 'ban', durationMinutes: 60, endsAt: new Date('2026-11-01T13:00:00Z') },
+  { type: 'mute', status: 'UNBANNED', adminSteamId: aSteamId(900) },
+  { type: 'gag' },
+  { type: 'silence', serverId: 0 },
+  { type: 'warn', reason: '<b>"quoted"</b> 🎧 \u202Ertl' },
+]);
+
+const { raw, document } = await readOpenApiDocument(service);
+const { check, checkBody } = createSchemaValidator(raw);
+const operations = Object.entries(document.paths).map(([path, { get }]) => ({
+  path: path.slice('/api/v1'.length),
+  isProtected: get.security !== undefined,
+  ...get,
+}));
+type Operation = (typeof operations)[number];
+
+/** Sent by every HTTP server; no client learns of them from an API's document. */
+const TRANSPORT_HEADERS = [
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'transfer-encoding',
+  'date',
+  'connection',
+];
+
+/** An operation's address with these values, and with the document's own examples for what else the path needs. */
+function addressOf(operation: Operation, values: Record<string, string | number> = {}): string {
+  let path = operation.path;
+  for (const { name, example } of operation.parameters) {
+    path = path.replace(`{${name}}`, encodeURIComponent(values[name] ?? example));
+  }
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (!operation.path.includes(`{${name}}`)) search.set(name, String(value));
+  }
+  return search.size > 0 ? `${path}?${search}` : path;
+}
+
+/** A cursor holds for one database: the document's example of it is of none. */
+const CURSOR = await service
+  .ask('/api/v1/penalties/changes', bearer(token))
+  .then(({ body }) => (body as { meta: { cursor: string } }).meta.cursor);
+
+function queryParametersOf({ parameters }: Operation) {
+  return parameters.filter((parameter) => parameter.in === 'query');
+}
+
+/** All that can be given together: of two lists one. */
+function queryExamplesOf(operation: Operation): Record<string, string | number> {
+  const together = queryParametersOf(operation).filter(({ name }) => name !== 'discord_ids');
+  return Object.fromEntries(
+    together.map(({ name, example }) => [name, name === 'cursor' ? CURSOR : example]),
+  );
+}
+
+/** What an operation needs to succeed. */
+function neededQueryOf(operation: Operation): Record<string, string | number> {
+  if (operation.operationId === 'lookupUser') return { steamid64: aSteamId(1) };
+  if (operation.operationId === 'lookupUsers') return { steamids: aSteamId(1) };
+  const needed = queryParametersOf(operation).filter(({ required }) => required);
+  return Object.fromEntries(needed.map(({ name, example }) => [name, example]));
+}
+
+type Case = { status: number; address: string; init?: RequestInit; at?: TestService };
+
+/** Asks under both bases and compares status, body, header names and header values with the document. */
+async function expectDocumented(
+  operation: Operation,
+  { status, address, init = bearer(token), at = service }: Case,
+): Promise<WireResponse> {
+  const documented = responseOf(operation, status);
+  const content = Object.entries(documented.content ?? {})[0];
+  // A stream has no end; its head is that of every GET.
+  const method = content?.[0] === 'text/event-stream' ? 'HEAD' : 'GET';
+  let last: WireResponse | undefined;
+  for (const base of BASES) {
+    last = await at.ask(`${base}${address}`, { ...init, method });
+    expect([address, last.status]).toEqual([address, status]);
+    const reference = content?.[1].schema.$ref;
+    if (reference === undefined || method === 'HEAD') expect(last.text).toBe('');
+    else for (const body of bodiesOf(last)) expect(checkBody(reference, body)).toEqual([]);
+    const sent = [...last.headers.keys()].filter((name) => !TRANSPORT_HEADERS.includes(name)).sort();
+    const names = Object.keys(documented.headers).map((name) => name.toLowerCase());
+    expect({ address, status, headers: sent }).toEqual({ address, status, headers: names.sort() });
+    expect({ address, wrong: wrongHeaders(documented, last.headers) }).toEqual({ address, wrong: [] });
+  }
+  if (!last) throw new Error('there are two bases');
+  return last;
+}
+
+/** What the schema describes: the whole body, or each line of NDJSON. */
+function bodiesOf({ headers, text, body }: WireResponse): unknown[] {
+  if (headers.get('content-type') !== 'application/x-ndjson') return [body];
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+}
+
+function responseOf({ path, responses }: Operation, status: number): DocumentedResponse {
+  const response = responses[String(status)];
+  if (!response) throw new Error(`${path} documents no ${status}`);
+  return response;
+}
+
+/** Headers whose value the schema does not allow; a header of one value has it as its only allowed one. */
+function wrongHeaders({ headers }: DocumentedResponse, sent: Headers): string[] {
+  return Object.entries(headers).flatMap(([name, { schema }]) => {
+    const text = sent.get(name) ?? '';
+    const value = schema.type === 'integer' ? Number(text) : text;
+    return check(schema, value).map((problem) => `${name}: ${text} ${problem}`);
+  });
+}
+
+function examplesOf(operation: DocumentedOperation, status: number): Record<string, { value: unknown }> {
+  return operation.responses[String(status)]?.content?.['application/json']?.examples ?? {};
+}
+
+describe('success is as documented:', () => {
+  for (const operation of operations) {
+    test(`200 of ${operation.operationId}, without and with all the examples of its parameters`, async () => {
+      await expectDocumented(operation, {
+        status: 200,
+        address: addressOf(operation, neededQueryOf(operation)),
+      });
+      const address = addressOf(operation, queryExamplesOf(operation));
+      await expectDocumented(operation, { status: 200, address });
+    });
+  }
+
+  for (const operation of operations.filter(({ isProtected }) => !isProtected)) {
+    test(`304 of ${operation.operationId}`, async () => {
+      const init = { headers: { 'If-None-Match': '*' } };
+      const address = addressOf(operation, neededQueryOf(operation));
+      await expectDocumented(operation, { status: 304, address, init });
+    });
+  }
+
+  test('where there is little to say', async () => {
+    for (const [path, address] of [
+      ['/servers/{server}', '/servers/silent'],
+      ['/servers/{server}/players', `/servers/${silent.id}/players`],
+      ['/players/{player}/roundsound', '/players/nobody/roundsound'],
+      ['/penalties', '/penalties?type=ban&status=wygas%C5%82y&page=7'],
+    ] as const) {
+      const operation = operations.find((one) => one.path === path);
+      if (!operation) throw new Error(`there is no ${path}`);
+      await expectDocumented(operation, { status: 200, address });
+    }
+  });
+
+  test('headers whose value is the same everywhere are documented with it', async () => {
+    for (const operation of operations) {
+      const address = addressOf(operation, neededQueryOf(operation));
+      const { headers } = await service.ask(`/api/v1${address}`, { ...bearer(token), method: 'HEAD' });
+      for (const name of [
+        'Cache-Control',
+        'Vary',
+        'Access-Control-Allow-Origin',
+        'Access-Control-Expose-Headers',
+        'X-RateLimit-Limit',
+        'RateLimit-Policy',
+      ]) {
+        const example = responseOf(operation, 200).headers[name]?.example;
+        expect([address, name, String(example)]).toEqual([address, name, headers.get(name) ?? '']);
+      }
+    }
+  });
+});
+
+/** The failures of operations that take one of two parameters. */
+const NEEDS_ONE_OF_TWO: Record<string, string[]> = {
+  lookupUser: ['NobodyNamed'],
+  lookupUsers: ['OneListNeeded'],
+};
+
+describe('failures are as documented:', () => {
+  for (const operation of operations.filter(({ responses }) => '400' in responses)) {
+    test(`400 of ${operation.operationId}, word for word for each parameter`, async () => {
+      const own = OPERATIONS.find(({ id }) => id === operation.operationId);
+      const refused = Object.values(own?.parameters ?? {}).filter((one) => one.refused !== undefined);
+      const examples = examplesOf(operation, 400);
+      for (const { name, refused: text = '' } of refused) {
+        const { body } = await expectDocumented(operation, {
+          status: 400,
+          address: addressOf(operation, { [name]: text }),
+        });
+        expect([name, body]).toEqual([name, examples[name]?.value]);
+      }
+      const required = queryParametersOf(operation).filter((parameter) => parameter.required);
+      for (const { name } of required) {
+        const { body } = await expectDocumented(operation, { status: 400, address: addressOf(operation) });
+        expect([name, body]).toEqual([name, examples[`${name}.absent`]?.value]);
+      }
+      const hasQuery = queryParametersOf(operation).length > 0;
+      if (hasQuery) {
+        const { body } = await expectDocumented(operation, {
+          status: 400,
+          address: addressOf(operation, { page: '1'.repeat(8192) }),
+        });
+        expect(body).toEqual(examples.QueryTooLong?.value);
+      }
+      const hasFilter = Object.values(own?.parameters ?? {}).some(({ aliases }) => aliases !== undefined);
+      if (hasFilter) {
+        const address = addressOf(operation, { steam_id: aSteamId(1) });
+        const { body } = await expectDocumented(operation, { status: 400, address });
+        expect(body).toEqual(examples.FilterMisspelled?.value);
+      }
+      expect(Object.keys(examples)).toEqual([
+        ...refused.flatMap(({ name, isRequired }) => [name, ...(isRequired ? [`${name}.absent`] : [])]),
+        ...(hasFilter ? ['FilterMisspelled'] : []),
+        ...(hasQuery ? ['QueryTooLong'] : []),
+        ...(NEEDS_ONE_OF_TWO[operation.operationId] ?? []),
+      ]);
+    });
+  }
+
+  test('400 of a lookup that names nobody', async () => {
+    for (const operation of operations.filter(({ operationId }) => operationId in NEEDS_ONE_OF_TWO)) {
+      const { body } = await expectDocumented(operation, { status: 400, address: addressOf(operation) });
+      const [name = ''] = NEEDS_ONE_OF_TWO[operation.operationId] ?? [];
+      expect(body).toEqual(examplesOf(operation, 400)[name]?.value);
+    }
+  });
+
+  for (const operation of operations.filter(({ isProtected }) => isProtected)) {
+    test(`401 of ${operation.operationId}, without a token and with a bad one`, async () => {
+      const address = addressOf(operation);
+      const none = await expectDocumented(operation, { status: 401, address, init: {} });
+      const bad = await expectDocumented(operation, { status: 401, address, init: bearer('bad') });
+      expect([none.body, bad.body]).toEqual(
+        ['TokenRequired', 'TokenInvalid'].map((name) => examplesOf(operation, 401)[name]?.value),
+      );
+    });
+  }
+
+  for (const operation of operations.filter(({ responses }) => '410' in responses)) {
+    test(`410 of ${operation.operationId}`, async () => {
+      const init = { headers: { ...bearer(token).headers, 'Last-Event-ID': 'nowhere' } };
+      const address = addressOf(operation, { cursor: 'nowhere' });
+      const { body } = await expectDocumented(operation, { status: 410, address, init });
+      expect([body]).toEqual(Object.values(examplesOf(operation, 410)).map(({ value }) => value));
+    });
+  }
+
+  for (const operation of operations.filter(({ responses }) => '404' in responses)) {
+    test(`404 of ${operation.operationId}`, async () => {
+      const address =
+        operation.operationId === 'lookupUser'
+          ? '/users/lookup?discord_id=404'
+          : operation.path.replace('{server}', 'nope');
+      const { body } = await expectDocumented(operation, { status: 404, address });
+      expect([body]).toEqual(Object.values(examplesOf(operation, 404)).map(({ value }) => value));
+    });
+  }
+
+  test('405 and unknown paths have the body of an error', async () => {
+    for (const [path, method] of [
+      ['/servers', 'POST'],
+      ['/bans', 'DELETE'],
+      ['/nope', 'GET'],
+    ] as const) {
+      const { body } = await service.get(path, { method });
+      expect(checkBody('#/components/schemas/Error', body)).toEqual([]);
+    }
+  });
+});
+
+// Started here, not in hooks: what `startTestService` registers to run after the tests would run after the hook.
+const limited = await startTestService({
+  databaseUrl: database.url,
+  env: { RATE_LIMIT_PUBLIC: '1', RATE_LIMIT_PROTECTED: '1' },
+});
+const proxy = await startDatabaseProxy(database.url);
+afterAll(proxy.stop);
+const stranded = await startTestService({ databaseUrl: proxy.url });
+
+/** Asks every operation, and compares the body with the one documented example. */
+async function expectFailureOf(status: number, asked: readonly Operation[], at: TestService): Promise<void> {
+  for (const operation of asked) {
+    // Of a history that was not asked for before: one that was is read from memory.
+    const query = 'hours' in queryExamplesOf(operation) ? { hours: status } : neededQueryOf(operation);
+    const { body } = await expectDocumented(operation, { status, address: addressOf(operation, query), at });
+    expect(Object.values(examplesOf(operation, status)).map(({ value }) => value)).toContainEqual(body);
+  }
+}
+
+describe('failures of a limited service are as documented:', () => {
+  beforeAll(async () => {
+    await limited.ask('/api/v1/servers');
+    await limited.ask('/api/v1/bans', bearer(token));
+  });
+
+  test('429 of every operation', () => expectFailureOf(429, operations, limited));
+});
+
+describe('failures without a database are as documented:', () => {
+  test('503 of every operation that reads it, and of no other', async () => {
+    const reading = operations.filter(({ responses }) => '503' in responses);
+    expect(reading.map(({ operationId }) => operationId)).not.toContain('listServers');
+    proxy.cut();
+    await expectFailureOf(503, reading, stranded);
+    for (const operation of operations.filter((one) => !reading.includes(one))) {
+      await expectDocumented(operation, { status: 200, address: addressOf(operation), at: stranded });
+    }
+  });
+});
+
+describe('failures of a broken service are as documented:', () => {
+  // The last tests of the file: tables are gone after them.
+  beforeAll(async () => {
+    await db.execute(sql`alter table penalties rename to moved_penalties`);
+    await db.execute(sql`alter table penalty_event_state rename to moved_event_state`);
+    await db.execute(sql`alter table server_samples rename to moved_server_samples`);
+    await db.execute(sql`alter table steam_bans rename to moved_steam_bans`);
+    await db.execute(sql`alter table round_sounds rename to moved_round_sounds`);
+  });
+
+  test('500 says nothing of the failure', () =>
+    expectFailureOf(
+      500,
+      // The head of a stream is sent before anything is read.
+      operations.filter(({ operationId, responses }) => operationId !== 'streamEvents' && '503' in responses),
+      service,
+    ));
+});

@@ -1,0 +1,206 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
+import { steamBans, steamCalls } from '../../../../src/db/schema/steam.ts';
+import { aSteamId } from '../../../support/builders.ts';
+import { createTestDatabase } from '../../../support/database.ts';
+import { aToken, bearer, NOW, startTestService } from '../../../support/service.ts';
+import { startSteamApi } from '../../../support/steam-api.ts';
+
+const database = await createTestDatabase();
+const { db } = database;
+const { token } = await aToken(db, 900);
+const steam = startSteamApi();
+afterAll(steam.stop);
+const env = { STEAM_API_URL: steam.url, STEAM_API_KEY: steam.key };
+const service = await startTestService({ databaseUrl: database.url, env });
+const path = (player: string) => `/api/v1/players/${player}/steam-bans`;
+const ask = (player: string) => service.ask(path(player), bearer(token));
+const UNKNOWN = { success: true, data: { known: false } };
+const CLEAN = {
+  known: true,
+  vac_bans: 0,
+  game_bans: 0,
+  days_since_last_ban: 0,
+  community_banned: false,
+  checked_at: '2026-11-21T10:00:00+00:00',
+};
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+beforeEach(async () => {
+  await db.delete(steamBans);
+  await db.delete(steamCalls);
+  Object.assign(steam, { answer: 'players', bans: {}, banCalls: [], delayMs: 0, requests: 0 });
+  service.clock.now = NOW;
+  // Whatever failed before may be asked about again.
+  service.clock.monotonicMs += 2 * MINUTE_MS;
+});
+
+describe('GET /players/{steamid64}/steam-bans', () => {
+  test("gives Steam's own bans, by every notation, under both bases", async () => {
+    steam.bans[aSteamId(1)] = {
+      CommunityBanned: true,
+      VACBanned: true,
+      NumberOfVACBans: 2,
+      NumberOfGameBans: 1,
+      DaysSinceLastBan: 34,
+    };
+    for (const player of [aSteamId(1), 'STEAM_0:1:19867136', '%5BU%3A1%3A39734273%5D']) {
+      const { status, body, headers } = await service.get(`/players/${player}/steam-bans`, bearer(token));
+      expect([status, body]).toStrictEqual([
+        200,
+        {
+          success: true,
+          data: {
+            known: true,
+            vac_bans: 2,
+            game_bans: 1,
+            days_since_last_ban: 34,
+            community_banned: true,
+            checked_at: '2026-11-21T10:00:00+00:00',
+          },
+        },
+      ]);
+      expect(headers.get('cache-control')).toBe('private, no-cache');
+    }
+    expect(steam.banCalls).toEqual([[aSteamId(1)]]);
+  });
+
+  test('is 400 for a path that names nobody, after the token', async () => {
+    for (const player of ['nobody', '0', '1', '%00', '76561197960265728', '%zz']) {
+      const { status, body } = await service.get(`/players/${player}/steam-bans`, bearer(token));
+      expect([player, status]).toEqual([player, 400]);
+      expect(body).toEqual({
+        success: false,
+        message: expect.stringMatching(/^steamid64 ".*" is not a SteamID/),
+      });
+    }
+    expect((await service.get('/players/nobody/steam-bans')).status).toBe(401);
+    expect(steam.banCalls).toEqual([]);
+  });
+
+  test('keeps what Steam says for a day', async () => {
+    await ask(aSteamId(1));
+    steam.bans[aSteamId(1)] = { NumberOfGameBans: 1 };
+    service.clock.now = new Date(NOW.getTime() + 24 * HOUR_MS - 1000);
+    expect((await ask(aSteamId(1))).body).toEqual({ success: true, data: CLEAN });
+    service.clock.now = new Date(NOW.getTime() + 24 * HOUR_MS);
+    expect((await ask(aSteamId(1))).body).toMatchObject({ data: { game_bans: 1 } });
+    expect(steam.banCalls).toHaveLength(2);
+  });
+
+  test('asks about 100 players at a time, and about each of them once', async () => {
+    // Bun sends 256 requests at a time, and the service's own are among them.
+    const players = Array.from({ length: 120 }, (_, index) => aSteamId(1 + index));
+    const responses = await Promise.all([...players, ...players].map(ask));
+    expect(new Set(responses.map(({ text }) => text))).toEqual(
+      new Set([JSON.stringify({ success: true, data: CLEAN })]),
+    );
+    expect(steam.banCalls.flat().toSorted()).toEqual(players.toSorted());
+    expect(Math.max(...steam.banCalls.map(({ length }) => length))).toBe(100);
+    expect(steam.banCalls.length).toBeLessThan(10);
+    expect(await db.select({ calls: steamCalls.calls }).from(steamCalls)).toEqual([
+      { calls: steam.banCalls.length },
+    ]);
+  });
+
+  test('whoever comes while Steam is being asked waits for the same call', async () => {
+    steam.delayMs = 500;
+    const first = ask(aSteamId(1));
+    while (steam.banCalls.length === 0) await Bun.sleep(5);
+    expect((await ask(aSteamId(1))).body).toEqual((await first).body);
+    expect(steam.banCalls).toEqual([[aSteamId(1)]]);
+  });
+
+  test('without STEAM_API_KEY nothing is known', async () => {
+    const keyless = await startTestService({
+      databaseUrl: database.url,
+      env: { STEAM_API_URL: steam.url },
+    });
+    await ask(aSteamId(1));
+    expect((await keyless.get(`/players/${aSteamId(1)}/steam-bans`, bearer(token))).body).toEqual(UNKNOWN);
+  });
+});
+
+describe('while Steam is away', () => {
+  test('nothing is known, and it is asked again after a minute', async () => {
+    for (const answer of ['fails', 'html', 'nonsense', 'redirects', 'huge'] as const) {
+      service.clock.monotonicMs += 2 * MINUTE_MS;
+      steam.answer = answer;
+      expect([answer, (await ask(aSteamId(1))).body]).toEqual([answer, UNKNOWN]);
+      steam.answer = 'players';
+      const { length } = steam.banCalls;
+      service.clock.monotonicMs += MINUTE_MS - 1;
+      for (const player of [aSteamId(1), aSteamId(2)]) expect((await ask(player)).body).toEqual(UNKNOWN);
+      expect(steam.banCalls).toHaveLength(length);
+      service.clock.monotonicMs += 1;
+      expect((await ask(aSteamId(1))).body).toEqual({ success: true, data: CLEAN });
+      await db.delete(steamBans);
+    }
+  });
+
+  test('what is kept from before is given', async () => {
+    await ask(aSteamId(1));
+    steam.answer = 'fails';
+    await ask(aSteamId(2));
+    expect((await ask(aSteamId(1))).body).toEqual({ success: true, data: CLEAN });
+  });
+
+  test('a caller waits ten seconds at most, and other routes do not wait with them', async () => {
+    steam.answer = 'never';
+    const startedAt = performance.now();
+    const waiting = Array.from({ length: 20 }, (_, index) => ask(aSteamId(1 + index)));
+    while (steam.banCalls.length === 0) await Bun.sleep(5);
+    expect((await service.ask('/api/v1/bans', bearer(token))).status).toBe(200);
+    expect(performance.now() - startedAt).toBeLessThan(5000);
+    for (const { status, body } of await Promise.all(waiting)) expect([status, body]).toEqual([200, UNKNOWN]);
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    expect(steam.banCalls).toHaveLength(1);
+  });
+});
+
+describe('what Steam cannot mean', () => {
+  test('is not believed, of that player alone, and asked again after a minute', async () => {
+    const lies: (Record<string, unknown> | undefined)[] = [
+      undefined,
+      { NumberOfVACBans: '0' },
+      { NumberOfVACBans: -1 },
+      { NumberOfGameBans: 0.5 },
+      { NumberOfGameBans: null },
+      { DaysSinceLastBan: 1e300 },
+      { CommunityBanned: 'false' },
+      { CommunityBanned: 0 },
+      { VACBanned: true, NumberOfVACBans: 0 },
+      { SteamId: aSteamId(77) },
+      { SteamId: Number(aSteamId(1)) },
+    ];
+    for (const lie of lies) {
+      service.clock.monotonicMs += 2 * MINUTE_MS;
+      steam.bans = { [aSteamId(1)]: lie };
+      const [doubted, believed] = await Promise.all([ask(aSteamId(1)), ask(aSteamId(2))]);
+      expect([lie, doubted.body]).toEqual([lie, UNKNOWN]);
+      expect(believed.body).toEqual({ success: true, data: CLEAN });
+      const { length } = steam.banCalls;
+      steam.bans = {};
+      expect((await ask(aSteamId(1))).body).toEqual(UNKNOWN);
+      expect((await ask(aSteamId(3))).body).toEqual({ success: true, data: CLEAN });
+      expect(steam.banCalls).toHaveLength(length + 1);
+      service.clock.monotonicMs += MINUTE_MS;
+      expect((await ask(aSteamId(1))).body).toEqual({ success: true, data: CLEAN });
+      await db.delete(steamBans);
+    }
+    expect(await db.select().from(steamBans)).toEqual([]);
+  });
+});
+
+describe('at most 100,000 calls a day', () => {
+  test('beyond them nothing is known until the next day, of all processes together', async () => {
+    await db.insert(steamCalls).values({ calls: 99_999 });
+    expect((await ask(aSteamId(1))).body).toEqual({ success: true, data: CLEAN });
+    expect((await ask(aSteamId(2))).body).toEqual(UNKNOWN);
+    expect(steam.banCalls).toHaveLength(1);
+    await db.execute(sql`update steam_calls set day = day - 1`);
+    service.clock.monotonicMs += MINUTE_MS;
+    expect((await ask(aSteamId(2))).body).toEqual({ success: true, data: CLEAN });
+  });
+});

@@ -1,0 +1,305 @@
+import { describe, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import { serverSnapshots, servers } from '../../../../src/db/schema/servers.ts';
+import { addServer } from '../../../../src/queries/servers/servers.ts';
+import { insertServer, saveServerPoll } from '../../../support/builders.ts';
+import { createTestDatabase } from '../../../support/database.ts';
+import { headersOf, NOW, startTestService } from '../../../support/service.ts';
+import { waitFor } from '../../../support/wait.ts';
+
+const database = await createTestDatabase();
+const { db } = database;
+
+const POLLED_AT = new Date('2026-11-21T09:59:57.400Z');
+const online = await addServer(db, {
+  name: 'Only Mirage #1',
+  address: '203.0.113.7:27015',
+  mode: 'Competitive',
+  region: 'EU',
+  actor: 'operator',
+});
+const twin = await addServer(db, {
+  name: 'Only Mirage 1',
+  address: '[2001:db8::1]:27015',
+  actor: 'operator',
+});
+const offline = await addServer(db, {
+  name: 'Zażółć gęślą',
+  address: 'play.example.org:27016',
+  actor: 'operator',
+});
+// A slug that is a number, the id of another server even.
+const numeric = await addServer(db, {
+  name: 'Arena',
+  slug: String(online.id),
+  address: '203.0.113.7:27017',
+  actor: 'operator',
+});
+await insertServer(db, { name: 'Hidden', slug: 'hidden', isHidden: true });
+
+const state = {
+  hostname: 'Only Mirage | 128 tick | 🎯',
+  map: 'de_mirage',
+  playersCount: 3,
+  maxPlayers: 10,
+  pingMs: 12,
+  players: [
+    { name: 'Rzeźnik', score: 17 },
+    { name: '<b>Ala</b> "quote" \u202E', score: 0 },
+    { name: '玩家', score: -2 },
+  ],
+};
+await saveServerPoll(db, online.id, { state, polledAt: POLLED_AT });
+await saveServerPoll(db, offline.id, { state, polledAt: new Date('2026-11-21T09:00:00Z') });
+for (const polledAt of [new Date('2026-11-21T09:00:15Z'), new Date('2026-11-21T09:00:30Z')]) {
+  await saveServerPoll(db, offline.id, { state: undefined, polledAt });
+}
+// What was never polled shows when it was added.
+await db.update(servers).set({ createdAt: new Date('2026-11-20T08:00:00Z') });
+
+const service = await startTestService({ databaseUrl: database.url });
+
+const ONLINE = {
+  id: online.id,
+  name: 'Only Mirage #1',
+  slug: 'only-mirage-1',
+  hostname: 'Only Mirage | 128 tick | 🎯',
+  ip: '203.0.113.7:27015',
+  map: 'de_mirage',
+  mode: 'Competitive',
+  region: 'EU',
+  players_count: 3,
+  max_players: 10,
+  is_online: true,
+  ping_ms: 12,
+  updated_at: '2026-11-21T09:59:57+00:00',
+};
+const NEVER_POLLED = {
+  hostname: '',
+  map: '',
+  mode: '',
+  region: '',
+  players_count: 0,
+  max_players: 0,
+  is_online: false,
+  ping_ms: 0,
+  updated_at: '2026-11-20T08:00:00+00:00',
+};
+const TWIN = {
+  ...NEVER_POLLED,
+  id: twin.id,
+  name: 'Only Mirage 1',
+  slug: 'only-mirage-1-2',
+  ip: '[2001:db8::1]:27015',
+};
+const NUMERIC = {
+  ...NEVER_POLLED,
+  id: numeric.id,
+  name: 'Arena',
+  slug: String(online.id),
+  ip: '203.0.113.7:27017',
+};
+const OFFLINE = {
+  ...ONLINE,
+  id: offline.id,
+  name: 'Zażółć gęślą',
+  slug: 'zazolc-gesla',
+  ip: 'play.example.org:27016',
+  mode: '',
+  region: '',
+  players_count: 0,
+  is_online: false,
+  ping_ms: 0,
+  updated_at: '2026-11-21T09:00:30+00:00',
+};
+const NOT_FOUND = { success: false, message: 'Server not found' };
+
+describe('GET /servers', () => {
+  test('lists every shown server with exactly the fields of 2.1, and total and online', async () => {
+    const { status, body } = await service.get('/servers');
+    expect(status).toBe(200);
+    expect(body).toStrictEqual({
+      success: true,
+      data: [NUMERIC, ONLINE, TWIN, OFFLINE],
+      meta: { total: 4, online: 1, cached_at: '2026-11-21T10:00:00+00:00' },
+    });
+  });
+
+  test('sends cache, tag, CORS and limit headers', async () => {
+    const answered = await service.ask('/api/v1/servers', { headers: { 'Accept-Encoding': 'identity' } });
+    const { etag, ...headers } = headersOf(answered);
+    expect(etag).toMatch(/^W\/"[0-9a-z]+"$/);
+    expect(headers).toEqual({
+      'access-control-allow-origin': '*',
+      'access-control-expose-headers':
+        'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset',
+      'cache-control': 'public, max-age=2, stale-while-revalidate=1',
+      'content-type': 'application/json; charset=utf-8',
+      ratelimit: expect.stringMatching(/^"public";r=[0-9]+;t=[0-9]+$/),
+      'ratelimit-policy': '"public";q=1000000;w=60',
+      vary: 'Accept-Encoding',
+      'x-ratelimit-limit': '1000000',
+      'x-ratelimit-remaining': expect.stringMatching(/^[0-9]+$/),
+    });
+  });
+
+  test('takes a trailing slash, and ignores parameters it does not know', async () => {
+    const plain = await service.get('/servers');
+    expect((await service.get('/servers/')).text).toBe(plain.text);
+    expect((await service.get('/servers?page=9&api_token=x&%00=%00')).text).toBe(plain.text);
+  });
+});
+
+describe('GET /servers/{slug}', () => {
+  test('gives the server with its players, highest score first, and meta with cached_at alone', async () => {
+    const { status, body } = await service.get('/servers/only-mirage-1');
+    expect(status).toBe(200);
+    expect(body).toStrictEqual({
+      success: true,
+      data: { ...ONLINE, players: state.players },
+      meta: { cached_at: '2026-11-21T10:00:00+00:00' },
+    });
+  });
+
+  test('gives an offline server without players, with what was last known of it', async () => {
+    expect((await service.get('/servers/zazolc-gesla')).body).toStrictEqual({
+      success: true,
+      data: { ...OFFLINE, players: [] },
+      meta: { cached_at: '2026-11-21T10:00:00+00:00' },
+    });
+  });
+
+  test('tells servers apart whose names make the same slug', async () => {
+    expect((await service.get('/servers/only-mirage-1-2')).body).toMatchObject({ data: { id: twin.id } });
+  });
+
+  test('reads a slug that looks like an id as a slug', async () => {
+    expect((await service.get(`/servers/${online.id}`)).body).toMatchObject({ data: { id: numeric.id } });
+  });
+
+  test('knows no server by its id, by another letter case, or by what is nearly its slug', async () => {
+    for (const slug of [
+      String(twin.id),
+      'Only-Mirage-1',
+      'only-mirage-1%20',
+      'only-mirage-1%00',
+      '%00',
+      'only-mirage-1%2Fplayers',
+      'hidden',
+      'null',
+      '__proto__',
+      'constructor',
+      'a'.repeat(5000),
+      '%ED%A0%80',
+      '1e0',
+      '0x1',
+      '100000000000000000000',
+    ]) {
+      const { status, body } = await service.get(`/servers/${slug}`);
+      expect([slug, status, body]).toEqual([slug, 404, NOT_FOUND]);
+    }
+  });
+
+  test('reads percent signs in a slug', async () => {
+    expect((await service.get('/servers/%6Fnly%2Dmirage-1')).body).toMatchObject({ data: { id: online.id } });
+  });
+});
+
+describe('GET /servers/{id}/players', () => {
+  test('gives the players alone', async () => {
+    const { status, body } = await service.get(`/servers/${online.id}/players`);
+    expect(status).toBe(200);
+    expect(body).toStrictEqual({ success: true, players: state.players });
+  });
+
+  test('gives no players of a server that is offline or was never polled', async () => {
+    for (const { id } of [offline, twin, numeric]) {
+      expect((await service.get(`/servers/${id}/players`)).body).toStrictEqual({
+        success: true,
+        players: [],
+      });
+    }
+  });
+
+  test('knows no server by its slug, and no id written otherwise', async () => {
+    for (const id of [
+      'only-mirage-1',
+      `0${online.id}`,
+      `+${online.id}`,
+      `-${online.id}`,
+      `${online.id}.0`,
+      `${online.id}e0`,
+      '0x1',
+      '1e3',
+      `${online.id}%00`,
+      `%20${online.id}`,
+      '0',
+      '4294967297',
+      '9007199254740993',
+      '100000000000000000000',
+      '%D9%A1',
+      '1'.repeat(5000),
+    ]) {
+      const { status, body } = await service.get(`/servers/${id}/players`);
+      expect([id, status, body]).toEqual([id, 404, NOT_FOUND]);
+    }
+  });
+
+  test('takes the id even where a slug is the same number', async () => {
+    expect((await service.get(`/servers/${numeric.slug}/players`)).body).toMatchObject({
+      players: state.players,
+    });
+  });
+});
+
+describe('a change', () => {
+  test('is seen within seconds, under both bases at once, with a new tag and cached_at', async () => {
+    const before = await service.get('/servers');
+    service.clock.now = new Date(NOW.getTime() + 60_000);
+    // Nothing changed: the bytes stay those that were built, with the time they were built at.
+    expect((await service.get('/servers')).text).toBe(before.text);
+
+    await db.update(serverSnapshots).set({ map: 'de_nuke' }).where(eq(serverSnapshots.serverId, online.id));
+    const after = await waitFor(async () => {
+      const now = await service.ask('/api/v1/servers');
+      return now.text === before.text ? undefined : now;
+    });
+    expect(after.headers.get('etag')).not.toBe(before.headers.get('etag'));
+    expect(after.body).toMatchObject({ meta: { cached_at: '2026-11-21T10:01:00+00:00' } });
+    expect((await service.get('/servers/only-mirage-1')).body).toMatchObject({ data: { map: 'de_nuke' } });
+  });
+
+  test('is built once for both bases, however far apart they are asked', async () => {
+    await db.update(serverSnapshots).set({ pingMs: 99 }).where(eq(serverSnapshots.serverId, online.id));
+    const first = await waitFor(async () => {
+      const answered = await service.ask('/api/v1/servers/only-mirage-1');
+      return answered.text.includes('"ping_ms":99') && answered;
+    });
+    service.clock.now = new Date(service.clock.now.getTime() + 60_000);
+    const second = await service.ask('/index.php/api/v1/servers/only-mirage-1');
+    expect(second.text).toBe(first.text);
+    expect(second.headers.get('etag')).toBe(first.headers.get('etag') ?? '');
+  });
+
+  test('a server whose name nobody can see is called by its slug', async () => {
+    await insertServer(db, { slug: 'unseen', name: '\u3164\u200b' });
+    const detail = await waitFor(async () => {
+      const answered = await service.ask('/api/v1/servers/unseen');
+      return answered.status === 200 && answered;
+    });
+    expect(detail.body).toMatchObject({ data: { name: 'unseen', slug: 'unseen' } });
+    const list = await service.get('/servers');
+    expect(list.body).toMatchObject({
+      data: expect.arrayContaining([expect.objectContaining({ name: 'unseen' })]),
+    });
+    expect(list.text).not.toContain('\u3164');
+  });
+
+  test('a server added is listed, one removed is gone', async () => {
+    const added = await insertServer(db, { slug: 'new', name: 'New' });
+    await waitFor(async () => (await service.ask('/api/v1/servers/new')).status === 200);
+    await db.delete(servers).where(eq(servers.id, added.id));
+    await waitFor(async () => (await service.ask('/api/v1/servers/new')).status === 404);
+    expect((await service.get(`/servers/${added.id}/players`)).status).toBe(404);
+  });
+});

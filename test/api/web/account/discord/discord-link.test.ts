@@ -1,0 +1,228 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import { users } from '../../../../../src/db/schema/accounts.ts';
+import { auditLog } from '../../../../../src/db/schema/audit-log.ts';
+import { startAccountSite } from '../../../../support/account.ts';
+import { type Browser, openBrowser, type Page, signIn } from '../../../../support/browser.ts';
+import { aSteamId } from '../../../../support/builders.ts';
+import { createTestDatabase } from '../../../../support/database.ts';
+import { startDiscordOAuthProvider } from '../../../../support/discord-oauth-provider.ts';
+import { startSteamOpenIdProvider } from '../../../../support/steam-openid-provider.ts';
+
+const { db } = await createTestDatabase();
+const steam = startSteamOpenIdProvider();
+steam.approvesAtOnce = true;
+const discord = startDiscordOAuthProvider();
+const site = startAccountSite({ db, steam, discord });
+afterAll(async () => {
+  await site.stop();
+  await steam.stop();
+  await discord.stop();
+});
+
+let lastPlayer = 0;
+let browser: Browser;
+beforeEach(async () => {
+  lastPlayer += 1;
+  steam.steamId = aSteamId(lastPlayer);
+  discord.account = {
+    id: `80351110224678${lastPlayer}`,
+    username: `nelly${lastPlayer}`,
+    avatar: 'a_8342729096ea',
+  };
+  discord.consent = 'allow';
+  discord.conduct = 'honest';
+  browser = openBrowser(site.origin);
+  await signIn(browser);
+});
+
+async function link(from: Browser = browser): Promise<Page> {
+  const start = await from.post('/account/discord/link');
+  const back = await from.follow(start);
+  return from.follow(back);
+}
+
+async function findUser() {
+  const [user] = await db
+    .select()
+    .from(users)
+    .where(eq(users.steamId64, aSteamId(lastPlayer)));
+  return user;
+}
+
+describe('linking Discord', () => {
+  test('stores id, username and avatar hash, and no token', async () => {
+    const page = await link();
+    expect([page.status, page.location]).toEqual([303, '/account#discord']);
+    expect((await browser.follow(page)).text).toContain('Your Discord account is linked.');
+    expect(await findUser()).toMatchObject({
+      discordId: `80351110224678${lastPlayer}`,
+      discordUsername: `nelly${lastPlayer}`,
+      discordAvatar: 'a_8342729096ea',
+    });
+    expect(discord.liveTokens.size).toBe(0);
+    expect((await browser.get('/account')).text).toContain(
+      `https://cdn.discordapp.com/avatars/80351110224678${lastPlayer}/a_8342729096ea.png?size=64`,
+    );
+    const entries = await db.select().from(auditLog).where(eq(auditLog.subject, steam.steamId));
+    expect(entries.at(-1)).toMatchObject({
+      action: 'discord.linked',
+      details: { username: `nelly${lastPlayer}` },
+    });
+  });
+
+  test('is allowed by the policy of the page to lead to Discord, and nowhere else', async () => {
+    const policy = (await browser.get('/account')).headers.get('content-security-policy') ?? '';
+    expect(policy).toContain(`form-action 'self' ${new URL(discord.apiUrl).origin};`);
+  });
+
+  test('again brings a new name up to date', async () => {
+    await link();
+    discord.account = { ...discord.account, username: 'renamed', avatar: null };
+    await link();
+    expect(await findUser()).toMatchObject({ discordUsername: 'renamed', discordAvatar: '' });
+  });
+
+  test('an account that is linked to another player is refused, clearly', async () => {
+    await link();
+    steam.steamId = aSteamId(500 + lastPlayer);
+    const other = openBrowser(site.origin);
+    await signIn(other);
+    const page = await link(other);
+    expect(page.status).toBe(409);
+    expect(page.text).toContain('already linked to another player');
+    expect((await findUser())?.discordId).toBe(discord.account.id);
+    const [loser] = await db
+      .select()
+      .from(users)
+      .where(eq(users.steamId64, aSteamId(500 + lastPlayer)));
+    expect(loser?.discordId).toBeNull();
+    expect(discord.liveTokens.size).toBe(0);
+  });
+
+  test('by two players at the same moment has one winner', async () => {
+    const browsers = await Promise.all(
+      [1, 2, 3, 4].map(async (number) => {
+        const racer = openBrowser(site.origin);
+        steam.steamId = aSteamId(1000 + 10 * lastPlayer + number);
+        const start = await racer.get('/account/sign-in');
+        return { racer, start };
+      }),
+    );
+    for (const [index, { racer, start }] of browsers.entries()) {
+      steam.steamId = aSteamId(1000 + 10 * lastPlayer + index);
+      await racer.follow(await racer.follow(await racer.follow(start)));
+    }
+    const backs = await Promise.all(
+      browsers.map(async ({ racer }) => ({
+        racer,
+        back: await racer.follow(await racer.post('/account/discord/link')),
+      })),
+    );
+    const pages = await Promise.all(backs.map(({ racer, back }) => racer.follow(back)));
+    expect(pages.map(({ status }) => status).sort()).toEqual([303, 409, 409, 409]);
+  });
+
+  test('takes an id of 63 bits, and refuses a longer one from Discord', async () => {
+    for (const id of ['18446744073709551615', '9223372036854775808', '99999999999999999999']) {
+      discord.account = { ...discord.account, id };
+      const page = await link();
+      expect([id, page.status]).toEqual([id, 400]);
+      expect(page.text).toContain('nothing was linked');
+    }
+    expect((await findUser())?.discordId).toBeNull();
+    expect(site.log.filter(({ level }) => level === 'error')).toEqual([]);
+    discord.account = { ...discord.account, id: '9223372036854775807' };
+    expect((await link()).status).toBe(303);
+    expect((await findUser())?.discordId).toBe('9223372036854775807');
+  });
+
+  test('is cancelled at Discord without harm', async () => {
+    discord.consent = 'deny';
+    const page = await browser.follow(await link());
+    expect(page.text).toContain('You cancelled linking at Discord');
+    expect((await findUser())?.discordId).toBeNull();
+  });
+
+  test('a return is used once', async () => {
+    const back = await browser.follow(await browser.post('/account/discord/link'));
+    const cookie = browser.cookies.get('discord-link') ?? '';
+    expect((await browser.follow(back)).status).toBe(303);
+    expect((await browser.follow(back)).status).toBe(400);
+    browser.cookies.set('discord-link', cookie);
+    expect((await browser.follow(back)).status).toBe(400);
+  });
+
+  test('a return of another session links nothing, in the same browser or in another', async () => {
+    const back = await browser.follow(await browser.post('/account/discord/link'));
+    const flow = browser.cookies.get('discord-link') ?? '';
+    steam.steamId = aSteamId(600 + lastPlayer);
+    const victim = openBrowser(site.origin);
+    await signIn(victim);
+    expect((await victim.follow(back)).status).toBe(400);
+    victim.cookies.set('discord-link', flow);
+    const page = await victim.follow(back);
+    expect(page.status).toBe(400);
+    expect(page.text).toContain('nothing was linked');
+    const [user] = await db
+      .select()
+      .from(users)
+      .where(eq(users.steamId64, aSteamId(600 + lastPlayer)));
+    expect(user?.discordId).toBeNull();
+  });
+
+  test('starts only with the CSRF token, and only for a POST', async () => {
+    expect((await browser.post('/account/discord/link', { csrf_token: 'x' })).status).toBe(403);
+    expect((await browser.get('/account/discord/link')).status).toBe(404);
+  });
+
+  test('says so when Discord is away', async () => {
+    discord.conduct = 'fails';
+    const page = await link();
+    expect(page.status).toBe(503);
+    expect(page.text).toContain('Discord is not responding');
+  });
+
+  test('is not offered when it is not set up, while an older link is shown', async () => {
+    const bare = startAccountSite({ db, steam });
+    try {
+      const visitor = openBrowser(bare.origin);
+      const { text } = await signIn(visitor);
+      expect(text).not.toContain('/account/discord/link');
+      expect(text).toContain('Linking is not available on this site yet.');
+      expect((await visitor.post('/account/discord/link')).status).toBe(404);
+      await db
+        .update(users)
+        .set({ discordId: '42', discordUsername: 'by-cli' })
+        .where(eq(users.steamId64, aSteamId(lastPlayer)));
+      const linked = (await visitor.get('/account')).text;
+      expect(linked).toContain('by-cli');
+      expect(linked).not.toContain('Linking is not set up');
+    } finally {
+      await bare.stop();
+    }
+  });
+});
+
+describe('unlinking Discord', () => {
+  test('asks first, then forgets the account', async () => {
+    await link();
+    const question = await browser.get('/account/discord/unlink');
+    expect(question.text).toContain('Unlink Discord?');
+    const page = await browser.post('/account/discord/unlink');
+    expect([page.status, page.location]).toEqual([303, '/account#discord']);
+    expect(await findUser()).toMatchObject({ discordId: null, discordUsername: '', discordAvatar: '' });
+    expect((await browser.get('/account/discord/unlink')).status).toBe(404);
+    const entries = await db.select().from(auditLog).where(eq(auditLog.subject, steam.steamId));
+    expect(entries.at(-1)?.action).toBe('discord.unlinked');
+  });
+
+  test('sets the account free for another player', async () => {
+    await link();
+    await browser.post('/account/discord/unlink');
+    steam.steamId = aSteamId(700 + lastPlayer);
+    const other = openBrowser(site.origin);
+    await signIn(other);
+    expect((await link(other)).status).toBe(303);
+  });
+});

@@ -1,0 +1,176 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import {
+  buildAuthorizationUrl,
+  type DiscordOAuth,
+  fetchDiscordAccount,
+  LinkCancelled,
+  LinkRefused,
+} from '../../../../../api/web/account/discord/discord-oauth.ts';
+import { Unavailable } from '../../../../../src/domain/errors.ts';
+import { startDiscordOAuthProvider } from '../../../../support/discord-oauth-provider.ts';
+
+const REDIRECT_URI = 'https://community.example/account/discord/return';
+const PENDING = { state: 'c3RhdGU', codeVerifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk' };
+const NELLY = { id: '80351110224678912', username: 'nelly', avatar: '8342729096ea3675442027381ff50dfe' };
+
+const provider = startDiscordOAuthProvider();
+afterAll(() => provider.stop());
+
+let discord: DiscordOAuth;
+let revokeFailures: unknown[];
+beforeEach(() => {
+  Object.assign(provider, { consent: 'allow', conduct: 'honest', account: { ...NELLY }, requests: [] });
+  provider.redirectUris = [REDIRECT_URI];
+  provider.liveTokens.clear();
+  revokeFailures = [];
+  discord = {
+    apiUrl: provider.apiUrl,
+    clientId: provider.clientId,
+    clientSecret: provider.clientSecret,
+    redirectUri: REDIRECT_URI,
+    fetch,
+    timeoutMs: 400,
+    onRevokeFailed: (cause) => revokeFailures.push(cause),
+  };
+});
+
+/** Goes through the consent page and gives the query Discord comes back with. */
+async function aReturn(pending = PENDING): Promise<string> {
+  const response = await fetch(buildAuthorizationUrl(discord, pending), { redirect: 'manual' });
+  expect(response.status).toBe(302);
+  return new URL(response.headers.get('location') ?? '').search.slice(1);
+}
+
+async function refusal(query: string, pending = PENDING): Promise<string | undefined> {
+  try {
+    await fetchDiscordAccount(discord, query, pending);
+    return undefined;
+  } catch (error) {
+    if (error instanceof LinkRefused) return error.reason;
+    throw error;
+  }
+}
+
+describe('the request', () => {
+  test('asks for a code with the scope identify, the exact redirect and the S256 challenge of RFC 7636', () => {
+    const url = new URL(buildAuthorizationUrl(discord, PENDING));
+    expect(url.origin + url.pathname).toBe(`${provider.apiUrl}/oauth2/authorize`);
+    expect(Object.fromEntries(url.searchParams)).toEqual({
+      response_type: 'code',
+      client_id: provider.clientId,
+      scope: 'identify',
+      redirect_uri: REDIRECT_URI,
+      state: PENDING.state,
+      code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+      code_challenge_method: 'S256',
+    });
+  });
+});
+
+describe('a link', () => {
+  test('gives id, username and avatar hash, and leaves no token behind', async () => {
+    expect(await fetchDiscordAccount(discord, await aReturn(), PENDING)).toEqual(NELLY);
+    expect(provider.liveTokens.size).toBe(0);
+    expect(provider.requests).toEqual([
+      'GET /api/oauth2/authorize',
+      'POST /api/oauth2/token',
+      'GET /api/users/@me',
+      'POST /api/oauth2/token/revoke',
+    ]);
+  });
+
+  test('works for an account without an avatar', async () => {
+    provider.account = { ...NELLY, avatar: null };
+    expect(await fetchDiscordAccount(discord, await aReturn(), PENDING)).toEqual({ ...NELLY, avatar: null });
+  });
+
+  test('holds although Discord will not take the token back, which is reported', async () => {
+    provider.conduct = 'will not revoke';
+    expect(await fetchDiscordAccount(discord, await aReturn(), PENDING)).toEqual(NELLY);
+    expect(revokeFailures).toHaveLength(1);
+  });
+
+  test('that is cancelled at Discord is told apart from a refusal', async () => {
+    provider.consent = 'deny';
+    await expect(fetchDiscordAccount(discord, await aReturn(), PENDING)).rejects.toBeInstanceOf(
+      LinkCancelled,
+    );
+  });
+
+  test('that is cancelled in another browser is a refusal', async () => {
+    provider.consent = 'deny';
+    expect(await refusal(await aReturn({ ...PENDING, state: 'other' }))).toBe('state');
+  });
+});
+
+describe('refused is', () => {
+  test('a state of another browser, before Discord is asked', async () => {
+    const query = await aReturn({ ...PENDING, state: 'other' });
+    provider.requests = [];
+    expect(await refusal(query)).toBe('state');
+    expect(await refusal(query.replace('&state=other', '').replace('state=other&', ''))).toBe('state');
+    expect(provider.requests).toBeEmpty();
+  });
+
+  test('a code that was obtained with another PKCE verifier (code injection)', async () => {
+    const query = await aReturn({ ...PENDING, codeVerifier: 'of-the-attacker-0123456789-0123456789-01234' });
+    expect(await refusal(query)).toBe('code');
+  });
+
+  test('a code that was used already', async () => {
+    const query = await aReturn();
+    expect(await refusal(query)).toBeUndefined();
+    expect(await refusal(query)).toBe('code');
+  });
+
+  test('a code that was obtained for another return address', async () => {
+    provider.redirectUris.push('https://community.example/other');
+    discord.redirectUri = 'https://community.example/other';
+    const query = await aReturn();
+    discord.redirectUri = REDIRECT_URI;
+    expect(await refusal(query)).toBe('code');
+  });
+
+  test('a wrong client secret', async () => {
+    const query = await aReturn();
+    discord.clientSecret = 'wrong';
+    expect(await refusal(query)).toBe('code');
+  });
+
+  test('repeated, unknown and unprintable parameters', async () => {
+    const query = await aReturn();
+    for (const extra of ['&code=x', `&state=${PENDING.state}`, '&admin=1', '&iss=%00', '&error_uri=%0A']) {
+      expect([extra, await refusal(query + extra)]).toEqual([extra, 'callback']);
+    }
+    expect(await refusal(`${query}&iss=${'x'.repeat(5_000)}`)).toBe('callback');
+    expect(await refusal(`state=${PENDING.state}`)).toBe('callback');
+    expect(await refusal(`state=${PENDING.state}&error=server_error&code=x`)).toBe('callback');
+  });
+
+  test('a token with a wider scope than asked for, which is handed back', async () => {
+    provider.conduct = 'widens the scope';
+    expect(await refusal(await aReturn())).toBe('code');
+    expect(provider.liveTokens.size).toBe(0);
+  });
+
+  test('an answer that is no account', async () => {
+    const query = await aReturn();
+    provider.account = { ...NELLY, id: '1 OR 1=1' };
+    expect(await refusal(query)).toBe('account');
+    expect(provider.liveTokens.size).toBe(0);
+    const another = await aReturn();
+    provider.conduct = 'answers in HTML';
+    expect(await refusal(another)).toBe('account');
+  });
+});
+
+test('Discord failing or not answering is no verdict', async () => {
+  for (const conduct of ['fails', 'never answers'] as const) {
+    const query = await aReturn();
+    provider.conduct = conduct;
+    const startedAt = performance.now();
+    await expect(fetchDiscordAccount(discord, query, PENDING)).rejects.toBeInstanceOf(Unavailable);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    provider.conduct = 'honest';
+  }
+});

@@ -1,0 +1,127 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { startAccountSite } from '../../../support/account.ts';
+import { type Browser, openBrowser, signIn } from '../../../support/browser.ts';
+import { aSteamId, insertPenalties, insertServer } from '../../../support/builders.ts';
+import { openMemberSite } from '../../../support/member-site.ts';
+import { textOf } from '../../../support/page-text.ts';
+
+const { db, steam, site, player } = await openMemberSite();
+const NOW = new Date('2026-11-21T12:00:00Z');
+
+let browser: Browser;
+beforeEach(async () => {
+  browser = openBrowser(site.origin);
+  await signIn(browser);
+  site.clock.now = NOW;
+});
+
+/** The text of the card of penalties. */
+async function readCard(path = '/account', language = 'en'): Promise<string> {
+  const page = await browser.get(path, { 'accept-language': language });
+  const card = /<section class="card" id="penalties".*?<\/section>/s.exec(page.text)?.[0] ?? '';
+  return textOf(card);
+}
+
+describe('the member’s own penalties', () => {
+  test('stand before every other card', async () => {
+    const { text } = await browser.get('/account');
+    const ids = [...text.matchAll(/<section class="card" id="([\w-]+)"/g)].map(([, id]) => id);
+    expect(ids.slice(0, 4)).toEqual(['penalties', 'sound', 'discord', 'tokens']);
+  });
+
+  test('are none for a clean player', async () => {
+    expect(await readCard()).toBe('Your penalties You have no penalties.');
+  });
+
+  test('lead with what is in force: until when, why, by whom and where', async () => {
+    const server = await insertServer(db, { name: 'Only Mirage #1' });
+    const active = {
+      playerSteamId: player.steamId,
+      serverId: server.id,
+      createdAt: new Date('2026-11-20T12:00:00Z'),
+    };
+    await insertPenalties(db, [
+      { ...active, endsAt: new Date('2026-11-27T12:00:00Z'), durationMinutes: 10_080 },
+      { ...active, type: 'gag', reason: '', adminName: '', serverId: 0, createdAt: NOW },
+      { playerSteamId: aSteamId(800), reason: 'of somebody else' },
+    ]);
+    expect(await readCard()).toBe(
+      'Your penalties 2 penalties ' +
+        'Chat muted permanently Reason No reason given Issued by Console Server All servers Issued now ' +
+        'Banned until 27 Nov 2026, 12:00 UTC ( in 6 days ) Reason Wallhack Issued by Ala Server Only Mirage #1 Issued 1 day ago',
+    );
+    expect(await readCard('/account', 'pl')).toBe(
+      'Twoje kary 2 kary ' +
+        'Blokada czatu bezterminowo Powód Nie podano powodu Nałożył(a) Konsola Serwer Wszystkie serwery Nałożono teraz ' +
+        'Ban do 27 lis 2026, 12:00 UTC ( za 6 dni ) Powód Wallhack Nałożył(a) Ala Serwer Only Mirage #1 Nałożono 1 dzień temu',
+    );
+  });
+
+  test('end with what has ended, expired by the clock or lifted', async () => {
+    const ended = { playerSteamId: player.steamId, createdAt: new Date('2026-11-01T12:00:00Z') };
+    await insertPenalties(db, [
+      {
+        ...ended,
+        endsAt: new Date('2026-11-21T11:00:00Z'),
+        durationMinutes: 60,
+        reason: 'Spam',
+        type: 'mute',
+      },
+      {
+        ...ended,
+        createdAt: new Date('2026-10-22T12:00:00Z'),
+        status: 'UNBANNED',
+        liftedAt: new Date('2026-11-11T12:00:00Z'),
+        liftedByName: 'Ola',
+        liftReason: 'a mistake',
+      },
+    ]);
+    expect(await readCard()).toBe(
+      'Your penalties 2 penalties Nothing is in force against you. Ended penalties ' +
+        'Penalty Reason Issued by Issued Ended ' +
+        'Mute Spam Ala 20 days ago 1 hour ago , expired ' +
+        'Ban Wallhack Ala 30 days ago 10 days ago , lifted by Ola a mistake',
+    );
+  });
+
+  test('come ten at a time', async () => {
+    await insertPenalties(
+      db,
+      Array.from({ length: 23 }, (_, index) => ({
+        playerSteamId: player.steamId,
+        status: 'EXPIRED' as const,
+        endsAt: new Date('2026-11-02T12:00:00Z'),
+        durationMinutes: 60,
+        createdAt: new Date(Date.UTC(2026, 10, 1, 0, 0, index)),
+        reason: `reason ${index}.`,
+      })),
+    );
+    const reasons = (text: string) =>
+      [...text.matchAll(/reason (\d+)\./g)].map(([, number]) => Number(number));
+    expect(reasons(await readCard())).toEqual([22, 21, 20, 19, 18, 17, 16, 15, 14, 13]);
+    expect(reasons(await readCard('/account?record=3'))).toEqual([2, 1, 0]);
+    expect(reasons(await readCard('/account?record=9999'))).toEqual([2, 1, 0]);
+    expect(reasons(await readCard('/account?record=0x2'))[0]).toBe(22);
+    expect((await browser.get('/account')).text).toContain('href="/account?record=2#penalties"');
+  });
+});
+
+describe('APPEAL_URL', () => {
+  const appeals = startAccountSite({ db, steam, appealUrl: 'https://forum.example.org/?a=1&b="' });
+  afterAll(() => appeals.stop());
+
+  test('is a link beside active penalties', async () => {
+    const appellant = openBrowser(appeals.origin);
+    await signIn(appellant);
+    expect((await appellant.get('/account')).text).not.toContain('forum.example.org');
+    await insertPenalties(db, [{ playerSteamId: player.steamId }]);
+    expect((await appellant.get('/account')).text).toContain(
+      'href="https://forum.example.org/?a=1&amp;b=&quot;"',
+    );
+  });
+
+  test('is no link when it is not set', async () => {
+    await insertPenalties(db, [{ playerSteamId: player.steamId }]);
+    expect(await readCard()).not.toContain('Appeal');
+  });
+});

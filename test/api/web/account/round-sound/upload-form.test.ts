@@ -1,0 +1,60 @@
+import { expect, test } from 'bun:test';
+import { readUploadForm } from '../../../../../api/web/account/round-sound/upload-form.ts';
+import { InvalidInput } from '../../../../../src/domain/errors.ts';
+
+const TOKEN = '--x\r\nContent-Disposition: form-data; name="csrf_token"\r\n\r\nright\r\n';
+const FILE = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.mp3"\r\n\r\n';
+const CONTENT = 'bytes\r\n--\r\n--y'.repeat(3);
+const END = '--x--\r\n';
+
+const FORMS = {
+  'token first': `${TOKEN}${FILE}${CONTENT}\r\n`,
+  'file first': `${FILE}${CONTENT}\r\n${TOKEN}`,
+};
+
+for (const [order, form] of Object.entries(FORMS)) {
+  test.each([5, 1000])(
+    `a form, ${order}, in pieces of %i bytes is refused wherever it ends early`,
+    async (size) => {
+      for (let length = 0; length <= form.length; length++) {
+        for (const isBroken of [true, false]) {
+          const reading = read(streamOf(form.slice(0, length), { size, isBroken }));
+          await expect(reading).rejects.toBeInstanceOf(InvalidInput);
+        }
+      }
+      expect(await read(streamOf(form + END, { size, isBroken: false }))).toBe(CONTENT);
+      expect(await read(streamOf(`${form}${END}after the end`, { size, isBroken: false }))).toBe(CONTENT);
+    },
+  );
+}
+
+/** Reads with a store that takes its time: what goes wrong meanwhile must not go unheard. */
+function read(body: ReadableStream<Uint8Array>): Promise<string> {
+  const headers = { 'content-type': 'multipart/form-data; boundary=x' };
+  return readUploadForm(new Request('http://localhost/', { method: 'POST', headers, body }), {
+    maxBytes: 1000,
+    limitMs: 5000,
+    slot: { signal: new AbortController().signal, note: () => undefined, complete: () => undefined },
+    requireToken: (field) => expect(field).toBe('right'),
+    store: async ({ bytes }) => {
+      await Bun.sleep(1);
+      let text = '';
+      for await (const chunk of bytes) text += Buffer.from(chunk).toString();
+      return text;
+    },
+  });
+}
+
+/** @param isBroken whether it ends as a connection that is lost does. */
+function streamOf(text: string, { size, isBroken }: { size: number; isBroken: boolean }) {
+  let at = 0;
+  return new ReadableStream<Uint8Array>({
+    pull(controller) {
+      const piece = text.slice(at, at + size);
+      at += size;
+      if (piece !== '') controller.enqueue(Buffer.from(piece));
+      else if (isBroken) controller.error(new Error('the connection was lost'));
+      else controller.close();
+    },
+  });
+}

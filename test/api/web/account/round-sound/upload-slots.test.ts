@@ -1,0 +1,204 @@
+import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openSoundFolders } from '../../../../../media/sound-folders.ts';
+import { removeSound, storeUpload } from '../../../../../media/uploads.ts';
+import { listRoundSounds } from '../../../../../src/queries/round-sounds/round-sounds.ts';
+import { startAccountSite } from '../../../../support/account.ts';
+import { openBrowser, signIn } from '../../../../support/browser.ts';
+import { aSteamId } from '../../../../support/builders.ts';
+import { createTestDatabase } from '../../../../support/database.ts';
+import { makeFolder } from '../../../../support/ffmpeg-engines.ts';
+import { type OpenUpload, openUpload } from '../../../../support/open-upload.ts';
+import { startSteamOpenIdProvider } from '../../../../support/steam-openid-provider.ts';
+import { waitFor } from '../../../../support/wait.ts';
+
+setDefaultTimeout(60_000);
+
+/** How many uploads arrive at once. */
+const SLOTS = 16;
+const FILE = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.mp3"\r\n\r\n';
+const END = '\r\n--x--\r\n';
+const GAVE_WAY = 'this upload was slower than 32 kB/s, so it was stopped to make room for them';
+
+const { db } = await createTestDatabase();
+const root = await makeFolder('upload-slots');
+const folders = await openSoundFolders({
+  dataDir: join(root.path, 'data'),
+  storageDir: join(root.path, 'storage'),
+});
+const steam = startSteamOpenIdProvider();
+steam.approvesAtOnce = true;
+/** Held back between the last byte and the answer. */
+let storing: Promise<unknown> = Promise.resolve();
+/** Held back before a slot is given back. */
+let leaving: Promise<unknown> = Promise.resolve();
+const openSite = (limits: {
+  slotLimitMs?: number;
+  leastRate?: { bytesPerSecond: number; windowMs: number };
+}) =>
+  startAccountSite({
+    db,
+    steam,
+    sounds: {
+      limits: { maxSeconds: 10, maxUploadBytes: 8 * 1024 * 1024, ...limits },
+      storeUpload: async (upload) => {
+        const sound = await storeUpload(db, folders, { upload, maxBytes: 8 * 1024 * 1024 }).finally(
+          () => leaving,
+        );
+        await storing;
+        return sound;
+      },
+      removeSound: (removal) => removeSound(db, folders, removal),
+    },
+  });
+/** As it is in use; and one that judges by a second and a half, and lets wait for five. */
+const site = openSite({});
+const quick = openSite({ slotLimitMs: 5000, leastRate: { bytesPerSecond: 32 * 1024, windowMs: 1500 } });
+const people: Record<string, string>[] = [];
+const opened: OpenUpload[] = [];
+const timers: ReturnType<typeof setInterval>[] = [];
+
+beforeAll(async () => {
+  for (let number = 1; number <= SLOTS + 2; number++) {
+    steam.steamId = aSteamId(number);
+    const browser = openBrowser(site.origin);
+    const page = await signIn(browser);
+    people.push({
+      Cookie: [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+      'X-CSRF-Token': page.field('csrf_token') ?? '',
+      Accept: 'application/json',
+    });
+  }
+});
+afterEach(async () => {
+  for (const timer of timers.splice(0)) clearInterval(timer);
+  for (const upload of opened.splice(0)) upload.destroy();
+  storing = Promise.resolve();
+  leaving = Promise.resolve();
+  await waitFor(async () => (await listUploadsUnderWay()).length === 0);
+});
+afterAll(async () => {
+  await site.stop();
+  await quick.stop();
+  await steam.stop();
+  await root.remove();
+});
+
+test('sixteen who let a byte trickle lock nobody out: one gives way to each who waits, and is told why', async () => {
+  const slow = await openAll(site.origin, { bytesPerSecond: 4 });
+  await waitFor(async () => (await listUploadsUnderWay()).length === SLOTS);
+  const startedMs = performance.now();
+  const waiting = await Promise.all([upload(site.origin, SLOTS), upload(site.origin, SLOTS + 1)]);
+  expect(waiting.map(({ status }) => status)).toEqual([202, 202]);
+  expect(performance.now() - startedMs).toBeLessThan(9000);
+  await waitFor(() => slow.filter(({ answer }) => answer !== undefined).length === 2);
+  for (const { answer } of slow.filter((one) => one.answer !== undefined)) {
+    expect(answer).toStartWith('HTTP/1.1 408');
+    expect(answer).toContain(GAVE_WAY);
+  }
+  await waitFor(async () => (await listUploadsUnderWay()).length === SLOTS - 2);
+});
+
+test('a slot that is lost and not free yet costs nobody else theirs', async () => {
+  const gate = Promise.withResolvers<void>();
+  leaving = gate.promise;
+  const slow = await openAll(quick.origin, { bytesPerSecond: 4 });
+  await waitFor(async () => (await listUploadsUnderWay()).length === SLOTS);
+  const waiting = upload(quick.origin, SLOTS);
+  // Judged several times until then.
+  await Bun.sleep(2500);
+  gate.resolve();
+  expect((await waiting).status).toBe(202);
+  await waitFor(() => slow.some(({ answer }) => answer !== undefined));
+  expect(slow.filter(({ answer }) => answer !== undefined)).toHaveLength(1);
+});
+
+test('the slowest gives way first; who is fast enough stays, and is not asked to hurry while nobody waits', async () => {
+  const fast = await openAll(quick.origin, { bytesPerSecond: 160 * 1024, people: SLOTS - 2 });
+  const slower = await openOne(quick.origin, SLOTS - 2, { bytesPerSecond: 8 * 1024 });
+  const slowest = await openOne(quick.origin, SLOTS - 1, { bytesPerSecond: 100 });
+  await waitFor(async () => (await listUploadsUnderWay()).length === SLOTS);
+  await Bun.sleep(2500);
+  const everybody = [...fast, slower, slowest];
+  expect(everybody.map(({ answer }) => answer)).toEqual(everybody.map(() => undefined));
+
+  expect((await upload(quick.origin, SLOTS)).status).toBe(202);
+  await waitFor(() => slowest.answer?.includes(GAVE_WAY));
+  expect(slower.answer).toBeUndefined();
+  await openOne(quick.origin, SLOTS - 1, { bytesPerSecond: 160 * 1024 });
+  await waitFor(async () => (await listUploadsUnderWay()).length === SLOTS);
+  expect((await upload(quick.origin, SLOTS)).status).toBe(202);
+  await waitFor(() => slower.answer?.includes(GAVE_WAY));
+
+  await openOne(quick.origin, SLOTS - 2, { bytesPerSecond: 160 * 1024 });
+  await waitFor(async () => (await listUploadsUnderWay()).length === SLOTS);
+  expect((await upload(quick.origin, SLOTS)).status).toBe(503);
+  expect(fast.map(({ answer }) => answer)).toEqual(fast.map(() => undefined));
+});
+
+test('an upload whose bytes have all arrived keeps its slot, however long it takes to be stored', async () => {
+  const gate = Promise.withResolvers<void>();
+  storing = gate.promise;
+  const arrived = people.slice(0, SLOTS).map((_, person) => upload(quick.origin, person));
+  await waitFor(async () => (await listRoundSounds(db)).length >= SLOTS);
+  expect((await upload(quick.origin, SLOTS)).status).toBe(503);
+  gate.resolve();
+  expect((await Promise.all(arrived)).map(({ status }) => status)).toEqual(arrived.map(() => 202));
+});
+
+test('an upload of their own that lies still gives way to the next one of the same person', async () => {
+  const still = await openOne(quick.origin, 0, { bytesPerSecond: 4 });
+  await waitFor(async () => (await listUploadsUnderWay()).length === 1);
+  expect((await upload(quick.origin, 0)).status).toBe(202);
+  await waitFor(() => still.answer?.includes(GAVE_WAY));
+});
+
+type Watched = { answer: string | undefined };
+
+/** An upload whose file comes at this rate for as long as it is let. */
+async function openOne(
+  origin: string,
+  person: number,
+  options: { bytesPerSecond: number },
+): Promise<Watched> {
+  const headers = { ...people[person], 'Content-Length': String(7 * 1024 * 1024) };
+  const open = await openUpload(origin, headers);
+  opened.push(open);
+  await open.write(FILE);
+  // Ten times a second, or as often as there is a byte to send.
+  const everyMs = Math.max(100, 1000 / options.bytesPerSecond);
+  const piece = new Uint8Array(Math.round((options.bytesPerSecond * everyMs) / 1000)).fill(7);
+  timers.push(setInterval(() => void open.write(piece), everyMs));
+  const watched: Watched = { answer: undefined };
+  open.answered.then(
+    (answer) => {
+      watched.answer = answer;
+    },
+    () => undefined,
+  );
+  return watched;
+}
+
+function openAll(
+  origin: string,
+  { bytesPerSecond, people: count = SLOTS }: { bytesPerSecond: number; people?: number },
+): Promise<Watched[]> {
+  return Promise.all(
+    Array.from({ length: count }, (_, person) => openOne(origin, person, { bytesPerSecond })),
+  );
+}
+
+/** Sends a small file whole. */
+function upload(origin: string, person: number): Promise<Response> {
+  return fetch(`${origin}/account/roundsound`, {
+    method: 'POST',
+    body: `${FILE}bytes${END}`,
+    headers: { ...people[person], 'content-type': 'multipart/form-data; boundary=x' },
+  });
+}
+
+async function listUploadsUnderWay(): Promise<string[]> {
+  const names = await readdir(folders.inbox, { recursive: true });
+  return names.filter((name) => name.endsWith('upload.part'));
+}

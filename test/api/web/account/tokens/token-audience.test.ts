@@ -1,0 +1,56 @@
+import { afterAll, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import { apiTokens, users } from '../../../../../src/db/schema/accounts.ts';
+import { startAccountSite } from '../../../../support/account.ts';
+import { openBrowser, signIn } from '../../../../support/browser.ts';
+import { aSteamId, insertUser } from '../../../../support/builders.ts';
+import { createTestDatabase } from '../../../../support/database.ts';
+import { aToken } from '../../../../support/service.ts';
+import { startSteamOpenIdProvider } from '../../../../support/steam-openid-provider.ts';
+
+const { db } = await createTestDatabase();
+const steam = startSteamOpenIdProvider();
+steam.approvesAtOnce = true;
+const site = startAccountSite({ db, steam, tokensFor: 'admins' });
+afterAll(async () => {
+  await site.stop();
+  await steam.stop();
+});
+
+async function as(number: number) {
+  steam.steamId = aSteamId(number);
+  const browser = openBrowser(site.origin);
+  await signIn(browser);
+  return browser;
+}
+const create = { name: 'website' };
+
+test('TOKENS_FOR=admins: members are told, in place of the form, and refused', async () => {
+  const member = await as(1);
+  const card = await member.get('/account');
+  expect(card.text).toContain('Only administrators can create API tokens here.');
+  expect(card.text).not.toContain('action="/account/tokens"');
+  const refused = await member.post('/account/tokens', create);
+  expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('No token was created.')]);
+  expect(await db.select().from(apiTokens)).toBeEmpty();
+});
+
+test('TOKENS_FOR=admins: admins and owners create them, and the operator for anybody', async () => {
+  await insertUser(db, 2, { isAdmin: true });
+  await insertUser(db, 3, { isOwner: true });
+  for (const number of [2, 3]) {
+    expect((await (await as(number)).post('/account/tokens', create)).status).toBe(200);
+  }
+  const { id } = await aToken(db, 1, { now: new Date() });
+  const member = await as(1);
+  expect((await member.get('/account')).text).toContain(`/account/tokens/${id}/revoke`);
+  expect((await member.post(`/account/tokens/${id}/revoke`)).status).toBe(303);
+});
+
+test('TOKENS_FOR=admins: the rule follows the flag at the next request', async () => {
+  await insertUser(db, 4, { isAdmin: true });
+  const former = await as(4);
+  const isFormer = eq(users.steamId64, aSteamId(4));
+  await db.update(users).set({ isAdmin: false }).where(isFormer);
+  expect((await former.post('/account/tokens', create)).status).toBe(403);
+});

@@ -1,0 +1,262 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import { apiTokens, users } from '../../../../../src/db/schema/accounts.ts';
+import { auditLog } from '../../../../../src/db/schema/audit-log.ts';
+import { hashApiToken } from '../../../../../src/domain/api-token.ts';
+import {
+  createApiToken,
+  findLiveApiToken,
+  revokeApiToken,
+  saveApiTokenUses,
+} from '../../../../../src/queries/users/api-tokens.ts';
+import { startAccountSite } from '../../../../support/account.ts';
+import { type Browser, openBrowser, signIn } from '../../../../support/browser.ts';
+import { aSteamId } from '../../../../support/builders.ts';
+import { createTestDatabase } from '../../../../support/database.ts';
+import { startSteamOpenIdProvider } from '../../../../support/steam-openid-provider.ts';
+
+const { db } = await createTestDatabase();
+const steam = startSteamOpenIdProvider();
+steam.approvesAtOnce = true;
+const site = startAccountSite({ db, steam });
+afterAll(async () => {
+  await site.stop();
+  await steam.stop();
+});
+
+let lastPlayer = 0;
+let browser: Browser;
+let userId: number;
+beforeEach(async () => {
+  lastPlayer += 1;
+  steam.steamId = aSteamId(lastPlayer);
+  site.clock.now = null;
+  browser = openBrowser(site.origin);
+  await signIn(browser);
+  const [user] = await db
+    .select()
+    .from(users)
+    .where(eq(users.steamId64, aSteamId(lastPlayer)));
+  userId = user?.id ?? 0;
+});
+
+const DAY_MS = 86_400_000;
+const shown = (text: string) => /id="new-token"[^>]*>([^<]+)</.exec(text)?.[1] ?? '';
+const listRows = () => db.select().from(apiTokens).where(eq(apiTokens.userId, userId));
+
+describe('creating a token', () => {
+  test('shows it once, with a ready curl line, and keeps only its hash', async () => {
+    const page = await browser.post('/account/tokens', { name: 'Stats website', expires: '30' });
+    expect(page.status).toBe(200);
+    const token = shown(page.text);
+    expect(token).toMatch(/^[a-z]+_[0-9A-Za-z]{36}$/);
+    expect(page.text).toContain(
+      `curl -H &quot;Authorization: Bearer ${token}&quot; &quot;${site.origin}/api/v1/penalties?per_page=5&quot;`,
+    );
+    expect(page.headers.get('cache-control')).toBe('no-store');
+    expect(await findLiveApiToken(db, hashApiToken(token), new Date())).toMatchObject({
+      userId,
+      name: 'Stats website',
+    });
+
+    const list = await browser.get('/account');
+    expect(list.text).not.toContain(token);
+    expect(list.text).toContain('Stats website');
+    expect(list.text).toContain(`<span>${token.slice(-4)}</span>`);
+    expect(list.text).toContain('in 30 days');
+    expect(JSON.stringify(await listRows())).not.toContain(token);
+    expect(browser.setCookies.join()).not.toContain(token);
+  });
+
+  test('lives as long as was chosen, 90 days unless something is', async () => {
+    const now = new Date('2026-11-21T10:00:00Z');
+    await signInAt(now);
+    for (const [expires, days] of [
+      ['7', 7],
+      ['365', 365],
+      ['never', null],
+      [undefined, 90],
+    ] as const) {
+      const page = await browser.post('/account/tokens', { name: 'x', ...(expires && { expires }) });
+      const token = await findLiveApiToken(db, hashApiToken(shown(page.text)), now);
+      expect(token?.expiresAt ?? null).toEqual(
+        days === null ? null : new Date(now.getTime() + days * DAY_MS),
+      );
+    }
+  });
+
+  test('may read everything, unless fewer scopes are ticked', async () => {
+    const scopesOf = async (form: Record<string, string>) => {
+      const page = await browser.post('/account/tokens', { name: 'x', ...form });
+      const token = await findLiveApiToken(db, hashApiToken(shown(page.text)), new Date());
+      return token?.scopes;
+    };
+    const card = await browser.get('/account');
+    const boxes = [...card.text.matchAll(/<input type="checkbox" name="(scope_\w+)" checked/g)];
+    expect(boxes.map(([, name]) => name)).toEqual([
+      'scope_servers',
+      'scope_penalties',
+      'scope_lookup',
+      'scope_events',
+    ]);
+    expect(await scopesOf({})).toEqual(['servers', 'penalties', 'lookup', 'events']);
+    expect(await scopesOf({ scopes_offered: '1', scope_lookup: 'on' })).toEqual(['lookup']);
+    expect((await browser.get('/account')).text).toContain('<code>lookup</code>');
+
+    const none = await browser.post('/account/tokens', { name: 'x', scopes_offered: '1' });
+    expect([none.status, none.text]).toEqual([400, expect.stringContaining('Tick at least one thing')]);
+    expect(await listRows()).toHaveLength(2);
+  });
+
+  test('is refused without a sound name or with an expiry that is no choice', async () => {
+    for (const name of ['', '   ', 'x'.repeat(65), 'a\u0000b', '\u3164\u200b', '\u0301', undefined]) {
+      const form = { ...(name !== undefined && { name }) };
+      const page = await browser.post('/account/tokens', form);
+      expect([form, page.status]).toEqual([form, 400]);
+      expect(page.text).toContain('1 to 64 characters');
+    }
+    expect((await browser.post('/account/tokens', { name: 'x', expires: '36500' })).status).toBe(400);
+    expect(await listRows()).toBeEmpty();
+  });
+
+  test('sent twice makes one token', async () => {
+    const formId = (await browser.get('/account')).field('form_id') ?? '';
+    expect(formId).toHaveLength(36);
+    const first = await browser.post('/account/tokens', { name: 'once', form_id: formId });
+    const second = await browser.post('/account/tokens', { name: 'once', form_id: formId });
+    expect([first.status, second.status]).toEqual([200, 303]);
+    expect((await browser.follow(second)).text).toContain('no second token was created');
+    expect(await listRows()).toHaveLength(1);
+  });
+
+  test('refuses a form id that the page did not make', async () => {
+    for (const formId of ['\u0000', 'x'.repeat(37), "' or 1=1", `${crypto.randomUUID()}\u0000`]) {
+      const page = await browser.post('/account/tokens', { name: 'x', form_id: formId });
+      expect([formId, page.status]).toEqual([formId, 400]);
+      expect(page.text).toContain('Something in the form is not valid');
+    }
+    expect(await listRows()).toBeEmpty();
+    expect(site.log.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
+  test('that was refused may be sent again: the same form then makes the token', async () => {
+    const first = await createApiToken(db, userId, { name: 'Token 1', now: new Date(), actor: 'operator' });
+    for (let count = 2; count <= 10; count++) {
+      await createApiToken(db, userId, { name: `Token ${count}`, now: new Date(), actor: 'operator' });
+    }
+    const form = { name: 'eleventh', form_id: crypto.randomUUID() };
+    for (let attempt = 1; attempt <= 2; attempt++) {
+      const refused = await browser.post('/account/tokens', form);
+      expect(refused.status).toBe(409);
+      expect(refused.text).toContain('Revoke one you no longer need first');
+    }
+    await revokeApiToken(db, first.id, { now: new Date(), actor: 'operator' });
+    expect((await browser.post('/account/tokens', form)).status).toBe(200);
+    const again = await browser.follow(await browser.post('/account/tokens', form));
+    expect(again.text).toContain('no second token was created');
+    expect(await listRows()).toHaveLength(11);
+  });
+
+  test('sent many times at once makes one token', async () => {
+    const form = { name: 'once', form_id: crypto.randomUUID() };
+    const pages = await Promise.all(Array.from({ length: 8 }, () => browser.post('/account/tokens', form)));
+    expect(pages.map(({ status }) => status).sort()).toEqual([200, 303, 303, 303, 303, 303, 303, 303]);
+    expect(await listRows()).toHaveLength(1);
+  });
+
+  test('stops at ten live tokens; revoked and expired ones make room', async () => {
+    for (let count = 1; count <= 9; count++) {
+      await createApiToken(db, userId, { name: `Token ${count}`, now: new Date(), actor: 'operator' });
+    }
+    await createApiToken(db, userId, {
+      name: 'short',
+      expiresAt: new Date(Date.now() + DAY_MS),
+      now: new Date(),
+      actor: 'operator',
+    });
+    expect((await browser.get('/account')).text).toContain('You have 10 active tokens');
+    const refused = await browser.post('/account/tokens', { name: 'eleventh' });
+    expect(refused.status).toBe(409);
+    expect(refused.text).toContain('Revoke one you no longer need first');
+    site.clock.now = new Date(Date.now() + 2 * DAY_MS);
+    expect((await browser.post('/account/tokens', { name: 'eleventh' })).status).toBe(200);
+  });
+
+  test('is written to the audit log, without the token', async () => {
+    const page = await browser.post('/account/tokens', { name: 'Audited', expires: 'never' });
+    const entries = await db.select().from(auditLog).where(eq(auditLog.action, 'token.created'));
+    expect(entries.at(-1)).toMatchObject({
+      actorUserId: userId,
+      subject: steam.steamId,
+      details: { name: 'Audited', expiresAt: null },
+    });
+    expect(JSON.stringify(entries)).not.toContain(shown(page.text));
+  });
+});
+
+describe('the list', () => {
+  test('shows when a token was last used, and leaves out what no longer lives', async () => {
+    const { id } = await createApiToken(db, userId, { name: 'Used', now: new Date(), actor: 'operator' });
+    await createApiToken(db, userId, { name: 'Fresh', now: new Date(), actor: 'operator' });
+    await saveApiTokenUses(db, [id], new Date(Date.now() - 3 * 3_600_000));
+    await createApiToken(db, userId, {
+      name: 'Short',
+      expiresAt: new Date(Date.now() + DAY_MS),
+      now: new Date(),
+      actor: 'operator',
+    });
+    const page = await browser.get('/account');
+    expect(page.text).toContain('3 hours ago');
+    expect(page.text).toContain('>Never<');
+    site.clock.now = new Date(Date.now() + 2 * DAY_MS);
+    expect((await browser.get('/account')).text).not.toContain('Short');
+  });
+});
+
+describe('revoking a token', () => {
+  test('asks on a page of its own first, and works at once', async () => {
+    const { token, id } = await createApiToken(db, userId, {
+      name: 'Old',
+      now: new Date(),
+      actor: 'operator',
+    });
+    const question = await browser.get(`/account/tokens/${id}/revoke`);
+    expect(question.text).toContain('Revoke this token?');
+    expect(question.text).toContain(`action="/account/tokens/${id}/revoke"`);
+    expect(await findLiveApiToken(db, hashApiToken(token), new Date())).toBeDefined();
+
+    const page = await browser.post(`/account/tokens/${id}/revoke`);
+    expect([page.status, page.location]).toEqual([303, '/account#tokens']);
+    expect((await browser.follow(page)).text).toContain('Token revoked');
+    expect(await findLiveApiToken(db, hashApiToken(token), new Date())).toBeUndefined();
+    expect((await browser.get('/account')).text).not.toContain('Old');
+  });
+
+  test('of somebody else, or of nobody, is not found', async () => {
+    const owner = openBrowser(site.origin);
+    steam.steamId = aSteamId(700 + lastPlayer);
+    await signIn(owner);
+    await owner.post('/account/tokens', { name: 'Foreign' });
+    const [foreign] = await db.select().from(apiTokens).where(eq(apiTokens.name, 'Foreign'));
+    for (const id of [foreign?.id, 999_999, 'abc', '1e3', '-1', '99999999999', '%00']) {
+      expect([id, (await browser.get(`/account/tokens/${id}/revoke`)).status]).toEqual([id, 404]);
+      expect([id, (await browser.post(`/account/tokens/${id}/revoke`)).status]).toEqual([id, 404]);
+    }
+    const [after] = await db.select().from(apiTokens).where(eq(apiTokens.name, 'Foreign'));
+    expect(after?.revokedAt).toBeNull();
+  });
+
+  test('needs the CSRF token', async () => {
+    const { id } = await createApiToken(db, userId, { name: 'Safe', now: new Date(), actor: 'operator' });
+    expect((await browser.post(`/account/tokens/${id}/revoke`, { csrf_token: '' })).status).toBe(403);
+    expect((await listRows())[0]?.revokedAt).toBeNull();
+  });
+});
+
+async function signInAt(now: Date): Promise<void> {
+  steam.now = () => now;
+  site.clock.now = now;
+  browser = openBrowser(site.origin);
+  await signIn(browser);
+  steam.now = () => new Date();
+}

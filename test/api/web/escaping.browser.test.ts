@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { type BrowserSite, startBrowserSite } from '../../support/browser-site.ts';
+import { CHROMIUM_PATH } from '../../support/chromium.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { OWNER, PLAYER, seedEveryPage } from '../../support/every-page.ts';
+
+setDefaultTimeout(120_000);
+
+const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
+if (!isPossible) console.warn('SKIPPED: hostile names in a real browser, since there is no Chromium here');
+const { db, url } = await createTestDatabase();
+
+/** Sets a global variable wherever a page takes it for markup. */
+const HOSTILE = `"><svg onload=injected=1></textarea><img src=x onerror=injected=1>'onfocus='`;
+
+describe.skipIf(!isPossible)('hostile names in Chromium, without the content security policy', () => {
+  let site: BrowserSite;
+  let page: Page;
+  beforeAll(async () => {
+    await seedEveryPage(db, HOSTILE);
+    site = await startBrowserSite(url);
+    page = await site.signIn(OWNER, { bypassCSP: true });
+  });
+  afterAll(async () => {
+    await site?.stop();
+  });
+
+  const isInjected = () => page.evaluate<boolean>(`'injected' in globalThis`);
+
+  test('would run if a page took one for markup', async () => {
+    await page.goto(`${site.origin}/account`);
+    await page.evaluate(`document.body.insertAdjacentHTML('beforeend', ${JSON.stringify(HOSTILE)})`);
+    await page.waitForFunction(`'injected' in globalThis`);
+  });
+
+  test.each([
+    '/account',
+    '/account/moderation',
+    `/account/moderation/users/${PLAYER}`,
+    '/account/moderation/audit',
+    '/account/moderation/sounds',
+  ])('run nothing at %s, nor in the dialogs of its script', async (path) => {
+    await page.goto(site.origin + path);
+    expect(await page.textContent('body')).toContain(HOSTILE.slice(0, 64));
+    const actions = page.locator('a[data-confirm]');
+    for (let index = 0; index < Math.min(3, await actions.count()); index++) {
+      await actions.nth(index).click();
+      await page.locator('dialog[open]').waitFor();
+      expect(await page.textContent('dialog[open]')).toContain(HOSTILE.slice(0, 64));
+      await page.keyboard.press('Escape');
+    }
+    expect(await isInjected()).toBe(false);
+  });
+});

@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'bun:test';
+import { Glob } from 'bun';
+import type { Page } from '../../support/browser.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { openEveryPage, openSoundStatus, seedEveryPage } from '../../support/every-page.ts';
+
+/** Names that break out of text, attributes, raw-text elements, comments, addresses and their own line. */
+const HOSTILE = [
+  '"><script>alert(1)</script>',
+  "'onload='alert(1)' x='",
+  '" onmouseover="alert(1)" x="',
+  '</textarea></title></style><img src=x onerror=alert(1)>',
+  '<!--<svg/onload=alert(1)>--!><a href=javascript:alert(1)>x</a>',
+  'javascript:alert(1)//',
+  '&quot;&gt;&lt;script&gt;&#x3c;b&#x3e;',
+  '`{{alert(1)}}<% alert(1) %>`',
+  '\u202e\u2066<b>right to left\u2069\u202c</b>\u{e0041}',
+];
+const LANGUAGES = ['en', 'pl'];
+/** Pages that show nothing of what anybody chose: of these only the structure is compared. */
+const SILENT =
+  /^(sign-in|missing|missing server|signed out|no such user|token refused|webhook refused|form refused|sign-in refused)/;
+const URL_ATTRIBUTES = ['href', 'src', 'action', 'formaction', 'xlink:href', 'data'];
+
+/** Opens every page in both languages, in a database where everybody and everything is called `text`. */
+async function openPagesOf(text: string): Promise<Map<string, Page>> {
+  const { db } = await createTestDatabase({ max: 3 });
+  await seedEveryPage(db, text);
+  const pages = new Map<string, Page>();
+  for (const language of LANGUAGES) {
+    for (const { name, page } of await openEveryPage(db, text, { language })) {
+      pages.set(`${name} (${language})`, page);
+    }
+  }
+  return pages;
+}
+
+/** Every element with its attributes in order, but for the values. */
+function outlineOf({ text }: Page): string[] {
+  return listElements(text).map(({ tag, attributes }) => `${tag} ${Object.keys(attributes).join(' ')}`);
+}
+
+type ParsedElement = { tag: string; attributes: Record<string, string> };
+
+function listElements(html: string): ParsedElement[] {
+  const elements: ParsedElement[] = [];
+  const parser = new HTMLRewriter().on('*', {
+    element: (element) => {
+      elements.push({ tag: element.tagName, attributes: Object.fromEntries(element.attributes) });
+    },
+  });
+  parser.transform(html);
+  return elements;
+}
+
+/** What a browser would run, or fetch from elsewhere. */
+function listExecutable({ text }: Page): string[] {
+  return listElements(text).flatMap(({ tag, attributes }) => {
+    if (tag === 'script' && attributes.src === undefined) return ['a script within the page'];
+    return Object.entries(attributes)
+      .filter(([name, value]) => {
+        if (name.startsWith('on') || name === 'style' || name === 'srcdoc') return true;
+        if (tag === 'script' && name === 'src') return !value.startsWith('/account/assets/');
+        return (
+          URL_ATTRIBUTES.includes(name) && !/^(\/(?!\/)|\?|#|https:\/\/|steam:\/\/connect\/127\.)/.test(value)
+        );
+      })
+      .map(([name, value]) => `<${tag} ${name}="${value}">`);
+  });
+}
+
+const ENTITIES: Record<string, string> = { quot: '"', amp: '&', lt: '<', gt: '>', '#39': "'" };
+const unescapeHtml = (html: string) =>
+  html.replace(/&(\w+|#39);/g, (whole, name: string) => ENTITIES[name] ?? whole);
+
+const harmless = await openPagesOf('Ala');
+
+test('every page is opened', () => {
+  expect(harmless.size).toBe(45 * LANGUAGES.length);
+  for (const [name, page] of harmless)
+    expect([name, page.text.startsWith('<!doctype html>')]).toEqual([name, true]);
+});
+
+describe.each(HOSTILE)('a name like %j', (text) => {
+  test('is shown as it is, adds no element and no attribute, and runs nothing', async () => {
+    const pages = await openPagesOf(text);
+    expect([...pages.keys()]).toEqual([...harmless.keys()]);
+    for (const [name, page] of pages) {
+      const same = harmless.get(name);
+      expect([name, page.status]).toEqual([name, same?.status ?? 0]);
+      expect([name, outlineOf(page)]).toEqual([name, same ? outlineOf(same) : []]);
+      expect([name, listExecutable(page)]).toEqual([name, []]);
+      if (!SILENT.test(name)) expect([name, unescapeHtml(page.text).includes(text)]).toEqual([name, true]);
+    }
+  });
+});
+
+test('what a script of the page reads is JSON for a browser too', async () => {
+  const { db } = await createTestDatabase({ max: 3 });
+  const title = HOSTILE[0] ?? '';
+  await seedEveryPage(db, title);
+  const { headers, text } = await openSoundStatus(db);
+  expect(headers.get('content-type')).toMatch(/^application\/json/);
+  expect(headers.get('x-content-type-options')).toBe('nosniff');
+  expect(JSON.parse(text)).toMatchObject({ title });
+});
+
+test('no file asks for text to go into a page unescaped', async () => {
+  const wrong: string[] = [];
+  for (const file of new Glob('api/**/*.{ts,tsx}').scanSync('.')) {
+    if (/dangerouslySetInnerHTML|'hono\/html'/.test(await Bun.file(file).text())) wrong.push(file);
+  }
+  expect(wrong).toEqual([]);
+});

@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'bun:test';
+import { formatRelative } from '../../../../../api/web/layout/locales/locale.ts';
+import { textsOf } from '../../../../../api/web/layout/locales/texts.ts';
+
+const MINUTE = 60;
+const HOUR = 3_600;
+const DAY = 86_400;
+
+/** As the page words it, `seconds` from now; negative: ago. */
+function inWords(seconds: number, locale: 'en' | 'pl' = 'en'): string {
+  const now = new Date('2026-11-21T10:00:00Z');
+  return formatRelative(locale, new Date(now.getTime() + seconds * 1000), now);
+}
+
+describe('a moment in words', () => {
+  test('is the nearest whole number of the unit: a token for 90 days, just made, ends in 90', () => {
+    expect([7, 30, 90, 365].map((days) => inWords(days * DAY - 0.4))).toEqual([
+      'in 7 days',
+      'in 30 days',
+      'in 90 days',
+      'in 1 year',
+    ]);
+    expect(inWords(90 * DAY - HOUR)).toBe('in 90 days');
+    expect(inWords(90 * DAY - 13 * HOUR)).toBe('in 89 days');
+    expect(inWords(90 * DAY - 1, 'pl')).toBe('za 90 dni');
+  });
+
+  test.each([
+    [0, 'now'],
+    [-59, 'now'],
+    [-MINUTE, '1 minute ago'],
+    [-59.6 * MINUTE, '1 hour ago'],
+    [-3 * HOUR - 1, '3 hours ago'],
+    [-(DAY - 1), '1 day ago'],
+    [-12 * HOUR, '12 hours ago'],
+    [36 * HOUR + 1, 'in 2 days'],
+    [89 * DAY, 'in 89 days'],
+    [120 * DAY, 'in 4 months'],
+    [330 * DAY, 'in 11 months'],
+    [364 * DAY, 'in 1 year'],
+    [2 * 365 * DAY - 5, 'in 2 years'],
+  ])('%d seconds: %s', (seconds, words) => {
+    expect(inWords(seconds)).toBe(words);
+  });
+});
+
+describe('plural forms', () => {
+  test.each([
+    [0, '0 users', '0 użytkowników'],
+    [1, '1 user', '1 użytkownik'],
+    [2, '2 users', '2 użytkowników'],
+    [4, '4 users', '4 użytkowników'],
+    [5, '5 users', '5 użytkowników'],
+    [12, '12 users', '12 użytkowników'],
+    [21, '21 users', '21 użytkowników'],
+    [62, '62 users', '62 użytkowników'],
+    [101, '101 users', '101 użytkowników'],
+  ])('%d users', (amount, english, polish) => {
+    expect(textsOf('en').moderation.found(amount)).toBe(english);
+    expect(textsOf('pl').moderation.found(amount)).toBe(polish);
+  });
+
+  test.each([
+    [1, '1 sesja'],
+    [2, '2 sesje'],
+    [5, '5 sesji'],
+    [21, '21 sesji'],
+    [22, '22 sesje'],
+  ])('%d sessions', (open, polish) => {
+    expect(textsOf('pl').sessions.count(open)).toBe(polish);
+  });
+
+  test('of the seconds that are kept of a sound', () => {
+    const lead = (locale: 'en' | 'pl', seconds: number) =>
+      textsOf(locale).roundSound.lead({ seconds, megabytes: 20 });
+    expect(lead('en', 1)).toContain('We keep the first second,');
+    expect(lead('en', 10)).toContain('We keep the first 10 seconds,');
+    expect(lead('pl', 1)).toContain('Zostaje pierwsza sekunda,');
+    expect(lead('pl', 2)).toContain('Zostają pierwsze 2 sekundy,');
+    expect(lead('pl', 10)).toContain('Zostaje pierwszych 10 sekund,');
+    expect(lead('pl', 22)).toContain('Zostają pierwsze 22 sekundy,');
+  });
+});

@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
+import { createApiToken } from '../../../../src/queries/users/api-tokens.ts';
+import { startAccountSite } from '../../../support/account.ts';
+import {
+  ARTIFACTS,
+  type BrowserSite,
+  measureSpill,
+  startBrowserSite,
+} from '../../../support/browser-site.ts';
+import { aSteamId, insertUser } from '../../../support/builders.ts';
+import { CHROMIUM_PATH } from '../../../support/chromium.ts';
+import { createTestDatabase } from '../../../support/database.ts';
+
+setDefaultTimeout(120_000);
+
+const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
+if (!isPossible) console.warn('SKIPPED: long names in a real browser, since there is no Chromium here');
+const { db, url } = await createTestDatabase();
+
+/** One word of the widest letter, as long as a name may be. */
+const word = (length: number) => 'W'.repeat(length);
+const LONG = word(128);
+const OWNER = aSteamId(1);
+const PLAYER = aSteamId(2);
+
+describe.skipIf(!isPossible)('the longest names that are allowed', () => {
+  let site: BrowserSite;
+  beforeAll(async () => {
+    site = await startBrowserSite(url);
+    const everything = { isAdmin: true, isOwner: true, hasSvip: true, isServiceplus: true };
+    const linked = { discordUsername: LONG, discordAvatar: '' };
+    const owner = await insertUser(db, 1, {
+      ...linked,
+      ...everything,
+      nickname: LONG,
+      discordId: '9223372036854775807',
+    });
+    await insertUser(db, 2, {
+      ...linked,
+      ...everything,
+      nickname: 'ﷺ'.repeat(128),
+      discordId: '9223372036854775806',
+    });
+    await insertUser(db, 3, { nickname: '😀'.repeat(64) });
+    const sound = { title: LONG, durationMs: 10_000, loudnessBeforeLufs: -31, loudnessAfterLufs: -18 };
+    await db.insert(roundSounds).values([
+      { ...sound, steamId64: OWNER, uploadKey: 'a', status: 'ready', sha256: 'a', waveform: [1, 50, 100] },
+      { ...sound, steamId64: OWNER, uploadKey: 'b', status: 'failed', failure: 'unreadable' },
+      { ...sound, steamId64: PLAYER, uploadKey: 'c', status: 'measuring' },
+    ]);
+    for (const name of [word(64), 'ﷺ'.repeat(64), `${'long '.repeat(12)}name`]) {
+      const expiresAt = new Date(Date.now() + 90 * 86_400_000);
+      await createApiToken(db, owner.id, { name, expiresAt, now: new Date(), actor: { userId: owner.id } });
+    }
+    const byOperator = { actorUserId: null };
+    await db.insert(auditLog).values([
+      {
+        ...byOperator,
+        action: 'server.added',
+        subject: 'w'.repeat(128),
+        details: { address: `${word(253)}:27015` },
+      },
+      {
+        ...byOperator,
+        action: 'penalties.imported',
+        subject: LONG,
+        details: { file: LONG, added: 1_000_000 },
+      },
+      { actorUserId: owner.id, action: 'sound.uploaded', subject: OWNER, details: { title: LONG } },
+      {
+        actorUserId: owner.id,
+        action: 'discord.linked',
+        subject: OWNER,
+        details: { discordId: '9223372036854775807', username: LONG },
+      },
+      {
+        ...byOperator,
+        action: 'user.changed',
+        subject: OWNER,
+        details: { nickname: LONG, discordUsername: LONG, discordAvatar: LONG, ...everything },
+      },
+    ]);
+  });
+  afterAll(async () => {
+    await site?.stop();
+  });
+
+  /** What sticks out of the window or of the card it is in; the page may be as wide as its window and no wider. */
+  async function listSpills(page: Page): Promise<unknown> {
+    return page.evaluate(`
+      [...document.querySelectorAll('body *')].filter((element) => {
+        const { right, left, width } = element.getBoundingClientRect();
+        const card = element.closest('.card, dialog')?.getBoundingClientRect();
+        const isHidden = width <= 1 || element.closest('.sr-only, thead, .skip') !== null && innerWidth < 768;
+        return !isHidden && (right > innerWidth + 1 || left < -1 || (card && right > card.right + 1));
+      }).slice(0, 3).map((element) => element.outerHTML.slice(0, 120))`);
+  }
+
+  async function check(page: Page, name: string): Promise<void> {
+    const { width } = page.viewportSize() ?? {};
+    await page.screenshot({ path: join(ARTIFACTS, `long-${name}-${width}.png`), fullPage: true });
+    expect([name, width, await measureSpill(page), await listSpills(page)]).toEqual([name, width, 0, []]);
+  }
+
+  for (const [width, locale] of [
+    [320, 'pl-PL'],
+    [768, 'en-GB'],
+    [1280, 'en-GB'],
+  ] as const) {
+    test(`fit every page at ${width} px in ${locale} (pictures in test/artifacts)`, async () => {
+      const page = await site.signIn(OWNER, { locale, viewport: { width, height: 800 } });
+      await check(page, 'account');
+      await page.locator('#tokens a.button-danger').last().click();
+      await page.locator('dialog[open]').waitFor();
+      await check(page, 'dialog');
+      await page.keyboard.press('Escape');
+      const question = (await page.locator('#tokens a.button-danger').last().getAttribute('href')) ?? '';
+      for (const [name, path] of [
+        ['question', question],
+        ['sound-question', '/account/roundsound/delete'],
+        ['unlink', '/account/discord/unlink'],
+        ['users', '/account/moderation'],
+        ['nobody', `/account/moderation?q=${LONG}`],
+        ['user', `/account/moderation/users/${OWNER}`],
+        ['other-user', `/account/moderation/users/${PLAYER}`],
+        ['audit', '/account/moderation/audit'],
+        ['sounds', '/account/moderation/sounds'],
+        ['sounds-question', `/account/moderation/sounds/${PLAYER}/delete`],
+        ['missing', `/account/${LONG}`],
+      ] as const) {
+        await page.goto(site.origin + path);
+        await check(page, name);
+      }
+      await page.goto(`${site.origin}/account`);
+      await page.fill('#token-name', `${width}${locale}${LONG}`.slice(0, 64));
+      await page.click('form.create button');
+      await page.locator('#new-token').waitFor();
+      await check(page, 'new-token');
+      await page.context().close();
+    });
+  }
+
+  test('fit the page where the site itself has a long name', async () => {
+    const label = 'w'.repeat(63);
+    const long = startAccountSite({
+      db,
+      steam: site.steam,
+      publicUrl: `http://${label}.${label}.${label}.example.org`,
+    });
+    for (const width of [320, 1280]) {
+      const page = await site.signIn(OWNER, { viewport: { width, height: 800 } });
+      await page.context().clearCookies();
+      await page.goto(`${long.origin}/account`);
+      await check(page, 'site-name');
+      await page.context().close();
+    }
+    await long.stop();
+  });
+});

@@ -1,0 +1,94 @@
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
+import { type Browser, openBrowser, signIn } from '../../../support/browser.ts';
+import { aSteamId, insertPenalties, insertReadySound, insertUser } from '../../../support/builders.ts';
+import { CONFIGURED_OWNER, openMemberSite } from '../../../support/member-site.ts';
+import { textOf } from '../../../support/page-text.ts';
+
+const { db, steam, site } = await openMemberSite();
+let admin: Browser;
+const NOW = new Date();
+const WITH_ACCOUNT = aSteamId(501);
+const WITHOUT_ACCOUNT = aSteamId(502);
+
+beforeAll(async () => {
+  steam.steamId = CONFIGURED_OWNER;
+  steam.approvesAtOnce = true;
+  await insertUser(db, 900, { nickname: 'Admin', isAdmin: true, isOwner: true });
+  admin = openBrowser(site.origin);
+  await signIn(admin);
+  await insertUser(db, 501, { nickname: 'Rzeźnik' });
+  await insertPenalties(db, [
+    { playerSteamId: WITH_ACCOUNT, playerName: 'Rzeźnik', reason: 'Aimbot' },
+    { playerSteamId: WITHOUT_ACCOUNT, playerName: 'rzeznik2', reason: 'Wallhack', createdAt: NOW },
+    { playerSteamId: WITHOUT_ACCOUNT, playerName: 'Old name', type: 'warn', status: 'EXPIRED' },
+  ]);
+});
+
+function card(text: string, id: string): string {
+  return textOf(new RegExp(`<section class="card" id="${id}".*?</section>`, 's').exec(text)?.[0] ?? '');
+}
+
+const search = async (query: string) =>
+  (await admin.get(`/account/moderation?${new URLSearchParams({ q: query })}`)).text;
+
+describe('the search of the moderation', () => {
+  test('finds players without an account by part of a name, whatever its diacritics', async () => {
+    expect(card(await search('RZEZN'), 'players')).toBe(
+      `Players without an account Player SteamID64 Penalties Last seen rzeznik2 ${WITHOUT_ACCOUNT} 2 Banned now`,
+    );
+    expect(await search('RZEZN')).toContain(`href="/account/moderation/users/${WITHOUT_ACCOUNT}"`);
+  });
+
+  test('says by which name it found them', async () => {
+    expect(card(await search('old nam'), 'players')).toContain('rzeznik2 Old name');
+  });
+
+  test('finds them by SteamID', async () => {
+    expect(card(await search(WITHOUT_ACCOUNT), 'players')).toContain('rzeznik2');
+  });
+
+  test('shows those with an account once, among the users', async () => {
+    expect(card(await search(WITH_ACCOUNT), 'users')).toContain('Rzeźnik');
+    expect(card(await search(WITH_ACCOUNT), 'players')).toBe('');
+    for (const query of ['', 'nobody at all', aSteamId(599), '%', 'a\0b', '\0']) {
+      expect([query, card(await search(query), 'players')]).toEqual([query, '']);
+    }
+  });
+});
+
+describe('the page of a player', () => {
+  test('shows penalties, sound, link and tokens of a user', async () => {
+    await insertReadySound(db, WITH_ACCOUNT, 'theme.wav');
+    const { text } = await admin.get(`/account/moderation/users/${WITH_ACCOUNT}`);
+    expect(card(text, 'penalties')).toContain('Banned permanently Reason Aimbot');
+    expect(card(text, 'sounds')).toContain('theme');
+    expect(card(text, 'tokens')).toContain('No tokens.');
+    expect(text).toContain('not linked');
+  });
+
+  test('is there for players without an account', async () => {
+    const page = await admin.get(`/account/moderation/users/${WITHOUT_ACCOUNT}`);
+    expect(page.status).toBe(200);
+    expect(textOf(page.text)).toContain('This player has never signed in.');
+    expect(card(page.text, 'penalties')).toContain('Banned permanently Reason Wallhack');
+    expect(card(page.text, 'sounds')).toContain('No sound.');
+    expect(card(page.text, 'tokens')).toBe('');
+  });
+
+  test('is 404 for somebody who is not known at all', async () => {
+    for (const id of [aSteamId(599), 'x', '0']) {
+      expect([id, (await admin.get(`/account/moderation/users/${id}`)).status]).toEqual([id, 404]);
+    }
+  });
+
+  test('removes the sound, and says so there', async () => {
+    const path = `/account/moderation/users/${WITH_ACCOUNT}/sound/delete`;
+    await db.delete(roundSounds);
+    await insertReadySound(db, WITH_ACCOUNT);
+    expect((await admin.get(path)).text).toContain(`href="/account/moderation/users/${WITH_ACCOUNT}#sounds"`);
+    const removed = await admin.post(path);
+    expect(removed.location).toBe(`/account/moderation/users/${WITH_ACCOUNT}#sounds`);
+    expect(card((await admin.follow(removed)).text, 'sounds')).toContain('Sound deleted.');
+  });
+});

@@ -1,0 +1,188 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { desc, eq } from 'drizzle-orm';
+import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import { webhooks } from '../../../../src/db/schema/webhooks.ts';
+import { listPenaltyEvents, readEventLog } from '../../../../src/queries/penalties/events.ts';
+import { listDeliveries } from '../../../../src/queries/webhooks/webhook-deliveries.ts';
+import { listWebhooks } from '../../../../src/queries/webhooks/webhooks.ts';
+import { startAccountSite } from '../../../support/account.ts';
+import { openBrowser, type Page, signIn } from '../../../support/browser.ts';
+import { aSteamId, insertPenalties, insertUser } from '../../../support/builders.ts';
+import { createTestDatabase } from '../../../support/database.ts';
+import { startSteamOpenIdProvider } from '../../../support/steam-openid-provider.ts';
+import { startReceiver, verify } from '../../../support/webhook-receiver.ts';
+
+const { db } = await createTestDatabase();
+const steam = startSteamOpenIdProvider();
+steam.approvesAtOnce = true;
+const site = startAccountSite({ db, steam, webhookAllow: ['127.0.0.1'] });
+const receiver = startReceiver();
+afterAll(async () => {
+  await site.stop();
+  await steam.stop();
+  await receiver.stop();
+});
+await insertUser(db, 1);
+const { id: adminId } = await insertUser(db, 2, { isAdmin: true });
+
+async function as(number: number, language = 'en') {
+  steam.steamId = aSteamId(number);
+  const browser = openBrowser(site.origin, { language });
+  await signIn(browser);
+  return browser;
+}
+
+const LIST = '/account/moderation/webhooks';
+const ALL_TYPES = {
+  'penalty.created': 'on',
+  'penalty.changed': 'on',
+  'penalty.lifted': 'on',
+  'penalty.expired': 'on',
+  'penalty.removed': 'on',
+};
+const admin = await as(2);
+await admin.get(LIST);
+
+/** The secret on the page that shows a new webhook. */
+const secretOf = (page: Page) => /whsec_[A-Za-z0-9+/=]+/.exec(page.text)?.[0] ?? '';
+
+async function add(form: Record<string, string> = {}) {
+  const page = await admin.post(LIST, { url: `${receiver.origin}/hook`, ...ALL_TYPES, ...form });
+  const webhook = (await listWebhooks(db)).at(-1);
+  if (!webhook) throw new Error(`no webhook was added: ${page.status}`);
+  return { page, webhook, path: `${LIST}/${webhook.id}` };
+}
+
+async function lastEntry() {
+  const [entry] = await db.select().from(auditLog).orderBy(desc(auditLog.id)).limit(1);
+  return entry;
+}
+
+describe('the page of webhooks', () => {
+  test('is for admins alone, every address of it', async () => {
+    const { path } = await add();
+    const player = await as(1);
+    await player.get('/account');
+    for (const page of [LIST, path, `${path}/remove`]) {
+      expect([page, (await player.get(page)).status]).toEqual([page, 403]);
+      expect([page, (await openBrowser(site.origin).get(page)).status]).toEqual([page, 303]);
+      expect([page, (await admin.get(page)).status]).toEqual([page, 200]);
+    }
+    for (const page of [
+      LIST,
+      ...['test', 'resend', 'enable', 'remove'].map((action) => `${path}/${action}`),
+    ]) {
+      expect([page, (await player.post(page)).status]).toEqual([page, 403]);
+      expect([page, (await admin.post(page, { csrf_token: 'x' })).status]).toEqual([page, 403]);
+    }
+    await db.delete(webhooks);
+  });
+
+  test('adds one, whose secret it shows once, and the same form adds no second', async () => {
+    const empty = await admin.get(LIST);
+    expect(empty.text).toContain('No webhooks yet.');
+    const form_id = empty.field('form_id') ?? '';
+    const { page, webhook, path } = await add({ form_id });
+    expect(webhook.types).toBeNull();
+    expect(page.text).toContain('It is not shown again.');
+    expect(secretOf(page)).toMatch(/^whsec_.{44}$/);
+    expect(await lastEntry()).toMatchObject({
+      action: 'webhook.added',
+      actorUserId: adminId,
+      subject: `${webhook.id} (${new URL(receiver.origin).host})`,
+    });
+    for (const address of [LIST, path]) {
+      const shown = await admin.get(address);
+      expect(shown.text).toContain(`${receiver.origin}/hook`);
+      expect(shown.text).not.toContain('whsec_');
+    }
+    const again = await admin.post(LIST, { url: `${receiver.origin}/hook`, ...ALL_TYPES, form_id });
+    expect(again.location).toBe(`${LIST}#webhooks`);
+    expect((await admin.follow(again)).text).toContain('no second webhook was added');
+    expect(await listWebhooks(db)).toHaveLength(1);
+  });
+
+  test('says what an address and a choice of events have to be, and adds nothing else', async () => {
+    const before = await listWebhooks(db);
+    for (const url of ['', 'x', 'https://10.0.0.1/', 'https://a:b@example.org/', 'https://2130706434/']) {
+      const page = await admin.post(LIST, { url, ...ALL_TYPES });
+      expect([url, page.status]).toEqual([url, 400]);
+      expect(page.text).toContain('must begin with https://');
+    }
+    const none = await admin.post(LIST, { url: 'https://example.org/' });
+    expect(none.status).toBe(400);
+    expect(none.text).toContain('Tick at least one kind of event.');
+    expect(await listWebhooks(db)).toEqual(before);
+    const some = await admin.post(LIST, { url: 'https://example.org/', 'penalty.lifted': 'on', x: 'on' });
+    expect(some.status).toBe(200);
+    expect((await listWebhooks(db)).at(-1)?.types).toEqual(['penalty.lifted']);
+    await db.delete(webhooks);
+  });
+
+  test('sends a test and a message again, and shows what came of it', async () => {
+    const { page, webhook, path } = await add();
+    expect((await admin.get(path)).text).toContain('Nothing has been sent yet.');
+    const tested = await admin.post(`${path}/test`);
+    expect(tested.location).toBe(`${path}#deliveries`);
+    expect((await admin.follow(tested)).text).toContain('Sent. The address took the message.');
+    const received = receiver.received.at(-1);
+    if (!received) throw new Error('nothing was received');
+    expect(verify(secretOf(page), received)).toMatchObject({ type: 'webhook.test' });
+    expect(await lastEntry()).toMatchObject({ action: 'webhook.tested', actorUserId: adminId });
+
+    await insertPenalties(db, [{}]);
+    const [event] = await listPenaltyEvents(db, 0, { limit: 1 });
+    const message_id = `msg_${webhook.id}_${(await readEventLog(db)).epoch}-${event?.id}`;
+    receiver.respond = () => new Response(null, { status: 503 });
+    const sent = await admin.follow(await admin.post(`${path}/resend`, { message_id }));
+    receiver.respond = () => new Response();
+    expect(sent.text).toContain('the address did not take the message');
+    expect(receiver.received.at(-1)?.id).toBe(message_id);
+    const [failed, test] = (await listDeliveries(db, webhook.id)).map(({ status, type }) => [status, type]);
+    expect([failed, test]).toEqual([
+      [503, 'penalty.created'],
+      [204, 'webhook.test'],
+    ]);
+    // The test cannot be sent again.
+    expect(sent.text.match(/name="message_id"/g)).toHaveLength(1);
+    expect(sent.text).toMatch(/503<\/span>[\s\S]*<time[\s\S]* ms<\/td>/);
+    expect(await lastEntry()).toMatchObject({ action: 'webhook.resent', details: { messageId: message_id } });
+    expect((await admin.post(`${path}/resend`, { message_id: 'msg_1_x' })).status).toBe(404);
+  });
+
+  test('says why one is switched off or fails, and switches it on, in both languages', async () => {
+    const { webhook, path } = await add();
+    await db
+      .update(webhooks)
+      .set({ switchedOffAt: new Date(), switchedOffReason: 'gone', failures: 1 })
+      .where(eq(webhooks.id, webhook.id));
+    const shown = await admin.get(path);
+    expect(shown.text).toContain('switched off');
+    expect(shown.text).toContain('the address responded 410 (gone)');
+    const polish = await as(2, 'pl');
+    const translated = await polish.get(path);
+    expect(translated.text).toContain('wyłączony');
+    expect(translated.text).toContain('adres odpowiedział 410 (zniknął)');
+    const enabled = await admin.follow(await admin.post(`${path}/enable`));
+    expect(enabled.text).toContain('The webhook is on.');
+    expect(enabled.text).not.toContain(`${path}/enable`);
+    expect(await lastEntry()).toMatchObject({ action: 'webhook.enabled', actorUserId: adminId });
+    const retryAt = new Date(Date.now() + 60_000);
+    await db.update(webhooks).set({ failures: 3, retryAt }).where(eq(webhooks.id, webhook.id));
+    expect((await admin.get(LIST)).text).toContain('3 failed tries');
+    expect((await admin.get(path)).text).toContain('Try again now');
+  });
+
+  test('removes one after a question', async () => {
+    const { webhook, path } = await add();
+    expect((await admin.get(`${path}/remove`)).text).toContain('Remove this webhook?');
+    const removed = await admin.post(`${path}/remove`);
+    expect((await admin.follow(removed)).text).toContain('Webhook removed.');
+    expect((await listWebhooks(db)).some(({ id }) => id === webhook.id)).toBe(false);
+    expect(await lastEntry()).toMatchObject({ action: 'webhook.removed', actorUserId: adminId });
+    expect((await admin.get('/account/moderation/audit')).text).toContain('removed a webhook');
+    for (const id of [String(webhook.id), '0', 'x', '99999999999']) {
+      expect([id, (await admin.get(`${LIST}/${id}`)).status]).toEqual([id, 404]);
+    }
+  });
+});

@@ -1,0 +1,146 @@
+import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { type Browser, openBrowser, type Page, signIn } from '../../support/browser.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { startDatabaseProxy } from '../../support/database-proxy.ts';
+import { findFreePort } from '../../support/free-port.ts';
+import { insertServerWithHistory } from '../../support/server-history.ts';
+import { startTestService } from '../../support/service.ts';
+import { startSteamOpenIdProvider } from '../../support/steam-openid-provider.ts';
+import { waitFor } from '../../support/wait.ts';
+
+setDefaultTimeout(60_000);
+
+/** As long as a request to the API waits for the database, and a little for the rest. */
+const LONGEST_MS = 5500;
+
+const database = await createTestDatabase();
+const proxy = await startDatabaseProxy(database.url);
+const steam = startSteamOpenIdProvider();
+steam.approvesAtOnce = true;
+const port = findFreePort();
+await insertServerWithHistory(database.db, { now: new Date(), slug: 'one', name: 'Only Mirage', days: 1 });
+const service = await startTestService({
+  databaseUrl: proxy.url,
+  env: { PORT: String(port), PUBLIC_URL: `http://127.0.0.1:${port}`, STEAM_OPENID_URL: steam.url },
+  hasRealClock: true,
+});
+const browser: Browser = openBrowser(service.origin);
+await signIn(browser);
+afterAll(async () => {
+  await proxy.stop();
+  await steam.stop();
+});
+
+const session = () => ({ cookie: `session=${browser.cookies.get('session')}` });
+
+const buttons = ({ text }: Page) =>
+  [...text.matchAll(/<a class="button[^"]*" href="([^"]*)"[^>]*>\s*([^<]*?)\s*</g)].map(([, href, words]) => [
+    href,
+    words,
+  ]);
+
+const timed = async (asking: Promise<Page>): Promise<{ page: Page; tookMs: number }> => {
+  const startedAt = performance.now();
+  const page = await asking;
+  return { page, tookMs: performance.now() - startedAt };
+};
+
+describe('while the database hangs', () => {
+  afterEach(async () => {
+    proxy.restore();
+    await waitFor(async () => (await browser.get('/account')).status === 200, { limitMs: 20_000 });
+  });
+
+  test('a page is 503 as soon as a request to the API would be, and leads back to itself', async () => {
+    proxy.freeze();
+    const asked = await Promise.all(
+      [
+        browser.get('/account'),
+        browser.get('/account/moderation?q=a%26b'),
+        openBrowser(service.origin, { language: 'pl' }).get('/account/moderation', session()),
+      ].map(timed),
+    );
+    for (const { page, tookMs } of asked) {
+      expect([page.url, page.status]).toEqual([page.url, 503]);
+      expect(tookMs).toBeLessThan(LONGEST_MS);
+      expect(page.headers.get('retry-after')).toBe('30');
+    }
+    expect(asked.map(({ page }) => buttons(page))).toEqual([
+      [
+        ['/account', 'Try again'],
+        ['/account', 'Back to the account page'],
+      ],
+      [
+        ['/account/moderation?q=a%26b', 'Try again'],
+        ['/account', 'Back to the account page'],
+      ],
+      [
+        ['/account/moderation', 'Spróbuj ponownie'],
+        ['/account', 'Wróć do konta'],
+      ],
+    ]);
+  });
+
+  test('pages about servers are shown from memory, to those who are signed in as well', async () => {
+    proxy.freeze();
+    const visitor = openBrowser(service.origin);
+    for (const path of ['/', '/servers/one', '/connect/one']) {
+      const { page, tookMs } = await timed(visitor.get(path));
+      expect([path, page.status, page.text.includes('Only Mirage'), tookMs < 3000]).toEqual([
+        path,
+        200,
+        true,
+        true,
+      ]);
+    }
+    const { page } = await timed(browser.get('/'));
+    expect([page.status, page.headers.get('cache-control')]).toEqual([200, 'private, no-cache']);
+    expect(page.text).toContain('Only Mirage');
+  });
+
+  test('a form is 503 as soon, and is not offered again as a page', async () => {
+    proxy.freeze();
+    const { page, tookMs } = await timed(browser.post('/account/tokens', { name: 'x' }));
+    expect([page.status, tookMs < LONGEST_MS]).toEqual([503, true]);
+    expect(buttons(page)).toEqual([['/account', 'Back to the account page']]);
+  });
+
+  test('a sign-in is 503 as soon, and begins anew', async () => {
+    const visitor = openBrowser(service.origin);
+    const atSteam = await visitor.follow(await visitor.get('/account/sign-in'));
+    proxy.freeze();
+    const { page, tookMs } = await timed(visitor.follow(atSteam));
+    expect([page.status, tookMs < LONGEST_MS]).toEqual([503, true]);
+    expect(buttons(page)).toEqual([
+      ['/account/sign-in', 'Try again'],
+      ['/account', 'Back to the account page'],
+    ]);
+  });
+});
+
+describe('while the database only reads', () => {
+  afterEach(async () => {
+    await change('reset default_transaction_read_only');
+    await waitFor(async () => (await browser.get('/account')).status === 200);
+  });
+
+  const change = async (what: string) => {
+    const name = new URL(database.url).pathname.slice(1);
+    await database.connection.unsafe(`alter database ${name} ${what}`);
+    await database.connection`
+      select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name} and pid <> pg_backend_pid()`;
+  };
+
+  test('pages are shown, whatever they would have written, and forms are 503', async () => {
+    // A session in use is extended once an hour.
+    await database.connection`update sessions set seen_at = now() - interval '2 hours'`;
+    await change('set default_transaction_read_only = on');
+    await waitFor(async () => (await service.ask('/readyz')).status === 200);
+    const page = await browser.get('/account');
+    expect(page.status).toBe(200);
+    expect(page.text).toContain('name="csrf_token"');
+    const refused = await browser.post('/account/tokens', { name: 'x' });
+    expect(refused.status).toBe(503);
+    expect(refused.text).toContain('The service is not responding right now');
+  });
+});

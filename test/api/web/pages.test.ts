@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'bun:test';
+import { startAccountSite } from '../../support/account.ts';
+import { openBrowser, signIn } from '../../support/browser.ts';
+import { openMemberSite } from '../../support/member-site.ts';
+
+const { db, steam, site } = await openMemberSite();
+
+describe('a visitor who is not signed in', () => {
+  test('sees the way in', async () => {
+    const page = await openBrowser(site.origin).get('/account');
+    expect(page.status).toBe(200);
+    expect(page.text).toContain('Sign in through Steam');
+    expect(page.text).toContain('href="/account/sign-in"');
+  });
+
+  test('is sent to the sign-in from a page, and gets 401 for a form', async () => {
+    const browser = openBrowser(site.origin);
+    const page = await browser.get('/account/moderation');
+    expect([page.status, page.location]).toEqual([303, '/account?next=%2Faccount%2Fmoderation']);
+    expect((await browser.follow(page)).text).toContain('Please sign in to see that page.');
+    expect((await browser.get('/account')).text).not.toContain('Please sign in');
+    expect((await browser.post('/account/tokens', { name: 'x' })).status).toBe(401);
+  });
+
+  test('may write a slash at the end', async () => {
+    expect((await openBrowser(site.origin).get('/account/')).status).toBe(200);
+  });
+
+  test('gets a page that says so for an address that is too long', async () => {
+    const browser = openBrowser(site.origin);
+    expect((await browser.get(`/account?${'a&'.repeat(4096)}`)).status).toBe(200);
+    const page = await browser.get(`/account?a&${'a&'.repeat(4096)}`);
+    expect([page.status, page.headers.get('content-type')]).toEqual([400, 'text/html; charset=utf-8']);
+    expect(page.text).toContain('This address is too long.');
+  });
+
+  test('gets a page for an unknown address', async () => {
+    const page = await openBrowser(site.origin).get('/account/nothing');
+    expect(page.status).toBe(404);
+    expect(page.text).toContain('<h1 id="error">Page not found</h1>');
+    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+  });
+});
+
+describe('language', () => {
+  test('follows Accept-Language with its qualities', async () => {
+    for (const [header, lang] of [
+      ['pl', 'pl'],
+      ['pl-PL,pl;q=0.9,en;q=0.8', 'pl'],
+      ['de,en;q=0.5,pl;q=0.7', 'pl'],
+      ['en;q=0.9,pl;q=0', 'en'],
+      ['de-AT', 'en'],
+      ['*', 'en'],
+      [';;;,=,xx;q=x', 'en'],
+    ]) {
+      const page = await openBrowser(site.origin, { language: header ?? '' }).get('/account');
+      expect([header, page.text.includes(`<html lang="${lang}">`)]).toEqual([header, true]);
+    }
+  });
+
+  test('can be switched, and stays switched', async () => {
+    const browser = openBrowser(site.origin, { language: 'en' });
+    expect((await browser.get('/account?lang=pl')).text).toContain('Zaloguj się przez Steam');
+    expect((await browser.get('/account')).text).toContain('Zaloguj się przez Steam');
+    expect((await browser.get('/account?lang=xx')).text).toContain('<html lang="pl">');
+  });
+});
+
+describe('every response', () => {
+  test('carries the security headers, pages and failures alike', async () => {
+    const browser = openBrowser(site.origin);
+    await signIn(browser);
+    for (const path of ['/account', '/account/nothing', '/account/moderation', '/account/tokens/1/revoke']) {
+      const { headers } = await browser.get(path);
+      const policy = headers.get('content-security-policy') ?? '';
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("script-src 'self'");
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).not.toContain('unsafe');
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('x-frame-options')).toBe('DENY');
+      expect(headers.get('cache-control')).toBe('no-store');
+    }
+  });
+
+  test('needs nothing inline: no script, style or handler attribute stands in the markup', async () => {
+    const browser = openBrowser(site.origin);
+    for (const { text } of [await browser.get('/account'), await signIn(browser)]) {
+      expect(text).not.toMatch(/<script(?![^>]* src=)/);
+      expect(text).not.toMatch(/<style|\sstyle=|\son\w+=/);
+    }
+  });
+
+  test('names stylesheet and script by the hash of their bytes, to be kept for ever', async () => {
+    const page = await openBrowser(site.origin).get('/account');
+    const addresses = [...page.text.matchAll(/(?:href|src)="(\/account\/assets\/[^"]+)"/g)].map(
+      ([, path]) => path ?? '',
+    );
+    expect(addresses).toHaveLength(3);
+    for (const path of addresses) {
+      const response = await fetch(site.origin + path);
+      expect(response.status).toBe(200);
+      expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+      expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+      const etag = response.headers.get('etag') ?? '';
+      const known = await fetch(site.origin + path, { headers: { 'if-none-match': etag } });
+      expect(known.status).toBe(304);
+    }
+    expect((await fetch(`${site.origin}/account/assets/pages.css`)).status).toBe(404);
+    expect((await fetch(`${site.origin}/account/assets/..%2faccount.tsx`)).status).toBe(404);
+  });
+});
+
+test('a failure of ours is a page with a reference, and its cause only in the log', async () => {
+  const broken = startAccountSite({
+    db,
+    steam,
+    sounds: {
+      limits: { maxSeconds: 10, maxUploadBytes: 1024 },
+      storeUpload: async () => {},
+      removeSound: () => Promise.reject(new Error('secret detail')),
+    },
+  });
+  try {
+    const browser = openBrowser(broken.origin);
+    await signIn(browser);
+    const page = await browser.post('/account/roundsound/delete');
+    expect(page.status).toBe(500);
+    expect(page.text).not.toContain('secret detail');
+    const reference = /Reference: (\w+)/.exec(page.text)?.[1] ?? 'none';
+    expect(
+      broken.log.some(
+        ({ level, fields }) => level === 'error' && 'errorId' in fields && fields.errorId === reference,
+      ),
+    ).toBe(true);
+  } finally {
+    await broken.stop();
+  }
+});
+
+test('sign-in attempts and forms have a limit', async () => {
+  const spent = { take: () => ({ isAllowed: false }) };
+  const free = { take: () => ({ isAllowed: true }) };
+  const limited = startAccountSite({ db, steam, limits: { attempts: spent, forms: free } });
+  const page = await openBrowser(limited.origin).get('/account/sign-in');
+  await limited.stop();
+  expect([page.status, page.headers.get('retry-after')]).toEqual([429, '60']);
+  expect(page.text).toContain('<h1 id="error">Too many attempts</h1>');
+
+  const formless = startAccountSite({ db, steam, limits: { attempts: free, forms: spent } });
+  const browser = openBrowser(formless.origin);
+  await signIn(browser);
+  const status = (await browser.post('/account/sign-out')).status;
+  await formless.stop();
+  expect(status).toBe(429);
+});

@@ -1,0 +1,89 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { startAccountSite } from '../../../support/account.ts';
+import { openBrowser } from '../../../support/browser.ts';
+import { aSteamId, insertPenalties, insertUser } from '../../../support/builders.ts';
+import { createTestDatabase } from '../../../support/database.ts';
+import { textOf } from '../../../support/page-text.ts';
+import { startSteamOpenIdProvider } from '../../../support/steam-openid-provider.ts';
+
+const { db } = await createTestDatabase();
+const steam = startSteamOpenIdProvider();
+const open = startAccountSite({ db, steam, arePenaltiesPublic: true });
+const closed = startAccountSite({ db, steam });
+afterAll(async () => {
+  await open.stop();
+  await closed.stop();
+  await steam.stop();
+});
+open.clock.now = new Date('2026-11-21T12:00:00Z');
+const ADMIN = aSteamId(900);
+await insertUser(db, 7, { nickname: 'Rzeźnik without penalties' });
+await insertPenalties(db, [
+  { playerSteamId: aSteamId(1), playerName: 'Rzeźnik', reason: 'Aimbot', adminSteamId: ADMIN },
+  { playerSteamId: aSteamId(2), playerName: 'rzeznik2', reason: 'Spam', type: 'gag', status: 'EXPIRED' },
+  { playerSteamId: aSteamId(3), playerName: 'Ola', reason: 'Afk', type: 'warn', status: 'UNBANNED' },
+  { playerSteamId: '0' as never, playerName: '', reason: 'By address' },
+]);
+
+/** The rows of the list, as texts. */
+async function listRows(query = '', language = 'en'): Promise<string[]> {
+  const { text } = await openBrowser(open.origin, { language }).get(`/penalties${query}`);
+  return [...text.matchAll(/<tr>(.*?)<\/tr>/gs)].slice(1).map(([, row = '']) => textOf(row));
+}
+
+describe('the public list of penalties', () => {
+  test('is 404 unless PUBLIC_PENALTIES turns it on, and in no navigation', async () => {
+    const browser = openBrowser(closed.origin);
+    expect((await browser.get('/penalties')).status).toBe(404);
+    expect((await browser.get('/')).text).not.toContain('/penalties');
+    expect((await openBrowser(open.origin).get('/')).text).toContain('href="/penalties"');
+  });
+
+  test('shows everybody’s, newest first, without the SteamIDs of admins', async () => {
+    expect(await listRows()).toEqual([
+      'Unknown player Ban By address Ala 20 days ago Active permanently',
+      'Ola Warning Afk Ala 20 days ago lifted',
+      'rzeznik2 Gag Spam Ala 20 days ago expired',
+      'Rzeźnik Ban Aimbot Ala 20 days ago Active permanently',
+    ]);
+    expect((await listRows('', 'pl'))[1]).toBe('Ola Ostrzeżenie Afk Ala 20 dni temu zdjęta');
+    expect((await openBrowser(open.origin).get('/penalties')).text).not.toContain(ADMIN);
+  });
+
+  test('is filtered by type and status, and ignores what is neither', async () => {
+    expect(await listRows('?type=gag')).toHaveLength(1);
+    expect(await listRows('?status=ACTIVE')).toHaveLength(2);
+    expect(await listRows('?status=ACTIVE&type=warn')).toHaveLength(0);
+    expect(await listRows('?type=x&status=y&page=z')).toHaveLength(4);
+  });
+
+  test('is searched by name, SteamID and profile address', async () => {
+    const address = encodeURIComponent(`https://steamcommunity.com/profiles/${aSteamId(2)}`);
+    for (const query of ['rzeznik2', aSteamId(2), address]) {
+      expect([query, await listRows(`?q=${query}`)]).toEqual([
+        query,
+        ['rzeznik2 Gag Spam Ala 20 days ago expired'],
+      ]);
+    }
+    expect(await listRows('?q=nobody')).toEqual([]);
+    expect(await listRows('?q=%00%25')).toEqual([]);
+  });
+
+  test('asks whom the visitor means when several bear such a name', async () => {
+    const { text } = await openBrowser(open.origin).get('/penalties?q=rzez&type=ban');
+    expect(textOf(text)).toContain('Several players have such a name. Whom do you mean?');
+    expect(text).toContain(`href="/penalties?q=${aSteamId(1)}&amp;type=ban"`);
+    expect(text).not.toContain('without penalties');
+  });
+
+  test('comes 25 at a time, with the filter kept', async () => {
+    await insertPenalties(
+      db,
+      Array.from({ length: 30 }, () => ({ type: 'silence' as const, playerSteamId: aSteamId(50) })),
+    );
+    const { text } = await openBrowser(open.origin).get('/penalties?type=silence');
+    expect(text).toContain('href="/penalties?type=silence&amp;page=2"');
+    expect(await listRows('?type=silence&page=2')).toHaveLength(5);
+    expect((await openBrowser(open.origin).get('/penalties?page=2000000000')).status).toBe(200);
+  });
+});

@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'bun:test';
+import { randomBytes, randomInt } from 'node:crypto';
+import { sql } from 'drizzle-orm';
+import { createCookies } from '../../../../api/web/visit/cookies.ts';
+import { createSigner, hashOf } from '../../../../api/web/visit/signing.ts';
+import { createSession } from '../../../../src/queries/users/sessions.ts';
+import { saveUser } from '../../../../src/queries/users/user-changes.ts';
+import { aSteamId } from '../../../support/builders.ts';
+import { createTestDatabase } from '../../../support/database.ts';
+import { findTestRedis } from '../../../support/redis.ts';
+import { startTestService } from '../../../support/service.ts';
+
+const SECRET = 'a-secret-of-the-tests-0123456789abcdef';
+const redisUrl = await findTestRedis();
+const database = await createTestDatabase();
+const { db } = database;
+
+describe.skipIf(redisUrl === undefined)('two processes with one Redis', async () => {
+  const env = { REDIS_URL: redisUrl ?? '', TRUSTED_PROXIES: '127.0.0.1', SESSION_SECRET: SECRET };
+  const processes = [
+    await startTestService({ databaseUrl: database.url, env }),
+    await startTestService({ databaseUrl: database.url, env }),
+  ] as const;
+
+  /** How so many requests end, every other one asked of the second process. */
+  async function countStatuses(count: number, path: string, init: RequestInit) {
+    const statuses: Record<number, number> = {};
+    // A few at once: on a busy machine Redis must not seem to be away.
+    for (let sent = 0; sent < count; sent += 10) {
+      const responses = await Promise.all(
+        Array.from({ length: 10 }, (_, i) => processes[i % 2 ? 1 : 0].ask(path, init)),
+      );
+      for (const { status } of responses) statuses[status] = (statuses[status] ?? 0) + 1;
+    }
+    return statuses;
+  }
+
+  test('share the limit of sign-in attempts of an address', async () => {
+    const headers = {
+      'X-Forwarded-For': `2001:db8:${randomInt(65_536).toString(16)}:${randomInt(65_536).toString(16)}::1`,
+    };
+    expect(await countStatuses(50, '/account/sign-in', { headers })).toEqual({ 303: 30, 429: 20 });
+  });
+
+  test('share the limit of forms of a user', async () => {
+    // Redis may remember user 1 of another run.
+    await db.execute(
+      sql`select setval(pg_get_serial_sequence('users', 'id'), ${randomInt(1_000_000, 2_000_000_000)})`,
+    );
+    const { id: userId } = await saveUser(db, aSteamId(1), { actor: 'operator' });
+    const id = randomBytes(32).toString('base64url');
+    await createSession(db, {
+      idHash: hashOf(id),
+      userId,
+      expiresAt: new Date(Date.now() + 3_600_000),
+      now: new Date(),
+      browser: null,
+      system: null,
+    });
+    const signature = createSigner(SECRET).sign('session', id);
+    const line = createCookies('https://play.example.org').write('session', `${id}.${signature}`, 60);
+    const form = { method: 'POST', headers: { Cookie: line.slice(0, line.indexOf(';')) } };
+    // Without the CSRF token a form is refused, and counts.
+    expect(await countStatuses(100, '/account/sign-out', form)).toEqual({ 403: 60, 429: 40 });
+  });
+});

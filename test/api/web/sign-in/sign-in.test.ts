@@ -1,0 +1,196 @@
+import { describe, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import { sessions, users } from '../../../../src/db/schema/accounts.ts';
+import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import { startAccountSite } from '../../../support/account.ts';
+import { openBrowser, signIn } from '../../../support/browser.ts';
+import { CONFIGURED_OWNER, openMemberSite } from '../../../support/member-site.ts';
+import { startSteamApi } from '../../../support/steam-api.ts';
+
+const { db, steam, site, player } = await openMemberSite();
+
+describe('signing in', () => {
+  test('makes a user row at the first time, and one session', async () => {
+    const browser = openBrowser(site.origin);
+    const page = await signIn(browser);
+    expect(page.status).toBe(200);
+    expect(page.text).toContain(steam.steamId);
+    const [user] = await db.select().from(users).where(eq(users.steamId64, player.steamId));
+    expect(user).toMatchObject({ nickname: '', isAdmin: false, isOwner: false, discordId: null });
+    const open = await db
+      .select()
+      .from(sessions)
+      .where(eq(sessions.userId, user?.id ?? 0));
+    expect(open).toHaveLength(1);
+    const actions = await db
+      .select({ action: auditLog.action })
+      .from(auditLog)
+      .where(eq(auditLog.subject, steam.steamId));
+    expect(actions.map(({ action }) => action)).toEqual(['user.created', 'user.signed-in']);
+  });
+
+  test('keeps the row and the known nickname the next time', async () => {
+    await signIn(openBrowser(site.origin));
+    await db.update(users).set({ nickname: 'Known' }).where(eq(users.steamId64, player.steamId));
+    const page = await signIn(openBrowser(site.origin));
+    expect(page.text).toContain('Known');
+    expect(await db.select().from(users).where(eq(users.steamId64, player.steamId))).toHaveLength(1);
+  });
+
+  test('makes owners of OWNER_STEAMIDS owners and admins', async () => {
+    steam.steamId = CONFIGURED_OWNER;
+    const page = await signIn(openBrowser(site.origin));
+    expect(page.text).toContain('/account/moderation');
+    const [user] = await db.select().from(users).where(eq(users.steamId64, CONFIGURED_OWNER));
+    expect(user).toMatchObject({ isAdmin: true, isOwner: true });
+  });
+
+  test('is cancelled at Steam without harm', async () => {
+    steam.approvesAtOnce = false;
+    const browser = openBrowser(site.origin);
+    const start = await browser.get('/account/sign-in');
+    const returnTo = new URL(start.location).searchParams.get('openid.return_to') ?? '';
+    const back = await browser.get(
+      `${returnTo}&openid.ns=http://specs.openid.net/auth/2.0&openid.mode=cancel`,
+    );
+    expect([back.status, back.location]).toEqual([303, '/account']);
+    expect((await browser.follow(back)).text).toContain('You cancelled signing in at Steam');
+    expect(browser.cookies.has('session')).toBe(false);
+  });
+
+  test('a replay of the return address signs nobody in', async () => {
+    const browser = openBrowser(site.origin);
+    const provider = await browser.follow(await browser.get('/account/sign-in'));
+    const stateCookie = browser.cookies.get('sign-in') ?? '';
+    expect((await browser.follow(provider)).status).toBe(303);
+
+    browser.cookies.clear();
+    expect((await browser.follow(provider)).status).toBe(400);
+    browser.cookies.set('sign-in', stateCookie);
+    const replay = await browser.follow(provider);
+    expect(replay.status).toBe(400);
+    expect(replay.text).toContain('could not verify Steam’s response');
+    expect(browser.cookies.has('session')).toBe(false);
+  });
+
+  test('login CSRF: a return address made in another browser signs nobody in', async () => {
+    const attacker = openBrowser(site.origin);
+    const provider = await attacker.follow(await attacker.get('/account/sign-in'));
+    const victim = openBrowser(site.origin);
+    await victim.get('/account/sign-in');
+    const page = await victim.get(provider.location);
+    expect(page.status).toBe(400);
+    expect(victim.cookies.has('session')).toBe(false);
+  });
+
+  test('a state is used once, also with another assertion that is good in itself', async () => {
+    const browser = openBrowser(site.origin);
+    const start = await browser.get('/account/sign-in');
+    const cookie = browser.cookies.get('sign-in') ?? '';
+    expect((await browser.get(aReturnTo(start.location))).status).toBe(303);
+    browser.cookies.set('sign-in', cookie);
+    expect((await browser.get(aReturnTo(start.location))).status).toBe(400);
+  });
+
+  test('a state is refused ten minutes after it was made, with an assertion made just then', async () => {
+    const startedAt = Date.now();
+    for (const [ageMs, status] of [
+      [599_000, 303],
+      [600_001, 400],
+    ] as const) {
+      const browser = openBrowser(site.origin);
+      site.clock.now = new Date(startedAt);
+      const start = await browser.get('/account/sign-in');
+      site.clock.now = new Date(startedAt + ageMs);
+      steam.now = () => new Date(startedAt + ageMs);
+      expect([ageMs, (await browser.get(aReturnTo(start.location))).status]).toEqual([ageMs, status]);
+      steam.now = () => new Date();
+    }
+  });
+
+  test('a state whose cookie was touched is refused', async () => {
+    const browser = openBrowser(site.origin);
+    const start = await browser.get('/account/sign-in');
+    browser.cookies.set('sign-in', `${browser.cookies.get('sign-in')}x`);
+    expect((await browser.get(aReturnTo(start.location))).status).toBe(400);
+  });
+
+  test('a nonce is used once, whatever the state and whatever the provider says', async () => {
+    steam.conduct = 'vouches for anything';
+    const nonce = `${new Date().toISOString().slice(0, 19)}Zonce${player.steamId}`;
+    for (const status of [303, 400]) {
+      const browser = openBrowser(site.origin);
+      const start = await browser.get('/account/sign-in');
+      const page = await browser.get(aReturnTo(start.location, { 'openid.response_nonce': nonce }));
+      expect(page.status).toBe(status);
+    }
+  });
+
+  test('session fixation: an id from before sign-in is worth nothing after it', async () => {
+    const browser = openBrowser(site.origin);
+    await signIn(browser);
+    const before = browser.cookies.get('session') ?? '';
+    const provider = await browser.follow(await openBrowserAt(browser, '/account/sign-in'));
+    await browser.follow(provider);
+    const after = browser.cookies.get('session') ?? '';
+    expect(after).not.toBe(before);
+    browser.cookies.set('session', before);
+    expect((await browser.get('/account')).text).toContain('Sign in through Steam');
+    browser.cookies.set('session', after);
+    expect((await browser.get('/account')).text).toContain(steam.steamId);
+  });
+
+  test('says so when Steam is away', async () => {
+    steam.conduct = 'fails';
+    const page = await signIn(openBrowser(site.origin));
+    expect(page.status).toBe(503);
+    expect(page.headers.get('retry-after')).toBe('30');
+    expect(page.text).toContain('Steam is not responding');
+  });
+
+  test('begins at the public address, where Steam sends him back, without going in circles', async () => {
+    const page = await openBrowser(site.origin).get('/account/sign-in', { host: 'other.example' });
+    expect([page.status, page.location]).toEqual([303, `${site.origin}/account/sign-in?at=public`]);
+    const again = await openBrowser(site.origin).get('/account/sign-in?at=public', { host: 'other.example' });
+    expect(again.location).toStartWith(steam.url);
+  });
+});
+
+describe('the persona name', () => {
+  test('comes from Steam at each sign-in when there is a key, and stays when Steam says nothing', async () => {
+    const steamApi = startSteamApi();
+    const named = startAccountSite({ db, steam, steamApi: { apiUrl: steamApi.url, apiKey: steamApi.key } });
+    try {
+      const avatarfull = 'https://avatars.steamstatic.com/a_full.jpg';
+      steamApi.players = { [steam.steamId]: { personaname: 'First', avatarfull } };
+      const page = await signIn(openBrowser(named.origin));
+      expect(page.text).toContain('First');
+      expect(page.text).toContain(`src="${avatarfull}"`);
+      steamApi.players = { [steam.steamId]: { personaname: 'Second' } };
+      expect((await signIn(openBrowser(named.origin))).text).toContain('Second');
+      steamApi.answer = 'fails';
+      const kept = await signIn(openBrowser(named.origin));
+      expect(kept.text).toContain('Second');
+      expect(kept.text).toContain(`src="${avatarfull}"`);
+      expect(JSON.stringify(named.log)).not.toContain(steamApi.key);
+    } finally {
+      await named.stop();
+      await steamApi.stop();
+    }
+  });
+});
+
+/** A genuine return for the sign-in that led to `location`, made now. */
+function aReturnTo(location: string, fields: Record<string, string> = {}): string {
+  const returnTo = new URL(location).searchParams.get('openid.return_to') ?? '';
+  return `${returnTo}&${steam.sign({ 'openid.return_to': returnTo, ...fields })}`;
+}
+
+/** Starts a sign-in although one is signed in already: from a second tab that was open before. */
+async function openBrowserAt(browser: ReturnType<typeof openBrowser>, path: string) {
+  const session = browser.cookies.get('session') ?? '';
+  browser.cookies.delete('session');
+  const page = await browser.get(path);
+  browser.cookies.set('session', session);
+  return page;
+}

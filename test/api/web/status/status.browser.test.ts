@@ -1,0 +1,255 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import {
+  ARTIFACTS,
+  type BrowserSite,
+  measureSpill,
+  startBrowserSite,
+} from '../../../support/browser-site.ts';
+import { aSteamId, insertUser, saveServerPoll } from '../../../support/builders.ts';
+import { CHROMIUM_PATH } from '../../../support/chromium.ts';
+import { createTestDatabase } from '../../../support/database.ts';
+import { insertServerWithHistory } from '../../../support/server-history.ts';
+import { waitFor } from '../../../support/wait.ts';
+
+setDefaultTimeout(120_000);
+
+const AXE = await Bun.file(fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))).text();
+const MOST_BYTES = 100_000;
+const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
+if (!isPossible) console.warn('SKIPPED: the status page in a real browser, since there is no Chromium here');
+
+const NAMES = [
+  'Mirage 24/7',
+  'Retake',
+  'W'.repeat(128),
+  'خادم الموت السريع للمحترفين فقط',
+  'שרת הקהילה',
+  'Surf — początkujący',
+  'Jailbreak „Cela” z nazwą, która jest tak długa, że musi się gdzieś złamać',
+  'AWP Lego 2 ♥ Только снайперы',
+];
+const PLAYERS = ['kox_99', 'אלוף העולם', 'W'.repeat(32), '~*~Ala~*~', 'Rzeźnik'].map((name, index) => ({
+  name,
+  score: 40 - index,
+}));
+
+const { db, url } = await createTestDatabase();
+
+describe.skipIf(!isPossible)('the pages about servers in Chromium', () => {
+  let site: BrowserSite;
+  let first: { id: number };
+  beforeAll(async () => {
+    site = await startBrowserSite(url);
+    await insertUser(db, 1, { nickname: 'Ω'.repeat(128), isAdmin: true });
+  });
+  afterAll(async () => {
+    await site?.stop();
+  });
+
+  /** A page of a visitor who is not signed in; what goes to other sites, and what the browser complains of. */
+  async function open(options: BrowserContextOptions = {}) {
+    // A button that fades into its colour has none yet when it is judged.
+    const context = await site.openContext({ reducedMotion: 'reduce', ...options });
+    const page = await context.newPage();
+    const foreign: string[] = [];
+    const complaints: string[] = [];
+    page.on('request', (request) => {
+      if (!request.url().startsWith(site.origin)) foreign.push(request.url());
+    });
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('console', (message) => {
+      if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+    });
+    return { page, foreign, complaints };
+  }
+
+  async function listBarriers(page: Page): Promise<unknown> {
+    await page.evaluate(AXE);
+    const found = 'violations.map(({ id, nodes }) => [id, nodes[0].html])';
+    return page.evaluate(
+      `axe.run().then(({ violations, passes }) => (passes.length > 15 ? ${found} : 'axe did not run'))`,
+    );
+  }
+
+  async function look(page: Page, name: string): Promise<void> {
+    await page.screenshot({ path: join(ARTIFACTS, `status-${name}.png`), fullPage: true });
+    expect([name, await measureSpill(page)]).toEqual([name, 0]);
+    expect([name, await listBarriers(page)]).toEqual([name, []]);
+  }
+
+  test('without servers they say how to add one', async () => {
+    for (const [width, colorScheme, locale] of [
+      [390, 'light', 'pl-PL'],
+      [1280, 'dark', 'en-GB'],
+    ] as const) {
+      const { page, foreign, complaints } = await open({
+        colorScheme,
+        locale,
+        viewport: { width, height: 900 },
+      });
+      await page.goto(site.origin);
+      await look(page, `empty-${width}`);
+      expect([foreign, complaints]).toEqual([[], []]);
+      await page.context().close();
+    }
+  });
+
+  describe('with servers', () => {
+    beforeAll(async () => {
+      for (const [index, name] of NAMES.entries()) {
+        const server = await insertServerWithHistory(db, {
+          now: new Date(),
+          name,
+          slug: `s${index}`,
+          players: PLAYERS,
+          playersCount: index === 1 ? 10 : 7,
+          maxPlayers: index === 1 ? 10 : 24,
+          isOnline: index !== 5,
+          ...(index === 2 && {
+            address: `${'w'.repeat(60)}.${'w'.repeat(60)}.example.org:27015`,
+            map: `workshop/3070284539/${'m'.repeat(60)}`,
+            mode: 'M'.repeat(40),
+          }),
+        });
+        if (index === 0) first = server;
+      }
+      await waitFor(async () => (await (await fetch(site.origin)).text()).includes('server-s7'));
+    });
+
+    for (const [width, colorScheme, locale] of [
+      [390, 'dark', 'pl-PL'],
+      [390, 'light', 'en-GB'],
+      [1280, 'dark', 'en-GB'],
+      [1280, 'light', 'pl-PL'],
+      // 1280 px at a zoom of 200 %, and the narrowest that WCAG 2.2 asks for.
+      [640, 'dark', 'en-GB'],
+      [320, 'light', 'pl-PL'],
+    ] as const) {
+      test(`fit ${width} px in ${colorScheme} and ${locale} without a barrier (pictures in test/artifacts)`, async () => {
+        const { page, foreign, complaints } = await open({
+          colorScheme,
+          locale,
+          viewport: { width, height: 900 },
+        });
+        for (const [name, path] of [
+          ['all', '/'],
+          ['one', '/servers/s0'],
+          ['long', '/servers/s2'],
+          ['offline', '/servers/s5'],
+          ['connect', '/connect/s3'],
+          ['connect-long', '/connect/s2'],
+          ['missing', '/servers/nope'],
+        ] as const) {
+          await page.goto(site.origin + path);
+          await page.waitForLoadState('networkidle');
+          if (name === 'one') await page.locator('summary', { hasText: /tab/i }).first().click();
+          await look(page, `${name}-${width}-${colorScheme}`);
+        }
+        expect(foreign).toEqual([]);
+        expect(complaints.filter((text) => !text.includes('404'))).toEqual([]);
+        await page.context().close();
+      });
+    }
+
+    test('are up to date without loading anew, and the focus stays', async () => {
+      const { page } = await open({ viewport: { width: 1280, height: 900 } });
+      await page.clock.install();
+      await page.goto(site.origin);
+      await page.evaluate('window.isSamePage = true');
+      await page.locator('#server-s0 h3 a').focus();
+      const state = {
+        hostname: 'x',
+        map: 'de_train',
+        playersCount: 3,
+        maxPlayers: 24,
+        pingMs: 9,
+        players: [],
+      };
+      await saveServerPoll(db, first.id, { state, polledAt: new Date() });
+      await waitFor(async () => (await (await fetch(site.origin)).text()).includes('de_train'));
+      await page.clock.fastForward(15_000);
+      await page.locator('#server-s0', { hasText: 'de_train' }).waitFor();
+      expect(await page.evaluate('[isSamePage, document.activeElement.getAttribute("href")]')).toEqual([
+        true,
+        '/servers/s0',
+      ]);
+      // What came with the refresh works as what was there before.
+      expect(await page.locator('#server-s0 [data-copy]').isVisible()).toBe(true);
+      expect(await page.locator('#server-s0 .button-primary').getAttribute('href')).toStartWith('steam://');
+
+      await page.route('**/*', (route) => route.abort());
+      await page.clock.fastForward(15_000);
+      await page.locator('.live-lost', { hasText: 'Connection lost' }).waitFor();
+      await page.unroute('**/*');
+      await page.clock.fastForward(15_000);
+      await page.locator('.live-lost').waitFor({ state: 'detached' });
+      await page.context().close();
+    });
+
+    test('work without scripts', async () => {
+      const { page } = await open({ javaScriptEnabled: false, viewport: { width: 390, height: 800 } });
+      await page.goto(site.origin);
+      await page.click('#server-s0 .button-primary');
+      expect(page.url()).toBe(`${site.origin}/connect/s0`);
+      expect(await page.getAttribute('.connect-open', 'href')).toStartWith('steam://connect/127.0.0.1:');
+      await page.click('a.button-quiet');
+      expect(page.url()).toBe(`${site.origin}/servers/s0`);
+      await page.locator('summary').first().click();
+      expect(await page.locator('.chart-table td').first().isVisible()).toBe(true);
+      await page.context().close();
+    });
+
+    test('the menu shows who is signed in, by keyboard alone, and signs out', async () => {
+      for (const width of [390, 1280]) {
+        const page = await site.signIn(aSteamId(1), { viewport: { width, height: 900 } });
+        await page.goto(site.origin);
+        await look(page, `signed-in-${width}`);
+        await page.locator('.menu summary').focus();
+        await page.keyboard.press('Enter');
+        await look(page, `menu-${width}`);
+        await page.keyboard.press('Escape');
+        expect(await page.evaluate('document.querySelector(".menu").open')).toBe(false);
+        await page.keyboard.press('Enter');
+        await page.keyboard.press('Tab');
+        await page.keyboard.press('Tab');
+        await page.keyboard.press('Enter');
+        await page.waitForURL(/\/account/);
+        await page.locator('.notice').waitFor();
+        await page.goto(site.origin);
+        expect(await page.locator('.menu').count()).toBe(0);
+        await page.context().close();
+      }
+    });
+
+    test('forty servers fit, and a first view weighs less than 100 kB', async () => {
+      for (let index = NAMES.length; index < 40; index++) {
+        await insertServerWithHistory(db, {
+          now: new Date(),
+          days: 1,
+          name: `${NAMES[index % NAMES.length]?.slice(0, 100)} #${index}`,
+          slug: `s${index}`,
+        });
+      }
+      await waitFor(async () => (await (await fetch(site.origin)).text()).includes('server-s39'));
+      for (const width of [390, 1280]) {
+        for (const path of ['/', '/servers/s0']) {
+          const { page } = await open({ viewport: { width, height: 900 } });
+          const devtools = await page.context().newCDPSession(page);
+          await devtools.send('Network.enable');
+          let bytes = 0;
+          devtools.on('Network.loadingFinished', ({ encodedDataLength }) => {
+            bytes += encodedDataLength;
+          });
+          await page.goto(site.origin + path);
+          await page.waitForLoadState('networkidle');
+          expect([path, bytes > 5000, bytes < MOST_BYTES, bytes]).toEqual([path, true, true, bytes]);
+          await look(page, `forty-${path === '/' ? 'all' : 'one'}-${width}`);
+          await page.context().close();
+        }
+      }
+    });
+  });
+});

@@ -1,0 +1,252 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import { servers } from '../../../../src/db/schema/servers.ts';
+import { openBrowser } from '../../../support/browser.ts';
+import { createTestDatabase } from '../../../support/database.ts';
+import { insertServerWithHistory } from '../../../support/server-history.ts';
+import { NOW, startTestService } from '../../../support/service.ts';
+import { waitFor } from '../../../support/wait.ts';
+
+setDefaultTimeout(30_000);
+
+const { db, url } = await createTestDatabase();
+const service = await startTestService({
+  databaseUrl: url,
+  env: {
+    SITE_NAME: 'Zagrywka',
+    SITE_ACCENT: '#3b82f6',
+    DISCORD_INVITE_URL: 'https://discord.gg/zagrywka',
+    PUBLIC_URL: 'http://localhost:3000',
+  },
+});
+const visitor = openBrowser(service.origin);
+const polish = openBrowser(service.origin, { language: 'pl' });
+
+/** The visible words of a page. */
+const wordsOf = (html: string) =>
+  html
+    .replace(/<(head|script)[\s\S]*?<\/\1>/g, ' ')
+    .replace(/<[^>]+>/g, ' ')
+    .replace(/&quot;/g, '"')
+    .replace(/\s+/g, ' ');
+
+test('without servers the page says how to add one', async () => {
+  const page = await visitor.get('/');
+  expect(page.status).toBe(200);
+  expect(wordsOf(page.text)).toContain('No servers yet');
+  expect(wordsOf(page.text)).toContain('bun run cli servers add --name "My server"');
+  expect(wordsOf((await polish.get('/')).text)).toContain('Nie ma jeszcze serwerów');
+});
+
+describe('with servers', () => {
+  let mirage: { id: number };
+  beforeAll(async () => {
+    const players = [
+      { name: 'Ala', score: 3 },
+      { name: 'Rzeźnik', score: 20 },
+      { name: '', score: 1 },
+    ];
+    mirage = await insertServerWithHistory(db, {
+      now: NOW,
+      slug: 'mirage',
+      name: 'Only Mirage',
+      address: 'play.example.org:27015',
+      players,
+    });
+    await insertServerWithHistory(db, {
+      now: NOW,
+      slug: 'full',
+      name: 'Retake',
+      playersCount: 10,
+      maxPlayers: 10,
+    });
+    await insertServerWithHistory(db, { now: NOW, slug: 'off', name: 'Surf', isOnline: false, days: 1 });
+    await insertServerWithHistory(db, { now: NOW, slug: 'hidden', name: 'Secret', isHidden: true, days: 0 });
+    await insertServerWithHistory(db, {
+      now: NOW,
+      slug: 'odd',
+      name: 'Odd',
+      address: 'evil\r\nX: y',
+      days: 0,
+    });
+    await waitFor(async () => (await visitor.get('/')).text.includes('>Odd<'));
+  });
+
+  test('the status page shows the community, and a card a server', async () => {
+    const { text, status } = await visitor.get('/');
+    const words = wordsOf(text);
+    expect(status).toBe(200);
+    expect(text).toContain('<title>Zagrywka</title>');
+    expect(words).toContain('1 server is offline');
+    expect(words).toMatch(/Players now 13 Servers online 3 \/ 4 24-hour peak \d+/);
+    expect(words).toContain(
+      'Only Mirage Online Competitive · EU Map de_mirage Ping 12 ms 3 / 24 3 of 24 players',
+    );
+    expect(words).toContain('24-hour peak: 20 play.example.org:27015');
+    expect(words).toContain('Retake Full');
+    expect(words).toMatch(/Surf Offline Competitive · EU last seen/);
+    expect(words).not.toContain('Secret');
+    expect(text.match(/<svg class="sparkline"/g)?.length).toBe(4);
+    expect(text).toContain('data-steam="steam://connect/play.example.org:27015"');
+    // Who is offline cannot be connected to.
+    expect(text).not.toContain('href="/connect/off"');
+  });
+
+  test('in Polish too', async () => {
+    const words = wordsOf((await polish.get('/')).text);
+    expect(words).toContain('1 serwer nie działa');
+    expect(words).toContain(
+      'Only Mirage Online Competitive · EU Mapa de_mirage Ping 12 ms 3 / 24 Gracze: 3 z 24',
+    );
+    expect(words).toContain('Rekord 24 h: 20');
+  });
+
+  test('it tells other sites what to show of a link, and browsers without scripts to load it anew', async () => {
+    const { text } = await visitor.get('/');
+    expect(text).toContain('<meta property="og:title" content="Zagrywka"/>');
+    expect(text).toContain('content="3 of 4 servers online, 13 players in game"');
+    expect(text).toContain('<meta property="og:url" content="http://localhost:3000/"/>');
+    expect(text).toContain('<noscript><meta http-equiv="refresh" content="30"/></noscript>');
+    expect(text).not.toContain('noindex');
+  });
+
+  test('the navigation leads to Discord, and the accent is in the stylesheet', async () => {
+    const { text } = await visitor.get('/');
+    expect(text).toContain('href="https://discord.gg/zagrywka"');
+    const css = /href="(\/account\/assets\/pages[^"]+)"/.exec(text)?.[1] ?? '';
+    expect((await visitor.get(css)).text).toContain('--accent:#3b82f6');
+  });
+
+  test('visitors share what caches may keep for seconds, and are sent 304 while nothing has changed', async () => {
+    const { headers } = await visitor.get('/');
+    expect(headers.get('cache-control')).toBe('public, max-age=5');
+    expect(headers.get('vary')).toBe('Accept-Encoding, Accept-Language, Cookie');
+    const again = await visitor.get('/', { 'if-none-match': headers.get('etag') ?? '' });
+    expect([again.status, again.text, again.headers.get('etag')]).toEqual([304, '', headers.get('etag')]);
+    const [english, other] = await Promise.all([visitor.get('/'), polish.get('/')]);
+    expect(english.headers.get('etag')).not.toBe(other.headers.get('etag'));
+  });
+
+  test('one who chooses a language is sent a page of their own', async () => {
+    const browser = openBrowser(service.origin);
+    const { headers, text } = await browser.get('/?lang=pl');
+    expect(headers.get('cache-control')).toBe('private, no-cache');
+    expect(text).toContain('<html lang="pl">');
+    expect((await browser.get('/')).text).toContain('<html lang="pl">');
+    expect((await visitor.get('/')).text).toContain('<html lang="en">');
+  });
+
+  test('HEAD has the headers of GET', async () => {
+    const response = await fetch(`${service.origin}/`, { method: 'HEAD' });
+    expect([response.status, response.headers.get('content-type'), await response.text()]).toEqual([
+      200,
+      'text/html; charset=utf-8',
+      '',
+    ]);
+  });
+
+  describe('the page of a server', () => {
+    test('shows who is playing, the highest score first', async () => {
+      const { text, status } = await visitor.get('/servers/mirage');
+      expect(status).toBe(200);
+      expect(text).toContain('<title>Only Mirage · Zagrywka</title>');
+      expect(wordsOf(text)).toContain(
+        'Players now 3 / 24 Player Score Rzeźnik 20 Ala 3 and 1 player without a name',
+      );
+      expect(text).toContain('content="Online · de_mirage · 3 of 24 players"');
+    });
+
+    test('draws 24 hours, 7 and 30 days, each with words and a table in its place', async () => {
+      const { text } = await visitor.get('/servers/mirage');
+      for (const [id, range] of [
+        ['day', '24 hours'],
+        ['week', '7 days'],
+        ['month', '30 days'],
+      ]) {
+        expect(text).toContain(
+          `<title id="chart-${id}-title">Only Mirage: players over the last ${range}</title>`,
+        );
+        expect(text).toMatch(
+          new RegExp(`<desc id="chart-${id}-words">Average [\\d.]+, peak 20\\. 24 slots\\.`),
+        );
+      }
+      expect(text.match(/<details class="chart-table">/g)?.length).toBe(3);
+      // The outage of the fourth day back is on two of the three.
+      expect(text.match(/class="plot-offline"/g)?.length).toBe(2);
+    });
+
+    test('tells of uptime and of the maps that were played', async () => {
+      const words = wordsOf((await visitor.get('/servers/mirage')).text);
+      expect(words).toContain('Uptime, 30 days 99.3');
+      expect(words).toMatch(/Maps, 30 days .*de_inferno 22 h 30 min · 30 times/);
+    });
+
+    test('says why no players are listed', async () => {
+      expect(wordsOf((await visitor.get('/servers/full')).text)).toContain('doesn’t share its player list');
+      expect(wordsOf((await visitor.get('/servers/off')).text)).toContain('The server is offline right now.');
+      expect(wordsOf((await polish.get('/servers/full')).text)).toContain('nie udostępnia listy graczy');
+    });
+  });
+
+  describe('the page that connects', () => {
+    test('offers the game and the line for its console, and redirects nobody', async () => {
+      const { text, status, headers } = await visitor.get('/connect/mirage');
+      expect([status, headers.get('location')]).toEqual([200, null]);
+      expect(text).not.toContain('http-equiv="refresh"');
+      expect(text).toContain('href="steam://connect/play.example.org:27015"');
+      expect(wordsOf(text)).toContain('connect play.example.org:27015');
+      expect(wordsOf(text)).toMatch(/Only Mirage Online Map de_mirage 3 \/ 24/);
+    });
+
+    test('warns of a server that is full or offline', async () => {
+      expect(wordsOf((await visitor.get('/connect/full')).text)).toContain('The server is full.');
+      expect(wordsOf((await visitor.get('/connect/off')).text)).toContain('did not answer the last checks');
+    });
+
+    test('offers no address that is not HOST:PORT', async () => {
+      const { text, status } = await visitor.get('/connect/odd');
+      expect([status, text.includes('steam://')]).toEqual([200, false]);
+      expect(wordsOf(text)).toContain('cannot be opened in the game');
+    });
+  });
+
+  test.each(['/servers/hidden', '/connect/hidden', '/servers/nope', '/connect/nope', '/servers/%00'])(
+    '%s is a page that says so, 404',
+    async (path) => {
+      const { status, text, headers } = await visitor.get(path);
+      expect([status, headers.get('content-type'), headers.get('cache-control')]).toEqual([
+        404,
+        'text/html; charset=utf-8',
+        'no-store',
+      ]);
+      expect(wordsOf(text)).toContain('Server not found');
+      expect(wordsOf((await polish.get(path)).text)).toContain('Nie znaleziono serwera');
+    },
+  );
+
+  test('a server that is hidden from now on is gone from every page', async () => {
+    await db.update(servers).set({ isHidden: true }).where(eq(servers.id, mirage.id));
+    await waitFor(async () => (await visitor.get('/servers/mirage')).status === 404);
+    await waitFor(async () => !(await visitor.get('/')).text.includes('Only Mirage'));
+    await db.update(servers).set({ isHidden: false }).where(eq(servers.id, mirage.id));
+  });
+});
+
+describe('as many requests a minute as the public API allows', async () => {
+  const limited = await startTestService({ databaseUrl: url, env: { RATE_LIMIT_PUBLIC: '3' } });
+  afterAll(limited.stop);
+
+  test('are let through, then a page says 429', async () => {
+    const browser = openBrowser(limited.origin);
+    const statuses: number[] = [];
+    for (const path of ['/', '/servers/full', '/connect/full', '/', '/servers/full']) {
+      statuses.push((await browser.get(path)).status);
+    }
+    expect(statuses).toEqual([200, 200, 200, 429, 429]);
+    const refused = await browser.get('/');
+    expect(refused.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(refused.headers.get('retry-after')).not.toBeNull();
+    // The API has a limit of its own.
+    expect((await limited.get('/servers')).status).toBe(200);
+  });
+});

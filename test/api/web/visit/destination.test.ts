@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'bun:test';
+import { type Browser, openBrowser, type Page, signIn } from '../../../support/browser.ts';
+import { CONFIGURED_OWNER, openMemberSite } from '../../../support/member-site.ts';
+
+const { steam, site } = await openMemberSite();
+
+describe('after signing in', () => {
+  const OWNER = CONFIGURED_OWNER;
+
+  /** Asks for a page, follows the link to the sign-in on what comes, and signs in. */
+  async function signInFrom(browser: Browser, path: string): Promise<Page> {
+    const first = await browser.get(path);
+    const page = first.status === 303 ? await browser.follow(first) : first;
+    const link = /href="(\/account\/sign-in[^"]*)"/.exec(page.text)?.[1] ?? '';
+    const provider = await browser.follow(await browser.get(link.replaceAll('&amp;', '&')));
+    return browser.follow(provider);
+  }
+
+  test.each([
+    '/account/moderation',
+    '/account/moderation?q=Rze%C5%BA+%26+co&page=2',
+    '/account/moderation/audit?before=7',
+    `/account/moderation/users/${OWNER}`,
+    '/account/tokens/5/revoke',
+    '/account/discord/unlink',
+  ])('people land on %s, where they wanted to go', async (path) => {
+    steam.steamId = OWNER;
+    const back = await signInFrom(openBrowser(site.origin), path);
+    expect([back.status, back.location]).toEqual([303, path]);
+  });
+
+  test('people who wanted nothing else land on the account page', async () => {
+    for (const path of ['/account', '/account/', '/account?lang=en']) {
+      const back = await signInFrom(openBrowser(site.origin), path);
+      expect([path, back.location]).toEqual([path, '/account']);
+    }
+  });
+
+  test.each([
+    'https://evil.example/account',
+    '//evil.example/account',
+    '/\\evil.example/account',
+    '/\t/evil.example',
+    '/account//evil.example',
+    '/account/../account/moderation',
+    '/%2e%2e//evil.example',
+    'javascript:alert(1)',
+    'account/moderation',
+    '/account/moderation#x',
+    '/account/moderation\r\nSet-Cookie: a=b',
+    '/account/moderation?q=\u0142',
+    '/account/moderation/users/a/b/c',
+    '/account/sign-in',
+    '/account/sign-out',
+    '/account/discord/return?code=x&state=y',
+    '/account/roundsound/status',
+    '/account/assets/pages.css',
+    '/api/v1/servers',
+    '/swagger',
+    `/account/moderation?q=${'x'.repeat(600)}`,
+    '',
+  ])('nobody is led to %j', async (next) => {
+    steam.steamId = OWNER;
+    const back = await signInFrom(openBrowser(site.origin), `/account?${new URLSearchParams({ next })}`);
+    expect(back.location).toBe('/account');
+    const direct = openBrowser(site.origin);
+    const start = await direct.get(`/account/sign-in?${new URLSearchParams({ next })}`);
+    expect((await direct.follow(await direct.follow(start))).location).toBe('/account');
+    expect((await direct.get(`/account/sign-in?${new URLSearchParams({ next })}`)).location).toBe('/account');
+  });
+
+  test('the way is kept over the change to the public address, a cancellation and a failure', async () => {
+    steam.steamId = OWNER;
+    const next = '/account/moderation/audit';
+    const query = new URLSearchParams({ next });
+    const elsewhere = await openBrowser(site.origin).get(`/account/sign-in?${query}`, {
+      host: 'other.example',
+    });
+    expect(elsewhere.location).toBe(
+      `${site.origin}/account/sign-in?${new URLSearchParams({ at: 'public', next })}`,
+    );
+
+    const browser = openBrowser(site.origin);
+    steam.approvesAtOnce = false;
+    const start = await browser.get(`/account/sign-in?${query}`);
+    const returnTo = new URL(start.location).searchParams.get('openid.return_to') ?? '';
+    const cancelled = await browser.get(`${returnTo}&openid.mode=cancel`);
+    expect(cancelled.location).toBe(`/account?${query}`);
+
+    steam.approvesAtOnce = true;
+    steam.conduct = 'fails';
+    const failed = await browser.follow(await browser.follow(await browser.get(`/account/sign-in?${query}`)));
+    expect(failed.status).toBe(503);
+    expect(failed.text).toContain(`href="/account/sign-in?${query}"`);
+    steam.conduct = 'honest';
+  });
+
+  test('a way that was changed in the cookie is no way', async () => {
+    const browser = openBrowser(site.origin);
+    const start = await browser.get(
+      `/account/sign-in?${new URLSearchParams({ next: '/account/moderation' })}`,
+    );
+    const [state, startedAt, , signature] = (browser.cookies.get('sign-in') ?? '').split('.');
+    const forged = Buffer.from('//evil.example').toString('base64url');
+    browser.cookies.set('sign-in', [state, startedAt, forged, signature].join('.'));
+    expect((await browser.follow(await browser.follow(start))).status).toBe(400);
+  });
+
+  test('somebody who is signed in already goes straight to the page', async () => {
+    steam.steamId = OWNER;
+    const browser = openBrowser(site.origin);
+    await signIn(browser);
+    const page = await browser.get(
+      `/account/sign-in?${new URLSearchParams({ next: '/account/moderation' })}`,
+    );
+    expect([page.status, page.location]).toEqual([303, '/account/moderation']);
+  });
+});

@@ -1,0 +1,164 @@
+import { describe, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import { loadSessionSecret } from '../../../../api/web/visit/session-secret.ts';
+import { sessions, users } from '../../../../src/db/schema/accounts.ts';
+import { startAccountSite } from '../../../support/account.ts';
+import { openBrowser, signIn } from '../../../support/browser.ts';
+import { openMemberSite } from '../../../support/member-site.ts';
+
+const { db, steam, site, player } = await openMemberSite();
+const DAY_MS = 86_400_000;
+
+describe('a session', () => {
+  test('is a signed, HttpOnly, SameSite=Lax cookie of thirty days, stored as a hash', async () => {
+    const browser = openBrowser(site.origin);
+    await signIn(browser);
+    const line = browser.setCookies.find((cookie) => cookie.startsWith('session='));
+    expect(line).toMatch(/^session=[\w-]{43}\.[\w-]{43}; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Lax$/);
+    const id = browser.cookies.get('session')?.split('.')[0] ?? '';
+    const stored = await db.select({ idHash: sessions.idHash }).from(sessions);
+    expect(stored.some(({ idHash }) => idHash.includes(id))).toBe(false);
+  });
+
+  test('is Secure, with the __Host- prefix and HSTS, when the public address is https', async () => {
+    const secure = startAccountSite({ db, steam, publicUrl: 'https://community.example' });
+    try {
+      const browser = openBrowser(secure.origin);
+      const start = await browser.get('/account/sign-in?at=public');
+      const provider = await browser.follow(start);
+      const back = new URL(provider.location);
+      expect(back.origin).toBe('https://community.example');
+      const page = await browser.get(back.pathname + back.search);
+      expect(page.status).toBe(303);
+      expect(page.headers.get('strict-transport-security')).toBe('max-age=31536000');
+      for (const line of browser.setCookies) {
+        expect(line).toMatch(/^__Host-[\w-]+=[^;]*; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Lax; Secure$/);
+      }
+      expect((await browser.get('/account')).text).toContain(steam.steamId);
+    } finally {
+      await secure.stop();
+    }
+  });
+
+  test('with a touched id or signature is none, nor is one sent twice', async () => {
+    const browser = openBrowser(site.origin);
+    await signIn(browser);
+    const [id = '', signature = ''] = browser.cookies.get('session')?.split('.') ?? [];
+    for (const value of [
+      `${id}x.${signature}`,
+      `${id}.${signature}x`,
+      `${id}.`,
+      id,
+      `${id}.${signature}.x`,
+      `x; session=${id}.${signature}`,
+      '',
+    ]) {
+      browser.cookies.set('session', value);
+      expect([value, (await browser.get('/account')).text.includes('Sign in through Steam')]).toEqual([
+        value,
+        true,
+      ]);
+    }
+  });
+
+  test('is found beside 8 kB of cookies of others, and not read among more', async () => {
+    const browser = openBrowser(site.origin);
+    await signIn(browser);
+    const isSignedIn = async () => !(await browser.get('/account')).text.includes('Sign in through Steam');
+    browser.cookies.set('other', 'x'.repeat(7900));
+    expect(await isSignedIn()).toBe(true);
+    browser.cookies.set('other', 'x'.repeat(8192));
+    expect(await isSignedIn()).toBe(false);
+  });
+
+  test('slides: thirty days after the last visit, not after the first', async () => {
+    const browser = openBrowser(site.origin);
+    const start = Date.now();
+    await signIn(browser);
+    for (const days of [29, 58, 87]) {
+      site.clock.now = new Date(start + days * DAY_MS);
+      expect((await browser.get('/account')).text).toContain(steam.steamId);
+    }
+    site.clock.now = new Date(start + (87 + 30) * DAY_MS + 1000);
+    expect((await browser.get('/account')).text).toContain('Sign in through Steam');
+  });
+
+  test('ends 180 days after the sign-in, however much it is used, and its cookie with it', async () => {
+    const browser = openBrowser(site.origin);
+    const start = Date.now();
+    await signIn(browser);
+    for (let days = 20; days < 180; days += 20) {
+      site.clock.now = new Date(start + days * DAY_MS);
+      expect((await browser.get('/account')).text).toContain(steam.steamId);
+    }
+    const maxAge = Number(
+      /Max-Age=(\d+)/.exec(browser.setCookies.findLast((c) => c.startsWith('session=')) ?? '')?.[1],
+    );
+    expect(maxAge).toBeWithin(20 * 86_400 - 60, 20 * 86_400 + 60);
+    site.clock.now = new Date(start + 180 * DAY_MS + 60_000);
+    expect((await browser.get('/account')).text).toContain('Sign in through Steam');
+  });
+
+  test('ends here on sign-out, and stays elsewhere', async () => {
+    const [here, elsewhere] = [openBrowser(site.origin), openBrowser(site.origin)];
+    await signIn(here);
+    await signIn(elsewhere);
+    expect((await here.get('/account')).text).toContain('2 sessions');
+    const cookie = here.cookies.get('session') ?? '';
+    const out = await here.post('/account/sign-out');
+    expect([out.status, out.location]).toEqual([303, '/account']);
+    here.cookies.set('session', cookie);
+    expect((await here.get('/account')).text).toContain('Sign in through Steam');
+    expect((await elsewhere.get('/account')).text).toContain('1 session<');
+  });
+
+  test('is one of the hundred that a user used last: older ones end', async () => {
+    const browser = openBrowser(site.origin);
+    await signIn(browser);
+    const [user] = await db.select().from(users).where(eq(users.steamId64, player.steamId));
+    await db.insert(sessions).values(
+      Array.from({ length: 120 }, (_, number) => ({
+        idHash: `${player.steamId} ${number}`,
+        userId: user?.id ?? 0,
+        seenAt: new Date(Date.now() - 1000 * (number + 1)),
+        expiresAt: new Date(Date.now() + DAY_MS),
+      })),
+    );
+    expect((await browser.get('/account')).text).toContain('121 sessions');
+    const latest = openBrowser(site.origin);
+    expect((await signIn(latest)).text).toContain('100 sessions');
+    const kept = await db
+      .select()
+      .from(sessions)
+      .where(eq(sessions.userId, user?.id ?? 0));
+    expect(kept.map(({ idHash }) => idHash)).toContain(`${player.steamId} 97`);
+    expect(kept.map(({ idHash }) => idHash)).not.toContain(`${player.steamId} 98`);
+    expect((await browser.get('/account')).text).toContain(player.steamId);
+  });
+
+  test('ends everywhere on request', async () => {
+    const [here, elsewhere] = [openBrowser(site.origin), openBrowser(site.origin)];
+    await signIn(here);
+    await signIn(elsewhere);
+    await here.post('/account/sign-out-everywhere');
+    expect((await elsewhere.get('/account')).text).toContain('Sign in through Steam');
+    expect((await here.get('/account')).text).toContain('Sign in through Steam');
+  });
+});
+
+describe('the session secret', () => {
+  test('is made once and kept, so that replicas and restarts share it', async () => {
+    const [one, two] = await Promise.all([
+      loadSessionSecret(db, undefined),
+      loadSessionSecret(db, undefined),
+    ]);
+    expect(one).toBe(two);
+    expect(one).toHaveLength(43);
+    expect(await loadSessionSecret(db, undefined)).toBe(one);
+  });
+
+  test('of the configuration wins', async () => {
+    const configured = 'configured-0123456789-0123456789-0123';
+    expect(await loadSessionSecret(db, configured)).toBe(configured);
+  });
+});

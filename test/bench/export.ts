@@ -1,0 +1,143 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openDatabase } from '../../src/db/database.ts';
+import { createApiToken } from '../../src/queries/users/api-tokens.ts';
+import { saveUser } from '../../src/queries/users/user-changes.ts';
+import { aSteamId } from '../support/builders.ts';
+import { type Bench, formatMs, formatRatio, percentile, type Row } from './bench.ts';
+import { type Child, readResidentMb, startChild } from './child.ts';
+import { prepareDataset, startDatasetServer } from './penalty-dataset.ts';
+import { START_COMMAND, serviceEnv } from './service.ts';
+
+const FEWEST_PER_SECOND = 50_000;
+const MOST_GROWTH_MB = 20;
+const LOAD_EVERY_MS = 20;
+const QUIET_MS = 15_000;
+
+/** What the process held, sample by sample, and how long others waited. */
+type Watch = { heldMb: number[]; waitsMs: number[] };
+
+export const exportBench: Bench = {
+  name: 'export',
+  title: 'all penalties over HTTP, while others ask for a list of them',
+  run: async (options) => {
+    const server = await startDatasetServer();
+    const folder = await mkdtemp(join(tmpdir(), 'community-api-bench-export-'));
+    try {
+      const url = await prepareDataset(server, options);
+      const headers = { Authorization: `Bearer ${await makeToken(url)}` };
+      const child = await startChild(START_COMMAND, serviceEnv(url, folder));
+      try {
+        options.say('without an export');
+        const quiet = await watchOthers(child, headers, () => Bun.sleep(QUIET_MS));
+        options.say('an export');
+        let rows = 0;
+        const startedAt = performance.now();
+        const busy = await watchOthers(child, headers, async () => {
+          rows = await readExport(child, headers);
+        });
+        return toRows({ rows, seconds: (performance.now() - startedAt) / 1000, quiet, busy });
+      } finally {
+        await child.stop();
+      }
+    } finally {
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+};
+
+/** Asks for a page of penalties fifty times a second while work goes on. */
+async function watchOthers(
+  child: Child,
+  headers: Record<string, string>,
+  work: () => Promise<unknown>,
+): Promise<Watch> {
+  const watch: Watch = { heldMb: [], waitsMs: [] };
+  let isOver = false;
+  const others = async () => {
+    while (!isOver) {
+      const startedAt = performance.now();
+      await (await fetch(`${child.origin}/api/v1/penalties?server_id=3`, { headers })).arrayBuffer();
+      watch.waitsMs.push(performance.now() - startedAt);
+      watch.heldMb.push(await readResidentMb(child.pid));
+      await Bun.sleep(LOAD_EVERY_MS);
+    }
+  };
+  const asking = others();
+  await work();
+  isOver = true;
+  await asking;
+  return watch;
+}
+
+/** In a process of its own, so that what it takes to read is not measured with the others' waits. @returns the count. */
+async function readExport(child: Child, { Authorization }: { Authorization: string }): Promise<number> {
+  const command = `curl -sN -H 'Authorization: ${Authorization}' ${child.origin}/api/v1/penalties/export | tail -n 1`;
+  const reader = Bun.spawn(['sh', '-c', command], { stdout: 'pipe' });
+  const end: { end: boolean; count: number } = JSON.parse(await reader.stdout.text());
+  if (!end.end) throw new Error(`the export is incomplete: ${JSON.stringify(end)}`);
+  return end.count;
+}
+
+async function makeToken(url: string): Promise<string> {
+  const { db, close } = openDatabase(url);
+  const owner = await saveUser(db, aSteamId(900), { actor: 'operator' });
+  const expiresAt = new Date(Date.now() + 3_600_000);
+  const { token } = await createApiToken(db, owner.id, {
+    name: `bench ${Date.now()}`,
+    expiresAt,
+    now: new Date(),
+    actor: 'operator',
+  });
+  await close();
+  return token;
+}
+
+function toRows({
+  rows,
+  seconds,
+  quiet,
+  busy,
+}: {
+  rows: number;
+  seconds: number;
+  quiet: Watch;
+  busy: Watch;
+}): Row[] {
+  const perSecond = rows / seconds;
+  const early = Math.ceil(busy.heldMb.length / 10);
+  const earlyMb = Math.max(...busy.heldMb.slice(0, early));
+  const peakMb = Math.max(...busy.heldMb.slice(early));
+  const growthMb = peakMb - earlyMb;
+  const [quietMs, busyMs] = [quiet, busy].map(({ waitsMs }) => percentile(waitsMs, 0.99));
+  const ratio = (busyMs ?? Number.NaN) / (quietMs ?? Number.NaN);
+  return [
+    {
+      what: `export of ${rows} penalties`,
+      ours: `${Math.round(perSecond)} a second`,
+      floor: '–',
+      ratio: `${seconds.toFixed(1)} s`,
+      target: `≥ ${FEWEST_PER_SECOND} a second`,
+      isReached: perSecond >= FEWEST_PER_SECOND,
+    },
+    {
+      what: '… memory of the process',
+      ours: `${peakMb.toFixed(0)} MB at most`,
+      floor: `in its first tenth: ${earlyMb.toFixed(0)} MB`,
+      ratio: `${growthMb >= 0 ? '+' : ''}${growthMb.toFixed(0)} MB`,
+      target: `≤ +${MOST_GROWTH_MB} MB`,
+      isReached: growthMb <= MOST_GROWTH_MB,
+      note: `a process that has done nothing else yet holds ${Math.max(...quiet.heldMb).toFixed(0)} MB`,
+    },
+    {
+      what: '… a page of penalties meanwhile',
+      ours: `p99 ${formatMs(busyMs ?? Number.NaN)}`,
+      floor: `without it: p99 ${formatMs(quietMs ?? Number.NaN)}`,
+      ratio: formatRatio(ratio),
+      target: '≤ 2×',
+      isReached: ratio <= 2,
+    },
+  ];
+}

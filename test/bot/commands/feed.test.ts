@@ -1,0 +1,210 @@
+import { describe, expect, test } from 'bun:test';
+import { discordFeeds } from '../../../src/db/schema/discord.ts';
+import { startTestBot } from '../../support/bot.ts';
+import { insertPenalties, insertServer } from '../../support/builders.ts';
+import { type Actor, anActor } from '../../support/discord/actor.ts';
+import { messageOf } from '../../support/discord/exchange.ts';
+import type { OptionValue } from '../../support/discord/interactions.ts';
+import { isEphemeral } from '../../support/discord/messages.ts';
+
+const harness = await startTestBot();
+const { fake, db } = harness;
+const server = await insertServer(db, { slug: 'mirage', name: 'Mirage *24/7*' });
+await harness.refreshServers();
+await insertPenalties(db, [{}, {}, {}]);
+await harness.connect();
+
+const VIEW = 1024n;
+const SEND = 2048n;
+const EMBED = 16_384n;
+const role = { id: '950000000000000001', name: 'Players', mentionable: true };
+let lastChannel = 920_000_000_000_000_000n;
+/** Who may manage the guild, in a channel that no other test uses. */
+function aManager(values: Parameters<typeof anActor>[0] = {}): Actor {
+  lastChannel += 1n;
+  return anActor({ isManager: true, channelId: String(lastChannel), ...values });
+}
+const rows = () => db.select().from(discordFeeds).orderBy(discordFeeds.id);
+const rowsIn = async ({ channelId }: Actor) => (await rows()).filter((row) => row.channelId === channelId);
+
+/** What the invoker of `/feed` alone reads. */
+async function run(actor: Actor, command: string, options: Record<string, OptionValue> = {}) {
+  const message = messageOf(await fake.command(`feed ${command}`, options, actor));
+  expect(isEphemeral(message)).toBe(true);
+  const { title = '', description = '' } = message.embeds[0] ?? {};
+  return `${title}\n${description}`;
+}
+
+describe('/feed start', () => {
+  test('keeps what is asked, in the language of the guild, from the present event on', async () => {
+    const manager = aManager({ guildLocale: 'pl' });
+    const said = await run(manager, 'start', {
+      what: 'penalties',
+      types: 'Mute,  BAN,ban',
+      server: 'mirage',
+    });
+    expect(said).toContain('This channel now gets news of penalties');
+    expect(await rowsIn(manager)).toEqual([
+      {
+        id: expect.any(Number),
+        subject: 'penalties',
+        channelId: manager.channelId,
+        guildId: manager.guildId ?? '',
+        startedBy: manager.user.id,
+        locale: 'pl',
+        penaltyTypes: ['ban', 'mute'],
+        serverId: server.id,
+        playersAtLeast: null,
+        roleId: null,
+        epoch: expect.stringMatching(/^[0-9a-f]{8}$/),
+        cursor: 3,
+        postingUpTo: null,
+        createdAt: expect.any(Date),
+      },
+    ]);
+  });
+
+  test('takes servers with a number of players and a role', async () => {
+    const manager = aManager({ locale: 'pl' });
+    const said = await run(manager, 'start', { what: 'servers', players: 10, role: { role } });
+    expect(said).toContain('powiadomienia o serwerach');
+    expect(await rowsIn(manager)).toMatchObject([
+      { subject: 'servers', locale: 'en-US', playersAtLeast: 10, roleId: role.id, serverId: null },
+    ]);
+  });
+
+  test('changes the feed of the same subject in the channel, which goes on where it was', async () => {
+    const manager = aManager();
+    await run(manager, 'start', { what: 'penalties' });
+    const [before] = await rowsIn(manager);
+    expect(await run(manager, 'start', { what: 'penalties', types: 'gag' })).toContain('has new settings');
+    expect(await rowsIn(manager)).toMatchObject([{ ...before, penaltyTypes: ['gag'] }]);
+  });
+
+  test.each([
+    ['a member without Manage Server', anActor(), { what: 'penalties' }, 'Only members with “Manage Server”'],
+    [
+      'a moderator without Manage Server',
+      anActor({ isModerator: true }),
+      { what: 'servers' },
+      'Only members with “Manage Server”',
+    ],
+    [
+      'an unknown type',
+      aManager(),
+      { what: 'penalties', types: 'ban, kick' },
+      '**kick** isn’t a type of penalty. The types are: ban, mute, gag, silence, warn.',
+    ],
+    ['an unknown server', aManager(), { what: 'servers', server: 'nuke' }, 'There is no server **nuke**'],
+    [
+      'types of servers',
+      aManager(),
+      { what: 'servers', types: 'ban' },
+      'The option `types` is for penalties',
+    ],
+    ['players of penalties', aManager(), { what: 'penalties', players: 3 }, 'are for servers'],
+    ['a role without players', aManager(), { what: 'servers', role: { role } }, 'needs `players`'],
+    [
+      'everyone as the role',
+      aManager(),
+      { what: 'servers', players: 3, role: { role: { ...role, id: '900000000000000001' } } },
+      'never everyone',
+    ],
+    [
+      'a role that the bot may not mention',
+      aManager(),
+      { what: 'servers', players: 3, role: { role: { ...role, mentionable: false } } },
+      'I can’t mention <@&950000000000000001>',
+    ],
+    [
+      'a channel that the bot does not see',
+      aManager({ appPermissions: '0' }),
+      { what: 'penalties' },
+      'Give me these permissions in this channel: **View Channel**, **Send Messages**, **Embed Links**',
+    ],
+    [
+      'a channel that takes no embeds, in Polish',
+      aManager({ appPermissions: String(VIEW | SEND), locale: 'pl' }),
+      { what: 'penalties' },
+      'Nadaj mi na tym kanale uprawnienia: **Umieszczanie linków**',
+    ],
+  ])('refuses %s, and keeps nothing', async (_, actor, options, text) => {
+    expect(await run(actor, 'start', options)).toContain(text);
+    expect(
+      await rowsIn(actor).then((all) => all.filter(({ startedBy }) => startedBy === actor.user.id)),
+    ).toEqual([]);
+  });
+
+  test('lets the bot mention any role where Discord does', async () => {
+    const manager = aManager({ appPermissions: String(VIEW | SEND | EMBED | 131_072n) });
+    const closed = { ...role, mentionable: false };
+    await run(manager, 'start', { what: 'servers', players: 3, role: { role: closed } });
+    expect(await rowsIn(manager)).toHaveLength(1);
+  });
+
+  test('completes types one after another, and servers', async () => {
+    const manager = aManager({ locale: 'pl' });
+    const types = await fake.autocomplete('feed start', 'types', 'ban, wycisz', manager);
+    expect(types.choices).toEqual([{ name: 'Ban, Wyciszenie głosu', value: 'ban, mute' }]);
+    const all = await fake.autocomplete('feed start', 'types', '', manager);
+    expect(all.choices?.map(({ value }) => value)).toEqual(['ban', 'mute', 'gag', 'silence', 'warn']);
+    const servers = await fake.autocomplete('feed start', 'server', 'mir', manager);
+    expect(servers.choices?.map(({ value }) => value)).toEqual(['mirage']);
+  });
+});
+
+describe('/feed list', () => {
+  test("names the guild's feeds and who started them, and what the bot lacks here", async () => {
+    const guild = { guildId: '900000000000000009' };
+    const manager = aManager(guild);
+    expect(await run(manager, 'list')).toContain('There are no feeds yet.');
+    await run(manager, 'start', { what: 'penalties', types: 'ban', server: 'mirage' });
+    await run(manager, 'start', { what: 'servers', players: 12, role: { role } });
+    const said = await run({ ...manager, appPermissions: String(VIEW) }, 'list');
+    expect(said).toBe(
+      [
+        '📣 Feeds',
+        `<#${manager.channelId}> **Penalties**: Ban · Mirage \\*24/7\\* · started by <@${manager.user.id}>`,
+        `<#${manager.channelId}> **Servers**: all servers · 12 players or more · <@&${role.id}> · started by <@${manager.user.id}>`,
+        '',
+        '⚠️ I’m missing permissions in this channel: **Send Messages**, **Embed Links**.',
+      ].join('\n'),
+    );
+    expect(await run(aManager({ ...guild, appPermissions: '0' }), 'list')).not.toContain('missing');
+    expect(await run({ ...manager, locale: 'pl' }, 'list')).toContain('od 12 graczy');
+    expect(await run(anActor(guild), 'list')).toContain('Only members with “Manage Server”');
+  });
+});
+
+describe('/feed stop', () => {
+  test('stops the feed of this channel alone', async () => {
+    const [here, there] = [aManager(), aManager()];
+    for (const manager of [here, there]) {
+      await run(manager, 'start', { what: 'penalties' });
+      await run(manager, 'start', { what: 'servers' });
+    }
+    expect(await run(anActor({ channelId: here.channelId }), 'stop', { what: 'servers' })).toContain(
+      'Only members',
+    );
+    expect(await run(here, 'stop', { what: 'penalties' })).toContain('no longer gets news of penalties');
+    expect(await rowsIn(here)).toMatchObject([{ subject: 'servers' }]);
+    expect(await rowsIn(there)).toHaveLength(2);
+    expect(await run(here, 'stop', { what: 'penalties' })).toContain(
+      'This channel has no feed of penalties.',
+    );
+  });
+});
+
+test('with DISCORD_GUILD_ID, Manage Server in any other guild counts for nothing', async () => {
+  const home = '900000000000000001';
+  const other = await startTestBot({
+    discord: { guildIds: [home, '900000000000000002'] },
+    bot: { guildId: home },
+  });
+  await other.connect();
+  const stranger = aManager({ guildId: '900000000000000002' });
+  const refused = await other.fake.command('feed start', { what: 'penalties' }, stranger);
+  expect(refused.message?.embeds[0]?.description).toContain('Only members with “Manage Server”');
+  const taken = await other.fake.command('feed start', { what: 'penalties' }, { ...stranger, guildId: home });
+  expect(taken.message?.embeds[0]?.description).toContain('This channel now gets news');
+});

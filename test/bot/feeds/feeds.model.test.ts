@@ -1,0 +1,149 @@
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import fc from 'fast-check';
+import { createBot } from '../../../bot/bot.ts';
+import { discordFeeds } from '../../../src/db/schema/discord.ts';
+import { penalties } from '../../../src/db/schema/penalties.ts';
+import { createFeedStarter, type StartedFeed, settleFeeds } from '../../support/bot/feeds.ts';
+import { startTestBot } from '../../support/bot.ts';
+import { insertPenalties } from '../../support/builders.ts';
+import { tryHistories } from '../../support/model.ts';
+import { waitFor } from '../../support/wait.ts';
+
+setDefaultTimeout(600_000);
+
+/** A history takes a quarter of a second. */
+const RUNS = Number(process.env.MODEL_RUNS ?? 0) >= 1000 ? 300 : 30;
+const harness = await startTestBot({ bot: { timings: { feedIntervalMs: 30, drainMs: 200 } } });
+const { fake, db, deps } = harness;
+const startFeed = createFeedStarter(harness);
+
+type Bot = ReturnType<typeof createBot>;
+type Step =
+  | { kind: 'create'; amount: number }
+  | { kind: 'lift' | 'change' | 'delete'; which: number }
+  | { kind: 'fail'; how: 'lost' | 'unavailable' | 'limited'; method: 'POST' | 'PATCH'; times: number }
+  | { kind: 'restart' | 'twin' | 'settle' };
+
+const steps = fc.array(
+  fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.record({ kind: fc.constant('create' as const), amount: fc.constantFrom(1, 2, 5, 25) }),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.record({ kind: fc.constantFrom('lift' as const, 'change', 'delete'), which: fc.nat(60) }),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        kind: fc.constant('fail' as const),
+        how: fc.constantFrom('lost' as const, 'unavailable', 'limited'),
+        method: fc.constantFrom('POST' as const, 'PATCH'),
+        times: fc.integer({ min: 1, max: 4 }),
+      }),
+    },
+    { weight: 4, arbitrary: fc.record({ kind: fc.constantFrom('restart' as const, 'twin', 'settle') }) },
+  ),
+  { minLength: 3, maxLength: 14 },
+);
+
+async function start(): Promise<Bot> {
+  const bot = createBot({ ...deps });
+  bot.start();
+  await waitFor(() => bot.health().state === 'ready');
+  return bot;
+}
+
+/** What a penalty's message ought to say in the end, by its id. */
+type Expected = Map<number, { title: string; reason: string }>;
+
+async function play(history: readonly Step[]): Promise<void> {
+  let bot = await start();
+  let twin: Bot | undefined;
+  const feed = await startFeed({ what: 'penalties' });
+  const expected: Expected = new Map();
+  for (const step of history) {
+    if (step.kind === 'create') {
+      const rows = await insertPenalties(
+        db,
+        Array.from({ length: step.amount }, () => ({ reason: 'as created' })),
+      );
+      for (const { id } of rows)
+        expected.set(id, { title: `🔴 Active · Ban #${id}`, reason: '> as created' });
+    } else if (step.kind === 'lift' || step.kind === 'change' || step.kind === 'delete') {
+      await changeOne(expected, step);
+    } else if (step.kind === 'fail') {
+      addFault(feed, step);
+    } else if (step.kind === 'settle') {
+      fake.clearFaults();
+      await settleFeeds({ db, bot });
+    } else if (step.kind === 'twin') {
+      // As while a lease is lost and taken again: two processes post for some time.
+      await twin?.stop();
+      twin = await start();
+    } else {
+      await bot.stop();
+      bot = await start();
+    }
+  }
+  fake.clearFaults();
+  await settleFeeds({ db, bot });
+  await bot.stop();
+  await twin?.stop();
+  check(feed, expected);
+  await db.delete(discordFeeds);
+}
+
+async function changeOne(
+  expected: Expected,
+  { kind, which }: { kind: 'lift' | 'change' | 'delete'; which: number },
+): Promise<void> {
+  const alive = [...expected].filter(([, { title }]) => title.startsWith('🔴'));
+  const [id, was] = alive[which % Math.max(1, alive.length)] ?? [];
+  if (id === undefined || was === undefined) return;
+  const isIt = eq(penalties.id, id);
+  if (kind === 'delete') {
+    await db.delete(penalties).where(isIt);
+    expected.set(id, { ...was, title: `🗑️ Removed · Ban #${id}` });
+  } else if (kind === 'lift') {
+    await db.update(penalties).set({ status: 'UNBANNED' }).where(isIt);
+    expected.set(id, { ...was, title: `🟢 Lifted · Ban #${id}` });
+  } else {
+    const reason = `changed ${which} ${Math.random()}`;
+    await db.update(penalties).set({ reason }).where(isIt);
+    expected.set(id, { ...was, reason: `> ${reason}` });
+  }
+}
+
+function addFault(
+  { channelId }: StartedFeed,
+  { how, method, times }: { how: 'lost' | 'unavailable' | 'limited'; method: string; times: number },
+): void {
+  const matches = new RegExp(`^${method} /channels/${channelId}`);
+  const limited = { message: 'You are being rate limited.', retry_after: 0.05, global: false };
+  const response = {
+    lost: 'lost' as const,
+    unavailable: () => Response.json({ message: 'upstream', code: 0 }, { status: 503 }),
+    limited: () => Response.json(limited, { status: 429, headers: { 'retry-after': '0' } }),
+  }[how];
+  fake.fail({ matches, times, response });
+}
+
+/** Each penalty was told once, by a message of its own or in a summary, and its own message is up to date. */
+function check(feed: StartedFeed, expected: Expected): void {
+  const embeds = feed.messages().flatMap((message) => message.embeds);
+  const summaries = embeds.flatMap(({ title }) => /^🔴 (\d+) new penalt/.exec(title ?? '')?.[1] ?? []);
+  const own = embeds.filter(({ title }) => title?.includes('Ban #'));
+  const ids = own.map(({ title }) => Number(title?.split('#')[1]));
+  expect(ids.length).toBe(new Set(ids).size);
+  expect(ids.length + summaries.reduce((sum, amount) => sum + Number(amount), 0)).toBe(expected.size);
+  expect(own.map(({ title, description }) => ({ title, reason: description }))).toEqual(
+    ids.map((id) => ({ title: expected.get(id)?.title, reason: expected.get(id)?.reason })),
+  );
+}
+
+test('each penalty is told once and kept up to date, whatever fails and however often the bot restarts', async () => {
+  await tryHistories('feeds of penalties', steps, play, { runs: RUNS });
+});

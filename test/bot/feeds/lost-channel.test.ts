@@ -1,0 +1,107 @@
+import { beforeEach, expect, test } from 'bun:test';
+import { createBot } from '../../../bot/bot.ts';
+import { discordFeeds } from '../../../src/db/schema/discord.ts';
+import { createFeedStarter, settleFeeds } from '../../support/bot/feeds.ts';
+import { startTestBot } from '../../support/bot.ts';
+import { insertPenalties } from '../../support/builders.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const harness = await startTestBot({ bot: { timings: { feedIntervalMs: 50 } } });
+const { fake, db, lines } = harness;
+const startFeed = createFeedStarter(harness);
+await harness.connect();
+beforeEach(async () => {
+  await db.delete(discordFeeds);
+  fake.clearFaults();
+  lines.length = 0;
+});
+const refuse = (status: number, code: number, message: string) => () =>
+  Response.json({ message, code }, { status });
+
+test('a deleted channel switches its feed off, which whoever started it is told', async () => {
+  const lost = await startFeed({ what: 'penalties' }, { guildLocale: 'pl' });
+  const other = await startFeed({ what: 'penalties' });
+  fake.goneChannels.add(lost.channelId);
+  await insertPenalties(db, [{}]);
+  await waitFor(() => fake.directMessagesTo(lost.manager.user.id).length === 1);
+  const [told] = fake.directMessagesTo(lost.manager.user.id);
+  expect(told?.embeds[0]?.description).toBe(
+    `Powiadomienia o karach na kanale <#${lost.channelId}> są wyłączone. Kanał już nie istnieje. Możesz włączyć je na innym kanale poleceniem \`/powiadomienia włącz\`.`,
+  );
+  expect(await db.select().from(discordFeeds)).toMatchObject([{ channelId: other.channelId }]);
+  await settleFeeds(harness);
+  expect(other.messages()).toHaveLength(1);
+  expect(lines.filter(({ msg }) => msg.includes('a feed is switched off'))).toMatchObject([
+    { channelId: lost.channelId, subject: 'penalties', reason: 'channelGone' },
+  ]);
+});
+
+test.each([
+  [50_001, 'Missing Access'],
+  [50_013, 'Missing Permissions'],
+])('a lost permission (%d) switches the feed off as well', async (code, message) => {
+  const feed = await startFeed({ what: 'penalties' });
+  fake.fail({
+    matches: new RegExp(`^POST /channels/${feed.channelId}`),
+    response: refuse(403, code, message),
+  });
+  await insertPenalties(db, [{}]);
+  await waitFor(() => fake.directMessagesTo(feed.manager.user.id).length === 1);
+  const [told] = fake.directMessagesTo(feed.manager.user.id);
+  expect(told?.embeds[0]?.description).toContain('is switched off. I can’t post there any more.');
+  expect(await db.select().from(discordFeeds)).toEqual([]);
+});
+
+test('the log says so when a direct message is refused', async () => {
+  const feed = await startFeed({ what: 'penalties' });
+  fake.goneChannels.add(feed.channelId);
+  fake.fail({
+    matches: /^POST \/users\/@me\/channels/,
+    response: refuse(403, 50_007, 'Cannot send messages to this user'),
+  });
+  await insertPenalties(db, [{}]);
+  await waitFor(() => lines.some(({ msg }) => msg.includes('could not be told by a direct message')));
+  expect(await db.select().from(discordFeeds)).toEqual([]);
+  expect(fake.directMessagesTo(feed.manager.user.id)).toEqual([]);
+});
+
+test('a message that Discord refuses is left out, and the feed goes on', async () => {
+  const feed = await startFeed({ what: 'penalties' });
+  fake.fail({
+    matches: new RegExp(`^POST /channels/${feed.channelId}`),
+    response: refuse(400, 200_000, 'Message was blocked by automatic moderation'),
+  });
+  await insertPenalties(db, [{}, {}]);
+  await settleFeeds(harness);
+  expect(feed.messages()).toHaveLength(1);
+  expect(lines.filter(({ msg }) => msg === 'Discord refused a message of a feed')).toHaveLength(1);
+});
+
+test('while Discord or the token fails, the feed waits and then tells everything in order', async () => {
+  const feed = await startFeed({ what: 'penalties' });
+  fake.fail({
+    matches: new RegExp(`^POST /channels/${feed.channelId}`),
+    times: 7,
+    response: refuse(503, 0, 'upstream'),
+  });
+  const rows = await insertPenalties(db, [{}, {}, {}]);
+  await waitFor(() => feed.messages().length === 3);
+  expect(feed.titles()).toEqual(rows.map(({ id }) => `🔴 Active · Ban #${id}`));
+  expect(lines.filter(({ msg }) => msg.includes('could not be brought up to date'))).toHaveLength(1);
+}, 20_000);
+
+test('with DISCORD_GUILD_ID, feeds of other guilds rest, and go on once it is gone', async () => {
+  const feed = await startFeed({ what: 'penalties' });
+  await harness.bot.stop();
+  const elsewhere = createBot({ ...harness.deps, guildId: '900000000000000002' });
+  elsewhere.start();
+  await waitFor(() => elsewhere.health().state === 'ready');
+  await insertPenalties(db, [{}]);
+  await elsewhere.wakeFeeds();
+  await elsewhere.stop();
+  expect(feed.messages()).toEqual([]);
+  const everywhere = createBot({ ...harness.deps });
+  everywhere.start();
+  await waitFor(() => feed.messages().length === 1);
+  await everywhere.stop();
+});

@@ -1,0 +1,244 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { eq, inArray } from 'drizzle-orm';
+import { discordFeedPosts, discordFeeds } from '../../../src/db/schema/discord.ts';
+import { penalties } from '../../../src/db/schema/penalties.ts';
+import { penaltySources } from '../../../src/db/schema/penalty-sources.ts';
+import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
+import { recordExpiredPenalties } from '../../../src/queries/penalties/events.ts';
+import { createFeedStarter, settleFeeds } from '../../support/bot/feeds.ts';
+import { startTestBot } from '../../support/bot.ts';
+import { aSteamId, insertPenalties, insertServer } from '../../support/builders.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const harness = await startTestBot({ bot: { timings: { feedIntervalMs: 50 } } });
+const { fake, db, bot } = harness;
+const startFeed = createFeedStarter(harness);
+const server = await insertServer(db, { name: 'Mirage *24/7*' });
+await harness.refreshServers();
+await harness.connect();
+beforeEach(async () => {
+  await db.delete(discordFeeds);
+  fake.clearFaults();
+});
+
+const settle = () => settleFeeds(harness);
+const now = () => new Date(Math.floor(Date.now() / 1000) * 1000);
+
+describe('a feed of penalties', () => {
+  test('shows a new penalty with everything a moderator asks, and mentions nobody', async () => {
+    const feed = await startFeed({ what: 'penalties' });
+    const createdAt = now();
+    const [ban] = await insertPenalties(db, [
+      {
+        playerName: '@everyone *x*',
+        reason: '`wall` <@&1>',
+        durationMinutes: 90,
+        createdAt,
+        endsAt: new Date(createdAt.getTime() + 90 * 60_000),
+        serverId: server.id,
+      },
+    ]);
+    await settle();
+    const at = createdAt.getTime() / 1000;
+    expect(feed.messages()).toMatchObject([
+      { content: '', mention_roles: [], allowedMentions: { parse: [] }, components: [] },
+    ]);
+    expect(feed.messages()[0]?.embeds).toEqual([
+      {
+        title: `🔴 Active · Ban #${ban?.id}`,
+        url: `https://steamcommunity.com/profiles/${aSteamId(1)}`,
+        color: 0xed4245,
+        description: '> \\`wall\\` \\<\\@&1\\>',
+        fields: [
+          { name: 'Player', value: `\\@everyone \\*x\\*\n\`${aSteamId(1)}\``, inline: true },
+          { name: 'Duration', value: '1 hour, 30 minutes', inline: true },
+          { name: 'Issued', value: `<t:${at}:f> (<t:${at}:R>)`, inline: true },
+          { name: 'Ends', value: `<t:${at + 5400}:f> (<t:${at + 5400}:R>)`, inline: true },
+          { name: 'Admin', value: 'Ala', inline: true },
+          { name: 'Server', value: 'Mirage \\*24/7\\*', inline: true },
+        ],
+      },
+    ]);
+  });
+
+  test('speaks the language of the guild, and knows players without a name or SteamID', async () => {
+    const feed = await startFeed({ what: 'penalties' }, { guildLocale: 'pl' });
+    await insertPenalties(db, [
+      { type: 'mute', playerName: '', playerSteamId: aSteamId(5) },
+      { playerName: '', playerSteamId: UNKNOWN_STEAM_ID },
+    ]);
+    await settle();
+    expect(feed.messages()[1]?.embeds[0]?.fields?.[0]).toMatchObject({
+      name: 'Gracz',
+      value: 'nieznany gracz',
+    });
+    expect(feed.messages()[1]?.embeds[0]?.url).toBeUndefined();
+    expect(feed.messages()[0]?.embeds[0]).toMatchObject({
+      title: expect.stringContaining('Aktywna · Wyciszenie głosu #'),
+      fields: [
+        { name: 'Gracz', value: `Gracz bez nazwy\n\`${aSteamId(5)}\`` },
+        { name: 'Czas trwania', value: 'na stałe' },
+        {},
+        {},
+        {},
+        {},
+      ],
+    });
+  });
+
+  test('begins with now, and keeps to its types and its server', async () => {
+    await insertPenalties(db, [{ type: 'ban' }]);
+    const all = await startFeed({ what: 'penalties' });
+    const bans = await startFeed({ what: 'penalties', types: 'ban' });
+    const here = await startFeed({ what: 'penalties', server: server.slug });
+    await insertPenalties(db, [
+      { type: 'ban', serverId: 0 },
+      { type: 'gag', serverId: server.id },
+    ]);
+    await settle();
+    expect(all.titles()).toHaveLength(2);
+    expect(bans.titles()).toEqual([expect.stringContaining('Ban #')]);
+    expect(here.titles()).toEqual([expect.stringContaining('Gag #')]);
+  });
+
+  test('says nothing of a first import, nor of what was over long ago', async () => {
+    const feed = await startFeed({ what: 'penalties' });
+    await db.insert(penaltySources).values({ name: 'old', kind: 'ndjson', address: '' });
+    const long = new Date('2020-01-01T00:00:00Z');
+    await insertPenalties(db, [
+      { source: 'old', sourceTable: 'bans', sourceId: '1' },
+      { status: 'EXPIRED', createdAt: long, endsAt: long, durationMinutes: 1 },
+    ]);
+    await settle();
+    expect(feed.messages()).toEqual([]);
+    await db.update(penaltySources).set({ completedAt: new Date() });
+    await insertPenalties(db, [{ source: 'old', sourceTable: 'bans', sourceId: '2' }]);
+    await settle();
+    expect(feed.messages()).toHaveLength(1);
+  });
+});
+
+describe('a message is edited', () => {
+  test('when its penalty is changed, lifted, expired or removed, and the other messages are not', async () => {
+    const feed = await startFeed({ what: 'penalties' });
+    const createdAt = new Date(now().getTime() - 60_000);
+    const rows = await insertPenalties(
+      db,
+      Array.from({ length: 5 }, () => ({
+        createdAt,
+        durationMinutes: 60,
+        endsAt: new Date(createdAt.getTime() + 3_600_000),
+      })),
+    );
+    await settle();
+    const [changed, lifted, expired, gone, deleted] = rows.map(({ id }) => id);
+    const set = (id: number | undefined, values: Partial<typeof penalties.$inferInsert>) =>
+      db
+        .update(penalties)
+        .set(values)
+        .where(eq(penalties.id, id ?? 0));
+    await set(changed, { reason: 'Another reason' });
+    await set(lifted, { status: 'UNBANNED', liftedAt: now(), liftedByName: 'Ola', liftReason: 'Appeal' });
+    await set(expired, { endsAt: new Date(now().getTime() - 1000) });
+    await recordExpiredPenalties(db, new Date());
+    await set(gone, { goneAt: now() });
+    await db.delete(penalties).where(eq(penalties.id, deleted ?? 0));
+    await settle();
+    expect(feed.titles()).toEqual([
+      `🔴 Active · Ban #${changed}`,
+      `🟢 Lifted · Ban #${lifted}`,
+      `⚪ Expired · Ban #${expired}`,
+      `🗑️ Removed · Ban #${gone}`,
+      `🗑️ Removed · Ban #${deleted}`,
+    ]);
+    const [first, second] = feed.messages();
+    expect(first?.embeds[0]?.description).toBe('> Another reason');
+    expect(second?.embeds[0]?.fields?.at(-1)?.value).toContain('by Ola\n> Appeal');
+    expect(feed.requests('POST')).toHaveLength(5);
+    // What is deleted cannot change any more.
+    expect(await db.select().from(discordFeedPosts)).toHaveLength(4);
+    const edits = feed.requests('PATCH').length;
+    await set(changed, { reason: 'A third one' });
+    await settle();
+    expect(feed.requests('PATCH')).toHaveLength(edits + 1);
+  });
+
+  test('unless somebody deleted it: the feed goes on', async () => {
+    const feed = await startFeed({ what: 'penalties' });
+    const [row] = await insertPenalties(db, [{}]);
+    await settle();
+    fake.goneMessages.add(feed.messages()[0]?.id ?? '');
+    await db
+      .update(penalties)
+      .set({ reason: 'x' })
+      .where(eq(penalties.id, row?.id ?? 0));
+    await settle();
+    await insertPenalties(db, [{}]);
+    await settle();
+    expect(feed.messages()).toHaveLength(2);
+    expect(await db.select().from(discordFeedPosts)).toHaveLength(1);
+  });
+});
+
+describe('many at once', () => {
+  test('20 are shown one by one, 500 become one summary, whose penalties are edited nowhere', async () => {
+    const feed = await startFeed({ what: 'penalties' }, { guildLocale: 'pl' });
+    await insertPenalties(
+      db,
+      Array.from({ length: 20 }, () => ({})),
+    );
+    await settle();
+    expect(feed.messages()).toHaveLength(20);
+    const rows = await insertPenalties(
+      db,
+      Array.from({ length: 500 }, (_, number) => ({
+        type: number < 480 ? ('ban' as const) : ('gag' as const),
+      })),
+    );
+    await settle();
+    expect(feed.messages()).toHaveLength(21);
+    expect(feed.messages().at(-1)?.embeds).toMatchObject([
+      {
+        title: '🔴 500 nowych kar',
+        description: expect.stringMatching(
+          /^480 banów · 20 blokad czatu\nPierwsza: <t:\d+:R>\. Tylu kar naraz/,
+        ),
+      },
+    ]);
+    await db
+      .update(penalties)
+      .set({ reason: 'x' })
+      .where(
+        inArray(
+          penalties.id,
+          rows.slice(0, 50).map(({ id }) => id),
+        ),
+      );
+    await settle();
+    expect(feed.requests('PATCH')).toEqual([]);
+  });
+
+  test('what waits while Discord slows the channel down becomes a summary, and each is told once', async () => {
+    const feed = await startFeed({ what: 'penalties' });
+    const other = await startFeed({ what: 'penalties' });
+    fake.fail({
+      matches: new RegExp(`^POST /channels/${feed.channelId}`),
+      response: () =>
+        Response.json(
+          { message: 'You are being rate limited.', retry_after: 1.2, global: false },
+          { status: 429, headers: { 'retry-after': '2', 'x-ratelimit-scope': 'user' } },
+        ),
+    });
+    await insertPenalties(db, [{}]);
+    await waitFor(() => feed.requests('POST').length > 0);
+    await insertPenalties(
+      db,
+      Array.from({ length: 30 }, () => ({})),
+    );
+    bot.wakeFeeds();
+    // The other channel is not slowed down.
+    await waitFor(() => other.messages().length === 2 && feed.messages().length === 0);
+    await settle();
+    expect(feed.titles()).toEqual([expect.stringContaining('Active · Ban #'), '🔴 30 new penalties']);
+  });
+});

@@ -1,0 +1,147 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { discordFeedServers, discordFeeds } from '../../../src/db/schema/discord.ts';
+import { servers } from '../../../src/db/schema/servers.ts';
+import { createFeedStarter } from '../../support/bot/feeds.ts';
+import { startTestBot } from '../../support/bot.ts';
+import { insertServer } from '../../support/builders.ts';
+import { waitFor } from '../../support/wait.ts';
+
+let now = new Date();
+const harness = await startTestBot({ bot: { timings: { feedIntervalMs: 50 }, now: () => now } });
+const { fake, db, poll, refreshServers } = harness;
+const startFeed = createFeedStarter(harness);
+const role = { role: { id: '950000000000000001', name: 'Players', mentionable: true } };
+await harness.connect();
+beforeEach(async () => {
+  await db.delete(discordFeeds);
+  await db.delete(servers);
+  fake.clearFaults();
+});
+
+async function addServer(name: string, playersCount = 0): Promise<number> {
+  const { id } = await insertServer(db, { name, slug: name.toLowerCase() });
+  await poll(id, { playersCount });
+  await refreshServers();
+  return id;
+}
+const settle = () => harness.bot.wakeFeeds();
+/** Starts a feed that has noted how the servers are. */
+async function startNoted(...parameters: Parameters<typeof startFeed>) {
+  const feed = await startFeed(...parameters);
+  await waitFor(async () => (await db.select().from(discordFeedServers)).length > 0);
+  return feed;
+}
+async function pollAs(id: number, ...counts: (number | 'missed')[]): Promise<void> {
+  for (const count of counts) {
+    await poll(id, count === 'missed' ? undefined : { playersCount: count });
+    await refreshServers();
+    await settle();
+  }
+}
+
+describe('a feed of servers', () => {
+  test('tells a server that is down after two misses, and back, mentioning nobody', async () => {
+    const id = await addServer('Mirage', 3);
+    const feed = await startNoted({ what: 'servers', players: 10, role });
+    await pollAs(id, 3, 'missed');
+    expect(feed.messages()).toEqual([]);
+    await pollAs(id, 'missed', 'missed', 'missed');
+    expect(feed.messages()).toMatchObject([
+      {
+        content: '',
+        allowedMentions: { parse: [] },
+        embeds: [{ title: '🔴 Mirage is offline', description: expect.stringMatching(/^Last seen <t:/) }],
+      },
+    ]);
+    await pollAs(id, 5, 5);
+    expect(feed.messages().slice(1)).toMatchObject([
+      {
+        content: '',
+        mention_roles: [],
+        embeds: [{ title: '🟢 Mirage is back online', description: 'de\\_mirage · 5/32' }],
+      },
+    ]);
+  });
+
+  test('begins with now: a server that is down, or new, is no news', async () => {
+    const id = await addServer('Down');
+    await pollAs(id, 'missed', 'missed');
+    const feed = await startNoted({ what: 'servers', players: 5 });
+    const fresh = await addServer('New', 9);
+    await settle();
+    expect(feed.messages()).toEqual([]);
+    await pollAs(fresh, 'missed', 'missed');
+    expect(feed.titles()).toEqual(['🔴 New is offline']);
+  });
+
+  test('keeps to its server, and tells several at once in one message, in Polish', async () => {
+    const ids = [await addServer('Alpha'), await addServer('Beta'), await addServer('Gamma')];
+    const all = await startNoted({ what: 'servers' }, { guildLocale: 'pl' });
+    const one = await startNoted({ what: 'servers', server: 'beta' });
+    await settle();
+    for (const miss of [1, 2]) {
+      for (const id of ids) await poll(id, undefined, new Date(Date.now() + miss));
+    }
+    await refreshServers();
+    await settle();
+    expect(all.titles()).toEqual(['🔴 Wyłączone: 3 serwery']);
+    expect(all.messages()[0]?.embeds[0]?.description?.split('\n')).toEqual([
+      expect.stringContaining('**Alpha** · Ostatnio widziany <t:'),
+      expect.stringContaining('**Beta**'),
+      expect.stringContaining('**Gamma**'),
+    ]);
+    expect(one.titles()).toEqual(['🔴 Beta is offline']);
+  });
+});
+
+describe('players', () => {
+  test('who reach the number are told, mentioning that role and nobody else', async () => {
+    const id = await addServer('Retake', 2);
+    const feed = await startNoted({ what: 'servers', players: 10, role });
+    await pollAs(id, 9, 10);
+    expect(feed.messages()).toMatchObject([
+      {
+        content: '<@&950000000000000001>',
+        allowedMentions: { parse: [], roles: ['950000000000000001'] },
+        mention_roles: ['950000000000000001'],
+        embeds: [{ title: '👥 10 players on Retake', description: 'de\\_mirage · 10/32' }],
+        components: [{ components: [{ label: 'Connect', url: 'https://play.example.org/connect/retake' }] }],
+      },
+    ]);
+  });
+
+  test('without a role are told without a mention', async () => {
+    const id = await addServer('Retake');
+    const feed = await startNoted({ what: 'servers', players: 1 }, { guildLocale: 'pl' });
+    await pollAs(id, 1);
+    expect(feed.messages()).toMatchObject([
+      { content: '', allowedMentions: { parse: [] }, embeds: [{ title: '👥 Retake: 1 gracz' }] },
+    ]);
+  });
+
+  test('are told again only after they fell to three quarters, and an hour after the last time', async () => {
+    now = new Date('2026-11-21T12:00:00Z');
+    const id = await addServer('Retake', 12);
+    const feed = await startNoted({ what: 'servers', players: 8 });
+    const told = async (...counts: (number | 'missed')[]) => {
+      await pollAs(id, ...counts);
+      return feed.messages().length;
+    };
+    // It was full enough when the feed began.
+    expect(await told(12, 8, 7, 8, 12)).toBe(0);
+    expect(await told(6, 7, 8)).toBe(1);
+    now = new Date('2026-11-21T13:30:00Z');
+    // Around the number nothing is news, however long.
+    expect(await told(7, 8, 7, 9)).toBe(1);
+    expect(await told(6, 8)).toBe(2);
+    now = new Date('2026-11-21T14:29:59Z');
+    expect(await told(3, 8, 20)).toBe(2);
+    // The hour is over, and they are still there.
+    now = new Date('2026-11-21T14:30:00Z');
+    expect(await told(20)).toBe(3);
+    // A server that went down meanwhile tells what it always tells.
+    now = new Date('2026-11-21T18:00:00Z');
+    expect(await told('missed', 'missed', 20)).toBe(5);
+    expect(feed.titles().slice(3)).toEqual(['🔴 Retake is offline', '🟢 Retake is back online']);
+  });
+});

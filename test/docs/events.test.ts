@@ -1,0 +1,40 @@
+import { expect, test } from 'bun:test';
+import { rm } from 'node:fs/promises';
+import { generateWebhookSecret } from '../../src/domain/webhook.ts';
+import { createPost } from '../../src/events/webhooks/post.ts';
+import { sendMessage } from '../../src/events/webhooks/send.ts';
+import { findFreePort } from '../support/free-port.ts';
+import { readPage } from '../support/pages.ts';
+import { startProgram } from '../support/program.ts';
+import { waitFor } from '../support/wait.ts';
+
+test('the receiver in docs/events.md takes what is signed with its secret, and nothing else', async () => {
+  const [, code = ''] = /```ts\n([\s\S]*?)```/.exec(readPage('docs/events.md')) ?? [];
+  // Inside the project, where its package is found.
+  const file = `test/artifacts/receiver-${process.pid}.ts`;
+  await Bun.write(file, code);
+  const secret = generateWebhookSecret();
+  const port = findFreePort();
+  const receiver = startProgram(file, { WEBHOOK_SECRET: secret, PORT: String(port) });
+  const post = createPost({ mayConnect: () => true });
+  const message = {
+    id: 'msg_1_5f0c9a1b-7',
+    type: 'penalty.created',
+    body: { type: 'penalty.created', timestamp: '', data: { penalty: { player_name: 'Ala' } } },
+  };
+  const send = (key: string) =>
+    sendMessage(post, { url: `http://127.0.0.1:${port}/`, secret: key }, message, { now: () => new Date() });
+  try {
+    const taken = await waitFor(async () => {
+      const sent = await send(secret);
+      return sent.status === null ? undefined : sent;
+    });
+    expect(taken.status).toBe(204);
+    expect(receiver.stdout()).toBe('msg_1_5f0c9a1b-7 penalty.created Ala\n');
+    expect((await send(generateWebhookSecret())).status).toBe(400);
+  } finally {
+    receiver.kill('SIGKILL');
+    await receiver.exited;
+    await rm(file);
+  }
+});

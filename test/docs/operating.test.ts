@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'bun:test';
+import { parseConfig } from '../../src/runtime/config.ts';
+import { PAGES, readPage } from '../support/pages.ts';
+
+test('docs/operating.md explains every setting, and no other', () => {
+  const read = new Set<string>();
+  parseConfig(
+    new Proxy<Record<string, string>>({}, { get: (_, name) => void read.add(String(name)) as undefined }),
+  );
+  const rows = readPage('docs/operating.md').matchAll(/^\| `([A-Z][A-Z0-9_]+)` +\| \S/gm);
+  expect([...rows].map(([, name = '']) => name).sort()).toEqual([...read].sort());
+});
+
+describe('the metrics', async () => {
+  const sources = new Bun.Glob('{src,api,bot,media}/**/*.{ts,tsx}');
+  const code = await Promise.all([...sources.scanSync()].map((path) => Bun.file(path).text()));
+  const made = code.flatMap((text) =>
+    [...text.matchAll(/add(?:Gauge|Counter|Histogram)\(\s*['`]([a-z_]+)(['$])/g)].map(
+      // A name in a template, of which the beginning is known.
+      ([, name = '', end]) => ({ name, isWhole: end !== '$' }),
+    ),
+  );
+  const named = PAGES.flatMap((page) =>
+    [...readPage(page).matchAll(/community_api_([a-z_]+)/g)].map(([, name = '']) => name),
+  );
+  const isSame = (metric: (typeof made)[number], name: string) =>
+    metric.isWhole ? metric.name === name : name.startsWith(metric.name);
+
+  test('that a page names are those of the program', () => {
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter((name) => !made.some((metric) => isSame(metric, name)))).toEqual([]);
+  });
+
+  test('of the program are all explained', () => {
+    expect(made.length).toBeGreaterThan(10);
+    expect(made.filter((metric) => !named.some((name) => isSame(metric, name)))).toEqual([]);
+  });
+});

@@ -1,0 +1,235 @@
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { chmod, readdir, readFile, readlink, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { chooseFfmpeg } from '../../../media/ffmpeg/choose.ts';
+import { type Ffmpeg, type FfmpegJob, RENDER_LIMITS } from '../../../media/ffmpeg/ffmpeg.ts';
+import { createNativeFfmpeg } from '../../../media/ffmpeg/native.ts';
+import { anAudio, sine, toWav } from '../../support/audio.ts';
+import {
+  ENGINES,
+  HAS_NATIVE_FFMPEG,
+  isOnThisMachine,
+  makeFolder,
+  openEngine,
+  SILENT_LOG,
+} from '../../support/ffmpeg-engines.ts';
+
+// Rendering takes its time on a busy machine.
+setDefaultTimeout(60_000);
+
+const folder = await makeFolder('limits');
+await Bun.write(join(folder.path, 'tone.wav'), toWav(anAudio({ seconds: 1, shape: sine(440, 0.3) })));
+afterAll(folder.remove);
+
+const TO_MP3: FfmpegJob = {
+  directory: folder.path,
+  input: { name: 'tone.wav', options: ['-f', 'wav'] },
+  output: { name: 'tone.mp3', options: ['-c:a', 'libmp3lame', '-f', 'mp3'] },
+};
+const ENDLESS: FfmpegJob = {
+  directory: folder.path,
+  input: { name: 'tone.wav', options: ['-stream_loop', '-1', '-f', 'wav'] },
+  output: { options: ['-af', 'aresample=192000'] },
+};
+
+for (const engine of ENGINES) {
+  describe.skipIf(!isOnThisMachine(engine))(`the ${engine} engine`, () => {
+    test('stops a call at its time limit, and serves the next one', async () => {
+      const ffmpeg = await openEngine(engine, folder.path);
+      const startedAt = performance.now();
+      const overrun = ffmpeg.run(ENDLESS, { ...RENDER_LIMITS, wallMs: 700 });
+      expect(await overrun.catch((error: unknown) => error)).toHaveProperty('failure', 'overran');
+      expect(performance.now() - startedAt).toBeLessThan(5000);
+      await ffmpeg.run(TO_MP3, RENDER_LIMITS);
+      expect(Bun.file(join(folder.path, 'tone.mp3')).size).toBeGreaterThan(1000);
+      await ffmpeg.close();
+    }, 20_000);
+
+    test('stops a call whose file grows too large', async () => {
+      const ffmpeg = await openEngine(engine, folder.path);
+      const limits = { ...RENDER_LIMITS, fileBytes: 1_000_000 };
+      const output = { name: 'large.f32', options: ['-f', 'f32le'] };
+      const overrun = ffmpeg.run({ ...ENDLESS, output }, limits);
+      expect(await overrun.catch((error: unknown) => error)).toHaveProperty('failure', 'overran');
+      expect(Bun.file(join(folder.path, 'large.f32')).size).toBeLessThanOrEqual(limits.fileBytes);
+      await ffmpeg.close();
+    });
+
+    test('gives up a call that wants ever more memory', async () => {
+      const ffmpeg = await openEngine(engine, folder.path);
+      // To play an endless sound backwards, all of it has to be kept.
+      const greedy = ffmpeg.run({ ...ENDLESS, output: { options: ['-af', 'areverse'] } }, RENDER_LIMITS);
+      expect(await greedy.catch((error: unknown) => error)).toHaveProperty(
+        'failure',
+        engine === 'native' ? 'rejected' : 'overran',
+      );
+      await ffmpeg.run(TO_MP3, RENDER_LIMITS);
+      await ffmpeg.close();
+    });
+
+    test('leaves the event loop free while it works', async () => {
+      const ffmpeg = await openEngine(engine, folder.path);
+      let longestMs = 0;
+      let last = performance.now();
+      const timer = setInterval(() => {
+        longestMs = Math.max(longestMs, performance.now() - last);
+        last = performance.now();
+      }, 1);
+      await ffmpeg.run(ENDLESS, { ...RENDER_LIMITS, wallMs: 1500 }).catch(() => undefined);
+      clearInterval(timer);
+      // The call itself takes 1.5 s; a blocked loop would show all of it.
+      expect(longestMs).toBeLessThan(700);
+      await ffmpeg.close();
+    }, 20_000);
+
+    test('says that ffmpeg refused what it was given', async () => {
+      const ffmpeg = await openEngine(engine, folder.path);
+      const refused = ffmpeg.run(
+        { ...TO_MP3, input: { name: 'tone.wav', options: ['-f', 'flac'] } },
+        RENDER_LIMITS,
+      );
+      expect(await refused.catch((error: unknown) => error)).toHaveProperty('failure', 'rejected');
+      await ffmpeg.close();
+    });
+
+    test('says so when the folder of the call is gone, and serves the next one', async () => {
+      const ffmpeg = await openEngine(engine, folder.path);
+      const lost = ffmpeg.run({ ...TO_MP3, directory: join(folder.path, 'gone') }, RENDER_LIMITS);
+      expect(await lost.catch((error: unknown) => error)).toBeInstanceOf(Error);
+      await ffmpeg.run(TO_MP3, RENDER_LIMITS);
+      await ffmpeg.close();
+    });
+
+    test('ends what runs when it is closed', async () => {
+      const ffmpeg = await openEngine(engine, folder.path);
+      const running = ffmpeg.run(ENDLESS, RENDER_LIMITS).catch((error: unknown) => error);
+      await Bun.sleep(300);
+      await ffmpeg.close();
+      expect(await running).toHaveProperty('name', 'FfmpegError');
+    }, 20_000);
+
+    test('ends what is about to run when it is closed', async () => {
+      const ffmpeg = await openEngine(engine, folder.path);
+      const startedAt = performance.now();
+      const beginning = ffmpeg.run(ENDLESS, RENDER_LIMITS).catch((error: unknown) => error);
+      // The call has begun: it opens its files, or writes its launcher.
+      await Promise.resolve();
+      await Promise.resolve();
+      await ffmpeg.close();
+      expect(await beginning).toHaveProperty('name', 'FfmpegError');
+      expect(performance.now() - startedAt).toBeLessThan(RENDER_LIMITS.wallMs / 2);
+    });
+  });
+}
+
+describe.skipIf(!HAS_NATIVE_FFMPEG)('a native ffmpeg', () => {
+  test('is killed together with its children', async () => {
+    const mark = `${60 + Math.random()}`;
+    const ffmpeg = await openScript('with-children.sh', `sleep ${mark} & sleep ${mark}`);
+    const overrun = ffmpeg.run(TO_MP3, { ...RENDER_LIMITS, wallMs: 500 });
+    expect(await overrun.catch((error: unknown) => error)).toHaveProperty('failure', 'overran');
+    await waitUntil(async () => (await countProcesses(`sleep\0${mark}`)) === 0);
+    await ffmpeg.close();
+  }, 20_000);
+
+  // In a container that forbids user namespaces there is no empty network to run in; the service logs that, too.
+  const hasNamespaces = Bun.spawnSync(['unshare', '-rn', 'true']).success;
+  if (!hasNamespaces) console.warn('SKIPPED: ffmpeg without a network, since namespaces are forbidden here');
+
+  test('runs with limits on CPU, memory, file size and open files, nice, and without a network', async () => {
+    const report = join(folder.path, 'confinement.txt');
+    const ffmpeg = await openScript(
+      'confined.sh',
+      `{ cat /proc/self/limits; cut -d' ' -f19 /proc/self/stat; cat /proc/net/dev; } > ${report}`,
+    );
+    await ffmpeg.run(TO_MP3, RENDER_LIMITS);
+    const text = await readFile(report, 'utf8');
+    expect(text).toMatch(/Max cpu time +20 /);
+    expect(text).toMatch(/Max address space +805306368 /);
+    expect(text).toMatch(/Max file size +67108864 /);
+    expect(text).toMatch(/Max open files +64 /);
+    expect(text).toMatch(/Max core file size +0 /);
+    expect(text).toMatch(/^1\d$/m);
+    if (hasNamespaces) expect(text.match(/^ *\w+:/gm)?.map((line) => line.trim())).toEqual(['lo:']);
+    await ffmpeg.close();
+  });
+
+  test('dies with the service, however that dies', async () => {
+    const script = join(import.meta.dir, '../../support/endless-ffmpeg.ts');
+    const service = Bun.spawn(['bun', script, folder.path], { stdout: 'inherit', stderr: 'inherit' });
+    await waitUntil(async () => (await countFfmpegIn(folder.path)) === 1);
+    service.kill('SIGKILL');
+    await service.exited;
+    await waitUntil(async () => (await countFfmpegIn(folder.path)) === 0);
+  }, 30_000);
+
+  test('is replaced when it vanishes while the service runs', async () => {
+    const path = await writeScript('vanishing.sh', 'exec ffmpeg "$@"');
+    const warnings: string[] = [];
+    const log = { ...SILENT_LOG, warn: (_: object, message: string) => warnings.push(message) };
+    const ffmpeg = await chooseFfmpeg(log, { ffmpegPath: path, workDirectory: folder.path });
+    await rm(path);
+    await ffmpeg.run(TO_MP3, RENDER_LIMITS);
+    expect(ffmpeg.description).not.toContain('vanishing');
+    expect(warnings).toContain('ffmpeg is gone; looking for another one');
+    await ffmpeg.close();
+  });
+});
+
+test('refuses a configured ffmpeg that is none, or too old, naming the variable', async () => {
+  const missing = chooseFfmpeg(SILENT_LOG, { ffmpegPath: '/nowhere/ffmpeg', workDirectory: folder.path });
+  await expect(missing).rejects.toThrow('FFMPEG_PATH="/nowhere/ffmpeg" is not allowed');
+  const old = join(folder.path, 'old.sh');
+  await Bun.write(old, '#!/bin/sh\necho "ffmpeg version 4.4.2-0ubuntu0.22.04.1 Copyright"\n');
+  await chmod(old, 0o700);
+  expect(await createNativeFfmpeg(SILENT_LOG, { path: old, workDirectory: folder.path })).toContain(
+    '5.1 is needed',
+  );
+});
+
+test('falls back to the embedded ffmpeg where the system has none', async () => {
+  const options = { systemName: 'no-such-ffmpeg', workDirectory: folder.path };
+  const ffmpeg = await chooseFfmpeg(SILENT_LOG, options);
+  expect(ffmpeg.description).toStartWith('embedded');
+  await ffmpeg.run(TO_MP3, RENDER_LIMITS);
+  await ffmpeg.close();
+});
+
+/** A script that answers the probes as ffmpeg does and, given one of our files, does this instead. */
+async function writeScript(name: string, behaviour: string): Promise<string> {
+  const path = join(folder.path, name);
+  await Bun.write(path, `#!/bin/sh\ncase "$*" in *tone.wav*) ${behaviour} ;; *) exec ffmpeg "$@" ;; esac\n`);
+  await chmod(path, 0o700);
+  return path;
+}
+
+async function openScript(name: string, behaviour: string): Promise<Ffmpeg> {
+  const path = await writeScript(name, behaviour);
+  const ffmpeg = await createNativeFfmpeg(SILENT_LOG, { path, workDirectory: folder.path });
+  if (typeof ffmpeg === 'string') throw new Error(ffmpeg);
+  return ffmpeg;
+}
+
+/** Processes of ffmpeg that work in the folder. */
+async function countFfmpegIn(directory: string): Promise<number> {
+  const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const places = ids.map(async (id) => {
+    const program = await readlink(`/proc/${id}/exe`).catch(() => '');
+    return program.endsWith('/ffmpeg') ? readlink(`/proc/${id}/cwd`).catch(() => '') : '';
+  });
+  return (await Promise.all(places)).filter((place) => place === directory).length;
+}
+
+async function countProcesses(commandLine: string): Promise<number> {
+  const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const lines = await Promise.all(ids.map((id) => readFile(`/proc/${id}/cmdline`, 'utf8').catch(() => '')));
+  return lines.filter((line) => line.includes(commandLine)).length;
+}
+
+async function waitUntil(isTrue: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 5000;
+  while (!(await isTrue())) {
+    if (Date.now() > deadline) throw new Error('it never came true');
+    await Bun.sleep(20);
+  }
+}

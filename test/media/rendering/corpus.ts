@@ -1,0 +1,248 @@
+import type { Ffmpeg } from '../../../media/ffmpeg/ffmpeg.ts';
+import {
+  type Audio,
+  anAudio,
+  clicks,
+  drums,
+  joinBytes,
+  musicLike,
+  noise,
+  sequence,
+  silence,
+  sine,
+  speechLike,
+  toWav,
+} from '../../support/audio.ts';
+import { encode } from '../../support/ffmpeg-engines.ts';
+
+/** One upload and what must come of it; lengths in seconds, for a longest length of 10. */
+export type Clip = {
+  name: string;
+  bytes: Uint8Array;
+  seconds: number;
+  /** `quieter`: the limiter's or the gain's bound allows less than the loudness asked for. */
+  loudness: 'on target' | 'quieter';
+};
+
+/** Codecs of each extension; none of them is the pipeline's own. */
+const ENCODINGS = {
+  flac: ['-c:a', 'flac', '-f', 'flac'],
+  ogg: ['-c:a', 'libvorbis', '-f', 'ogg'],
+  // The embedded build's libopus crashes while encoding; ffmpeg's own encoder does not.
+  opus: ['-c:a', 'opus', '-strict', '-2', '-f', 'ogg'],
+  webm: ['-c:a', 'opus', '-strict', '-2', '-f', 'webm'],
+  m4a: ['-c:a', 'aac', '-f', 'ipod'],
+  aac: ['-c:a', 'aac', '-f', 'adts'],
+  mp3: ['-c:a', 'libmp3lame', '-b:a', '128k', '-f', 'mp3'],
+  aiff: ['-c:a', 'pcm_s24be', '-f', 'aiff'],
+  caf: ['-c:a', 'pcm_s16be', '-f', 'caf'],
+  // As a browser records with a pause: the time stamps go on while nothing is written.
+  mka: ['-af', 'asetpts=PTS+gt(T\\,3)*20/TB', '-c:a', 'libvorbis', '-f', 'matroska'],
+} as const;
+
+/** Makes the whole corpus; `ffmpeg` only encodes into other containers. */
+export async function makeCorpus(ffmpeg: Ffmpeg, folder: string): Promise<Clip[]> {
+  const inFormat = async (extension: keyof typeof ENCODINGS, audio: Audio): Promise<Uint8Array> =>
+    encode(ffmpeg, folder, { wav: toWav(audio), options: ENCODINGS[extension], extension });
+  const music = anAudio({ seconds: 6, shape: musicLike(0.7) });
+  const musicMp3 = await inFormat('mp3', music);
+  const onTarget = { loudness: 'on target' } as const;
+  return [
+    {
+      name: 'tone at -45 dBFS, wav 48 kHz',
+      seconds: 5,
+      ...onTarget,
+      bytes: toWav(aTone(5, 10 ** (-45 / 20), 48_000)),
+    },
+    { name: 'tone 18 dB over full scale, float wav', seconds: 3, ...onTarget, bytes: toWav(aTone(3, 8)) },
+    {
+      name: 'music clipped to a square, 16-bit wav',
+      seconds: 4,
+      ...onTarget,
+      bytes: toWav(anAudio({ seconds: 4, shape: musicLike(9) }), 's16'),
+    },
+    {
+      name: 'noise of 12 s, flac 96 kHz: cut',
+      seconds: 10,
+      ...onTarget,
+      bytes: await inFormat('flac', anAudio({ seconds: 12, shape: noise(0.2), sampleRate: 96_000 })),
+    },
+    {
+      name: 'noise of 0.3 s, mono wav 8 kHz',
+      seconds: 0.3,
+      ...onTarget,
+      bytes: toWav(anAudio({ seconds: 0.3, shape: noise(0.9), sampleRate: 8000, channels: 1 }), 's16'),
+    },
+    {
+      name: 'speech with pauses, mono opus',
+      seconds: 5.9,
+      ...onTarget,
+      bytes: await inFormat(
+        'opus',
+        anAudio({ seconds: 5.9, shape: speechLike(0.4), sampleRate: 48_000, channels: 1 }),
+      ),
+    },
+    { name: 'music, mp3 with cover art', seconds: 6, ...onTarget, bytes: withCover(musicMp3) },
+    {
+      name: 'three minutes of music, mp3',
+      seconds: 10,
+      ...onTarget,
+      bytes: joinBytes(...Array.from({ length: 30 }, () => musicMp3)),
+    },
+    {
+      name: 'music of 48 kHz that goes over to silence of 44.1 kHz, mp3: cut before that',
+      seconds: 10,
+      ...onTarget,
+      bytes: joinBytes(
+        await inFormat('mp3', anAudio({ seconds: 11.5, shape: musicLike(0.7), sampleRate: 48_000 })),
+        await inFormat('mp3', silence(1.5)),
+      ),
+    },
+    {
+      name: '5.1 music, m4a',
+      seconds: 4,
+      ...onTarget,
+      bytes: await inFormat(
+        'm4a',
+        anAudio({ seconds: 4, shape: musicLike(0.5), sampleRate: 48_000, channels: 6 }),
+      ),
+    },
+    {
+      name: 'silence, tone, silence: stripped',
+      seconds: 2.16,
+      ...onTarget,
+      bytes: toWav(sequence(silence(2), aTone(2, 0.3), silence(3)), 's16'),
+    },
+    {
+      name: 'a pause of 1.5 s inside: kept',
+      seconds: 3.5,
+      ...onTarget,
+      bytes: toWav(sequence(aTone(1, 0.3), silence(1.5), aTone(1, 0.3)), 's16'),
+    },
+    {
+      name: 'a pause of 4.5 s across the cut: kept up to it',
+      seconds: 10,
+      ...onTarget,
+      bytes: toWav(sequence(aTone(8, 0.3), silence(4.5), aTone(3, 0.3)), 's16'),
+    },
+    {
+      name: '20 s of silence before a tone: stripped',
+      seconds: 2.01,
+      ...onTarget,
+      bytes: toWav(sequence(silence(20), aTone(2, 0.3)), 's16'),
+    },
+    {
+      name: 'a murmur 49 dB below what follows it: stripped',
+      seconds: 4.01,
+      ...onTarget,
+      bytes: toWav(sequence(aTone(11, 0.003), aTone(4, 0.9)), 's16'),
+    },
+    { name: 'music, vorbis', seconds: 6, ...onTarget, bytes: await inFormat('ogg', music) },
+    {
+      name: 'music, webm',
+      seconds: 4,
+      ...onTarget,
+      bytes: await inFormat('webm', anAudio({ seconds: 4, shape: musicLike(0.1), sampleRate: 48_000 })),
+    },
+    {
+      name: 'music recorded with a pause of 20 s, matroska',
+      seconds: 6,
+      ...onTarget,
+      bytes: await inFormat('mka', music),
+    },
+    { name: 'music, adts', seconds: 6, ...onTarget, bytes: await inFormat('aac', music) },
+    {
+      name: 'tone, aiff of 24 bits, 32 kHz',
+      seconds: 2,
+      ...onTarget,
+      bytes: await inFormat('aiff', aTone(2, 0.7, 32_000)),
+    },
+    {
+      name: 'speech, caf',
+      seconds: 5.5,
+      ...onTarget,
+      bytes: await inFormat('caf', anAudio({ seconds: 5.5, shape: speechLike(0.05) })),
+    },
+    {
+      name: 'noise, float wav 192 kHz',
+      seconds: 2,
+      ...onTarget,
+      bytes: toWav(anAudio({ seconds: 2, shape: noise(0.05), sampleRate: 192_000 })),
+    },
+    {
+      name: 'music, mp4 with a picture track',
+      seconds: 6,
+      ...onTarget,
+      bytes: await withVideo(ffmpeg, folder, music),
+    },
+    {
+      name: 'drums that need the limiter',
+      seconds: 3.77,
+      ...onTarget,
+      bytes: toWav(anAudio({ seconds: 4, shape: drums(0.9) }), 's16'),
+    },
+    {
+      name: 'one loud beat, then quiet ones',
+      seconds: 3.89,
+      ...onTarget,
+      bytes: toWav(anAudio({ seconds: 4, shape: oneLoudBeat }), 's16'),
+    },
+    {
+      name: 'drums that start with a jump to their loudest',
+      seconds: 3.26,
+      loudness: 'quieter',
+      bytes: toWav(anAudio({ seconds: 4, shape: cutDrums }), 's16'),
+    },
+    {
+      name: 'clicks: an extreme crest factor',
+      seconds: 3.65,
+      loudness: 'quieter',
+      bytes: toWav(anAudio({ seconds: 4, shape: clicks(0.9) }), 's16'),
+    },
+  ];
+}
+
+/** A low beat each second; only the first, cut at its peak, is loud enough to count in the loudness. */
+function oneLoudBeat(seconds: number): number {
+  const beat = seconds % 1;
+  return (seconds < 1 ? 0.9 : 0.1) * Math.cos(2 * Math.PI * 60 * beat) * Math.exp(-beat * 4.1);
+}
+
+/** A drum each second, cut so closely that it starts at its peak. */
+function cutDrums(seconds: number): number {
+  const beat = seconds % 1;
+  return 0.9 * Math.cos(2 * Math.PI * 180 * beat) * Math.exp(-beat * 45);
+}
+
+function aTone(seconds: number, amplitude: number, sampleRate = 44_100): Audio {
+  return anAudio({ seconds, shape: sine(440, amplitude), sampleRate });
+}
+
+/** Puts an ID3v2.3 tag with a 1×1 PNG as front cover, a title and an artist before the frames. */
+function withCover(mp3: Uint8Array): Uint8Array {
+  const png = Buffer.from(
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+    'base64',
+  );
+  return withPicture(mp3, png);
+}
+
+/** The frames after an ID3v2.3 tag that holds this PNG. */
+export function withPicture(mp3: Uint8Array, png: Uint8Array): Uint8Array {
+  const picture = joinBytes(Buffer.from('\0image/png\0\x03\0', 'latin1'), png);
+  const frame = joinBytes(Buffer.from('APIC'), uint32(picture.length), new Uint8Array(2), picture);
+  const size = [21, 14, 7, 0].map((shift) => (frame.length >> shift) & 0x7f);
+  return joinBytes(Buffer.from('ID3\x03\0\0', 'latin1'), Uint8Array.from(size), frame, mp3);
+}
+
+function uint32(value: number): Uint8Array {
+  const bytes = new DataView(new ArrayBuffer(4));
+  bytes.setUint32(0, value);
+  return new Uint8Array(bytes.buffer);
+}
+
+async function withVideo(ffmpeg: Ffmpeg, folder: string, audio: Audio): Promise<Uint8Array> {
+  const video = ['-filter_complex', 'color=red:s=64x64:r=5:d=6[v]', '-map', '[v]', '-map', '0:a'];
+  const codecs = ['-c:v', 'mpeg4', '-c:a', 'aac', '-shortest', '-f', 'mp4'];
+  return encode(ffmpeg, folder, { wav: toWav(audio), options: [...video, ...codecs], extension: 'mp4' });
+}

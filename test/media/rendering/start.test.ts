@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createEmbeddedFfmpeg } from '../../../media/ffmpeg/embedded.ts';
+import type { Ffmpeg } from '../../../media/ffmpeg/ffmpeg.ts';
+import { UPLOAD_NAME } from '../../../media/rendering/decode.ts';
+import { renderSound, SOUND_NAME } from '../../../media/rendering/render.ts';
+import { type Audio, anAudio, sequence, silence, sine, toWav } from '../../support/audio.ts';
+import { decodeMp3 } from '../../support/decode-mp3.ts';
+import { ENGINES, encode, isOnThisMachine, makeFolder, openEngine } from '../../support/ffmpeg-engines.ts';
+
+// Rendering takes its time on a busy machine.
+setDefaultTimeout(60_000);
+
+const folder = await makeFolder('start');
+afterAll(folder.remove);
+
+/** A second of 300 Hz, then one of 600, 900 …, so that the pitch tells where a cut begins. */
+const STEPS = 120;
+const staircase = anAudio({
+  seconds: STEPS,
+  sampleRate: 16_000,
+  channels: 1,
+  shape: (at) => sine(pitchAt(at), 0.3)(at % 1, 0),
+});
+const encoder = createEmbeddedFfmpeg();
+const long = await encode(encoder, folder.path, {
+  wav: toWav(staircase, 's16'),
+  options: ['-c:a', 'flac', '-f', 'flac'],
+  extension: 'flac',
+});
+await encoder.close();
+const short = toWav(
+  sequence(silence(2), anAudio({ seconds: 4, shape: (at) => sine(pitchAt(at), 0.3)(at % 1, 0) }), silence(1)),
+);
+
+for (const engine of ENGINES) {
+  describe.skipIf(!isOnThisMachine(engine))(`the ${engine} engine`, () => {
+    let ffmpeg: Ffmpeg;
+    beforeAll(async () => {
+      ffmpeg = await openEngine(engine, folder.path);
+    });
+    afterAll(() => ffmpeg.close());
+
+    test.each([
+      { startMs: 0, seconds: 4.16, pitch: 300 },
+      { startMs: 1000, seconds: 3.15, pitch: 600 },
+      { startMs: 2500, seconds: 1.65, pitch: 900 },
+    ])('counts a start of $startMs ms from the first sound', async ({ startMs, seconds, pitch }) => {
+      const sound = await render(ffmpeg, short, { startMs });
+      expect(Math.abs(lengthOf(sound) - seconds)).toBeLessThanOrEqual(0.05);
+      expect(Math.abs(findPitch(sound, 0.1) - pitch)).toBeLessThanOrEqual(15);
+    });
+
+    test.each([30_000, 74_000, 95_000])('begins %d ms into a long track', async (startMs) => {
+      const sound = await render(ffmpeg, long, { startMs, maxSeconds: 3 });
+      expect(Math.abs(lengthOf(sound) - 3)).toBeLessThanOrEqual(0.05);
+      expect(Math.abs(findPitch(sound, 0.1) - pitchAt(startMs / 1000))).toBeLessThanOrEqual(15);
+    });
+
+    test.each([
+      ['after the last sound', short, 4200],
+      ['after the end', short, 60_000],
+      ['after the end of a long track', long, 125_000],
+    ])('refuses a start %s', async (_, bytes, startMs) => {
+      const error = await render(ffmpeg, bytes, { startMs }).catch((refusal: unknown) => refusal);
+      expect(error).toMatchObject({ name: 'SoundRefused', reason: 'start-after-end' });
+    });
+  });
+}
+
+async function render(
+  ffmpeg: Ffmpeg,
+  bytes: Uint8Array,
+  { startMs, maxSeconds = 10 }: { startMs: number; maxSeconds?: number },
+): Promise<Audio> {
+  const directory = join(folder.path, Bun.randomUUIDv7());
+  await mkdir(directory);
+  await Bun.write(join(directory, UPLOAD_NAME), bytes);
+  await renderSound(ffmpeg, directory, { maxSeconds, targetLufs: -18, startMs });
+  return decodeMp3(directory, SOUND_NAME);
+}
+
+function pitchAt(seconds: number): number {
+  return 300 * ((Math.floor(seconds) % 10) + 1);
+}
+
+function lengthOf({ channels, sampleRate }: Audio): number {
+  return (channels[0]?.length ?? 0) / sampleRate;
+}
+
+/** Hertz of a tone, by the zero crossings of 200 ms. */
+function findPitch({ channels, sampleRate }: Audio, fromSeconds: number): number {
+  const from = Math.round(fromSeconds * sampleRate);
+  const samples = channels[0]?.subarray(from, from + sampleRate / 5) ?? new Float32Array();
+  let crossings = 0;
+  for (let at = 1; at < samples.length; at++) {
+    if ((samples[at - 1] ?? 0) < 0 && (samples[at] ?? 0) >= 0) crossings++;
+  }
+  return crossings * 5;
+}

@@ -1,0 +1,125 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { BrowserContext, Page } from 'playwright-core';
+import { launchChromium } from '../support/chromium.ts';
+import { anActor } from '../support/discord/actor.ts';
+import { messageOf } from '../support/discord/exchange.ts';
+import { startFakeDiscord } from '../support/discord/fake-discord.ts';
+import { findFreePort } from '../support/free-port.ts';
+import { startProgram } from '../support/program.ts';
+import { startSteamOpenIdProvider } from '../support/steam-openid-provider.ts';
+import { isReadable, renderDiscordPage } from './discord-page.ts';
+
+/**
+ * `bun test/pictures/main.ts`: takes the pictures of the README from the real demo, with a Steam and a Discord of the
+ * tests, and keeps them in `docs/images/`.
+ */
+
+const IMAGES = join(import.meta.dir, '../../docs/images');
+const MAX_BYTES = 60 * 1024;
+/** Discord takes no buttons that lead to localhost; Chromium is told where this host is. */
+const HOST = 'play.example.org';
+
+const folder = await mkdtemp(join(tmpdir(), 'pictures-'));
+const steam = startSteamOpenIdProvider();
+steam.approvesAtOnce = true;
+const discord = await startFakeDiscord();
+const port = findFreePort();
+const site = `http://${HOST}`;
+const demo = startProgram('src/demo/main.ts', {
+  HOST: '127.0.0.1',
+  PORT: String(port),
+  PUBLIC_URL: site,
+  DATA_DIR: folder,
+  SITE_NAME: 'Zagrywka',
+  STEAM_OPENID_URL: steam.url,
+  DISCORD_TOKEN: discord.token,
+  DISCORD_API_URL: discord.apiUrl,
+  DISCORD_GUILD_ID: '900000000000000001',
+});
+const browser = await launchChromium({ hosts: { [HOST]: `127.0.0.1:${port}` } });
+try {
+  const [, owner = ''] = await demo.waitFor(/of .*, (\d{17})/);
+  steam.steamId = owner;
+  await mkdir(IMAGES, { recursive: true });
+  const context = await browser.newContext({ locale: 'en-GB', colorScheme: 'dark', deviceScaleFactor: 1 });
+  await takeStatus(context);
+  await takeAccount(context);
+  await takeDiscordCard(context);
+} finally {
+  await browser.close();
+  demo.kill('SIGTERM');
+  await demo.exited;
+  await discord.stop();
+  await steam.stop();
+  await rm(folder, { recursive: true, force: true });
+}
+
+async function takeStatus(context: BrowserContext): Promise<void> {
+  const page = await openPage(context, { width: 900, height: 900 });
+  await page.goto(site);
+  await page.waitForLoadState('networkidle');
+  await take(page, 'status');
+}
+
+async function takeAccount(context: BrowserContext): Promise<void> {
+  const page = await openPage(context, { width: 900, height: 900 });
+  await page.goto(`${site}/account/sign-in`);
+  await page.waitForURL(`${site}/account`);
+  await page.waitForLoadState('networkidle');
+  await take(page, 'account');
+}
+
+async function takeDiscordCard(context: BrowserContext): Promise<void> {
+  const exchange = await discord.command(
+    'server',
+    { name: await chooseServer() },
+    anActor({ locale: 'en-GB' }),
+  );
+  const page = await openPage(context, { width: 572, height: 100 });
+  await page.setContent(renderDiscordPage(messageOf(exchange), { botName: 'Community' }));
+  await page.evaluate('document.fonts.ready');
+  const height = await page.evaluate<number>('document.documentElement.scrollHeight');
+  await page.setViewportSize({ width: 572, height });
+  await take(page, 'discord');
+}
+
+type ListedServer = { slug: string; hostname: string; players: { name: string }[] };
+
+/** Of the servers with some people on them the one whose names can be shown best. */
+async function chooseServer(): Promise<string> {
+  const { data: listed } = await ask<{ data: ListedServer[] }>('/servers');
+  const details = await Promise.all(
+    listed.map(({ slug }) => ask<{ data: ListedServer }>(`/servers/${slug}`)),
+  );
+  const [best] = details
+    .filter(({ data: { players } }) => players.length >= 4 && players.length <= 14)
+    .map(({ data: { slug, hostname, players } }) => {
+      const names = [hostname, ...players.map(({ name }) => name)];
+      return { slug, unreadable: names.filter((name) => !isReadable(name)).length };
+    })
+    .sort((a, b) => a.unreadable - b.unreadable);
+  if (!best) throw new Error('no server of the demo has people on it');
+  return best.slug;
+}
+
+async function ask<T>(path: string): Promise<T> {
+  return JSON.parse(await (await fetch(`http://127.0.0.1:${port}/api/v1${path}`)).text());
+}
+
+async function openPage(context: BrowserContext, viewport: { width: number; height: number }): Promise<Page> {
+  const page = await context.newPage();
+  await page.setViewportSize(viewport);
+  return page;
+}
+
+async function take(page: Page, name: string): Promise<void> {
+  const devtools = await page.context().newCDPSession(page);
+  const { data } = await devtools.send('Page.captureScreenshot', { format: 'webp', quality: 80 });
+  const bytes = Buffer.from(data, 'base64');
+  if (bytes.length > MAX_BYTES)
+    throw new Error(`${name} takes ${bytes.length} bytes, at most ${MAX_BYTES} are fine`);
+  await writeFile(join(IMAGES, `${name}.webp`), bytes);
+  console.log(`docs/images/${name}.webp: ${bytes.length} bytes`);
+}

@@ -1,0 +1,143 @@
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { desc } from 'drizzle-orm';
+import { auditLog } from '../../../src/db/schema/audit-log.ts';
+import { webhooks } from '../../../src/db/schema/webhooks.ts';
+import { listPenaltyEvents, readEventLog } from '../../../src/queries/penalties/events.ts';
+import { listDeliveries } from '../../../src/queries/webhooks/webhook-deliveries.ts';
+import { insertPenalties } from '../../support/builders.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { createTestFolder, startProgram } from '../../support/program.ts';
+import { startReceiver, verify } from '../../support/webhook-receiver.ts';
+
+setDefaultTimeout(60_000);
+
+const { db, url: databaseUrl } = await createTestDatabase();
+const folder = createTestFolder();
+const receiver = startReceiver();
+const url = `${receiver.origin}/hook`;
+afterAll(async () => {
+  await receiver.stop();
+  await folder.remove();
+});
+
+/** The tool, beside no service: what is sent, the tool itself sends. */
+async function cli(...args: string[]) {
+  const program = startProgram(
+    'src/cli.ts',
+    { DATABASE_URL: databaseUrl, DATA_DIR: folder.path, WEBHOOK_ALLOW: '127.0.0.0/8' },
+    ['webhooks', ...args],
+  );
+  const code = await program.exited;
+  return { code, stdout: program.stdout().trim(), stderr: program.stderr().trim() };
+}
+
+async function json(...args: string[]) {
+  const { code, stdout, stderr } = await cli(...args, '--json');
+  expect([args, code, stderr]).toEqual([args, 0, '']);
+  return JSON.parse(stdout);
+}
+
+describe('webhooks', () => {
+  test('are added with a secret that is shown once, listed, tried, repeated, switched on and removed', async () => {
+    expect((await cli('list')).stdout).toBe('No webhooks yet: bun run cli webhooks add --url URL');
+    const added = await cli('add', '--url', url);
+    expect(added.stdout).toMatch(/^Added webhook 1\. Its secret, shown only now:\nwhsec_[A-Za-z0-9+/]{43}=$/);
+    const [, secret = ''] = added.stdout.split('\n');
+    const list = await cli('list');
+    expect(list.stdout).toMatch(/\n1 +http:\/\/127\.0\.0\.1:[0-9]+\/hook +all +[0-9-]{10} +on$/);
+    expect(list.stdout).not.toInclude('whsec_');
+    expect(JSON.stringify(await json('list'))).not.toInclude('whsec_');
+
+    const tested = await cli('test', '1');
+    expect(tested).toMatchObject({ code: 0, stderr: '' });
+    expect(tested.stdout).toMatch(/^Delivered in [0-9]+ ms: status 204 \(msg_1_test-[0-9a-f]{16}\)$/);
+    const [received] = receiver.received;
+    if (!received) throw new Error('nothing was received');
+    expect(verify(secret, received)).toMatchObject({ type: 'webhook.test', data: {} });
+
+    await insertPenalties(db, [{}]);
+    const [event] = await listPenaltyEvents(db, 0, { limit: 1 });
+    const messageId = `msg_1_${(await readEventLog(db)).epoch}-${event?.id}`;
+    expect(await json('resend', '1', messageId)).toMatchObject({ messageId, status: 204, failure: null });
+    expect(receiver.received[1]?.id).toBe(messageId);
+    expect(await listDeliveries(db, 1)).toMatchObject([{ messageId }, { type: 'webhook.test' }]);
+
+    await db
+      .update(webhooks)
+      .set({ switchedOffAt: new Date('2026-11-21T10:00:00Z'), switchedOffReason: 'failing', failures: 33 });
+    expect((await cli('list')).stdout).toEndWith('switched off 2026-11-21T10:00:00.000Z: failing');
+    expect((await cli('enable', '1')).stdout).toBe('Webhook 1 is on, and goes on where it stopped');
+    expect(await json('list')).toMatchObject([{ id: 1, switchedOffAt: null, failures: 0 }]);
+    expect(await json('remove', '1')).toEqual({ removed: 1 });
+    expect(await json('list')).toEqual([]);
+
+    const entries = await db.select().from(auditLog).orderBy(desc(auditLog.id));
+    expect(entries.map(({ action }) => action)).toEqual([
+      'webhook.removed',
+      'webhook.enabled',
+      'webhook.resent',
+      'webhook.tested',
+      'webhook.added',
+    ]);
+    expect(entries[2]).toMatchObject({
+      subject: `1 (${new URL(url).host})`,
+      details: { messageId },
+      actorUserId: null,
+    });
+    expect(JSON.stringify(entries)).not.toMatch(/whsec_|\/hook/);
+  });
+
+  test('of some types are told of those alone', async () => {
+    const added = await json(
+      'add',
+      '--url',
+      url,
+      '--types',
+      'penalty.lifted, penalty.created,penalty.lifted',
+    );
+    expect(added).toEqual({
+      id: 2,
+      url,
+      types: ['penalty.lifted', 'penalty.created'],
+      secret: expect.stringMatching(/^whsec_/),
+    });
+  });
+
+  test('whose endpoint does not take a message end with 1, and say why', async () => {
+    receiver.respond = () => new Response(null, { status: 500 });
+    expect(await cli('test', '2')).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/^Not delivered in [0-9]+ ms: status 500 /),
+    });
+    await db.update(webhooks).set({ url: 'http://127.0.0.1:1/' });
+    expect((await cli('test', '2')).stdout).toMatch(/^Not delivered in [0-9]+ ms: unreachable: ./);
+  });
+
+  test('that cannot be are refused in one line that says what can', async () => {
+    const types = 'penalty.created, penalty.changed, penalty.lifted, penalty.expired, penalty.removed';
+    const cases: [string[], string][] = [
+      [
+        ['add', '--url', 'https://10.0.0.1/'],
+        'The webhook address "https://10.0.0.1/" is not allowed: give one on the internet, or inside the networks of WEBHOOK_ALLOW',
+      ],
+      [
+        ['add', '--url', 'ftp://x'],
+        'The webhook address "ftp://x" is not allowed: give one that begins with https://',
+      ],
+      [
+        ['add', '--url', url, '--types', 'ban'],
+        `--types "ban" is not allowed: give any of ${types}, separated by commas`,
+      ],
+      [['add', '--url', url, '--types', ','], `--types is empty: give any of ${types}, separated by commas`],
+      [['remove', 'x'], '"x" is no webhook id: see webhooks list'],
+      [['remove', '9'], 'There is no webhook 9'],
+      [['enable', '9'], 'There is no webhook 9'],
+      [['test', '9'], 'There is no webhook 9'],
+      [
+        ['resend', '2', 'msg_2_x'],
+        'Webhook 2 has no message "msg_2_x": events are kept for 30 days, tests are not',
+      ],
+    ];
+    for (const [args, stderr] of cases) expect(await cli(...args)).toEqual({ code: 1, stdout: '', stderr });
+  });
+});

@@ -1,0 +1,77 @@
+import { afterAll, expect, test } from 'bun:test';
+import { createServer, type Socket } from 'node:net';
+import { createSocketFactory } from '../../../../src/db/connection/socket.ts';
+
+const accepted: Socket[] = [];
+let onAccept: (socket: Socket) => void = () => {};
+const server = createServer((socket) => {
+  accepted.push(socket);
+  socket.on('error', () => {});
+  onAccept(socket);
+});
+await new Promise<void>((settle) => server.listen(0, '127.0.0.1', settle));
+const address = server.address();
+const target = {
+  host: ['127.0.0.1'],
+  port: [typeof address === 'object' && address ? address.port : 0],
+};
+afterAll(() => {
+  for (const socket of accepted) socket.destroy();
+  server.close();
+});
+
+function failureOf(socket: Socket): Promise<string> {
+  return new Promise((settle) => {
+    socket.on('error', (error) => settle('code' in error ? String(error.code) : error.message));
+    socket.on('close', (hadError) => settle(`closed, error ${hadError}`));
+  });
+}
+
+test('a connection closed before a byte came is an error, so that its query settles', async () => {
+  onAccept = (socket) => socket.end();
+  expect(await failureOf(createSocketFactory(60_000)(target))).toBe('ECONNRESET');
+});
+
+test('a connection that has spoken may close in peace', async () => {
+  onAccept = (socket) => socket.end('hello');
+  expect(await failureOf(createSocketFactory(60_000)(target))).toBe('closed, error false');
+});
+
+test('a connection on which a response is overdue is ended', async () => {
+  onAccept = () => {};
+  const socket = createSocketFactory(50)(target);
+  const failure = failureOf(socket);
+  socket.write('question');
+  expect(await failure).toBe('ETIMEDOUT');
+});
+
+test('an answer clears the debt, and an idle connection owes nothing', async () => {
+  onAccept = (socket) => socket.on('data', (bytes) => socket.write(bytes));
+  const socket = createSocketFactory(100)(target);
+  let failure: string | undefined;
+  failureOf(socket).then((code) => {
+    failure = code;
+  });
+  for (let i = 0; i < 2; i++) {
+    const answer = new Promise((settle) => socket.once('data', settle));
+    socket.write('question');
+    await answer;
+    // Longer than the limit: nothing is owed in this time.
+    await Bun.sleep(150);
+  }
+  expect(failure).toBeUndefined();
+  socket.destroy();
+});
+
+test('hosts are taken in turn, and the name stays for TLS to check', async () => {
+  onAccept = () => {};
+  const make = createSocketFactory(undefined);
+  const two = { host: ['127.0.0.1', 'localhost'], port: [target.port[0] ?? 0, target.port[0] ?? 0] };
+  const sockets = [make(two), make(two), make(two)];
+  expect(sockets.map((socket) => Reflect.get(socket, 'host'))).toEqual([
+    '127.0.0.1',
+    'localhost',
+    '127.0.0.1',
+  ]);
+  for (const socket of sockets) socket.destroy();
+});

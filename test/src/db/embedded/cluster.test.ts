@@ -1,0 +1,116 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { connect } from '../../../../src/db/client.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../../src/db/embedded/cluster.ts';
+import { withTimeLimit } from '../../../../src/runtime/time-limit.ts';
+import { waitFor } from '../../../support/wait.ts';
+
+const log = pino({ level: 'silent' });
+const dataDir = await mkdtemp(join(tmpdir(), 'community-api-embedded-'));
+const started: EmbeddedPostgres[] = [];
+
+async function stopAll(): Promise<void> {
+  for (const embedded of started.splice(0)) await embedded.stop();
+}
+
+afterAll(async () => {
+  await stopAll();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+async function start(): Promise<EmbeddedPostgres> {
+  const embedded = await startEmbeddedPostgres({ dataDir, log });
+  started.push(embedded);
+  return embedded;
+}
+
+async function postmasterPid(): Promise<number> {
+  const file = await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').catch(() => '');
+  return Number(file.split('\n')[0] ?? 0);
+}
+
+async function canAsk(url: string): Promise<boolean> {
+  const connection = connect(url, { max: 1 });
+  try {
+    await connection`select 1`;
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await connection.end({ timeout: 0 });
+  }
+}
+
+test('two users share one server, and the last to leave stops it', async () => {
+  const [first, second] = [await start(), await start()];
+  expect(second.url).toBe(first.url);
+  await first.stop();
+  expect(await canAsk(second.url)).toBe(true);
+  await second.stop();
+  expect(await canAsk(second.url)).toBe(false);
+  expect(await postmasterPid()).toBe(0);
+  started.length = 0;
+});
+
+test('a server that is killed is started again where it was, with what it held', async () => {
+  const { url } = await start();
+  const connection = connect(url, { max: 1 });
+  await connection`create table kept (what text)`;
+  await connection`insert into kept values ('this')`;
+  const pid = await postmasterPid();
+  process.kill(pid, 'SIGKILL');
+  await waitFor(async () => ![0, pid].includes(await postmasterPid()) && (await canAsk(url)), {
+    limitMs: 20_000,
+    everyMs: 100,
+  });
+  expect([...(await connection`select what from kept`)]).toEqual([{ what: 'this' }]);
+  await connection.end({ timeout: 1 });
+});
+
+test('a user that leaves while the server is started again leaves nothing running', async () => {
+  await stopAll();
+  const { url } = await start();
+  const pid = await postmasterPid();
+  process.kill(pid, 'SIGKILL');
+  await waitFor(async () => ![0, pid].includes(await postmasterPid()), { everyMs: 1 });
+  await stopAll();
+  expect(await canAsk(url)).toBe(false);
+  expect(await postmasterPid()).toBe(0);
+});
+
+describe('what a killed process left behind does not stop the next start', () => {
+  /** Nobody has been here before: the first start makes the cluster, the second finds it stopped. */
+  beforeAll(async () => {
+    await stopAll();
+    await start();
+    await stopAll();
+  });
+  afterEach(stopAll);
+
+  test.each([
+    ['the lock of a process with our number', String(process.pid)],
+    ['the lock of a number that another process has now', String(process.ppid)],
+    ['the lock of process 1, as in a container', '1'],
+    ['an empty lock, of a full disk or a power cut', ''],
+    ['a lock of bytes without sense', '\0\0\0\0\0\0\0\0 not a number'],
+  ])('%s', async (_, content) => {
+    await writeFile(join(dataDir, 'postgres.lock'), content);
+    const startedAt = performance.now();
+    const { url } = await withTimeLimit(start(), 15_000);
+    expect(await canAsk(url)).toBe(true);
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
+  });
+
+  test.skipIf(process.platform !== 'linux').each([
+    ['an empty postmaster.pid', ''],
+    ['a postmaster.pid with our number', `${process.pid}\n`],
+    ['a postmaster.pid without sense', 'no number\n'],
+  ])('%s', async (_, content) => {
+    await writeFile(join(dataDir, 'postgres', 'postmaster.pid'), content);
+    const { url } = await withTimeLimit(start(), 15_000);
+    expect(await canAsk(url)).toBe(true);
+  });
+});

@@ -1,0 +1,91 @@
+import { afterAll, expect, test } from 'bun:test';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { withFileLock } from '../../../../src/db/embedded/lock.ts';
+import { Unavailable } from '../../../../src/domain/errors.ts';
+import { createTestFolder, startProgram } from '../../../support/program.ts';
+import { mountSmallDisk } from '../../../support/small-disk.ts';
+
+const folder = createTestFolder();
+const disk = await mountSmallDisk(join(folder.path, 'disk'), 64 * 1024);
+afterAll(async () => {
+  disk.unmount();
+  await folder.remove();
+});
+const LIMIT = { limitMs: 10_000 };
+
+/** A process of its own that runs `work` under the lock. */
+async function startHolder(file: string, work: string) {
+  const script = join(folder.path, `${crypto.randomUUID()}.ts`);
+  const source = new URL('../../../../src/db/embedded/lock.ts', import.meta.url).pathname;
+  await Bun.write(
+    script,
+    `import { withFileLock } from ${JSON.stringify(source)};
+     await withFileLock(${JSON.stringify(file)}, { limitMs: 20_000 }, async () => { ${work} });`,
+  );
+  return startProgram(script, {});
+}
+
+test('work of one process runs one after another', async () => {
+  const file = join(folder.path, 'one.lock');
+  let running = 0;
+  let most = 0;
+  const work = async () => {
+    running += 1;
+    most = Math.max(most, running);
+    await Bun.sleep(5);
+    running -= 1;
+    return running;
+  };
+  const results = await Promise.all(Array.from({ length: 10 }, () => withFileLock(file, LIMIT, work)));
+  expect([most, ...results]).toEqual([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+});
+
+test('what the work throws is thrown, and the lock is free again', async () => {
+  const file = join(folder.path, 'throws.lock');
+  const failing = withFileLock(file, LIMIT, async () => {
+    throw new RangeError('no');
+  });
+  await expect(failing).rejects.toThrow(RangeError);
+  expect(await withFileLock(file, { limitMs: 0 }, async () => 'free')).toBe('free');
+});
+
+test('work of several processes never runs at once', async () => {
+  const file = join(folder.path, 'many.lock');
+  const counter = join(folder.path, 'counter');
+  await Bun.write(counter, '0');
+  const add = `
+    const before = Number(await Bun.file(${JSON.stringify(counter)}).text());
+    await Bun.sleep(10);
+    await Bun.write(${JSON.stringify(counter)}, String(before + 1));`;
+  const holders = await Promise.all(Array.from({ length: 6 }, () => startHolder(file, add)));
+  expect(await Promise.all(holders.map(({ exited }) => exited))).toEqual([0, 0, 0, 0, 0, 0]);
+  expect(await Bun.file(counter).text()).toBe('6');
+}, 30_000);
+
+test('a living holder keeps others waiting, and a killed one holds nothing', async () => {
+  const file = join(folder.path, 'killed.lock');
+  const holder = await startHolder(file, `console.log('held'); await Bun.sleep(60_000);`);
+  await holder.waitFor('held');
+  const refused = withFileLock(file, { limitMs: 200 }, async () => 'never');
+  await expect(refused).rejects.toThrow(Unavailable);
+  holder.kill('SIGKILL');
+  await holder.exited;
+  expect(await withFileLock(file, { limitMs: 0 }, async () => 'mine')).toBe('mine');
+});
+
+test('whatever stands in the file, nobody holds it', async () => {
+  for (const content of ['', '1', String(process.pid), '\0'.repeat(5000), 'SQLite format 3\0 and no more']) {
+    const file = join(folder.path, 'content.lock');
+    await Bun.write(file, content);
+    expect(await withFileLock(file, { limitMs: 1000 }, async () => content)).toBe(content);
+  }
+});
+
+test.skipIf(!disk.isMounted)('a full disk neither stops it nor is filled by it', async () => {
+  await Bun.write(join(disk.path, 'other'), new Uint8Array(64 * 1024)).catch(() => 0);
+  const file = join(disk.path, 'full.lock');
+  expect(await withFileLock(file, { limitMs: 0 }, async () => 'held')).toBe('held');
+  expect((await stat(file)).size).toBe(0);
+  expect((await readdir(disk.path)).toSorted()).toEqual(['full.lock', 'other']);
+});

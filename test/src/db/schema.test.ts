@@ -1,0 +1,65 @@
+import { afterAll, expect, test } from 'bun:test';
+import { cp, mkdir, readdir, readFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import type { Connection } from '../../../src/db/client.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { createTestFolder } from '../../support/program.ts';
+
+const folder = createTestFolder();
+afterAll(folder.remove);
+
+test('the migrations make the tables of the schema', async () => {
+  const migrated = await createTestDatabase();
+  const fromSchema = await createTestDatabase({ isMigrated: false });
+  const out = join(folder.path, 'empty');
+  await mkdir(out);
+  await generate(out);
+  const [file = ''] = await listSql(out);
+  await fromSchema.connection.unsafe(await readFile(join(out, file), 'utf8'));
+  expect(await describeTables(migrated.connection)).toEqual(await describeTables(fromSchema.connection));
+});
+
+test('drizzle-kit finds nothing that a migration is missing for', async () => {
+  const out = join(folder.path, 'migrations');
+  await cp('src/db/migrations', out, { recursive: true });
+  const before = await listSql(out);
+  expect(await generate(out)).toContain('No schema changes');
+  expect(await listSql(out)).toEqual(before);
+});
+
+/** Runs `drizzle-kit generate`; @returns what it prints. */
+async function generate(out: string): Promise<string> {
+  const command = ['bunx', 'drizzle-kit', 'generate', '--dialect=postgresql', '--schema=src/db/schema/*.ts'];
+  // It takes a path from here, and no other.
+  const program = Bun.spawn([...command, `--out=${relative('.', out)}`], { stdout: 'pipe', stderr: 'pipe' });
+  const [printed, errors, code] = await Promise.all([
+    program.stdout.text(),
+    program.stderr.text(),
+    program.exited,
+  ]);
+  expect([code, errors]).toEqual([0, expect.not.stringContaining('Error')]);
+  return printed;
+}
+
+async function listSql(path: string): Promise<string[]> {
+  return (await readdir(path)).filter((name) => name.endsWith('.sql')).sort();
+}
+
+/** Columns, types, constraints and indexes, whatever their order. */
+async function describeTables(connection: Connection): Promise<unknown> {
+  const columns = await connection`
+    select table_name, column_name, is_nullable, column_default, is_identity,
+      format_type(atttypid, atttypmod) as type
+    from information_schema.columns
+    join pg_attribute on attrelid = format('%I.%I', table_schema, table_name)::regclass and attname = column_name
+    where table_schema = 'public' order by table_name, column_name`;
+  const constraints = await connection`
+    select conrelid::regclass::text as table_name, conname, pg_get_constraintdef(oid) as definition
+    from pg_constraint where connamespace = 'public'::regnamespace order by 1, 2`;
+  const indexes = await connection`
+    select tablename, indexname, indexdef from pg_indexes where schemaname = 'public' order by 1, 2`;
+  const enums = await connection`
+    select enumtypid::regtype::text as name, array_agg(enumlabel::text order by enumsortorder) as labels
+    from pg_enum group by enumtypid order by 1`;
+  return { columns: [...columns], constraints: [...constraints], indexes: [...indexes], enums: [...enums] };
+}

@@ -1,0 +1,50 @@
+import { expect, test } from 'bun:test';
+import { foldText } from '../../../src/domain/fold-text.ts';
+import { createTestDatabase } from '../../support/database.ts';
+
+/** Of the basic plane and the one of mathematical letters and emoji. */
+const LAST_POINT = 0x1_ffff;
+
+test.each([
+  ['Zoltán', 'zoltan'],
+  ['Zolta\u0301n', 'zoltan'],
+  ['Łódź ŻÓŁĆ', 'lodz zolc'],
+  ['de_Mirage 24/7', 'de_mirage 24/7'],
+  ['Straße STRAẞE', 'strasse strasse'],
+  ['Søren Đorđe Þór Æsir Œuvre', 'soren dorde thor aesir oeuvre'],
+  ['Ａｌａ 𝓐𝓵𝓪 Ⓐⓛⓐ', 'ala ala ala'],
+  ['İstanbul ISPARTA ısparta', 'istanbul isparta isparta'],
+  ['ΟΔΥΣΣΕΥΣ Οδυσσεύς', 'οδυσσευσ οδυσσευσ'],
+  ['Ёлка ЙОД', 'елка иод'],
+  ['A\u200bl\u00ada', 'ala'],
+  ['100%_\\', '100%_\\'],
+])('%s is searched as %s', (text, folded) => {
+  expect(foldText(text)).toBe(folded);
+});
+
+test('what is folded stays as it is', () => {
+  const changed = everyCharacter().filter((character) => {
+    const folded = foldText(character);
+    return foldText(folded) !== folded;
+  });
+  expect(changed).toEqual([]);
+});
+
+test('the database folds as the program does: every character, alone and within a word', async () => {
+  const { connection } = await createTestDatabase();
+  const rows = await connection<{ text: string; folded: string }[]>`
+    select text, fold_text(text) as folded
+    from generate_series(1, ${LAST_POINT}::int) as point, lateral (values (chr(point)), ('aΣ' || chr(point) || 'Σ b')) as given(text)
+    where point not between ${0xd800}::int and ${0xdfff}::int`;
+  expect(rows.length).toBeGreaterThan(2 * 0xf800 - 10);
+  expect(rows.filter(({ text, folded }) => foldText(text) !== folded)).toEqual([]);
+});
+
+/** But for the null character, which no text of PostgreSQL has. */
+function everyCharacter(): string[] {
+  const characters: string[] = [];
+  for (let point = 1; point <= LAST_POINT; point++) {
+    if (point < 0xd800 || point > 0xdfff) characters.push(String.fromCodePoint(point));
+  }
+  return characters;
+}

@@ -1,0 +1,205 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import pino from 'pino';
+import { type DeliverDeps, runWebhookQueue } from '../../../../src/events/webhooks/deliver.ts';
+import { createPost } from '../../../../src/events/webhooks/post.ts';
+import { sendMessage } from '../../../../src/events/webhooks/send.ts';
+import type { PenaltyEvent } from '../../../../src/queries/penalties/events.ts';
+import type { Progress } from '../../../../src/queries/webhooks/webhook-deliveries.ts';
+import type { SigningWebhook } from '../../../../src/queries/webhooks/webhooks.ts';
+import { waitFor } from '../../../support/wait.ts';
+import { type Receiver, startReceiver } from '../../../support/webhook-receiver.ts';
+
+const START = new Date('2026-11-21T10:00:00Z');
+
+let receiver: Receiver;
+let stopping: AbortController;
+let now: Date;
+let newestId: number;
+let saved: Progress[];
+
+beforeEach(() => {
+  receiver = startReceiver();
+  stopping = new AbortController();
+  now = START;
+  newestId = 0;
+  saved = [];
+});
+afterEach(async () => {
+  stopping.abort();
+  await receiver.stop();
+});
+
+/** A queue of numbered events, by a clock that only the test moves. */
+function startQueue(values: Partial<SigningWebhook> = {}, deps: Partial<DeliverDeps> = {}) {
+  const webhook: SigningWebhook = {
+    id: 1,
+    url: `${receiver.origin}/hook`,
+    types: null,
+    secret: 'whsec_c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0',
+    createdAt: START,
+    deliveredUpTo: 0,
+    failures: 0,
+    retryAt: null,
+    switchedOffAt: null,
+    switchedOffReason: null,
+    ...values,
+  };
+  const post = createPost({ mayConnect: () => true });
+  return runWebhookQueue(
+    {
+      newestId: () => newestId,
+      listEvents: async (afterId, { upToId, limit }) => {
+        const count = Math.min(upToId - afterId, limit);
+        return Array.from({ length: count }, (_, index) => anEvent(afterId + index + 1));
+      },
+      toMessage: (_, { id, type }) => ({ id: `msg_${id}`, type, body: { type, data: { penalty: { id } } } }),
+      send: (to, message, signal) => sendMessage(post, to, message, { now: () => now, signal }),
+      save: async (_, progress) => saved.push(progress) > 0,
+      onSent: () => {},
+      now: () => now,
+      log: pino({ level: 'silent' }),
+      ...deps,
+    },
+    webhook,
+    { signal: stopping.signal, checkMs: 1 },
+  );
+}
+
+function anEvent(id: number): PenaltyEvent {
+  return {
+    id,
+    type: 'penalty.created',
+    occurredAt: START,
+    isSilent: false,
+    isDeleted: false,
+    penalty: {
+      id,
+      type: 'ban',
+      status: 'ACTIVE',
+      playerName: '',
+      playerSteamId: '76561198000000001' as PenaltyEvent['penalty']['playerSteamId'],
+      adminName: '',
+      adminSteamId: '76561198000000002' as PenaltyEvent['penalty']['adminSteamId'],
+      reason: '',
+      durationMinutes: 0,
+      serverId: 1,
+      createdAt: START,
+      endsAt: null,
+      liftedAt: null,
+      liftedByName: null,
+      liftReason: null,
+    },
+  };
+}
+
+const ids = () => receiver.received.map(({ id }) => Number(id.slice('msg_'.length)));
+const after = (seconds: number) => new Date(now.getTime() + seconds * 1000);
+const last = () => saved.at(-1);
+
+describe('one endpoint', () => {
+  test('gets events in their order, one at a time', async () => {
+    let open = 0;
+    let most = 0;
+    receiver.respond = async () => {
+      open += 1;
+      most = Math.max(most, open);
+      await Bun.sleep(1);
+      open -= 1;
+      return new Response(null, { status: 200 });
+    };
+    startQueue();
+    newestId = 250;
+    await waitFor(() => last()?.deliveredUpTo === 250);
+    expect(ids()).toEqual(Array.from({ length: 250 }, (_, index) => index + 1));
+    expect(most).toBe(1);
+  });
+
+  test('gets the next event only after the one before, which keeps its id, was taken', async () => {
+    receiver.respond = ({ id }) => new Response(null, { status: id === 'msg_2' ? 500 : 200 });
+    startQueue();
+    newestId = 3;
+    await waitFor(() => last()?.failures === 1);
+    expect(last()).toMatchObject({ deliveredUpTo: 1, retryAt: after(5) });
+    now = after(4);
+    await Bun.sleep(30);
+    expect(ids()).toEqual([1, 2]);
+    now = after(1);
+    await waitFor(() => last()?.failures === 2);
+    expect(last()).toMatchObject({ deliveredUpTo: 1, retryAt: after(10) });
+    receiver.respond = () => new Response(null, { status: 202 });
+    now = after(10);
+    await waitFor(() => last()?.deliveredUpTo === 3);
+    expect(last()).toMatchObject({ failures: 0, retryAt: null });
+    expect(ids()).toEqual([1, 2, 2, 2, 3]);
+  });
+
+  test('is switched off after 24 hours of failed tries, not before', async () => {
+    receiver.respond = () =>
+      new Response(null, { status: 302, headers: { location: `${receiver.origin}/x` } });
+    const queue = startQueue();
+    newestId = 1;
+    for (let tries = 1; last()?.switchedOff === undefined; tries += 1) {
+      now = last()?.retryAt ?? now;
+      await waitFor(() => saved.length === tries);
+    }
+    await queue.ended;
+    expect(last()).toMatchObject({ deliveredUpTo: 0, switchedOff: { at: after(0), reason: 'failing' } });
+    expect(now.getTime() - START.getTime()).toBe(24 * 3_600_000);
+    expect(receiver.received.every(({ path, id }) => path === '/hook' && id === 'msg_1')).toBe(true);
+  });
+
+  test('goes on after a restart where it was, after the pause that was left', async () => {
+    startQueue({ deliveredUpTo: 6, failures: 3, retryAt: after(20) });
+    newestId = 8;
+    await Bun.sleep(30);
+    expect(ids()).toEqual([]);
+    now = after(20);
+    await waitFor(() => last()?.deliveredUpTo === 8);
+    expect(ids()).toEqual([7, 8]);
+  });
+
+  test('is tried at once when somebody asks for it, with a day before it again', async () => {
+    receiver.respond = () => new Response(null, { status: 500 });
+    const queue = startQueue({ failures: 30, retryAt: after(3000) });
+    newestId = 1;
+    queue.retryNow();
+    await waitFor(() => saved.length === 1);
+    expect(last()).toMatchObject({ failures: 1, retryAt: after(5) });
+  });
+
+  test('that says 410 is switched off at once', async () => {
+    receiver.respond = () => new Response(null, { status: 410 });
+    const queue = startQueue();
+    newestId = 2;
+    await queue.ended;
+    expect(saved).toMatchObject([{ deliveredUpTo: 0, switchedOff: { at: START, reason: 'gone' } }]);
+    expect(ids()).toEqual([1]);
+  });
+
+  test('loses nothing to a database that is away', async () => {
+    let isAway = true;
+    startQueue(
+      {},
+      {
+        save: async (_, progress) => {
+          if (isAway) throw new Error('away');
+          return saved.push(progress) > 0;
+        },
+      },
+    );
+    newestId = 2;
+    await waitFor(() => ids().length === 2);
+    isAway = false;
+    newestId = 3;
+    await waitFor(() => last()?.deliveredUpTo === 3);
+    expect(ids()).toEqual([1, 2, 3]);
+  });
+
+  test('that was removed gets nothing more', async () => {
+    const queue = startQueue({}, { save: async () => false });
+    newestId = 1;
+    await queue.ended;
+    newestId = 2;
+    expect(ids()).toEqual([1]);
+  });
+});

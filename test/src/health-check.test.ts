@@ -1,0 +1,105 @@
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createTestDatabase } from '../support/database.ts';
+import { startDatabaseProxy } from '../support/database-proxy.ts';
+import { findFreePort } from '../support/free-port.ts';
+import { createTestFolder, type Program, startProgram } from '../support/program.ts';
+import { waitFor } from '../support/wait.ts';
+
+setDefaultTimeout(30_000);
+
+const folder = createTestFolder();
+const database = await createTestDatabase();
+const proxy = await startDatabaseProxy(database.url);
+const started: Program[] = [];
+afterAll(async () => {
+  for (const program of started) program.kill('SIGKILL');
+  await Promise.all(started.map((program) => program.exited));
+  await proxy.stop();
+  await folder.remove();
+});
+
+async function startService(env: Record<string, string>): Promise<Record<string, string>> {
+  const complete = {
+    DATABASE_URL: proxy.url,
+    DATA_DIR: folder.path,
+    STORAGE_DIR: join(folder.path, 'storage'),
+    HOST: '127.0.0.1',
+    ...env,
+  };
+  const program = startProgram('src/main.ts', complete);
+  started.push(program);
+  await program.waitFor('listens');
+  return complete;
+}
+
+/** Runs what the Dockerfile says, in the environment of a service. */
+async function check(env: Record<string, string>): Promise<{ code: number; stderr: string }> {
+  const command = /^HEALTHCHECK .*CMD (\[.*\])$/m.exec(readFileSync('Dockerfile', 'utf8'))?.[1];
+  const [program, file = '', ...args] = JSON.parse(command ?? '[]');
+  expect(program).toBe('bun');
+  const run = startProgram(file, env, args);
+  return { code: await run.exited, stderr: run.stderr() };
+}
+
+test.each([
+  ['with the role api', 'api'],
+  ['without it', 'poller,media,sync'],
+])(
+  'a process %s has health and metrics, and the health check of the image works for it',
+  async (_, roles) => {
+    const port = String(findFreePort());
+    const isApi = roles === 'api';
+    const env = await startService({
+      ROLES: roles,
+      PORT: isApi ? port : '3000',
+      HEALTH_PORT: isApi ? '3001' : port,
+    });
+    const ask = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
+    expect([await ask('/healthz'), await ask('/readyz'), await ask('/metrics')]).toEqual([200, 200, 200]);
+    expect(await ask('/api/v1/servers')).toBe(isApi ? 200 : 404);
+    expect(await check(env)).toEqual({ code: 0, stderr: '' });
+    // As in a container, where the service listens on every address.
+    expect(await check({ ...env, HOST: '0.0.0.0' })).toEqual({ code: 0, stderr: '' });
+
+    proxy.cut();
+    await waitFor(async () => (await ask('/readyz')) === 503);
+    expect(await check(env)).toEqual({ code: 1, stderr: `http://127.0.0.1:${port}/readyz is 503\n` });
+    proxy.restore();
+    await waitFor(async () => (await check(env)).code === 0);
+  },
+);
+
+test('a worker tells its parts, and what it does not have is 404 in JSON', async () => {
+  const port = String(findFreePort());
+  await startService({ ROLES: 'poller', HEALTH_PORT: port });
+  const ready = await fetch(`http://127.0.0.1:${port}/readyz`);
+  expect(await ready.json()).toMatchObject({ status: 'ready', database: 'up', poller: expect.anything() });
+  const absent = await fetch(`http://127.0.0.1:${port}/account`);
+  expect([absent.status, await absent.json()]).toEqual([404, { success: false, message: 'Not found' }]);
+  const proxied = await fetch(`http://127.0.0.1:${port}/metrics`, { headers: { Via: '1.1 proxy' } });
+  expect(proxied.status).toBe(404);
+});
+
+test('a health port that is taken ends the start with one line', async () => {
+  const port = String(findFreePort());
+  const env = await startService({ ROLES: 'poller', HEALTH_PORT: port });
+  const second = startProgram('src/main.ts', env);
+  expect(await second.exited).toBe(1);
+  expect(second.stderr()).toBe(
+    `HEALTH_PORT=${port} is taken on 127.0.0.1: stop what listens there or give another HEALTH_PORT\n`,
+  );
+});
+
+test('where nothing listens, or the settings are bad, the health check says so in one line', async () => {
+  const port = String(findFreePort());
+  expect(await check({ ROLES: 'bot', HEALTH_PORT: port, HOST: '::' })).toEqual({
+    code: 1,
+    stderr: `http://[::1]:${port}/readyz cannot be reached\n`,
+  });
+  expect(await check({ HEALTH_PORT: 'x' })).toEqual({
+    code: 1,
+    stderr: 'HEALTH_PORT="x" is not allowed: give a whole number from 0 to 65535\n',
+  });
+});

@@ -1,0 +1,185 @@
+import { expect, test } from 'bun:test';
+import { Conflict } from '../../../../src/domain/errors.ts';
+import { importNdjson } from '../../../../src/import/ndjson/ndjson.ts';
+import { createTestDatabase } from '../../../support/database.ts';
+import { importDeps, storedPenalties } from '../../../support/penalty-rows.ts';
+import { waitFor } from '../../../support/wait.ts';
+
+const database = await createTestDatabase();
+const deps = importDeps(database);
+const NUL = String.fromCharCode(0);
+
+/** Cut at every few bytes, so that lines and characters fall apart on the way. */
+async function* inPieces(bytes: Uint8Array, size = 7): AsyncGenerator<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += size) yield bytes.slice(start, start + size);
+}
+
+async function importLines(lines: readonly unknown[], options: { isDryRun?: boolean } = {}) {
+  const text = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n');
+  return importNdjson(deps, { chunks: inPieces(new TextEncoder().encode(text)), ...options });
+}
+
+const ban = {
+  penalty_type: 'ban',
+  player_name: 'Rzeźnik 💀',
+  player_steamid: '76561198000000001',
+  admin_name: 'Ala',
+  admin_steamid: 'STEAM_1:1:469867135',
+  reason: 'Wallhack',
+  duration: 60,
+  server_id: 3,
+  created: '2026-11-21T11:30:00+00:00',
+};
+
+test('imports every field, keeps what is there, and changes nothing when repeated', async () => {
+  await database.connection`truncate penalties`;
+  const lines = [
+    { ...ban, source_id: 'x-1' },
+    { ...ban, penalty_type: 'MUTE', source_id: 'x-1', duration: 0, ends: '2020-01-01T00:00:00Z' },
+    { ...ban, source_id: 17, status: 'wygasły', ends: '2026-11-21T12:00:00+01:00' },
+    { ...ban, source_id: 18, unbanned_at: '2026-11-21T11:45:00Z' },
+    { ...ban, source_id: 19, created: '2026-11-20T11:30:00', duration: 10 },
+  ];
+  const first = await importLines(lines);
+  expect(first).toMatchObject({ read: 5, added: 5, changed: 0, unchanged: 0, quarantined: 0 });
+  const stored = await storedPenalties(database.db);
+  expect(
+    stored.map((row) => [row.sourceTable, row.sourceId, row.status, row.endsAt?.toISOString() ?? null]),
+  ).toEqual([
+    ['ban', 'x-1', 'ACTIVE', '2026-11-21T12:30:00.000Z'],
+    ['ban', '17', 'EXPIRED', '2026-11-21T11:00:00.000Z'],
+    ['ban', '18', 'UNBANNED', '2026-11-21T12:30:00.000Z'],
+    ['ban', '19', 'EXPIRED', '2026-11-20T11:40:00.000Z'],
+    ['mute', 'x-1', 'ACTIVE', null],
+  ]);
+  expect(stored[0]).toMatchObject({
+    playerName: 'Rzeźnik 💀',
+    playerSteamId: '76561198000000001',
+    adminSteamId: '76561198899999999',
+    durationMinutes: 60,
+    serverId: 3,
+    source: 'ndjson',
+  });
+  expect(await importLines(lines)).toMatchObject({ read: 5, added: 0, changed: 0, unchanged: 5 });
+  expect(await storedPenalties(database.db)).toEqual(stored);
+});
+
+test('a line without a source_id is known by its content, and may change its status', async () => {
+  await database.connection`truncate penalties`;
+  const twins = [ban, { ...ban, id: 1 }, { ...ban, id: 2 }, { ...ban, reason: 'Aimbot' }];
+  expect(await importLines(twins)).toMatchObject({ added: 4 });
+  expect(await importLines(twins)).toMatchObject({ added: 0, changed: 0, unchanged: 4 });
+  const lifted = { ...ban, status: 'UNBANNED', unbanned_at: '2026-11-21T11:59:00Z' };
+  expect(await importLines([lifted])).toMatchObject({ added: 0, changed: 1 });
+  expect(await importLines([ban, ban])).toMatchObject({ read: 2, changed: 1, unchanged: 1 });
+});
+
+test('reports bad lines with number and reason, and keeps the rest', async () => {
+  await database.connection`truncate penalties`;
+  const bad: unknown[] = [
+    '{',
+    '[]',
+    { ...ban, penalty_type: 'kick' },
+    { ...ban, player_steamid: 'BOT' },
+    '{"penalty_type":"ban","player_steamid":76561198000000001,"created":"2026-11-21T10:00:00Z"}',
+    { ...ban, created: undefined },
+    { ...ban, created: '2026-02-30T10:00:00Z' },
+    { ...ban, created: 'yesterday' },
+    { ...ban, duration: -5 },
+    { ...ban, duration: 1e300 },
+    { ...ban, duration: '60' },
+    { ...ban, server_id: -1 },
+    { ...ban, status: 'weird' },
+    { ...ban, player_steamid: undefined },
+    { ...ban, source_id: { a: 1 } },
+    { ...ban, source_id: 2 ** 53 },
+    { ...ban, player_name: 5 },
+  ];
+  const summary = await importLines(['\ufeff', '   ', ...bad, { ...ban, player_name: `a${NUL}b` }, '']);
+  expect(summary).toMatchObject({ read: bad.length + 1, added: 1, quarantined: bad.length });
+  expect(summary.quarantinedRows.map((row) => Number(row.id))).toEqual(bad.map((_, index) => index + 3));
+  expect(summary.quarantinedRows.map((row) => row.reason)).toMatchInlineSnapshot(`
+    [
+      "it is not JSON: JSON Parse error: Expected '}'",
+      "it is not a JSON object",
+      "type "kick" is not known: use ban, mute, gag, silence, warn",
+      "the player's SteamID "BOT" names no player",
+      "player_steamid 76561198000000000 is a number, which loses digits: give it as a string",
+      "created is missing",
+      "created "2026-02-30T10:00:00Z" is not a time: give 2026-11-21T10:00:00+00:00",
+      "created "yesterday" is not a time: give 2026-11-21T10:00:00+00:00",
+      "the duration -5 is negative",
+      "the duration "1e+300" is not a number",
+      "duration "60" is not a number of minutes",
+      "server_id -1 is not a whole number from 0 to 2147483647",
+      "status "weird" is not known: use ACTIVE, EXPIRED, UNBANNED (or aktywny, wygasły, odbanowany)",
+      "player_steamid is missing",
+      "source_id {"a":1} is neither a string nor a whole number below 2^53",
+      "source_id 9007199254740992 is neither a string nor a whole number below 2^53",
+      "player_name 5 is not a string",
+    ]
+  `);
+  const [kept] = await storedPenalties(database.db);
+  expect(kept?.playerName).toBe('ab');
+});
+
+test('lines that are no UTF-8 or endless are skipped, CRLF and a missing last line end are taken', async () => {
+  await database.connection`truncate penalties`;
+  const line = (id: string) => new TextEncoder().encode(`${JSON.stringify({ ...ban, source_id: id })}\r\n`);
+  const bytes = Buffer.concat([
+    line('a'),
+    Uint8Array.of(0x22, 0xff, 0xfe, 0x22, 10),
+    Buffer.alloc(3_000_000, 0x20),
+    Uint8Array.of(10),
+    line('b').slice(0, -2),
+  ]);
+  const summary = await importNdjson(deps, { chunks: inPieces(bytes, 65_536) });
+  expect(summary).toMatchObject({ read: 4, added: 2, quarantined: 2 });
+  expect(summary.quarantinedRows.map((row) => row.id)).toEqual(['2', '3']);
+});
+
+test('a dry run says what it would do and writes nothing', async () => {
+  await database.connection`truncate penalties`;
+  await importLines([{ ...ban, source_id: 1 }]);
+  const before = await storedPenalties(database.db);
+  const summary = await importLines(
+    [
+      { ...ban, source_id: 1, reason: 'Aimbot' },
+      { ...ban, source_id: 2 },
+    ],
+    { isDryRun: true },
+  );
+  expect(summary).toMatchObject({ isDryRun: true, added: 1, changed: 1 });
+  expect(await storedPenalties(database.db)).toEqual(before);
+});
+
+test('an import waits for another of the same source, and not for one of another', async () => {
+  await database.connection`truncate penalties`;
+  const gate = Promise.withResolvers<void>();
+  const line = (id: number) => new TextEncoder().encode(`${JSON.stringify({ ...ban, source_id: id })}\n`);
+  async function* heldBack() {
+    yield line(1);
+    await gate.promise;
+    yield line(2);
+  }
+  const waiting = Promise.withResolvers<void>();
+  const first = importNdjson(deps, { chunks: heldBack() });
+  await waitFor(
+    async () =>
+      // Of this database: other tests hold locks of their own on the same server.
+      (
+        await database.connection`
+          select from pg_locks join pg_database on pg_database.oid = pg_locks.database
+          where locktype = 'advisory' and granted and datname = current_database()`
+      ).length > 0,
+  );
+  const second = importNdjson(deps, { chunks: inPieces(line(3)), onWait: waiting.resolve });
+  await waiting.promise;
+  await expect(importNdjson(deps, { chunks: inPieces(line(3)), waits: false })).rejects.toThrow(Conflict);
+  expect(await importNdjson(deps, { chunks: inPieces(line(3)), source: 'elsewhere' })).toMatchObject({
+    added: 1,
+  });
+  gate.resolve();
+  expect(await first).toMatchObject({ added: 2 });
+  expect(await second).toMatchObject({ added: 1 });
+});

@@ -1,0 +1,60 @@
+import { expect, test } from 'bun:test';
+import { InvalidInput } from '../../../../src/domain/errors.ts';
+import { parseWallClock, wallClockToInstant } from '../../../../src/import/source/wall-clock.ts';
+
+function instant(text: string, zone: string): string {
+  const wallClock = parseWallClock(text);
+  if (wallClock === undefined) throw new Error('no date');
+  return wallClockToInstant(zone)(wallClock).toISOString();
+}
+
+test('a wall clock is read in its zone, whatever the zone of the machine', () => {
+  expect(instant('2026-07-01 12:00:00', 'Europe/Warsaw')).toBe('2026-07-01T10:00:00.000Z');
+  expect(instant('2026-12-01 12:00:00', 'Europe/Warsaw')).toBe('2026-12-01T11:00:00.000Z');
+  expect(instant('2026-12-01 12:00:00.1234567', 'UTC')).toBe('2026-12-01T12:00:00.123Z');
+  expect(instant('2026-12-01 00:30:00', 'Asia/Kolkata')).toBe('2026-11-30T19:00:00.000Z');
+  expect(instant('2045-07-01 12:00:00', 'UTC')).toBe('2045-07-01T12:00:00.000Z');
+});
+
+test('the days on which the clock is changed', () => {
+  expect(instant('2026-03-29 01:59:59', 'Europe/Warsaw')).toBe('2026-03-29T00:59:59.000Z');
+  expect(instant('2026-03-29 03:00:00', 'Europe/Warsaw')).toBe('2026-03-29T01:00:00.000Z');
+  // Left out by spring: the clock that was not put forward.
+  expect(instant('2026-03-29 02:30:00', 'Europe/Warsaw')).toBe('2026-03-29T01:30:00.000Z');
+  // Shown twice by autumn: the first time.
+  expect(instant('2026-10-25 02:30:00', 'Europe/Warsaw')).toBe('2026-10-25T00:30:00.000Z');
+  expect(instant('2026-10-25 03:00:00', 'Europe/Warsaw')).toBe('2026-10-25T02:00:00.000Z');
+});
+
+test('zero dates are no dates, and what no calendar has is refused', () => {
+  for (const none of [
+    null,
+    '',
+    '0000-00-00 00:00:00',
+    '0001-01-01 00:00:00',
+    '1970-01-01 00:00:01',
+    '2026-00-00',
+  ]) {
+    expect(parseWallClock(none)).toBeUndefined();
+  }
+  for (const wrong of [
+    '2026-02-30 00:00:00',
+    '2026-13-01',
+    'yesterday',
+    '1763719200',
+    '2026-11-21 10:99:00',
+    '2026-11-21 10:60:00',
+    '2026-11-21 10:00:61',
+    '2026-11-21 10:00:60',
+    '2026-11-21 25:00:00',
+    '2026-11-21 24:00:01',
+    '2026-11-21 24:99:00',
+    // Of a later month the day alone would not tell.
+    '2026-12-31 99:00:00',
+  ]) {
+    expect(() => parseWallClock(wrong)).toThrow(InvalidInput);
+  }
+  expect(instant('2026-11-21 24:00:00', 'UTC')).toBe('2026-11-22T00:00:00.000Z');
+  expect(instant('2026-11-21 23:59:59', 'UTC')).toBe('2026-11-21T23:59:59.000Z');
+  expect(() => wallClockToInstant('Europe/Atlantis')).toThrow(InvalidInput);
+});

@@ -1,0 +1,100 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from 'bun:test';
+import pino from 'pino';
+import { createLiveQuery, type LiveQuery } from '../../../src/live/live-query.ts';
+
+const lines: { msg: string }[] = [];
+const log = pino({ level: 'warn' }, { write: (line) => void lines.push(JSON.parse(line)) });
+
+/** A table that may be out of reach. */
+const table = { rows: ['a'], isAway: false, reads: 0 };
+const queries: LiveQuery<string>[] = [];
+const changes: string[] = [];
+
+async function openQuery(): Promise<LiveQuery<string>> {
+  const query = await createLiveQuery({
+    name: 'things',
+    log,
+    read: async () => {
+      table.reads += 1;
+      if (table.isAway) throw new Error('away');
+      return [...table.rows];
+    },
+    build: (rows) => rows.join('+'),
+  });
+  query.onChange((value) => void changes.push(value));
+  queries.push(query);
+  return query;
+}
+
+/** Lets time pass, and whatever it sets off come to its end. */
+async function pass(ms: number): Promise<void> {
+  jest.advanceTimersByTime(ms);
+  for (let i = 0; i < 10; i++) await Promise.resolve();
+}
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  Object.assign(table, { rows: ['a'], isAway: false, reads: 0 });
+  lines.length = 0;
+  changes.length = 0;
+});
+afterEach(() => {
+  for (const query of queries.splice(0)) query.stop();
+  jest.useRealTimers();
+});
+
+describe('a live query', () => {
+  test('fails to open when nothing can be read', async () => {
+    table.isAway = true;
+    expect(openQuery()).rejects.toThrow('away');
+  });
+
+  test('shows what was read, and calls back only when it changed', async () => {
+    const query = await openQuery();
+    expect(query.current()).toBe('a');
+    query.invalidate();
+    await pass(100);
+    expect([table.reads, changes]).toEqual([2, []]);
+    table.rows = ['a', 'b'];
+    query.invalidate();
+    await pass(100);
+    expect([query.current(), changes]).toEqual(['a+b', ['a+b']]);
+  });
+
+  test('answers a burst of notifications by one read', async () => {
+    const query = await openQuery();
+    for (let i = 0; i < 1000; i++) query.invalidate();
+    await pass(100);
+    expect(table.reads).toBe(2);
+  });
+
+  test('sees a change within two seconds even when nothing told it', async () => {
+    const query = await openQuery();
+    table.rows = ['b'];
+    await pass(2000);
+    expect(query.current()).toBe('b');
+  });
+
+  test('shows for an hour and longer what was read before the database went away, and says so once', async () => {
+    const query = await openQuery();
+    table.isAway = true;
+    for (let second = 0; second < 3600; second += 2) {
+      await pass(2000);
+      expect(query.current()).toBe('a');
+    }
+    expect(table.reads).toBeGreaterThan(1500);
+    expect(lines.map(({ msg }) => msg)).toEqual(['the things cannot be read: the last result is used']);
+    table.isAway = false;
+    table.rows = ['c'];
+    await pass(2000);
+    expect([query.current(), changes]).toEqual(['c', ['c']]);
+  });
+
+  test('reads no more once it is stopped', async () => {
+    const query = await openQuery();
+    query.invalidate();
+    query.stop();
+    await pass(10_000);
+    expect(table.reads).toBe(1);
+  });
+});

@@ -1,0 +1,65 @@
+import { expect, test } from 'bun:test';
+import { createStaleCache } from '../../../src/live/stale-cache.ts';
+
+let nowMs = 0;
+const passTo = (seconds: number) => {
+  nowMs = seconds * 1000;
+};
+
+function open() {
+  passTo(0);
+  return createStaleCache<number>({
+    freshMs: 30_000,
+    staleMs: 900_000,
+    maxEntries: 2,
+    clockMs: () => nowMs,
+  });
+}
+
+const fail = async () => {
+  throw new Error('away');
+};
+
+test('an answer is given again while it is fresh, then loaded anew', async () => {
+  const cache = open();
+  expect(await cache.get('a', async () => 1)).toBe(1);
+  passTo(29);
+  expect(await cache.get('a', async () => 2)).toBe(1);
+  passTo(30);
+  expect(await cache.get('a', async () => 3)).toBe(3);
+});
+
+test('requests at once load once', async () => {
+  const cache = open();
+  let loads = 0;
+  const load = async () => {
+    loads += 1;
+    return loads;
+  };
+  expect(await Promise.all([cache.get('a', load), cache.get('a', load), cache.get('a', load)])).toEqual([
+    1, 1, 1,
+  ]);
+});
+
+test('when loading fails, what was loaded stands in for a quarter of an hour', async () => {
+  const cache = open();
+  await cache.get('a', async () => 1);
+  passTo(899);
+  expect(await cache.get('a', fail)).toBe(1);
+  passTo(900);
+  expect(cache.get('a', fail)).rejects.toThrow('away');
+});
+
+test('a failure is not kept', async () => {
+  const cache = open();
+  expect(cache.get('a', fail)).rejects.toThrow('away');
+  await Promise.resolve();
+  expect(await cache.get('a', async () => 1)).toBe(1);
+});
+
+test('beyond its size the oldest is dropped', async () => {
+  const cache = open();
+  for (const key of ['a', 'b', 'c']) await cache.get(key, async () => 1);
+  expect(await cache.get('c', async () => 2)).toBe(1);
+  expect(await cache.get('a', async () => 2)).toBe(2);
+});

@@ -1,0 +1,184 @@
+import { afterAll, setDefaultTimeout, test } from 'bun:test';
+import fc from 'fast-check';
+import { connect } from '../../../../src/db/client.ts';
+import { penaltyEventState } from '../../../../src/db/schema/penalty-events.ts';
+import { formatEventCursor } from '../../../../src/domain/penalty-event.ts';
+import {
+  listPenaltyChanges,
+  type PenaltyEvent,
+  readEventLog,
+  recordExpiredPenalties,
+} from '../../../../src/queries/penalties/events.ts';
+import { createTestDatabase } from '../../../support/database.ts';
+import { tryHistories } from '../../../support/model.ts';
+
+setDefaultTimeout(600_000);
+
+const { db, connection, url } = await createTestDatabase();
+const WRITERS = 3;
+const writers = Array.from({ length: WRITERS }, () => connect(url, { max: 1, keepsSession: true }));
+afterAll(() => Promise.all(writers.map((writer) => writer.end({ timeout: 0 }))));
+
+/** What happens at one step; a writer's statements outside `begin` and its end are committed at once. */
+type Step =
+  | { kind: 'begin' | 'commit' | 'rollback'; writer: number }
+  | { kind: 'insert'; writer: number; count: number; endsInSeconds: number | null }
+  | { kind: 'change' | 'lift' | 'delete' | 'lose' | 'find'; writer: number; place: number }
+  | { kind: 'end'; writer: number; place: number; endsInSeconds: number | null }
+  | { kind: 'expire' }
+  /** The client reads on, or forgets some of what it read and reads that again. */
+  | { kind: 'read'; limit: number }
+  | { kind: 'replay'; steps: number }
+  /** The client begins anew from an export. */
+  | { kind: 'export' };
+
+const writer = fc.nat({ max: WRITERS - 1 });
+const place = fc.nat({ max: 5 });
+const endsInSeconds = fc.option(fc.integer({ min: -3, max: 3 }).map((seconds) => seconds * 100));
+const history = fc.array(
+  fc.oneof(
+    fc.record({ kind: fc.constantFrom('begin', 'commit', 'rollback'), writer }),
+    fc.record({ kind: fc.constant('insert'), writer, count: fc.integer({ min: 1, max: 3 }), endsInSeconds }),
+    fc.record({ kind: fc.constantFrom('change', 'lift', 'delete', 'lose', 'find'), writer, place }),
+    fc.record({ kind: fc.constant('end'), writer, place, endsInSeconds }),
+    fc.record({ kind: fc.constant('expire') }),
+    fc.record({ kind: fc.constant('read'), limit: fc.integer({ min: 1, max: 4 }) }),
+    fc.record({ kind: fc.constant('replay'), steps: fc.integer({ min: 1, max: 3 }) }),
+    fc.record({ kind: fc.constant('export') }),
+  ),
+  { minLength: 4, maxLength: 24 },
+) as fc.Arbitrary<Step[]>;
+
+/** What a client knows of a penalty. */
+type Known = { type: string; status: string; reason: string; endsAt: string | null };
+
+/** A program that keeps a copy of the penalties, by exports and changes alone. */
+class Client {
+  private copy = new Map<number, Known>();
+  private cursors: string[] = [];
+
+  async export(): Promise<void> {
+    await db.transaction(
+      async (snapshot) => {
+        const { epoch, newestId } = await readEventLog(snapshot);
+        this.copy = await readTable(snapshot);
+        this.cursors = [formatEventCursor({ epoch, id: newestId })];
+      },
+      { isolationLevel: 'repeatable read', accessMode: 'read only' },
+    );
+  }
+
+  async read(limit: number): Promise<boolean> {
+    const cursor = this.cursors.at(-1) ?? '';
+    const { epoch, changes, newestId, hasMore } = await listPenaltyChanges(db, cursor, limit);
+    const idOfCursor = Number(cursor.split('-')[1]);
+    const ids = [idOfCursor, ...changes.map(({ id }) => id)];
+    if (ids.some((id, index) => index > 0 && id <= (ids[index - 1] ?? 0))) {
+      throw new Error(`changes out of order: ${ids}`);
+    }
+    for (const change of changes) this.apply(change);
+    this.cursors.push(formatEventCursor({ epoch, id: newestId }));
+    return hasMore;
+  }
+
+  /** As a program does that was killed before it kept its cursor. */
+  replay(steps: number): void {
+    this.cursors.length = Math.max(this.cursors.length - steps, 1);
+  }
+
+  private apply({ isDeleted, penalty }: PenaltyEvent): void {
+    if (isDeleted) this.copy.delete(penalty.id);
+    else this.copy.set(penalty.id, toKnown(penalty));
+  }
+
+  expectSameAs(table: Map<number, Known>): void {
+    const show = (known: Map<number, Known>) =>
+      JSON.stringify(
+        [...known].sort(([a], [b]) => a - b),
+        null,
+        1,
+      );
+    if (show(this.copy) !== show(table)) {
+      throw new Error(`the client has\n${show(this.copy)}\nand the table\n${show(table)}`);
+    }
+  }
+}
+
+function toKnown({ type, status, reason, endsAt }: PenaltyEvent['penalty']): Known {
+  return { type, status, reason, endsAt: endsAt?.toISOString() ?? null };
+}
+
+/** The table, each status as clients were told. */
+async function readTable(database: Pick<typeof db, 'execute'>): Promise<Map<number, Known>> {
+  const rows = await database.execute<{ id: number; known: Known }>(`
+    select id, json_build_object('type', type, 'reason', reason,
+      'status', told_penalty_status(status, ends_at, (select expired_up_to from penalty_event_state)),
+      'endsAt', to_char(ends_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as known from penalties`);
+  return new Map(
+    rows.map(({ id, known: { type, status, reason, endsAt } }) => [
+      Number(id),
+      { type, status, reason, endsAt },
+    ]),
+  );
+}
+
+/** The statement of a step. */
+function statementOf(step: Step): string {
+  const penalty = (offset: number) => `id = (select id from penalties order by id offset ${offset} limit 1)`;
+  const at = (seconds: number | null) =>
+    seconds === null ? 'null' : `date_trunc('second', now()) + interval '${seconds} seconds'`;
+  switch (step.kind) {
+    case 'insert':
+      return `insert into penalties (type, status, player_steamid, admin_steamid, duration_minutes, created_at, ends_at)
+        select 'ban', 'ACTIVE', 1, 2, 5, now() - interval '1 hour', ${at(step.endsInSeconds)} from generate_series(1, ${step.count})`;
+    case 'change':
+      return `update penalties set reason = reason || 'x' where ${penalty(step.place)}`;
+    case 'lift':
+      return `update penalties set status = 'UNBANNED', lifted_at = now() where ${penalty(step.place)}`;
+    case 'end':
+      return `update penalties set ends_at = ${at(step.endsInSeconds)} where ${penalty(step.place)}`;
+    case 'lose':
+      return `update penalties set gone_at = now() where ${penalty(step.place)}`;
+    case 'find':
+      return `update penalties set gone_at = null where ${penalty(step.place)}`;
+    case 'delete':
+      return `delete from penalties where ${penalty(step.place)}`;
+    default:
+      return step.kind;
+  }
+}
+
+async function play(steps: Step[]): Promise<void> {
+  await connection`truncate penalties, penalty_events restart identity`;
+  await db.update(penaltyEventState).set({ expiredUpTo: new Date(Date.now() - 150_000), prunedUpTo: 0 });
+  const client = new Client();
+  await client.export();
+  // Each writer does one thing after another, and waits for the locks of others meanwhile.
+  const turns = writers.map(() => Promise.resolve());
+  const others: Promise<unknown>[] = [];
+  for (const step of steps) {
+    if (step.kind === 'read') await client.read(step.limit);
+    else if (step.kind === 'replay') client.replay(step.steps);
+    else if (step.kind === 'export') await client.export();
+    else if (step.kind === 'expire') others.push(recordExpiredPenalties(db, new Date()));
+    else {
+      const session = writers[step.writer];
+      const before = turns[step.writer] ?? Promise.resolve();
+      turns[step.writer] = before.then(async () => {
+        await session?.unsafe(statementOf(step));
+      });
+    }
+  }
+  for (const [index, turn] of turns.entries()) {
+    turns[index] = turn.then(async () => {
+      await writers[index]?.unsafe('commit');
+    });
+  }
+  await Promise.all([...turns, ...others]);
+  await recordExpiredPenalties(db, new Date());
+  while (await client.read(3));
+  client.expectSameAs(await readTable(db));
+}
+
+test('a program that exports and follows the changes ends with what the table has', () =>
+  tryHistories('export and changes', history, play));

@@ -1,0 +1,213 @@
+import { expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
+import { openDatabase } from '../../../../src/db/database.ts';
+import { penalties } from '../../../../src/db/schema/penalties.ts';
+import {
+  PENALTY_STATUSES,
+  PENALTY_TYPES,
+  type PenaltyType,
+  statusAt,
+} from '../../../../src/domain/penalty.ts';
+import { UNKNOWN_STEAM_ID } from '../../../../src/domain/steam-id.ts';
+import type { PenaltyFilter } from '../../../../src/queries/penalties/filter.ts';
+import { listPenalties } from '../../../../src/queries/penalties/list.ts';
+import { aPenalty, aSteamId, insertPenalties } from '../../../support/builders.ts';
+import { createTestDatabase } from '../../../support/database.ts';
+
+const { db, url } = await createTestDatabase();
+const now = new Date('2026-11-21T10:00:00Z');
+const hour = 3_600_000;
+
+let seed = 11;
+const random = (below: number) => {
+  seed = (seed * 1103515245 + 12345) % 2147483648;
+  return Math.floor((seed / 2147483648) * below);
+};
+
+/** Six thousand rows over half a year, crowded into few days here and there, a tenth of them due but not swept. */
+async function insertHistory() {
+  const rows = Array.from({ length: 6000 }, () => {
+    const day = random(10) < 4 ? random(3) * 40 : random(180);
+    const createdAt = new Date(now.getTime() - day * 24 * hour - random(24 * 3600) * 1000);
+    const isEnding = random(3) > 0;
+    return aPenalty({
+      type: PENALTY_TYPES[random(5)] ?? 'ban',
+      status: PENALTY_STATUSES[random(3)] ?? 'ACTIVE',
+      serverId: random(4),
+      adminSteamId: random(3) === 0 ? UNKNOWN_STEAM_ID : aSteamId(900 + random(4)),
+      playerSteamId: random(5) === 0 ? UNKNOWN_STEAM_ID : aSteamId(1 + random(40)),
+      createdAt,
+      endsAt: isEnding ? new Date(createdAt.getTime() + random(1000) * hour) : null,
+      durationMinutes: isEnding ? 60 : 0,
+    });
+  });
+  for (let i = 0; i < rows.length; i += 1000) await insertPenalties(db, rows.slice(i, i + 1000));
+}
+
+/** What the specification says, worked out row by row. */
+function expected(
+  all: (typeof penalties.$inferSelect)[],
+  filter: PenaltyFilter,
+  page: number,
+  perPage: number,
+) {
+  const truth = all
+    .map((row) => ({ ...row, status: statusAt(row.status, row.endsAt, now) }))
+    .filter((row) => filter.status === undefined || row.status === filter.status)
+    .filter((row) => filter.serverId === undefined || row.serverId === filter.serverId)
+    .filter((row) => filter.playerSteamId === undefined || row.playerSteamId === filter.playerSteamId)
+    .filter((row) => filter.adminSteamId === undefined || row.adminSteamId === filter.adminSteamId)
+    .sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || b.id - a.id);
+  const listed = truth.filter((row) => filter.types === undefined || filter.types.includes(row.type));
+  const countOf = (type: PenaltyType) => truth.filter((row) => row.type === type).length;
+  return {
+    rows: listed.slice((page - 1) * perPage, page * perPage).map(withoutSource),
+    total: listed.length,
+    counts: {
+      ban: countOf('ban'),
+      mute: countOf('mute'),
+      gag: countOf('gag'),
+      silence: countOf('silence'),
+      warn: countOf('warn'),
+    },
+  };
+}
+
+/** The columns that lists leave out. */
+function withoutSource(row: typeof penalties.$inferSelect) {
+  const { liftedBySteamId: _, source: __, sourceTable: ___, sourceId: ____, goneAt: _____, ...listed } = row;
+  return listed;
+}
+
+const FILTERS: PenaltyFilter[] = [
+  {},
+  { types: ['warn'] },
+  { types: ['gag', 'mute', 'silence'] },
+  { serverId: 2 },
+  { adminSteamId: UNKNOWN_STEAM_ID },
+  { adminSteamId: aSteamId(901) },
+  { playerSteamId: aSteamId(3) },
+  { playerSteamId: UNKNOWN_STEAM_ID },
+  { serverId: 1, adminSteamId: UNKNOWN_STEAM_ID },
+  { serverId: 1, playerSteamId: aSteamId(3) },
+  { adminSteamId: aSteamId(901), playerSteamId: UNKNOWN_STEAM_ID },
+  { serverId: 77 },
+];
+
+test('rows, total and counts equal a row by row truth for every filter, swept or not', async () => {
+  await insertHistory();
+  for (const isSwept of [false, true]) {
+    if (isSwept)
+      await db.execute(
+        sql`update penalties set status = 'EXPIRED' where status = 'ACTIVE' and ends_at <= ${now.toISOString()}::timestamptz - interval '1 hour'`,
+      );
+    const all = await db.select().from(penalties);
+    for (const base of FILTERS) {
+      for (const status of [undefined, ...PENALTY_STATUSES]) {
+        const filter = status ? { ...base, status } : base;
+        for (const perPage of [7, 100]) {
+          const { total } = expected(all, filter, 1, perPage);
+          const last = Math.max(Math.ceil(total / perPage), 1);
+          for (const page of new Set([
+            1,
+            2,
+            Math.ceil(last / 3),
+            Math.ceil(last / 2),
+            last - 1,
+            last,
+            last + 1,
+          ])) {
+            if (page < 1) continue;
+            const found = await listPenalties(db, filter, { page, perPage, now });
+            expect({ filter, page, perPage, ...found }).toEqual({
+              filter,
+              page,
+              perPage,
+              ...expected(all, filter, page, perPage),
+            });
+          }
+        }
+      }
+    }
+  }
+}, 60_000);
+
+test('a page is found in the last month that a penalty may have', async () => {
+  const serverId = 600;
+  const createdAt = new Date('9999-12-31T23:59:59Z');
+  const others = Array.from({ length: 1100 }, () => ({ serverId }));
+  await insertPenalties(db, others);
+  await insertPenalties(db, [...others, { serverId, createdAt, status: 'UNBANNED' }]);
+  const filter: PenaltyFilter = { serverId, status: 'UNBANNED' };
+  const { rows } = await listPenalties(db, filter, { page: 1, perPage: 50, now });
+  expect(rows.map((row) => row.createdAt)).toEqual([createdAt]);
+});
+
+test('total, counts and rows agree with one another while others write', async () => {
+  const writers = Array.from({ length: 4 }, async (_, writer) => {
+    for (let round = 0; round < 40; round++) {
+      await insertPenalties(db, [{ serverId: 500, type: 'gag', createdAt: new Date(now.getTime() - round) }]);
+      if (round % 3 === writer % 3)
+        await db.execute(
+          sql`delete from penalties where id = (select max(id) from penalties where server_id = 500)`,
+        );
+    }
+  });
+  let isWriting = true;
+  const done = Promise.all(writers).then(() => (isWriting = false));
+  while (isWriting) {
+    const { rows, total, counts } = await listPenalties(
+      db,
+      { serverId: 500 },
+      { page: 1, perPage: 1000, now },
+    );
+    expect(rows.length).toBe(total);
+    expect(counts.gag).toBe(total);
+  }
+  await done;
+});
+
+test('every index that lists are sorted by is one the planner can walk in that order', async () => {
+  await db.execute(sql`vacuum analyze penalties`);
+  const orders = { penalties_created: sql`true`, penalties_server: sql`server_id = 1` };
+  for (const [index, condition] of Object.entries(orders)) {
+    const plan = await db.execute<{ 'QUERY PLAN': string }>(
+      sql`explain select id from penalties where ${condition} order by created_at desc, id desc limit 50`,
+    );
+    expect(plan.map((line) => line['QUERY PLAN']).join('\n')).toContain(`Backward using ${index}`);
+  }
+});
+
+test('what a deep page passes is decided in the index, without visiting the rows', async () => {
+  await db.execute(sql`vacuum analyze penalties`);
+  const orders = {
+    penalties_created: sql`true`,
+    penalties_server: sql`server_id = 1`,
+    penalties_admin: sql`admin_steamid = ${aSteamId(901)}`,
+  };
+  for (const [index, condition] of Object.entries(orders)) {
+    const plan = await db.execute<{ 'QUERY PLAN': string }>(
+      sql`explain select created_at, id from penalties where ${condition} and type in ('gag', 'mute') and status = 'ACTIVE'
+        and (ends_at is null or ends_at > ${now.toISOString()}) order by created_at desc, id desc limit 1`,
+    );
+    expect(plan.map((line) => line['QUERY PLAN']).join('\n')).toContain(
+      `Index Only Scan Backward using ${index}`,
+    );
+  }
+});
+
+test('PostgreSQL plans a page once and not for each value of its filters', async () => {
+  const one = openDatabase(url, { max: 1 });
+  const lists = [0, 1, 2, 3].flatMap((serverId) => [
+    { serverId, status: 'ACTIVE' as const },
+    { serverId, playerSteamId: aSteamId(serverId) },
+  ]);
+  for (const filter of lists) {
+    for (let page = 1; page <= 8; page++) await listPenalties(one.db, filter, { page, perPage: 7, now });
+  }
+  const statements = await one.connection<{ customPlans: number }[]>`
+    select custom_plans::int as "customPlans" from pg_prepared_statements where statement like '%penalt%'`;
+  await one.close();
+  // The first five of each are for their values, to be compared with the one that is kept.
+  expect(Math.max(...statements.map(({ customPlans }) => customPlans))).toBe(5);
+});

@@ -1,0 +1,147 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { connect } from '../../../../src/db/client.ts';
+import { checkPenaltyTallies, recountPenaltyTallies } from '../../../../src/queries/penalties/recount.ts';
+import { aSteamId, insertPenalties } from '../../../support/builders.ts';
+import { createTestDatabase } from '../../../support/database.ts';
+import { startProgram } from '../../../support/program.ts';
+import { tallyDifferences } from '../../../support/tallies.ts';
+import { waitFor } from '../../../support/wait.ts';
+
+const { db, connection, url } = await createTestDatabase();
+beforeEach(async () => {
+  await connection`truncate penalties`;
+});
+
+const day = (number: number) => new Date(Date.UTC(2026, 0, number, 23, 59, 59));
+const insertSome = () =>
+  insertPenalties(
+    db,
+    Array.from({ length: 60 }, (_, index) => ({
+      type: (['ban', 'mute', 'warn'] as const)[index % 3] ?? 'ban',
+      serverId: index % 4,
+      adminSteamId: aSteamId(900 + (index % 2)),
+      playerSteamId: index % 5 === 0 ? aSteamId(0) : aSteamId(index),
+      createdAt: day(1 + index),
+    })),
+  );
+
+/** Makes totals wrong in each way there is: too many, too few, none, and of what is not there. */
+async function spoil(): Promise<void> {
+  await connection`update penalty_tallies set counts[1] = counts[1] + 7 where scope = 0 and period = 0`;
+  await connection`update penalty_tallies set counts[4] = counts[4] - 1 where scope = 1 and server_id = 1 and period = 0`;
+  await connection`delete from penalty_tallies where scope = 2 and period = 1`;
+  await connection`update penalty_tallies set server_id = 77 where scope = 1 and server_id = 2 and period = 0`;
+}
+
+test('totals stay exact under the empty search_path with which a dump of data is loaded', async () => {
+  const loader = connect(url, { max: 1 });
+  try {
+    await loader`select pg_catalog.set_config('search_path', '', false)`;
+    const load = () => loader`insert into public.penalties
+        (type, status, player_steamid, admin_steamid, duration_minutes, created_at)
+      select 'ban', 'ACTIVE', i % 3, i % 4, 0, timestamptz '2026-01-01 00:00:00.5+00' + i * interval '7 hours'
+      from generate_series(1, 200) as i`;
+    // What the dump holds of the tallies counts for nothing, whichever comes first.
+    const loadTallies = () => loader`insert into public.penalty_tallies values
+      (0, 0, 0, 0, '1970-01-01', pg_catalog.array_fill(9, array[15])), (1, 5, 0, 0, '1970-01-01', pg_catalog.array_fill(9, array[15]))`;
+    await loadTallies();
+    await load();
+    await loadTallies();
+    expect(await tallyDifferences(connection)).toEqual([]);
+    expect(await countTallied()).toBe(200);
+    await loader`update public.penalties set status = 'UNBANNED', created_at = '2026-05-01' where player_steamid = 1`;
+    await loader`delete from public.penalties where player_steamid = 2`;
+    expect(await tallyDifferences(connection)).toEqual([]);
+    expect(await countTallied()).toBe(133);
+    expect(await checkPenaltyTallies(url)).toMatchObject({ wrong: 0 });
+    await loader`truncate public.penalties`;
+    expect(await connection`select * from penalty_tallies`).toHaveLength(0);
+  } finally {
+    await loader.end();
+  }
+});
+
+async function countTallied(): Promise<number> {
+  const [row] =
+    await connection`select sum(n)::int as n from penalty_tallies, unnest(counts) as n where scope = 0 and period = 0`;
+  return row?.n;
+}
+
+test('a check counts what is wrong and changes nothing, a recount mends it', async () => {
+  await insertSome();
+  const right = await checkPenaltyTallies(url);
+  expect(right.wrong).toBe(0);
+  expect(right.tallies).toBeGreaterThan(200);
+  await spoil();
+  const before = await tallyDifferences(connection);
+  const wrong = await checkPenaltyTallies(url);
+  expect(wrong.wrong).toBeGreaterThan(4);
+  expect(await tallyDifferences(connection)).toEqual(before);
+  expect(await recountPenaltyTallies(url)).toEqual(wrong);
+  expect(await tallyDifferences(connection)).toEqual([]);
+  expect(await checkPenaltyTallies(url)).toEqual(right);
+  // Not even rewritten where they are right.
+  const versions = () => connection`select xmin::text from penalty_tallies order by 1`;
+  const kept = await versions();
+  expect(await recountPenaltyTallies(url)).toEqual(right);
+  expect(await versions()).toEqual(kept);
+});
+
+test('totals that went down to nothing are right', async () => {
+  await insertSome();
+  await connection`delete from penalties`;
+  expect(await checkPenaltyTallies(url)).toEqual({ tallies: 0, wrong: 0 });
+  expect(await recountPenaltyTallies(url)).toEqual({ tallies: 0, wrong: 0 });
+});
+
+test('rows that are written while a recount waits or runs are counted once', async () => {
+  await insertSome();
+  await spoil();
+  const { recount } = await connection.begin(async (transaction) => {
+    await transaction`insert into penalties (type, status, player_steamid, admin_steamid, duration_minutes, created_at)
+      values ('gag', 'ACTIVE', 5, 6, 0, '2026-03-03')`;
+    const recount = recountPenaltyTallies(url);
+    await waitFor(
+      async () =>
+        (
+          await connection`select from pg_stat_activity where datname = current_database() and application_name like 'recount %'
+          and wait_event_type = 'Lock'`
+        ).length > 0,
+    );
+    return { recount };
+  });
+  const writers = Array.from({ length: 4 }, () => insertSome());
+  await Promise.all([recount, ...writers]);
+  expect(await tallyDifferences(connection)).toEqual([]);
+});
+
+describe('penalties recount', () => {
+  const run = async (...args: string[]) => {
+    const program = startProgram('src/cli.ts', { DATABASE_URL: url }, [...args]);
+    return { code: await program.exited, stdout: program.stdout(), stderr: program.stderr() };
+  };
+
+  test('--check fails when totals are wrong; without it they are mended', async () => {
+    await insertSome();
+    await spoil();
+    const { tallies, wrong } = await checkPenaltyTallies(url);
+    expect(await run('penalties', 'recount', '--check')).toEqual({
+      code: 1,
+      stdout: `${wrong} of ${tallies} totals are wrong: correct them with \`penalties recount\`\n`,
+      stderr: '',
+    });
+    expect(await run('penalties', 'recount')).toEqual({
+      code: 0,
+      stdout: `${tallies} totals recounted: ${wrong} were wrong\n`,
+      stderr: '',
+    });
+    expect(await run('penalties', 'recount', '--check')).toEqual({
+      code: 0,
+      stdout: `All ${tallies} totals are right\n`,
+      stderr: '',
+    });
+    const asJson = await run('--json', 'penalties', 'recount', '--check');
+    expect(JSON.parse(asJson.stdout)).toEqual({ tallies, wrong: 0 });
+    expect(await tallyDifferences(connection)).toEqual([]);
+  }, 30_000);
+});

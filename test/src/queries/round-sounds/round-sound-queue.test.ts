@@ -1,0 +1,119 @@
+import { beforeEach, expect, test } from 'bun:test';
+import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
+import {
+  publishSound,
+  releaseSound,
+  saveSoundFailure,
+  saveSoundProgress,
+  saveSoundRendering,
+  saveUploadedSound,
+  takeQueuedSound,
+} from '../../../../src/queries/round-sounds/round-sound-queue.ts';
+import { findRoundSounds, saveSoundLoss } from '../../../../src/queries/round-sounds/round-sounds.ts';
+import { aSteamId } from '../../../support/builders.ts';
+import { createTestDatabase } from '../../../support/database.ts';
+
+const { db } = await createTestDatabase();
+const PLAYER = aSteamId(1);
+const RENDERING = {
+  sha256: 'abc',
+  sizeBytes: 24_000,
+  voiceSha256: 'def',
+  voiceSizeBytes: 12_000,
+  loudnessBeforeLufs: -20,
+  loudnessAfterLufs: -18,
+  durationMs: 1000,
+  waveform: [1, 2, 3],
+};
+
+beforeEach(async () => {
+  await db.delete(roundSounds);
+  await db.delete(auditLog);
+});
+
+test('nobody takes a sound while another holds it, nor one that is put off', async () => {
+  await upload('first.mp3');
+  const held = await takeQueuedSound(db, { leaseMs: 60_000 });
+  expect(held).toMatchObject({ title: 'first.mp3', status: 'measuring', attempts: 1 });
+  expect(await takeQueuedSound(db, { leaseMs: 60_000 })).toBeUndefined();
+  if (held) await releaseSound(db, held, { delayMs: 60_000 });
+  expect(await takeQueuedSound(db, { leaseMs: 60_000 })).toBeUndefined();
+  expect((await findRoundSounds(db, PLAYER)).latest?.status).toBe('queued');
+});
+
+test('takes the oldest first', async () => {
+  await upload('a.mp3', 1);
+  await upload('b.mp3', 2);
+  expect((await takeQueuedSound(db, { leaseMs: 60_000 }))?.title).toBe('a.mp3');
+  expect((await takeQueuedSound(db, { leaseMs: 60_000 }))?.title).toBe('b.mp3');
+});
+
+test('a worker whose lease ran out can change nothing any more', async () => {
+  await upload('first.mp3');
+  const late = await takeQueuedSound(db, { leaseMs: 0 });
+  const owner = await takeQueuedSound(db, { leaseMs: 60_000 });
+  if (!late || !owner) throw new Error('nothing was taken');
+  expect(owner.attempts).toBe(2);
+  let moves = 0;
+  const move = async (): Promise<void> => {
+    moves++;
+  };
+  expect(await saveSoundProgress(db, late, { status: 'rendering', leaseMs: 1 })).toBe(false);
+  expect(await saveSoundRendering(db, late, RENDERING)).toBe(false);
+  expect(await saveSoundFailure(db, late, 'silent')).toBe(false);
+  expect(await publishSound(db, late, move)).toBe(false);
+  await releaseSound(db, late);
+  expect((await findRoundSounds(db, PLAYER)).latest).toMatchObject({ status: 'measuring', attempts: 2 });
+  expect(moves).toBe(0);
+
+  expect(await saveSoundRendering(db, owner, RENDERING)).toBe(true);
+  expect(await publishSound(db, owner, move)).toBe(true);
+  expect(moves).toBe(1);
+  expect((await findRoundSounds(db, PLAYER)).ready).toMatchObject({ ...RENDERING, status: 'ready' });
+});
+
+test('a file that cannot be moved leaves the earlier sound published', async () => {
+  await publish('old.mp3');
+  await upload('new.mp3');
+  const sound = await takeQueuedSound(db, { leaseMs: 60_000 });
+  if (!sound) throw new Error('nothing was taken');
+  const broken = publishSound(db, sound, () => Promise.reject(new Error('disk')));
+  await expect(broken).rejects.toThrow('disk');
+  await broken.catch(() => undefined);
+  const { ready, latest } = await findRoundSounds(db, PLAYER);
+  expect([ready?.title, latest?.title, latest?.status]).toEqual(['old.mp3', 'new.mp3', 'measuring']);
+});
+
+test('a sound that replaces one whose file was lost meanwhile stands alone', async () => {
+  await publish('old.mp3');
+  const { ready: old } = await findRoundSounds(db, PLAYER);
+  await upload('new.mp3');
+  const sound = await takeQueuedSound(db, { leaseMs: 60_000 });
+  if (!old || !sound) throw new Error('nothing was published or taken');
+  await saveSoundLoss(db, old.id);
+  expect(await publishSound(db, sound, async () => undefined)).toBe(true);
+  expect(await findRoundSounds(db, PLAYER)).toEqual({
+    ready: expect.objectContaining({ title: 'new.mp3' }),
+    latest: undefined,
+  });
+});
+
+test('uploads of one player at the same time leave one of them', async () => {
+  await Promise.all(Array.from({ length: 8 }, (_, index) => upload(`${index}.mp3`)));
+  expect(await db.select().from(roundSounds)).toHaveLength(1);
+});
+
+function upload(title: string, player = 1) {
+  return saveUploadedSound(
+    db,
+    { steamId64: aSteamId(player), title, uploadKey: Bun.randomUUIDv7(), actor: 'operator' },
+    async () => false,
+  );
+}
+
+async function publish(title: string): Promise<void> {
+  await upload(title);
+  const sound = await takeQueuedSound(db, { leaseMs: 60_000 });
+  if (sound) await publishSound(db, sound, async () => undefined);
+}

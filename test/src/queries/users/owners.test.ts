@@ -1,0 +1,132 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { asc, eq } from 'drizzle-orm';
+import { users } from '../../../../src/db/schema/accounts.ts';
+import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
+import { saveConfiguredOwners } from '../../../../src/queries/users/owners.ts';
+import { saveUser, setUserFlags } from '../../../../src/queries/users/user-changes.ts';
+import { aSteamId, insertUser } from '../../../support/builders.ts';
+import { createTestDatabase } from '../../../support/database.ts';
+import { startTestService } from '../../../support/service.ts';
+
+const { db, url } = await createTestDatabase();
+const NAMED = aSteamId(1);
+const BEFORE = aSteamId(2);
+
+beforeEach(async () => {
+  await db.delete(auditLog);
+  await db.delete(users);
+});
+
+/** Starts a process with these owners, and stops it again. */
+async function runWith(owners: readonly SteamId64[], roles = 'api'): Promise<void> {
+  const env = { OWNER_STEAMIDS: owners.join(','), ROLES: roles };
+  await (await startTestService({ databaseUrl: url, env })).stop();
+}
+
+async function flagsOf(steamId64: SteamId64) {
+  const [user] = await db.select().from(users).where(eq(users.steamId64, steamId64));
+  return user && { isOwner: user.isOwner, isAdmin: user.isAdmin };
+}
+
+const listEntries = async () =>
+  (await db.select().from(auditLog).orderBy(asc(auditLog.id))).map(
+    ({ actor, actorUserId, action, subject, details }) => ({ actor, actorUserId, action, subject, details }),
+  );
+const anEntry = (subject: SteamId64, details: object) => ({
+  actor: 'configuration' as const,
+  actorUserId: null,
+  action: 'user.flags-set',
+  subject,
+  details: { ...details },
+});
+const OWNER = { isOwner: true, isAdmin: true };
+const NOBODY = { isOwner: false, isAdmin: false };
+
+describe('OWNER_STEAMIDS', () => {
+  test('gives both flags and takes them again, and both are in the audit log, once', async () => {
+    for (let start = 1; start <= 2; start++) {
+      await runWith([NAMED]);
+      expect(await flagsOf(NAMED)).toEqual(OWNER);
+      expect(await listEntries()).toEqual([anEntry(NAMED, OWNER)]);
+    }
+    for (let start = 1; start <= 2; start++) {
+      await runWith([]);
+      expect(await flagsOf(NAMED)).toEqual(NOBODY);
+      expect(await listEntries()).toEqual([anEntry(NAMED, OWNER), anEntry(NAMED, NOBODY)]);
+    }
+    await runWith([NAMED]);
+    expect(await flagsOf(NAMED)).toEqual(OWNER);
+  });
+
+  test('takes nothing from those it still names, nor what was given by hand before', async () => {
+    await insertUser(db, 2, { isAdmin: true });
+    await insertUser(db, 3, OWNER);
+    await runWith([NAMED, BEFORE, aSteamId(3)]);
+    expect(await flagsOf(BEFORE)).toEqual(OWNER);
+    await runWith([NAMED]);
+    expect(await flagsOf(NAMED)).toEqual(OWNER);
+    expect(await flagsOf(BEFORE)).toEqual({ isOwner: false, isAdmin: true });
+    expect(await flagsOf(aSteamId(3))).toEqual(OWNER);
+    expect(await listEntries()).toEqual([
+      anEntry(NAMED, OWNER),
+      anEntry(BEFORE, { isOwner: true }),
+      anEntry(BEFORE, { isOwner: false }),
+    ]);
+  });
+
+  test('leaves what was given by hand since: by the operator, or by an owner who took it first', async () => {
+    await runWith([NAMED, BEFORE]);
+    const other = await insertUser(db, 9, OWNER);
+    await saveUser(db, NAMED, { changes: { isAdmin: true }, actor: 'operator' });
+    const flags = { hasSvip: false, isServiceplus: false };
+    for (const isAdmin of [false, true]) {
+      await setUserFlags(db, BEFORE, {
+        flags: { ...flags, isOwner: true, isAdmin },
+        actor: { userId: other.id },
+      });
+    }
+    await runWith([]);
+    expect(await flagsOf(NAMED)).toEqual({ isOwner: false, isAdmin: true });
+    expect(await flagsOf(BEFORE)).toEqual({ isOwner: false, isAdmin: true });
+  });
+
+  test('gives again what was taken by hand while it names somebody', async () => {
+    await runWith([NAMED]);
+    await saveUser(db, NAMED, { changes: NOBODY, actor: 'operator' });
+    await runWith([NAMED]);
+    expect(await flagsOf(NAMED)).toEqual(OWNER);
+    await runWith([]);
+    expect(await flagsOf(NAMED)).toEqual(NOBODY);
+  });
+
+  test('takes also what it gave before that was written down, unless the log names somebody else', async () => {
+    for (const number of [1, 2]) {
+      await insertUser(db, number, { ...OWNER, adminByConfig: null, ownerByConfig: null });
+    }
+    await db.insert(auditLog).values({
+      action: 'user.changed',
+      subject: BEFORE,
+      details: { nickname: 'x', isAdmin: true },
+    });
+    await runWith([NAMED, BEFORE]);
+    await runWith([]);
+    expect(await flagsOf(NAMED)).toEqual(NOBODY);
+    expect(await flagsOf(BEFORE)).toEqual({ isOwner: false, isAdmin: true });
+  });
+
+  test('is read by processes that serve the API: one of other roles takes nothing', async () => {
+    await runWith([NAMED]);
+    await runWith([], 'poller,sync');
+    expect(await flagsOf(NAMED)).toEqual(OWNER);
+  });
+
+  test('is written down once by processes that start at the same time', async () => {
+    await Promise.all([1, 2, 3, 4, 5, 6].map(() => saveConfiguredOwners(db, [NAMED, BEFORE])));
+    await Promise.all([1, 2, 3, 4, 5, 6].map(() => saveConfiguredOwners(db, [BEFORE])));
+    expect((await listEntries()).filter(({ subject }) => subject === NAMED)).toEqual([
+      anEntry(NAMED, OWNER),
+      anEntry(NAMED, NOBODY),
+    ]);
+  });
+});

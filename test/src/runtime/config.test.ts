@@ -1,0 +1,363 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { InvalidInput } from '../../../src/domain/errors.ts';
+import { parseConfig } from '../../../src/runtime/config.ts';
+import { aSteamId } from '../../support/builders.ts';
+
+/** The one line that a bad setting ends the start with. */
+function refusalOf(env: Record<string, string>): string {
+  try {
+    parseConfig(env);
+  } catch (error) {
+    if (error instanceof InvalidInput) return error.message;
+    throw error;
+  }
+  throw new Error(`${JSON.stringify(env)} was taken`);
+}
+
+describe('without any variable', () => {
+  test('every setting has the default of the contract', () => {
+    expect(parseConfig({})).toEqual({
+      host: '0.0.0.0',
+      port: 3000,
+      healthPort: 3001,
+      publicUrl: 'http://localhost:3000',
+      isPublicUrlSet: false,
+      site: { name: undefined, logoUrl: undefined, accent: undefined, discordInviteUrl: undefined },
+      databaseUrl: undefined,
+      databaseReplicaUrls: [],
+      dataDir: './data',
+      storageDir: './storage',
+      discord: {
+        token: undefined,
+        guildId: undefined,
+        apiUrl: 'https://discord.com/api',
+        clientId: undefined,
+        clientSecret: undefined,
+      },
+      steam: {
+        openIdUrl: 'https://steamcommunity.com/openid/login',
+        apiKey: undefined,
+        apiUrl: 'https://api.steampowered.com',
+      },
+      ownerSteamIds: [],
+      arePenaltiesPublic: false,
+      appealUrl: undefined,
+      tokensFor: 'everyone',
+      redisUrl: undefined,
+      trustedProxies: [],
+      rateLimit: { publicPerMinute: 30, protectedPerMinute: 60 },
+      metricsAllow: [],
+      webhookAllow: [],
+      pollIntervalSeconds: 15,
+      sound: { maxSeconds: 10, maxUploadMb: 20, loudnessLufs: -18, audience: 'everyone' },
+      ffmpegPath: undefined,
+      simpleAdmin: { url: undefined, source: 'simpleadmin', timezone: 'UTC', intervalSeconds: 60 },
+      sessionSecret: undefined,
+      roles: ['api', 'bot', 'poller', 'media', 'sync'],
+      drainSeconds: 3,
+      logLevel: 'info',
+    });
+  });
+
+  test('an empty or blank one counts as unset', () => {
+    const asked: string[] = [];
+    const blank = new Proxy<Record<string, string>>(
+      {},
+      {
+        get: (_, name) => {
+          asked.push(String(name));
+          return asked.length % 2 ? '' : '  ';
+        },
+      },
+    );
+    expect(parseConfig(blank)).toEqual(parseConfig({}));
+    expect(new Set(asked).size).toBeGreaterThan(30);
+  });
+
+  test('.env.example lists each, and no other', () => {
+    const asked = new Set<string>();
+    parseConfig(
+      new Proxy<Record<string, string>>({}, { get: (_, name) => void asked.add(String(name)) as undefined }),
+    );
+    const listed = readFileSync(new URL('../../../.env.example', import.meta.url), 'utf8').matchAll(
+      /^#? ?([A-Z][A-Z0-9_]+)=/gm,
+    );
+    expect([...new Set([...listed].map((match) => match[1] ?? ''))].sort()).toEqual([...asked].sort());
+  });
+});
+
+describe('a good value', () => {
+  test('is taken, spaces around it left out', () => {
+    const config = parseConfig({
+      HOST: ' ::1 ',
+      PORT: '0',
+      HEALTH_PORT: '8081',
+      PUBLIC_URL: 'https://play.example.org/',
+      SITE_NAME: ' Zagrywka 🎯 ',
+      SITE_LOGO_URL: 'https://cdn.example.org/logo.png',
+      SITE_ACCENT: '#3355FF',
+      DISCORD_INVITE_URL: 'https://discord.gg/abc',
+      DATABASE_URL: 'postgres://user:p%40ss@db.example:5433/community?sslmode=require',
+      DATABASE_REPLICA_URLS: 'postgres://a/x, postgresql://b/x,',
+      DATA_DIR: '/srv/data',
+      STORAGE_DIR: '/srv/storage',
+      DISCORD_TOKEN: 'secret',
+      DISCORD_GUILD_ID: '1152921504606846977',
+      DISCORD_API_URL: 'http://127.0.0.1:9999/api',
+      DISCORD_CLIENT_ID: '1',
+      DISCORD_CLIENT_SECRET: 'secret',
+      STEAM_OPENID_URL: 'http://127.0.0.1/openid',
+      STEAM_API_KEY: 'KEY',
+      STEAM_API_URL: 'http://127.0.0.1',
+      OWNER_STEAMIDS: `${aSteamId(1)}, STEAM_0:0:19867137, [U:1:39734275]`,
+      PUBLIC_PENALTIES: '1',
+      APPEAL_URL: 'https://forum.example.org/appeals',
+      TOKENS_FOR: 'admins',
+      REDIS_URL: 'rediss://:pass@redis.example:6380',
+      TRUSTED_PROXIES: '10.0.0.0/8, 127.0.0.1, fd00::/8, ::1',
+      RATE_LIMIT_PUBLIC: '1',
+      RATE_LIMIT_PROTECTED: '1000000000',
+      METRICS_ALLOW: '192.168.0.0/16',
+      WEBHOOK_ALLOW: '10.1.0.0/16, fd00::/8',
+      POLL_INTERVAL_SECONDS: '1',
+      SOUND_MAX_SECONDS: '7',
+      SOUND_MAX_UPLOAD_MB: '512',
+      SOUND_LOUDNESS_LUFS: '-14.5',
+      SOUND_FOR: 'svip, admin,svip',
+      FFMPEG_PATH: '/usr/bin/ffmpeg',
+      SIMPLEADMIN_URL: 'sqlite:/srv/cs2/simpleadmin.db',
+      SIMPLEADMIN_SOURCE: 'community-2',
+      SIMPLEADMIN_TIMEZONE: 'Europe/Warsaw',
+      SIMPLEADMIN_INTERVAL_SECONDS: '5',
+      SESSION_SECRET: 'x'.repeat(32),
+      ROLES: 'api, poller',
+      DRAIN_SECONDS: '10',
+      LOG_LEVEL: 'debug',
+    });
+    expect(config).toEqual({
+      host: '::1',
+      port: 0,
+      healthPort: 8081,
+      publicUrl: 'https://play.example.org',
+      isPublicUrlSet: true,
+      site: {
+        name: 'Zagrywka 🎯',
+        logoUrl: 'https://cdn.example.org/logo.png',
+        accent: '#3355FF',
+        discordInviteUrl: 'https://discord.gg/abc',
+      },
+      databaseUrl: 'postgres://user:p%40ss@db.example:5433/community?sslmode=require',
+      databaseReplicaUrls: ['postgres://a/x', 'postgresql://b/x'],
+      dataDir: '/srv/data',
+      storageDir: '/srv/storage',
+      discord: {
+        token: 'secret',
+        guildId: '1152921504606846977',
+        apiUrl: 'http://127.0.0.1:9999/api',
+        clientId: '1',
+        clientSecret: 'secret',
+      },
+      steam: { openIdUrl: 'http://127.0.0.1/openid', apiKey: 'KEY', apiUrl: 'http://127.0.0.1' },
+      ownerSteamIds: [aSteamId(1), aSteamId(2), aSteamId(3)],
+      arePenaltiesPublic: true,
+      appealUrl: 'https://forum.example.org/appeals',
+      tokensFor: 'admins',
+      redisUrl: 'rediss://:pass@redis.example:6380',
+      trustedProxies: ['10.0.0.0/8', '127.0.0.1', 'fd00::/8', '::1'],
+      rateLimit: { publicPerMinute: 1, protectedPerMinute: 1_000_000_000 },
+      metricsAllow: ['192.168.0.0/16'],
+      webhookAllow: ['10.1.0.0/16', 'fd00::/8'],
+      pollIntervalSeconds: 1,
+      sound: { maxSeconds: 7, maxUploadMb: 512, loudnessLufs: -14.5, audience: ['svip', 'admin'] },
+      ffmpegPath: '/usr/bin/ffmpeg',
+      simpleAdmin: {
+        url: 'sqlite:/srv/cs2/simpleadmin.db',
+        source: 'community-2',
+        timezone: 'Europe/Warsaw',
+        intervalSeconds: 5,
+      },
+      sessionSecret: 'x'.repeat(32),
+      roles: ['api', 'poller'],
+      drainSeconds: 10,
+      logLevel: 'debug',
+    });
+  });
+
+  test('the public address follows the port', () => {
+    expect(parseConfig({ PORT: '8080' })).toMatchObject({
+      publicUrl: 'http://localhost:8080',
+      isPublicUrlSet: false,
+    });
+  });
+
+  test('the public address is an origin as browsers send it, however it is written', () => {
+    for (const [written, origin] of [
+      ['HTTPS://Play.Example.ORG', 'https://play.example.org'],
+      ['https://play.example.org:443/', 'https://play.example.org'],
+      ['http://play.example.org:80', 'http://play.example.org'],
+      ['https://play.example.org:8443', 'https://play.example.org:8443'],
+      ['https://łódź.example', 'https://xn--d-uga0v4h.example'],
+      ['http://[::1]:3000', 'http://[::1]:3000'],
+    ] as const) {
+      const config = parseConfig({ PUBLIC_URL: written });
+      expect([written, config.publicUrl, config.isPublicUrlSet]).toEqual([written, origin, true]);
+    }
+  });
+
+  test('networks of IPv4 addresses written as IPv6 are IPv4 ones, since that is how peers are compared', () => {
+    for (const [written, network] of [
+      ['::ffff:10.0.0.0/104', '10.0.0.0/8'],
+      ['::FFFF:a00:0/104', '10.0.0.0/8'],
+      ['::ffff:10.1.2.3', '10.1.2.3'],
+      ['::ffff:10.1.2.3/128', '10.1.2.3/32'],
+      ['::ffff:0.0.0.0/96', '0.0.0.0/0'],
+      ['FD00:0:0::/8', 'fd00::/8'],
+      ['::1', '::1'],
+    ] as const) {
+      const config = parseConfig({ TRUSTED_PROXIES: written, METRICS_ALLOW: written });
+      expect([written, config.trustedProxies, config.metricsAllow]).toEqual([written, [network], [network]]);
+    }
+  });
+
+  test('nothing can be changed afterwards', () => {
+    const config = parseConfig({ TRUSTED_PROXIES: '::1' });
+    for (const part of [config, config.sound, config.roles, config.trustedProxies, config.simpleAdmin]) {
+      expect(Object.isFrozen(part)).toBe(true);
+    }
+  });
+});
+
+describe('a bad value ends with one line that names variable, value and what is allowed:', () => {
+  const port = 'a whole number from 0 to 65535';
+  const limit = 'a whole number from 1 to 1000000000';
+  const webAddress = 'an address that begins with http:// or https://';
+  const database = 'an address that begins with postgres:// or postgresql://';
+  const networks = 'addresses or networks such as 10.0.0.0/8, 127.0.0.1 or fd00::/8, separated by commas';
+  const discordId = 'a Discord id of 1 to 20 digits';
+  for (const [name, values, allowed] of [
+    ['PORT', ['x', '-1', '65536', '3000.5', '1e3', '0x10', '٣', '3000;'], port],
+    ['HEALTH_PORT', ['x', '-1', '65536'], port],
+    [
+      'PUBLIC_URL',
+      [
+        'play.example.org',
+        'ftp://x',
+        'http//x',
+        '/',
+        'https://x/path',
+        'https://x/?',
+        'https://x?a=b',
+        'https://x#top',
+        'https://a b',
+        'https://x:99999',
+      ],
+      'an address such as https://play.example.org, without user, path, query or fragment',
+    ],
+    ['DATABASE_URL', ['mysql://x', 'db.example', 'postgres:/'.slice(0, 8)], database],
+    ['SITE_NAME', ['★ ★', 'x'.repeat(65), 'a\u0000b'], '1 to 64 characters with a letter or digit'],
+    ['SITE_LOGO_URL', ['logo.png', 'ftp://x/logo.png'], webAddress],
+    ['SITE_ACCENT', ['red', '#fff', '#12345g', '#123456;}'], 'a colour such as #f7b23b'],
+    ['DISCORD_INVITE_URL', ['discord.gg/abc', 'javascript:alert(1)'], 'an address that begins with https://'],
+    ['DISCORD_GUILD_ID', ['x', '1'.repeat(21), '-1'], discordId],
+    ['DISCORD_CLIENT_ID', ['x'], discordId],
+    ['DISCORD_API_URL', ['discord.com'], webAddress],
+    ['STEAM_OPENID_URL', ['steam'], webAddress],
+    ['STEAM_API_URL', ['steam'], webAddress],
+    ['OWNER_STEAMIDS', ['1', '0', 'BOT'], 'SteamIDs separated by commas'],
+    ['REDIS_URL', ['http://x'], 'an address that begins with redis:// or rediss:// or valkey://'],
+    [
+      'TRUSTED_PROXIES',
+      [
+        'x',
+        '10.0.0.0/33',
+        '10.0.0',
+        '::1/129',
+        '10.0.0.0/8/8',
+        '10.0.0.0/',
+        '1.2.3.256',
+        '010.0.0.1/8',
+        '10.0.0.01',
+        '0x0a.0.0.1',
+        '::ffff:10.0.0.0/95',
+        '::ffff:010.0.0.0/104',
+        '[::1]',
+        'fe80::1%eth0',
+      ],
+      networks,
+    ],
+    ['METRICS_ALLOW', ['localhost'], networks],
+    ['WEBHOOK_ALLOW', ['website.internal', '10.0.0.0/33'], networks],
+    ['RATE_LIMIT_PUBLIC', ['0', '-1', 'x', '1000000001', '1.5'], limit],
+    ['RATE_LIMIT_PROTECTED', ['0', '1e9'], limit],
+    ['POLL_INTERVAL_SECONDS', ['0', '3601', 'x'], 'a whole number from 1 to 3600'],
+    ['SOUND_MAX_SECONDS', ['0', '61'], 'a whole number from 1 to 60'],
+    ['SOUND_MAX_UPLOAD_MB', ['0', '513'], 'a whole number from 1 to 512'],
+    [
+      'SOUND_FOR',
+      ['vip', 'SVIP', 'svip;admin', 'owner'],
+      'everyone, or any of svip, serviceplus, admin, separated by commas',
+    ],
+    ['SOUND_LOUDNESS_LUFS', ['-31', '-9', 'loud', '-1e1'], 'a number from -30 to -10'],
+    [
+      'SIMPLEADMIN_URL',
+      ['postgres://x', 'sqlite:', 'x'],
+      'mysql://user:password@host/database or sqlite:PATH',
+    ],
+    ['SIMPLEADMIN_SOURCE', ['a b', 'x'.repeat(65), '../x'], '1 to 64 letters, digits, . : _ -'],
+    ['SIMPLEADMIN_TIMEZONE', ['Mars/Olympus', 'CET+1x'], 'a time zone such as UTC or Europe/Warsaw'],
+    ['SIMPLEADMIN_INTERVAL_SECONDS', ['0', '86401'], 'a whole number from 1 to 86400'],
+    ['ROLES', ['web', 'API'], 'any of api, bot, poller, media, sync, separated by commas'],
+    ['TOKENS_FOR', ['owners', 'Everyone', 'everyone,admins'], 'one of everyone, admins'],
+    ['LOG_LEVEL', ['verbose', 'INFO'], 'one of trace, debug, info, warn, error, fatal, silent'],
+  ] as const) {
+    test(name, () => {
+      for (const value of values) {
+        expect(refusalOf({ [name]: value })).toBe(
+          `${name}=${JSON.stringify(value)} is not allowed: give ${allowed}`,
+        );
+      }
+    });
+  }
+
+  test('DATABASE_REPLICA_URLS, whichever of them it is', () => {
+    expect(refusalOf({ DATABASE_REPLICA_URLS: 'postgres://a/x, nonsense' })).toBe(
+      `DATABASE_REPLICA_URLS="nonsense" is not allowed: give ${database}`,
+    );
+  });
+
+  test('one of several in a list', () => {
+    expect(refusalOf({ TRUSTED_PROXIES: '::1, x' })).toStartWith('TRUSTED_PROXIES="x" is not allowed');
+    expect(refusalOf({ ROLES: 'api,web' })).toStartWith('ROLES="web" is not allowed');
+    expect(refusalOf({ OWNER_STEAMIDS: `${aSteamId(1)},BOT` })).toStartWith('OWNER_STEAMIDS="BOT" is not');
+  });
+
+  test('SESSION_SECRET, which is not shown', () => {
+    const line = refusalOf({ SESSION_SECRET: 'hunter2' });
+    expect(line).toBe('SESSION_SECRET is too short: give at least 32 characters');
+  });
+
+  test('addresses with a password, which is not shown', () => {
+    for (const [name, value] of [
+      ['DATABASE_URL', 'mysql://user:hunter2@host/db'],
+      ['DATABASE_URL', 'mysql://user:a@hunter2@host/db'],
+      ['DATABASE_URL', 'user:hunter2@host/db'],
+      ['DATABASE_URL', 'mysql://user:a/hunter2@host/db'],
+      ['PUBLIC_URL', 'https://user:hunter2@host'],
+      ['DATABASE_REPLICA_URLS', 'mysql://user:hunter2@host/db'],
+      ['REDIS_URL', 'http://:hunter2@host'],
+      ['SIMPLEADMIN_URL', 'postgres://user:hunter2@host/db'],
+    ] as const) {
+      const line = refusalOf({ [name]: value });
+      expect(line).not.toContain('hunter2');
+      expect(line).toContain('…@host');
+    }
+  });
+
+  test('never in more than one line', () => {
+    expect(refusalOf({ HOST: 'x', PORT: '1\n2' })).not.toContain('\n');
+    expect(refusalOf({ LOG_LEVEL: 'a\r\nb' })).toBe(
+      'LOG_LEVEL="a\\r\\nb" is not allowed: give one of trace, debug, info, warn, error, fatal, silent',
+    );
+  });
+});

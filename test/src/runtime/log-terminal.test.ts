@@ -1,0 +1,134 @@
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { join } from 'node:path';
+import { createTestFolder, startProgram } from '../../support/program.ts';
+import { hasTerminal, startAtTerminal } from '../../support/terminal.ts';
+import { waitFor } from '../../support/wait.ts';
+
+setDefaultTimeout(60_000);
+
+const folder = createTestFolder();
+afterAll(folder.remove);
+
+/** A program that writes through a logger of ours. */
+async function aProgram(script: string): Promise<string> {
+  const file = join(folder.path, `${crypto.randomUUID()}.ts`);
+  const source = new URL('../../../src/runtime/log.ts', import.meta.url).pathname;
+  await Bun.write(file, `import { createLogger } from ${JSON.stringify(source)};\n${script}`);
+  return file;
+}
+
+/** What a terminal shows of it. */
+async function screenOf(script: string, env: Record<string, string> = { NO_COLOR: '1' }): Promise<string[]> {
+  const program = startAtTerminal(`bun ${await aProgram(script)}`, env);
+  expect(await program.exited).toBe(0);
+  return program.screen().trimEnd().split('\n');
+}
+
+const TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d /;
+
+describe.skipIf(!hasTerminal)('at a terminal', () => {
+  test('a line is read by people: time, level, message, fields', async () => {
+    const lines = await screenOf(`
+      const log = createLogger('info');
+      log.info({ host: '0.0.0.0', port: 3000, isUp: true, none: null, list: [1, 'a b'], empty: '' }, 'HTTP listens');
+      log.warn('add one: cli servers add --name "My server"');
+      log.debug('never');`);
+    expect(lines.map((line) => line.replace(TIME, 'TIME '))).toEqual([
+      'TIME info  HTTP listens  host=0.0.0.0 port=3000 isUp=true none=null list=[1,"a b"] empty=""',
+      'TIME warn  add one: cli servers add --name "My server"',
+    ]);
+    expect(lines[0]).toMatch(TIME);
+  });
+
+  test('an error has its causes and stack below its line', async () => {
+    const lines = await screenOf(`
+      const cause = Object.assign(new Error('connect postgres://user:hunter2@db.example/x'), { code: 'ECONNREFUSED' });
+      createLogger('info').error({ err: new TypeError('Failed query', { cause }), errorId: 7 }, 'a request failed');`);
+    expect(lines[0]?.replace(TIME, '')).toBe('error a request failed  errorId=7');
+    expect(lines[1]).toBe('    TypeError: Failed query');
+    expect(lines[2]).toMatch(/^ {8}at .*\.ts:\d+:\d+/);
+    const because = lines.findIndex((line) => line.includes('caused by'));
+    expect(lines[because]).toBe('    caused by Error: connect postgres://…@db.example/x  code=ECONNREFUSED');
+    expect(lines[because + 1]).toMatch(/^ {8}at /);
+    expect(lines.join()).not.toContain('hunter2');
+  });
+
+  test('nothing that others chose moves the cursor, begins a line or turns the writing round', async () => {
+    const hostile = 'a\u001b[2Jb\r\n2026-11-21 10:00:00 info  forged\u202eright\u009bleft\u0000';
+    const lines = await screenOf(
+      `createLogger('info').info({ name: ${JSON.stringify(hostile)}, ${JSON.stringify(hostile)}: 1 }, ${JSON.stringify(hostile)});
+       createLogger('info').error({ err: new Error(${JSON.stringify(hostile)}) }, 'x');`,
+    );
+    expect(lines.join('\n')).not.toMatch(/[^\P{C}\n]/u);
+    expect(lines.filter((line) => line.includes('forged') && line.startsWith('2026-11-21 10:00'))).toEqual(
+      [],
+    );
+    expect(lines[0]).toContain('a\\u001b[2Jb\\r\\n2026-11-21');
+  });
+
+  test('warnings and errors are coloured, unless NO_COLOR is set', async () => {
+    const script = `const log = createLogger('info'); log.info('a'); log.warn('b'); log.error('c');`;
+    const [, warning, error] = await screenOf(script, {});
+    expect([warning, error].map((line) => line?.replace(TIME, ''))).toEqual([
+      '\u001b[33mwarn \u001b[39m b',
+      '\u001b[31merror\u001b[39m c',
+    ]);
+    expect((await screenOf(script)).join()).not.toContain('\u001b');
+  });
+
+  test('what the first start advises can be pasted into a shell', async () => {
+    const env = {
+      DATA_DIR: join(folder.path, 'data'),
+      STORAGE_DIR: join(folder.path, 'storage'),
+      HOST: '127.0.0.1',
+      PORT: '0',
+      ROLES: 'api',
+      NO_COLOR: '1',
+    };
+    const service = startAtTerminal('exec bun src/main.ts', env);
+    await waitFor(() => service.screen().includes('tokens create'), { limitMs: 30_000 });
+    const commands = [...service.screen().matchAll(/bun run (cli .*)$/gm)].map(([, command = '']) => command);
+    expect(commands).toHaveLength(2);
+    const filledIn = commands.map((command) =>
+      command.replace('HOST:PORT', '203.0.113.7:27015').replace('YOUR_STEAMID', '76561198000000001'),
+    );
+    const [added, made] = await Promise.all(filledIn.map((command) => pasted(command, env)));
+    expect(added).toEqual({
+      code: 0,
+      stdout: expect.stringContaining('Added my-server (203.0.113.7:27015)\n'),
+      stderr: '',
+    });
+    expect(made).toEqual({ code: 0, stdout: expect.stringMatching(/^\w+_\w{36}\n$/), stderr: '' });
+    service.interrupt();
+    expect(await service.exited).toBe(0);
+    expect(service.screen()).toMatch(/info {2}stopped\n$/);
+  });
+});
+
+test('elsewhere lines are JSON, and the advice can be pasted all the same', async () => {
+  const env = {
+    DATA_DIR: join(folder.path, 'other'),
+    STORAGE_DIR: folder.path,
+    HOST: '127.0.0.1',
+    PORT: '0',
+  };
+  const service = startProgram('src/main.ts', { ...env, ROLES: 'api' });
+  await service.waitFor('tokens create');
+  service.kill('SIGTERM');
+  expect(await service.exited).toBe(0);
+  const lines = service.stdout().trimEnd().split('\n');
+  for (const line of lines) expect(() => JSON.parse(line)).not.toThrow();
+  expect(service.stdout()).toContain(`bun run cli servers add --name 'My server' --address HOST:PORT"`);
+  expect(service.stdout()).not.toContain('\\"');
+});
+
+/** Runs a line in a shell, as somebody who pastes it. */
+async function pasted(line: string, env: Record<string, string>) {
+  const child = Bun.spawn(['sh', '-c', line.replace(/^cli /, 'bun src/cli.ts ')], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  return { code: await child.exited, stdout, stderr };
+}

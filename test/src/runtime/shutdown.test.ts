@@ -1,0 +1,55 @@
+import { expect, test } from 'bun:test';
+import { createShutdown } from '../../../src/runtime/shutdown.ts';
+
+const aLog = () => {
+  const lines: string[] = [];
+  return { lines, log: { error: (_: object, line: string) => lines.push(line) } };
+};
+
+test('stops parts side by side, then what they stand on, the last named first', async () => {
+  const { log } = aLog();
+  const { onStop, onStopPart, stop } = createShutdown(log);
+  const order: string[] = [];
+  onStop('database', () => order.push('database'));
+  onStop('server list', () => order.push('server list'));
+  // Each part waits for the other to begin: one after another they would never end.
+  const begun = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+  onStopPart('bot', async () => {
+    begun[0].resolve();
+    await begun[1].promise;
+    order.push('part');
+  });
+  onStopPart('HTTP', async () => {
+    begun[1].resolve();
+    await begun[0].promise;
+    order.push('part');
+  });
+  await stop();
+  expect(order).toEqual(['part', 'part', 'server list', 'database']);
+});
+
+test('leaves within five seconds whatever hangs, and stops the rest', async () => {
+  const { log, lines } = aLog();
+  const { onStop, onStopPart, stop } = createShutdown(log);
+  const hang = () => new Promise<void>(() => {});
+  let isDatabaseClosed = false;
+  onStop('embedded PostgreSQL', hang, { limitMs: Number.POSITIVE_INFINITY });
+  onStop('database', () => {
+    isDatabaseClosed = true;
+  });
+  onStop('notifications', hang);
+  onStop('last uses of tokens', () => Promise.reject(new Error('the database is gone')));
+  for (const name of ['HTTP', 'bot', 'sounds']) onStopPart(name, hang);
+  const startedMs = performance.now();
+  await stop();
+  expect(performance.now() - startedMs).toBeLessThan(5000);
+  expect(isDatabaseClosed).toBe(true);
+  expect(lines).toEqual([
+    'HTTP did not stop',
+    'bot did not stop',
+    'sounds did not stop',
+    'last uses of tokens did not stop',
+    'notifications did not stop',
+    'embedded PostgreSQL did not stop',
+  ]);
+});

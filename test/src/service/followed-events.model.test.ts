@@ -1,0 +1,117 @@
+import { afterAll, setDefaultTimeout, test } from 'bun:test';
+import fc from 'fast-check';
+import { createTestDatabase } from '../../support/database.ts';
+import { type EventStreamClient, openEventStream } from '../../support/event-stream.ts';
+import { tryHistories } from '../../support/model.ts';
+import {
+  type Change,
+  changePenalties,
+  PENALTY_STEPS,
+  PenaltyCopy,
+  readPenaltyCopy,
+  type Step,
+} from '../../support/penalty-steps.ts';
+import { createTestFolder, type Program, startProgram } from '../../support/program.ts';
+import { aToken } from '../../support/service.ts';
+import { waitFor } from '../../support/wait.ts';
+
+setDefaultTimeout(600_000);
+
+const database = await createTestDatabase();
+const { db, connection, url } = database;
+const folder = createTestFolder();
+const { token } = await aToken(db, 900, { now: new Date() });
+let program: Program | undefined;
+afterAll(async () => {
+  program?.kill('SIGKILL');
+  await folder.remove();
+});
+
+/** What happens at one step, to penalties, to the service or to the program that follows it. */
+const step: fc.Arbitrary<Step> = fc.oneof(
+  ...PENALTY_STEPS,
+  { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('client leaves', 'pause') }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('kill') }) },
+);
+
+async function startService(): Promise<string> {
+  program = startProgram('src/main.ts', {
+    DATABASE_URL: url,
+    DATA_DIR: folder.path,
+    STORAGE_DIR: folder.path,
+    HOST: '127.0.0.1',
+    PORT: '0',
+    ROLES: 'api',
+    RATE_LIMIT_PROTECTED: '1000000',
+  });
+  const [, port] = await program.waitFor(/"port":(\d+)/);
+  return `http://127.0.0.1:${port}/api/v1`;
+}
+
+/** A program that keeps a copy by the stream alone, and comes back with the last cursor that it saw. */
+class Follower {
+  readonly copy = new PenaltyCopy();
+  private stream: EventStreamClient | undefined;
+  private taken = 0;
+
+  constructor(private cursor: string) {}
+
+  async connect(base: string): Promise<void> {
+    const headers = { Authorization: `Bearer ${token}`, 'Last-Event-ID': this.cursor };
+    this.stream = await openEventStream(`${base}/events`, headers);
+    this.taken = 0;
+    if (this.stream.status !== 200) throw new Error(`the stream was refused: ${this.stream.status}`);
+  }
+
+  /** Takes what came so far. */
+  take(): void {
+    const events = this.stream?.events ?? [];
+    for (const { data } of events.slice(this.taken)) this.copy.apply(data as Change);
+    this.taken = events.length;
+    this.cursor = this.stream?.lastEventId() ?? this.cursor;
+  }
+
+  leave(): void {
+    this.take();
+    this.stream?.leave();
+  }
+}
+
+async function play(steps: Step[]): Promise<void> {
+  await connection`truncate penalties, penalty_events restart identity`;
+  program?.kill('SIGKILL');
+  let base = await startService();
+  const present = await fetch(`${base}/penalties/changes`, { headers: { Authorization: `Bearer ${token}` } });
+  const { meta } = (await present.json()) as { meta: { cursor: string } };
+  const follower = new Follower(meta.cursor);
+  await follower.connect(base);
+  for (const one of steps) {
+    await changePenalties(database, one);
+    if (one.kind === 'pause') await Bun.sleep(30);
+    if (one.kind === 'client leaves') {
+      follower.leave();
+      await follower.connect(base);
+    }
+    if (one.kind === 'kill') {
+      program?.kill('SIGKILL');
+      await program?.exited;
+      follower.leave();
+      base = await startService();
+      await follower.connect(base);
+    }
+  }
+  const expected = await readPenaltyCopy(database);
+  await waitFor(
+    () => {
+      follower.take();
+      return follower.copy.toJson() === expected;
+    },
+    { what: 'the follower has what the table has' },
+  );
+  follower.leave();
+}
+
+test('a program that follows the stream, leaves, resumes and outlives the service ends with what the table has', () =>
+  tryHistories('stream', fc.array(step, { minLength: 5, maxLength: 25 }), play, {
+    runs: Number(process.env.MODEL_RUNS ?? 0) >= 1000 ? 40 : 5,
+  }));

@@ -1,0 +1,151 @@
+import { afterAll, afterEach, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { createTestDatabase } from '../../support/database.ts';
+import { startDatabaseProxy } from '../../support/database-proxy.ts';
+import { startFakeDiscord } from '../../support/discord/fake-discord.ts';
+import { botEnv, createTestFolder, startProgram } from '../../support/program.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const database = await createTestDatabase();
+const folder = createTestFolder();
+const proxy = await startDatabaseProxy(database.url);
+const stops: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop();
+});
+afterAll(async () => {
+  await proxy.stop();
+  await folder.remove();
+});
+
+/** A service with the bot, at a Discord of its own, so that it shows whose bot is connected. */
+async function startBotProcess(name: string, databaseUrl: string) {
+  const discord = await startFakeDiscord();
+  const env = {
+    ...botEnv(join(folder.path, name), { databaseUrl, discord }),
+    ROLES: 'bot',
+    HEALTH_PORT: '0',
+  };
+  const program = startProgram('src/main.ts', env);
+  stops.push(async () => {
+    program.kill('SIGCONT');
+    program.kill('SIGKILL');
+    await program.exited;
+    await discord.stop();
+  });
+  await program.waitFor('health listens');
+  return { program, isConnected: () => discord.gateway.isReady };
+}
+
+/** A leader by way of the proxy, and a standby beside it. */
+async function startTwo() {
+  const first = await startBotProcess('first', proxy.url);
+  await waitFor(first.isConnected, { limitMs: 20_000 });
+  const second = await startBotProcess('second', database.url);
+  await second.program.waitFor('standing by');
+  // The leader hears of it with its next heartbeat, which is later than the first time that the standby was seen.
+  const seen = await waitFor(async () => {
+    const [lease] = await database.connection`
+      select standby_seen_at::text as at from leases where name = 'bot' and standby_seen_at is not null`;
+    return lease?.at as string | undefined;
+  });
+  await waitFor(
+    async () =>
+      (
+        await database.connection`
+        select from leases where name = 'bot' and expires_at > ${seen}::text::timestamptz + interval '5.1 seconds'`
+      ).length > 0,
+  );
+  return { first, second };
+}
+
+/** How long both were connected, in milliseconds, until `isOver`. */
+async function measureOverlap(
+  isBoth: () => boolean,
+  isOver: () => boolean,
+): Promise<{ overlapMs: number; tookMs: number }> {
+  const began = performance.now();
+  let overlapMs = 0;
+  let lastMs = began;
+  await waitFor(
+    () => {
+      const nowMs = performance.now();
+      if (isBoth()) overlapMs += nowMs - lastMs;
+      lastMs = nowMs;
+      return isOver();
+    },
+    { limitMs: 20_000 },
+  );
+  return { overlapMs, tookMs: performance.now() - began };
+}
+
+const FAULTS = {
+  'is killed': (pid: number) => process.kill(pid, 'SIGKILL'),
+  'loses its database': () => proxy.cut(),
+  'hears nothing of its database': () => proxy.freeze(),
+} as const;
+
+test.each(Object.entries(FAULTS))(
+  'another process takes over within ten seconds when the leader %s, and never are there two',
+  async (_, fail) => {
+    const { first, second } = await startTwo();
+    fail(first.program.pid);
+    const { overlapMs, tookMs } = await measureOverlap(
+      () => first.isConnected() && second.isConnected(),
+      second.isConnected,
+    );
+    expect(tookMs).toBeLessThan(10_000);
+    expect(first.isConnected()).toBe(false);
+    expect(overlapMs).toBeLessThan(100);
+    proxy.restore();
+    await Bun.sleep(2000);
+    expect([first.isConnected(), second.isConnected()]).toEqual([false, true]);
+  },
+  60_000,
+);
+
+test('a leader that hangs is replaced, its sessions are ended, and it leaves as soon as it wakes', async () => {
+  const { first, second } = await startTwo();
+  const sessionsOf = async (owner: string) =>
+    (
+      await database.connection`
+        select from pg_stat_activity where split_part(substring(application_name from '[^ ]+$'), '.', 1) = ${owner}`
+    ).length;
+  const [lease] =
+    await database.connection`select split_part(holder, '.', 1) as owner from leases where name = 'bot'`;
+  const owner = String(lease?.owner);
+  expect(await sessionsOf(owner)).toBeGreaterThan(0);
+  first.program.kill('SIGSTOP');
+  const hung = performance.now();
+  await waitFor(second.isConnected, { limitMs: 10_000 });
+  expect(performance.now() - hung).toBeLessThan(10_000);
+  expect(await sessionsOf(owner)).toBe(0);
+  first.program.kill('SIGCONT');
+  const woke = performance.now();
+  await waitFor(() => !first.isConnected());
+  expect(performance.now() - woke).toBeLessThan(1000);
+  await Bun.sleep(2000);
+  expect([first.isConnected(), second.isConnected()]).toEqual([false, true]);
+}, 60_000);
+
+test('a leader that stops hands over at once', async () => {
+  const { first, second } = await startTwo();
+  first.program.kill('SIGTERM');
+  const { overlapMs, tookMs } = await measureOverlap(
+    () => first.isConnected() && second.isConnected(),
+    second.isConnected,
+  );
+  expect(tookMs).toBeLessThan(6000);
+  expect(overlapMs).toBeLessThan(100);
+}, 60_000);
+
+test('without another process the bot stays connected while the database is away', async () => {
+  const alone = await startBotProcess('alone', proxy.url);
+  await waitFor(alone.isConnected, { limitMs: 20_000 });
+  proxy.cut();
+  await Bun.sleep(7000);
+  expect(alone.isConnected()).toBe(true);
+  proxy.restore();
+  await Bun.sleep(2000);
+  expect(alone.isConnected()).toBe(true);
+}, 60_000);

@@ -1,0 +1,205 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect } from '../../../src/db/client.ts';
+import { createTestFolder, type Program, startProgram } from '../../support/program.ts';
+
+const folder = createTestFolder();
+const started: Program[] = [];
+const env = {
+  DATA_DIR: folder.path,
+  STORAGE_DIR: join(folder.path, 'storage'),
+  HOST: '127.0.0.1',
+  PORT: '0',
+  ROLES: 'api,sync',
+};
+
+async function startService(extra: Record<string, string> = {}) {
+  const program = startProgram('src/main.ts', { ...env, ...extra });
+  started.push(program);
+  const [, port] = await program.waitFor(/"port":(\d+)/);
+  return { program, url: `http://127.0.0.1:${port}` };
+}
+
+const cli = async (...args: string[]) => {
+  const program = startProgram('src/cli.ts', env, args);
+  return { code: await program.exited, stdout: program.stdout(), stderr: program.stderr() };
+};
+
+/** The server process of the embedded database, if it runs. */
+function findPostmaster(): number | undefined {
+  try {
+    const pid = Number(readFileSync(join(folder.path, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]);
+    process.kill(pid, 0);
+    return pid;
+  } catch {
+    return undefined;
+  }
+}
+
+describe('bun start', () => {
+  let first: Awaited<ReturnType<typeof startService>>;
+  beforeAll(async () => {
+    first = await startService();
+  });
+  afterAll(async () => {
+    for (const program of started) program.kill('SIGKILL');
+    await Promise.all(started.map((program) => program.exited));
+    // What the killed ones left behind goes with one more user that ends in order.
+    await cli('servers', 'list');
+    await folder.remove();
+  });
+
+  test('says on an empty database how to add the first server and token', async () => {
+    await first.program.waitFor('servers add --name');
+    await first.program.waitFor('tokens create --steamid64');
+  });
+
+  test("the operator's tool works on its data while it runs, and the service sees it within a second", async () => {
+    const added = await cli('servers', 'add', '--name', 'Łódź #1', '--address', '127.0.0.1:27999');
+    expect(added).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('Added lodz-1 (127.0.0.1:27999)\n'),
+    });
+    const deadline = Date.now() + 1000;
+    let list: { meta: { total: number } };
+    do list = (await (await fetch(`${first.url}/api/v1/servers`)).json()) as typeof list;
+    while (list.meta.total === 0 && Date.now() < deadline && (await Bun.sleep(50)) === undefined);
+    expect(list.meta.total).toBe(1);
+  });
+
+  test('refuses a port that is taken, in one line', async () => {
+    const second = startProgram('src/main.ts', { ...env, PORT: new URL(first.url).port });
+    expect(await second.exited).toBe(1);
+    expect(second.stderr()).toBe(
+      `PORT=${new URL(first.url).port} is taken on 127.0.0.1: stop what listens there or give another PORT\n`,
+    );
+    expect((await fetch(`${first.url}/healthz`)).status).toBe(200);
+  });
+
+  test('refuses an ffmpeg that does not do in one line, before anything else is started', async () => {
+    const elsewhere = createTestFolder();
+    const program = startProgram('src/main.ts', {
+      ...env,
+      DATA_DIR: elsewhere.path,
+      STORAGE_DIR: join(elsewhere.path, 'storage'),
+      ROLES: 'api,bot,poller,media,sync',
+      FFMPEG_PATH: '/nowhere/ffmpeg',
+    });
+    expect(await program.exited).toBe(1);
+    expect(program.stderr()).toBe(
+      'FFMPEG_PATH="/nowhere/ffmpeg" is not allowed: /nowhere/ffmpeg is not an executable file; give an ffmpeg of version 5.1 or newer, or leave it unset\n',
+    );
+    expect(program.stdout()).toBe('');
+    expect(readdirSync(elsewhere.path)).toEqual([]);
+    await elsewhere.remove();
+  });
+
+  test('refuses a database it may not use, in one line', async () => {
+    const password = readFileSync(join(folder.path, 'postgres.password'), 'utf8').trim();
+    const port = readFileSync(join(folder.path, 'postgres/postmaster.pid'), 'utf8').split('\n')[3];
+    const refused = async (userInfo: string, name: string) => {
+      const url = `postgres://${userInfo}@127.0.0.1:${port}/${name}`;
+      const program = startProgram('src/main.ts', { ...env, DATABASE_URL: url });
+      expect(await program.exited).toBe(1);
+      return program.stderr();
+    };
+    expect(await refused(`postgres:${password}`, 'never_made')).toBe(
+      `The database of DATABASE_URL cannot be used: database "never_made" does not exist (127.0.0.1:${port})\n`,
+    );
+    expect(await refused('postgres:hunter2', 'postgres')).toBe(
+      'The database of DATABASE_URL cannot be used: password authentication failed for user "postgres" ' +
+        `(127.0.0.1:${port})\n`,
+    );
+  });
+
+  test('refuses an address to mirror that nobody can read, in one line that tells no secret', async () => {
+    for (const [url, message] of [
+      ['mysql://u:50%hunter2@127.0.0.1/cs2', 'write % as %25'],
+      ['mysql://u:12/hunter2@127.0.0.1/cs2', '/ as %2F'],
+      ['mysql://u:hunter2@127.0.0.1/cs2?ssl=true', 'unknown parameter "ssl"'],
+      ['mysql://u:hunter2@127.0.0.1/cs2?ssl-mode=disabled', 'ssl-mode "disabled" is not known'],
+    ] as const) {
+      const refused = startProgram('src/main.ts', { ...env, SIMPLEADMIN_URL: url });
+      expect(await refused.exited).toBe(1);
+      expect(refused.stderr().trim().split('\n')).toHaveLength(1);
+      expect(refused.stderr()).toStartWith('SIMPLEADMIN_URL is not allowed: ');
+      expect(refused.stderr()).toContain(message);
+      expect(refused.stdout() + refused.stderr()).not.toContain('hunter2');
+    }
+  }, 30_000);
+
+  test('two copies share the embedded data safely; the one that stays keeps its database', async () => {
+    const second = await startService();
+    const added = await cli('servers', 'add', '--name', 'Two', '--address', '127.0.0.1:27998');
+    expect(added.code).toBe(0);
+    second.program.kill('SIGTERM');
+    expect(await second.program.exited).toBe(0);
+    const ready = await fetch(`${first.url}/readyz`);
+    expect(ready.status).toBe(200);
+    expect(findPostmaster()).toBeDefined();
+  });
+
+  test('a killed process restarts cleanly on the same data', async () => {
+    first.program.kill('SIGKILL');
+    await first.program.exited;
+    expect(findPostmaster()).toBeDefined();
+    first = await startService();
+    const list = (await (await fetch(`${first.url}/api/v1/servers`)).json()) as { meta: { total: number } };
+    expect(list.meta.total).toBe(2);
+  });
+
+  test('an embedded server that is killed comes back by itself, and so do answers', async () => {
+    const token = (await cli('tokens', 'create', '--steamid64', '[U:1:5]', '--name', 'test')).stdout.trim();
+    const pid = findPostmaster();
+    expect(pid).toBeDefined();
+    process.kill(pid ?? 0, 'SIGKILL');
+    const headers = { authorization: `Bearer ${token}` };
+    let status = 0;
+    const statuses = new Set<number>();
+    const deadline = Date.now() + 15_000;
+    while (Date.now() < deadline && !(status === 200 && findPostmaster() !== pid)) {
+      expect((await fetch(`${first.url}/api/v1/servers`)).status).toBeOneOf([200, 429]);
+      status = (await fetch(`${first.url}/api/v1/bans`, { headers })).status;
+      statuses.add(status);
+      await Bun.sleep(100);
+    }
+    expect(status).toBe(200);
+    expect([...statuses].filter((one) => ![200, 503, 429].includes(one))).toEqual([]);
+  }, 20_000);
+
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    '%s ends it within five seconds, with requests and database finished',
+    async (signal) => {
+      const { program, url } = signal === 'SIGTERM' ? await startService() : first;
+      // A request under way: the connection is open and idle, the hardest for a polite server.
+      const socket = await Bun.connect({
+        hostname: '127.0.0.1',
+        port: Number(new URL(url).port),
+        socket: { data: () => undefined },
+      });
+      socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+      const startedAt = performance.now();
+      program.kill(signal);
+      expect(await program.exited).toBe(0);
+      expect(performance.now() - startedAt).toBeLessThan(5000);
+      expect(program.stdout()).toContain('"msg":"stopped"');
+      socket.end();
+      expect(findPostmaster() === undefined).toBe(signal === 'SIGINT');
+    },
+  );
+
+  test('the lease of a service that stopped is gone: nothing holds the database', async () => {
+    expect(findPostmaster()).toBeUndefined();
+    const third = await startService();
+    const password = readFileSync(join(folder.path, 'postgres.password'), 'utf8').trim();
+    const port = readFileSync(join(folder.path, 'postgres/postmaster.pid'), 'utf8').split('\n')[3];
+    const connection = connect(`postgres://postgres:${password}@127.0.0.1:${port}/postgres`, { max: 1 });
+    const [row] =
+      await connection`select count(*)::int as leases from pg_locks where locktype = 'advisory' and mode = 'ShareLock' and granted`;
+    await connection.end();
+    expect(row?.leases).toBe(1);
+    third.program.kill('SIGINT');
+    expect(await third.program.exited).toBe(0);
+  });
+});

@@ -1,0 +1,218 @@
+import { afterAll, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import { penalties } from '../../../../src/db/schema/penalties.ts';
+import { penaltySources } from '../../../../src/db/schema/penalty-sources.ts';
+import type { PenaltyEventType } from '../../../../src/domain/penalty-event.ts';
+import { listDeliveries } from '../../../../src/queries/webhooks/webhook-deliveries.ts';
+import {
+  enableWebhook,
+  listWebhooks,
+  loadWebhook,
+  removeWebhook,
+} from '../../../../src/queries/webhooks/webhooks.ts';
+import { openWebhookActions } from '../../../../src/service/parts/webhooks.ts';
+import { insertPenalties } from '../../../support/builders.ts';
+import { createTestDatabase } from '../../../support/database.ts';
+import { aToken, bearer, startTestService } from '../../../support/service.ts';
+import { waitFor } from '../../../support/wait.ts';
+import { type Receiver, startReceiver, verify } from '../../../support/webhook-receiver.ts';
+
+const { db, connection, url: databaseUrl } = await createTestDatabase();
+const WEBHOOK_ALLOW = '127.0.0.1';
+const service = await startTestService({
+  databaseUrl,
+  env: { ROLES: 'api,sync', WEBHOOK_ALLOW },
+  hasRealClock: true,
+});
+const actions = openWebhookActions({ config: { webhookAllow: [WEBHOOK_ALLOW] }, db });
+/** Over for long. */
+const OLD = {
+  durationMinutes: 60,
+  createdAt: new Date('2026-01-01T00:00:00Z'),
+  endsAt: new Date('2026-01-01T01:00:00Z'),
+};
+const receivers: Receiver[] = [];
+afterAll(() => Promise.all(receivers.map(({ stop }) => stop())));
+
+function aReceiver(): Receiver {
+  const receiver = startReceiver();
+  receivers.push(receiver);
+  return receiver;
+}
+
+async function addWebhook(receiver: Receiver, types?: readonly PenaltyEventType[]) {
+  return actions.add(db, { url: `${receiver.origin}/hook`, types, actor: 'operator' });
+}
+
+async function aBan(): Promise<number> {
+  const [row] = await insertPenalties(db, [{}]);
+  if (!row) throw new Error('no penalty');
+  return row.id;
+}
+
+test('a webhook is told of what happens from its creation on, signed, as /penalties/changes shows it', async () => {
+  await aBan();
+  const receiver = aReceiver();
+  const { id: webhookId, secret } = await addWebhook(receiver);
+  const id = await aBan();
+  await db.update(penalties).set({ status: 'UNBANNED', liftedAt: new Date() }).where(eq(penalties.id, id));
+  await waitFor(() => receiver.taken().length === 2);
+  expect(receiver.taken()).toEqual([`penalty.created ${id}`, `penalty.lifted ${id}`]);
+
+  const [created] = receiver.received;
+  if (!created) throw new Error('nothing was received');
+  expect(verify(secret, created)).toEqual(created.body);
+  expect(() => verify(secret, { ...created, text: `${created.text} ` })).toThrow();
+  const { token } = await aToken(db);
+  const before = String(created.body.data.cursor).replace(/[0-9]+$/, (number) => String(Number(number) - 1));
+  const { body } = await service.ask(`/api/v1/penalties/changes?cursor=${before}&limit=1`, bearer(token));
+  const { data } = body as { data: { occurred_at: string }[] };
+  expect(created.body).toEqual({
+    type: 'penalty.created',
+    timestamp: data[0]?.occurred_at ?? '',
+    data: data[0] as unknown as Record<string, unknown>,
+  });
+  expect(created.id).toBe(`msg_${webhookId}_${created.body.data.cursor}`);
+  expect(created.id).not.toInclude('.');
+  await waitFor(async () => (await listDeliveries(db, webhookId)).length === 2);
+  expect(await listDeliveries(db, webhookId)).toMatchObject([
+    { type: 'penalty.lifted', status: 204, failure: null },
+    { type: 'penalty.created', status: 204, failure: null, messageId: created.id },
+  ]);
+  await removeWebhook(db, webhookId, { actor: 'operator' });
+});
+
+test('a webhook of some types gets those alone, and nobody is told of silent events', async () => {
+  const [all, lifted] = [aReceiver(), aReceiver()];
+  const webhooks = [await addWebhook(all), await addWebhook(lifted, ['penalty.lifted'])];
+  await db.insert(penaltySources).values({ name: 'first', kind: 'ndjson', address: '' });
+  await insertPenalties(db, [{ source: 'first', sourceTable: 'bans', sourceId: '1' }, OLD]);
+  const id = await aBan();
+  await db.update(penalties).set({ status: 'UNBANNED', liftedAt: new Date() }).where(eq(penalties.id, id));
+  const last = await aBan();
+  await waitFor(() => all.taken().includes(`penalty.created ${last}`));
+  expect(all.taken()).toEqual([`penalty.created ${id}`, `penalty.lifted ${id}`, `penalty.created ${last}`]);
+  await waitFor(() => lifted.taken().length > 0);
+  expect(lifted.taken()).toEqual([`penalty.lifted ${id}`]);
+  for (const webhook of webhooks) await removeWebhook(db, webhook.id, { actor: 'operator' });
+});
+
+test('an endpoint that hangs delays no other', async () => {
+  const hanging = aReceiver();
+  const released = Promise.withResolvers<void>();
+  hanging.respond = async () => {
+    await released.promise;
+    return new Response();
+  };
+  const healthy = [aReceiver(), aReceiver(), aReceiver()];
+  const webhooks = [];
+  for (const receiver of [hanging, ...healthy]) webhooks.push(await addWebhook(receiver));
+  await aBan();
+  await waitFor(() => hanging.received.length === 1);
+  const startMs = performance.now();
+  const made = [await aBan(), await aBan(), await aBan()];
+  await waitFor(() => healthy.every((receiver) => receiver.taken().length === 4));
+  expect(performance.now() - startMs).toBeLessThan(5000);
+  expect(hanging.received).toHaveLength(1);
+  expect(healthy.map((receiver) => receiver.taken().slice(1))).toEqual(
+    healthy.map(() => made.map((id) => `penalty.created ${id}`)),
+  );
+  released.resolve();
+  await waitFor(() => hanging.taken().length === 4);
+  for (const webhook of webhooks) await removeWebhook(db, webhook.id, { actor: 'operator' });
+});
+
+test('a webhook that is gone is switched off, and goes on where it stopped once it is switched on', async () => {
+  const receiver = aReceiver();
+  receiver.respond = () => new Response(null, { status: 410 });
+  const { id } = await addWebhook(receiver);
+  const first = await aBan();
+  await waitFor(async () => (await loadWebhook(db, id)).switchedOffAt !== null);
+  expect(await loadWebhook(db, id)).toMatchObject({ switchedOffReason: 'gone', failures: 1 });
+  const host = new URL(receiver.origin).host;
+  const entries = await db
+    .select()
+    .from(auditLog)
+    .where(eq(auditLog.subject, `${id} (${host})`));
+  expect(entries).toMatchObject([
+    { action: 'webhook.added', actor: null },
+    { action: 'webhook.switched-off', actor: 'service', details: { reason: 'gone' } },
+  ]);
+
+  const second = await aBan();
+  receiver.respond = () => new Response();
+  expect(await actions.test(id, 'operator')).toMatchObject({ type: 'webhook.test', status: 200 });
+  await enableWebhook(db, id, { actor: 'operator' });
+  await waitFor(() => receiver.taken().length === 3);
+  expect(receiver.taken()).toEqual(['webhook.test', `penalty.created ${first}`, `penalty.created ${second}`]);
+
+  await removeWebhook(db, id, { actor: 'operator' });
+});
+
+test('a message is sent again with the same id and body, beside those that wait', async () => {
+  const receiver = aReceiver();
+  const { id, secret } = await addWebhook(receiver);
+  await aBan();
+  await waitFor(() => receiver.received.length === 1);
+  const [first] = receiver.received;
+  if (!first) throw new Error('nothing was received');
+  expect(await actions.resend(id, first.id, 'operator')).toMatchObject({ status: 204, messageId: first.id });
+  const [, second] = receiver.received;
+  if (!second) throw new Error('nothing was sent again');
+  expect({ id: second.id, text: second.text }).toEqual({ id: first.id, text: first.text });
+  expect(verify(secret, second)).toEqual(first.body);
+
+  const other = await addWebhook(aReceiver());
+  const { type, ...test } = await actions.test(id, 'operator');
+  expect(type).toBe('webhook.test');
+  for (const messageId of ['', 'x', `msg_${id}_00000000-1`, first.id.replace(/-.*/, '-1'), test.messageId]) {
+    await expect(actions.resend(id, messageId, 'operator')).rejects.toThrow('has no message');
+  }
+  await expect(actions.resend(other.id, first.id, 'operator')).rejects.toThrow('has no message');
+  await expect(actions.resend(0, first.id, 'operator')).rejects.toThrow('There is no webhook 0');
+  for (const webhook of [id, other.id]) await removeWebhook(db, webhook, { actor: 'operator' });
+});
+
+test('the last 50 deliveries are kept, and go with the webhook', async () => {
+  const receiver = aReceiver();
+  const { id } = await addWebhook(receiver);
+  await insertPenalties(
+    db,
+    Array.from({ length: 120 }, () => ({})),
+  );
+  await waitFor(() => receiver.taken().length === 120, { limitMs: 20_000 });
+  await waitFor(async () => (await listDeliveries(db, id))[0]?.messageId === receiver.received.at(-1)?.id);
+  expect((await listDeliveries(db, id)).map(({ messageId }) => messageId)).toEqual(
+    receiver.received
+      .slice(-50)
+      .map(({ id: messageId }) => messageId)
+      .reverse(),
+  );
+  await removeWebhook(db, id, { actor: 'operator' });
+  expect(await listDeliveries(db, id)).toEqual([]);
+  expect(await listWebhooks(db)).toEqual([]);
+});
+
+test('a webhook from before a restored backup goes on with what is new', async () => {
+  const receiver = aReceiver();
+  const [row] = await connection`
+    insert into webhooks (url, secret, created_at, delivered_up_to)
+    values (${`${receiver.origin}/`}, 'whsec_c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0', now(), 1000000) returning id`;
+  await waitFor(
+    async () => {
+      await aBan();
+      return receiver.taken().length > 0;
+    },
+    { everyMs: 100 },
+  );
+  await removeWebhook(db, Number(row?.id), { actor: 'operator' });
+});
+
+test('deliveries are counted', async () => {
+  const { text } = await service.ask('/metrics');
+  expect(text).toMatch(/community_api_webhook_deliveries_total\{result="delivered"\} [1-9]/);
+  expect(text).toMatch(/community_api_webhook_deliveries_total\{result="failed"\} 1\n/);
+  expect(text).toInclude('community_api_webhooks_failing 0');
+  expect(text).toInclude('community_api_webhooks_switched_off 0');
+});

@@ -1,0 +1,70 @@
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { join } from 'node:path';
+import { createTestDatabase } from '../../support/database.ts';
+import { createTestFolder, type Program, startProgram } from '../../support/program.ts';
+import { sendRaw } from '../../support/raw-http.ts';
+
+setDefaultTimeout(30_000);
+
+const folder = createTestFolder();
+const database = await createTestDatabase();
+const started: Program[] = [];
+afterAll(async () => {
+  for (const program of started) program.kill('SIGKILL');
+  await Promise.all(started.map((program) => program.exited));
+  await folder.remove();
+});
+
+/** Starts the service; what it logged until it listened, and its sign-in page for people who came by an address. */
+async function startService(env: Record<string, string>) {
+  const program = startProgram('src/main.ts', {
+    DATABASE_URL: database.url,
+    DATA_DIR: folder.path,
+    STORAGE_DIR: join(folder.path, 'storage'),
+    PORT: '0',
+    ROLES: 'api',
+    ...env,
+  });
+  started.push(program);
+  const [, port] = await program.waitFor(/"port":(\d+)/);
+  await program.waitFor('no API tokens yet');
+  const showSignIn = async (host: string, language = 'en') => {
+    const headers = { Host: host, 'Accept-Language': language };
+    return (await sendRaw(`http://127.0.0.1:${port}`, '/account', { headers })).text;
+  };
+  return { log: program.stdout(), showSignIn };
+}
+
+const NOT_SET = 'PUBLIC_URL is not set';
+
+test('without PUBLIC_URL a service that others can reach warns at its start, and on the page they come to', async () => {
+  const { log, showSignIn } = await startService({ HOST: '0.0.0.0' });
+  const warning = log.split('\n').find((line) => line.includes(NOT_SET));
+  expect(JSON.parse(warning ?? '{}')).toMatchObject({
+    level: 'warn',
+    msg: 'PUBLIC_URL is not set: signing in leads to http://localhost:0; set it to the address that people open',
+  });
+  for (const host of ['play.example.org', '192.168.1.5:3000', '[2001:db8::1]']) {
+    const page = await showSignIn(host);
+    expect(page).toContain('Signing in does not work at this address');
+    expect(page).toContain('PUBLIC_URL');
+  }
+  expect(await showSignIn('play.example.org', 'pl')).toContain('Logowanie nie działa pod tym adresem');
+  for (const host of ['localhost:3000', '127.0.0.1:3000', '[::1]:3000']) {
+    expect(await showSignIn(host)).not.toContain('PUBLIC_URL');
+  }
+});
+
+test.each([
+  ['with PUBLIC_URL', { HOST: '0.0.0.0', PUBLIC_URL: 'https://play.example.org' }, 'play.example.org'],
+  ['on loopback alone', { HOST: '127.0.0.1' }, 'localhost'],
+])('%s there is nothing to warn of', async (_, env, host) => {
+  const { log, showSignIn } = await startService(env);
+  expect(log).not.toContain(NOT_SET);
+  expect(await showSignIn(host)).not.toContain('PUBLIC_URL');
+});
+
+test('a host name in another script is sent as punycode and shown as it is written', async () => {
+  const { showSignIn } = await startService({ HOST: '127.0.0.1', PUBLIC_URL: 'HTTPS://Łódź.example/' });
+  expect(await showSignIn('xn--d-uga0v4h.example')).toContain('· łódź.example</title>');
+});

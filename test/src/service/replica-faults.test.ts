@@ -1,0 +1,100 @@
+import { afterAll, beforeEach, expect, test } from 'bun:test';
+import { openDatabase } from '../../../src/db/database.ts';
+import { saveUser } from '../../../src/queries/users/user-changes.ts';
+import { aSteamId, insertPenalties } from '../../support/builders.ts';
+import { startDatabaseProxy } from '../../support/database-proxy.ts';
+import { createTestFolder, startProgram } from '../../support/program.ts';
+import { startReplicatedPostgres } from '../../support/replicated-postgres.ts';
+import { aToken, bearer } from '../../support/service.ts';
+import { countStatuses, percentileMs, startLoad } from '../../support/steady-load.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const { primary, replicas } = await startReplicatedPostgres({ replicas: 2 });
+const [first, second] = replicas;
+if (!first || !second) throw new Error('there are two replicas');
+const proxy = await startDatabaseProxy(second.url);
+const database = openDatabase(primary.url, { max: 2 });
+await insertPenalties(database.db, [{ playerSteamId: aSteamId(1) }]);
+const { token } = await aToken(database.db, 1, { now: new Date() });
+const folder = createTestFolder();
+const service = startProgram('src/main.ts', {
+  DATABASE_URL: primary.url,
+  DATABASE_REPLICA_URLS: `${first.url},${proxy.url}`,
+  HOST: '127.0.0.1',
+  PORT: '0',
+  ROLES: 'api',
+  RATE_LIMIT_PROTECTED: '1000000',
+  DATA_DIR: folder.path,
+  STORAGE_DIR: `${folder.path}/storage`,
+});
+const [, port] = await service.waitFor(/"port":(\d+)[^\n]*HTTP listens/);
+const origin = `http://127.0.0.1:${port}`;
+afterAll(async () => {
+  service.kill('SIGKILL');
+  await service.exited;
+  await database.close({ timeoutSeconds: 1 });
+  await proxy.stop();
+  await folder.remove();
+});
+
+const paths = [`/api/v1/penalties?steamid=${aSteamId(1)}`, `/api/v1/users/lookup?steamid64=${aSteamId(1)}`];
+const timesLogged = (text: string) => service.stdout().split(text).length - 1;
+const metric = async (name: string) =>
+  (await fetch(`${origin}/metrics`))
+    .text()
+    .then((text) => text.match(new RegExp(`${name}(?:{[^\\n]*})? ([0-9]+)`))?.[1]);
+const areBothRead = () =>
+  timesLogged('"the read replica is read"') === timesLogged('the read replica is not read') + 2;
+
+beforeEach(() => waitFor(areBothRead, { limitMs: 30_000, everyMs: 50 }));
+
+const FAULTS = {
+  'both hang': [
+    () => Promise.all([first.signal('SIGSTOP'), second.signal('SIGSTOP')]),
+    () => Promise.all([first.signal('SIGCONT'), second.signal('SIGCONT')]),
+  ],
+  'one of two hangs': [() => first.signal('SIGSTOP'), () => first.signal('SIGCONT')],
+  'one of two dies': [first.kill, first.start],
+  'one dies behind a proxy': [second.kill, second.start],
+  'the network to one goes silent': [async () => proxy.freeze(), async () => proxy.restore()],
+} as const;
+
+test.each(Object.entries(FAULTS))(
+  'no request fails, and none takes long, when %s',
+  async (_, [fail, heal]) => {
+    const load = startLoad(origin, { paths, init: bearer(token) });
+    await Bun.sleep(1000);
+    await fail();
+    await Bun.sleep(4000);
+    await heal();
+    await waitFor(areBothRead, { limitMs: 30_000, everyMs: 50 });
+    const responses = await load.stop();
+    expect(countStatuses(responses)).toEqual({ 200: responses.length });
+    expect(percentileMs(responses, 0.99)).toBeLessThanOrEqual(500);
+  },
+  60_000,
+);
+
+test('what a person has just changed is found at once, while no replica has it', async () => {
+  const pools = [first, second].map(({ url }) => openDatabase(url, { max: 1 }));
+  const onReplicas = (statement: string) =>
+    Promise.all(pools.map(({ connection }) => connection.unsafe(statement)));
+  await onReplicas('select pg_wal_replay_pause()');
+  const lookUp = (query: string) => fetch(`${origin}/api/v1/users/lookup?${query}`, bearer(token));
+  for (const discordId of ['4242', '4343']) {
+    const changes = { discordId };
+    await saveUser(database.db, aSteamId(1), { changes, actor: 'operator' });
+    const changed = performance.now();
+    await waitFor(async () => (await lookUp(`discord_id=${discordId}`)).status === 200, { limitMs: 500 });
+    expect(performance.now() - changed).toBeLessThan(500);
+  }
+  expect((await lookUp('discord_id=4242')).status).toBe(404);
+  expect(areBothRead()).toBe(true);
+  await onReplicas('select pg_wal_replay_resume()');
+  for (const pool of pools) await pool.close({ timeoutSeconds: 1 });
+});
+
+test('leaving, returning and repeated reads are counted', async () => {
+  expect(Number(await metric('replica_changes_total'))).toBeGreaterThan(0);
+  expect(Number(await metric('replica_reads_repeated_total'))).toBeGreaterThan(0);
+});

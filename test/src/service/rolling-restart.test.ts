@@ -1,0 +1,94 @@
+import { afterAll, expect, test } from 'bun:test';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { findBalancers, startBalancer } from '../../support/balancer.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { openEventStream } from '../../support/event-stream.ts';
+import { findFreePort } from '../../support/free-port.ts';
+import { createTestFolder, startProgram } from '../../support/program.ts';
+import { aToken, bearer } from '../../support/service.ts';
+import { countStatuses, startLoad } from '../../support/steady-load.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const database = await createTestDatabase();
+const { token } = await aToken(database.db, 1, { now: new Date() });
+const folder = createTestFolder();
+const started = new Set<ReturnType<typeof startProgram>>();
+afterAll(async () => {
+  for (const program of started) {
+    program.kill('SIGKILL');
+    await program.exited;
+  }
+  await folder.remove();
+});
+
+async function startService(port: number) {
+  const program = startProgram('src/main.ts', {
+    DATABASE_URL: database.url,
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    ROLES: 'api',
+    RATE_LIMIT_PUBLIC: '1000000',
+    RATE_LIMIT_PROTECTED: '1000000',
+    DATA_DIR: folder.path,
+    STORAGE_DIR: join(folder.path, 'storage'),
+  });
+  started.add(program);
+  await program.waitFor('HTTP listens');
+  return program;
+}
+
+test('on SIGTERM /readyz is 503, requests are served with Connection: close, then the listener closes', async () => {
+  const port = findFreePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const program = await startService(port);
+  const stream = await openEventStream(`${origin}/api/v1/events`, bearer(token).headers);
+  const idle = connect(port, '127.0.0.1');
+  const isIdleClosed = new Promise((settle) => idle.on('close', settle));
+  const sent = performance.now();
+  program.kill('SIGTERM');
+  await waitFor(async () => (await fetch(`${origin}/readyz`)).status === 503, { limitMs: 1000 });
+  await stream.closed;
+  const refused = performance.now() - sent;
+  expect(refused).toBeLessThan(1500);
+  let served = 0;
+  for (;;) {
+    const response = await fetch(`${origin}/api/v1/servers`).catch(() => undefined);
+    if (!response) break;
+    expect([response.status, response.headers.get('connection')]).toEqual([200, 'close']);
+    served += 1;
+    await Bun.sleep(50);
+  }
+  const closedMs = performance.now() - sent;
+  expect(closedMs).toBeGreaterThan(2900);
+  expect(served).toBeGreaterThan(5);
+  expect(await program.exited).toBe(0);
+  expect(performance.now() - sent).toBeLessThan(5000);
+  await isIdleClosed;
+}, 30_000);
+
+test.each(findBalancers())(
+  'a rolling restart behind %s, which repeats nothing, loses no request',
+  async (name) => {
+    const ports = [findFreePort(), findFreePort()];
+    const programs = await Promise.all(ports.map(startService));
+    const balancer = await startBalancer(name, { folder: folder.path, backends: ports });
+    const load = startLoad(balancer.origin, {
+      paths: ['/api/v1/servers', '/api/v1/penalties'],
+      init: bearer(token),
+      perSecond: 50,
+    });
+    await Bun.sleep(1500);
+    for (const [index, port] of ports.entries()) {
+      programs[index]?.kill('SIGTERM');
+      await programs[index]?.exited;
+      programs[index] = await startService(port);
+      await Bun.sleep(2000);
+    }
+    const responses = await load.stop();
+    await balancer.stop();
+    expect(countStatuses(responses)).toEqual({ 200: responses.length });
+    expect(responses.length).toBeGreaterThan(200);
+  },
+  60_000,
+);

@@ -1,0 +1,155 @@
+import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdir, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createTestDatabase } from '../../support/database.ts';
+import { startDatabaseProxy } from '../../support/database-proxy.ts';
+import { createTestFolder, startProgram } from '../../support/program.ts';
+import { mountSmallDisk } from '../../support/small-disk.ts';
+
+setDefaultTimeout(60_000);
+
+const database = await createTestDatabase();
+const proxy = await startDatabaseProxy(database.url);
+const folder = createTestFolder();
+const full = await mountSmallDisk(join(folder.path, 'full'), 1024 * 1024);
+const readOnly = await mountSmallDisk(join(folder.path, 'read-only'), 1024 * 1024);
+afterAll(async () => {
+  await proxy.stop();
+  full.unmount();
+  readOnly.unmount();
+  await folder.remove();
+});
+
+const file = join(folder.path, 'file');
+await Bun.write(file, 'no folder');
+const sound = join(folder.path, 'occupied');
+await mkdir(sound);
+await Bun.write(join(sound, 'roundsound'), 'no folder');
+readOnly.makeReadOnly();
+
+const good = {
+  DATABASE_URL: database.url,
+  DATA_DIR: join(folder.path, 'data'),
+  STORAGE_DIR: join(folder.path, 'storage'),
+  HOST: '127.0.0.1',
+  PORT: '0',
+};
+
+/** What a program ends with that cannot start. */
+async function failure(
+  program: string,
+  env: Record<string, string>,
+  args: string[] = [],
+  options: Parameters<typeof startProgram>[3] = {},
+) {
+  const started = startProgram(program, { ...good, ...env }, args, options);
+  const code = await started.exited;
+  return { code, stderr: started.stderr() };
+}
+
+const line = (text: string) => ({ code: 1, stderr: `${text}\n` });
+
+describe('a folder that cannot be used ends the start with one line', () => {
+  const embedded = { DATABASE_URL: '' };
+  const list = ['servers', 'list'];
+
+  test('DATA_DIR is a file', async () => {
+    const expected = line(`DATA_DIR="${file}" cannot be used: it is a file, not a folder`);
+    expect(await failure('src/main.ts', { DATA_DIR: file })).toEqual(expected);
+    expect(await failure('src/main.ts', { DATA_DIR: file, ...embedded })).toEqual(expected);
+    expect(await failure('src/cli.ts', { DATA_DIR: file, ...embedded }, list)).toEqual(expected);
+    const below = join(file, 'demo');
+    const lower = line(`DATA_DIR="${below}" cannot be used: it lies below a file`);
+    expect(await failure('src/main.ts', { DATA_DIR: below })).toEqual(lower);
+    expect(await failure('src/demo/main.ts', { DATA_DIR: file })).toEqual(lower);
+  });
+
+  test('STORAGE_DIR is a file, or holds one where a folder belongs', async () => {
+    expect(await failure('src/main.ts', { STORAGE_DIR: file })).toEqual(
+      line(`STORAGE_DIR="${file}" cannot be used: it is a file, not a folder`),
+    );
+    expect(await failure('src/main.ts', { STORAGE_DIR: sound })).toEqual(
+      line(`STORAGE_DIR="${sound}" cannot be used: ${join(sound, 'roundsound')} is a file, not a folder`),
+    );
+  });
+
+  test.skipIf(!readOnly.isMounted)('they cannot be written', async () => {
+    const { path } = readOnly;
+    const because = 'it is on a file system that is read-only';
+    const ofData = line(`DATA_DIR="${path}" cannot be used: ${because}`);
+    expect(await failure('src/main.ts', { DATA_DIR: path })).toEqual(ofData);
+    expect(await failure('src/main.ts', { DATA_DIR: path, ...embedded })).toEqual(ofData);
+    expect(await failure('src/cli.ts', { DATA_DIR: path, ...embedded }, list)).toEqual(ofData);
+    expect(await failure('src/main.ts', { STORAGE_DIR: path })).toEqual(
+      line(`STORAGE_DIR="${path}" cannot be used: ${because}`),
+    );
+  });
+
+  test('they may not be written by this user', async () => {
+    const locked = join(folder.path, 'locked');
+    await mkdir(locked, { mode: 0o555 });
+    // Root may write everywhere, unless it has lost that privilege.
+    const isRoot = process.getuid?.() === 0;
+    const through = isRoot ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search'] : [];
+    expect(await failure('src/main.ts', { DATA_DIR: locked, ...embedded }, [], { through })).toEqual(
+      line(`DATA_DIR="${locked}" cannot be used: it may not be written by this user`),
+    );
+  });
+
+  test.skipIf(!full.isMounted)('their disk is full, and the next start finds room', async () => {
+    const env = { DATA_DIR: join(full.path, 'data'), ...embedded };
+    await mkdir(env.DATA_DIR);
+    const { bavail, bsize } = await statfs(full.path);
+    await Bun.write(join(full.path, 'other'), new Uint8Array(bavail * bsize));
+    const password = join(env.DATA_DIR, 'postgres.password');
+    expect(await failure('src/cli.ts', env, list)).toEqual(
+      line(`DATA_DIR="${env.DATA_DIR}" cannot be used: it is on a disk that is full`),
+    );
+    // Room for the first files, and not for all that initdb makes.
+    full.resize(8 * 1024 * 1024);
+    const { code, stderr } = await failure('src/cli.ts', env, list);
+    expect([code, stderr.trimEnd().split('\n')]).toEqual([
+      1,
+      [expect.stringContaining('No space left on device')],
+    ]);
+
+    full.resize(200 * 1024 * 1024);
+    expect(await failure('src/cli.ts', env, list)).toEqual({ code: 0, stderr: '' });
+    expect((await Bun.file(password).text()).trim()).not.toBe('');
+  });
+});
+
+describe('a database that is lost in the middle of the start ends it with one line', () => {
+  afterEach(() => proxy.restore());
+  const { host } = new URL(proxy.url);
+  const lost = line(`The database of DATABASE_URL is out of reach: ${host}`);
+
+  test.each([
+    '__drizzle_migrations',
+    'insert into "users"',
+    'from "servers"',
+    'session_secret',
+    'round_sounds',
+  ])('at %s', async (text) => {
+    proxy.failAt(text, 'cut');
+    const env = { DATABASE_URL: proxy.url, OWNER_STEAMIDS: '76561198000000001', ROLES: 'api,media' };
+    expect(await failure('src/main.ts', env)).toEqual(lost);
+  });
+
+  test.each(['__drizzle_migrations', 'from "servers"'])('frozen at %s', async (text) => {
+    proxy.failAt(text, 'freeze');
+    const startedAt = performance.now();
+    expect(await failure('src/main.ts', { DATABASE_URL: proxy.url, ROLES: 'api' })).toEqual(lost);
+    expect(performance.now() - startedAt).toBeLessThan(30_000);
+  });
+
+  test("for a call of the operator's tool", async () => {
+    proxy.failAt('__drizzle_migrations', 'cut');
+    expect(await failure('src/cli.ts', { DATABASE_URL: proxy.url }, ['servers', 'list'])).toEqual(lost);
+    proxy.restore();
+    proxy.failAt('from "servers"', 'cut');
+    expect(await failure('src/cli.ts', { DATABASE_URL: proxy.url }, ['servers', 'list'])).toEqual(
+      line('The database went out of reach: try again'),
+    );
+  });
+});

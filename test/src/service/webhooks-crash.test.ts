@@ -1,0 +1,67 @@
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { listWebhooks } from '../../../src/queries/webhooks/webhooks.ts';
+import { openWebhookActions } from '../../../src/service/parts/webhooks.ts';
+import { insertPenalties } from '../../support/builders.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { createTestFolder, startProgram } from '../../support/program.ts';
+import { waitFor } from '../../support/wait.ts';
+import { startReceiver } from '../../support/webhook-receiver.ts';
+
+setDefaultTimeout(60_000);
+
+const WEBHOOK_ALLOW = '127.0.0.1';
+const { db, url } = await createTestDatabase();
+const folder = createTestFolder();
+
+function startService() {
+  return startProgram('src/main.ts', {
+    DATABASE_URL: url,
+    DATA_DIR: folder.path,
+    STORAGE_DIR: `${folder.path}/storage`,
+    HOST: '127.0.0.1',
+    HEALTH_PORT: '0',
+    ROLES: 'sync',
+    WEBHOOK_ALLOW,
+  });
+}
+
+test('whichever process is killed, everything is delivered, in order, with ids that tell repeats', async () => {
+  const receiver = startReceiver();
+  const actions = openWebhookActions({ config: { webhookAllow: [WEBHOOK_ALLOW] }, db });
+  await actions.add(db, { url: `${receiver.origin}/`, actor: 'operator' });
+  const expected: string[] = [];
+  let isDone = false;
+  const written = (async () => {
+    while (!isDone) {
+      const rows = await insertPenalties(db, [{}, {}, {}]);
+      expected.push(...rows.map(({ id }) => `penalty.created ${id}`));
+      await Bun.sleep(10);
+    }
+  })();
+
+  let leader = startService();
+  await waitFor(() => receiver.received.length > 0, { limitMs: 30_000 });
+  for (let kill = 0; kill < 3; kill += 1) {
+    const standby = startService();
+    await standby.waitFor('standing by');
+    const before = receiver.received.length;
+    await waitFor(() => receiver.received.length >= before + 50, { limitMs: 30_000 });
+    leader.kill('SIGKILL');
+    await leader.exited;
+    leader = standby;
+  }
+  leader.kill('SIGKILL');
+  await leader.exited;
+  isDone = true;
+  await written;
+
+  const last = startService();
+  const unique = () => [...new Map(receiver.received.map((received) => [received.id, received])).values()];
+  await waitFor(() => unique().length === expected.length, { limitMs: 30_000 });
+  expect(receiver.taken().filter((one, index, all) => all.indexOf(one) === index)).toEqual(expected);
+  await waitFor(async () => (await listWebhooks(db))[0]?.failures === 0);
+  last.kill('SIGTERM');
+  expect(await last.exited).toBe(0);
+  await receiver.stop();
+  await folder.remove();
+});

@@ -1,0 +1,86 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { findFreePort } from './free-port.ts';
+import { waitFor } from './wait.ts';
+
+/** Balancers that check the health of what is behind them and repeat no request. */
+export const BALANCERS = ['haproxy', 'caddy'] as const;
+export type Balancer = (typeof BALANCERS)[number];
+
+/** Those that are installed; where CI is set, all have to be. */
+export function findBalancers(): Balancer[] {
+  return BALANCERS.filter((name) => {
+    if (Bun.which(name)) return true;
+    if (process.env.CI) throw new Error(`${name} is not installed`);
+    console.warn(`SKIPPED: ${name} is not installed, so rolling restarts behind it are not tested`);
+    return false;
+  });
+}
+
+const CONFIGS: Record<Balancer, (port: number, backends: readonly number[]) => string> = {
+  haproxy: (port, backends) => `
+defaults
+  mode http
+  timeout connect 1s
+  timeout client 30s
+  timeout server 30s
+  retries 0
+frontend web
+  bind 127.0.0.1:${port}
+  default_backend api
+backend api
+  balance roundrobin
+  option httpchk
+  http-check send meth GET uri /readyz ver HTTP/1.1 hdr Host health
+  http-check expect status 200
+  default-server inter 500ms fall 1 rise 1
+${backends.map((backend) => `  server s${backend} 127.0.0.1:${backend} check`).join('\n')}
+`,
+  caddy: (port, backends) => `
+{
+  admin off
+}
+http://127.0.0.1:${port} {
+  reverse_proxy ${backends.map((backend) => `127.0.0.1:${backend}`).join(' ')} {
+    lb_policy round_robin
+    lb_try_duration 0
+    health_uri /readyz
+    health_interval 500ms
+    health_timeout 1s
+  }
+}
+`,
+};
+
+/** Starts a balancer on loopback before services on these ports. */
+export async function startBalancer(
+  name: Balancer,
+  { folder, backends }: { folder: string; backends: readonly number[] },
+): Promise<{ origin: string; stop: () => Promise<unknown> }> {
+  const port = findFreePort();
+  const file = join(folder, `${name}.${name === 'caddy' ? 'Caddyfile' : 'cfg'}`);
+  await writeFile(file, CONFIGS[name](port, backends));
+  const command =
+    name === 'haproxy'
+      ? ['haproxy', '-db', '-f', file]
+      : ['caddy', 'run', '--adapter', 'caddyfile', '--config', file];
+  const balancer = Bun.spawn(command, {
+    env: { PATH: process.env.PATH, HOME: folder },
+    stdout: 'ignore',
+    stderr: 'ignore',
+  });
+  const origin = `http://127.0.0.1:${port}`;
+  await waitFor(() =>
+    fetch(`${origin}/healthz`).then(
+      (response) => response.ok,
+      () => false,
+    ),
+  );
+  return {
+    origin,
+    stop: () => {
+      balancer.kill('SIGKILL');
+      return balancer.exited;
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import { discordFeedPosts, discordFeeds } from '../../../src/db/schema/discord.ts';
+import { readEventLog } from '../../../src/queries/penalties/events.ts';
+import type { TestBot } from '../bot.ts';
+import { anActor } from '../discord/actor.ts';
+import type { OptionValue } from '../discord/interactions.ts';
+import type { FakeMessage } from '../discord/messages.ts';
+import { waitFor } from '../wait.ts';
+
+/** A feed as a test sees it: who started it, and what its channel was told. */
+export type StartedFeed = Awaited<ReturnType<ReturnType<typeof createFeedStarter>>>;
+
+let lastChannel = 930_000_000_000_000_000n;
+
+/** Starts feeds by `/feed start`, each in a channel of its own. */
+export function createFeedStarter({ fake, db }: Pick<TestBot, 'fake' | 'db'>) {
+  return async (
+    options: Record<string, OptionValue>,
+    { guildLocale = 'en-US' }: { guildLocale?: string } = {},
+  ) => {
+    lastChannel += 1n;
+    const channelId = String(lastChannel);
+    const manager = anActor({ isManager: true, channelId, guildLocale });
+    const before = await countFeeds(db);
+    await fake.command('feed start', options, manager);
+    await waitFor(async () => (await countFeeds(db)) > before);
+    /** What the channel was told, the oldest first, without the response to the command. */
+    const messages = (): FakeMessage[] =>
+      fake.messagesIn(channelId).filter(({ interaction_metadata: origin }) => origin === undefined);
+    return {
+      channelId,
+      manager,
+      messages,
+      titles: () => messages().map(({ embeds }) => embeds[0]?.title ?? ''),
+      /** Attempts to change messages of the channel. */
+      requests: (method: 'POST' | 'PATCH') =>
+        fake.requests.filter(
+          (request) =>
+            request.method === method && request.path.startsWith(`/channels/${channelId}/messages`),
+        ),
+    };
+  };
+}
+
+async function countFeeds(db: TestBot['db']): Promise<number> {
+  return (await db.select({ id: discordFeeds.id }).from(discordFeeds)).length;
+}
+
+/** Waits until every feed has told all there is to tell of penalties, however often Discord fails. */
+export async function settleFeeds({
+  db,
+  bot,
+}: Pick<TestBot, 'db'> & { bot: Pick<TestBot['bot'], 'wakeFeeds'> }): Promise<void> {
+  await waitFor(async () => {
+    await bot.wakeFeeds();
+    const feeds = await db.select().from(discordFeeds);
+    const posts = await db.select().from(discordFeedPosts);
+    const { newestId } = await readEventLog(db);
+    return (
+      feeds
+        .filter(({ subject }) => subject === 'penalties')
+        .every(({ cursor, postingUpTo }) => cursor === newestId && postingUpTo === null) &&
+      posts.every(({ editEventId }) => editEventId === null)
+    );
+  });
+}

@@ -1,0 +1,270 @@
+import type { PagesDeps } from '../../api/web/pages-deps.ts';
+import type { Db } from '../../src/db/client.ts';
+import { apiTokens } from '../../src/db/schema/accounts.ts';
+import { auditLog } from '../../src/db/schema/audit-log.ts';
+import { penalties } from '../../src/db/schema/penalties.ts';
+import { roundSounds } from '../../src/db/schema/round-sounds.ts';
+import { webhookDeliveries, webhooks } from '../../src/db/schema/webhooks.ts';
+import { startAccountSite } from './account.ts';
+import { type Browser, openBrowser, type Page, signIn } from './browser.ts';
+import { aPenalty, aSteamId, insertServer, insertUser } from './builders.ts';
+import { startSteamOpenIdProvider } from './steam-openid-provider.ts';
+
+/** Signs in; an owner, with everything that a page can show. */
+export const OWNER = aSteamId(1);
+/** Has an avatar, ended tokens, and a sound that is being rendered. */
+export const PLAYER = aSteamId(2);
+const LONG_AGO = new Date('2026-11-01T12:00:00Z');
+/** Has penalties and no account. */
+const STRANGER = aSteamId(3);
+const EARLIER = new Date('2026-10-01T12:00:00Z');
+const LATER = new Date('2027-11-01T12:00:00Z');
+const NOW = new Date('2026-11-20T12:00:00Z');
+
+/** Writes rows for every page, with `text` wherever a user, Steam, Discord or an operator chooses the words. */
+export async function seedEveryPage(db: Db, text: string): Promise<void> {
+  const times = { createdAt: LONG_AGO };
+  const owner = await insertUser(db, 1, {
+    ...times,
+    nickname: text,
+    discordId: '80351110224678912',
+    discordUsername: text,
+    isOwner: true,
+    isAdmin: true,
+  });
+  const player = await insertUser(db, 2, {
+    ...times,
+    nickname: text,
+    avatarUrl: `https://avatars.steamstatic.com/${text}`,
+    discordId: '80351110224678913',
+    discordUsername: text,
+    discordAvatar: text,
+  });
+  for (let number = 10; number < 40; number++) await insertUser(db, number, { ...times, nickname: text });
+  const token = { ...times, name: text.slice(0, 64), lastFour: 'abcd' };
+  await db.insert(apiTokens).values([
+    { ...token, userId: owner.id, tokenHash: 'own', expiresAt: LATER, lastUsedAt: LONG_AGO },
+    { ...token, userId: player.id, tokenHash: 'live' },
+    ...Array.from({ length: 30 }, (_, index) => ({
+      ...token,
+      userId: player.id,
+      tokenHash: `revoked ${index}`,
+      revokedAt: LONG_AGO,
+    })),
+  ]);
+  const sound = { ...times, title: text, durationMs: 9000, loudnessBeforeLufs: -31, loudnessAfterLufs: -18 };
+  await db.insert(roundSounds).values([
+    {
+      ...sound,
+      steamId64: OWNER,
+      uploadKey: 'a',
+      status: 'ready',
+      readyAt: LONG_AGO,
+      sha256: 'a',
+      waveform: [1, 50, 100],
+    },
+    { ...sound, steamId64: OWNER, uploadKey: 'b', status: 'failed', failure: 'unreadable' },
+    { ...sound, steamId64: PLAYER, uploadKey: 'c', status: 'measuring' },
+  ]);
+  const server = await insertServer(db, { name: text });
+  const penalty = {
+    ...times,
+    serverId: server.id,
+    playerName: text,
+    adminName: text,
+    reason: text,
+    durationMinutes: 60,
+    liftedByName: text,
+    liftReason: text,
+  };
+  for (const playerSteamId of [OWNER, PLAYER, STRANGER]) {
+    await db
+      .insert(penalties)
+      .values([
+        aPenalty({ ...penalty, playerSteamId, durationMinutes: 0 }),
+        aPenalty({ ...penalty, playerSteamId, endsAt: LATER }),
+        ...Array.from({ length: 10 }, () =>
+          aPenalty({ ...penalty, playerSteamId, status: 'EXPIRED', endsAt: LONG_AGO }),
+        ),
+        aPenalty({ ...penalty, playerSteamId, status: 'UNBANNED', liftedAt: LONG_AGO, createdAt: EARLIER }),
+      ]);
+  }
+  const webhook = { ...times, url: `https://hooks.example.org/${text}`, secret: 'whsec_', deliveredUpTo: 0 };
+  await db.insert(webhooks).values([
+    { ...webhook, switchedOffAt: LONG_AGO, switchedOffReason: 'gone' },
+    { ...webhook, types: ['penalty.created'], failures: 2, retryAt: LATER },
+  ]);
+  const delivery = { webhookId: 1, messageId: text, type: 'penalty.created', at: LONG_AGO, durationMs: 7 };
+  await db.insert(webhookDeliveries).values([
+    { ...delivery, status: 204 },
+    { ...delivery, status: 410 },
+    { ...delivery, failure: 'address-refused' },
+  ]);
+  await db.insert(auditLog).values([
+    { at: LONG_AGO, action: text, subject: text, details: { name: text, title: text, [text]: text } },
+    { at: LONG_AGO, action: 'server.added', subject: text, details: { address: text, name: text } },
+    {
+      at: LONG_AGO,
+      action: 'user.changed',
+      actorUserId: player.id,
+      subject: OWNER,
+      details: { nickname: text, discordUsername: text, discordAvatar: text, isAdmin: true },
+    },
+  ]);
+}
+
+type Visit = { name: string; open: (browser: Browser) => Promise<Page> };
+
+/** Every page there is, with `text` wherever the visitor chooses the words. */
+function listPages(text: string): { visitor: Visit[]; owner: Visit[] } {
+  const typed = encodeURIComponent(text);
+  const get = (name: string, path: string): Visit => ({ name, open: (browser) => browser.get(path) });
+  const token = `/account/moderation/users/${PLAYER}/tokens/2/revoke`;
+  return {
+    visitor: [
+      get('sign-in', '/account'),
+      get('sign-in with a destination', `/account?next=${typed}&lang=${typed}`),
+      get('sign-in with a query', `/account?return_to=${typed}&${typed}=${typed}`),
+      get('sign-in refused', `/account/sign-in/return?state=${typed}&openid.mode=${typed}`),
+      get('servers', '/'),
+      get('a server', '/servers/one'),
+      get('connect', '/connect/one'),
+      get('missing server', `/servers/${typed}`),
+      get('public penalties', '/penalties'),
+      get('public penalties of a player', `/penalties?q=${STRANGER}&type=ban`),
+      get('missing', `/account/${typed}`),
+      { name: 'signed out', open: (browser) => browser.post('/account/sign-out', { csrf_token: text }) },
+    ],
+    owner: [
+      get('servers of a member', '/?x=1'),
+      get('account', '/account'),
+      get('account with a query', `/account?next=${typed}&${typed}=${typed}`),
+      get('own ended penalties', '/account?record=2'),
+      get('revoke a token', '/account/tokens/1/revoke'),
+      get('unlink Discord', '/account/discord/unlink'),
+      get('delete the sound', '/account/roundsound/delete'),
+      get('delete the account', '/account/delete'),
+      get('users', '/account/moderation'),
+      get('users found', `/account/moderation?q=${encodeURIComponent(text.slice(0, 20))}`),
+      get('nobody found', `/account/moderation?q=${typed}${typed}!`),
+      get('second page of users', '/account/moderation?page=2'),
+      get('players found', `/account/moderation?q=${STRANGER}`),
+      get('player without an account', `/account/moderation/users/${STRANGER}`),
+      get('owner', `/account/moderation/users/${OWNER}`),
+      get('player', `/account/moderation/users/${PLAYER}`),
+      get('ended penalties', `/account/moderation/users/${PLAYER}?record=2`),
+      get('ended tokens', `/account/moderation/users/${PLAYER}?before=20`),
+      get('revoke a token of a player', token),
+      get('audit log', '/account/moderation/audit'),
+      get('sounds', '/account/moderation/sounds'),
+      get('delete the sound of a user', `/account/moderation/users/${PLAYER}/sound/delete`),
+      get('webhooks', '/account/moderation/webhooks'),
+      get('webhook', '/account/moderation/webhooks/1'),
+      get('failing webhook', '/account/moderation/webhooks/2'),
+      get('remove a webhook', '/account/moderation/webhooks/1/remove'),
+      get('delete the sound of a player', `/account/moderation/sounds/${PLAYER}/delete`),
+      get('no such user', `/account/moderation/users/${typed}`),
+      {
+        name: 'new webhook',
+        open: (browser) =>
+          browser.post('/account/moderation/webhooks', {
+            url: `https://hooks.example.org/${encodeURIComponent(text)}`,
+            'penalty.created': 'on',
+          }),
+      },
+      {
+        name: 'webhook refused',
+        open: (browser) => browser.post('/account/moderation/webhooks', { url: text, [text]: 'on' }),
+      },
+      {
+        name: 'new token',
+        open: (browser) => browser.post('/account/tokens', { name: text.slice(0, 64), expires: '30' }),
+      },
+      {
+        name: 'token refused',
+        open: (browser) => browser.post('/account/tokens', { name: '', expires: text }),
+      },
+      { name: 'form refused', open: (browser) => browser.post('/account/tokens', { csrf_token: text }) },
+    ],
+  };
+}
+
+/** Opens every page as a visitor and as {@link OWNER}. Needs the rows of {@link seedEveryPage}. */
+export async function openEveryPage(
+  db: Db,
+  text: string,
+  { language = 'en' } = {},
+): Promise<{ name: string; page: Page }[]> {
+  return withSite(db, { text, language }, async (stranger, owner) => {
+    const pages = listPages(text);
+    const opened: { name: string; page: Page }[] = [];
+    for (const { name, open } of pages.visitor) opened.push({ name, page: await open(stranger) });
+    for (const { name, open } of pages.owner) opened.push({ name, page: await open(owner) });
+    return opened;
+  });
+}
+
+/** What the script of the account page asks for while a sound is under way. */
+export async function openSoundStatus(db: Db): Promise<Page> {
+  return withSite(db, { text: '', language: 'en' }, (_stranger, owner) =>
+    owner.get('/account/roundsound/status'),
+  );
+}
+
+async function withSite<T>(
+  db: Db,
+  { text, language }: { text: string; language: string },
+  run: (stranger: Browser, owner: Browser) => Promise<T>,
+): Promise<T> {
+  const steam = startSteamOpenIdProvider();
+  steam.approvesAtOnce = true;
+  steam.steamId = OWNER;
+  const site = startAccountSite({ db, steam, arePenaltiesPublic: true, status: aStatusOf(text) });
+  try {
+    const owner = openBrowser(site.origin, { language });
+    await signIn(owner);
+    site.clock.now = NOW;
+    return await run(openBrowser(site.origin, { language }), owner);
+  } finally {
+    await site.stop();
+    await steam.stop();
+  }
+}
+
+/** One server, on which everything is called `text`. */
+function aStatusOf(text: string): PagesDeps['status'] {
+  const server = {
+    id: 1,
+    slug: 'one',
+    name: text,
+    address: '127.0.0.1:27015',
+    mode: text,
+    region: text,
+    isHidden: false,
+    createdAt: LONG_AGO,
+  };
+  const snapshot = {
+    serverId: 1,
+    isOnline: true,
+    hostname: `${text}!`,
+    map: text,
+    playersCount: 3,
+    maxPlayers: 10,
+    pingMs: 5,
+    players: [{ name: text, score: 1 }],
+    missedPolls: 0,
+    polledAt: LONG_AGO,
+    seenAt: LONG_AGO,
+  };
+  const point = { periodSeconds: 300, playersAverage: 1, playersMaximum: 2, maxPlayers: 10, onlineShare: 1 };
+  const points = [0, 300_000].map((ms) => ({ ...point, at: new Date(NOW.getTime() - 600_000 + ms) }));
+  return {
+    serverList: {
+      current: () => [{ server, snapshot }],
+      findBySlug: (slug) => (slug === 'one' ? { server, snapshot } : undefined),
+    },
+    readHistory: async () => ({ points, stepSeconds: 300, readAt: NOW }),
+    readMaps: async () => [{ map: text, seconds: 60, times: 1 }],
+    findBanner: async () => undefined,
+  };
+}

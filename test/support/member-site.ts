@@ -1,0 +1,35 @@
+import { afterAll, beforeEach } from 'bun:test';
+import type { SteamId64 } from '../../src/domain/steam-id.ts';
+import { startAccountSite } from './account.ts';
+import { aSteamId } from './builders.ts';
+import { createTestDatabase } from './database.ts';
+import { startSteamOpenIdProvider } from './steam-openid-provider.ts';
+
+/** Named by `OWNER_STEAMIDS` of {@link openMemberSite}. */
+export const CONFIGURED_OWNER = aSteamId(900);
+
+/**
+ * The pages for this test file, with a Steam that signs in without asking: a new player in each test. Stopped when the
+ * file's tests are done.
+ */
+export async function openMemberSite() {
+  const { db } = await createTestDatabase();
+  const steam = startSteamOpenIdProvider();
+  const site = startAccountSite({ db, steam, ownerSteamIds: [CONFIGURED_OWNER] });
+  /** Who signs in during this test, unless the test says otherwise. */
+  const player: { steamId: SteamId64 } = { steamId: aSteamId(0) };
+  let lastPlayer = 0;
+  beforeEach(() => {
+    lastPlayer += 1;
+    player.steamId = aSteamId(lastPlayer);
+    steam.steamId = player.steamId;
+    steam.conduct = 'honest';
+    steam.approvesAtOnce = true;
+    site.clock.now = null;
+  });
+  afterAll(async () => {
+    await site.stop();
+    await steam.stop();
+  });
+  return { db, steam, site, player };
+}

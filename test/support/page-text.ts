@@ -1,0 +1,9 @@
+/** The text of HTML as a reader sees it: without tags, blanks and entities resolved. */
+export function textOf(html: string): string {
+  const entities: Record<string, string> = { quot: '"', amp: '&', lt: '<', gt: '>', '#39': "'" };
+  return html
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/&(\w+|#39);/g, (whole, name: string) => entities[name] ?? whole)
+    .replace(/\s+/g, ' ')
+    .trim();
+}

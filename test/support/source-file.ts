@@ -1,0 +1,23 @@
+import { Database } from 'bun:sqlite';
+import { afterAll } from 'bun:test';
+import { join } from 'node:path';
+import { createTestFolder } from './program.ts';
+
+/**
+ * Makes SQLite files of a source's tables and rows, which every importer of a database reads. They are deleted when the
+ * file's tests are done.
+ * @returns what makes one of statements and returns its address.
+ */
+export function createSourceFiles(): (statements: string) => string {
+  const folder = createTestFolder();
+  afterAll(folder.remove);
+  let files = 0;
+  return (statements) => {
+    files += 1;
+    const path = join(folder.path, `${files}.sqlite`);
+    const file = new Database(path);
+    for (const statement of statements.split(';')) if (statement.trim() !== '') file.run(statement);
+    file.close();
+    return `sqlite:${path}`;
+  };
+}

@@ -1,0 +1,48 @@
+/** One request of a load. */
+export type LoadResponse = { status: number; ms: number; path: string };
+
+export type Load = {
+  /** Ends it. @returns every response, the last one included. */
+  stop: () => Promise<LoadResponse[]>;
+};
+
+/** Sends requests at a steady rate, whether or not those before have come back. A connection that fails is status 0. */
+export function startLoad(
+  origin: string,
+  { paths, init, perSecond = 40 }: { paths: readonly string[]; init?: RequestInit; perSecond?: number },
+): Load {
+  const responses: Promise<LoadResponse>[] = [];
+  const ask = async (path: string): Promise<LoadResponse> => {
+    const sentMs = performance.now();
+    const status = await fetch(origin + path, init).then(
+      async (response) => {
+        await response.arrayBuffer();
+        return response.status;
+      },
+      () => 0,
+    );
+    return { status, ms: performance.now() - sentMs, path };
+  };
+  const timer = setInterval(() => {
+    responses.push(ask(paths[responses.length % paths.length] ?? '/'));
+  }, 1000 / perSecond);
+  return {
+    stop: () => {
+      clearInterval(timer);
+      return Promise.all(responses);
+    },
+  };
+}
+
+/** The time within which this share of the responses came. */
+export function percentileMs(responses: readonly LoadResponse[], share: number): number {
+  const sorted = responses.map(({ ms }) => ms).sort((a, b) => a - b);
+  return sorted[Math.ceil(sorted.length * share) - 1] ?? 0;
+}
+
+/** How often each status came. */
+export function countStatuses(responses: readonly LoadResponse[]): Record<number, number> {
+  const counts: Record<number, number> = {};
+  for (const { status } of responses) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}

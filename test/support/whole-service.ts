@@ -1,0 +1,54 @@
+import { afterAll } from 'bun:test';
+import { type Browser, openBrowser, signIn } from './browser.ts';
+import { aSteamId } from './builders.ts';
+import { createTestDatabase } from './database.ts';
+import { findFreePort } from './free-port.ts';
+import { createTestFolder, startProgram } from './program.ts';
+import { startTestService } from './service.ts';
+import { startSteamOpenIdProvider } from './steam-openid-provider.ts';
+
+/**
+ * The service by the real clock, with its API, pages and files, a Steam that signs anybody in, and the operator's tool
+ * on the same database and folders.
+ */
+export async function openWholeService(env: Record<string, string> = {}) {
+  const database = await createTestDatabase();
+  const steam = startSteamOpenIdProvider();
+  steam.approvesAtOnce = true;
+  const folder = createTestFolder();
+  const port = String(findFreePort());
+  const shared = {
+    DATA_DIR: `${folder.path}/data`,
+    STORAGE_DIR: `${folder.path}/storage`,
+    ...env,
+  };
+  const service = await startTestService({
+    databaseUrl: database.url,
+    hasRealClock: true,
+    env: { PORT: port, PUBLIC_URL: `http://127.0.0.1:${port}`, STEAM_OPENID_URL: steam.url, ...shared },
+  });
+  afterAll(async () => {
+    await steam.stop();
+    await folder.remove();
+  });
+
+  return {
+    ...database,
+    service,
+    steam,
+    folder,
+    /** A browser that is signed in as the player {@link aSteamId} of `number`. */
+    signInAs: async (number: number, options: { language?: string } = {}): Promise<Browser> => {
+      steam.steamId = aSteamId(number);
+      const browser = openBrowser(service.origin, options);
+      await signIn(browser);
+      return browser;
+    },
+    /** Runs the operator's tool. */
+    cli: async (...args: string[]) => {
+      const program = startProgram('src/cli.ts', { DATABASE_URL: database.url, ...shared }, args);
+      const code = await program.exited;
+      return { code, stdout: program.stdout(), stderr: program.stderr() };
+    },
+  };
+}
