@@ -1,11 +1,11 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { withErrorPages } from '../../api/error-pages.ts';
-import { openBrowser, signIn } from '../support/browser.ts';
-import { aSteamId, insertUser } from '../support/builders.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { findFreePort } from '../support/free-port.ts';
-import { startTestService } from '../support/service.ts';
-import { startSteamOpenIdProvider } from '../support/steam-openid-provider.ts';
+import { aSteamId, insertUser } from '../support/database/builders.ts';
+import { createTestDatabase } from '../support/database/database.ts';
+import { findFreePort } from '../support/machine/free-port.ts';
+import { startSteamOpenIdProvider } from '../support/providers/steam-openid-provider.ts';
+import { startTestService } from '../support/service/service.ts';
+import { openBrowser, signIn } from '../support/web/browser.ts';
 
 setDefaultTimeout(30_000);
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import { insertServer } from '../support/builders.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { sendRaw } from '../support/raw-http.ts';
-import { startTestService } from '../support/service.ts';
+import { insertServer } from '../support/database/builders.ts';
+import { createTestDatabase } from '../support/database/database.ts';
+import { sendRaw } from '../support/http/raw-http.ts';
+import { startTestService } from '../support/service/service.ts';
 
 const FORWARDING = [
   ['X-Forwarded-For', '203.0.113.7'],

@@ -7,7 +7,7 @@ import { openDatabase } from '../../src/db/database.ts';
 import { startEmbeddedPostgres } from '../../src/db/embedded/cluster.ts';
 import { createApiToken } from '../../src/queries/users/api-tokens.ts';
 import { saveUser } from '../../src/queries/users/user-changes.ts';
-import { aSteamId, insertPenalties } from '../support/builders.ts';
+import { aSteamId, insertPenalties } from '../support/database/builders.ts';
 import { type Bench, formatMs, formatRatio, percentile, type Row } from './bench.ts';
 import { pathOf, readResidentMb, startChild } from './child.ts';
 import { fillDatabase, START_COMMAND, serviceEnv } from './service.ts';

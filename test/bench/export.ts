@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openDatabase } from '../../src/db/database.ts';
 import { createApiToken } from '../../src/queries/users/api-tokens.ts';
 import { saveUser } from '../../src/queries/users/user-changes.ts';
-import { aSteamId } from '../support/builders.ts';
+import { aSteamId } from '../support/database/builders.ts';
 import { type Bench, formatMs, formatRatio, percentile, type Row } from './bench.ts';
 import { type Child, readResidentMb, startChild } from './child.ts';
 import { prepareDataset, startDatasetServer } from './penalty-dataset.ts';

@@ -7,8 +7,8 @@ import { openDatabase } from '../../src/db/database.ts';
 import { startEmbeddedPostgres } from '../../src/db/embedded/cluster.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
 import { importSimpleAdmin } from '../../src/import/simple-admin/simple-admin.ts';
-import { createMariaDbDatabase, isMariaDbAtHand } from '../support/mariadb.ts';
-import { simpleAdminMysqlSchema } from '../support/simple-admin-schema.ts';
+import { createMariaDbDatabase, isMariaDbAtHand } from '../support/import/mariadb.ts';
+import { simpleAdminMysqlSchema } from '../support/import/simple-admin-schema.ts';
 import { type Bench, formatRatio, median, NotMeasured, type Row } from './bench.ts';
 
 const MOST_ROWS = 1_000_000;

@@ -11,9 +11,9 @@ import { type Database, openDatabase } from '../../src/db/database.ts';
 import { startEmbeddedPostgres } from '../../src/db/embedded/cluster.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
 import { findReadyRoundSound } from '../../src/queries/round-sounds/round-sounds.ts';
-import { anAudio, joinBytes, musicLike, toWav } from '../support/audio.ts';
-import { aSteamId } from '../support/builders.ts';
-import { encode, makeFolder } from '../support/ffmpeg-engines.ts';
+import { anAudio, joinBytes, musicLike, toWav } from '../support/audio/audio.ts';
+import { encode, makeFolder } from '../support/audio/ffmpeg-engines.ts';
+import { aSteamId } from '../support/database/builders.ts';
 import { type Bench, formatMs, formatRatio, measureSideBySide, type Row } from './bench.ts';
 
 const ROUNDS = 7;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createBot } from '../../bot/bot.ts';
 import { createCooldown } from '../../bot/cooldown.ts';
 import { startUnreliableBot, VANITY } from '../support/bot/unreliable-bot.ts';
-import { aSteamId } from '../support/builders.ts';
+import { aSteamId } from '../support/database/builders.ts';
 import { anActor } from '../support/discord/actor.ts';
 import { messageOf } from '../support/discord/exchange.ts';
 import { findButton, isEphemeral } from '../support/discord/messages.ts';

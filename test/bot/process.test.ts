@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { insertPenalties, insertServer, saveServerPoll } from '../support/builders.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { insertPenalties, insertServer, saveServerPoll } from '../support/database/builders.ts';
+import { createTestDatabase } from '../support/database/database.ts';
 import { anActor } from '../support/discord/actor.ts';
 import { startFakeDiscord } from '../support/discord/fake-discord.ts';
-import { botEnv, createTestFolder, type Program, startProgram } from '../support/program.ts';
+import { botEnv, createTestFolder, type Program, startProgram } from '../support/service/program.ts';
 import { waitFor } from '../support/wait.ts';
 
 /** The whole service as a process, at a Discord that misbehaves: whatever the bot meets, the API serves. */

@@ -3,7 +3,7 @@ import pino from 'pino';
 import { registerAtStart, registerCommands } from '../../bot/register.ts';
 import { createRest } from '../../bot/rest.ts';
 import { settings } from '../../src/db/schema/settings.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { createTestDatabase } from '../support/database/database.ts';
 import { startFakeDiscord } from '../support/discord/fake-discord.ts';
 import { waitFor } from '../support/wait.ts';
 

@@ -1,6 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { PAGES, readPage } from '../support/pages.ts';
-import { startProgram } from '../support/program.ts';
+import { PAGES, readPage } from '../support/docs/pages.ts';
+import { startProgram } from '../support/service/program.ts';
 
 setDefaultTimeout(60_000);
 

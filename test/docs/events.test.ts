@@ -3,9 +3,9 @@ import { rm } from 'node:fs/promises';
 import { generateWebhookSecret } from '../../src/domain/webhook.ts';
 import { createPost } from '../../src/events/webhooks/post.ts';
 import { sendMessage } from '../../src/events/webhooks/send.ts';
-import { findFreePort } from '../support/free-port.ts';
-import { readPage } from '../support/pages.ts';
-import { startProgram } from '../support/program.ts';
+import { readPage } from '../support/docs/pages.ts';
+import { findFreePort } from '../support/machine/free-port.ts';
+import { startProgram } from '../support/service/program.ts';
 import { waitFor } from '../support/wait.ts';
 
 test('the receiver in docs/events.md takes what is signed with its secret, and nothing else', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { parseConfig } from '../../src/runtime/config.ts';
-import { PAGES, readPage } from '../support/pages.ts';
+import { PAGES, readPage } from '../support/docs/pages.ts';
 
 test('docs/operating.md explains every setting, and no other', () => {
   const read = new Set<string>();

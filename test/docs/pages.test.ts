@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { listAnchors, PAGES, readPage, readProse } from '../support/pages.ts';
+import { listAnchors, PAGES, readPage, readProse } from '../support/docs/pages.ts';
 
 type Link = { page: string; target: string };
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { createTestDatabase } from '../support/database.ts';
-import { readPage } from '../support/pages.ts';
+import { createTestDatabase } from '../support/database/database.ts';
+import { readPage } from '../support/docs/pages.ts';
 
 const { connection } = await createTestDatabase();
 const page = readPage('docs/privacy.md');

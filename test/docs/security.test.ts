@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
-import { readPage } from '../support/pages.ts';
+import { readPage } from '../support/docs/pages.ts';
 
 test('SECURITY.md names a test for every claim, and each of them exists', () => {
   const [, claims = ''] = /^## What is protected[^\n]*\n([\s\S]*?)^## /m.exec(readPage('SECURITY.md')) ?? [];

@@ -13,10 +13,16 @@ import {
   listRoundSounds,
   type RoundSound,
 } from '../../src/queries/round-sounds/round-sounds.ts';
-import { anAudio, sine, toWav } from '../support/audio.ts';
-import { aSteamId } from '../support/builders.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { ENGINES, isOnThisMachine, makeFolder, openEngine, SILENT_LOG } from '../support/ffmpeg-engines.ts';
+import { anAudio, sine, toWav } from '../support/audio/audio.ts';
+import {
+  ENGINES,
+  isOnThisMachine,
+  makeFolder,
+  openEngine,
+  SILENT_LOG,
+} from '../support/audio/ffmpeg-engines.ts';
+import { aSteamId } from '../support/database/builders.ts';
+import { createTestDatabase } from '../support/database/database.ts';
 import { waitFor } from '../support/wait.ts';
 
 /** A real disk that is full: a small file system in memory, which only root may mount. */

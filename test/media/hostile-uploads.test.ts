@@ -6,16 +6,16 @@ import type { Ffmpeg } from '../../media/ffmpeg/ffmpeg.ts';
 import { UPLOAD_NAME } from '../../media/rendering/decode.ts';
 import { renderSound } from '../../media/rendering/render.ts';
 import { SoundRefused } from '../../media/rendering/run-ffmpeg.ts';
-import { anAudio, joinBytes, musicLike, noise, sine, toWav } from '../support/audio.ts';
-import { ENGINES, encode, isOnThisMachine, makeFolder, openEngine } from '../support/ffmpeg-engines.ts';
+import { anAudio, joinBytes, musicLike, noise, sine, toWav } from '../support/audio/audio.ts';
+import { ENGINES, encode, isOnThisMachine, makeFolder, openEngine } from '../support/audio/ffmpeg-engines.ts';
 import {
   aFlacBomb,
   aHugePng,
   aLyingWav,
   aReferencingMp4,
   playlistsNaming,
-} from '../support/hostile-audio.ts';
-import { measureRender } from '../support/measured-render.ts';
+} from '../support/audio/hostile-audio.ts';
+import { measureRender } from '../support/audio/measured-render.ts';
 import { withPicture } from './rendering/corpus.ts';
 
 // Rendering takes its time on a busy machine.

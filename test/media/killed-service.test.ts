@@ -1,14 +1,14 @@
 import { afterAll, expect, test } from 'bun:test';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { anAudio, sine, toWav } from '../support/audio.ts';
-import { openBrowser, signIn } from '../support/browser.ts';
-import { aSteamId } from '../support/builders.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { findFreePort } from '../support/free-port.ts';
-import { createTestFolder, startProgram } from '../support/program.ts';
-import { startSteamOpenIdProvider } from '../support/steam-openid-provider.ts';
+import { anAudio, sine, toWav } from '../support/audio/audio.ts';
+import { aSteamId } from '../support/database/builders.ts';
+import { createTestDatabase } from '../support/database/database.ts';
+import { findFreePort } from '../support/machine/free-port.ts';
+import { startSteamOpenIdProvider } from '../support/providers/steam-openid-provider.ts';
+import { createTestFolder, startProgram } from '../support/service/program.ts';
 import { waitFor } from '../support/wait.ts';
+import { openBrowser, signIn } from '../support/web/browser.ts';
 
 const PLAYER = aSteamId(1);
 const { url } = await createTestDatabase();

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { openSoundFolders } from '../../media/sound-folders.ts';
 import { storeUpload } from '../../media/uploads.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
-import { anAudio, silence, sine, toWav } from '../support/audio.ts';
-import { aSteamId } from '../support/builders.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { makeFolder } from '../support/ffmpeg-engines.ts';
-import { startTestService } from '../support/service.ts';
+import { anAudio, silence, sine, toWav } from '../support/audio/audio.ts';
+import { makeFolder } from '../support/audio/ffmpeg-engines.ts';
+import { aSteamId } from '../support/database/builders.ts';
+import { createTestDatabase } from '../support/database/database.ts';
+import { startTestService } from '../support/service/service.ts';
 import { waitFor } from '../support/wait.ts';
 
 const { db, url } = await createTestDatabase();

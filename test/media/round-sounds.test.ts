@@ -25,10 +25,10 @@ import {
   listRoundSounds,
   type RoundSound,
 } from '../../src/queries/round-sounds/round-sounds.ts';
-import { anAudio, silence, sine, toWav } from '../support/audio.ts';
-import { aSteamId } from '../support/builders.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { HAS_NATIVE_FFMPEG, makeFolder, openEngine, SILENT_LOG } from '../support/ffmpeg-engines.ts';
+import { anAudio, silence, sine, toWav } from '../support/audio/audio.ts';
+import { HAS_NATIVE_FFMPEG, makeFolder, openEngine, SILENT_LOG } from '../support/audio/ffmpeg-engines.ts';
+import { aSteamId } from '../support/database/builders.ts';
+import { createTestDatabase } from '../support/database/database.ts';
 
 // Rendering takes its time on a busy machine.
 setDefaultTimeout(60_000);
@@ -539,7 +539,7 @@ function insertRow(uploadKey: string): string[] {
 async function runProcess(task: 'work' | 'upload', point: string): Promise<void> {
   const file = join(home, 'source.wav');
   await Bun.write(file, TONE);
-  const script = join(import.meta.dir, '../support/media-process.ts');
+  const script = join(import.meta.dir, '../support/audio/media-process.ts');
   const child = Bun.spawn(['bun', script, database.url, home, task, point, file, PLAYER], {
     stdout: 'inherit',
     stderr: 'inherit',

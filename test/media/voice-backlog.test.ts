@@ -14,10 +14,10 @@ import {
   listPublishedRoundSounds,
   type RoundSound,
 } from '../../src/queries/round-sounds/round-sounds.ts';
-import { anAudio, musicLike, sine, toWav } from '../support/audio.ts';
-import { aSteamId } from '../support/builders.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { HAS_NATIVE_FFMPEG, makeFolder, openEngine, SILENT_LOG } from '../support/ffmpeg-engines.ts';
+import { anAudio, musicLike, sine, toWav } from '../support/audio/audio.ts';
+import { HAS_NATIVE_FFMPEG, makeFolder, openEngine, SILENT_LOG } from '../support/audio/ffmpeg-engines.ts';
+import { aSteamId } from '../support/database/builders.ts';
+import { createTestDatabase } from '../support/database/database.ts';
 import { waitFor } from '../support/wait.ts';
 
 // Rendering takes its time on a busy machine.

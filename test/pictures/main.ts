@@ -2,13 +2,13 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
-import { launchChromium } from '../support/chromium.ts';
 import { anActor } from '../support/discord/actor.ts';
 import { messageOf } from '../support/discord/exchange.ts';
 import { startFakeDiscord } from '../support/discord/fake-discord.ts';
-import { findFreePort } from '../support/free-port.ts';
-import { startProgram } from '../support/program.ts';
-import { startSteamOpenIdProvider } from '../support/steam-openid-provider.ts';
+import { findFreePort } from '../support/machine/free-port.ts';
+import { startSteamOpenIdProvider } from '../support/providers/steam-openid-provider.ts';
+import { startProgram } from '../support/service/program.ts';
+import { launchChromium } from '../support/web/chromium.ts';
 import { isReadable, renderDiscordPage } from './discord-page.ts';
 
 /**

@@ -1,10 +1,10 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createTestDatabase } from '../support/database.ts';
-import { startDatabaseProxy } from '../support/database-proxy.ts';
-import { findFreePort } from '../support/free-port.ts';
-import { createTestFolder, type Program, startProgram } from '../support/program.ts';
+import { createTestDatabase } from '../support/database/database.ts';
+import { startDatabaseProxy } from '../support/database/database-proxy.ts';
+import { findFreePort } from '../support/machine/free-port.ts';
+import { createTestFolder, type Program, startProgram } from '../support/service/program.ts';
 import { waitFor } from '../support/wait.ts';
 
 setDefaultTimeout(30_000);

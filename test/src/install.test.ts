@@ -2,8 +2,8 @@ import { afterAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { cp, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import packageJson from '../../package.json';
-import { createTestFolder } from '../support/program.ts';
-import { mountSmallDisk } from '../support/small-disk.ts';
+import { mountSmallDisk } from '../support/machine/small-disk.ts';
+import { createTestFolder } from '../support/service/program.ts';
 
 setDefaultTimeout(60_000);
 

@@ -1,4 +1,4 @@
 import { afterAll } from 'bun:test';
-import { stopTestServer } from './database.ts';
+import { stopTestServer } from './database/database.ts';
 
 afterAll(stopTestServer);

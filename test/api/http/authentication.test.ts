@@ -4,9 +4,9 @@ import { createTokenChecker } from '../../../api/http/authentication.ts';
 import { apiTokens, users } from '../../../src/db/schema/accounts.ts';
 import { generateApiToken, hashApiToken } from '../../../src/domain/api-token.ts';
 import { revokeApiToken } from '../../../src/queries/users/api-tokens.ts';
-import { aSteamId } from '../../support/builders.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { aToken, bearer, headersOf, NOW, startTestService } from '../../support/service.ts';
+import { aSteamId } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { aToken, bearer, headersOf, NOW, startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const database = await createTestDatabase();

@@ -3,14 +3,14 @@ import { chmod, mkdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openDatabase } from '../../../src/db/database.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
-import { openBrowser, signIn } from '../../support/browser.ts';
-import { aSteamId, insertPenalties } from '../../support/builders.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { findFreePort } from '../../support/free-port.ts';
-import { createTestFolder, startProgram } from '../../support/program.ts';
-import { aToken, bearer, startTestService } from '../../support/service.ts';
-import { mountSmallDisk } from '../../support/small-disk.ts';
-import { startSteamOpenIdProvider } from '../../support/steam-openid-provider.ts';
+import { aSteamId, insertPenalties } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { findFreePort } from '../../support/machine/free-port.ts';
+import { mountSmallDisk } from '../../support/machine/small-disk.ts';
+import { startSteamOpenIdProvider } from '../../support/providers/steam-openid-provider.ts';
+import { createTestFolder, startProgram } from '../../support/service/program.ts';
+import { aToken, bearer, startTestService } from '../../support/service/service.ts';
+import { openBrowser, signIn } from '../../support/web/browser.ts';
 
 setDefaultTimeout(60_000);
 

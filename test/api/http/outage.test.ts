@@ -6,10 +6,21 @@ import { join } from 'node:path';
 import { eq } from 'drizzle-orm';
 import { servers } from '../../../src/db/schema/servers.ts';
 import { revokeApiToken } from '../../../src/queries/users/api-tokens.ts';
-import { aSteamId, insertPenalties, insertReadySound, insertServer } from '../../support/builders.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { startDatabaseProxy } from '../../support/database-proxy.ts';
-import { aToken, bearer, headersOf, startTestService, type TestService } from '../../support/service.ts';
+import {
+  aSteamId,
+  insertPenalties,
+  insertReadySound,
+  insertServer,
+} from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
+import {
+  aToken,
+  bearer,
+  headersOf,
+  startTestService,
+  type TestService,
+} from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
 setDefaultTimeout(30_000);

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { BASES } from '../../../api/app.ts';
-import { createTestDatabase } from '../../support/database.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
 import {
   aToken,
   bearer,
@@ -8,7 +8,7 @@ import {
   NOW,
   startTestService,
   type WireResponse,
-} from '../../support/service.ts';
+} from '../../support/service/service.ts';
 
 const database = await createTestDatabase();
 const { db } = database;

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { openDatabase } from '../../../src/db/database.ts';
-import { aSteamId, insertPenalties, insertServer } from '../../support/builders.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { aToken, bearer, headersOf, startTestService } from '../../support/service.ts';
+import { aSteamId, insertPenalties, insertServer } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { aToken, bearer, headersOf, startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
 setDefaultTimeout(30_000);

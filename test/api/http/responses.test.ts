@@ -4,8 +4,8 @@ import pino from 'pino';
 import { createTokenChecker } from '../../../api/http/authentication.ts';
 import { createMemoryRateLimiter } from '../../../api/http/limits/rate-limiter.ts';
 import { createRoutes } from '../../../api/http/routes.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { aToken, bearer, NOW } from '../../support/service.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { aToken, bearer, NOW } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const { db } = await createTestDatabase();

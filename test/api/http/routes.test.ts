@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { BASES } from '../../../api/app.ts';
-import { aSteamId, insertPenalties, insertServer } from '../../support/builders.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { sendRaw } from '../../support/raw-http.ts';
-import { aToken, bearer, headersOf, startTestService } from '../../support/service.ts';
+import { aSteamId, insertPenalties, insertServer } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { sendRaw } from '../../support/http/raw-http.ts';
+import { aToken, bearer, headersOf, startTestService } from '../../support/service/service.ts';
 
 const database = await createTestDatabase();
 const { db } = database;

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { BASES, OPERATIONS } from '../../../api/app.ts';
 import { apiTokens } from '../../../src/db/schema/accounts.ts';
 import { TOKEN_SCOPES } from '../../../src/domain/rights/token-scope.ts';
-import { aSteamId } from '../../support/builders.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { openEventStream } from '../../support/event-stream.ts';
-import { aToken, bearer, startTestService } from '../../support/service.ts';
+import { aSteamId } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { openEventStream } from '../../support/http/event-stream.ts';
+import { aToken, bearer, startTestService } from '../../support/service/service.ts';
 
 const database = await createTestDatabase();
 const { db } = database;

@@ -7,11 +7,11 @@ import {
   insertServer,
   insertUser,
   saveServerPoll,
-} from '../../support/builders.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { readOpenApiDocument } from '../../support/openapi-document.ts';
-import { aToken, NOW, startTestService } from '../../support/service.ts';
-import { startSteamApi } from '../../support/steam-api.ts';
+} from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { readOpenApiDocument } from '../../support/http/openapi-document.ts';
+import { startSteamApi } from '../../support/providers/steam-api.ts';
+import { aToken, NOW, startTestService } from '../../support/service/service.ts';
 
 const database = await createTestDatabase();
 const { db } = database;

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { createTestDatabase } from '../../support/database.ts';
-import { createSchemaValidator, readOpenApiDocument } from '../../support/openapi-document.ts';
-import { startTestService } from '../../support/service.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { createSchemaValidator, readOpenApiDocument } from '../../support/http/openapi-document.ts';
+import { startTestService } from '../../support/service/service.ts';
 
 const database = await createTestDatabase();
 const service = await startTestService({

@@ -6,11 +6,11 @@ import {
   requestWithToken,
   streamRequest,
 } from '../../../api/openapi/guide/samples.ts';
-import { insertPenalties, insertServer } from '../../support/builders.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { findFreePort } from '../../support/free-port.ts';
-import { createTestFolder } from '../../support/program.ts';
-import { aToken, startTestService } from '../../support/service.ts';
+import { insertPenalties, insertServer } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { findFreePort } from '../../support/machine/free-port.ts';
+import { createTestFolder } from '../../support/service/program.ts';
+import { aToken, startTestService } from '../../support/service/service.ts';
 
 const database = await createTestDatabase();
 const port = await findFreePort();

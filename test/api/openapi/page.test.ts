@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { createTestDatabase } from '../../support/database.ts';
-import { startTestService } from '../../support/service.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { startTestService } from '../../support/service/service.ts';
 
 const database = await createTestDatabase();
 const service = await startTestService({ databaseUrl: database.url });

@@ -8,15 +8,16 @@ import {
   insertServer,
   insertUser,
   saveServerPoll,
-} from '../../support/builders.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { startDatabaseProxy } from '../../support/database-proxy.ts';
+} from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 import {
   createSchemaValidator,
   type DocumentedOperation,
   type DocumentedResponse,
   readOpenApiDocument,
-} from '../../support/openapi-document.ts';
+} from '../../support/http/openapi-document.ts';
+import { startSteamApi } from '../../support/providers/steam-api.ts';
 import {
   aToken,
   bearer,
@@ -24,8 +25,7 @@ import {
   startTestService,
   type TestService,
   type WireResponse,
-} from '../../support/service.ts';
-import { startSteamApi } from '../../support/steam-api.ts';
+} from '../../support/service/service.ts';
 
 const database = await createTestDatabase();
 const { db } = database;

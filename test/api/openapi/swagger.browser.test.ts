@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { OPERATIONS } from '../../../api/app.ts';
-import { insertServer } from '../../support/builders.ts';
-import { CHROMIUM_PATH, launchChromium } from '../../support/chromium.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { findFreePort } from '../../support/free-port.ts';
-import { startTestService } from '../../support/service.ts';
+import { insertServer } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { findFreePort } from '../../support/machine/free-port.ts';
+import { startTestService } from '../../support/service/service.ts';
+import { CHROMIUM_PATH, launchChromium } from '../../support/web/chromium.ts';
 
 const TIMEOUT_MS = 60_000;
 

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createOpenDownloads } from '../../../api/storage/open-downloads.ts';
 import { storage } from '../../../api/storage/storage.ts';
-import { makeFolder } from '../../support/ffmpeg-engines.ts';
+import { makeFolder } from '../../support/audio/ffmpeg-engines.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const LARGE = '/storage/roundsound/76561198000000001.mp3';

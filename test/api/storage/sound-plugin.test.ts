@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { eq } from 'drizzle-orm';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import { parseConfig } from '../../../src/runtime/config.ts';
-import { aSteamId, insertReadySound } from '../../support/builders.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { findFreePort } from '../../support/free-port.ts';
-import { createTestFolder } from '../../support/program.ts';
-import { startTestService } from '../../support/service.ts';
-import { SoundPlugin } from '../../support/sound-plugin.ts';
+import { SoundPlugin } from '../../support/audio/sound-plugin.ts';
+import { aSteamId, insertReadySound } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { findFreePort } from '../../support/machine/free-port.ts';
+import { createTestFolder } from '../../support/service/program.ts';
+import { startTestService } from '../../support/service/service.ts';
 
 setDefaultTimeout(120_000);
 

@@ -3,7 +3,7 @@ import { mkdir, symlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { storage } from '../../../api/storage/storage.ts';
-import { makeFolder } from '../../support/ffmpeg-engines.ts';
+import { makeFolder } from '../../support/audio/ffmpeg-engines.ts';
 
 const ID = '76561198000000001';
 const BYTES = Uint8Array.from({ length: 1000 }, (_, index) => index % 256);

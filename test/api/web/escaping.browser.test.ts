@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { type BrowserSite, startBrowserSite } from '../../support/browser-site.ts';
-import { CHROMIUM_PATH } from '../../support/chromium.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { OWNER, PLAYER, seedEveryPage } from '../../support/every-page.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { type BrowserSite, startBrowserSite } from '../../support/web/browser-site.ts';
+import { CHROMIUM_PATH } from '../../support/web/chromium.ts';
+import { OWNER, PLAYER, seedEveryPage } from '../../support/web/every-page.ts';
 
 setDefaultTimeout(120_000);
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { Glob } from 'bun';
-import type { Page } from '../../support/browser.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { openEveryPage, openSoundStatus, seedEveryPage } from '../../support/every-page.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import type { Page } from '../../support/web/browser.ts';
+import { openEveryPage, openSoundStatus, seedEveryPage } from '../../support/web/every-page.ts';
 
 /** Names that break out of text, attributes, raw-text elements, comments, addresses and their own line. */
 const HOSTILE = [

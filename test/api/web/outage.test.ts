@@ -1,12 +1,12 @@
 import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { type Browser, openBrowser, type Page, signIn } from '../../support/browser.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { startDatabaseProxy } from '../../support/database-proxy.ts';
-import { findFreePort } from '../../support/free-port.ts';
-import { insertServerWithHistory } from '../../support/server-history.ts';
-import { startTestService } from '../../support/service.ts';
-import { startSteamOpenIdProvider } from '../../support/steam-openid-provider.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
+import { insertServerWithHistory } from '../../support/database/server-history.ts';
+import { findFreePort } from '../../support/machine/free-port.ts';
+import { startSteamOpenIdProvider } from '../../support/providers/steam-openid-provider.ts';
+import { startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
+import { type Browser, openBrowser, type Page, signIn } from '../../support/web/browser.ts';
 
 setDefaultTimeout(60_000);
 

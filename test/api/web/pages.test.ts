@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { startAccountSite } from '../../support/account.ts';
-import { openBrowser, signIn } from '../../support/browser.ts';
-import { openMemberSite } from '../../support/member-site.ts';
+import { startAccountSite } from '../../support/web/account.ts';
+import { openBrowser, signIn } from '../../support/web/browser.ts';
+import { openMemberSite } from '../../support/web/member-site.ts';
 
 const { db, steam, site } = await openMemberSite();
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
+import { startTestBot } from '../../support/bot/bot.ts';
 import { insertSampleRecords, RECORDS_NOW } from '../../support/bot/records.ts';
-import { startTestBot } from '../../support/bot.ts';
-import { aSteamId } from '../../support/builders.ts';
+import { aSteamId } from '../../support/database/builders.ts';
 import { type Actor, anActor } from '../../support/discord/actor.ts';
 import { type Exchange, messageOf } from '../../support/discord/exchange.ts';
 import { findButton, findComponent, isEphemeral } from '../../support/discord/messages.ts';

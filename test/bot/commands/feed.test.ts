@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { discordFeeds } from '../../../src/db/schema/discord.ts';
-import { startTestBot } from '../../support/bot.ts';
-import { insertPenalties, insertServer } from '../../support/builders.ts';
+import { startTestBot } from '../../support/bot/bot.ts';
+import { insertPenalties, insertServer } from '../../support/database/builders.ts';
 import { type Actor, anActor } from '../../support/discord/actor.ts';
 import { messageOf } from '../../support/discord/exchange.ts';
 import type { OptionValue } from '../../support/discord/interactions.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { startTestBot } from '../../support/bot.ts';
-import { aSteamId, insertPenalties, insertUser } from '../../support/builders.ts';
+import { startTestBot } from '../../support/bot/bot.ts';
+import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
 import { anActor } from '../../support/discord/actor.ts';
 
 const harness = await startTestBot({ bot: { now: () => new Date('2026-11-21T12:00:00Z') } });

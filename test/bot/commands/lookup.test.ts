@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { startTestBot } from '../../support/bot.ts';
-import { aSteamId, insertPenalties, insertUser } from '../../support/builders.ts';
+import { startTestBot } from '../../support/bot/bot.ts';
+import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
 import { anActor } from '../../support/discord/actor.ts';
 import { messageOf } from '../../support/discord/exchange.ts';
 import { findButton, isEphemeral } from '../../support/discord/messages.ts';

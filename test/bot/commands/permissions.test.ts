@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { type LogLine, startTestBot } from '../../support/bot.ts';
-import { aSteamId, insertPenalties, insertUser } from '../../support/builders.ts';
+import { type LogLine, startTestBot } from '../../support/bot/bot.ts';
+import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
 import { anActor } from '../../support/discord/actor.ts';
 import { type Exchange, messageOf } from '../../support/discord/exchange.ts';
 import { startFakeDiscord } from '../../support/discord/fake-discord.ts';

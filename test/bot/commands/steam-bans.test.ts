@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import { Unavailable } from '../../../src/domain/errors.ts';
 import type { SteamBans } from '../../../src/queries/steam-bans.ts';
+import { startTestBot } from '../../support/bot/bot.ts';
 import { insertSampleRecords, RECORDS_NOW } from '../../support/bot/records.ts';
-import { startTestBot } from '../../support/bot.ts';
-import { aSteamId } from '../../support/builders.ts';
+import { aSteamId } from '../../support/database/builders.ts';
 import { anActor } from '../../support/discord/actor.ts';
 
 type Told = Partial<SteamBans> | undefined;

@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { createBot } from '../../../bot/bot.ts';
 import { discordFeeds } from '../../../src/db/schema/discord.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
+import { startTestBot } from '../../support/bot/bot.ts';
 import { createFeedStarter, type StartedFeed, settleFeeds } from '../../support/bot/feeds.ts';
-import { startTestBot } from '../../support/bot.ts';
-import { insertPenalties } from '../../support/builders.ts';
+import { insertPenalties } from '../../support/database/builders.ts';
 import { tryHistories } from '../../support/model.ts';
 import { waitFor } from '../../support/wait.ts';
 

@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { createBot } from '../../../bot/bot.ts';
 import { discordFeeds } from '../../../src/db/schema/discord.ts';
+import { startTestBot } from '../../support/bot/bot.ts';
 import { createFeedStarter, settleFeeds } from '../../support/bot/feeds.ts';
-import { startTestBot } from '../../support/bot.ts';
-import { insertPenalties } from '../../support/builders.ts';
+import { insertPenalties } from '../../support/database/builders.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const harness = await startTestBot({ bot: { timings: { feedIntervalMs: 50 } } });

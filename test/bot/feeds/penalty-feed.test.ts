@@ -5,9 +5,9 @@ import { penalties } from '../../../src/db/schema/penalties.ts';
 import { penaltySources } from '../../../src/db/schema/penalty-sources.ts';
 import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
 import { recordExpiredPenalties } from '../../../src/queries/penalties/events.ts';
+import { startTestBot } from '../../support/bot/bot.ts';
 import { createFeedStarter, settleFeeds } from '../../support/bot/feeds.ts';
-import { startTestBot } from '../../support/bot.ts';
-import { aSteamId, insertPenalties, insertServer } from '../../support/builders.ts';
+import { aSteamId, insertPenalties, insertServer } from '../../support/database/builders.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const harness = await startTestBot({ bot: { timings: { feedIntervalMs: 50 } } });

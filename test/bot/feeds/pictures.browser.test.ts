@@ -6,14 +6,14 @@ import type { Browser } from 'playwright-core';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { recordExpiredPenalties } from '../../../src/queries/penalties/events.ts';
 import { renderDiscordPage } from '../../pictures/discord-page.ts';
+import { startTestBot } from '../../support/bot/bot.ts';
 import { createFeedStarter, type StartedFeed, settleFeeds } from '../../support/bot/feeds.ts';
-import { startTestBot } from '../../support/bot.ts';
-import { ARTIFACTS } from '../../support/browser-site.ts';
-import { insertPenalties, insertServer } from '../../support/builders.ts';
-import { CHROMIUM_PATH, launchChromium } from '../../support/chromium.ts';
+import { insertPenalties, insertServer } from '../../support/database/builders.ts';
 import { messageOf } from '../../support/discord/exchange.ts';
 import type { FakeMessage } from '../../support/discord/messages.ts';
 import { waitFor } from '../../support/wait.ts';
+import { ARTIFACTS } from '../../support/web/browser-site.ts';
+import { CHROMIUM_PATH, launchChromium } from '../../support/web/chromium.ts';
 
 setDefaultTimeout(120_000);
 

@@ -3,9 +3,9 @@ import { createBot } from '../../../bot/bot.ts';
 import { discordFeedPosts, discordFeeds } from '../../../src/db/schema/discord.ts';
 import { penaltyEventState, penaltyEvents } from '../../../src/db/schema/penalty-events.ts';
 import { prunePenaltyEvents } from '../../../src/queries/penalties/events.ts';
+import { startTestBot } from '../../support/bot/bot.ts';
 import { createFeedStarter, settleFeeds } from '../../support/bot/feeds.ts';
-import { startTestBot } from '../../support/bot.ts';
-import { insertPenalties, insertServer } from '../../support/builders.ts';
+import { insertPenalties, insertServer } from '../../support/database/builders.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const harness = await startTestBot({ bot: { timings: { feedIntervalMs: 50, drainMs: 300 } } });

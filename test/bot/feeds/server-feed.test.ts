@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { discordFeedServers, discordFeeds } from '../../../src/db/schema/discord.ts';
 import { servers } from '../../../src/db/schema/servers.ts';
+import { startTestBot } from '../../support/bot/bot.ts';
 import { createFeedStarter } from '../../support/bot/feeds.ts';
-import { startTestBot } from '../../support/bot.ts';
-import { insertServer } from '../../support/builders.ts';
+import { insertServer } from '../../support/database/builders.ts';
 import { waitFor } from '../../support/wait.ts';
 
 let now = new Date();

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, setSystemTime, test } from 'bun:test';
 import { createBot } from '../../../bot/bot.ts';
 import { listLiveStatusMessages } from '../../../src/queries/live-status-messages.ts';
+import { startTestBot } from '../../support/bot/bot.ts';
 import { createLiveMessages } from '../../support/bot/live-messages.ts';
-import { startTestBot } from '../../support/bot.ts';
 import { findButton } from '../../support/discord/messages.ts';
 import { waitFor } from '../../support/wait.ts';
 

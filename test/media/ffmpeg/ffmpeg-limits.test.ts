@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { chooseFfmpeg } from '../../../media/ffmpeg/choose.ts';
 import { type Ffmpeg, type FfmpegJob, RENDER_LIMITS } from '../../../media/ffmpeg/ffmpeg.ts';
 import { createNativeFfmpeg } from '../../../media/ffmpeg/native.ts';
-import { anAudio, sine, toWav } from '../../support/audio.ts';
+import { anAudio, sine, toWav } from '../../support/audio/audio.ts';
 import {
   ENGINES,
   HAS_NATIVE_FFMPEG,
@@ -12,7 +12,7 @@ import {
   makeFolder,
   openEngine,
   SILENT_LOG,
-} from '../../support/ffmpeg-engines.ts';
+} from '../../support/audio/ffmpeg-engines.ts';
 
 // Rendering takes its time on a busy machine.
 setDefaultTimeout(60_000);
@@ -155,7 +155,7 @@ describe.skipIf(!HAS_NATIVE_FFMPEG)('a native ffmpeg', () => {
   });
 
   test('dies with the service, however that dies', async () => {
-    const script = join(import.meta.dir, '../../support/endless-ffmpeg.ts');
+    const script = join(import.meta.dir, '../../support/audio/endless-ffmpeg.ts');
     const service = Bun.spawn(['bun', script, folder.path], { stdout: 'inherit', stderr: 'inherit' });
     await waitUntil(async () => (await countFfmpegIn(folder.path)) === 1);
     service.kill('SIGKILL');

@@ -12,8 +12,8 @@ import {
   sine,
   speechLike,
   toWav,
-} from '../../support/audio.ts';
-import { encode } from '../../support/ffmpeg-engines.ts';
+} from '../../support/audio/audio.ts';
+import { encode } from '../../support/audio/ffmpeg-engines.ts';
 
 /** One upload and what must come of it; lengths in seconds, for a longest length of 10. */
 export type Clip = {

@@ -6,10 +6,10 @@ import type { Ffmpeg } from '../../../media/ffmpeg/ffmpeg.ts';
 import { UPLOAD_NAME } from '../../../media/rendering/decode.ts';
 import { type RenderedSound, renderSound, SOUND_NAME } from '../../../media/rendering/render.ts';
 import { SoundRefused } from '../../../media/rendering/run-ffmpeg.ts';
-import { anAudio, silence, sine, toWav } from '../../support/audio.ts';
-import { decodeMp3 } from '../../support/decode-mp3.ts';
-import { ENGINES, isOnThisMachine, makeFolder, openEngine } from '../../support/ffmpeg-engines.ts';
-import { measureLoudness } from '../../support/loudness-meter.ts';
+import { anAudio, silence, sine, toWav } from '../../support/audio/audio.ts';
+import { decodeMp3 } from '../../support/audio/decode-mp3.ts';
+import { ENGINES, isOnThisMachine, makeFolder, openEngine } from '../../support/audio/ffmpeg-engines.ts';
+import { measureLoudness } from '../../support/audio/loudness-meter.ts';
 import { type Clip, makeCorpus } from './corpus.ts';
 
 // Rendering takes its time on a busy machine.

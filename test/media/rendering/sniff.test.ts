@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { type Demuxer, sniffAudio, sniffAudioFile } from '../../../media/rendering/sniff.ts';
-import { joinBytes } from '../../support/audio.ts';
-import { makeFolder } from '../../support/ffmpeg-engines.ts';
+import { joinBytes } from '../../support/audio/audio.ts';
+import { makeFolder } from '../../support/audio/ffmpeg-engines.ts';
 
 const folder = await makeFolder('sniff');
 afterAll(folder.remove);

@@ -5,9 +5,15 @@ import { createEmbeddedFfmpeg } from '../../../media/ffmpeg/embedded.ts';
 import type { Ffmpeg } from '../../../media/ffmpeg/ffmpeg.ts';
 import { UPLOAD_NAME } from '../../../media/rendering/decode.ts';
 import { renderSound, SOUND_NAME } from '../../../media/rendering/render.ts';
-import { type Audio, anAudio, sequence, silence, sine, toWav } from '../../support/audio.ts';
-import { decodeMp3 } from '../../support/decode-mp3.ts';
-import { ENGINES, encode, isOnThisMachine, makeFolder, openEngine } from '../../support/ffmpeg-engines.ts';
+import { type Audio, anAudio, sequence, silence, sine, toWav } from '../../support/audio/audio.ts';
+import { decodeMp3 } from '../../support/audio/decode-mp3.ts';
+import {
+  ENGINES,
+  encode,
+  isOnThisMachine,
+  makeFolder,
+  openEngine,
+} from '../../support/audio/ffmpeg-engines.ts';
 
 // Rendering takes its time on a busy machine.
 setDefaultTimeout(60_000);

@@ -16,10 +16,10 @@ import {
   sine,
   speechLike,
   toWav,
-} from '../../support/audio.ts';
-import { decodeMp3 } from '../../support/decode-mp3.ts';
-import { ENGINES, isOnThisMachine, makeFolder, openEngine } from '../../support/ffmpeg-engines.ts';
-import { measureLoudness } from '../../support/loudness-meter.ts';
+} from '../../support/audio/audio.ts';
+import { decodeMp3 } from '../../support/audio/decode-mp3.ts';
+import { ENGINES, isOnThisMachine, makeFolder, openEngine } from '../../support/audio/ffmpeg-engines.ts';
+import { measureLoudness } from '../../support/audio/loudness-meter.ts';
 
 // Rendering takes its time on a busy machine.
 setDefaultTimeout(60_000);

@@ -7,11 +7,11 @@ import { auditLog } from '../../../src/db/schema/audit-log.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { serverSnapshots, servers } from '../../../src/db/schema/servers.ts';
 import { isApiToken } from '../../../src/domain/api-token.ts';
-import { anInfoPacket, aPlayersPacket, startRawServer } from '../../support/a2s.ts';
-import { aSteamId, insertServer, saveServerPoll } from '../../support/builders.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { createTestFolder, startProgram } from '../../support/program.ts';
-import { aToken, bearer, startTestService } from '../../support/service.ts';
+import { aSteamId, insertServer, saveServerPoll } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { anInfoPacket, aPlayersPacket, startRawServer } from '../../support/game-server/a2s.ts';
+import { createTestFolder, startProgram } from '../../support/service/program.ts';
+import { aToken, bearer, startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
 setDefaultTimeout(30_000);

@@ -1,9 +1,9 @@
 import { Database as SqliteDatabase } from 'bun:sqlite';
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { createTestDatabase } from '../../support/database.ts';
-import { createTestFolder, startProgram } from '../../support/program.ts';
-import { simpleAdminSqliteSchema } from '../../support/simple-admin-schema.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { simpleAdminSqliteSchema } from '../../support/import/simple-admin-schema.ts';
+import { createTestFolder, startProgram } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const { connection, url: databaseUrl } = await createTestDatabase();

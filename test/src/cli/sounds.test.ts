@@ -3,10 +3,10 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import { listRoundSounds } from '../../../src/queries/round-sounds/round-sounds.ts';
-import { anAudio, silence, sine, toWav } from '../../support/audio.ts';
-import { aSteamId } from '../../support/builders.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { createTestFolder, startProgram } from '../../support/program.ts';
+import { anAudio, silence, sine, toWav } from '../../support/audio/audio.ts';
+import { aSteamId } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { createTestFolder, startProgram } from '../../support/service/program.ts';
 
 // Rendering takes its time on a busy machine.
 setDefaultTimeout(60_000);

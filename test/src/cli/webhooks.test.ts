@@ -4,10 +4,10 @@ import { auditLog } from '../../../src/db/schema/audit-log.ts';
 import { webhooks } from '../../../src/db/schema/webhooks.ts';
 import { listPenaltyEvents, readEventLog } from '../../../src/queries/penalties/events.ts';
 import { listDeliveries } from '../../../src/queries/webhooks/webhook-deliveries.ts';
-import { insertPenalties } from '../../support/builders.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { createTestFolder, startProgram } from '../../support/program.ts';
-import { startReceiver, verify } from '../../support/webhook-receiver.ts';
+import { insertPenalties } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { startReceiver, verify } from '../../support/http/webhook-receiver.ts';
+import { createTestFolder, startProgram } from '../../support/service/program.ts';
 
 setDefaultTimeout(60_000);
 

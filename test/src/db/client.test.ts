@@ -5,8 +5,8 @@ import { sql } from 'drizzle-orm';
 import { isDatabaseOutage } from '../../../src/db/client.ts';
 import { openDatabase } from '../../../src/db/database.ts';
 import { listPenalties } from '../../../src/queries/penalties/list.ts';
-import { insertPenalties } from '../../support/builders.ts';
-import { createTestDatabase } from '../../support/database.ts';
+import { insertPenalties } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
 
 const database = await createTestDatabase();
 

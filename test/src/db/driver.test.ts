@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { connect, isDatabaseOutage } from '../../../src/db/client.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { startDatabaseProxy } from '../../support/database-proxy.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 
 /**
  * What the program relies on when connections are lost: the driver as published lets each of these end in an uncaught

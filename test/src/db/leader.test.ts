@@ -4,8 +4,8 @@ import pino from 'pino';
 import { type Fence, runAsLeader } from '../../../src/db/leader.ts';
 import { fenceDatabase } from '../../../src/db/lease/fence.ts';
 import { findSetting, saveSetting } from '../../../src/queries/settings.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { startDatabaseProxy } from '../../support/database-proxy.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const opened = await createTestDatabase();

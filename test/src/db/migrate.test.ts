@@ -9,9 +9,9 @@ import { LOCKS } from '../../../src/db/locks.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
 import journal from '../../../src/db/migrations/meta/_journal.json';
 import { Unavailable } from '../../../src/domain/errors.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { startDatabaseProxy } from '../../support/database-proxy.ts';
-import { createTestFolder, startProgram } from '../../support/program.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
+import { createTestFolder, startProgram } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
 
 setDefaultTimeout(30_000);

@@ -2,9 +2,9 @@ import { expect, test } from 'bun:test';
 import { eq, sql } from 'drizzle-orm';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { PENALTY_STATUSES, PENALTY_TYPES } from '../../../src/domain/penalty.ts';
-import { aPenalty, aSteamId, insertPenalties } from '../../support/builders.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { tallyDifferences } from '../../support/tallies.ts';
+import { aPenalty, aSteamId, insertPenalties } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { tallyDifferences } from '../../support/database/tallies.ts';
 
 const { db, connection } = await createTestDatabase();
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
-import { aPenalty, insertPenalties } from '../../support/builders.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { tallyDifferences } from '../../support/tallies.ts';
+import { aPenalty, insertPenalties } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { tallyDifferences } from '../../support/database/tallies.ts';
 
 const { db, connection } = await createTestDatabase();
 

@@ -2,8 +2,8 @@ import { afterAll, expect, test } from 'bun:test';
 import { cp, mkdir, readdir, readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { Connection } from '../../../src/db/client.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { createTestFolder } from '../../support/program.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { createTestFolder } from '../../support/service/program.ts';
 
 const folder = createTestFolder();
 afterAll(folder.remove);

@@ -15,7 +15,7 @@ import { DEMO_SERVERS } from '../../../src/demo/servers.ts';
 import { PENALTY_STATUSES, PENALTY_TYPES } from '../../../src/domain/penalty.ts';
 import { queryGameServer } from '../../../src/poll/game-server.ts';
 import { listPenalties } from '../../../src/queries/penalties/list.ts';
-import { createTestDatabase } from '../../support/database.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
 
 const now = new Date('2026-11-21T18:00:00Z');
 

@@ -3,9 +3,9 @@ import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openBrowser } from '../../support/browser.ts';
-import { textOf } from '../../support/page-text.ts';
 import { waitFor } from '../../support/wait.ts';
+import { openBrowser } from '../../support/web/browser.ts';
+import { textOf } from '../../support/web/page-text.ts';
 
 const ROOT = new URL('../../..', import.meta.url).pathname;
 const START_LIMIT_MS = 60_000;

@@ -2,9 +2,9 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { servers } from '../../../src/db/schema/servers.ts';
 import { InvalidInput } from '../../../src/domain/errors.ts';
 import { importIks } from '../../../src/import/iks.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { createTestMariaDb, isMariaDbAtHand, type MariaDbDatabase } from '../../support/mariadb.ts';
-import { importDeps, storedPenalties } from '../../support/penalty-rows.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { createTestMariaDb, isMariaDbAtHand, type MariaDbDatabase } from '../../support/import/mariadb.ts';
+import { importDeps, storedPenalties } from '../../support/import/penalty-rows.ts';
 
 const database = await createTestDatabase();
 const { db, connection } = database;

@@ -6,12 +6,12 @@ import pino from 'pino';
 import { createMirror, type Mirror } from '../../../src/import/mirror.ts';
 import { importSimpleAdmin } from '../../../src/import/simple-admin/simple-admin.ts';
 import { createMetrics } from '../../../src/runtime/metrics.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { startDatabaseProxy } from '../../support/database-proxy.ts';
-import { createTestMariaDb, isMariaDbAtHand } from '../../support/mariadb.ts';
-import { storedPenalties, storedPenalty } from '../../support/penalty-rows.ts';
-import { createTestFolder } from '../../support/program.ts';
-import { simpleAdminMysqlSchema, simpleAdminSqliteSchema } from '../../support/simple-admin-schema.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
+import { createTestMariaDb, isMariaDbAtHand } from '../../support/import/mariadb.ts';
+import { storedPenalties, storedPenalty } from '../../support/import/penalty-rows.ts';
+import { simpleAdminMysqlSchema, simpleAdminSqliteSchema } from '../../support/import/simple-admin-schema.ts';
+import { createTestFolder } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const { db, url: databaseUrl, connection } = await createTestDatabase();

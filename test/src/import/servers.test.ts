@@ -3,10 +3,10 @@ import { servers } from '../../../src/db/schema/servers.ts';
 import { importIks } from '../../../src/import/iks.ts';
 import { importSimpleAdmin } from '../../../src/import/simple-admin/simple-admin.ts';
 import { importSourcebans } from '../../../src/import/sourcebans/sourcebans.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { importDeps, storedPenalties } from '../../support/penalty-rows.ts';
-import { simpleAdminSqliteSchema } from '../../support/simple-admin-schema.ts';
-import { createSourceFiles } from '../../support/source-file.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { importDeps, storedPenalties } from '../../support/import/penalty-rows.ts';
+import { simpleAdminSqliteSchema } from '../../support/import/simple-admin-schema.ts';
+import { createSourceFiles } from '../../support/import/source-file.ts';
 
 const database = await createTestDatabase();
 const { db, connection } = database;

@@ -2,10 +2,10 @@ import { expect, test } from 'bun:test';
 import { connect } from '../../../src/db/client.ts';
 import { importNdjson } from '../../../src/import/ndjson/ndjson.ts';
 import { markExpiredPenalties } from '../../../src/queries/penalties/expiry.ts';
-import { insertPenalties } from '../../support/builders.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { importDeps, storedPenalties } from '../../support/penalty-rows.ts';
-import { tallyDifferences } from '../../support/tallies.ts';
+import { insertPenalties } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { tallyDifferences } from '../../support/database/tallies.ts';
+import { importDeps, storedPenalties } from '../../support/import/penalty-rows.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const database = await createTestDatabase();

@@ -3,8 +3,8 @@ import { parseInfo, parsePlayers } from '../../../src/poll/a2s-protocol.ts';
 import { queryGameServer } from '../../../src/poll/game-server.ts';
 import { Missed } from '../../../src/poll/missed.ts';
 import { createSplitResponses } from '../../../src/poll/split-response.ts';
-import { type RawServer, startRawServer } from '../../support/a2s.ts';
-import { mutatedDatagrams } from '../../support/a2s-mutations.ts';
+import { type RawServer, startRawServer } from '../../support/game-server/a2s.ts';
+import { mutatedDatagrams } from '../../support/game-server/a2s-mutations.ts';
 
 const PACKETS = 20_000;
 const QUERIES = 600;

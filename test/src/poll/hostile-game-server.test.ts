@@ -10,7 +10,7 @@ import {
   startRawServer,
   text,
   uint16,
-} from '../../support/a2s.ts';
+} from '../../support/game-server/a2s.ts';
 
 const MALFORMED = { isAnswered: false, reason: 'malformed' } as const;
 const PLAYERS = aPlayersPacket([{ name: 'Ala', score: 4 }]);

@@ -12,9 +12,9 @@ import {
 import { delayAfter } from '../../../src/poll/poll-schedule.ts';
 import { createPoller, type Poller } from '../../../src/poll/poller.ts';
 import { removeServer, setServerHidden } from '../../../src/queries/servers/servers.ts';
-import { insertServer } from '../../support/builders.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { startDatabaseProxy } from '../../support/database-proxy.ts';
+import { insertServer } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const database = await createTestDatabase();

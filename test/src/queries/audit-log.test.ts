@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test';
 import { Glob } from 'bun';
 import { listAuditEntries } from '../../../src/queries/audit-log.ts';
 import { createApiToken, revokeApiToken } from '../../../src/queries/users/api-tokens.ts';
-import { insertUser } from '../../support/builders.ts';
-import { createTestDatabase } from '../../support/database.ts';
+import { insertUser } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
 
 const { db } = await createTestDatabase();
 

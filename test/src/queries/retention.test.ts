@@ -4,9 +4,9 @@ import { apiTokens, sessions, usedNonces, users } from '../../../src/db/schema/a
 import { auditLog } from '../../../src/db/schema/audit-log.ts';
 import { steamBans } from '../../../src/db/schema/steam.ts';
 import { deleteOldRows } from '../../../src/queries/retention.ts';
-import { aSteamId, insertUser } from '../../support/builders.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { startTestService } from '../../support/service.ts';
+import { aSteamId, insertUser } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const { db, url } = await createTestDatabase();

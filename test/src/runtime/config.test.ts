@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { InvalidInput } from '../../../src/domain/errors.ts';
 import { parseConfig } from '../../../src/runtime/config.ts';
-import { aSteamId } from '../../support/builders.ts';
+import { aSteamId } from '../../support/database/builders.ts';
 
 /** The one line that a bad setting ends the start with. */
 function refusalOf(env: Record<string, string>): string {

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
-import { createTestFolder, startProgram } from '../../support/program.ts';
-import { hasTerminal, startAtTerminal } from '../../support/terminal.ts';
+import { hasTerminal, startAtTerminal } from '../../support/machine/terminal.ts';
+import { createTestFolder, startProgram } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
 
 setDefaultTimeout(60_000);

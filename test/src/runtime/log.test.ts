@@ -2,11 +2,11 @@ import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { generateApiToken } from '../../../src/domain/api-token.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { startDatabaseProxy } from '../../support/database-proxy.ts';
-import { createTestFolder, startProgram } from '../../support/program.ts';
-import { sendRaw } from '../../support/raw-http.ts';
-import { aToken, bearer } from '../../support/service.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
+import { sendRaw } from '../../support/http/raw-http.ts';
+import { createTestFolder, startProgram } from '../../support/service/program.ts';
+import { aToken, bearer } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
 setDefaultTimeout(30_000);

@@ -6,13 +6,13 @@ import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import { saveConfiguredOwners } from '../../../src/queries/users/owners.ts';
 import { unblockUser } from '../../../src/queries/users/user-blocks.ts';
 import { saveUser } from '../../../src/queries/users/user-changes.ts';
-import { anAudio, sine, toWav } from '../../support/audio.ts';
-import { openBrowser, signIn } from '../../support/browser.ts';
-import { aSteamId, insertReadySound, insertUser } from '../../support/builders.ts';
-import { openEventStream } from '../../support/event-stream.ts';
-import { aToken, bearer } from '../../support/service.ts';
+import { anAudio, sine, toWav } from '../../support/audio/audio.ts';
+import { aSteamId, insertReadySound, insertUser } from '../../support/database/builders.ts';
+import { openEventStream } from '../../support/http/event-stream.ts';
+import { aToken, bearer } from '../../support/service/service.ts';
+import { openWholeService } from '../../support/service/whole-service.ts';
 import { waitFor } from '../../support/wait.ts';
-import { openWholeService } from '../../support/whole-service.ts';
+import { openBrowser, signIn } from '../../support/web/browser.ts';
 
 setDefaultTimeout(30_000);
 

@@ -14,11 +14,11 @@ import { steamBans } from '../../../src/db/schema/steam.ts';
 import { recordAudit } from '../../../src/queries/audit-log.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { loadAnonymiser } from '../../../src/queries/personal-data/tombstones.ts';
-import { aSteamId, insertPenalties, insertUser } from '../../support/builders.ts';
-import { aToken, bearer } from '../../support/service.ts';
-import { findTraces } from '../../support/traces.ts';
+import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
+import { findTraces } from '../../support/database/traces.ts';
+import { aToken, bearer } from '../../support/service/service.ts';
+import { openWholeService } from '../../support/service/whole-service.ts';
 import { waitFor } from '../../support/wait.ts';
-import { openWholeService } from '../../support/whole-service.ts';
 
 setDefaultTimeout(60_000);
 

@@ -1,8 +1,6 @@
 import { afterAll, setDefaultTimeout, test } from 'bun:test';
 import fc from 'fast-check';
-import { createTestDatabase } from '../../support/database.ts';
-import { type EventStreamClient, openEventStream } from '../../support/event-stream.ts';
-import { tryHistories } from '../../support/model.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
 import {
   type Change,
   changePenalties,
@@ -10,9 +8,11 @@ import {
   PenaltyCopy,
   readPenaltyCopy,
   type Step,
-} from '../../support/penalty-steps.ts';
-import { createTestFolder, type Program, startProgram } from '../../support/program.ts';
-import { aToken } from '../../support/service.ts';
+} from '../../support/database/penalty-steps.ts';
+import { type EventStreamClient, openEventStream } from '../../support/http/event-stream.ts';
+import { tryHistories } from '../../support/model.ts';
+import { createTestFolder, type Program, startProgram } from '../../support/service/program.ts';
+import { aToken } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
 setDefaultTimeout(600_000);

@@ -2,10 +2,10 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { users } from '../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../src/db/schema/audit-log.ts';
-import { aSteamId, insertUser } from '../../support/builders.ts';
-import { aToken, bearer } from '../../support/service.ts';
+import { aSteamId, insertUser } from '../../support/database/builders.ts';
+import { aToken, bearer } from '../../support/service/service.ts';
+import { openWholeService } from '../../support/service/whole-service.ts';
 import { waitFor } from '../../support/wait.ts';
-import { openWholeService } from '../../support/whole-service.ts';
 
 setDefaultTimeout(30_000);
 

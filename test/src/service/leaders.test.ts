@@ -1,9 +1,9 @@
 import { afterAll, afterEach, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { createTestDatabase } from '../../support/database.ts';
-import { startDatabaseProxy } from '../../support/database-proxy.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 import { startFakeDiscord } from '../../support/discord/fake-discord.ts';
-import { botEnv, createTestFolder, startProgram } from '../../support/program.ts';
+import { botEnv, createTestFolder, startProgram } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const database = await createTestDatabase();

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from '../../../src/db/client.ts';
-import { createTestFolder, type Program, startProgram } from '../../support/program.ts';
+import { createTestFolder, type Program, startProgram } from '../../support/service/program.ts';
 
 const folder = createTestFolder();
 const started: Program[] = [];

@@ -1,12 +1,12 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { openDatabase } from '../../../src/db/database.ts';
 import { saveUser } from '../../../src/queries/users/user-changes.ts';
-import { aSteamId, insertPenalties } from '../../support/builders.ts';
-import { startDatabaseProxy } from '../../support/database-proxy.ts';
-import { createTestFolder, startProgram } from '../../support/program.ts';
-import { startReplicatedPostgres } from '../../support/replicated-postgres.ts';
-import { aToken, bearer } from '../../support/service.ts';
-import { countStatuses, percentileMs, startLoad } from '../../support/steady-load.ts';
+import { aSteamId, insertPenalties } from '../../support/database/builders.ts';
+import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
+import { startReplicatedPostgres } from '../../support/database/replicated-postgres.ts';
+import { countStatuses, percentileMs, startLoad } from '../../support/http/steady-load.ts';
+import { createTestFolder, startProgram } from '../../support/service/program.ts';
+import { aToken, bearer } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const { primary, replicas } = await startReplicatedPostgres({ replicas: 2 });

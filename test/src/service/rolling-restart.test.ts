@@ -1,13 +1,13 @@
 import { afterAll, expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { findBalancers, startBalancer } from '../../support/balancer.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { openEventStream } from '../../support/event-stream.ts';
-import { findFreePort } from '../../support/free-port.ts';
-import { createTestFolder, startProgram } from '../../support/program.ts';
-import { aToken, bearer } from '../../support/service.ts';
-import { countStatuses, startLoad } from '../../support/steady-load.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { findBalancers, startBalancer } from '../../support/http/balancer.ts';
+import { openEventStream } from '../../support/http/event-stream.ts';
+import { countStatuses, startLoad } from '../../support/http/steady-load.ts';
+import { findFreePort } from '../../support/machine/free-port.ts';
+import { createTestFolder, startProgram } from '../../support/service/program.ts';
+import { aToken, bearer } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const database = await createTestDatabase();

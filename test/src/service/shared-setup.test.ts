@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { createTestDatabase } from '../../support/database.ts';
-import { hasPgBouncer, startPgBouncer } from '../../support/pgbouncer.ts';
-import { createTestFolder, startProgram } from '../../support/program.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { hasPgBouncer, startPgBouncer } from '../../support/database/pgbouncer.ts';
+import { createTestFolder, startProgram } from '../../support/service/program.ts';
 
 const database = await createTestDatabase();
 const folder = createTestFolder();

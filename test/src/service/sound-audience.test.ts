@@ -7,10 +7,10 @@ import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import { soundFileName } from '../../../src/domain/round-sound.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { listPublishedRoundSounds } from '../../../src/queries/round-sounds/round-sounds.ts';
-import { aSteamId, insertUser } from '../../support/builders.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { makeFolder } from '../../support/ffmpeg-engines.ts';
-import { startTestService } from '../../support/service.ts';
+import { makeFolder } from '../../support/audio/ffmpeg-engines.ts';
+import { aSteamId, insertUser } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const { db, url } = await createTestDatabase();

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { fetchSteamProfile } from '../../../src/steam/persona-names.ts';
 import { createSteamApi } from '../../../src/steam/steam-api.ts';
-import { startSteamApi } from '../../support/steam-api.ts';
+import { startSteamApi } from '../../support/providers/steam-api.ts';
 
 const steamApi = startSteamApi();
 afterAll(() => steamApi.stop());

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { Unavailable } from '../../../src/domain/errors.ts';
 import { createSteamApi } from '../../../src/steam/steam-api.ts';
 import { createVanityResolver } from '../../../src/steam/vanity-names.ts';
-import { aSteamId } from '../../support/builders.ts';
+import { aSteamId } from '../../support/database/builders.ts';
 
 const KEY = 'the-key-of-the-community';
 let strayRequests = 0;

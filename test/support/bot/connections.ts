@@ -1,7 +1,7 @@
 import { createBot } from '../../../bot/bot.ts';
-import { type LogLine, startTestBot } from '../bot.ts';
 import { type FakeDiscord, startFakeDiscord } from '../discord/fake-discord.ts';
 import { waitFor } from '../wait.ts';
+import { type LogLine, startTestBot } from './bot.ts';
 
 type DiscordOptions = Parameters<typeof startFakeDiscord>[0];
 type Timings = Parameters<typeof createBot>[0]['timings'];

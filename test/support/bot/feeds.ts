@@ -1,10 +1,10 @@
 import { discordFeedPosts, discordFeeds } from '../../../src/db/schema/discord.ts';
 import { readEventLog } from '../../../src/queries/penalties/events.ts';
-import type { TestBot } from '../bot.ts';
 import { anActor } from '../discord/actor.ts';
 import type { OptionValue } from '../discord/interactions.ts';
 import type { FakeMessage } from '../discord/messages.ts';
 import { waitFor } from '../wait.ts';
+import type { TestBot } from './bot.ts';
 
 /** A feed as a test sees it: who started it, and what its channel was told. */
 export type StartedFeed = Awaited<ReturnType<ReturnType<typeof createFeedStarter>>>;

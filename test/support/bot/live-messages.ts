@@ -1,9 +1,9 @@
-import type { TestBot } from '../bot.ts';
-import { insertServer } from '../builders.ts';
+import { insertServer } from '../database/builders.ts';
 import { type Actor, anActor } from '../discord/actor.ts';
 import type { Exchange } from '../discord/exchange.ts';
 import { messageOf } from '../discord/exchange.ts';
 import { type FakeMessage, findButton } from '../discord/messages.ts';
+import type { TestBot } from './bot.ts';
 
 /** One server, "live", and what a test does with live status messages about it. */
 export async function createLiveMessages({ fake, db, poll, refreshServers }: TestBot) {

@@ -1,5 +1,5 @@
 import type { Db } from '../../../src/db/client.ts';
-import { aSteamId, insertPenalties, insertServer, insertUser } from '../builders.ts';
+import { aSteamId, insertPenalties, insertServer, insertUser } from '../database/builders.ts';
 
 /** The time that {@link insertSampleRecords} is made for. */
 export const RECORDS_NOW = new Date('2026-11-21T12:00:00Z');

@@ -1,6 +1,6 @@
 import { serverSamples } from '../../../src/db/schema/servers.ts';
-import type { TestBot } from '../bot.ts';
-import { insertServer } from '../builders.ts';
+import { insertServer } from '../database/builders.ts';
+import type { TestBot } from './bot.ts';
 
 /**
  * Four servers, in memory too: `mirage-24-7` with 31 of 32 players, a hostile name and a day of history; `retake` with

@@ -1,8 +1,8 @@
 import { createBot } from '../../../bot/bot.ts';
-import { startTestBot } from '../bot.ts';
-import { aSteamId, insertPenalties, insertServer, insertUser } from '../builders.ts';
+import { aSteamId, insertPenalties, insertServer, insertUser } from '../database/builders.ts';
 import { type Actor, anActor } from '../discord/actor.ts';
 import { waitFor } from '../wait.ts';
+import { startTestBot } from './bot.ts';
 
 /** An option whose player is looked up at Steam, slower or broken on demand. */
 export const VANITY = { steamid: 'steamcommunity.com/id/somebody' };

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { connect, createServer, type Socket } from 'node:net';
 import pino from 'pino';
 import { openRedisLimits, type RedisLimits } from '../../../../api/http/limits/redis-limits.ts';
-import { findTestRedis } from '../../../support/redis.ts';
+import { findTestRedis } from '../../../support/database/redis.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 const url = await findTestRedis();

@@ -4,10 +4,15 @@ import { apiTokens } from '../../../../src/db/schema/accounts.ts';
 import { penalties } from '../../../../src/db/schema/penalties.ts';
 import { penaltySources } from '../../../../src/db/schema/penalty-sources.ts';
 import { revokeApiToken } from '../../../../src/queries/users/api-tokens.ts';
-import { aSteamId, insertPenalties, insertServer, saveServerPoll } from '../../../support/builders.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { openEventStream } from '../../../support/event-stream.ts';
-import { aToken, bearer, startTestService } from '../../../support/service.ts';
+import {
+  aSteamId,
+  insertPenalties,
+  insertServer,
+  saveServerPoll,
+} from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { openEventStream } from '../../../support/http/event-stream.ts';
+import { aToken, bearer, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 const database = await createTestDatabase();

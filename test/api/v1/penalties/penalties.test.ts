@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { aSteamId, insertPenalties } from '../../../support/builders.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { aToken, bearer, headersOf, NOW, startTestService } from '../../../support/service.ts';
+import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { aToken, bearer, headersOf, NOW, startTestService } from '../../../support/service/service.ts';
 
 const database = await createTestDatabase();
 const { db } = database;

@@ -3,9 +3,9 @@ import { connect as connectSocket } from 'node:net';
 import { eq } from 'drizzle-orm';
 import { BASES } from '../../../../api/app.ts';
 import { penalties } from '../../../../src/db/schema/penalties.ts';
-import { aSteamId, insertPenalties } from '../../../support/builders.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { aToken, bearer, NOW, startTestService } from '../../../support/service.ts';
+import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { aToken, bearer, NOW, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 const database = await createTestDatabase();

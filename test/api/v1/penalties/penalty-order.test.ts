@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test';
 import { importNdjson } from '../../../../src/import/ndjson/ndjson.ts';
 import { loadPlayerRecord } from '../../../../src/queries/penalties/player-record.ts';
-import { aSteamId, insertPenalties } from '../../../support/builders.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { importDeps } from '../../../support/penalty-rows.ts';
-import { aToken, bearer, NOW, startTestService } from '../../../support/service.ts';
-import { tallyDifferences } from '../../../support/tallies.ts';
+import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { tallyDifferences } from '../../../support/database/tallies.ts';
+import { importDeps } from '../../../support/import/penalty-rows.ts';
+import { aToken, bearer, NOW, startTestService } from '../../../support/service/service.ts';
 
 const database = await createTestDatabase();
 const service = await startTestService({ databaseUrl: database.url });

@@ -3,9 +3,9 @@ import { eq, sql } from 'drizzle-orm';
 import { users } from '../../../../src/db/schema/accounts.ts';
 import { penalties } from '../../../../src/db/schema/penalties.ts';
 import { saveSignIn, saveUser } from '../../../../src/queries/users/user-changes.ts';
-import { aSteamId, insertPenalties } from '../../../support/builders.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { aToken, bearer, NOW, startTestService } from '../../../support/service.ts';
+import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { aToken, bearer, NOW, startTestService } from '../../../support/service/service.ts';
 
 const database = await createTestDatabase();
 const { db, connection } = database;

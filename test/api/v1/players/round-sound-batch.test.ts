@@ -2,9 +2,9 @@ import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { users } from '../../../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
-import { aSteamId, insertReadySound, insertUser } from '../../../support/builders.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { NOW, startTestService } from '../../../support/service.ts';
+import { aSteamId, insertReadySound, insertUser } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { NOW, startTestService } from '../../../support/service/service.ts';
 
 const database = await createTestDatabase();
 const { db } = database;

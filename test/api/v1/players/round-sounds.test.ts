@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
-import { aSteamId, insertReadySound } from '../../../support/builders.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { startTestService } from '../../../support/service.ts';
+import { aSteamId, insertReadySound } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 const database = await createTestDatabase();

@@ -1,10 +1,10 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { steamBans, steamCalls } from '../../../../src/db/schema/steam.ts';
-import { aSteamId } from '../../../support/builders.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { aToken, bearer, NOW, startTestService } from '../../../support/service.ts';
-import { startSteamApi } from '../../../support/steam-api.ts';
+import { aSteamId } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { startSteamApi } from '../../../support/providers/steam-api.ts';
+import { aToken, bearer, NOW, startTestService } from '../../../support/service/service.ts';
 
 const database = await createTestDatabase();
 const { db } = database;

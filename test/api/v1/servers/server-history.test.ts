@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { serverSamples } from '../../../../src/db/schema/servers.ts';
-import { insertServer } from '../../../support/builders.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { startTestService } from '../../../support/service.ts';
+import { insertServer } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { startTestService } from '../../../support/service/service.ts';
 
 const database = await createTestDatabase();
 const { db } = database;

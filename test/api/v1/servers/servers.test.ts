@@ -2,9 +2,9 @@ import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { serverSnapshots, servers } from '../../../../src/db/schema/servers.ts';
 import { addServer } from '../../../../src/queries/servers/servers.ts';
-import { insertServer, saveServerPoll } from '../../../support/builders.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { headersOf, NOW, startTestService } from '../../../support/service.ts';
+import { insertServer, saveServerPoll } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { headersOf, NOW, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 const database = await createTestDatabase();

@@ -8,12 +8,12 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { createApiToken } from '../../../../src/queries/users/api-tokens.ts';
 import { parseConfig } from '../../../../src/runtime/config.ts';
 import { runService, type Service } from '../../../../src/service/service.ts';
-import { aSteamId, insertUser } from '../../../support/builders.ts';
-import { CHROMIUM_PATH, launchChromium } from '../../../support/chromium.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { startDiscordOAuthProvider } from '../../../support/discord-oauth-provider.ts';
-import { findFreePort } from '../../../support/free-port.ts';
-import { startSteamOpenIdProvider } from '../../../support/steam-openid-provider.ts';
+import { aSteamId, insertUser } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { findFreePort } from '../../../support/machine/free-port.ts';
+import { startDiscordOAuthProvider } from '../../../support/providers/discord-oauth-provider.ts';
+import { startSteamOpenIdProvider } from '../../../support/providers/steam-openid-provider.ts';
+import { CHROMIUM_PATH, launchChromium } from '../../../support/web/chromium.ts';
 
 /** Pictures for people to look at; not committed. */
 const ARTIFACTS = fileURLToPath(new URL('../../../artifacts', import.meta.url));

@@ -1,9 +1,9 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
-import { startAccountSite } from '../../../support/account.ts';
-import { type Browser, openBrowser, signIn } from '../../../support/browser.ts';
-import { aSteamId, insertPenalties, insertServer } from '../../../support/builders.ts';
-import { openMemberSite } from '../../../support/member-site.ts';
-import { textOf } from '../../../support/page-text.ts';
+import { aSteamId, insertPenalties, insertServer } from '../../../support/database/builders.ts';
+import { startAccountSite } from '../../../support/web/account.ts';
+import { type Browser, openBrowser, signIn } from '../../../support/web/browser.ts';
+import { openMemberSite } from '../../../support/web/member-site.ts';
+import { textOf } from '../../../support/web/page-text.ts';
 
 const { db, steam, site, player } = await openMemberSite();
 const NOW = new Date('2026-11-21T12:00:00Z');

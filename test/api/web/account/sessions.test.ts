@@ -2,10 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { sessions } from '../../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../../src/db/schema/audit-log.ts';
-import { type Browser, openBrowser, signIn } from '../../../support/browser.ts';
-import { aSteamId } from '../../../support/builders.ts';
-import { openMemberSite } from '../../../support/member-site.ts';
-import { textOf } from '../../../support/page-text.ts';
+import { aSteamId } from '../../../support/database/builders.ts';
+import { type Browser, openBrowser, signIn } from '../../../support/web/browser.ts';
+import { openMemberSite } from '../../../support/web/member-site.ts';
+import { textOf } from '../../../support/web/page-text.ts';
 
 const { db, steam, site, player } = await openMemberSite();
 const DAY_MS = 86_400_000;

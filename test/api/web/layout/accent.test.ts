@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { accentRules } from '../../../../api/web/layout/accent.ts';
-import { contrast } from '../../../support/contrast.ts';
+import { contrast } from '../../../support/web/contrast.ts';
 
 const BASE = await Bun.file(
   new URL('../../../../api/web/layout/assets/styles/base.css', import.meta.url),

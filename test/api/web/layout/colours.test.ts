@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { contrast } from '../../../support/contrast.ts';
+import { contrast } from '../../../support/web/contrast.ts';
 
 const css = await Bun.file(
   new URL('../../../../api/web/layout/assets/styles/base.css', import.meta.url),

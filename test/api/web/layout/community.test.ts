@@ -1,8 +1,8 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { openBrowser, type Page } from '../../../support/browser.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { startTestService } from '../../../support/service.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
+import { openBrowser, type Page } from '../../../support/web/browser.ts';
 
 setDefaultTimeout(30_000);
 

@@ -4,16 +4,16 @@ import type { Page } from 'playwright-core';
 import { auditLog } from '../../../../src/db/schema/audit-log.ts';
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
 import { createApiToken } from '../../../../src/queries/users/api-tokens.ts';
-import { startAccountSite } from '../../../support/account.ts';
+import { aSteamId, insertUser } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { startAccountSite } from '../../../support/web/account.ts';
 import {
   ARTIFACTS,
   type BrowserSite,
   measureSpill,
   startBrowserSite,
-} from '../../../support/browser-site.ts';
-import { aSteamId, insertUser } from '../../../support/builders.ts';
-import { CHROMIUM_PATH } from '../../../support/chromium.ts';
-import { createTestDatabase } from '../../../support/database.ts';
+} from '../../../support/web/browser-site.ts';
+import { CHROMIUM_PATH } from '../../../support/web/chromium.ts';
 
 setDefaultTimeout(120_000);
 

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { createApiToken } from '../../../../src/queries/users/api-tokens.ts';
-import { ARTIFACTS, type BrowserSite, startBrowserSite } from '../../../support/browser-site.ts';
-import { insertReadySound, insertUser } from '../../../support/builders.ts';
-import { CHROMIUM_PATH } from '../../../support/chromium.ts';
-import { createTestDatabase } from '../../../support/database.ts';
+import { insertReadySound, insertUser } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { ARTIFACTS, type BrowserSite, startBrowserSite } from '../../../support/web/browser-site.ts';
+import { CHROMIUM_PATH } from '../../../support/web/chromium.ts';
 
 setDefaultTimeout(60_000);
 

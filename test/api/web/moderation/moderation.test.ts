@@ -5,12 +5,12 @@ import { auditLog } from '../../../../src/db/schema/audit-log.ts';
 import { hashApiToken } from '../../../../src/domain/api-token.ts';
 import { createApiToken, findLiveApiToken } from '../../../../src/queries/users/api-tokens.ts';
 import { saveConfiguredOwners } from '../../../../src/queries/users/owners.ts';
-import { startAccountSite } from '../../../support/account.ts';
-import { openBrowser, type Page, signIn } from '../../../support/browser.ts';
-import { aSteamId, insertUser } from '../../../support/builders.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { startSteamApi } from '../../../support/steam-api.ts';
-import { startSteamOpenIdProvider } from '../../../support/steam-openid-provider.ts';
+import { aSteamId, insertUser } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { startSteamApi } from '../../../support/providers/steam-api.ts';
+import { startSteamOpenIdProvider } from '../../../support/providers/steam-openid-provider.ts';
+import { startAccountSite } from '../../../support/web/account.ts';
+import { openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
 
 const { db } = await createTestDatabase();
 const steam = startSteamOpenIdProvider();

@@ -1,9 +1,14 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
-import { type Browser, openBrowser, signIn } from '../../../support/browser.ts';
-import { aSteamId, insertPenalties, insertReadySound, insertUser } from '../../../support/builders.ts';
-import { CONFIGURED_OWNER, openMemberSite } from '../../../support/member-site.ts';
-import { textOf } from '../../../support/page-text.ts';
+import {
+  aSteamId,
+  insertPenalties,
+  insertReadySound,
+  insertUser,
+} from '../../../support/database/builders.ts';
+import { type Browser, openBrowser, signIn } from '../../../support/web/browser.ts';
+import { CONFIGURED_OWNER, openMemberSite } from '../../../support/web/member-site.ts';
+import { textOf } from '../../../support/web/page-text.ts';
 
 const { db, steam, site } = await openMemberSite();
 let admin: Browser;

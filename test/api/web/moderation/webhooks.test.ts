@@ -5,12 +5,12 @@ import { webhooks } from '../../../../src/db/schema/webhooks.ts';
 import { listPenaltyEvents, readEventLog } from '../../../../src/queries/penalties/events.ts';
 import { listDeliveries } from '../../../../src/queries/webhooks/webhook-deliveries.ts';
 import { listWebhooks } from '../../../../src/queries/webhooks/webhooks.ts';
-import { startAccountSite } from '../../../support/account.ts';
-import { openBrowser, type Page, signIn } from '../../../support/browser.ts';
-import { aSteamId, insertPenalties, insertUser } from '../../../support/builders.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { startSteamOpenIdProvider } from '../../../support/steam-openid-provider.ts';
-import { startReceiver, verify } from '../../../support/webhook-receiver.ts';
+import { aSteamId, insertPenalties, insertUser } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { startReceiver, verify } from '../../../support/http/webhook-receiver.ts';
+import { startSteamOpenIdProvider } from '../../../support/providers/steam-openid-provider.ts';
+import { startAccountSite } from '../../../support/web/account.ts';
+import { openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
 
 const { db } = await createTestDatabase();
 const steam = startSteamOpenIdProvider();

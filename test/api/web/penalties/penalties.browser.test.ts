@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { aSteamId, insertPenalties, insertUser } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
 import {
   ARTIFACTS,
   type BrowserSite,
   measureSpill,
   startBrowserSite,
-} from '../../../support/browser-site.ts';
-import { aSteamId, insertPenalties, insertUser } from '../../../support/builders.ts';
-import { CHROMIUM_PATH } from '../../../support/chromium.ts';
-import { createTestDatabase } from '../../../support/database.ts';
+} from '../../../support/web/browser-site.ts';
+import { CHROMIUM_PATH } from '../../../support/web/chromium.ts';
 
 const TIMEOUT_MS = 60_000;
 const DAY_MS = 86_400_000;

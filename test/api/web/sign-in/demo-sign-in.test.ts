@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { startAccountSite } from '../../../support/account.ts';
-import { openBrowser } from '../../../support/browser.ts';
-import { aSteamId, insertUser } from '../../../support/builders.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { textOf } from '../../../support/page-text.ts';
-import { startSteamOpenIdProvider } from '../../../support/steam-openid-provider.ts';
+import { aSteamId, insertUser } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { startSteamOpenIdProvider } from '../../../support/providers/steam-openid-provider.ts';
+import { startAccountSite } from '../../../support/web/account.ts';
+import { openBrowser } from '../../../support/web/browser.ts';
+import { textOf } from '../../../support/web/page-text.ts';
 
 const { db } = await createTestDatabase();
 const steam = startSteamOpenIdProvider();

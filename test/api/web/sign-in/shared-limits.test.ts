@@ -5,10 +5,10 @@ import { createCookies } from '../../../../api/web/visit/cookies.ts';
 import { createSigner, hashOf } from '../../../../api/web/visit/signing.ts';
 import { createSession } from '../../../../src/queries/users/sessions.ts';
 import { saveUser } from '../../../../src/queries/users/user-changes.ts';
-import { aSteamId } from '../../../support/builders.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { findTestRedis } from '../../../support/redis.ts';
-import { startTestService } from '../../../support/service.ts';
+import { aSteamId } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { findTestRedis } from '../../../support/database/redis.ts';
+import { startTestService } from '../../../support/service/service.ts';
 
 const SECRET = 'a-secret-of-the-tests-0123456789abcdef';
 const redisUrl = await findTestRedis();

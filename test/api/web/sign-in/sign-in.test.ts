@@ -2,10 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { sessions, users } from '../../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../../src/db/schema/audit-log.ts';
-import { startAccountSite } from '../../../support/account.ts';
-import { openBrowser, signIn } from '../../../support/browser.ts';
-import { CONFIGURED_OWNER, openMemberSite } from '../../../support/member-site.ts';
-import { startSteamApi } from '../../../support/steam-api.ts';
+import { startSteamApi } from '../../../support/providers/steam-api.ts';
+import { startAccountSite } from '../../../support/web/account.ts';
+import { openBrowser, signIn } from '../../../support/web/browser.ts';
+import { CONFIGURED_OWNER, openMemberSite } from '../../../support/web/member-site.ts';
 
 const { db, steam, site, player } = await openMemberSite();
 

@@ -8,7 +8,7 @@ import {
   verifyAssertion,
 } from '../../../../api/web/sign-in/steam-openid.ts';
 import { Unavailable } from '../../../../src/domain/errors.ts';
-import { startSteamOpenIdProvider } from '../../../support/steam-openid-provider.ts';
+import { startSteamOpenIdProvider } from '../../../support/providers/steam-openid-provider.ts';
 
 const STEAM_ID = '76561198000000001';
 const VICTIM = '76561198000000002';

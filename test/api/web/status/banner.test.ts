@@ -3,12 +3,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCanvas, loadImage } from '@napi-rs/canvas';
 import { toDrawable } from '../../../../src/drawing/text.ts';
-import { ARTIFACTS } from '../../../support/browser-site.ts';
-import { saveServerPoll } from '../../../support/builders.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { insertServerWithHistory } from '../../../support/server-history.ts';
-import { NOW, startTestService } from '../../../support/service.ts';
+import { saveServerPoll } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { insertServerWithHistory } from '../../../support/database/server-history.ts';
+import { NOW, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
+import { ARTIFACTS } from '../../../support/web/browser-site.ts';
 
 setDefaultTimeout(30_000);
 

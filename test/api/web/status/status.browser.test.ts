@@ -2,17 +2,17 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { BrowserContextOptions, Page } from 'playwright-core';
+import { aSteamId, insertUser, saveServerPoll } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { insertServerWithHistory } from '../../../support/database/server-history.ts';
+import { waitFor } from '../../../support/wait.ts';
 import {
   ARTIFACTS,
   type BrowserSite,
   measureSpill,
   startBrowserSite,
-} from '../../../support/browser-site.ts';
-import { aSteamId, insertUser, saveServerPoll } from '../../../support/builders.ts';
-import { CHROMIUM_PATH } from '../../../support/chromium.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { insertServerWithHistory } from '../../../support/server-history.ts';
-import { waitFor } from '../../../support/wait.ts';
+} from '../../../support/web/browser-site.ts';
+import { CHROMIUM_PATH } from '../../../support/web/chromium.ts';
 
 setDefaultTimeout(120_000);
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { servers } from '../../../../src/db/schema/servers.ts';
-import { openBrowser } from '../../../support/browser.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { insertServerWithHistory } from '../../../support/server-history.ts';
-import { NOW, startTestService } from '../../../support/service.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { insertServerWithHistory } from '../../../support/database/server-history.ts';
+import { NOW, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
+import { openBrowser } from '../../../support/web/browser.ts';
 
 setDefaultTimeout(30_000);
 

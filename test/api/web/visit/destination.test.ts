@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { type Browser, openBrowser, type Page, signIn } from '../../../support/browser.ts';
-import { CONFIGURED_OWNER, openMemberSite } from '../../../support/member-site.ts';
+import { type Browser, openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
+import { CONFIGURED_OWNER, openMemberSite } from '../../../support/web/member-site.ts';
 
 const { steam, site } = await openMemberSite();
 

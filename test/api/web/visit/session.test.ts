@@ -2,9 +2,9 @@ import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { loadSessionSecret } from '../../../../api/web/visit/session-secret.ts';
 import { sessions, users } from '../../../../src/db/schema/accounts.ts';
-import { startAccountSite } from '../../../support/account.ts';
-import { openBrowser, signIn } from '../../../support/browser.ts';
-import { openMemberSite } from '../../../support/member-site.ts';
+import { startAccountSite } from '../../../support/web/account.ts';
+import { openBrowser, signIn } from '../../../support/web/browser.ts';
+import { openMemberSite } from '../../../support/web/member-site.ts';
 
 const { db, steam, site, player } = await openMemberSite();
 const DAY_MS = 86_400_000;

@@ -3,8 +3,8 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withFileLock } from '../../../../src/db/embedded/lock.ts';
 import { Unavailable } from '../../../../src/domain/errors.ts';
-import { createTestFolder, startProgram } from '../../../support/program.ts';
-import { mountSmallDisk } from '../../../support/small-disk.ts';
+import { mountSmallDisk } from '../../../support/machine/small-disk.ts';
+import { createTestFolder, startProgram } from '../../../support/service/program.ts';
 
 const folder = createTestFolder();
 const disk = await mountSmallDisk(join(folder.path, 'disk'), 64 * 1024);

@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import { openDatabase } from '../../../../src/db/database.ts';
 import type { ReplicaState } from '../../../../src/db/replicas/replica.ts';
 import { selectFromSnapshot } from '../../../../src/db/select.ts';
-import { startReplicatedPostgres } from '../../../support/replicated-postgres.ts';
+import { startReplicatedPostgres } from '../../../support/database/replicated-postgres.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 const { primary, replicas } = await startReplicatedPostgres({ replicas: 2 });

@@ -6,8 +6,8 @@ import { sendMessage } from '../../../../src/events/webhooks/send.ts';
 import type { PenaltyEvent } from '../../../../src/queries/penalties/events.ts';
 import type { Progress } from '../../../../src/queries/webhooks/webhook-deliveries.ts';
 import type { SigningWebhook } from '../../../../src/queries/webhooks/webhooks.ts';
+import { type Receiver, startReceiver } from '../../../support/http/webhook-receiver.ts';
 import { waitFor } from '../../../support/wait.ts';
-import { type Receiver, startReceiver } from '../../../support/webhook-receiver.ts';
 
 const START = new Date('2026-11-21T10:00:00Z');
 

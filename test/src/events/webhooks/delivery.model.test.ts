@@ -15,8 +15,7 @@ import {
   listWebhooks,
   removeWebhook,
 } from '../../../../src/queries/webhooks/webhooks.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { tryHistories } from '../../../support/model.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
 import {
   type Change,
   changePenalties,
@@ -24,9 +23,10 @@ import {
   PenaltyCopy,
   readPenaltyCopy,
   type Step,
-} from '../../../support/penalty-steps.ts';
+} from '../../../support/database/penalty-steps.ts';
+import { type Received, startReceiver } from '../../../support/http/webhook-receiver.ts';
+import { tryHistories } from '../../../support/model.ts';
 import { waitFor } from '../../../support/wait.ts';
-import { type Received, startReceiver } from '../../../support/webhook-receiver.ts';
 
 setDefaultTimeout(600_000);
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createEndpointRules } from '../../../../src/events/webhooks/endpoint.ts';
 import { createPost, type Post } from '../../../../src/events/webhooks/post.ts';
-import { type Receiver, startReceiver } from '../../../support/webhook-receiver.ts';
+import { type Receiver, startReceiver } from '../../../support/http/webhook-receiver.ts';
 
 const LIMIT_MS = 500;
 const MESSAGE = { headers: { 'content-type': 'application/json' }, body: '{"type":"x"}' };

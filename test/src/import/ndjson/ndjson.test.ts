@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { Conflict } from '../../../../src/domain/errors.ts';
 import { importNdjson } from '../../../../src/import/ndjson/ndjson.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { importDeps, storedPenalties } from '../../../support/penalty-rows.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { importDeps, storedPenalties } from '../../../support/import/penalty-rows.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 const database = await createTestDatabase();

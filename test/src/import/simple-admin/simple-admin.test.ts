@@ -9,11 +9,14 @@ import { serverAliases } from '../../../../src/db/schema/penalty-sources.ts';
 import { servers } from '../../../../src/db/schema/servers.ts';
 import { InvalidInput, Unavailable } from '../../../../src/domain/errors.ts';
 import { importSimpleAdmin } from '../../../../src/import/simple-admin/simple-admin.ts';
-import { insertServer } from '../../../support/builders.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { createTestMariaDb, isMariaDbAtHand } from '../../../support/mariadb.ts';
-import { importDeps, storedPenalties, storedPenalty } from '../../../support/penalty-rows.ts';
-import { simpleAdminMysqlSchema, simpleAdminSqliteSchema } from '../../../support/simple-admin-schema.ts';
+import { insertServer } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { createTestMariaDb, isMariaDbAtHand } from '../../../support/import/mariadb.ts';
+import { importDeps, storedPenalties, storedPenalty } from '../../../support/import/penalty-rows.ts';
+import {
+  simpleAdminMysqlSchema,
+  simpleAdminSqliteSchema,
+} from '../../../support/import/simple-admin-schema.ts';
 
 const database = await createTestDatabase();
 const { db, connection } = database;

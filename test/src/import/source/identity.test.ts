@@ -9,12 +9,15 @@ import { Conflict } from '../../../../src/domain/errors.ts';
 import { importNdjson } from '../../../../src/import/ndjson/ndjson.ts';
 import { importSimpleAdmin } from '../../../../src/import/simple-admin/simple-admin.ts';
 import { importSourcebans } from '../../../../src/import/sourcebans/sourcebans.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { createTestMariaDb, isMariaDbAtHand } from '../../../support/mariadb.ts';
-import { importDeps, storedPenalties } from '../../../support/penalty-rows.ts';
-import { createTestFolder, startProgram } from '../../../support/program.ts';
-import { startTestService } from '../../../support/service.ts';
-import { simpleAdminMysqlSchema, simpleAdminSqliteSchema } from '../../../support/simple-admin-schema.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { createTestMariaDb, isMariaDbAtHand } from '../../../support/import/mariadb.ts';
+import { importDeps, storedPenalties } from '../../../support/import/penalty-rows.ts';
+import {
+  simpleAdminMysqlSchema,
+  simpleAdminSqliteSchema,
+} from '../../../support/import/simple-admin-schema.ts';
+import { createTestFolder, startProgram } from '../../../support/service/program.ts';
+import { startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 const database = await createTestDatabase();

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { InvalidInput, Unavailable } from '../../../../src/domain/errors.ts';
 import { importSimpleAdmin } from '../../../../src/import/simple-admin/simple-admin.ts';
 import { openSourceDatabase } from '../../../../src/import/source/database.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { canStartMariaDb, startTlsMariaDb, type TlsMariaDb } from '../../../support/mariadb-tls.ts';
-import { importDeps } from '../../../support/penalty-rows.ts';
-import { createTestFolder } from '../../../support/program.ts';
-import { simpleAdminMysqlSchema } from '../../../support/simple-admin-schema.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { canStartMariaDb, startTlsMariaDb, type TlsMariaDb } from '../../../support/import/mariadb-tls.ts';
+import { importDeps } from '../../../support/import/penalty-rows.ts';
+import { simpleAdminMysqlSchema } from '../../../support/import/simple-admin-schema.ts';
+import { createTestFolder } from '../../../support/service/program.ts';
 
 const PASSWORD = '50%off/?#@:';
 

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { Unavailable } from '../../../../src/domain/errors.ts';
 import { openSqliteSource } from '../../../../src/import/source/sqlite.ts';
-import { createTestFolder } from '../../../support/program.ts';
+import { createTestFolder } from '../../../support/service/program.ts';
 
 const folder = createTestFolder();
 afterAll(folder.remove);

@@ -2,11 +2,11 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { servers } from '../../../../src/db/schema/servers.ts';
 import { InvalidInput } from '../../../../src/domain/errors.ts';
 import { importSourcebans } from '../../../../src/import/sourcebans/sourcebans.ts';
-import { insertServer } from '../../../support/builders.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { createTestMariaDb, isMariaDbAtHand, type MariaDbDatabase } from '../../../support/mariadb.ts';
-import { importDeps, storedPenalties, storedPenalty } from '../../../support/penalty-rows.ts';
-import { sourcebansSchema } from '../../../support/sourcebans-schema.ts';
+import { insertServer } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { createTestMariaDb, isMariaDbAtHand, type MariaDbDatabase } from '../../../support/import/mariadb.ts';
+import { importDeps, storedPenalties, storedPenalty } from '../../../support/import/penalty-rows.ts';
+import { sourcebansSchema } from '../../../support/import/sourcebans-schema.ts';
 
 const database = await createTestDatabase();
 const { db, connection } = database;

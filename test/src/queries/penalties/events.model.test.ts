@@ -9,7 +9,7 @@ import {
   readEventLog,
   recordExpiredPenalties,
 } from '../../../../src/queries/penalties/events.ts';
-import { createTestDatabase } from '../../../support/database.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
 import { tryHistories } from '../../../support/model.ts';
 
 setDefaultTimeout(600_000);

@@ -12,8 +12,8 @@ import {
   recordExpiredPenalties,
 } from '../../../../src/queries/penalties/events.ts';
 import { markExpiredPenalties } from '../../../../src/queries/penalties/expiry.ts';
-import { aSteamId, insertPenalties } from '../../../support/builders.ts';
-import { createTestDatabase } from '../../../support/database.ts';
+import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
 
 const { db, connection } = await createTestDatabase();
 const minutesAgo = (minutes: number) => new Date(Math.floor(Date.now() / 1000 - minutes * 60) * 1000);

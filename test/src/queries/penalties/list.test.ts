@@ -11,8 +11,8 @@ import {
 import { UNKNOWN_STEAM_ID } from '../../../../src/domain/steam-id.ts';
 import type { PenaltyFilter } from '../../../../src/queries/penalties/filter.ts';
 import { listPenalties } from '../../../../src/queries/penalties/list.ts';
-import { aPenalty, aSteamId, insertPenalties } from '../../../support/builders.ts';
-import { createTestDatabase } from '../../../support/database.ts';
+import { aPenalty, aSteamId, insertPenalties } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
 
 const { db, url } = await createTestDatabase();
 const now = new Date('2026-11-21T10:00:00Z');

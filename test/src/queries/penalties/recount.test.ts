@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { connect } from '../../../../src/db/client.ts';
 import { checkPenaltyTallies, recountPenaltyTallies } from '../../../../src/queries/penalties/recount.ts';
-import { aSteamId, insertPenalties } from '../../../support/builders.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { startProgram } from '../../../support/program.ts';
-import { tallyDifferences } from '../../../support/tallies.ts';
+import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { tallyDifferences } from '../../../support/database/tallies.ts';
+import { startProgram } from '../../../support/service/program.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 const { db, connection, url } = await createTestDatabase();

@@ -11,8 +11,8 @@ import {
   takeQueuedSound,
 } from '../../../../src/queries/round-sounds/round-sound-queue.ts';
 import { findRoundSounds, saveSoundLoss } from '../../../../src/queries/round-sounds/round-sounds.ts';
-import { aSteamId } from '../../../support/builders.ts';
-import { createTestDatabase } from '../../../support/database.ts';
+import { aSteamId } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
 
 const { db } = await createTestDatabase();
 const PLAYER = aSteamId(1);

@@ -4,8 +4,8 @@ import { serverMapPeriods } from '../../../../src/db/schema/servers.ts';
 import { listPlayedMaps } from '../../../../src/queries/servers/maps.ts';
 import { saveServerPolls } from '../../../../src/queries/servers/polls.ts';
 import { thinServerSamples } from '../../../../src/queries/servers/samples.ts';
-import { insertServer } from '../../../support/builders.ts';
-import { createTestDatabase } from '../../../support/database.ts';
+import { insertServer } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
 
 const { db } = await createTestDatabase();
 const START = new Date('2026-11-20T10:00:00Z').getTime();

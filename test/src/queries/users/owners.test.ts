@@ -5,9 +5,9 @@ import { auditLog } from '../../../../src/db/schema/audit-log.ts';
 import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
 import { saveConfiguredOwners } from '../../../../src/queries/users/owners.ts';
 import { saveUser, setUserFlags } from '../../../../src/queries/users/user-changes.ts';
-import { aSteamId, insertUser } from '../../../support/builders.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { startTestService } from '../../../support/service.ts';
+import { aSteamId, insertUser } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { startTestService } from '../../../support/service/service.ts';
 
 const { db, url } = await createTestDatabase();
 const NAMED = aSteamId(1);

@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test';
 import { Conflict } from '../../../../src/domain/errors.ts';
 import { linkDiscord, saveUser } from '../../../../src/queries/users/user-changes.ts';
 import { findUserByDiscordId } from '../../../../src/queries/users/users.ts';
-import { insertUser } from '../../../support/builders.ts';
-import { createTestDatabase } from '../../../support/database.ts';
+import { insertUser } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
 
 const { db } = await createTestDatabase();
 

@@ -3,9 +3,9 @@ import { asc } from 'drizzle-orm';
 import { penalties } from '../../../../src/db/schema/penalties.ts';
 import { markExpiredPenalties } from '../../../../src/queries/penalties/expiry.ts';
 import { createExpirySweep } from '../../../../src/service/parts/expiry.ts';
-import { insertPenalties } from '../../../support/builders.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { aToken, bearer, startTestService } from '../../../support/service.ts';
+import { insertPenalties } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { aToken, bearer, startTestService } from '../../../support/service/service.ts';
 
 const database = await createTestDatabase();
 const { db } = database;

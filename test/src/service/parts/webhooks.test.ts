@@ -12,11 +12,11 @@ import {
   removeWebhook,
 } from '../../../../src/queries/webhooks/webhooks.ts';
 import { openWebhookActions } from '../../../../src/service/parts/webhooks.ts';
-import { insertPenalties } from '../../../support/builders.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { aToken, bearer, startTestService } from '../../../support/service.ts';
+import { insertPenalties } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { type Receiver, startReceiver, verify } from '../../../support/http/webhook-receiver.ts';
+import { aToken, bearer, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
-import { type Receiver, startReceiver, verify } from '../../../support/webhook-receiver.ts';
 
 const { db, connection, url: databaseUrl } = await createTestDatabase();
 const WEBHOOK_ALLOW = '127.0.0.1';

@@ -2,12 +2,12 @@ import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { users } from '../../../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../../../src/db/schema/audit-log.ts';
-import { startAccountSite } from '../../../../support/account.ts';
-import { type Browser, openBrowser, type Page, signIn } from '../../../../support/browser.ts';
-import { aSteamId } from '../../../../support/builders.ts';
-import { createTestDatabase } from '../../../../support/database.ts';
-import { startDiscordOAuthProvider } from '../../../../support/discord-oauth-provider.ts';
-import { startSteamOpenIdProvider } from '../../../../support/steam-openid-provider.ts';
+import { aSteamId } from '../../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../../support/database/database.ts';
+import { startDiscordOAuthProvider } from '../../../../support/providers/discord-oauth-provider.ts';
+import { startSteamOpenIdProvider } from '../../../../support/providers/steam-openid-provider.ts';
+import { startAccountSite } from '../../../../support/web/account.ts';
+import { type Browser, openBrowser, type Page, signIn } from '../../../../support/web/browser.ts';
 
 const { db } = await createTestDatabase();
 const steam = startSteamOpenIdProvider();

@@ -7,13 +7,13 @@ import pino from 'pino';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { parseConfig } from '../../../../../src/runtime/config.ts';
 import { runService, type Service } from '../../../../../src/service/service.ts';
-import { anAudio, musicLike, sequence, silence, toWav } from '../../../../support/audio.ts';
-import { aSteamId } from '../../../../support/builders.ts';
-import { CHROMIUM_PATH, launchChromium } from '../../../../support/chromium.ts';
-import { createTestDatabase } from '../../../../support/database.ts';
-import { findFreePort } from '../../../../support/free-port.ts';
-import { startSteamOpenIdProvider } from '../../../../support/steam-openid-provider.ts';
+import { anAudio, musicLike, sequence, silence, toWav } from '../../../../support/audio/audio.ts';
+import { aSteamId } from '../../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../../support/database/database.ts';
+import { findFreePort } from '../../../../support/machine/free-port.ts';
+import { startSteamOpenIdProvider } from '../../../../support/providers/steam-openid-provider.ts';
 import { waitFor } from '../../../../support/wait.ts';
+import { CHROMIUM_PATH, launchChromium } from '../../../../support/web/chromium.ts';
 
 /** Pictures for people to look at; not committed. */
 const ARTIFACTS = fileURLToPath(new URL('../../../../artifacts', import.meta.url));

@@ -1,11 +1,11 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { users } from '../../../../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../../../../src/db/schema/round-sounds.ts';
-import { startAccountSite } from '../../../../support/account.ts';
-import { type Browser, openBrowser, signIn } from '../../../../support/browser.ts';
-import { aSteamId, insertReadySound } from '../../../../support/builders.ts';
-import { createTestDatabase } from '../../../../support/database.ts';
-import { startSteamOpenIdProvider } from '../../../../support/steam-openid-provider.ts';
+import { aSteamId, insertReadySound } from '../../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../../support/database/database.ts';
+import { startSteamOpenIdProvider } from '../../../../support/providers/steam-openid-provider.ts';
+import { startAccountSite } from '../../../../support/web/account.ts';
+import { type Browser, openBrowser, signIn } from '../../../../support/web/browser.ts';
 
 const PLAYER = aSteamId(1);
 const { db } = await createTestDatabase();

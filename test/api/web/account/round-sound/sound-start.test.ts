@@ -1,9 +1,9 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test';
-import { startAccountSite } from '../../../../support/account.ts';
-import { type Browser, openBrowser, signIn } from '../../../../support/browser.ts';
-import { aSteamId } from '../../../../support/builders.ts';
-import { createTestDatabase } from '../../../../support/database.ts';
-import { startSteamOpenIdProvider } from '../../../../support/steam-openid-provider.ts';
+import { aSteamId } from '../../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../../support/database/database.ts';
+import { startSteamOpenIdProvider } from '../../../../support/providers/steam-openid-provider.ts';
+import { startAccountSite } from '../../../../support/web/account.ts';
+import { type Browser, openBrowser, signIn } from '../../../../support/web/browser.ts';
 
 const { db } = await createTestDatabase();
 const steam = startSteamOpenIdProvider();

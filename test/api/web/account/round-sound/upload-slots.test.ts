@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { openSoundFolders } from '../../../../../media/sound-folders.ts';
 import { removeSound, storeUpload } from '../../../../../media/uploads.ts';
 import { listRoundSounds } from '../../../../../src/queries/round-sounds/round-sounds.ts';
-import { startAccountSite } from '../../../../support/account.ts';
-import { openBrowser, signIn } from '../../../../support/browser.ts';
-import { aSteamId } from '../../../../support/builders.ts';
-import { createTestDatabase } from '../../../../support/database.ts';
-import { makeFolder } from '../../../../support/ffmpeg-engines.ts';
-import { type OpenUpload, openUpload } from '../../../../support/open-upload.ts';
-import { startSteamOpenIdProvider } from '../../../../support/steam-openid-provider.ts';
+import { makeFolder } from '../../../../support/audio/ffmpeg-engines.ts';
+import { aSteamId } from '../../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../../support/database/database.ts';
+import { type OpenUpload, openUpload } from '../../../../support/http/open-upload.ts';
+import { startSteamOpenIdProvider } from '../../../../support/providers/steam-openid-provider.ts';
 import { waitFor } from '../../../../support/wait.ts';
+import { startAccountSite } from '../../../../support/web/account.ts';
+import { openBrowser, signIn } from '../../../../support/web/browser.ts';
 
 setDefaultTimeout(60_000);
 

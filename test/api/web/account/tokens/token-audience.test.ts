@@ -1,12 +1,12 @@
 import { afterAll, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { apiTokens, users } from '../../../../../src/db/schema/accounts.ts';
-import { startAccountSite } from '../../../../support/account.ts';
-import { openBrowser, signIn } from '../../../../support/browser.ts';
-import { aSteamId, insertUser } from '../../../../support/builders.ts';
-import { createTestDatabase } from '../../../../support/database.ts';
-import { aToken } from '../../../../support/service.ts';
-import { startSteamOpenIdProvider } from '../../../../support/steam-openid-provider.ts';
+import { aSteamId, insertUser } from '../../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../../support/database/database.ts';
+import { startSteamOpenIdProvider } from '../../../../support/providers/steam-openid-provider.ts';
+import { aToken } from '../../../../support/service/service.ts';
+import { startAccountSite } from '../../../../support/web/account.ts';
+import { openBrowser, signIn } from '../../../../support/web/browser.ts';
 
 const { db } = await createTestDatabase();
 const steam = startSteamOpenIdProvider();

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
-import { startAccountSite } from '../../../../support/account.ts';
-import { openBrowser, signIn } from '../../../../support/browser.ts';
-import { aSteamId } from '../../../../support/builders.ts';
-import { openMemberSite } from '../../../../support/member-site.ts';
+import { aSteamId } from '../../../../support/database/builders.ts';
 import { waitFor } from '../../../../support/wait.ts';
+import { startAccountSite } from '../../../../support/web/account.ts';
+import { openBrowser, signIn } from '../../../../support/web/browser.ts';
+import { openMemberSite } from '../../../../support/web/member-site.ts';
 
 const { db, steam, site, player } = await openMemberSite();
 

@@ -4,11 +4,11 @@ import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import { runAs } from '../../src/db/embedded/account.ts';
-import { type Cluster, describeCluster, openCluster } from '../../src/db/embedded/data-folder.ts';
-import { migrateDatabase } from '../../src/db/migrate.ts';
+import { runAs } from '../../../src/db/embedded/account.ts';
+import { type Cluster, describeCluster, openCluster } from '../../../src/db/embedded/data-folder.ts';
+import { migrateDatabase } from '../../../src/db/migrate.ts';
+import { findFreePort } from '../machine/free-port.ts';
 import { type DatabaseProxy, startDatabaseProxy } from './database-proxy.ts';
-import { findFreePort } from './free-port.ts';
 
 /** One real PostgreSQL of this test file's own. */
 export type PostgresServer = {

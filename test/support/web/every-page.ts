@@ -1,14 +1,14 @@
-import type { PagesDeps } from '../../api/web/pages-deps.ts';
-import type { Db } from '../../src/db/client.ts';
-import { apiTokens } from '../../src/db/schema/accounts.ts';
-import { auditLog } from '../../src/db/schema/audit-log.ts';
-import { penalties } from '../../src/db/schema/penalties.ts';
-import { roundSounds } from '../../src/db/schema/round-sounds.ts';
-import { webhookDeliveries, webhooks } from '../../src/db/schema/webhooks.ts';
+import type { PagesDeps } from '../../../api/web/pages-deps.ts';
+import type { Db } from '../../../src/db/client.ts';
+import { apiTokens } from '../../../src/db/schema/accounts.ts';
+import { auditLog } from '../../../src/db/schema/audit-log.ts';
+import { penalties } from '../../../src/db/schema/penalties.ts';
+import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
+import { webhookDeliveries, webhooks } from '../../../src/db/schema/webhooks.ts';
+import { aPenalty, aSteamId, insertServer, insertUser } from '../database/builders.ts';
+import { startSteamOpenIdProvider } from '../providers/steam-openid-provider.ts';
 import { startAccountSite } from './account.ts';
 import { type Browser, openBrowser, type Page, signIn } from './browser.ts';
-import { aPenalty, aSteamId, insertServer, insertUser } from './builders.ts';
-import { startSteamOpenIdProvider } from './steam-openid-provider.ts';
 
 /** Signs in; an owner, with everything that a page can show. */
 export const OWNER = aSteamId(1);

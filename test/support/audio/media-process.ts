@@ -1,10 +1,10 @@
 import { rename } from 'node:fs/promises';
-import type { FfmpegJob } from '../../media/ffmpeg/ffmpeg.ts';
-import { createRoundSoundWorker } from '../../media/round-sounds.ts';
-import { openSoundFolders } from '../../media/sound-folders.ts';
-import { storeUpload } from '../../media/uploads.ts';
-import { openDatabase } from '../../src/db/database.ts';
-import { parseSteamId } from '../../src/domain/steam-id.ts';
+import type { FfmpegJob } from '../../../media/ffmpeg/ffmpeg.ts';
+import { createRoundSoundWorker } from '../../../media/round-sounds.ts';
+import { openSoundFolders } from '../../../media/sound-folders.ts';
+import { storeUpload } from '../../../media/uploads.ts';
+import { openDatabase } from '../../../src/db/database.ts';
+import { parseSteamId } from '../../../src/domain/steam-id.ts';
 import { HAS_NATIVE_FFMPEG, openEngine, SILENT_LOG } from './ffmpeg-engines.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Connection } from '../../src/db/client.ts';
+import type { Connection } from '../../../src/db/client.ts';
 
 /** Tables with a row, and files with a name or content, that has one of these texts. */
 export async function findTraces(

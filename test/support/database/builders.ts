@@ -1,10 +1,10 @@
-import type { Db } from '../../src/db/client.ts';
-import { users } from '../../src/db/schema/accounts.ts';
-import { penalties } from '../../src/db/schema/penalties.ts';
-import { roundSounds } from '../../src/db/schema/round-sounds.ts';
-import { servers } from '../../src/db/schema/servers.ts';
-import type { SteamId64 } from '../../src/domain/steam-id.ts';
-import { type ServerPoll, saveServerPolls } from '../../src/queries/servers/polls.ts';
+import type { Db } from '../../../src/db/client.ts';
+import { users } from '../../../src/db/schema/accounts.ts';
+import { penalties } from '../../../src/db/schema/penalties.ts';
+import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
+import { servers } from '../../../src/db/schema/servers.ts';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { type ServerPoll, saveServerPolls } from '../../../src/queries/servers/polls.ts';
 
 /** A valid SteamID64, the same for the same number. */
 export function aSteamId(number: number): SteamId64 {

@@ -1,6 +1,6 @@
 import Ajv, { type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
-import type { TestService } from './service.ts';
+import type { TestService } from '../service/service.ts';
 
 type Schema = { type?: string; [keyword: string]: unknown };
 export type DocumentedParameter = {

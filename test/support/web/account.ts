@@ -1,14 +1,14 @@
-import { pages } from '../../api/web/pages.tsx';
-import type { PagesDeps } from '../../api/web/pages-deps.ts';
-import type { Db } from '../../src/db/client.ts';
-import type { TokenAudience } from '../../src/domain/rights/token-audience.ts';
-import type { SteamId64 } from '../../src/domain/steam-id.ts';
-import { erasePerson } from '../../src/queries/personal-data/erasure.ts';
-import { openWebhookActions } from '../../src/service/parts/webhooks.ts';
-import { createSteamApi } from '../../src/steam/steam-api.ts';
-import type { DiscordOAuthProvider } from './discord-oauth-provider.ts';
-import { findFreePort } from './free-port.ts';
-import type { SteamOpenIdProvider } from './steam-openid-provider.ts';
+import { pages } from '../../../api/web/pages.tsx';
+import type { PagesDeps } from '../../../api/web/pages-deps.ts';
+import type { Db } from '../../../src/db/client.ts';
+import type { TokenAudience } from '../../../src/domain/rights/token-audience.ts';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
+import { openWebhookActions } from '../../../src/service/parts/webhooks.ts';
+import { createSteamApi } from '../../../src/steam/steam-api.ts';
+import { findFreePort } from '../machine/free-port.ts';
+import type { DiscordOAuthProvider } from '../providers/discord-oauth-provider.ts';
+import type { SteamOpenIdProvider } from '../providers/steam-openid-provider.ts';
 
 export type AccountSite = {
   origin: string;

@@ -1,11 +1,11 @@
 import { afterAll } from 'bun:test';
-import { type Browser, openBrowser, signIn } from './browser.ts';
-import { aSteamId } from './builders.ts';
-import { createTestDatabase } from './database.ts';
-import { findFreePort } from './free-port.ts';
+import { aSteamId } from '../database/builders.ts';
+import { createTestDatabase } from '../database/database.ts';
+import { findFreePort } from '../machine/free-port.ts';
+import { startSteamOpenIdProvider } from '../providers/steam-openid-provider.ts';
+import { type Browser, openBrowser, signIn } from '../web/browser.ts';
 import { createTestFolder, startProgram } from './program.ts';
 import { startTestService } from './service.ts';
-import { startSteamOpenIdProvider } from './steam-openid-provider.ts';
 
 /**
  * The service by the real clock, with its API, pages and files, a Steam that signs anybody in, and the operator's tool

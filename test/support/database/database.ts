@@ -4,10 +4,10 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import { connect } from '../../src/db/client.ts';
-import { type Database, openDatabase } from '../../src/db/database.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded/cluster.ts';
-import { migrateDatabase } from '../../src/db/migrate.ts';
+import { connect } from '../../../src/db/client.ts';
+import { type Database, openDatabase } from '../../../src/db/database.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
+import { migrateDatabase } from '../../../src/db/migrate.ts';
 
 /** Nothing here outlives the run, so the server need not wait for the disk. */
 const FAST_SETTINGS = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=200'];

@@ -1,6 +1,6 @@
-import type { Db } from '../../src/db/client.ts';
-import { serverMapPeriods, serverSamples } from '../../src/db/schema/servers.ts';
-import { saveServerPolls } from '../../src/queries/servers/polls.ts';
+import type { Db } from '../../../src/db/client.ts';
+import { serverMapPeriods, serverSamples } from '../../../src/db/schema/servers.ts';
+import { saveServerPolls } from '../../../src/queries/servers/polls.ts';
 import { insertServer } from './builders.ts';
 
 const STEP_MS = 300_000;

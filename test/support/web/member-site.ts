@@ -1,9 +1,9 @@
 import { afterAll, beforeEach } from 'bun:test';
-import type { SteamId64 } from '../../src/domain/steam-id.ts';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { aSteamId } from '../database/builders.ts';
+import { createTestDatabase } from '../database/database.ts';
+import { startSteamOpenIdProvider } from '../providers/steam-openid-provider.ts';
 import { startAccountSite } from './account.ts';
-import { aSteamId } from './builders.ts';
-import { createTestDatabase } from './database.ts';
-import { startSteamOpenIdProvider } from './steam-openid-provider.ts';
 
 /** Named by `OWNER_STEAMIDS` of {@link openMemberSite}. */
 export const CONFIGURED_OWNER = aSteamId(900);

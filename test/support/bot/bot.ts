@@ -1,15 +1,15 @@
 import { afterAll } from 'bun:test';
 import pino from 'pino';
-import { type BotDeps, createBot } from '../../bot/bot.ts';
-import { createCooldown } from '../../bot/cooldown.ts';
-import type { InteractionOutcome } from '../../bot/dispatcher.ts';
-import { createServerList } from '../../src/live/server-list.ts';
-import type { ServerState } from '../../src/queries/servers/polls.ts';
-import { listServerHistory } from '../../src/queries/servers/samples.ts';
-import { saveServerPoll } from './builders.ts';
-import { createTestDatabase } from './database.ts';
-import { type FakeDiscord, startFakeDiscord } from './discord/fake-discord.ts';
-import { waitFor } from './wait.ts';
+import { type BotDeps, createBot } from '../../../bot/bot.ts';
+import { createCooldown } from '../../../bot/cooldown.ts';
+import type { InteractionOutcome } from '../../../bot/dispatcher.ts';
+import { createServerList } from '../../../src/live/server-list.ts';
+import type { ServerState } from '../../../src/queries/servers/polls.ts';
+import { listServerHistory } from '../../../src/queries/servers/samples.ts';
+import { saveServerPoll } from '../database/builders.ts';
+import { createTestDatabase } from '../database/database.ts';
+import { type FakeDiscord, startFakeDiscord } from '../discord/fake-discord.ts';
+import { waitFor } from '../wait.ts';
 
 export const PUBLIC_URL = 'https://play.example.org';
 

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findFreePort } from './free-port.ts';
-import { waitFor } from './wait.ts';
+import { findFreePort } from '../machine/free-port.ts';
+import { waitFor } from '../wait.ts';
 
 /** Balancers that check the health of what is behind them and repeat no request. */
 export const BALANCERS = ['haproxy', 'caddy'] as const;

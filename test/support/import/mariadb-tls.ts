@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test';
 import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import mysql from 'mysql2/promise';
-import { findFreePort } from './free-port.ts';
-import { waitFor } from './wait.ts';
+import { findFreePort } from '../machine/free-port.ts';
+import { waitFor } from '../wait.ts';
 
 const PROGRAMS = ['mariadbd', 'mariadb-install-db', 'openssl'];
 

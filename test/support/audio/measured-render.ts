@@ -1,7 +1,7 @@
 import { dlopen, ptr } from 'bun:ffi';
 import { readFile } from 'node:fs/promises';
-import { renderSound } from '../../media/rendering/render.ts';
-import { SoundRefused } from '../../media/rendering/run-ffmpeg.ts';
+import { renderSound } from '../../../media/rendering/render.ts';
+import { SoundRefused } from '../../../media/rendering/run-ffmpeg.ts';
 import { ENGINES, openEngine } from './ffmpeg-engines.ts';
 
 /** What one rendering took, in the process below and in those it started. */

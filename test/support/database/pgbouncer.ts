@@ -1,8 +1,8 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { findFreePort } from './free-port.ts';
-import { waitFor } from './wait.ts';
+import { findFreePort } from '../machine/free-port.ts';
+import { waitFor } from '../wait.ts';
 
 /** Whether PgBouncer is installed; where CI is set, it has to be. */
 export function hasPgBouncer(): boolean {

@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pino from 'pino';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { parseConfig } from '../../src/runtime/config.ts';
-import { runService } from '../../src/service/service.ts';
+import { parseConfig } from '../../../src/runtime/config.ts';
+import { runService } from '../../../src/service/service.ts';
+import { findFreePort } from '../machine/free-port.ts';
+import { startDiscordOAuthProvider } from '../providers/discord-oauth-provider.ts';
+import { startSteamOpenIdProvider } from '../providers/steam-openid-provider.ts';
 import { launchChromium } from './chromium.ts';
-import { startDiscordOAuthProvider } from './discord-oauth-provider.ts';
-import { findFreePort } from './free-port.ts';
-import { startSteamOpenIdProvider } from './steam-openid-provider.ts';
 
 /** Pictures for people to look at; not committed. */
-export const ARTIFACTS = fileURLToPath(new URL('../artifacts', import.meta.url));
+export const ARTIFACTS = fileURLToPath(new URL('../../artifacts', import.meta.url));
 
 export type BrowserSite = Awaited<ReturnType<typeof startBrowserSite>>;
 

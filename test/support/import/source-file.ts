@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { afterAll } from 'bun:test';
 import { join } from 'node:path';
-import { createTestFolder } from './program.ts';
+import { createTestFolder } from '../service/program.ts';
 
 /**
  * Makes SQLite files of a source's tables and rows, which every importer of a database reads. They are deleted when the

@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createEmbeddedFfmpeg } from '../../media/ffmpeg/embedded.ts';
-import type { Ffmpeg, FfmpegLog } from '../../media/ffmpeg/ffmpeg.ts';
-import { RENDER_LIMITS } from '../../media/ffmpeg/ffmpeg.ts';
-import { createNativeFfmpeg } from '../../media/ffmpeg/native.ts';
+import { createEmbeddedFfmpeg } from '../../../media/ffmpeg/embedded.ts';
+import type { Ffmpeg, FfmpegLog } from '../../../media/ffmpeg/ffmpeg.ts';
+import { RENDER_LIMITS } from '../../../media/ffmpeg/ffmpeg.ts';
+import { createNativeFfmpeg } from '../../../media/ffmpeg/native.ts';
 
 export const SILENT_LOG: FfmpegLog = { info: () => undefined, warn: () => undefined };
 

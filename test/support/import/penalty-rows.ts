@@ -1,8 +1,8 @@
 import { asc } from 'drizzle-orm';
-import type { Db } from '../../src/db/client.ts';
-import type { Database } from '../../src/db/database.ts';
-import { penalties } from '../../src/db/schema/penalties.ts';
-import type { ImportDeps } from '../../src/import/import-run.ts';
+import type { Db } from '../../../src/db/client.ts';
+import type { Database } from '../../../src/db/database.ts';
+import { penalties } from '../../../src/db/schema/penalties.ts';
+import type { ImportDeps } from '../../../src/import/import-run.ts';
 
 /** What importers work with, on a clock that stands still. */
 export function importDeps({ db, url }: Database, now = '2026-11-21T12:00:00Z'): ImportDeps {

@@ -1,4 +1,4 @@
-import { RENDER_LIMITS } from '../../media/ffmpeg/ffmpeg.ts';
+import { RENDER_LIMITS } from '../../../media/ffmpeg/ffmpeg.ts';
 import { openEngine } from './ffmpeg-engines.ts';
 
 /** Writing to a pipe that nobody reads would end it, too. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { createEmbeddedFfmpeg } from '../../media/ffmpeg/embedded.ts';
-import { RENDER_LIMITS } from '../../media/ffmpeg/ffmpeg.ts';
+import { createEmbeddedFfmpeg } from '../../../media/ffmpeg/embedded.ts';
+import { RENDER_LIMITS } from '../../../media/ffmpeg/ffmpeg.ts';
 import type { Audio } from './audio.ts';
 
 const STEREO_44_100 = { sampleRate: 44_100, channels: 2 };

@@ -3,14 +3,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import { BASES } from '../../api/app.ts';
-import type { Db } from '../../src/db/client.ts';
-import { TOKEN_SCOPES, type TokenScope } from '../../src/domain/rights/token-scope.ts';
-import { createApiToken } from '../../src/queries/users/api-tokens.ts';
-import { saveUser } from '../../src/queries/users/user-changes.ts';
-import { parseConfig } from '../../src/runtime/config.ts';
-import { runService, type Service } from '../../src/service/service.ts';
-import { aSteamId } from './builders.ts';
+import { BASES } from '../../../api/app.ts';
+import type { Db } from '../../../src/db/client.ts';
+import { TOKEN_SCOPES, type TokenScope } from '../../../src/domain/rights/token-scope.ts';
+import { createApiToken } from '../../../src/queries/users/api-tokens.ts';
+import { saveUser } from '../../../src/queries/users/user-changes.ts';
+import { parseConfig } from '../../../src/runtime/config.ts';
+import { runService, type Service } from '../../../src/service/service.ts';
+import { aSteamId } from '../database/builders.ts';
 
 /** What came over the wire; `body` is the parsed JSON, undefined where there is no body. */
 export type WireResponse = { status: number; headers: Headers; text: string; body: unknown };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import type { Database } from '../../src/db/database.ts';
-import { penalties } from '../../src/db/schema/penalties.ts';
+import type { Database } from '../../../src/db/database.ts';
+import { penalties } from '../../../src/db/schema/penalties.ts';
 import { aPenalty, insertPenalties } from './builders.ts';
 
 /** What happens at one step of a history; what is no kind of {@link changePenalties} is the test's own. */

@@ -1,4 +1,4 @@
-import type { Connection } from '../../src/db/client.ts';
+import type { Connection } from '../../../src/db/client.ts';
 
 /** Tallies that a recount of the rows contradicts, worked out apart from the triggers; none when all totals are exact. */
 export async function tallyDifferences(connection: Connection) {
