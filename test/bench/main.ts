@@ -1,16 +1,16 @@
 import { parseArgs } from 'node:util';
 import { type Bench, describeMachine, NotMeasured } from './bench.ts';
-import { bot } from './bot.ts';
-import { events } from './events.ts';
-import { exportBench } from './export.ts';
-import { http } from './http.ts';
-import { importBench } from './import.ts';
-import { penalties } from './penalties.ts';
-import { poll } from './poll.ts';
-import { memory, start } from './process.ts';
+import { bot } from './benches/bot.ts';
+import { events } from './benches/events.ts';
+import { exportBench } from './benches/export.ts';
+import { http } from './benches/http.ts';
+import { importBench } from './benches/import.ts';
+import { penalties } from './benches/penalties.ts';
+import { poll } from './benches/poll.ts';
+import { memory, start } from './benches/process.ts';
+import { search } from './benches/search.ts';
+import { sounds } from './benches/sounds.ts';
 import { formatNotes, formatTable, type Outcome, saveResults } from './results.ts';
-import { search } from './search.ts';
-import { sounds } from './sounds.ts';
 
 /** In the order they run. */
 const BENCHES: readonly Bench[] = [

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import packageJson from '../../package.json';
-import { openDatabase } from '../../src/db/database.ts';
-import { migrateDatabase } from '../../src/db/migrate.ts';
-import { penalties } from '../../src/db/schema/penalties.ts';
-import { serverSnapshots } from '../../src/db/schema/servers.ts';
-import { createApiToken } from '../../src/queries/users/api-tokens.ts';
-import { saveUser } from '../../src/queries/users/user-changes.ts';
-import { aPenalty, aSteamId, insertServer } from '../support/database/builders.ts';
+import packageJson from '../../../package.json';
+import { openDatabase } from '../../../src/db/database.ts';
+import { migrateDatabase } from '../../../src/db/migrate.ts';
+import { penalties } from '../../../src/db/schema/penalties.ts';
+import { serverSnapshots } from '../../../src/db/schema/servers.ts';
+import { createApiToken } from '../../../src/queries/users/api-tokens.ts';
+import { saveUser } from '../../../src/queries/users/user-changes.ts';
+import { aPenalty, aSteamId, insertServer } from '../../support/database/builders.ts';
 
 /** `bun start`, whose shell becomes the service. */
 export const START_COMMAND = [

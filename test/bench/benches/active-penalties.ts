@@ -1,7 +1,7 @@
-import type { SteamId64 } from '../../src/domain/steam-id.ts';
-import { listActivePenalties } from '../../src/queries/penalties/active.ts';
-import { formatMs, formatRatio, median, type Row } from './bench.ts';
-import type { Watched } from './database-time.ts';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { listActivePenalties } from '../../../src/queries/penalties/active.ts';
+import { formatMs, formatRatio, median, type Row } from '../bench.ts';
+import type { Watched } from '../support/database-time.ts';
 
 const CALLS = 300;
 const WARM_UP_CALLS = 50;

@@ -3,15 +3,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import { type Database, openDatabase } from '../../src/db/database.ts';
-import { startEmbeddedPostgres } from '../../src/db/embedded/cluster.ts';
-import { migrateDatabase } from '../../src/db/migrate.ts';
-import { servers } from '../../src/db/schema/servers.ts';
-import { parseServerAddress } from '../../src/domain/server-address.ts';
-import { queryGameServer } from '../../src/poll/game-server.ts';
-import { createPollSchedule } from '../../src/poll/poll-schedule.ts';
-import { createPoller } from '../../src/poll/poller.ts';
-import { type Bench, formatMs, formatRatio, measureSideBySide, type Row } from './bench.ts';
+import { type Database, openDatabase } from '../../../src/db/database.ts';
+import { startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
+import { migrateDatabase } from '../../../src/db/migrate.ts';
+import { servers } from '../../../src/db/schema/servers.ts';
+import { parseServerAddress } from '../../../src/domain/server-address.ts';
+import { queryGameServer } from '../../../src/poll/game-server.ts';
+import { createPollSchedule } from '../../../src/poll/poll-schedule.ts';
+import { createPoller } from '../../../src/poll/poller.ts';
+import { type Bench, formatMs, formatRatio, measureSideBySide, type Row } from '../bench.ts';
 
 const SERVERS = 1000;
 const ROUNDS = 5;
@@ -24,7 +24,7 @@ export const poll: Bench = {
   title: 'a thousand game servers of another process, asked at once',
   run: async ({ say }) => {
     const child = Bun.spawn(
-      [process.execPath, new URL('./game-servers.ts', import.meta.url).pathname, String(SERVERS)],
+      [process.execPath, new URL('../support/game-servers.ts', import.meta.url).pathname, String(SERVERS)],
       { stdout: 'pipe' },
     );
     try {

@@ -1,14 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDatabase } from '../../src/db/database.ts';
-import { createApiToken } from '../../src/queries/users/api-tokens.ts';
-import { saveUser } from '../../src/queries/users/user-changes.ts';
-import { aSteamId } from '../support/database/builders.ts';
-import { type Bench, formatMs, formatRatio, percentile, type Row } from './bench.ts';
-import { type Child, readResidentMb, startChild } from './child.ts';
-import { prepareDataset, startDatasetServer } from './penalty-dataset.ts';
-import { START_COMMAND, serviceEnv } from './service.ts';
+import { openDatabase } from '../../../src/db/database.ts';
+import { createApiToken } from '../../../src/queries/users/api-tokens.ts';
+import { saveUser } from '../../../src/queries/users/user-changes.ts';
+import { aSteamId } from '../../support/database/builders.ts';
+import { type Bench, formatMs, formatRatio, percentile, type Row } from '../bench.ts';
+import { type Child, readResidentMb, startChild } from '../support/child.ts';
+import { prepareDataset, startDatasetServer } from '../support/penalty-dataset.ts';
+import { START_COMMAND, serviceEnv } from '../support/service.ts';
 
 const FEWEST_PER_SECOND = 50_000;
 const MOST_GROWTH_MB = 20;

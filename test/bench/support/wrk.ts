@@ -1,4 +1,4 @@
-import { requireTool } from './bench.ts';
+import { requireTool } from '../bench.ts';
 
 export type LoadFigures = { requestsPerSecond: number; p99Ms: number };
 

@@ -1,8 +1,8 @@
-import { openDatabase } from '../../src/db/database.ts';
-import { searchPlayers } from '../../src/queries/player-search.ts';
-import { type Bench, formatMs, median, percentile, type Row } from './bench.ts';
-import { type Watched, watch } from './database-time.ts';
-import { DATASET_END, prepareDataset, startDatasetServer } from './penalty-dataset.ts';
+import { openDatabase } from '../../../src/db/database.ts';
+import { searchPlayers } from '../../../src/queries/player-search.ts';
+import { type Bench, formatMs, median, percentile, type Row } from '../bench.ts';
+import { type Watched, watch } from '../support/database-time.ts';
+import { DATASET_END, prepareDataset, startDatasetServer } from '../support/penalty-dataset.ts';
 
 const CALLS = 120;
 const WARM_UP_CALLS = 10;

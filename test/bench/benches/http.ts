@@ -3,11 +3,11 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import { startEmbeddedPostgres } from '../../src/db/embedded/cluster.ts';
-import { type Bench, formatRatio, median, type Row, requireTool } from './bench.ts';
-import { type Child, pathOf, startChild } from './child.ts';
-import { fillDatabase, START_COMMAND, serviceEnv } from './service.ts';
-import { type LoadFigures, runWrk } from './wrk.ts';
+import { startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
+import { type Bench, formatRatio, median, type Row, requireTool } from '../bench.ts';
+import { type Child, pathOf, startChild } from '../support/child.ts';
+import { fillDatabase, START_COMMAND, serviceEnv } from '../support/service.ts';
+import { type LoadFigures, runWrk } from '../support/wrk.ts';
 
 const ROUNDS = 3;
 const SECONDS = 5;
@@ -34,13 +34,18 @@ export const http: Bench = {
       const ours = await start(START_COMMAND, serviceEnv(embedded.url, folder));
       const answer = await readResponse(`${ours.origin}${PATH}`);
       const fixed = JSON.stringify(answer);
-      const bare = await start([process.execPath, pathOf('test/bench/bare-server.ts'), 'answer', fixed]);
-      const nodeServer = pathOf('test/bench/node-server.mjs');
+      const bare = await start([
+        process.execPath,
+        pathOf('test/bench/support/bare-server.ts'),
+        'answer',
+        fixed,
+      ]);
+      const nodeServer = pathOf('test/bench/support/node-server.mjs');
       const fastify = await start([node, nodeServer, 'fastify', fixed]);
       const express = await start([node, nodeServer, 'express', fixed]);
       const byHand = await start([
         process.execPath,
-        pathOf('test/bench/bare-server.ts'),
+        pathOf('test/bench/support/bare-server.ts'),
         'penalties',
         embedded.url,
       ]);

@@ -3,8 +3,8 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import { startEmbeddedPostgres } from '../../src/db/embedded/cluster.ts';
-import { startFakeDiscord } from '../support/discord/fake-discord.ts';
+import { startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
+import { startFakeDiscord } from '../../support/discord/fake-discord.ts';
 import {
   type Bench,
   type BenchOptions,
@@ -13,10 +13,10 @@ import {
   NotMeasured,
   type Row,
   requireTool,
-} from './bench.ts';
-import { type Child, readResidentMb, startChild } from './child.ts';
-import { fillDatabase, START_COMMAND, serviceEnv } from './service.ts';
-import { runWrk } from './wrk.ts';
+} from '../bench.ts';
+import { type Child, readResidentMb, startChild } from '../support/child.ts';
+import { fillDatabase, START_COMMAND, serviceEnv } from '../support/service.ts';
+import { runWrk } from '../support/wrk.ts';
 
 const LIMIT_MB = 150;
 const SAMPLE_SECONDS = 5;

@@ -2,10 +2,10 @@ import { mkdir, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import { type Connection, connect } from '../../src/db/client.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded/cluster.ts';
-import { migrateDatabase } from '../../src/db/migrate.ts';
-import { type BenchOptions, NotMeasured } from './bench.ts';
+import { type Connection, connect } from '../../../src/db/client.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
+import { migrateDatabase } from '../../../src/db/migrate.ts';
+import { type BenchOptions, NotMeasured } from '../bench.ts';
 
 /** The moment the generated five years end, and at which no status lags behind the clock. */
 export const DATASET_END = new Date('2026-11-21T00:00:00Z');

@@ -1,6 +1,6 @@
-import { startSimulatedGameServer } from '../../src/demo/simulated-game-server.ts';
+import { startSimulatedGameServer } from '../../../src/demo/simulated-game-server.ts';
 
-/** `bun test/bench/game-servers.ts COUNT`: that many game servers with twelve players each, until the process is ended. */
+/** `bun test/bench/support/game-servers.ts COUNT`: that many game servers with twelve players each, until the process is ended. */
 const count = Number(process.argv[2]);
 const servers = await Promise.all(
   Array.from({ length: count }, (_, number) =>

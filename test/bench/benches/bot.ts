@@ -3,23 +3,23 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import { openDatabase } from '../../src/db/database.ts';
-import { startEmbeddedPostgres } from '../../src/db/embedded/cluster.ts';
-import { migrateDatabase } from '../../src/db/migrate.ts';
+import { openDatabase } from '../../../src/db/database.ts';
+import { startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
+import { migrateDatabase } from '../../../src/db/migrate.ts';
 import {
   aSteamId,
   insertPenalties,
   insertServer,
   insertUser,
   saveServerPoll,
-} from '../support/database/builders.ts';
-import { anActor } from '../support/discord/actor.ts';
-import type { Exchange } from '../support/discord/exchange.ts';
-import { startFakeDiscord } from '../support/discord/fake-discord.ts';
-import { findButton } from '../support/discord/messages.ts';
-import { botEnv, startProgram } from '../support/service/program.ts';
-import { type Bench, formatMs, percentile, type Row } from './bench.ts';
-import { readResidentMb } from './child.ts';
+} from '../../support/database/builders.ts';
+import { anActor } from '../../support/discord/actor.ts';
+import type { Exchange } from '../../support/discord/exchange.ts';
+import { startFakeDiscord } from '../../support/discord/fake-discord.ts';
+import { findButton } from '../../support/discord/messages.ts';
+import { botEnv, startProgram } from '../../support/service/program.ts';
+import { type Bench, formatMs, percentile, type Row } from '../bench.ts';
+import { readResidentMb } from '../support/child.ts';
 
 const INTERACTIONS = 20_000;
 const AT_ONCE = 50;

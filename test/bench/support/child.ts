@@ -5,7 +5,7 @@ export type Child = { origin: string; pid: number; stop: () => Promise<void> };
 
 /** The path of a file of the repository, from its root. */
 export function pathOf(file: string): string {
-  return fileURLToPath(new URL(`../../${file}`, import.meta.url));
+  return fileURLToPath(new URL(`../../../${file}`, import.meta.url));
 }
 
 /** Starts a server; it has started when a line of its stdout tells its port as `"port":N`. */

@@ -1,14 +1,19 @@
 import { sql } from 'drizzle-orm';
-import type { Db } from '../../src/db/client.ts';
-import { type Database, openDatabase } from '../../src/db/database.ts';
-import type { SteamId64 } from '../../src/domain/steam-id.ts';
-import { isBanned } from '../../src/queries/penalties/banned.ts';
-import type { PenaltyFilter } from '../../src/queries/penalties/filter.ts';
-import { listPenalties } from '../../src/queries/penalties/list.ts';
+import type { Db } from '../../../src/db/client.ts';
+import { type Database, openDatabase } from '../../../src/db/database.ts';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { isBanned } from '../../../src/queries/penalties/banned.ts';
+import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
+import { listPenalties } from '../../../src/queries/penalties/list.ts';
+import { type Bench, formatMs, formatRatio, median, percentile, type Row } from '../bench.ts';
+import { type Watched, watch } from '../support/database-time.ts';
+import {
+  DATASET_END,
+  ensurePenaltyDataset,
+  prepareDataset,
+  startDatasetServer,
+} from '../support/penalty-dataset.ts';
 import { measureActivePenalties } from './active-penalties.ts';
-import { type Bench, formatMs, formatRatio, median, percentile, type Row } from './bench.ts';
-import { type Watched, watch } from './database-time.ts';
-import { DATASET_END, ensurePenaltyDataset, prepareDataset, startDatasetServer } from './penalty-dataset.ts';
 
 const SMALL_ROWS = 10_000;
 const PER_PAGE = 50;

@@ -3,15 +3,15 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import { openDatabase } from '../../src/db/database.ts';
-import { startEmbeddedPostgres } from '../../src/db/embedded/cluster.ts';
-import { createApiToken } from '../../src/queries/users/api-tokens.ts';
-import { saveUser } from '../../src/queries/users/user-changes.ts';
-import { aSteamId, insertPenalties } from '../support/database/builders.ts';
-import { type Bench, formatMs, formatRatio, percentile, type Row } from './bench.ts';
-import { pathOf, readResidentMb, startChild } from './child.ts';
-import { fillDatabase, START_COMMAND, serviceEnv } from './service.ts';
-import { runWrk } from './wrk.ts';
+import { openDatabase } from '../../../src/db/database.ts';
+import { startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
+import { createApiToken } from '../../../src/queries/users/api-tokens.ts';
+import { saveUser } from '../../../src/queries/users/user-changes.ts';
+import { aSteamId, insertPenalties } from '../../support/database/builders.ts';
+import { type Bench, formatMs, formatRatio, percentile, type Row } from '../bench.ts';
+import { pathOf, readResidentMb, startChild } from '../support/child.ts';
+import { fillDatabase, START_COMMAND, serviceEnv } from '../support/service.ts';
+import { runWrk } from '../support/wrk.ts';
 
 const STREAMS = 1000;
 const STREAMS_AN_OWNER = 5;
@@ -96,7 +96,7 @@ async function writePenalties(url: string): Promise<void> {
 
 async function openStreams(port: string, tokensFile: string) {
   const child = Bun.spawn(
-    [process.execPath, pathOf('test/bench/event-clients.ts'), port, tokensFile, String(STREAMS)],
+    [process.execPath, pathOf('test/bench/support/event-clients.ts'), port, tokensFile, String(STREAMS)],
     { stdin: 'pipe', stdout: 'pipe', stderr: 'inherit' },
   );
   const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();

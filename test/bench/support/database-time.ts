@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
-import type { Db } from '../../src/db/client.ts';
-import type { Database } from '../../src/db/database.ts';
-import { NotMeasured } from './bench.ts';
+import type { Db } from '../../../src/db/client.ts';
+import type { Database } from '../../../src/db/database.ts';
+import { NotMeasured } from '../bench.ts';
 
 /** A database over one connection, and the time its server process has spent on a core, in milliseconds. */
 export type Watched = { db: Db; readCpuMs: () => number };
