@@ -6,6 +6,7 @@ import { withTimeLimit } from '../src/runtime/time-limit.ts';
 import type { LookUpSteamBans } from '../src/steam/bans.ts';
 import type { ResolveVanity } from '../src/steam/vanity-names.ts';
 import { createHistoryCharts } from './charts/history-charts.ts';
+import { createCommandMentions } from './command-mentions.ts';
 import { createCommands } from './commands/commands.ts';
 import { type Cooldown, createCooldown } from './cooldown.ts';
 import { createDelivery } from './delivery.ts';
@@ -83,6 +84,8 @@ export function createBot(deps: BotDeps) {
   const now = deps.now ?? (() => new Date());
   const rest = createRest({ apiUrl, token });
   const sendWithLinkFallback = createLinkFallback(log);
+  const commandMentions = createCommandMentions();
+  const { mention } = commandMentions;
   const liveStatus = createLiveStatus({
     db,
     rest,
@@ -98,6 +101,7 @@ export function createBot(deps: BotDeps) {
     servers,
     publicUrl,
     guildId,
+    mention,
     log,
     now,
     sendWithLinkFallback,
@@ -111,6 +115,7 @@ export function createBot(deps: BotDeps) {
       chartOf: createHistoryCharts({ readHistory: deps.readHistory, log }),
       pinLiveStatus: liveStatus.pin,
       onFeedsChanged: feeds.wake,
+      mention,
       database,
       resolveVanity: deps.resolveVanity,
       lookUpSteamBans: deps.lookUpSteamBans,
@@ -120,6 +125,7 @@ export function createBot(deps: BotDeps) {
     cooldown: deps.cooldown ?? createCooldown(),
     log,
     moderators,
+    mention,
     now,
     deferAfterMs: timings.deferAfterMs,
     countOutcome: deps.countInteraction,
@@ -137,7 +143,10 @@ export function createBot(deps: BotDeps) {
       liveStatus.start();
       feeds.start();
       moderators.start();
-      registering ??= registerAtStart({ rest, db, log }, { guildId, signal: stopping.signal });
+      registering ??= registerAtStart(
+        { rest, db, log },
+        { guildId, signal: stopping.signal, onRegistered: commandMentions.learn },
+      );
     },
   });
 

@@ -1,4 +1,5 @@
 import type { RESTPostAPIApplicationCommandsJSONBody } from 'discord.js';
+import type { MentionCommand } from './command-mentions.ts';
 import type { MessageView } from './embeds/message.ts';
 import type { Texts } from './locales/en.ts';
 import type { BotPermission } from './locales/feed-en.ts';
@@ -64,12 +65,18 @@ export type CommandResponse = {
   render: () => Promise<MessageView> | MessageView;
 };
 
+/** A suggestion: what is shown, and what is sent when it is chosen; at most 100 characters each. */
+export type Choice = { name: string; value: string };
+
 /** A slash command, or an entry of the user menu. */
 export type Command = {
   data: RESTPostAPIApplicationCommandsJSONBody;
   execute: (invoker: Invoker, options: CommandOptions) => CommandResponse;
-  /** @param option the name of the option that is being typed. */
-  autocomplete?: (invoker: Invoker, typed: string, option: string) => { name: string; value: string }[];
+  /**
+   * Suggestions for an option, at most 25.
+   * @param option the name of the option that is being typed.
+   */
+  autocomplete?: (invoker: Invoker, typed: string, option: string) => Promise<Choice[]> | Choice[];
 };
 
 /** Buttons and menus by the name that their `custom_id` begins with. */
@@ -77,12 +84,14 @@ export type Components = Readonly<
   Record<string, (invoker: Invoker, press: ComponentPress) => CommandResponse>
 >;
 
+type Explain = (texts: Texts, mention: MentionCommand) => MessageView;
+
 /** Says in the invoker's language, to them alone, why they do not get what they asked for. */
 export class Refusal extends Error {
   override name = 'Refusal';
-  readonly explain: (texts: Texts) => MessageView;
+  readonly explain: Explain;
 
-  constructor(explain: (texts: Texts) => MessageView) {
+  constructor(explain: Explain) {
     super('refused');
     this.explain = explain;
   }

@@ -2,6 +2,7 @@ import type { AutocompleteInteraction, Interaction } from 'discord.js';
 import type { Logger } from 'pino';
 import { TimeLimitExceeded, withTimeLimit } from '../src/runtime/time-limit.ts';
 import { type Command, type CommandResponse, type Components, type Invoker, Refusal } from './command.ts';
+import type { MentionCommand } from './command-mentions.ts';
 import type { Cooldown } from './cooldown.ts';
 import { parseCustomId } from './custom-id.ts';
 import { type Delivery, isInteractionOver } from './delivery.ts';
@@ -40,12 +41,16 @@ export type DispatcherDeps = {
   log: Logger;
   /** Where Discord's permissions make moderators. */
   moderators: Pick<ModeratorRule, 'holdsIn' | 'settled'>;
+  /** What messages call the commands. */
+  mention: MentionCommand;
   now: () => Date;
   /** A response that takes longer is deferred; Discord waits 3000. */
   deferAfterMs: number;
   countOutcome: (outcome: InteractionOutcome) => void;
 };
 
+/** How long suggestions may take: they cannot be deferred, and Discord waits 3000. */
+const SUGGEST_LIMIT_MS = 2000;
 /** How long a deferred response may take; Discord would wait 15 minutes. */
 const RENDER_LIMIT_MS = 60_000;
 
@@ -75,8 +80,17 @@ export function createDispatcher(deps: DispatcherDeps) {
     const command = commands.get(interaction.commandName);
     const { name, value } = interaction.options.getFocused(true);
     const invoker = toInvoker(interaction, deps.moderators);
-    await interaction.respond(command?.autocomplete?.(invoker, String(value), name) ?? []);
-    return 'completed';
+    try {
+      const choices = Promise.try(() => command?.autocomplete?.(invoker, String(value), name) ?? []);
+      await interaction.respond(await withTimeLimit(choices, SUGGEST_LIMIT_MS));
+      return 'completed';
+    } catch (error) {
+      if (interaction.responded) throw error;
+      // Who types can go on without them; the command itself says what is wrong.
+      log.warn({ err: error, interaction: interaction.commandName }, 'suggestions could not be found');
+      await interaction.respond([]);
+      return 'failed';
+    }
   }
 
   function runCommand(interaction: CommandInteraction, invoker: Invoker): CommandResponse {
@@ -114,7 +128,7 @@ export function createDispatcher(deps: DispatcherDeps) {
       if (isInteractionOver(error)) throw error;
       const isRefusal = error instanceof Refusal;
       const notice = isRefusal
-        ? error.explain(texts)
+        ? error.explain(texts, deps.mention)
         : failureNotice(error, { name: nameOf(interaction), texts, log });
       await delivery.notify(interaction, notice, kind);
       return isRefusal ? 'refused' : 'failed';

@@ -1,13 +1,20 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { REST } from '@discordjs/rest';
-import { ApplicationIntegrationType, InteractionContextType, RESTJSONErrorCodes, Routes } from 'discord.js';
+import {
+  ApplicationCommandType,
+  ApplicationIntegrationType,
+  InteractionContextType,
+  RESTJSONErrorCodes,
+  Routes,
+} from 'discord.js';
 import type { Logger } from 'pino';
 import type { Db } from '../src/db/client.ts';
 import { InvalidInput, Unavailable } from '../src/domain/errors.ts';
 import { findSetting, saveSetting } from '../src/queries/settings.ts';
 import { retryPauseMs } from '../src/runtime/retry-pause.ts';
 import type { Command } from './command.ts';
+import type { CommandIds } from './command-mentions.ts';
 import { COMMAND_DEFINITIONS } from './commands/commands.ts';
 import { isDiscordError, isDiscordRefusal } from './rest.ts';
 
@@ -26,9 +33,11 @@ export type Registration = {
   commands: number;
   /** The guild's id, or `global`. */
   scope: string;
+  /** Of the slash commands, as Discord gave them. */
+  ids: CommandIds;
 };
 
-/** The setting that holds what was registered last: application id, scope and hash of the definitions. */
+/** The setting that holds what was registered last: application id, scope, hash of the definitions, and the commands' ids. */
 const SETTING = 'discord_commands';
 const GLOBAL = 'global';
 const PAUSES = { firstMs: 5000, longestMs: 600_000 };
@@ -39,13 +48,18 @@ const PAUSES = { firstMs: 5000, longestMs: 600_000 };
  */
 export async function registerAtStart(
   deps: RegisterDeps & { log: Logger },
-  { guildId, signal }: { guildId: string | undefined; signal: AbortSignal },
+  {
+    guildId,
+    signal,
+    onRegistered,
+  }: { guildId: string | undefined; signal: AbortSignal; onRegistered: (ids: CommandIds) => void },
 ): Promise<void> {
   const { log } = deps;
   for (let failures = 1; !signal.aborted; failures += 1) {
     try {
       const registration = await registerCommands(deps, { guildId });
-      const { isChanged, commands, scope } = registration;
+      const { isChanged, commands, scope, ids } = registration;
+      onRegistered(ids);
       log.info(
         { commands, scope },
         isChanged ? 'slash commands registered' : 'slash commands are registered already',
@@ -81,16 +95,44 @@ export async function registerCommands(
     const scope = guildId ?? GLOBAL;
     const wanted = [applicationId, scope, hashOf(definitions)].join(' ');
     const registered = (await findSetting(db, SETTING)) ?? '';
-    const isChanged = isForced || registered !== wanted;
-    if (isChanged) {
-      await removeOtherScope(rest, registered, { applicationId, scope });
-      await rest.put(routeOf(applicationId, scope), { body: definitions });
-      await saveSetting(db, SETTING, wanted);
+    const commands = definitions.length;
+    if (!isForced && registered.startsWith(`${wanted} `)) {
+      return { isChanged: false, commands, scope, ids: readIds(registered.slice(wanted.length + 1)) };
     }
-    return { isChanged, commands: definitions.length, scope };
+    await removeOtherScope(rest, registered, { applicationId, scope });
+    const ids = idsOf(await rest.put(routeOf(applicationId, scope), { body: definitions }));
+    await saveSetting(db, SETTING, `${wanted} ${writeIds(ids)}`);
+    return { isChanged: true, commands, scope, ids };
   } catch (error) {
     throw toRegisterFailure(error);
   }
+}
+
+/** The ids of the slash commands in Discord's response; what is not as expected is left out. */
+function idsOf(response: unknown): CommandIds {
+  const entries = (Array.isArray(response) ? response : []).flatMap((command: unknown) => {
+    if (typeof command !== 'object' || command === null) return [];
+    if (!('id' in command && 'name' in command && 'type' in command)) return [];
+    const isSlashCommand = command.type === ApplicationCommandType.ChatInput;
+    return isSlashCommand && isId(command.id) ? [[String(command.name), command.id] as const] : [];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** `ban-check=123,server=456`: neither names nor ids hold these signs. */
+function writeIds(ids: CommandIds): string {
+  return Object.entries(ids)
+    .map(([name, id]) => `${name}=${id}`)
+    .join(',');
+}
+
+function readIds(text: string): CommandIds {
+  const pairs = text.split(',').map((pair) => pair.split('='));
+  return Object.fromEntries(pairs.flatMap(([name, id]) => (name && isId(id) ? [[name, id]] : [])));
+}
+
+function isId(id: unknown): id is string {
+  return typeof id === 'string' && /^[0-9]{1,20}$/.test(id);
 }
 
 /**

@@ -21,27 +21,21 @@ import { en } from '../locales/en.ts';
 import type { Localization } from '../locales/localization.ts';
 import { pl } from '../locales/pl.ts';
 import { booleanOption, localized, MODERATE_MEMBERS, stringOption, userOption } from './definition.ts';
+import { completePlayer } from './player-choice.ts';
 import { loadSteamBans, type SteamBansDeps } from './steam-bans.ts';
-import {
-  moderateMembersRequired,
-  requireMaySee,
-  requireOwnSteamId,
-  resolveSteamId,
-  type SubjectDeps,
-} from './subject.ts';
-import { showsDiscord, visibilityOf } from './visibility.ts';
+import { requireOwnSteamId, resolveSteamOptions, type SubjectDeps } from './subject.ts';
+import { moderateMembersRequired, showsDiscord, visibilityOf } from './visibility.ts';
 
-export type BanCheckDeps = SubjectDeps & { appealUrl?: string | undefined } & SteamBansDeps & {
-    now: () => Date;
-  };
+export type BanCheckDeps = SubjectDeps & { appealUrl?: string | undefined } & SteamBansDeps;
 
-/** `/ban-check steamid? user? show?` Everyone may use it, so it has no default permission. */
+/** `/ban-check steamid? user? player? show?` Everyone may use it, so it has no default permission. */
 export const BAN_CHECK_DEFINITION: Command['data'] = {
   ...localized(({ banCheck }) => banCheck),
   type: ApplicationCommandType.ChatInput,
   options: [
     stringOption(({ banCheck }) => banCheck.options.steamid),
     userOption(({ banCheck }) => banCheck.options.user),
+    stringOption(({ banCheck }) => banCheck.options.player, { autocomplete: true }),
     booleanOption(({ banCheck }) => banCheck.options.show),
   ],
 };
@@ -54,6 +48,7 @@ export function banCheckCommand(deps: BanCheckDeps): Command {
       const { kind, localization } = visibilityOf(invoker, options);
       return { kind, render: () => renderFirstPage(deps, { invoker, options, kind, localization }) };
     },
+    autocomplete: (invoker, typed) => completePlayer(deps, invoker, typed),
   };
 }
 
@@ -93,25 +88,19 @@ async function renderFirstPage(deps: BanCheckDeps, check: Check): Promise<Messag
 
 /**
  * Whose record is meant, once it is certain that the invoker may see it. A Discord user wins over a SteamID, as in the
- * API's lookup.
+ * API's lookup, and a SteamID over a nickname.
  * @throws {Refusal}
  */
-async function resolveSubject(
-  deps: BanCheckDeps,
-  { invoker, options: { strings, users }, kind }: Check,
-): Promise<SteamId64> {
-  const discordId = users.user;
+async function resolveSubject(deps: BanCheckDeps, { invoker, options, kind }: Check): Promise<SteamId64> {
+  const discordId = options.users.user;
   if (discordId !== undefined && discordId !== invoker.discordId) {
     if (!invoker.canModerateMembers) throw moderateMembersRequired();
     const user = await findUserByDiscordId(deps.database.accountReplica, discordId);
     if (user && showsDiscord(user, invoker, kind)) return user.steamId64;
     throw new Refusal(({ refusals }) => noticeMessage(refusals.notLinkedUser(userMention(discordId))));
   }
-  const steamId = strings.steamid?.trim();
-  if (discordId !== undefined || !steamId) return requireOwnSteamId(deps, invoker);
-  const subject = await resolveSteamId(deps, steamId);
-  await requireMaySee(deps, invoker, subject);
-  return subject;
+  const subject = discordId === undefined ? await resolveSteamOptions(deps, invoker, options) : undefined;
+  return subject ?? requireOwnSteamId(deps, invoker);
 }
 
 /** A page of a player's record; the caller has made sure that the invoker may see it. */

@@ -3,6 +3,7 @@ import type { Database } from '../../src/db/database.ts';
 import { FEED_SUBJECTS, type FeedSubject } from '../../src/domain/discord-feed.ts';
 import { listGuildFeeds, startDiscordFeed, stopDiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
 import { type Command, type CommandOptions, type Invoker, Refusal } from '../command.ts';
+import type { MentionCommand } from '../command-mentions.ts';
 import { feedList, permissionList } from '../embeds/feed-list.ts';
 import { COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
 import type { FeedTexts } from '../locales/feed-en.ts';
@@ -22,6 +23,8 @@ import type { ServerDeps } from './server-messages.ts';
 export type FeedDeps = {
   database: Pick<Database, 'db'>;
   servers: ServerDeps['servers'];
+  /** What messages call the commands. */
+  mention: MentionCommand;
   /** A feed was started, changed or stopped. */
   onFeedsChanged: () => void;
 };
@@ -90,7 +93,7 @@ function requireManager(invoker: Invoker): Manager {
 }
 
 async function start(
-  { database, servers, onFeedsChanged }: FeedDeps,
+  { database, servers, onFeedsChanged, mention }: FeedDeps,
   manager: Manager,
   subject: FeedSubject,
   { strings, numbers, roles }: CommandOptions,
@@ -120,13 +123,14 @@ async function start(
     roleId: role?.id ?? null,
   });
   onFeedsChanged();
-  const { feed } = manager.localization.texts;
-  return done(isNew ? feed.started(subject) : feed.changed(subject));
+  const { texts } = manager.localization;
+  const { feed } = texts;
+  return done(isNew ? feed.started({ subject, stop: mention('feed stop', texts) }) : feed.changed(subject));
 }
 
-async function list({ database }: FeedDeps, manager: Manager): Promise<MessageView> {
+async function list({ database, mention }: FeedDeps, manager: Manager): Promise<MessageView> {
   const feeds = await listGuildFeeds(database.db, manager.guildId);
-  return feedList(feeds, manager, manager.localization.texts);
+  return feedList(feeds, manager, { texts: manager.localization.texts, mention });
 }
 
 async function stop(

@@ -14,11 +14,12 @@ import { userMessage } from '../embeds/user.ts';
 import type { Localization } from '../locales/localization.ts';
 import type { BanCheckDeps } from './ban-check.ts';
 import { booleanOption, localized, MODERATE_MEMBERS, stringOption, userOption } from './definition.ts';
+import { completePlayer } from './player-choice.ts';
 import { loadSteamBans } from './steam-bans.ts';
-import { moderateMembersRequired, requireMaySee, resolveSteamId } from './subject.ts';
-import { showsDiscord, visibilityOf } from './visibility.ts';
+import { resolveSteamOptions } from './subject.ts';
+import { moderateMembersRequired, showsDiscord, visibilityOf } from './visibility.ts';
 
-/** `/lookup user? steamid? show?` */
+/** `/lookup user? steamid? player? show?` */
 export const LOOKUP_DEFINITION: Command['data'] = {
   ...localized(({ lookup }) => lookup),
   type: ApplicationCommandType.ChatInput,
@@ -26,6 +27,7 @@ export const LOOKUP_DEFINITION: Command['data'] = {
   options: [
     userOption(({ lookup }) => lookup.options.user),
     stringOption(({ lookup }) => lookup.options.steamid),
+    stringOption(({ lookup }) => lookup.options.player, { autocomplete: true }),
     booleanOption(({ lookup }) => lookup.options.show),
   ],
 };
@@ -38,6 +40,7 @@ export function lookupCommand(deps: BanCheckDeps): Command {
       const { kind, localization } = visibilityOf(invoker, options);
       return { kind, render: () => renderUser(deps, { invoker, options, kind, localization }) };
     },
+    autocomplete: (invoker, typed) => completePlayer(deps, invoker, typed),
   };
 }
 
@@ -62,22 +65,21 @@ async function renderUser(
 }
 
 /**
- * Who is meant, once it is certain that the invoker may see them. One option is needed; of two, the Discord user wins.
+ * Who is meant, once it is certain that the invoker may see them. One option is needed; of several, the Discord user wins, then the
+ * SteamID.
  * @throws {Refusal}
  */
 async function resolveSubject(
   deps: BanCheckDeps,
   invoker: Invoker,
-  { strings, users }: CommandOptions,
+  options: CommandOptions,
 ): Promise<{ discordId: string } | { steamId64: SteamId64 }> {
-  const discordId = users.user;
+  const discordId = options.users.user;
   if (discordId !== undefined) {
     if (!invoker.canModerateMembers && discordId !== invoker.discordId) throw moderateMembersRequired();
     return { discordId };
   }
-  const steamId = strings.steamid?.trim();
-  if (!steamId) throw new Refusal(({ refusals }) => noticeMessage(refusals.userOrSteamId));
-  const steamId64 = await resolveSteamId(deps, steamId);
-  await requireMaySee(deps, invoker, steamId64);
+  const steamId64 = await resolveSteamOptions(deps, invoker, options);
+  if (steamId64 === undefined) throw new Refusal(({ refusals }) => noticeMessage(refusals.whomToLookUp));
   return { steamId64 };
 }

@@ -4,19 +4,22 @@ import { readSteamReference } from '../../src/domain/profile-address.ts';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import { findUserByDiscordId } from '../../src/queries/users/users.ts';
 import type { ResolveVanity } from '../../src/steam/vanity-names.ts';
-import { type Invoker, Refusal } from '../command.ts';
+import { type CommandOptions, type Invoker, Refusal } from '../command.ts';
 import { linkButton, noticeMessage, row } from '../embeds/message.ts';
 import { escapeText } from '../text.ts';
+import { resolvePlayer } from './player-choice.ts';
+import { moderateMembersRequired } from './visibility.ts';
 
 /** What it takes to find out whom a command is about. */
 export type SubjectDeps = {
   database: Pick<Database, 'replica' | 'accountReplica'>;
   publicUrl: string;
   resolveVanity: ResolveVanity;
+  now: () => Date;
 };
 
 /** The account that an option `steamid` names, in any notation. @throws {Refusal} when it names none. */
-export async function resolveSteamId({ resolveVanity }: SubjectDeps, text: string): Promise<SteamId64> {
+async function resolveSteamId({ resolveVanity }: SubjectDeps, text: string): Promise<SteamId64> {
   const reference = readSteamReference(text);
   if (reference === undefined) {
     throw new Refusal(({ refusals }) =>
@@ -32,6 +35,25 @@ export async function resolveSteamId({ resolveVanity }: SubjectDeps, text: strin
   });
   if (steamId64 !== undefined) return steamId64;
   throw new Refusal(({ refusals }) => noticeMessage(refusals.vanityUnknown(escapeText(vanityName))));
+}
+
+/**
+ * Whom the options `steamid` and `player` mean, the former first, once it is certain that the invoker may see them.
+ * @returns undefined when neither is given.
+ * @throws {Refusal}
+ */
+export async function resolveSteamOptions(
+  deps: SubjectDeps,
+  invoker: Invoker,
+  { strings }: CommandOptions,
+): Promise<SteamId64 | undefined> {
+  const [steamId, player] = [strings.steamid?.trim(), strings.player?.trim()];
+  if (!steamId && !player) return undefined;
+  const subject = steamId
+    ? await resolveSteamId(deps, steamId)
+    : await resolvePlayer(deps, invoker, player ?? '');
+  await requireMaySee(deps, invoker, subject);
+  return subject;
 }
 
 /** The account linked to the invoker. @throws {Refusal} that says how to link one. */
@@ -61,9 +83,4 @@ export async function requireMaySee(
   if (invoker.canModerateMembers) return;
   const own = await findUserByDiscordId(database.accountReplica, invoker.discordId);
   if (own?.steamId64 !== steamId64) throw moderateMembersRequired();
-}
-
-/** What members without the permission are told, whoever they asked about. */
-export function moderateMembersRequired(): Refusal {
-  return new Refusal(({ refusals }) => noticeMessage(refusals.moderateMembersRequired));
 }

@@ -1,5 +1,6 @@
 import type { User } from '../../src/queries/users/users.ts';
-import type { CommandOptions, CommandResponse, Invoker } from '../command.ts';
+import { type CommandOptions, type CommandResponse, type Invoker, Refusal } from '../command.ts';
+import { noticeMessage } from '../embeds/message.ts';
 import type { Localization } from '../locales/localization.ts';
 
 /**
@@ -26,4 +27,11 @@ export function showsDiscord(
 ): boolean {
   if (!user.hidesDiscord || user.discordId === discordId) return true;
   return canModerateMembers && kind === 'ephemeral';
+}
+
+/** What members without the permission are told, whoever they asked about. */
+export function moderateMembersRequired(): Refusal {
+  return new Refusal((texts, mention) =>
+    noticeMessage(texts.refusals.moderateMembersRequired(mention('ban-check', texts))),
+  );
 }

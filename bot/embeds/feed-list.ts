@@ -1,6 +1,7 @@
 import { channelMention, roleMention, userMention } from 'discord.js';
 import type { DiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
 import type { Invoker } from '../command.ts';
+import type { MentionCommand } from '../command-mentions.ts';
 import { LIMITS } from '../limits.ts';
 import type { Texts } from '../locales/en.ts';
 import type { BotPermission, FeedTexts } from '../locales/feed-en.ts';
@@ -14,10 +15,10 @@ export type ListedFeed = DiscordFeed & { serverName: string | undefined };
 export function feedList(
   feeds: readonly ListedFeed[],
   { channelId, botLacks }: Pick<Invoker, 'channelId' | 'botLacks'>,
-  texts: Texts,
+  { texts, mention }: { texts: Texts; mention: MentionCommand },
 ): MessageView {
   const { feed: words } = texts;
-  if (feeds.length === 0) return noticeMessage(words.none, COLOURS.neutral);
+  if (feeds.length === 0) return noticeMessage(words.none(mention('feed start', texts)), COLOURS.neutral);
   const isMute = botLacks.length > 0 && feeds.some((feed) => feed.channelId === channelId);
   const warning = isMute ? `\n\n⚠️ ${words.lacksHere(permissionList(botLacks, words))}` : '';
   const lines = feeds.map((feed) => feedLine(feed, texts));

@@ -11,6 +11,7 @@ import {
   stopDiscordFeed,
 } from '../../src/queries/discord-feeds/feeds.ts';
 import { retryPauseMs } from '../../src/runtime/retry-pause.ts';
+import type { MentionCommand } from '../command-mentions.ts';
 import { noticeMessage } from '../embeds/message.ts';
 import type { SendWithLinkFallback } from '../link-fallback.ts';
 import { localizationOf } from '../locales/localization.ts';
@@ -25,6 +26,8 @@ type FeedsDeps = {
   publicUrl: string;
   /** `DISCORD_GUILD_ID`: feeds of other guilds rest. */
   guildId: string | undefined;
+  /** What messages call the commands. */
+  mention: MentionCommand;
   log: Logger;
   now: () => Date;
   sendWithLinkFallback: SendWithLinkFallback;
@@ -131,9 +134,11 @@ export function createFeeds(deps: FeedsDeps) {
       return postpone(feed, error);
     }
     try {
-      const { feed: words } = localizationOf(locale).texts;
+      const { texts } = localizationOf(locale);
+      const { feed: words } = texts;
       const channel = channelMention(channelId);
-      const text = words.switchedOff({ subject, channel, reason: words[reason] });
+      const why = words[reason](deps.mention('feed start', texts));
+      const text = words.switchedOff({ subject, channel, reason: why });
       await channels.tell(startedBy, noticeMessage(text));
     } catch (error) {
       if (signal.aborted) return;

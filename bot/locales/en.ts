@@ -47,6 +47,7 @@ export const en = {
           description: 'SteamID64, STEAM_X:Y:Z, [U:1:N] or a Steam profile address',
         },
         user: { name: 'user', description: 'Discord user with a linked Steam account' },
+        player: { name: 'player', description: 'Moderators: nickname of a known player' },
         show: { name: 'show', description: 'Moderators: show the response to everyone in the channel' },
       },
     },
@@ -59,6 +60,7 @@ export const en = {
           name: 'steamid',
           description: 'SteamID64, STEAM_X:Y:Z, [U:1:N] or a Steam profile address',
         },
+        player: { name: 'player', description: 'Nickname of a known player' },
         show: { name: 'show', description: 'Moderators: show the response to everyone in the channel' },
       },
     },
@@ -197,9 +199,11 @@ export const en = {
     notLinkedYourself: 'Your Discord account is not linked to a Steam account yet.',
     notLinkedUser: (mention: string) => `${mention} has no linked Steam account.`,
     userNotFound: 'There is no such community member.',
-    userOrSteamId: 'Choose a Discord user or enter a SteamID.',
-    moderateMembersRequired:
-      'Only moderators may look at other people. For your own record, run `/ban-check` without options.',
+    playerNotFound: (name: string) => `No known player is called **${name}**. Pick one from the list.`,
+    severalPlayers: (name: string) => `Several players are called **${name}**. Pick one from the list.`,
+    whomToLookUp: 'Choose a Discord user, enter a SteamID or pick a player.',
+    moderateMembersRequired: (banCheck: string) =>
+      `Only moderators may look at other people. For your own record, run ${banCheck} without options.`,
     notYours: 'These buttons are for the person who asked. Run the command yourself.',
     pinRequiresModerateMembers: 'Only moderators may pin the live status.',
     cannotPost:

@@ -59,12 +59,12 @@ export const feedEn = {
   reached: ({ amount, name }: { amount: number; name: string }) => `${count(amount, 'player')} on ${name}`,
   reachedMany: 'Players wanted: these servers are filling up',
 
-  started: (subject: FeedSubject) =>
-    `Done. This channel now gets news of ${subject}; \`/feed stop\` ends it.`,
+  started: ({ subject, stop }: { subject: FeedSubject; stop: string }) =>
+    `Done. This channel now gets news of ${subject}; ${stop} ends it.`,
   changed: (subject: FeedSubject) => `Done. The feed of ${subject} in this channel has new settings.`,
   stopped: (subject: FeedSubject) => `Done. This channel no longer gets news of ${subject}.`,
   listTitle: 'Feeds',
-  none: 'There are no feeds yet. Start one with `/feed start`.',
+  none: (start: string) => `There are no feeds yet. Start one with ${start}.`,
   allTypes: 'all types',
   allServers: 'all servers',
   playersAtLeast: (amount: number) => `${count(amount, 'player')} or more`,
@@ -88,9 +88,10 @@ export const feedEn = {
 
   switchedOff: ({ subject, channel, reason }: { subject: FeedSubject; channel: string; reason: string }) =>
     `The feed of ${subject} in ${channel} is switched off. ${reason}`,
-  channelGone: 'The channel no longer exists. You can start the feed in another one with `/feed start`.',
-  permissionLost:
-    'I can’t post there any more. Give me “View Channel”, “Send Messages” and “Embed Links” in the channel, then start the feed again with `/feed start`.',
+  channelGone: (start: string) =>
+    `The channel no longer exists. You can start the feed in another one with ${start}.`,
+  permissionLost: (start: string) =>
+    `I can’t post there any more. Give me “View Channel”, “Send Messages” and “Embed Links” in the channel, then start the feed again with ${start}.`,
 };
 
 export type FeedTexts = typeof feedEn;

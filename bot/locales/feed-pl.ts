@@ -53,12 +53,12 @@ export const feedPl: FeedTexts = {
   reached: ({ amount, name }) => `${name}: ${count(amount, 'player')}`,
   reachedMany: 'Te serwery się zapełniają',
 
-  started: (subject) =>
-    `Gotowe. Ten kanał dostaje teraz powiadomienia o ${about[subject]}; wyłączysz je poleceniem \`/powiadomienia wyłącz\`.`,
+  started: ({ subject, stop }) =>
+    `Gotowe. Ten kanał dostaje teraz powiadomienia o ${about[subject]}; wyłączysz je poleceniem ${stop}.`,
   changed: (subject) => `Gotowe. Powiadomienia o ${about[subject]} na tym kanale mają nowe ustawienia.`,
   stopped: (subject) => `Gotowe. Ten kanał nie dostaje już powiadomień o ${about[subject]}.`,
   listTitle: 'Powiadomienia',
-  none: 'Nie ma jeszcze żadnych powiadomień. Włączysz je poleceniem `/powiadomienia włącz`.',
+  none: (start) => `Nie ma jeszcze żadnych powiadomień. Włączysz je poleceniem ${start}.`,
   allTypes: 'wszystkie rodzaje',
   allServers: 'wszystkie serwery',
   playersAtLeast: (amount) => `od ${count(amount, 'ofPlayer')}`,
@@ -85,7 +85,8 @@ export const feedPl: FeedTexts = {
 
   switchedOff: ({ subject, channel, reason }) =>
     `Powiadomienia o ${about[subject]} na kanale ${channel} są wyłączone. ${reason}`,
-  channelGone: 'Kanał już nie istnieje. Możesz włączyć je na innym kanale poleceniem `/powiadomienia włącz`.',
-  permissionLost:
-    'Nie mogę już tam pisać. Nadaj mi na kanale uprawnienia „Wyświetlanie kanału”, „Wysyłanie wiadomości” i „Umieszczanie linków”, a potem włącz powiadomienia poleceniem `/powiadomienia włącz`.',
+  channelGone: (start) =>
+    `Kanał już nie istnieje. Możesz włączyć powiadomienia na innym kanale poleceniem ${start}.`,
+  permissionLost: (start) =>
+    `Nie mogę już tam pisać. Nadaj mi na kanale uprawnienia „Wyświetlanie kanału”, „Wysyłanie wiadomości” i „Umieszczanie linków”, a potem włącz powiadomienia poleceniem ${start}.`,
 };

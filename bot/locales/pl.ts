@@ -51,6 +51,7 @@ export const pl: Texts = {
       options: {
         steamid: { name: 'steamid', description: 'SteamID64, STEAM_X:Y:Z, [U:1:N] albo adres profilu Steam' },
         user: { name: 'użytkownik', description: 'Użytkownik Discorda z połączonym kontem Steam' },
+        player: { name: 'gracz', description: 'Moderatorzy: nick znanego gracza' },
         show: { name: 'pokaż', description: 'Moderatorzy: pokaż odpowiedź wszystkim na kanale' },
       },
     },
@@ -60,6 +61,7 @@ export const pl: Texts = {
       options: {
         user: { name: 'użytkownik', description: 'Użytkownik Discorda; ma pierwszeństwo przed SteamID' },
         steamid: { name: 'steamid', description: 'SteamID64, STEAM_X:Y:Z, [U:1:N] albo adres profilu Steam' },
+        player: { name: 'gracz', description: 'Nick znanego gracza' },
         show: { name: 'pokaż', description: 'Moderatorzy: pokaż odpowiedź wszystkim na kanale' },
       },
     },
@@ -198,9 +200,11 @@ export const pl: Texts = {
     notLinkedYourself: 'Twoje konto Discord nie jest jeszcze połączone z kontem Steam.',
     notLinkedUser: (mention) => `${mention} nie ma połączonego konta Steam.`,
     userNotFound: 'Nie ma takiego członka społeczności.',
-    userOrSteamId: 'Podaj użytkownika Discorda albo SteamID.',
-    moderateMembersRequired:
-      'Tylko moderatorzy mogą sprawdzać innych. Swoje kary zobaczysz poleceniem `/sprawdź-bany` bez opcji.',
+    playerNotFound: (name) => `Nie znam gracza **${name}**. Wybierz kogoś z listy.`,
+    severalPlayers: (name) => `Jest kilku graczy o nicku **${name}**. Wybierz jednego z listy.`,
+    whomToLookUp: 'Podaj użytkownika Discorda, SteamID albo nick gracza.',
+    moderateMembersRequired: (banCheck) =>
+      `Tylko moderatorzy mogą sprawdzać innych. Swoje kary zobaczysz poleceniem ${banCheck} bez opcji.`,
     notYours: 'Te przyciski są dla osoby, która wywołała polecenie. Wywołaj własne polecenie.',
     pinRequiresModerateMembers: 'Tylko moderatorzy mogą przypiąć stan na żywo.',
     cannotPost:

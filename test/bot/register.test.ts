@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test';
 import pino from 'pino';
-import { registerAtStart, registerCommands } from '../../bot/register.ts';
+import { type Registration, registerAtStart, registerCommands } from '../../bot/register.ts';
 import { createRest } from '../../bot/rest.ts';
 import { settings } from '../../src/db/schema/settings.ts';
 import { createTestDatabase } from '../support/database/database.ts';
@@ -21,8 +21,14 @@ beforeEach(async () => {
 
 test('registers all commands in one request, once, and again only when forced', async () => {
   const first = await registerCommands({ rest: rest(), db }, { guildId: undefined });
-  expect(first).toEqual({ isChanged: true, commands: 5, scope: 'global' });
-  expect((await registerCommands({ rest: rest(), db }, { guildId: undefined })).isChanged).toBe(false);
+  const ids = Object.fromEntries(
+    ['server', 'ban-check', 'lookup', 'feed'].map((name) => [name, fake.commandId(name)]),
+  );
+  expect(first).toEqual({ isChanged: true, commands: 5, scope: 'global', ids } as Registration);
+  expect(await registerCommands({ rest: rest(), db }, { guildId: undefined })).toEqual({
+    ...first,
+    isChanged: false,
+  });
   expect(puts()).toHaveLength(1);
   expect(
     (await registerCommands({ rest: rest(), db }, { guildId: undefined, isForced: true })).isChanged,
@@ -55,6 +61,7 @@ test('names, options and descriptions are localised; permissions are a default o
       options: [
         ['steamid', 3, 'steamid'],
         ['user', 6, 'użytkownik'],
+        ['player', 3, 'gracz'],
         ['show', 5, 'pokaż'],
       ],
       permissions: undefined,
@@ -66,6 +73,7 @@ test('names, options and descriptions are localised; permissions are a default o
       options: [
         ['user', 6, 'użytkownik'],
         ['steamid', 3, 'steamid'],
+        ['player', 3, 'gracz'],
         ['show', 5, 'pokaż'],
       ],
       permissions: '1099511627776',
@@ -124,6 +132,14 @@ test('names, options and descriptions are localised; permissions are a default o
   }
 });
 
+test('registers once more what an earlier version registered, whose ids were not kept', async () => {
+  await registerCommands({ rest: rest(), db }, { guildId: undefined });
+  await db.execute(`update settings set value = regexp_replace(value, ' [^ ]+$', '')`);
+  const again = await registerCommands({ rest: rest(), db }, { guildId: undefined });
+  expect(again).toMatchObject({ isChanged: true, ids: { 'ban-check': fake.commandId('ban-check') } });
+  expect(puts()).toHaveLength(2);
+});
+
 test('in one guild without what only global commands take, and removes the global ones', async () => {
   await registerCommands({ rest: rest(), db }, { guildId: undefined });
   await registerCommands({ rest: rest(), db }, { guildId: GUILD });
@@ -159,7 +175,7 @@ test('at the start keeps trying while Discord is out of reach, until the bot sto
   const away = createRest({ apiUrl: 'http://127.0.0.1:1', token: 'x' });
   const registering = registerAtStart(
     { rest: away, db, log },
-    { guildId: undefined, signal: stopping.signal },
+    { guildId: undefined, signal: stopping.signal, onRegistered: () => undefined },
   );
   await waitFor(() => lines.length === 1);
   expect(lines[0]?.msg).toBe('slash commands could not be registered: retrying with growing pauses');
@@ -173,6 +189,9 @@ test('at the start gives up when Discord refuses', async () => {
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const refused = createRest({ apiUrl: fake.apiUrl, token: 'wrong' });
   const { signal } = new AbortController();
-  await registerAtStart({ rest: refused, db, log }, { guildId: undefined, signal });
+  await registerAtStart(
+    { rest: refused, db, log },
+    { guildId: undefined, signal, onRegistered: () => undefined },
+  );
   expect(lines.map(({ msg }) => msg)).toEqual(['slash commands could not be registered']);
 });

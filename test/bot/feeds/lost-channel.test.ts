@@ -26,7 +26,7 @@ test('a deleted channel switches its feed off, which whoever started it is told'
   await waitFor(() => fake.directMessagesTo(lost.manager.user.id).length === 1);
   const [told] = fake.directMessagesTo(lost.manager.user.id);
   expect(told?.embeds[0]?.description).toBe(
-    `Powiadomienia o karach na kanale <#${lost.channelId}> są wyłączone. Kanał już nie istnieje. Możesz włączyć je na innym kanale poleceniem \`/powiadomienia włącz\`.`,
+    `Powiadomienia o karach na kanale <#${lost.channelId}> są wyłączone. Kanał już nie istnieje. Możesz włączyć powiadomienia na innym kanale poleceniem </feed start:${fake.commandId('feed')}>.`,
   );
   expect(await db.select().from(discordFeeds)).toMatchObject([{ channelId: other.channelId }]);
   await settleFeeds(harness);

@@ -94,10 +94,11 @@ export async function startTestBot({
     lines,
     /** How interactions ended, in this order. */
     outcomes,
-    /** Starts the bot and waits until it is connected. */
+    /** Starts the bot and waits until it is connected, and its commands are registered or were refused. */
     connect: async () => {
       bot.start();
       await waitFor(() => bot.health().state === 'ready');
+      await waitFor(() => lines.some(({ msg }) => msg.startsWith('slash commands')));
     },
     /** Reads the servers into memory again. */
     refreshServers: async () => {

@@ -1,4 +1,4 @@
-import { RESTJSONErrorCodes } from 'discord.js';
+import { ApplicationCommandType, RESTJSONErrorCodes } from 'discord.js';
 import { checkCommands, type FakeCommand } from './command-form.ts';
 import { checkMessage } from './message-form.ts';
 import type { MessageStore } from './messages.ts';
@@ -16,6 +16,14 @@ type Options = {
 export function createApplicationRoutes({ applicationId, guildIds, messages, state }: Options) {
   /** By scope: a guild's id, or `global`. */
   const commands = new Map<string, FakeCommand[]>();
+  /** A command that is registered again under its name keeps its id. */
+  const commandIds = new Map<string, string>();
+  const idOf = (scope: string, { name, type = ApplicationCommandType.ChatInput }: FakeCommand) => {
+    const key = `${scope} ${type} ${name}`;
+    const id = commandIds.get(key) ?? nextSnowflake();
+    commandIds.set(key, id);
+    return id;
+  };
   const goneChannels = new Set<string>();
   const goneMessages = new Set<string>();
   /** By user. */
@@ -25,6 +33,9 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
 
   return {
     commands,
+    /** The id of a registered slash command. @param scope a guild's id, or `global`. */
+    commandId: (name: string, scope = 'global') =>
+      commandIds.get(`${scope} ${ApplicationCommandType.ChatInput} ${name}`),
     goneChannels,
     goneMessages,
     directChannels,
@@ -50,10 +61,15 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
       const complaint = checkCommands(list, { isGuild: guildId !== undefined });
       if (complaint) return json(400, complaint);
       commands.set(scope, list);
-      const ids = () => ({ id: nextSnowflake(), application_id: applicationId, version: nextSnowflake() });
       return json(
         200,
-        list.map((command) => ({ ...command, ...ids() })),
+        list.map((command) => ({
+          type: ApplicationCommandType.ChatInput,
+          ...command,
+          id: idOf(scope, command),
+          application_id: applicationId,
+          version: nextSnowflake(),
+        })),
       );
     },
     useChannel: (call: RestCall, channelId: string, messageId: string | undefined): Response => {

@@ -122,6 +122,7 @@ export async function startFakeDiscord({
     applicationId,
     gateway,
     commands: application.commands,
+    commandId: application.commandId,
     messages: messages.all,
     requests,
     goneChannels: application.goneChannels,

@@ -1,0 +1,70 @@
+import { expect, test } from 'bun:test';
+import { createBot } from '../../bot/bot.ts';
+import { startTestBot } from '../support/bot.ts';
+import { aSteamId } from '../support/builders.ts';
+import { anActor } from '../support/discord/actor.ts';
+import { waitFor } from '../support/wait.ts';
+
+const GUILD = '900000000000000001';
+const { fake, bot, deps, lines, connect } = await startTestBot();
+const registrations = () => fake.requests.filter(({ method, status }) => method === 'PUT' && status === 200);
+
+/** What a member is told who asked about somebody else, and a manager who lists, starts and stops feeds. */
+async function readNotices(locale: string): Promise<string[]> {
+  const member = anActor({ locale });
+  const manager = anActor({ locale, isManager: true });
+  const refused = await fake.command('ban-check', { steamid: aSteamId(5) }, member);
+  const listed = await fake.command('feed list', {}, manager);
+  const started = await fake.command('feed start', { what: 'servers' }, manager);
+  await fake.command('feed stop', { what: 'servers' }, manager);
+  return [refused, listed, started].map(({ message }) => message?.embeds[0]?.description ?? '');
+}
+
+test('while Discord has not registered them, commands are named as the reader types them', async () => {
+  fake.fail({ matches: /^PUT .*commands/, response: () => new Response('no', { status: 400 }), times: 100 });
+  await connect();
+  expect(lines.some(({ msg }) => msg.includes('could not be registered'))).toBe(true);
+  expect(await readNotices('en-US')).toEqual([
+    'Only moderators may look at other people. For your own record, run `/ban-check` without options.',
+    'There are no feeds yet. Start one with `/feed start`.',
+    '📣 Done. This channel now gets news of servers; `/feed stop` ends it.',
+  ]);
+  expect(await readNotices('pl')).toEqual([
+    'Tylko moderatorzy mogą sprawdzać innych. Swoje kary zobaczysz poleceniem `/sprawdź-bany` bez opcji.',
+    'Nie ma jeszcze żadnych powiadomień. Włączysz je poleceniem `/powiadomienia włącz`.',
+    '📣 Gotowe. Ten kanał dostaje teraz powiadomienia o serwerach; wyłączysz je poleceniem `/powiadomienia wyłącz`.',
+  ]);
+  await bot.stop();
+  fake.clearFaults();
+});
+
+test.each([
+  ['global', undefined],
+  ['guild', GUILD],
+])(
+  '%s commands are mentioned by their ids, in both languages, after a restart too',
+  async (scope, guildId) => {
+    for (const start of ['first', 'second']) {
+      lines.length = 0;
+      const before = registrations().length;
+      const next = createBot({ ...deps, guildId });
+      next.start();
+      await waitFor(() => next.health().state === 'ready');
+      await waitFor(() => lines.some(({ msg }) => msg.startsWith('slash commands')));
+      const [banCheck, feed] = ['ban-check', 'feed'].map((name) =>
+        fake.commandId(name, scope === 'guild' ? GUILD : 'global'),
+      );
+      expect(banCheck).toMatch(/^[0-9]+$/);
+      for (const locale of ['en-US', 'pl']) {
+        const [refused, listed, started] = await readNotices(locale);
+        expect(refused).toContain(`</ban-check:${banCheck}>`);
+        expect(listed).toContain(`</feed start:${feed}>`);
+        expect(started).toContain(`</feed stop:${feed}>`);
+        for (const text of [refused, listed, started]) expect(text).not.toContain('`/');
+      }
+      // The second start finds them registered, and the ids in its database.
+      if (start === 'second') expect(registrations()).toHaveLength(before);
+      await next.stop();
+    }
+  },
+);
