@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { createBot } from '../../bot/bot.ts';
-import { startTestBot } from '../support/bot.ts';
-import { aSteamId } from '../support/builders.ts';
+import { startTestBot } from '../support/bot/bot.ts';
+import { aSteamId } from '../support/database/builders.ts';
 import { anActor } from '../support/discord/actor.ts';
 import { waitFor } from '../support/wait.ts';
 

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { createBot } from '../../../bot/bot.ts';
 import { openDatabase } from '../../../src/db/database.ts';
-import { startTestBot } from '../../support/bot.ts';
-import { aSteamId, insertPenalties, insertUser } from '../../support/builders.ts';
-import { startDatabaseProxy } from '../../support/database-proxy.ts';
+import { startTestBot } from '../../support/bot/bot.ts';
+import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
+import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 import { anActor } from '../../support/discord/actor.ts';
 import { isEphemeral } from '../../support/discord/messages.ts';
 import { waitFor } from '../../support/wait.ts';
