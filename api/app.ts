@@ -4,6 +4,7 @@ import { NotFound } from '../src/domain/errors.ts';
 import { withErrorPages } from './error-pages.ts';
 import { type HealthDeps, health } from './health.ts';
 import { createErrorMapper, type ErrorMapper, MethodNotAllowed } from './http/error-handler.ts';
+import type { HotRoutes } from './http/listen.ts';
 import { CORS_HEADERS, respondError } from './http/responses.ts';
 import { clientKey, createRoutes, type Incoming, type RouteDeps, type Routes } from './http/routes.ts';
 import { openApi } from './openapi/document.ts';
@@ -20,7 +21,7 @@ import { ROUND_SOUND_BATCH_OPERATIONS, roundSoundBatch } from './v1/players/roun
 import { ROUND_SOUND_OPERATIONS, roundSounds } from './v1/players/round-sounds.ts';
 import { STEAM_BAN_OPERATIONS, steamBans } from './v1/players/steam-bans.ts';
 import { SERVER_HISTORY_OPERATIONS, serverHistory } from './v1/servers/server-history.ts';
-import { SERVER_OPERATIONS, servers } from './v1/servers/servers.ts';
+import { createServerLister, SERVER_OPERATIONS, servers } from './v1/servers/servers.ts';
 import { USER_OPERATIONS, users } from './v1/users/users.ts';
 import { pages } from './web/pages.tsx';
 import type { PagesDeps } from './web/pages-deps.ts';
@@ -91,7 +92,11 @@ export function createApi(deps: ApiDeps) {
     .use(version1(BASES[0], { routes, bodies, deps }))
     .use(version1(BASES[1], { routes, bodies, deps }))
     .compile();
-  return withErrorPages(app, { bases: BASES, toErrorPage: web.toErrorPage });
+  const listServers = createServerLister(routes, { ...deps.servers, bodies });
+  const hotRoutes: HotRoutes = Object.fromEntries(
+    BASES.map((base) => [`${base}/servers`, (request, server) => listServers({ request, server })]),
+  );
+  return { app: withErrorPages(app, { bases: BASES, toErrorPage: web.toErrorPage }), hotRoutes };
 }
 
 /** Health and metrics alone, of a process without the API. Not yet listening. */

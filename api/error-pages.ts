@@ -1,10 +1,4 @@
-import type { Server } from 'bun';
-
-/** An Elysia app, as far as listening is concerned. */
-type App = {
-  fetch: (request: Request) => Response | Promise<Response>;
-  server: Server<unknown> | null;
-};
+import type { App } from './http/listen.ts';
 
 /** Makes a page of an error that would be sent as JSON. */
 export type ToErrorPage = (request: Request, error: Response) => Promise<Response>;

@@ -13,7 +13,8 @@ const encoder = new TextEncoder();
 
 /** Whether a client reads compressed bodies. */
 export function acceptsGzip(headers: Headers): boolean {
-  return ACCEPTS_GZIP.test(headers.get('accept-encoding') ?? '');
+  const accepted = headers.get('accept-encoding');
+  return accepted !== null && ACCEPTS_GZIP.test(accepted);
 }
 
 /**

@@ -2,14 +2,24 @@ import ipaddr from 'ipaddr.js';
 
 type Network = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
-/** Reads addresses and CIDRs once; the function returned says whether an address lies in one of them. */
+/**
+ * Reads addresses and CIDRs once; the function returned says whether an address lies in one of them. It remembers the last
+ * address: behind a proxy every request comes from the same one, and reading it would take a quarter of the response's time.
+ */
 export function createAddressMatcher(networks: readonly string[]): (address: string) => boolean {
   const parsed = networks.map(toNetwork);
+  let last = { address: '', isInside: false };
   return (address) => {
-    if (parsed.length === 0 || !ipaddr.isValid(address)) return false;
-    const candidate = ipaddr.process(address);
-    return parsed.some((network) => candidate.kind() === network[0].kind() && candidate.match(network));
+    if (parsed.length === 0) return false;
+    if (address !== last.address) last = { address, isInside: isInOneOf(parsed, address) };
+    return last.isInside;
   };
+}
+
+function isInOneOf(networks: readonly Network[], address: string): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  const candidate = ipaddr.process(address);
+  return networks.some((network) => candidate.kind() === network[0].kind() && candidate.match(network));
 }
 
 /** What the addresses of the internet have in common. */

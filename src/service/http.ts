@@ -72,7 +72,7 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
 
   const limits = openLimits(context);
   const { createLimiter } = limits;
-  const app = createApi({
+  const { app, hotRoutes } = createApi({
     log,
     tokens,
     limiters: {
@@ -147,6 +147,7 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
     setting: 'PORT',
     port: config.port,
     maxBodyBytes: maxUploadBytes + BODY_MARGIN_BYTES,
+    hotRoutes,
   });
   log.info({ host: config.host, port, url: config.publicUrl }, 'HTTP listens');
   if (!config.isPublicUrlSet && !namesLoopback(config.host)) {

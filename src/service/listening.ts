@@ -1,5 +1,5 @@
 import type { Server } from 'bun';
-import { listen } from '../../api/http/listen.ts';
+import { type HotRoutes, listen } from '../../api/http/listen.ts';
 import { type PortSetting, toListenFailure } from '../runtime/listen-failure.ts';
 import { withTimeLimit } from '../runtime/time-limit.ts';
 import type { Context } from './context.ts';
@@ -20,10 +20,15 @@ export function serve(
     isStopping,
   }: Pick<Context, 'config' | 'log' | 'onStopPart' | 'isStopping'>,
   app: Parameters<typeof listen>[0],
-  { setting, port, maxBodyBytes }: { setting: PortSetting; port: number; maxBodyBytes: number },
+  {
+    setting,
+    port,
+    maxBodyBytes,
+    hotRoutes,
+  }: { setting: PortSetting; port: number; maxBodyBytes: number; hotRoutes?: HotRoutes },
 ): number {
   try {
-    const server = listen(app, { host, port, maxBodyBytes, log, isStopping });
+    const server = listen(app, { host, port, maxBodyBytes, hotRoutes, log, isStopping });
     onStopPart('HTTP', (limitMs) => close(server, limitMs), { serves: true });
     return server.port ?? port;
   } catch (error) {

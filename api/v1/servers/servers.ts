@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import type { ServerList } from '../../../src/live/server-list.ts';
-import type { Routes } from '../../http/routes.ts';
+import type { Incoming, Routes } from '../../http/routes.ts';
 import { describeOperation } from '../../openapi/describe.ts';
 import type { Operation } from '../../openapi/operation.ts';
 import type { BodyCache } from '../body-cache.ts';
@@ -53,17 +53,19 @@ type Deps = {
   now: () => Date;
 };
 
+/** Responds to `/servers`. */
+export function createServerLister(routes: Routes, { serverList, bodies, now }: Deps) {
+  const buildList = () => bodies('list', () => presentServerList(serverList.current(), now()));
+  return (incoming: Incoming) => routes.open(incoming, LIST_SERVERS, buildList);
+}
+
 /** Public server status: specification 4.1. Bodies are built once per change of the list. */
 export function servers(routes: Routes, { serverList, bodies, now }: Deps) {
+  const listServers = createServerLister(routes, { serverList, bodies, now });
   return new Elysia()
-    .get(
-      '/servers',
-      ({ request, server }) =>
-        routes.open({ request, server }, LIST_SERVERS, () =>
-          bodies('list', () => presentServerList(serverList.current(), now())),
-        ),
-      { detail: describeOperation(LIST_SERVERS) },
-    )
+    .get('/servers', ({ request, server }) => listServers({ request, server }), {
+      detail: describeOperation(LIST_SERVERS),
+    })
     .get(
       '/servers/:server',
       ({ request, server, params }) =>
