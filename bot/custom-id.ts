@@ -1,4 +1,4 @@
-import { LIMITS } from './limits.ts';
+import { LIMITS } from './discord-limits.ts';
 
 /** A component's state travels in its `custom_id`, so that buttons survive a restart. */
 export type CustomId = { name: string; args: string[] };
@@ -24,6 +24,6 @@ export function parseCustomId(id: string): CustomId {
 }
 
 /** A positive number of at most nine digits; undefined for everything else. */
-export function readNumber(arg: string | undefined): number | undefined {
+export function tryParsePositive(arg: string | undefined): number | undefined {
   return arg !== undefined && /^[1-9][0-9]{0,8}$/.test(arg) ? Number(arg) : undefined;
 }

@@ -1,8 +1,8 @@
 import { AttachmentBuilder, MessageFlags, RESTJSONErrorCodes } from 'discord.js';
 import type { CommandResponse } from './command.ts';
+import { LIMITS } from './discord-limits.ts';
 import type { MessageView } from './embeds/message.ts';
 import type { DeferrableInteraction } from './interaction.ts';
-import { LIMITS } from './limits.ts';
 import type { SendWithLinkFallback } from './link-fallback.ts';
 import { isDiscordError } from './rest.ts';
 

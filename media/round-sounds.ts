@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { takeQueuedSound } from '../src/queries/round-sounds/round-sound-queue.ts';
-import { takeVoicelessSound } from '../src/queries/round-sounds/round-sound-voices.ts';
+import { claimQueuedSound } from '../src/queries/round-sounds/round-sound-queue.ts';
+import { claimVoicelessSound } from '../src/queries/round-sounds/round-sound-voices.ts';
 import { processUpload, type RoundSoundWorkerDeps, type RoundSoundWorkerOptions } from './process-upload.ts';
 import { reconcileSounds } from './reconcile.ts';
 import { makeVoice } from './voice-backlog.ts';
@@ -40,9 +40,9 @@ export function createRoundSoundWorker(
   };
   const context = { ...options, leaseMs, isStopping: () => isStopping };
   const workOnce = async (): Promise<boolean> => {
-    const uploaded = await takeQueuedSound(db, { leaseMs });
+    const uploaded = await claimQueuedSound(db, { leaseMs });
     if (uploaded) await processUpload(deps, context, uploaded);
-    const voiceless = uploaded ? undefined : await takeVoicelessSound(db, { leaseMs });
+    const voiceless = uploaded ? undefined : await claimVoicelessSound(db, { leaseMs });
     if (voiceless) await makeVoice(deps, context, voiceless);
     return uploaded !== undefined || voiceless !== undefined;
   };

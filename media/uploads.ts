@@ -64,7 +64,7 @@ export async function storeUpload(
     await removeUploads(folders, supersededKeys).catch(() => undefined);
     return sound;
   } catch (error) {
-    // The row may exist all the same when the answer to its insert was lost: then the folder must stay.
+    // When the reply to its insert was lost, the row may exist all the same: then the folder must stay.
     if (!isStored || isDiskTrouble(error)) await rm(folder, { recursive: true, force: true });
     if (isDiskTrouble(error)) throw new Unavailable('There is no room for uploads now', { cause: error });
     throw error;

@@ -21,10 +21,13 @@ const FAILURE = 1;
 const INTERRUPTED = 130;
 const TERMINATED = 143;
 
+/** Quieter than the service, unless told otherwise. */
+const DEFAULTS = { LOG_LEVEL: 'warn' };
+
 const session = createSession(() => {
-  const configured = parseConfig(process.env);
+  const configured = parseConfig(process.env, DEFAULTS);
   const config = program.opts<{ demo?: boolean }>().demo ? toDemoConfig(configured) : configured;
-  return { config, log: createLogger(process.env.LOG_LEVEL ? config.logLevel : 'warn', 2) };
+  return { config, log: createLogger(config.logLevel, 2) };
 });
 const program = new Command('bun run cli')
   .description("The operator's tool: it works on the service's database, whether or not the service runs.")

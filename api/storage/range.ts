@@ -3,9 +3,12 @@ export type ByteRange = { start: number; end: number };
 
 /**
  * Reads a `Range` header: one range of bytes. Undefined for none, for what the header's grammar does not allow, and for
- * several at once: all of them are answered with the whole (RFC 9110 section 14.2).
+ * several at once: then the whole is sent (RFC 9110 section 14.2).
  */
-export function readRange(header: string | null, length: number): ByteRange | 'unsatisfiable' | undefined {
+export function tryParseRange(
+  header: string | null,
+  length: number,
+): ByteRange | 'unsatisfiable' | undefined {
   const match = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(header?.trim() ?? '');
   if (!match || (match[1] === '' && match[2] === '')) return undefined;
   const [, first = '', last = ''] = match;

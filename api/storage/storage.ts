@@ -3,7 +3,7 @@ import { Elysia } from 'elysia';
 import { isRangeOfSame, isUnchanged } from '../http/conditional.ts';
 import { splitQuery } from '../http/query.ts';
 import { createOpenDownloads, type OpenDownloads } from './open-downloads.ts';
-import { readRange } from './range.ts';
+import { tryParseRange } from './range.ts';
 import { createSoundFiles, type SoundFile, type SoundFiles } from './sound-files.ts';
 
 type Incoming = { request: Request; server: Server<unknown> | null };
@@ -36,7 +36,7 @@ const HEADERS = {
 };
 /** A link with the version of what is there, the beginning of its SHA-256, names one content for ever. */
 const VERSIONED_CACHE_CONTROL = 'public, max-age=31536000, immutable';
-/** The plain address, as the API gives it: asked again after a minute, answered 304 while nothing changed. */
+/** The plain address, as the API gives it: revalidated after a minute, with 304 while nothing has changed. */
 const PLAIN_CACHE_CONTROL = 'public, max-age=60, must-revalidate';
 
 const SHORTEST_VERSION = 16;
@@ -52,11 +52,11 @@ export function storage({ soundFolder, clientKey, isServed = () => true }: Stora
     files: createSoundFiles(soundFolder),
     downloads: createOpenDownloads(MAX_OPEN_DOWNLOADS),
   };
-  const answer = ({ request, server, params }: Incoming & { params: { file: string } }) =>
+  const respond = ({ request, server, params }: Incoming & { params: { file: string } }) =>
     respondWithSound(sources, params.file, { request, server });
   return new Elysia({ name: 'storage' })
-    .get(path, answer, HIDDEN)
-    .head(path, answer, HIDDEN)
+    .get(path, respond, HIDDEN)
+    .head(path, respond, HIDDEN)
     .options(path, respondToPreflight, HIDDEN)
     .all(path, refuseMethod, HIDDEN);
 }
@@ -74,7 +74,7 @@ async function respondWithSound(sources: Sources, name: string, incoming: Incomi
     return new Response(null, { headers: { ...headers, 'Content-Length': String(blob.size) } });
   }
   const range = isRangeOfSame(request.headers, file)
-    ? readRange(request.headers.get('range'), blob.size)
+    ? tryParseRange(request.headers.get('range'), blob.size)
     : undefined;
   if (range === 'unsatisfiable') {
     return new Response(null, {

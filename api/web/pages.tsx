@@ -20,7 +20,7 @@ import { publicPenaltyRoutes } from './penalties/public-route.tsx';
 import { DEMO_SIGN_IN_PATH, signInToDemo } from './sign-in/demo-sign-in.tsx';
 import { finishSignIn, startSignIn } from './sign-in/sign-in.ts';
 import { SignInPage } from './sign-in/sign-in-page.tsx';
-import { readBannerSize, refuseBannerSize, respondWithBanner } from './status/banner-response.ts';
+import { refuseBannerSize, respondWithBanner, tryParseBannerSize } from './status/banner-response.ts';
 import { MissingServerPage } from './status/missing-server-page.tsx';
 import { createPublicResponse } from './status/public-response.ts';
 import { type PublicRoute, statusRoutes } from './status/status-routes.tsx';
@@ -219,7 +219,7 @@ export function pages(deps: PagesDeps) {
       async (visit) => {
         await requireRoom(deps.limits.pages, deps.clientKey(incoming));
         const asked = visit.url.searchParams.get('size');
-        const size = readBannerSize(asked);
+        const size = tryParseBannerSize(asked);
         if (size === undefined) return refuseBannerSize(asked ?? '');
         const banner = await deps.status.findBanner(slug, size);
         if (banner) return respondWithBanner(incoming.request, banner);

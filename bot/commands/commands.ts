@@ -6,9 +6,9 @@ import {
   CHECK_BANS_DEFINITION,
   checkBansCommand,
 } from './ban-check.ts';
+import { recordComponents } from './ban-check-components.ts';
 import { FEED_DEFINITION, type FeedDeps, feedCommand } from './feed.ts';
 import { LOOKUP_DEFINITION, lookupCommand } from './lookup.ts';
-import { recordComponents } from './record-components.ts';
 import { SERVER_DEFINITION, serverCommand } from './server.ts';
 import { serverComponents } from './server-components.ts';
 import type { ServerDeps } from './server-messages.ts';

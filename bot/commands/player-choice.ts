@@ -1,6 +1,6 @@
 import type { Database } from '../../src/db/database.ts';
 import { foldText } from '../../src/domain/fold-text.ts';
-import { readSteamReference } from '../../src/domain/profile-address.ts';
+import { tryParseSteamReference } from '../../src/domain/profile-address.ts';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import { type FoundPlayer, searchPlayers } from '../../src/queries/player-search.ts';
 import { type Choice, type Invoker, Refusal } from '../command.ts';
@@ -36,7 +36,7 @@ export async function resolvePlayer(
   { canModerateMembers }: Invoker,
   text: string,
 ): Promise<SteamId64> {
-  const reference = readSteamReference(text);
+  const reference = tryParseSteamReference(text);
   if (reference && 'steamId64' in reference) return reference.steamId64;
   if (!canModerateMembers) throw moderateMembersRequired();
   const found = await searchPlayers(database.replica, text, { limit: 2, now: now() });

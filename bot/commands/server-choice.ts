@@ -1,9 +1,9 @@
 import { foldText } from '../../src/domain/fold-text.ts';
 import { type ServerView, toServerView } from '../../src/live/server-view.ts';
 import { Refusal } from '../command.ts';
+import { LIMITS } from '../discord-limits.ts';
 import { noticeMessage } from '../embeds/message.ts';
 import { serverChoice } from '../embeds/server-list.ts';
-import { LIMITS } from '../limits.ts';
 import type { Texts } from '../locales/en.ts';
 import { escapeText } from '../text.ts';
 import { listViews, type ServerDeps } from './server-messages.ts';

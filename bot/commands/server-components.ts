@@ -6,7 +6,7 @@ import {
   type Invoker,
   Refusal,
 } from '../command.ts';
-import { readNumber } from '../custom-id.ts';
+import { tryParsePositive } from '../custom-id.ts';
 import { COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
 import { playerList } from '../embeds/player-list.ts';
 import type { Localization } from '../locales/localization.ts';
@@ -32,7 +32,8 @@ export function serverComponents(deps: ServerDeps): Components {
       }),
     'server.players': (invoker, { args: [serverId, page, turn], isEphemeral }) => ({
       kind: turn === 'turn' && isEphemeral ? 'update' : 'ephemeral',
-      render: () => playerList(requireServer(deps, serverId), readNumber(page) ?? 1, invoker.localization),
+      render: () =>
+        playerList(requireServer(deps, serverId), tryParsePositive(page) ?? 1, invoker.localization),
     }),
     'server.pin': (invoker, press) => ({
       kind: 'ephemeral',
@@ -70,7 +71,7 @@ function localizationFor(invoker: Invoker, { isEphemeral }: ComponentPress): Loc
 
 /** @throws {Refusal} when the id is not that of a listed server. */
 function requireServer({ servers }: ServerDeps, arg: string | undefined): ServerView {
-  const id = readNumber(arg);
+  const id = tryParsePositive(arg);
   const status = id === undefined ? undefined : servers.findById(id);
   if (status) return toServerView(status);
   throw new Refusal(({ server }) => noticeMessage(server.noLongerListed));

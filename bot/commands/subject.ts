@@ -1,6 +1,6 @@
 import type { Database } from '../../src/db/database.ts';
 import { Unavailable } from '../../src/domain/errors.ts';
-import { readSteamReference } from '../../src/domain/profile-address.ts';
+import { tryParseSteamReference } from '../../src/domain/profile-address.ts';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import { findUserByDiscordId } from '../../src/queries/users/users.ts';
 import type { ResolveVanity } from '../../src/steam/vanity-names.ts';
@@ -20,7 +20,7 @@ export type SubjectDeps = {
 
 /** The account that an option `steamid` names, in any notation. @throws {Refusal} when it names none. */
 async function resolveSteamId({ resolveVanity }: SubjectDeps, text: string): Promise<SteamId64> {
-  const reference = readSteamReference(text);
+  const reference = tryParseSteamReference(text);
   if (reference === undefined) {
     throw new Refusal(({ refusals }) =>
       noticeMessage(refusals.notASteamId(escapeText(text, { max: 64, fallback: '?' }))),

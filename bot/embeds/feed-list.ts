@@ -2,7 +2,7 @@ import { channelMention, roleMention, userMention } from 'discord.js';
 import type { DiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
 import type { Invoker } from '../command.ts';
 import type { MentionCommand } from '../command-mentions.ts';
-import { LIMITS } from '../limits.ts';
+import { LIMITS } from '../discord-limits.ts';
 import type { Texts } from '../locales/en.ts';
 import type { BotPermission, FeedTexts } from '../locales/feed-en.ts';
 import { escapeText, joinLines } from '../text.ts';

@@ -1,6 +1,6 @@
 import type { FeedChange } from '../../src/domain/discord-feed.ts';
 import type { ServerView } from '../../src/live/server-view.ts';
-import { LIMITS } from '../limits.ts';
+import { LIMITS } from '../discord-limits.ts';
 import type { Texts } from '../locales/en.ts';
 import { escapeText, joinLines, relativeTime } from '../text.ts';
 import { COLOURS, type MessageView, row } from './message.ts';

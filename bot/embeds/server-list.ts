@@ -1,7 +1,7 @@
 import type { APIEmbed, APISelectMenuOption } from 'discord.js';
 import type { ServerView } from '../../src/live/server-view.ts';
 import { toCustomId } from '../custom-id.ts';
-import { LIMITS } from '../limits.ts';
+import { LIMITS } from '../discord-limits.ts';
 import type { Texts } from '../locales/en.ts';
 import { cut, escapeText, joinLines, toPlainLine } from '../text.ts';
 import { button, COLOURS, type MessageView, menuRow, type Row, row } from './message.ts';

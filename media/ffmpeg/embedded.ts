@@ -2,7 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Ffmpeg, FfmpegError, type FfmpegJob, type FfmpegLimits } from './ffmpeg.ts';
 
-/** What the worker is asked. */
+/** One call of ffmpeg for the worker. */
 export type EmbeddedTask = {
   args: readonly string[];
   /** All that ffmpeg gets to see: its name for a file, and the descriptor of ours. */
@@ -12,7 +12,7 @@ export type EmbeddedTask = {
 };
 
 /** Without a failure all files are written. `crashed` is everything that is not ffmpeg's own verdict. */
-export type EmbeddedAnswer = {
+export type EmbeddedResult = {
   failure?: 'rejected' | 'crashed';
   message?: string;
   /** Of a failed call of the file system (`ENOSPC`). */
@@ -45,7 +45,7 @@ export function createEmbeddedFfmpeg(): Ffmpeg {
       clearTimeout(idleTimer);
       engine ??= startEngine();
       const { worker, ended } = engine;
-      const answer = await ask(worker, toTask(job, { files, limits }), limits.wallMs).catch(
+      const result = await runInWorker(worker, toTask(job, { files, limits }), limits.wallMs).catch(
         async (error: unknown) => {
           discard();
           // Until then it may still write, and the number of a closed file is soon another file's.
@@ -53,9 +53,9 @@ export function createEmbeddedFfmpeg(): Ffmpeg {
           throw error;
         },
       );
-      if (answer.failure === 'crashed') discard();
+      if (result.failure === 'crashed') discard();
       else idleTimer = setTimeout(discard, IDLE_MS).unref();
-      throwFailure(answer);
+      throwFailure(result);
     } finally {
       await Promise.all(files.map(({ handle }) => handle.close()));
     }
@@ -63,9 +63,9 @@ export function createEmbeddedFfmpeg(): Ffmpeg {
   return {
     description: 'embedded 5.1 (@ffmpeg/core)',
     run(job, limits) {
-      const turn = last.then(() => runNow(job, limits));
-      last = turn.catch(() => undefined);
-      return turn;
+      const run = last.then(() => runNow(job, limits));
+      last = run.catch(() => undefined);
+      return run;
     },
     async close() {
       isClosed = true;
@@ -83,13 +83,13 @@ function startEngine(): Engine {
   return { worker, ended };
 }
 
-function ask(worker: Worker, task: EmbeddedTask, wallMs: number): Promise<EmbeddedAnswer> {
-  const { promise, resolve, reject } = Promise.withResolvers<EmbeddedAnswer>();
+function runInWorker(worker: Worker, task: EmbeddedTask, wallMs: number): Promise<EmbeddedResult> {
+  const { promise, resolve, reject } = Promise.withResolvers<EmbeddedResult>();
   const timer = setTimeout(
     () => reject(new FfmpegError('overran', 'ffmpeg took too long and was stopped')),
     wallMs,
   );
-  const onMessage = ({ data }: MessageEvent<EmbeddedAnswer>): void => resolve(data);
+  const onMessage = ({ data }: MessageEvent<EmbeddedResult>): void => resolve(data);
   const onError = (event: ErrorEvent): void =>
     reject(new FfmpegError('missing', `no worker: ${event.message}`));
   const onClose = (): void => reject(new FfmpegError('missing', 'the worker was stopped'));
@@ -105,7 +105,7 @@ function ask(worker: Worker, task: EmbeddedTask, wallMs: number): Promise<Embedd
   });
 }
 
-function throwFailure({ failure, message = '', code }: EmbeddedAnswer): void {
+function throwFailure({ failure, message = '', code }: EmbeddedResult): void {
   if (failure === undefined) return;
   if (failure === 'rejected') throw new FfmpegError('rejected', message);
   if (code !== undefined) throw Object.assign(new Error(message), { code });

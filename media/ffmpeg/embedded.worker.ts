@@ -2,7 +2,7 @@ import { fstatSync, readSync, writeSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { FfmpegCore, FileOperations } from '@ffmpeg/core';
-import type { EmbeddedAnswer, EmbeddedTask } from './embedded.ts';
+import type { EmbeddedResult, EmbeddedTask } from './embedded.ts';
 
 /** As large as ffmpeg's own memory may grow; past it, ffmpeg finds no more and gives up. */
 const MOST_MEMORY_BYTES = 96 * 1024 * 1024;
@@ -15,12 +15,12 @@ const WASM_PAGE_BYTES = 65_536;
 // Not awaited here: a message that comes before the listener below would be lost.
 const compiling = compileCore();
 addEventListener('message', async ({ data }: MessageEvent<EmbeddedTask>) => {
-  postMessage(await answer(data));
+  postMessage(await runTask(data));
   // The memory of the instance, tens of megabytes, would wait for the next collection.
   Bun.gc(true);
 });
 
-async function answer(task: EmbeddedTask): Promise<EmbeddedAnswer> {
+async function runTask(task: EmbeddedTask): Promise<EmbeddedResult> {
   const lastLines: string[] = [];
   try {
     const { core, memory } = await startCore(await compiling, lastLines);

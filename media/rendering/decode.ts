@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Ffmpeg, FfmpegJob } from '../ffmpeg/ffmpeg.ts';
 import { type Loudness, measureFilters, readMeasurement } from './measurement.ts';
-import { DECODED_FORMAT, findPeak, type PcmScan, pcmOptions, scanPcm } from './pcm.ts';
+import { computePeak, DECODED_FORMAT, type PcmScan, pcmOptions, scanPcm } from './pcm.ts';
 import { QUIET, runOnOwn, runOnUpload, SoundRefused } from './run-ffmpeg.ts';
 import type { Demuxer } from './sniff.ts';
 import { decideTrim, findFirstSound, isTrimCertain, longestTrim, type Trim, trimFilters } from './trim.ts';
@@ -114,7 +114,7 @@ async function measureKept(ffmpeg: Ffmpeg, directory: string, { scan, trim }: Ke
 
 /** Of what was uploaded only the loudness: its true peak matters after the gain, and is measured there. */
 function measuredClip(scan: PcmScan, trim: Trim) {
-  return { ...measurementOf(trim), samplePeak: findPeak(scan, trim) };
+  return { ...measurementOf(trim), samplePeak: computePeak(scan, trim) };
 }
 
 function measurementOf({ start, end }: Trim) {
@@ -124,7 +124,7 @@ function measurementOf({ start, end }: Trim) {
 async function scanDecoded(directory: string, { mayBeEmpty = false } = {}): Promise<PcmScan> {
   const scan = await scanPcm(join(directory, DECODED_NAME), { channels: DECODED_FORMAT.channels });
   const isEmpty = scan.frames === 0 && !mayBeEmpty;
-  if (isEmpty || scan.invalidSamples > 0 || findPeak(scan) > LOUDEST_SAMPLE) {
+  if (isEmpty || scan.invalidSamples > 0 || computePeak(scan) > LOUDEST_SAMPLE) {
     throw new SoundRefused('unreadable');
   }
   return scan;

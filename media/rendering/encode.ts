@@ -13,7 +13,7 @@ import {
   planGain,
 } from './gain.ts';
 import { type Loudness, measureFilters, readMeasurement } from './measurement.ts';
-import { findPeak, type PcmFormat, pcmOptions, scanPcm, toWaveform } from './pcm.ts';
+import { computePeak, type PcmFormat, pcmOptions, scanPcm, toWaveform } from './pcm.ts';
 import { QUIET, runOnOwn, SoundRefused } from './run-ffmpeg.ts';
 
 const ATTEMPT_NAME = 'attempt.mp3';
@@ -92,7 +92,7 @@ async function verify(
     sideOutputs: [MEASUREMENT_NAME],
   });
   const scan = await scanPcm(join(directory, VERIFIED_NAME), { channels, maxFrames: frames });
-  const measured = await readMeasurement(directory, { ...clip, samplePeak: findPeak(scan) });
+  const measured = await readMeasurement(directory, { ...clip, samplePeak: computePeak(scan) });
   if (measured === undefined || scan.frames + FRAMES_PER_MP3_FRAME < frames) {
     throw new Error('an encoded sound is not whole');
   }

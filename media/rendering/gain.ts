@@ -47,7 +47,7 @@ export function isRightLoudness(result: Loudness, task: GainTask, plan: GainPlan
   if (result.truePeakDbtp > CEILING_DBTP) return false;
   const error = result.integratedLufs - task.targetLufs;
   if (Math.abs(error) <= TOLERANCE_LU) return true;
-  return error < 0 && plan.gainDb > findMostGain(task, plan) - 0.05;
+  return error < 0 && plan.gainDb > computeMostGain(task, plan) - 0.05;
 }
 
 /** What came of a plan. */
@@ -61,12 +61,12 @@ export function correctGain(last: GainAttempt, before: GainAttempt | undefined, 
     overshoot > 0 ? (plan.ceilingDb ?? task.limiterCeilingDb) - overshoot - 0.1 : plan.ceilingDb;
   const error = result.integratedLufs - task.targetLufs;
   const isNear = Math.abs(error) <= TOLERANCE_LU / 2;
-  const gainDb = isNear ? plan.gainDb : plan.gainDb - error / findSlope(last, before);
+  const gainDb = isNear ? plan.gainDb : plan.gainDb - error / computeSlope(last, before);
   return boundGain(task, { gainDb, ceilingDb });
 }
 
 /** How much louder a decibel of gain makes it: one, but where the limiter takes a part of it away again. */
-function findSlope(last: GainAttempt, before: GainAttempt | undefined): number {
+function computeSlope(last: GainAttempt, before: GainAttempt | undefined): number {
   if (last.plan.ceilingDb === undefined) return 1;
   const moreGainDb = last.plan.gainDb - (before?.plan.gainDb ?? last.plan.gainDb);
   if (!before || Math.abs(moreGainDb) < SMALLEST_STEP_DB) return USUAL_LIMITED_SLOPE;
@@ -84,12 +84,12 @@ export function isBetterLoudness(candidate: Loudness, other: Loudness, targetLuf
 
 function boundGain(task: GainTask, plan: GainPlan): GainPlan {
   const ceiling = plan.ceilingDb ?? task.limiterCeilingDb;
-  const gainDb = Math.min(plan.gainDb, findMostGain(task, plan));
+  const gainDb = Math.min(plan.gainDb, computeMostGain(task, plan));
   const needsLimiter = plan.ceilingDb !== undefined || task.source.truePeakDbtp + gainDb > ceiling;
   return { gainDb, ceilingDb: needsLimiter ? ceiling : undefined };
 }
 
-function findMostGain(task: GainTask, { ceilingDb }: GainPlan): number {
+function computeMostGain(task: GainTask, { ceilingDb }: GainPlan): number {
   const { source, mostReductionDb, limiterCeilingDb } = task;
   const ceiling = ceilingDb ?? limiterCeilingDb;
   return Math.min(MOST_GAIN_DB, ceiling + mostReductionDb - source.truePeakDbtp);

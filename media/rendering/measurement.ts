@@ -72,11 +72,11 @@ export async function readMeasurement(
   directory: string,
   clip: MeasuredClip & { fileName: string; samplePeak?: number },
 ): Promise<Loudness | undefined> {
-  return parseMeasurement(await readFile(join(directory, clip.fileName), 'utf8'), clip);
+  return tryParseMeasurement(await readFile(join(directory, clip.fileName), 'utf8'), clip);
 }
 
 /** The text is a block of `key=value` lines every 100 ms; the last of each counts. */
-function parseMeasurement(
+function tryParseMeasurement(
   text: string,
   { frames, sampleRate, samplePeak = 0 }: MeasuredClip & { samplePeak?: number },
 ): Loudness | undefined {

@@ -55,7 +55,7 @@ export async function scanPcm(
 }
 
 /** The largest absolute sample, of all or of a part (frames, the end exclusive); 1 is full scale. */
-export function findPeak({ blockPeaks }: PcmScan, part?: { start: number; end: number }): number {
+export function computePeak({ blockPeaks }: PcmScan, part?: { start: number; end: number }): number {
   const blocks = part
     ? blockPeaks.subarray(Math.floor(part.start / FRAMES_PER_BLOCK), Math.ceil(part.end / FRAMES_PER_BLOCK))
     : blockPeaks;

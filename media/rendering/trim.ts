@@ -1,4 +1,4 @@
-import { DECODED_FORMAT, FRAMES_PER_BLOCK, findPeak, type PcmScan } from './pcm.ts';
+import { computePeak, DECODED_FORMAT, FRAMES_PER_BLOCK, type PcmScan } from './pcm.ts';
 import { toFrames, toRatio } from './units.ts';
 
 /** What is kept of a clip: silence around it goes, pauses inside stay, the rest is cut at the longest length. */
@@ -83,7 +83,10 @@ export function trimFilters(trim: Trim): string[] {
 }
 
 function isAudibleIn(scan: PcmScan): (blockPeak: number) => boolean {
-  const threshold = Math.max(findPeak(scan) * toRatio(-SILENCE_BELOW_PEAK_DB), toRatio(SILENCE_FLOOR_DBFS));
+  const threshold = Math.max(
+    computePeak(scan) * toRatio(-SILENCE_BELOW_PEAK_DB),
+    toRatio(SILENCE_FLOOR_DBFS),
+  );
   return (blockPeak) => blockPeak > threshold;
 }
 

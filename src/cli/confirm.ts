@@ -3,14 +3,14 @@ import { InvalidInput } from '../domain/errors.ts';
 
 /**
  * Asks the operator before something that cannot be undone; goes on at `y` or `yes` alone.
- * @throws {InvalidInput} for any other answer, and where nobody can be asked: scripts give `--yes`.
+ * @throws {InvalidInput} for any other reply, and where nobody can be asked: scripts give `--yes`.
  */
 export async function confirm(question: string): Promise<void> {
   if (!process.stdin.isTTY) throw new InvalidInput('There is nobody to ask here: give --yes');
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    const answer = await terminal.question(`${question} [y/N] `);
-    if (!/^y(es)?$/i.test(answer.trim())) throw new InvalidInput('Nothing was changed');
+    const reply = await terminal.question(`${question} [y/N] `);
+    if (!/^y(es)?$/i.test(reply.trim())) throw new InvalidInput('Nothing was changed');
   } finally {
     terminal.close();
   }

@@ -1,6 +1,6 @@
 import { tryParseServerAddress } from '../domain/server-address.ts';
 import type { PollOutcome } from '../poll/game-server.ts';
-import type { MissReason } from '../poll/missed.ts';
+import type { QueryFailureReason } from '../poll/query-failure.ts';
 import type { ServerStatus } from '../queries/servers/servers.ts';
 
 export const SERVER_HEADER = ['SLUG', 'NAME', 'ADDRESS', 'MODE', 'REGION', 'STATUS', 'PLAYERS', 'LAST SEEN'];
@@ -21,7 +21,7 @@ export function describeServer({ server, snapshot }: ServerStatus): string[] {
 }
 
 /** Whether a server answered a query, and what to do when it did not. */
-export function describeAnswer(address: string, outcome: PollOutcome): string {
+export function describeQueryOutcome(address: string, outcome: PollOutcome): string {
   if (outcome.isAnswered) {
     const { map, playersCount, maxPlayers, pingMs } = outcome.state;
     return `answers: ${map} ${playersCount}/${maxPlayers}, ${pingMs} ms`;
@@ -29,7 +29,7 @@ export function describeAnswer(address: string, outcome: PollOutcome): string {
   return `does not answer: ${advise(outcome.reason, tryParseServerAddress(address)?.port)}`;
 }
 
-function advise(reason: MissReason, port: number | undefined): string {
+function advise(reason: QueryFailureReason, port: number | undefined): string {
   if (reason === 'host-unknown') return 'no address is known for this host name';
   if (reason === 'banned-by-server') return 'the game server has banned the address of this machine';
   if (reason === 'no-game') return 'it has no map yet, or is no game server';

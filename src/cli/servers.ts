@@ -9,12 +9,12 @@ import {
   setServerHidden,
 } from '../queries/servers/servers.ts';
 import { confirm } from './confirm.ts';
-import { describeAnswer, describeServer, SERVER_HEADER } from './server-words.ts';
+import { describeQueryOutcome, describeServer, SERVER_HEADER } from './server-words.ts';
 import { print, type Session, toTable } from './session.ts';
 
 type NewServer = { name: string; address: string; slug?: string; mode?: string; region?: string };
 
-/** For the answer that `add` tells of: a server that is up answers within a tenth of it. */
+/** How long `add` and `set` wait for a server to respond: one that is up needs a tenth of it. */
 const QUERY_TIMEOUT_MS = 2000;
 
 /** `servers add | set | list | remove | hide | unhide`. */
@@ -35,7 +35,7 @@ export function addServerCommands(program: Command, session: Session): void {
       print(
         command,
         { ...server, answers: outcome.isAnswered },
-        `Added ${server.slug} (${server.address})\n${describeAnswer(server.address, outcome)}`,
+        `Added ${server.slug} (${server.address})\n${describeQueryOutcome(server.address, outcome)}`,
       );
     });
   servers
@@ -55,7 +55,7 @@ export function addServerCommands(program: Command, session: Session): void {
         changes.address === undefined
           ? undefined
           : await queryGameServer(server.address, { timeoutMs: QUERY_TIMEOUT_MS });
-      const lines = [`Changed ${slug}`, ...(outcome ? [describeAnswer(server.address, outcome)] : [])];
+      const lines = [`Changed ${slug}`, ...(outcome ? [describeQueryOutcome(server.address, outcome)] : [])];
       print(command, { ...server, ...(outcome && { answers: outcome.isAnswered }) }, lines.join('\n'));
     });
   servers

@@ -1,5 +1,5 @@
 import { InvalidInput, NotFound, Unavailable } from '../domain/errors.ts';
-import { readSteamReference } from '../domain/profile-address.ts';
+import { tryParseSteamReference } from '../domain/profile-address.ts';
 import { parseSteamId, type SteamId64 } from '../domain/steam-id.ts';
 import { findUser } from '../queries/users/users.ts';
 import { createSteamApi } from '../steam/steam-api.ts';
@@ -44,7 +44,7 @@ async function readWho(
 }
 
 async function tryResolve(session: Session, text: string): Promise<SteamId64 | undefined> {
-  const reference = readSteamReference(text);
+  const reference = tryParseSteamReference(text);
   if (!reference) return undefined;
   if ('steamId64' in reference) return reference.steamId64;
   const { steam } = session.config();

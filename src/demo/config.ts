@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { type Config, ROLES } from '../runtime/config.ts';
+import type { Config } from '../runtime/config.ts';
+import { ROLES } from '../runtime/roles.ts';
 
 /** The settings of the demo: all parts, on data of its own, whatever database and sources the service has. */
 export function toDemoConfig(config: Config): Config {

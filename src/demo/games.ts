@@ -58,7 +58,7 @@ function advanceGame(game: Game, people: readonly Person[], at: Date, startedAt:
   const { plan, server, random } = game;
   if (plan.isUnsteady) {
     const into = (at.getTime() - startedAt) % UNSTEADY_PERIOD_MS;
-    server.manner.answers = into >= DOWN_FROM_MS && into < DOWN_UNTIL_MS ? 'silent' : 'normal';
+    server.manner.responses = into >= DOWN_FROM_MS && into < DOWN_UNTIL_MS ? 'silent' : 'normal';
   }
   if (at.getTime() >= game.mapEndsAt) startMap(game, at.getTime());
 

@@ -20,7 +20,7 @@ const stopped = new Promise<void>((settle) => stopping.signal.addEventListener('
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stopping.abort());
 
 try {
-  const config = toDemoConfig(parseConfig({ ...DEFAULTS, ...process.env }));
+  const config = toDemoConfig(parseConfig(process.env, DEFAULTS));
   const isFirst = !existsSync(join(config.dataDir, 'postgres'));
   console.log(
     `Starting the demo${isFirst ? ': the first start makes its database and takes some seconds' : ''} …`,

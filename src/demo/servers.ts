@@ -11,7 +11,7 @@ export type DemoServer = {
   maps: readonly string[];
   /** Share of the places taken in the evening, 0 to 1. */
   popularity: number;
-  /** Time each answer takes, in milliseconds: shown as its ping. */
+  /** Time each response takes, in milliseconds: shown as its ping. */
   delayMs: number;
   bots: number;
   /** A server without the plugin that makes CS2 tell names: it sends empty ones. */

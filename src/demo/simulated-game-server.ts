@@ -19,24 +19,24 @@ export type SimulatedPlayer = {
   joinedAt: number;
 };
 
-/** How a simulated server answers; change it at any time. */
+/** How a simulated server responds; change it at any time. */
 export type SimulatedManner = {
   /**
    * `normal`; `silent`: never; `info-only`: A2S_INFO but never A2S_PLAYER; `banned`: "Banned by server" to everything;
-   * `garbage`: bytes that are no answer; `empty`: datagrams without a byte.
+   * `garbage`: bytes that are no response; `empty`: datagrams without a byte.
    */
-  answers: 'normal' | 'silent' | 'info-only' | 'banned' | 'garbage' | 'empty';
+  responses: 'normal' | 'silent' | 'info-only' | 'banned' | 'garbage' | 'empty';
   /** Which requests must show a challenge first: CS2 asks for `both`. */
   challenges: 'both' | 'players' | 'none';
-  /** Time before each answer, in milliseconds. */
+  /** Time before each response, in milliseconds. */
   delayMs: number;
-  /** Answers longer than this go out in several datagrams. Valve's default is 1248 bytes of payload in each. */
+  /** Responses longer than this go out in several datagrams. Valve's default is 1248 bytes of payload in each. */
   splitAboveBytes: number;
-  /** Sends the parts of a split answer last first. */
+  /** Sends the parts of a split response last first. */
   partsReversed: boolean;
-  /** Cuts the A2S_INFO answer after so many bytes. */
+  /** Cuts the A2S_INFO response after so many bytes. */
   infoBytes?: number;
-  /** Cuts the A2S_PLAYER answer after so many bytes. */
+  /** Cuts the A2S_PLAYER response after so many bytes. */
   playerBytes?: number;
   /** Says so many players in A2S_INFO, whoever is on the list. */
   playersCount?: number;
@@ -56,7 +56,7 @@ export type SimulatedGameServer = {
 };
 
 const NORMAL_MANNER: SimulatedManner = {
-  answers: 'normal',
+  responses: 'normal',
   challenges: 'both',
   delayMs: 0,
   splitAboveBytes: 1248,
@@ -72,13 +72,13 @@ const S2A_PLAYER = 0x44;
 const BANNED = 0x6c;
 const INFO_QUESTION = Buffer.from('Source Engine Query\0', 'latin1');
 const UNSPLIT = Buffer.from([0xff, 0xff, 0xff, 0xff]);
-/** Steam's app id of Counter-Strike 2, and the protocol version it answers with. */
+/** Steam's app id of Counter-Strike 2, and the protocol version it responds with. */
 const APP_ID = 730;
 const PROTOCOL = 17;
 const SPLIT_SIZE_BYTES = 1248;
 
 /**
- * Starts a game server that speaks A2S over UDP as Valve's does: A2S_INFO, A2S_PLAYER, challenges, split answers.
+ * Starts a game server that speaks A2S over UDP as Valve's does: A2S_INFO, A2S_PLAYER, challenges, split responses.
  * https://developer.valvesoftware.com/wiki/Server_queries
  * @param host loopback by default; an IPv6 address listens on IPv6.
  * @param port 0, the default, takes a free one.
@@ -114,20 +114,20 @@ export async function startSimulatedGameServer({
   };
   const secret = randomBytes(16);
   socket.on('message', (request, from) => {
-    const datagrams = answer(server, request, challengeOf(secret, from));
+    const datagrams = respond(server, request, challengeOf(secret, from));
     if (datagrams.length === 0) return;
-    // The socket may be closed by the time a slow answer is due, or the asker's port gone.
+    // The socket may be closed by the time a delayed response is due, or the client's port gone.
     const send = () => datagrams.forEach((datagram) => void trySend(socket, datagram, from));
     if (server.manner.delayMs > 0) setTimeout(send, server.manner.delayMs).unref();
     else send();
   });
-  // An asker that left makes the system report "connection refused" here; a server goes on.
+  // A client that left makes the system report "connection refused" here; a server goes on.
   socket.on('error', () => {});
   return server;
 }
 
-/** The datagrams that answer a request; none for what is no request. */
-function answer(server: SimulatedGameServer, request: Buffer, challenge: number): Buffer[] {
+/** The datagrams of the response; none for what is no request. */
+function respond(server: SimulatedGameServer, request: Buffer, challenge: number): Buffer[] {
   const { manner } = server;
   const isInfo = request[4] === A2S_INFO && request.subarray(5, 25).equals(INFO_QUESTION);
   const isPlayer = request[4] === A2S_PLAYER && request.length >= 9;
@@ -137,10 +137,10 @@ function answer(server: SimulatedGameServer, request: Buffer, challenge: number)
     manner.loseRequests -= 1;
     return [];
   }
-  if (manner.answers === 'silent' || (manner.answers === 'info-only' && isPlayer)) return [];
-  if (manner.answers === 'empty') return [Buffer.alloc(0)];
-  if (manner.answers === 'garbage') return [Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n')];
-  if (manner.answers === 'banned') return [packet(BANNED, Buffer.from('Banned by server\0'))];
+  if (manner.responses === 'silent' || (manner.responses === 'info-only' && isPlayer)) return [];
+  if (manner.responses === 'empty') return [Buffer.alloc(0)];
+  if (manner.responses === 'garbage') return [Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n')];
+  if (manner.responses === 'banned') return [packet(BANNED, Buffer.from('Banned by server\0'))];
 
   const shown = isInfo ? request.subarray(25, 29) : request.subarray(5, 9);
   const mustShow = manner.challenges === 'both' || (manner.challenges === 'players' && isPlayer);
@@ -184,11 +184,11 @@ function playerBody({ game }: SimulatedGameServer): Buffer {
   return Buffer.concat([Buffer.from([listed.length]), ...entries]);
 }
 
-/** Source's split format: -2, answer id, how many, which, size, part. */
+/** Source's split format: -2, response id, how many, which, size, part. */
 function split(whole: Buffer, { splitAboveBytes, partsReversed }: SimulatedManner): Buffer[] {
   if (whole.length <= splitAboveBytes) return [whole];
   const id = randomBytes(4);
-  // The highest bit would say that the answer is compressed.
+  // The highest bit would say that the response is compressed.
   id.writeUInt8(id.readUInt8(3) & 0x7f, 3);
   const partBytes = Math.min(splitAboveBytes, SPLIT_SIZE_BYTES);
   const total = Math.ceil(whole.length / partBytes);
@@ -204,7 +204,7 @@ function split(whole: Buffer, { splitAboveBytes, partsReversed }: SimulatedManne
   return partsReversed ? parts.reverse() : parts;
 }
 
-/** Differs by asker, so that an answer cannot be aimed at somebody else. */
+/** Differs by client, so that nobody can direct a response at somebody else. */
 function challengeOf(secret: Buffer, { address, port }: RemoteInfo): number {
   const digest = createHash('sha256').update(secret).update(`${address} ${port}`).digest();
   return (digest.readUInt32LE(0) & 0x7fff_ffff) | 1;

@@ -1,4 +1,4 @@
-import { readSteamId, type SteamId64 } from './steam-id.ts';
+import { type SteamId64, tryParseSteamId } from './steam-id.ts';
 
 /** What a text names: an account, or a custom profile address that only Steam can resolve. */
 export type SteamReference = { steamId64: SteamId64 } | { vanityName: string };
@@ -8,9 +8,9 @@ export type SteamReference = { steamId64: SteamId64 } | { vanityName: string };
  * `…/profiles/[U:1:N]`, `…/id/name`; with or without `https://`.
  * @returns undefined for everything else.
  */
-export function readSteamReference(text: string): SteamReference | undefined {
+export function tryParseSteamReference(text: string): SteamReference | undefined {
   const trimmed = text.trim();
-  const plain = readSteamId(trimmed);
+  const plain = tryParseSteamId(trimmed);
   if (plain !== undefined) return { steamId64: plain };
   const match =
     /^(?:https?:\/\/)?(?:www\.)?steamcommunity\.com\/(profiles|id)\/([^/?#\s]{1,64})(?:[/?#].*)?$/i.exec(
@@ -19,7 +19,7 @@ export function readSteamReference(text: string): SteamReference | undefined {
   if (!match) return undefined;
   const name = decode(match[2] ?? '');
   if (match[1]?.toLowerCase() === 'profiles') {
-    const steamId64 = readSteamId(name);
+    const steamId64 = tryParseSteamId(name);
     return steamId64 === undefined ? undefined : { steamId64 };
   }
   return /^[A-Za-z0-9_-]{2,32}$/.test(name) ? { vanityName: name } : undefined;

@@ -1,6 +1,6 @@
 import { InvalidInput } from './errors.ts';
 import type { Actor } from './rights/actor.ts';
-import { readSteamId, type SteamId64 } from './steam-id.ts';
+import { type SteamId64, tryParseSteamId } from './steam-id.ts';
 import { hasVisibleCharacter } from './visible-text.ts';
 
 /** The way of an upload; `ready` and `failed` are its ends. */
@@ -46,7 +46,7 @@ export function soundFileName(steamId64: SteamId64, rendition: Rendition): strin
 
 /** Whose sound a file name stands for; `undefined` for any other name. */
 export function findFileOwner(fileName: string): SteamId64 | undefined {
-  return readSteamId(/^([0-9]{17})(?:\.voice)?\.mp3$/.exec(fileName)?.[1] ?? '');
+  return tryParseSteamId(/^([0-9]{17})(?:\.voice)?\.mp3$/.exec(fileName)?.[1] ?? '');
 }
 
 const VERSION_CHARACTERS = 16;

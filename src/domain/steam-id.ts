@@ -20,7 +20,7 @@ const STEAM_ID_NOTATIONS = 'a SteamID64 (76561198000000001), STEAM_X:Y:Z or [U:1
  * @see https://developer.valvesoftware.com/wiki/SteamID
  */
 export function parseSteamId(text: string): SteamId64 {
-  const steamId = readSteamId(text.trim());
+  const steamId = tryParseSteamId(text.trim());
   if (steamId === undefined) {
     throw new InvalidInput(
       `${JSON.stringify(text.slice(0, 64))} is not a SteamID: give ${STEAM_ID_NOTATIONS}`,
@@ -30,7 +30,7 @@ export function parseSteamId(text: string): SteamId64 {
 }
 
 /** The same as {@link parseSteamId}, with `undefined` for what is no SteamID. */
-export function readSteamId(text: string): SteamId64 | undefined {
+export function tryParseSteamId(text: string): SteamId64 | undefined {
   if (/^[0-9]{17}$/.test(text)) return fromSteamId64(BigInt(text));
   const steam2 = /^STEAM_[01]:([01]):([0-9]{1,10})$/i.exec(text);
   if (steam2) return fromAccountId(BigInt(steam2[2] ?? '') * 2n + BigInt(steam2[1] ?? ''));

@@ -21,7 +21,7 @@ const KEY = 'mirror.simpleadmin';
 /** @returns undefined when this source was never mirrored. */
 export async function loadMirrorState(db: Db, sourceHash: string): Promise<MirrorState | undefined> {
   const text = await findSetting(db, KEY);
-  const state = text === undefined ? undefined : parseState(text);
+  const state = text === undefined ? undefined : tryParseState(text);
   return state?.sourceHash === sourceHash ? state : undefined;
 }
 
@@ -30,7 +30,7 @@ export async function saveMirrorState(db: Db, state: MirrorState): Promise<void>
   await saveSetting(db, KEY, JSON.stringify(state));
 }
 
-function parseState(text: string): MirrorState | undefined {
+function tryParseState(text: string): MirrorState | undefined {
   try {
     const state = JSON.parse(text);
     const sweptAt = new Date(state.sweptAt);

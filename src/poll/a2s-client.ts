@@ -9,16 +9,16 @@ import {
   SPLIT_PACKET,
   WHOLE_PACKET,
 } from './a2s-protocol.ts';
-import { Missed } from './missed.ts';
 import { createPacketReader } from './packet-reader.ts';
+import { QueryFailure } from './query-failure.ts';
 import type { ServerSocket } from './server-socket.ts';
 import { createSplitResponses } from './split-response.ts';
 
 /** Asks one server, one request at a time. Moments are those of `performance.now()`. */
 export type A2sClient = {
-  /** @throws {Missed} when no whole response has come by `untilMs`. */
+  /** @throws {QueryFailure} when no whole response has come by `untilMs`. */
   askInfo: (options: { untilMs: number }) => Promise<A2sInfo>;
-  /** @returns undefined when no response has come by `untilMs`. @throws {Missed} for a malformed one. */
+  /** @returns undefined when no response has come by `untilMs`. @throws {QueryFailure} for a malformed one. */
   askPlayers: (info: A2sInfo, options: { untilMs: number }) => Promise<A2sPlayer[] | undefined>;
   /** Shortest round trip in milliseconds, at least 1: 0 means offline. */
   pingMs: () => number;
@@ -41,14 +41,14 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
   /** The body of the packet that a datagram is, or completes; undefined while parts are missing, and for what is not A2S. */
   function readBody(datagram: Buffer): Buffer | undefined {
     datagrams += 1;
-    if (datagrams > MAX_DATAGRAMS) throw new Missed('malformed');
+    if (datagrams > MAX_DATAGRAMS) throw new QueryFailure('malformed');
     if (datagram.length < 5) return undefined;
     const header = datagram.readUInt32LE(0);
     if (header === WHOLE_PACKET) return datagram.subarray(4);
     if (header !== SPLIT_PACKET) return undefined;
     const whole = splitResponses.add(datagram.subarray(4));
     if (!whole) return undefined;
-    if (whole.length < 5 || whole.readUInt32LE(0) !== WHOLE_PACKET) throw new Missed('malformed');
+    if (whole.length < 5 || whole.readUInt32LE(0) !== WHOLE_PACKET) throw new QueryFailure('malformed');
     return whole.subarray(4);
   }
 
@@ -67,11 +67,11 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
     let resending: ReturnType<typeof setInterval> | undefined;
     const deadline = setTimeout(() => settle(heard), leftUntil(untilMs));
 
-    function settle(outcome: Buffer | typeof heard | Missed): void {
+    function settle(outcome: Buffer | typeof heard | QueryFailure): void {
       clearTimeout(deadline);
       clearInterval(resending);
       socket.stopListening();
-      if (outcome instanceof Missed) reject(outcome);
+      if (outcome instanceof QueryFailure) reject(outcome);
       else resolve(outcome);
     }
 
@@ -99,7 +99,7 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
     function hear(datagram: Buffer): void {
       const body = readBody(datagram);
       const type = body?.[0];
-      if (type === RESPONSE_TYPES.banned) throw new Missed('banned-by-server');
+      if (type === RESPONSE_TYPES.banned) throw new QueryFailure('banned-by-server');
       if (body && type === responseType) {
         noteRoundTrip();
         settle(body.subarray(1));
@@ -112,7 +112,7 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
         return;
       }
       challenges += 1;
-      if (challenges > MAX_CHALLENGES) throw new Missed('malformed');
+      if (challenges > MAX_CHALLENGES) throw new QueryFailure('malformed');
       noteRoundTrip();
       challenge = given;
       begin();
@@ -125,7 +125,7 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
         try {
           hear(datagram);
         } catch (error) {
-          settle(error instanceof Missed ? error : new Missed('malformed', { cause: error }));
+          settle(error instanceof QueryFailure ? error : new QueryFailure('malformed', { cause: error }));
         }
       },
     });
@@ -135,8 +135,8 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
   return {
     askInfo: async ({ untilMs }) => {
       const heard = await ask(buildInfoRequest, { responseType: RESPONSE_TYPES.info, untilMs });
-      if (heard === 'silence') throw new Missed('time-out');
-      if (heard === 'noise') throw new Missed('malformed');
+      if (heard === 'silence') throw new QueryFailure('time-out');
+      if (heard === 'noise') throw new QueryFailure('malformed');
       return parseInfo(heard);
     },
     askPlayers: async (info, { untilMs }) => {
@@ -147,7 +147,7 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
   };
 }
 
-/** @param body the type and what follows it. @throws {Missed} `malformed` when it is cut. */
+/** @param body the type and what follows it. @throws {QueryFailure} `malformed` when it is cut. */
 function readChallenge(body: Buffer): number {
   const reader = createPacketReader(body);
   reader.skip(1);

@@ -64,7 +64,7 @@ function buildRequest(type: number, payload: Buffer, challenges: number[]): Buff
  * Reads an A2S_INFO response. Its extra data must be complete but is ignored: the counts are the two bytes that
  * every server sends, whatever its keywords say. Bytes behind the end are ignored.
  * @param body what follows the type.
- * @throws {Missed} `malformed` when it ends too early.
+ * @throws {QueryFailure} `malformed` when it ends too early.
  */
 export function parseInfo(body: Buffer): A2sInfo {
   const reader = createPacketReader(body);
@@ -98,7 +98,7 @@ function skipExtraData(reader: PacketReader): void {
 /**
  * Reads an A2S_PLAYER response, entries without a name included; at most 255. Bytes behind the end are ignored.
  * @param body what follows the type.
- * @throws {Missed} `malformed` when it lists fewer players than it says.
+ * @throws {QueryFailure} `malformed` when it lists fewer players than it says.
  */
 export function parsePlayers(body: Buffer, { appId }: Pick<A2sInfo, 'appId'>): A2sPlayer[] {
   const reader = createPacketReader(body);

@@ -3,14 +3,14 @@ import { type ServerAddress, tryParseServerAddress } from '../domain/server-addr
 import type { ServerState } from '../queries/servers/polls.ts';
 import { createA2sClient } from './a2s-client.ts';
 import type { A2sInfo, A2sPlayer } from './a2s-protocol.ts';
-import { Missed, type MissReason } from './missed.ts';
+import { QueryFailure, type QueryFailureReason } from './query-failure.ts';
 import { resolveHost } from './resolve-host.ts';
 import { openServerSocket, type ServerSocket } from './server-socket.ts';
 
 /** The outcome of a query; a server that does not respond is a value, not an error. */
 export type PollOutcome =
   | { isAnswered: true; state: ServerState }
-  | { isAnswered: false; reason: MissReason };
+  | { isAnswered: false; reason: QueryFailureReason };
 
 /** Longest name and host name kept, in characters; Steam allows 32 in a name. */
 const MAX_TEXT_LENGTH = 256;
@@ -28,7 +28,7 @@ export async function queryGameServer(
 ): Promise<PollOutcome> {
   const deadlineMs = performance.now() + timeoutMs;
   let socket: ServerSocket | undefined;
-  const abort = () => socket?.fail(new Missed('aborted'));
+  const abort = () => socket?.fail(new QueryFailure('aborted'));
   try {
     const { host, port } = parseAddress(address);
     const resolved = await resolveHost(host, { timeoutMs });
@@ -37,7 +37,7 @@ export async function queryGameServer(
     if (signal?.aborted) abort();
     return { isAnswered: true, state: await ask(socket, { timeoutMs, deadlineMs }) };
   } catch (error) {
-    if (error instanceof Missed) return { isAnswered: false, reason: error.reason };
+    if (error instanceof QueryFailure) return { isAnswered: false, reason: error.reason };
     throw error;
   } finally {
     signal?.removeEventListener('abort', abort);
@@ -45,11 +45,11 @@ export async function queryGameServer(
   }
 }
 
-/** @throws {Missed} for what no host can be read from: rows may come from elsewhere than `addServer`. */
+/** @throws {QueryFailure} for what no host can be read from: rows may come from elsewhere than `addServer`. */
 function parseAddress(address: string): ServerAddress {
   const parsed = tryParseServerAddress(address);
   if (parsed) return parsed;
-  throw new Missed('host-unknown');
+  throw new QueryFailure('host-unknown');
 }
 
 async function ask(
@@ -58,7 +58,7 @@ async function ask(
 ): Promise<ServerState> {
   const client = createA2sClient(socket);
   const info = await client.askInfo({ untilMs: deadlineMs });
-  if (info.map === '' && info.maxPlayers === 0) throw new Missed('no-game');
+  if (info.map === '' && info.maxPlayers === 0) throw new QueryFailure('no-game');
   // A server may never tell its players: half of the time must be left to say that it is there.
   const untilMs = Math.min(deadlineMs, performance.now() + timeoutMs / 2);
   const players = await client.askPlayers(info, { untilMs });

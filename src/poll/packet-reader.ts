@@ -1,6 +1,6 @@
-import { Missed } from './missed.ts';
+import { QueryFailure } from './query-failure.ts';
 
-/** Reads a packet from front to back, numbers in little-endian order. Every read past the end throws {@link Missed} `malformed`. */
+/** Reads a packet from front to back, numbers in little-endian order. Every read past the end throws {@link QueryFailure} `malformed`. */
 export type PacketReader = {
   readByte: () => number;
   readUint16: () => number;
@@ -21,7 +21,7 @@ export function createPacketReader(packet: Buffer): PacketReader {
   const step = (bytes: number): number => {
     const start = offset;
     offset += bytes;
-    if (offset > packet.length) throw new Missed('malformed');
+    if (offset > packet.length) throw new QueryFailure('malformed');
     return start;
   };
   return {
@@ -31,7 +31,7 @@ export function createPacketReader(packet: Buffer): PacketReader {
     readInt32: () => packet.readInt32LE(step(4)),
     readText: () => {
       const end = packet.indexOf(0, offset);
-      if (end === -1) throw new Missed('malformed');
+      if (end === -1) throw new QueryFailure('malformed');
       const text = packet.toString('utf8', offset, end);
       offset = end + 1;
       return text;

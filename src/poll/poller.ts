@@ -5,9 +5,9 @@ import { type Fence, type Leadership, runAsLeader } from '../db/leader.ts';
 import { listPolledServers, type PolledServer, saveServerPolls } from '../queries/servers/polls.ts';
 import { thinServerSamples } from '../queries/servers/samples.ts';
 import { type PollOutcome, queryGameServer } from './game-server.ts';
-import type { MissReason } from './missed.ts';
 import { createPollSchedule } from './poll-schedule.ts';
 import { createPollWriter } from './poll-writer.ts';
+import type { QueryFailureReason } from './query-failure.ts';
 
 export type Poller = {
   /** Settles when it is known whether this process polls or stands by. */
@@ -151,7 +151,7 @@ function countsOf(schedule: ReturnType<typeof createPollSchedule<Target>>) {
 /** Logs each change of a server once. */
 function createChangeLog(log: Logger) {
   const isOnline = new Map<number, boolean | null>();
-  const lastReason = new Map<number, MissReason>();
+  const lastReason = new Map<number, QueryFailureReason>();
   return {
     /** Starts from the last saved poll of servers that are new to this process. */
     expect: (targets: readonly Target[]) => {

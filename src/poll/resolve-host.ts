@@ -1,12 +1,12 @@
 import { isIP } from 'node:net';
 import { dns } from 'bun';
 import { withTimeLimit } from '../runtime/time-limit.ts';
-import { Missed } from './missed.ts';
+import { QueryFailure } from './query-failure.ts';
 
 /**
  * The address of a host, IPv4 where it has both. Asked by c-ares: the system's resolver would hold one of the few
  * threads that also read files, for as long as a name server does not respond.
- * @throws {Missed} `host-unknown`, after `timeoutMs` at the latest.
+ * @throws {QueryFailure} `host-unknown`, after `timeoutMs` at the latest.
  */
 export async function resolveHost(host: string, { timeoutMs }: { timeoutMs: number }): Promise<string> {
   if (isIP(host)) return host;
@@ -15,7 +15,7 @@ export async function resolveHost(host: string, { timeoutMs }: { timeoutMs: numb
     const chosen = found.find(({ family }) => family === 4) ?? found[0];
     if (chosen) return chosen.address;
   } catch (cause) {
-    throw new Missed('host-unknown', { cause });
+    throw new QueryFailure('host-unknown', { cause });
   }
-  throw new Missed('host-unknown');
+  throw new QueryFailure('host-unknown');
 }

@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import { errorCode } from '../domain/error-causes.ts';
-import { Missed } from './missed.ts';
+import { QueryFailure } from './query-failure.ts';
 
 /** A UDP socket that speaks with one server. */
 export type ServerSocket = {
@@ -11,14 +11,14 @@ export type ServerSocket = {
   listen: (listener: SocketListener) => void;
   stopListening: () => void;
   /** Reports to the listener, and to every later one, that the exchange has failed. */
-  fail: (failure: Missed) => void;
+  fail: (failure: QueryFailure) => void;
   close: () => void;
 };
 
 export type SocketListener = {
   /** Called for each datagram of the server; must not throw. */
   onDatagram: (datagram: Buffer) => void;
-  onFailure: (failure: Missed) => void;
+  onFailure: (failure: QueryFailure) => void;
 };
 
 /**
@@ -29,15 +29,15 @@ export type SocketListener = {
 export async function openServerSocket(host: string, port: number): Promise<ServerSocket> {
   const socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4');
   let listener: SocketListener | undefined;
-  let failure: Missed | undefined;
+  let failure: QueryFailure | undefined;
   let server: { address: string; port: number } | undefined;
   let isClosed = false;
 
-  const fail = (missed: Missed) => {
-    failure ??= missed;
+  const fail = (given: QueryFailure) => {
+    failure ??= given;
     listener?.onFailure(failure);
   };
-  const failWith = (cause: unknown) => fail(new Missed(reasonOf(cause), { cause }));
+  const failWith = (cause: unknown) => fail(new QueryFailure(reasonOf(cause), { cause }));
   socket.on('error', failWith);
   socket.on('message', (datagram, from) => {
     // Before it was connected the socket took datagrams from everybody.

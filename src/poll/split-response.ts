@@ -1,12 +1,12 @@
-import { Missed } from './missed.ts';
 import { createPacketReader } from './packet-reader.ts';
+import { QueryFailure } from './query-failure.ts';
 
 /** Reassembles split responses. https://developer.valvesoftware.com/wiki/Server_queries#Multi-packet_Response_Format */
 export type SplitResponses = {
   /**
    * Takes one part, of which the first four bytes have been read.
    * @returns the whole packet once its last part has come.
-   * @throws {Missed} `malformed` for what no server has to send.
+   * @throws {QueryFailure} `malformed` for what no server has to send.
    */
   add: (part: Buffer) => Buffer | undefined;
 };
@@ -38,18 +38,18 @@ export function createSplitResponses(): SplitResponses {
       const reader = createPacketReader(part);
       const id = reader.readUint32();
       // A few hundred bytes of bzip2 can hold a gigabyte, and no server of Counter-Strike 2 compresses.
-      if (id >= IS_COMPRESSED) throw new Missed('malformed');
+      if (id >= IS_COMPRESSED) throw new QueryFailure('malformed');
       const total = reader.readByte();
       const number = reader.readByte();
       reader.skip(2); // size of the parts
       const payload = reader.rest();
       const response = unfinished.get(id) ?? begin(id, total);
       const isPossible = total === response.total && total <= MAX_PARTS && number < total;
-      if (!isPossible) throw new Missed('malformed');
+      if (!isPossible) throw new QueryFailure('malformed');
       if (response.parts.has(number)) return undefined;
       response.parts.set(number, payload);
       response.sizeBytes += payload.length;
-      if (response.sizeBytes > MAX_RESPONSE_BYTES) throw new Missed('malformed');
+      if (response.sizeBytes > MAX_RESPONSE_BYTES) throw new QueryFailure('malformed');
       if (response.parts.size < total) return undefined;
       unfinished.delete(id);
       const inOrder = [...response.parts].sort(([a], [b]) => a - b);

@@ -2,25 +2,38 @@ import { InvalidInput } from '../domain/errors.ts';
 import { SOURCE_NAME } from '../domain/penalty.ts';
 import { parseSoundAudience } from '../domain/rights/sound-audience.ts';
 import { TOKEN_AUDIENCES } from '../domain/rights/token-audience.ts';
-import { readSteamId, type SteamId64 } from '../domain/steam-id.ts';
-import { tryParseNetwork } from './network.ts';
-
-/** The parts a process can run; several processes may share the work. */
-export const ROLES = ['api', 'bot', 'poller', 'media', 'sync'] as const;
-export type Role = (typeof ROLES)[number];
+import { type SteamId64, tryParseSteamId } from '../domain/steam-id.ts';
+import {
+  checkUrl,
+  decimal,
+  type Env,
+  integer,
+  list,
+  matching,
+  network,
+  oneOf,
+  refusal,
+  secretUrl,
+  text,
+  timezone,
+  url,
+  withoutEmpty,
+  withoutPassword,
+} from './environment.ts';
+import { ROLES, type Role } from './roles.ts';
 
 const SITE_NAME = /^(?=.*[\p{L}\p{N}])\P{Cc}{1,64}$/u;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 export type Config = ReturnType<typeof parseConfig>;
 
-type Env = Record<string, string | undefined>;
-
 /**
  * Reads every setting from the environment, once. An empty variable counts as unset.
+ * @param defaults variables of a program that has other defaults than the service.
  * @throws {InvalidInput} one line that names the variable, its value and what is allowed.
  */
-export function parseConfig(env: Env) {
+export function parseConfig(environment: Env, defaults: Env = {}) {
+  const env = { ...defaults, ...withoutEmpty(environment) };
   const port = integer(env, 'PORT', { byDefault: 3000, min: 0, max: 65_535 });
   const config = {
     host: text(env, 'HOST') ?? '0.0.0.0',
@@ -104,80 +117,6 @@ export function parseConfig(env: Env) {
   return deepFreeze(config);
 }
 
-function text(env: Env, name: string): string | undefined {
-  const value = env[name]?.trim();
-  return value === '' ? undefined : value;
-}
-
-function list(env: Env, name: string): string[] {
-  return (text(env, name) ?? '')
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== '');
-}
-
-type Range = { byDefault: number; min: number; max: number };
-
-function integer(env: Env, name: string, { byDefault, min, max }: Range): number {
-  const value = text(env, name);
-  if (value === undefined) return byDefault;
-  const number = /^-?[0-9]{1,15}$/.test(value) ? Number(value) : Number.NaN;
-  if (number >= min && number <= max) return number;
-  throw refusal(name, value, `a whole number from ${min} to ${max}`);
-}
-
-function decimal(env: Env, name: string, { byDefault, min, max }: Range): number {
-  const value = text(env, name);
-  if (value === undefined) return byDefault;
-  const number = /^-?[0-9]{1,9}(\.[0-9]{1,9})?$/.test(value) ? Number(value) : Number.NaN;
-  if (number >= min && number <= max) return number;
-  throw refusal(name, value, `a number from ${min} to ${max}`);
-}
-
-function oneOf<T extends string>(env: Env, name: string, allowed: readonly T[]): T | undefined {
-  const value = text(env, name);
-  if (value === undefined) return undefined;
-  const found = allowed.find((item) => item === value);
-  if (found) return found;
-  throw refusal(name, value, `one of ${allowed.join(', ')}`);
-}
-
-function matching(
-  env: Env,
-  name: string,
-  pattern: RegExp,
-  allowed: string,
-  { secret = false } = {},
-): string | undefined {
-  const value = text(env, name);
-  if (value === undefined || pattern.test(value)) return value;
-  throw refusal(name, secret ? withoutPassword(value) : value, allowed);
-}
-
-function url(env: Env, name: string, schemes: string[]): string | undefined {
-  const value = text(env, name);
-  return value === undefined ? undefined : checkUrl(name, value, schemes);
-}
-
-function secretUrl(env: Env, name: string, schemes: string[]): string | undefined {
-  const value = text(env, name);
-  return value === undefined ? undefined : checkUrl(name, value, schemes, { secret: true });
-}
-
-function checkUrl(name: string, value: string, schemes: string[], { secret = false } = {}): string {
-  const scheme = URL.canParse(value) ? new URL(value).protocol.slice(0, -1) : undefined;
-  if (scheme !== undefined && schemes.includes(scheme)) return value;
-  throw refusal(
-    name,
-    secret ? withoutPassword(value) : value,
-    `an address that begins with ${schemes.map((s) => `${s}://`).join(' or ')}`,
-  );
-}
-
-function withoutPassword(value: string): string {
-  return value.replace(/^([a-z]+:\/\/)?.*@/is, '$1…@');
-}
-
 function publicOrigin(env: Env): string | undefined {
   const value = text(env, 'PUBLIC_URL');
   if (value === undefined) return undefined;
@@ -191,30 +130,10 @@ function publicOrigin(env: Env): string | undefined {
   );
 }
 
-function network(name: string, value: string): string {
-  const parsed = tryParseNetwork(value);
-  if (parsed !== undefined) return parsed;
-  throw refusal(
-    name,
-    value,
-    'addresses or networks such as 10.0.0.0/8, 127.0.0.1 or fd00::/8, separated by commas',
-  );
-}
-
 function ownerSteamId(value: string): SteamId64 {
-  const steamId = readSteamId(value);
+  const steamId = tryParseSteamId(value);
   if (steamId) return steamId;
   throw refusal('OWNER_STEAMIDS', value, 'SteamIDs separated by commas');
-}
-
-function timezone(env: Env, name: string): string | undefined {
-  const value = text(env, name);
-  if (value === undefined) return undefined;
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: value }).resolvedOptions().timeZone && value;
-  } catch {
-    throw refusal(name, value, 'a time zone such as UTC or Europe/Warsaw');
-  }
 }
 
 function sessionSecret(env: Env): string | undefined {
@@ -231,10 +150,6 @@ function roles(env: Env): readonly Role[] {
     if (role) return role;
     throw refusal('ROLES', value, `any of ${ROLES.join(', ')}, separated by commas`);
   });
-}
-
-function refusal(name: string, value: string, allowed: string): InvalidInput {
-  return new InvalidInput(`${name}=${JSON.stringify(value)} is not allowed: give ${allowed}`);
 }
 
 function deepFreeze<T extends object>(value: T): Readonly<T> {

@@ -19,11 +19,11 @@ import { runRegularly } from '../runtime/interval.ts';
 import type { Context } from './context.ts';
 import { openEvents } from './events.ts';
 import { createHealthDeps } from './health.ts';
-import { openLimits } from './limits.ts';
 import { serve } from './listening.ts';
 import { erasePlayer } from './parts/erase-player.ts';
 import { startExports } from './parts/exports.ts';
 import { openWebhookActions } from './parts/webhooks.ts';
+import { openLimits } from './shared-limits.ts';
 import { addQueueGauges, watchReadySounds } from './sounds.ts';
 import { openStatusPages } from './status.ts';
 

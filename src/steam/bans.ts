@@ -122,9 +122,9 @@ function readPlayer(
   steamId64: SteamId64,
   checkedAt: Date,
 ): SteamBans | undefined {
-  const vacBans = readCount(player?.NumberOfVACBans);
-  const gameBans = readCount(player?.NumberOfGameBans);
-  const daysSinceLastBan = readCount(player?.DaysSinceLastBan);
+  const vacBans = tryParseCount(player?.NumberOfVACBans);
+  const gameBans = tryParseCount(player?.NumberOfGameBans);
+  const daysSinceLastBan = tryParseCount(player?.DaysSinceLastBan);
   const isCommunityBanned = player?.CommunityBanned;
   if (vacBans === undefined || gameBans === undefined || daysSinceLastBan === undefined) return undefined;
   if (typeof isCommunityBanned !== 'boolean') return undefined;
@@ -133,7 +133,7 @@ function readPlayer(
   return { steamId64, vacBans, gameBans, daysSinceLastBan, isCommunityBanned, checkedAt };
 }
 
-function readCount(value: unknown): number | undefined {
+function tryParseCount(value: unknown): number | undefined {
   const isCount =
     typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= LARGEST_COUNT;
   return isCount ? value : undefined;

@@ -32,7 +32,7 @@ function readProfile(body: unknown, steamId64: string): SteamProfile {
   const found = Array.isArray(players) ? players.filter(isObject) : [];
   const player = found.find(({ steamid }) => steamid === steamId64);
   const nickname = cleanNickname(player?.personaname);
-  const avatarUrl = readAvatarUrl(player?.avatarfull);
+  const avatarUrl = tryParseAvatarUrl(player?.avatarfull);
   return { ...(nickname && { nickname }), ...(avatarUrl && { avatarUrl }) };
 }
 
@@ -43,7 +43,7 @@ function cleanNickname(name: unknown): string | undefined {
   return [...cleaned].slice(0, LONGEST_NICKNAME).join('') || undefined;
 }
 
-function readAvatarUrl(url: unknown): string | undefined {
+function tryParseAvatarUrl(url: unknown): string | undefined {
   if (typeof url !== 'string' || url.length > 300 || !URL.canParse(url)) return undefined;
   return new URL(url).protocol === 'https:' ? url : undefined;
 }

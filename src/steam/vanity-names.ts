@@ -1,5 +1,5 @@
 import { Unavailable } from '../domain/errors.ts';
-import { readSteamId, type SteamId64 } from '../domain/steam-id.ts';
+import { type SteamId64, tryParseSteamId } from '../domain/steam-id.ts';
 import { objectIn, type SteamApi } from './steam-api.ts';
 
 /** Finds the account behind a custom profile name; undefined when Steam knows none. @throws {Unavailable} */
@@ -16,7 +16,7 @@ export function createVanityResolver(steam: SteamApi): ResolveVanity {
   return async (vanityName) => {
     const body = await steam.call('ISteamUser/ResolveVanityURL/v1', { vanityurl: vanityName });
     const { success, steamid } = objectIn(body, 'response');
-    if (success === FOUND && typeof steamid === 'string') return readSteamId(steamid);
+    if (success === FOUND && typeof steamid === 'string') return tryParseSteamId(steamid);
     if (success === NO_MATCH) return undefined;
     throw new Unavailable(`Steam did not resolve ${JSON.stringify(vanityName)}`);
   };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { parseCustomId, readNumber, toCustomId } from '../../bot/custom-id.ts';
+import { parseCustomId, toCustomId, tryParsePositive } from '../../bot/custom-id.ts';
 
 describe('custom ids', () => {
   test('carry a name and arguments, and never exceed 100 characters', () => {
@@ -11,8 +11,8 @@ describe('custom ids', () => {
   });
 
   test('numbers in them are believed only when they look like one', () => {
-    expect(readNumber('12')).toBe(12);
+    expect(tryParsePositive('12')).toBe(12);
     for (const arg of [undefined, '', '0', '-1', '1e3', ' 1', '01', '9999999999', 'x'])
-      expect(readNumber(arg)).toBeUndefined();
+      expect(tryParsePositive(arg)).toBeUndefined();
   });
 });

@@ -72,10 +72,10 @@ export function openRedisLimits({ url, log, clockMs = () => performance.now() }:
   async function ask<T>(command: () => Promise<T>, byItself: () => T | Promise<T>): Promise<T> {
     if (clockMs() < pausedUntilMs) return byItself();
     try {
-      const answer = await withTimeLimit(connected().then(command), COMMAND_LIMIT_MS);
+      const result = await withTimeLimit(connected().then(command), COMMAND_LIMIT_MS);
       if (isDown) log.info('Redis is back: limits are shared again');
       isDown = false;
-      return answer;
+      return result;
     } catch (error) {
       pausedUntilMs = clockMs() + PAUSE_MS;
       if (!isDown) log.warn({ err: error }, 'Redis is out of reach: this process limits for itself');

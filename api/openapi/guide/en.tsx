@@ -52,8 +52,8 @@ export const GUIDE_EN: Guide = {
             <code>Retry-After</code>.
           </p>
           <p>
-            Routes that take lists of ids answer for up to 100 players in one request. Ask for many at once
-            rather than for one after another.
+            Routes that take lists of ids cover up to 100 players in one request. Ask for many at once rather
+            than for one after another.
           </p>
         </>
       ),

@@ -1,6 +1,6 @@
 import { Elysia, type Static, t } from 'elysia';
 import { soundFileName } from '../../../src/domain/round-sound.ts';
-import { readSteamId, type SteamId64 } from '../../../src/domain/steam-id.ts';
+import { type SteamId64, tryParseSteamId } from '../../../src/domain/steam-id.ts';
 import { buildJsonBody } from '../../http/json.ts';
 import type { Parameter } from '../../http/parameters.ts';
 import type { Routes } from '../../http/routes.ts';
@@ -32,7 +32,7 @@ const PLAYER_PARAMETER = {
   description: `${STEAM_ID_NOTATIONS}.`,
   schema: { type: 'string' },
   example: '76561198000000001',
-  parse: (text = '') => readSteamId(decodePathPart(text)),
+  parse: (text = '') => tryParseSteamId(decodePathPart(text)),
 } as const satisfies Parameter<SteamId64 | undefined>;
 
 const GET_ROUND_SOUND = {

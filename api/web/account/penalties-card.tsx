@@ -8,7 +8,7 @@ import {
   PlayerRecordView,
   RECORD_PAGE_PARAMETER,
 } from '../penalties/player-record-view.tsx';
-import { readRowId } from '../visit/numbers.ts';
+import { tryParseRowId } from '../visit/numbers.ts';
 import type { MemberVisit } from '../visit/visit.ts';
 
 export type PenaltiesDeps = {
@@ -27,7 +27,7 @@ export async function PenaltiesCard({
 }): Promise<HtmlEscapedString> {
   const t = textsOf(visit.locale).penalties;
   const record = await loadPlayerRecord(deps.db, visit.user.steamId64, {
-    page: readRowId(visit.url.searchParams.get(RECORD_PAGE_PARAMETER)) ?? 1,
+    page: tryParseRowId(visit.url.searchParams.get(RECORD_PAGE_PARAMETER)) ?? 1,
     perPage: PENALTIES_PER_PAGE,
     now: visit.now,
   });

@@ -57,7 +57,7 @@ async function read(sourceUrl: string, fetchUrl: LogoDeps['fetch']) {
   const response = await fetchUrl(sourceUrl, { signal: AbortSignal.timeout(LIMIT_MS) });
   const type = response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
   const extension = EXTENSIONS[type];
-  if (!response.ok) throw new Error(`it is answered by status ${response.status}`);
+  if (!response.ok) throw new Error(`the response has status ${response.status}`);
   if (!extension) throw new Error(`type ${JSON.stringify(type)}: use PNG, JPEG, WebP, GIF, AVIF or SVG`);
   const bytes = await readBoundedBytes(response, LARGEST_BYTES);
   if (!bytes) throw new Error(`it is larger than ${LARGEST_BYTES / 1024} KiB`);

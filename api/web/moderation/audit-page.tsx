@@ -8,7 +8,7 @@ import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import { nameOf } from '../layout/person.tsx';
 import type { MemberRoute } from '../visit/member-route.ts';
-import { readPositive } from '../visit/numbers.ts';
+import { tryParsePositive } from '../visit/numbers.ts';
 import { respondWithPage } from '../visit/page-response.ts';
 import type { MemberVisit } from '../visit/visit.ts';
 import { Frame, OlderPages } from './frame.tsx';
@@ -24,7 +24,7 @@ export function auditRoutes(deps: AuditDeps): MemberRoute[] {
 }
 
 async function showAudit({ db, site }: AuditDeps, visit: MemberVisit): Promise<Response> {
-  const before = readPositive(visit.url.searchParams.get('before'));
+  const before = tryParsePositive(visit.url.searchParams.get('before'));
   const entries = await listAuditEntries(db, { before, limit: ENTRIES_PER_PAGE + 1 });
   return respondWithPage(
     <AuditPage

@@ -1,6 +1,6 @@
 import type { Db } from '../../../src/db/client.ts';
 import { NotFound } from '../../../src/domain/errors.ts';
-import { readSteamId, type SteamId64 } from '../../../src/domain/steam-id.ts';
+import { type SteamId64, tryParseSteamId } from '../../../src/domain/steam-id.ts';
 import { findUserBySteamId, type User } from '../../../src/queries/users/users.ts';
 
 /**
@@ -8,7 +8,7 @@ import { findUserBySteamId, type User } from '../../../src/queries/users/users.t
  * @throws {NotFound}
  */
 export async function loadNamedUser(db: Db, id: string | undefined): Promise<User> {
-  const steamId = readSteamId(id ?? '');
+  const steamId = tryParseSteamId(id ?? '');
   const user = steamId && (await findUserBySteamId(db, steamId));
   if (!user) throw new NotFound('no such user');
   return user;

@@ -12,7 +12,7 @@ import {
   RECORD_PAGE_PARAMETER,
 } from '../penalties/player-record-view.tsx';
 import type { Notice } from '../visit/notice.ts';
-import { readRowId } from '../visit/numbers.ts';
+import { tryParseRowId } from '../visit/numbers.ts';
 import type { MemberVisit } from '../visit/visit.ts';
 import { pathOfPlayer } from './find-user.ts';
 import { SoundTable } from './sound-table.tsx';
@@ -24,7 +24,7 @@ export function readRecordPage(
   { url, now }: MemberVisit,
 ): Promise<PlayerRecord> {
   return loadPlayerRecord(db, steamId64, {
-    page: readRowId(url.searchParams.get(RECORD_PAGE_PARAMETER)) ?? 1,
+    page: tryParseRowId(url.searchParams.get(RECORD_PAGE_PARAMETER)) ?? 1,
     perPage: PENALTIES_PER_PAGE,
     now,
   });

@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
-import { readSteamReference } from '../../../src/domain/profile-address.ts';
+import { tryParseSteamReference } from '../../../src/domain/profile-address.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { loadPlayerRecord } from '../../../src/queries/penalties/player-record.ts';
 import { type FoundPlayer, searchPlayers } from '../../../src/queries/player-search.ts';
@@ -25,7 +25,7 @@ export type KnownPlayer = Pick<
  * @param text empty: nobody.
  */
 export async function findPlayersWithoutAccount(db: Db, text: string, now: Date): Promise<KnownPlayer[]> {
-  const reference = readSteamReference(text);
+  const reference = tryParseSteamReference(text);
   const found =
     reference && 'steamId64' in reference
       ? await findByRecord(db, reference.steamId64, now)

@@ -1,5 +1,5 @@
 import { NotFound } from '../../../src/domain/errors.ts';
-import { readSteamId, type SteamId64 } from '../../../src/domain/steam-id.ts';
+import { type SteamId64, tryParseSteamId } from '../../../src/domain/steam-id.ts';
 import {
   countRoundSounds,
   findRoundSounds,
@@ -12,7 +12,7 @@ import { ConfirmPage } from '../layout/confirm.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { MemberRoute } from '../visit/member-route.ts';
 import type { ReadNotice } from '../visit/notice.ts';
-import { readRowId } from '../visit/numbers.ts';
+import { tryParseRowId } from '../visit/numbers.ts';
 import { respondWithPage } from '../visit/page-response.ts';
 import { type MemberVisit, readMemberForm } from '../visit/visit.ts';
 import { pathOfPlayer } from './find-user.ts';
@@ -57,7 +57,7 @@ function removalRoutes(deps: RoundSoundsDeps, { path, backOf }: Removal): Member
 
 async function showSounds(deps: RoundSoundsDeps, visit: MemberVisit): Promise<Response> {
   const t = textsOf(visit.locale).roundSound;
-  const before = readRowId(visit.url.searchParams.get('before'));
+  const before = tryParseRowId(visit.url.searchParams.get('before'));
   const found = await listRoundSounds(deps.db, { before, limit: SOUNDS_PER_PAGE + 1 });
   const sounds = found.slice(0, SOUNDS_PER_PAGE);
   const count = await countRoundSounds(deps.db);
@@ -122,7 +122,7 @@ async function remove(
 }
 
 function parsePlayer(id: string | undefined): SteamId64 {
-  const steamId64 = readSteamId(id ?? '');
+  const steamId64 = tryParseSteamId(id ?? '');
   if (!steamId64) throw new NotFound('no such player');
   return steamId64;
 }

@@ -1,7 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
 import { NotFound } from '../../../src/domain/errors.ts';
-import { readSteamId, type SteamId64 } from '../../../src/domain/steam-id.ts';
+import { type SteamId64, tryParseSteamId } from '../../../src/domain/steam-id.ts';
 import type { PlayerRecord } from '../../../src/queries/penalties/player-record.ts';
 import { findUserBySteamId, type User } from '../../../src/queries/users/users.ts';
 import { Badges } from '../layout/badges.tsx';
@@ -33,7 +33,7 @@ export function userRoutes(deps: UserDeps): MemberRoute[] {
 }
 
 async function showPlayer(deps: UserDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
-  const steamId64 = readSteamId(id ?? '');
+  const steamId64 = tryParseSteamId(id ?? '');
   if (!steamId64) throw new NotFound('no such player');
   const [user, record] = await Promise.all([
     findUserBySteamId(deps.db, steamId64),

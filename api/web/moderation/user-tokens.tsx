@@ -19,7 +19,7 @@ import { textsOf } from '../layout/locales/texts.ts';
 import { nameOf } from '../layout/person.tsx';
 import type { MemberRoute } from '../visit/member-route.ts';
 import type { Notice, Redirect } from '../visit/notice.ts';
-import { readRowId } from '../visit/numbers.ts';
+import { tryParseRowId } from '../visit/numbers.ts';
 import { respondWithPage } from '../visit/page-response.ts';
 import type { Signer } from '../visit/signing.ts';
 import { type MemberVisit, readMemberForm } from '../visit/visit.ts';
@@ -60,7 +60,7 @@ export function userTokenRoutes(deps: UserTokensDeps): MemberRoute[] {
 
 /** The live tokens of a user and the newest ended ones; with `?before=`, ended ones older than that. */
 export async function readTokenPage(db: Db, { id }: User, { now, url }: MemberVisit): Promise<TokenPage> {
-  const before = readRowId(url.searchParams.get('before'));
+  const before = tryParseRowId(url.searchParams.get('before'));
   const isNewest = before === undefined;
   const [live, ended] = await Promise.all([
     isNewest ? listLiveApiTokens(db, id, now) : [],

@@ -1,7 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
 import { Unavailable } from '../../../src/domain/errors.ts';
-import { readSteamReference } from '../../../src/domain/profile-address.ts';
+import { tryParseSteamReference } from '../../../src/domain/profile-address.ts';
 import { type ListedUser, searchUsers } from '../../../src/queries/users/users.ts';
 import type { ResolveVanity } from '../../../src/steam/vanity-names.ts';
 import { Badges } from '../layout/badges.tsx';
@@ -14,7 +14,7 @@ import { PagesNav } from '../layout/pages-nav.tsx';
 import { Avatar, nameOf } from '../layout/person.tsx';
 import type { MemberRoute } from '../visit/member-route.ts';
 import type { Notice, ReadNotice } from '../visit/notice.ts';
-import { readPositive } from '../visit/numbers.ts';
+import { tryParsePositive } from '../visit/numbers.ts';
 import { respondWithPage } from '../visit/page-response.ts';
 import type { MemberVisit } from '../visit/visit.ts';
 import { Frame } from './frame.tsx';
@@ -34,7 +34,7 @@ async function showUsers(
   visit: MemberVisit,
 ): Promise<Response> {
   const query = (visit.url.searchParams.get('q') ?? '').slice(0, 128);
-  const page = readPositive(visit.url.searchParams.get('page')) ?? 1;
+  const page = tryParsePositive(visit.url.searchParams.get('page')) ?? 1;
   const subject = await resolveQuery(resolveVanity, query);
   const found = await searchUsers(db, { query: subject, page, perPage: USERS_PER_PAGE, now: visit.now });
   const players = page === 1 ? await findPlayersWithoutAccount(db, subject, visit.now) : [];
@@ -56,7 +56,7 @@ async function showUsers(
 
 /** Resolves a custom profile address to its SteamID; returns any other text, and an unknown address, as it is. */
 async function resolveQuery(resolveVanity: ResolveVanity, query: string): Promise<string> {
-  const reference = readSteamReference(query);
+  const reference = tryParseSteamReference(query);
   if (!reference || !('vanityName' in reference)) return query;
   const steamId64 = await resolveVanity(reference.vanityName).catch((error: unknown) => {
     if (error instanceof Unavailable) return undefined;

@@ -1,7 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
 import { PENALTY_STATUSES, PENALTY_TYPES } from '../../../src/domain/penalty.ts';
-import { readSteamReference } from '../../../src/domain/profile-address.ts';
+import { tryParseSteamReference } from '../../../src/domain/profile-address.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { listPenalties } from '../../../src/queries/penalties/list.ts';
 import { type FoundPlayer, searchPlayers } from '../../../src/queries/player-search.ts';
@@ -9,7 +9,7 @@ import { ErrorPage } from '../layout/error-page.tsx';
 import type { Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { PublicRoute } from '../status/status-routes.tsx';
-import { readRowId } from '../visit/numbers.ts';
+import { tryParseRowId } from '../visit/numbers.ts';
 import type { Visit } from '../visit/visit.ts';
 import { type PublicFilter, PublicPenaltiesPage } from './public-page.tsx';
 
@@ -65,7 +65,7 @@ function readFilter(given: URLSearchParams): PublicFilter {
     query: (given.get('q') ?? '').replaceAll('\0', '').trim().slice(0, LONGEST_QUERY),
     type: PENALTY_TYPES.find((type) => type === given.get('type')),
     status: PENALTY_STATUSES.find((status) => status === given.get('status')),
-    page: readRowId(given.get('page')) ?? 1,
+    page: tryParseRowId(given.get('page')) ?? 1,
   };
 }
 
@@ -80,7 +80,7 @@ type Subject = {
 
 async function findSubject(db: Db, query: string, now: Date): Promise<Subject> {
   if (query === '') return { isNobody: false, players: [] };
-  const reference = readSteamReference(query);
+  const reference = tryParseSteamReference(query);
   if (reference && 'steamId64' in reference) {
     return { steamId64: reference.steamId64, isNobody: false, players: [] };
   }

@@ -1,5 +1,5 @@
 import { Unauthorized, Unavailable } from '../../../src/domain/errors.ts';
-import { readSteamId, type SteamId64 } from '../../../src/domain/steam-id.ts';
+import { type SteamId64, tryParseSteamId } from '../../../src/domain/steam-id.ts';
 import { readBoundedText } from '../visit/forms/bounded-text.ts';
 
 /** What verification needs from outside; the configuration names the provider, never the browser. */
@@ -98,13 +98,13 @@ export const ASSERTION_RULES: Readonly<Record<string, Rule>> = {
   state: ({ fields }, { expected }) => fields.get('state') === expected.state,
   /** Individual accounts of this provider only: no prefix, suffix, other host, group or game server. */
   claimed_id: ({ fields }, { providerUrl }) =>
-    readClaimedId(fields.get('openid.claimed_id'), providerUrl) !== undefined,
+    tryParseClaimedId(fields.get('openid.claimed_id'), providerUrl) !== undefined,
   identity: ({ fields }) => fields.get('openid.identity') === fields.get('openid.claimed_id'),
   signed: ({ fields }) => isSignedInFull(fields.get('openid.signed') ?? ''),
   signature: ({ fields }) => /^[A-Za-z0-9+/]{16,512}={0,2}$/.test(fields.get('openid.sig') ?? ''),
   assoc_handle: ({ fields }) => /^[\x21-\x7e]{1,255}$/.test(fields.get('openid.assoc_handle') ?? ''),
   'fresh nonce': ({ fields }, { now }) => {
-    const issuedAt = readNonceTime(fields.get('openid.response_nonce') ?? '');
+    const issuedAt = tryParseNonceTime(fields.get('openid.response_nonce') ?? '');
     if (issuedAt === undefined) return false;
     const ageMs = now.getTime() - issuedAt.getTime();
     return ageMs <= NONCE_LIFETIME_MS && ageMs >= -CLOCK_SKEW_MS;
@@ -152,11 +152,11 @@ export async function verifyAssertion(
   if (!(await isConfirmed(steam, assertion))) throw new AssertionRefused('check_authentication');
 
   const nonce = assertion.fields.get('openid.response_nonce') ?? '';
-  const issuedAt = readNonceTime(nonce) ?? context.now;
+  const issuedAt = tryParseNonceTime(nonce) ?? context.now;
   const expiresAt = new Date(issuedAt.getTime() + NONCE_LIFETIME_MS + CLOCK_SKEW_MS);
   if (!(await steam.claimNonce(nonce, expiresAt))) throw new AssertionRefused('nonce used once');
 
-  const steamId = readClaimedId(assertion.fields.get('openid.claimed_id'), steam.providerUrl);
+  const steamId = tryParseClaimedId(assertion.fields.get('openid.claimed_id'), steam.providerUrl);
   if (steamId === undefined) throw new AssertionRefused('claimed_id');
   return steamId;
 }
@@ -174,11 +174,11 @@ function isCancelled({ pairs, fields }: Assertion, expected: ExpectedReturn): bo
 }
 
 /** Steam's claimed ids are `{origin}/openid/id/{SteamID64}`, siblings of the login address. */
-function readClaimedId(claimedId: string | undefined, providerUrl: string): SteamId64 | undefined {
+function tryParseClaimedId(claimedId: string | undefined, providerUrl: string): SteamId64 | undefined {
   const base = new URL('id/', providerUrl).href;
   if (!claimedId?.startsWith(base)) return undefined;
   const digits = claimedId.slice(base.length);
-  return /^[0-9]{17}$/.test(digits) ? readSteamId(digits) : undefined;
+  return /^[0-9]{17}$/.test(digits) ? tryParseSteamId(digits) : undefined;
 }
 
 function isSignedInFull(signed: string): boolean {
@@ -187,7 +187,7 @@ function isSignedInFull(signed: string): boolean {
 }
 
 /** OpenID 2.0 section 10.1: a nonce begins with the time it was made, in UTC, and has at most 255 characters. */
-function readNonceTime(nonce: string): Date | undefined {
+function tryParseNonceTime(nonce: string): Date | undefined {
   const time = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z)[\x21-\x7e]{1,235}$/.exec(nonce)?.[1];
   if (time === undefined) return undefined;
   const issuedAt = new Date(time);

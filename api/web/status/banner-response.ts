@@ -3,7 +3,7 @@ import type { Banner } from '../../../src/drawing/banners.ts';
 import { isUnchanged } from '../../http/conditional.ts';
 
 /** The size that an address asks for, the first of all when it says nothing; undefined for one that there is not. */
-export function readBannerSize(text: string | null): BannerSize | undefined {
+export function tryParseBannerSize(text: string | null): BannerSize | undefined {
   return text === null ? BANNER_SIZES[0] : BANNER_SIZES.find((size) => size === text);
 }
 

@@ -1,10 +1,10 @@
 /** A row id from a query parameter; undefined for anything else. */
-export function readRowId(text: string | null): number | undefined {
-  const number = readPositive(text);
+export function tryParseRowId(text: string | null): number | undefined {
+  const number = tryParsePositive(text);
   return number !== undefined && number <= 0x7fff_ffff ? number : undefined;
 }
 
 /** A number from a query parameter; undefined unless it is a whole number from 1 to 10^15 − 1. */
-export function readPositive(text: string | null): number | undefined {
+export function tryParsePositive(text: string | null): number | undefined {
   return text !== null && /^[1-9][0-9]{0,14}$/.test(text) ? Number(text) : undefined;
 }

@@ -2,7 +2,7 @@ import { type Db, isDatabaseOutage } from '../../../src/db/client.ts';
 import type { Session } from '../../../src/queries/users/sessions.ts';
 import type { User } from '../../../src/queries/users/users.ts';
 import { isQueryTooLong } from '../../http/query.ts';
-import { type Locale, pickLocale, readLocale } from '../layout/locales/locale.ts';
+import { type Locale, pickLocale, tryParseLocale } from '../layout/locales/locale.ts';
 import type { Cookies } from './cookies.ts';
 import type { ReadDestination } from './destination.ts';
 import { CSRF_HEADER, csrfTokenOf, readForm, requireCsrfToken } from './forms/form.ts';
@@ -52,10 +52,10 @@ export function openVisit({ cookies, now, readDestination }: VisitDeps, request:
   const url = new URL(request.url);
   // `pages` refuses such a request: do not parse its query first.
   if (isQueryTooLong(request.url)) url.search = '';
-  const chosen = readLocale(url.searchParams.get('lang'));
+  const chosen = tryParseLocale(url.searchParams.get('lang'));
   const locale =
     chosen ??
-    readLocale(cookies.read(request, 'language')) ??
+    tryParseLocale(cookies.read(request, 'language')) ??
     pickLocale(request.headers.get('accept-language'));
   const lines = chosen ? [cookies.write('language', chosen, LANGUAGE_SECONDS)] : [];
   const next = readDestination(url.searchParams.get('next'));

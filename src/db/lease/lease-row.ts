@@ -37,7 +37,7 @@ export async function renewLease(
  * since one that hangs may hold locks.
  * @returns the token, or undefined while another process holds it.
  */
-export async function takeLease(
+export async function acquireLease(
   session: Connection,
   name: LeaseName,
   holder: string,

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { withTimeLimit } from '../../runtime/time-limit.ts';
 import { type Connection, connect, INSTANCE } from '../client.ts';
-import { LEASE_SECONDS, type LeaseName, releaseLease, renewLease, takeLease } from './lease-row.ts';
+import { acquireLease, LEASE_SECONDS, type LeaseName, releaseLease, renewLease } from './lease-row.ts';
 
 export type Lease = {
   /** Whether this process holds it: no other one can then. */
@@ -71,7 +71,7 @@ export function holdLease(url: string, { name, log, onGained, onLost }: Options)
 
   async function take(): Promise<void> {
     const askedAtMs = performance.now();
-    const taken = await takeLease(session, name, holder);
+    const taken = await acquireLease(session, name, holder);
     if (taken === undefined || isStopped || token !== undefined) return;
     token = taken;
     hasStandby = false;

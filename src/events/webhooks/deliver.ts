@@ -3,9 +3,9 @@ import { isDelivered, type SwitchOffReason } from '../../domain/webhook.ts';
 import type { PenaltyEvent } from '../../queries/penalties/events.ts';
 import type { Progress } from '../../queries/webhooks/webhook-deliveries.ts';
 import { nameOf, type SigningWebhook } from '../../queries/webhooks/webhooks.ts';
-import { type Bell, createBell } from './bell.ts';
 import { pauseAfterFailureMs } from './retry.ts';
 import type { Message, Sent } from './send.ts';
+import { createWakeSignal } from './wake-signal.ts';
 
 export type DeliverDeps = {
   /** The newest event that can be read. */
@@ -51,7 +51,7 @@ export function runWebhookQueue(
 ): WebhookQueue {
   const { log, now } = deps;
   const name = nameOf(webhook);
-  const bell: Bell = createBell();
+  const wakeSignal = createWakeSignal();
   let { deliveredUpTo, failures, retryAt } = webhook;
   let savedUpTo = deliveredUpTo;
   let savedAtMs = performance.now();
@@ -128,17 +128,17 @@ export function runWebhookQueue(
         if (!isFailing) log.warn({ err: error, webhook: name }, 'deliveries stand still: trying again');
         isFailing = true;
       }
-      await bell.wait(checkMs, signal);
+      await wakeSignal.wait(checkMs, signal);
     }
   }
 
   return {
-    wake: bell.ring,
+    wake: wakeSignal.wake,
     retryNow: () => {
       if (retryAt === null) return;
       failures = 0;
       retryAt = null;
-      bell.ring();
+      wakeSignal.wake();
     },
     ended: run(),
   };

@@ -1,6 +1,6 @@
 import type { SigningWebhook } from '../../queries/webhooks/webhooks.ts';
-import { createBell } from './bell.ts';
 import { type DeliverDeps, runWebhookQueue, type WebhookQueue } from './deliver.ts';
+import { createWakeSignal } from './wake-signal.ts';
 
 /** Delivers to all webhooks, each by itself. */
 export type WebhookDelivery = {
@@ -28,7 +28,7 @@ const RELOAD_MS = 5000;
 export function createWebhookDelivery(deps: Deps): WebhookDelivery {
   const { log } = deps;
   const running = new Map<number, Running>();
-  const bell = createBell();
+  const wakeSignal = createWakeSignal();
 
   /** Starts what is to run and does not, and stops what runs and is not to. */
   async function load(signal: AbortSignal): Promise<void> {
@@ -54,7 +54,7 @@ export function createWebhookDelivery(deps: Deps): WebhookDelivery {
       signal.removeEventListener('abort', stop);
       running.delete(webhook.id);
       // It may have been switched on again before it ended.
-      bell.ring();
+      wakeSignal.wake();
     });
   }
 
@@ -69,13 +69,13 @@ export function createWebhookDelivery(deps: Deps): WebhookDelivery {
           if (!isFailing) log.warn({ err: error }, 'webhooks cannot be read: trying again');
           isFailing = true;
         }
-        await bell.wait(RELOAD_MS, signal);
+        await wakeSignal.wait(RELOAD_MS, signal);
       }
       await Promise.all([...running.values()].map(({ ended }) => ended));
     },
     wake: () => {
       for (const queue of running.values()) queue.wake();
     },
-    reload: bell.ring,
+    reload: wakeSignal.wake,
   };
 }

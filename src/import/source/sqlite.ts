@@ -2,16 +2,16 @@ import { realpath } from 'node:fs/promises';
 import { Unavailable } from '../../domain/errors.ts';
 import type { SourceDatabase, SourceRow } from './source-database.ts';
 
-/** What the worker is asked. */
-export type SqliteQuestion = {
+/** A query for the worker. */
+export type SqliteRequest = {
   id: number;
   path: string;
   statement: string;
   parameters: readonly (string | number)[];
 };
 
-/** The rows are JSON: between threads a text is passed on faster than thousands of objects. */
-export type SqliteAnswer = { id: number } & ({ rows: string } | { failure: string });
+/** The rows are JSON: between threads a text is passed faster than thousands of objects. */
+export type SqliteResponse = { id: number } & ({ rows: string } | { failure: string });
 
 /**
  * Opens an SQLite file that a game server may be writing to, for reading alone. It is read in a worker thread: neither a
@@ -30,7 +30,7 @@ export async function openSqliteSource(path: string): Promise<SourceDatabase> {
     asked.clear();
     worker.terminate();
   };
-  worker.addEventListener('message', ({ data }: MessageEvent<SqliteAnswer>) => {
+  worker.addEventListener('message', ({ data }: MessageEvent<SqliteResponse>) => {
     const waiting = asked.get(data.id);
     asked.delete(data.id);
     if ('rows' in data) waiting?.resolve(JSON.parse(data.rows));
@@ -47,7 +47,7 @@ export async function openSqliteSource(path: string): Promise<SourceDatabase> {
     lastId += 1;
     const waiting = Promise.withResolvers<SourceRow[]>();
     asked.set(lastId, waiting);
-    worker.postMessage({ id: lastId, path, statement, parameters } satisfies SqliteQuestion);
+    worker.postMessage({ id: lastId, path, statement, parameters } satisfies SqliteRequest);
     return waiting.promise;
   }
 

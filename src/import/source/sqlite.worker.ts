@@ -1,6 +1,6 @@
 import { Database, type SQLQueryBindings } from 'bun:sqlite';
 import type { SourceRow } from './source-database.ts';
-import type { SqliteAnswer, SqliteQuestion } from './sqlite.ts';
+import type { SqliteRequest, SqliteResponse } from './sqlite.ts';
 
 /** How long another process may hold the file. */
 const BUSY_LIMIT_MS = 5000;
@@ -9,19 +9,19 @@ const BUSY_PAUSE_MS = 50;
 /** The thread an SQLite file is read in: bun:sqlite holds the thread it is called on, for as long as a read takes. */
 let database: Database | undefined;
 
-addEventListener('message', async ({ data }: MessageEvent<SqliteQuestion>) => {
-  postMessage(await answer(data));
+addEventListener('message', async ({ data }: MessageEvent<SqliteRequest>) => {
+  postMessage(await run(data));
 });
 
-async function answer(question: SqliteQuestion): Promise<SqliteAnswer> {
+async function run(request: SqliteRequest): Promise<SqliteResponse> {
   const startMs = performance.now();
   for (;;) {
     try {
-      return { id: question.id, rows: read(question) };
+      return { id: request.id, rows: read(request) };
     } catch (error) {
       const isHopeless = !isBusy(error) || performance.now() - startMs > BUSY_LIMIT_MS;
       if (isHopeless)
-        return { id: question.id, failure: error instanceof Error ? error.message : String(error) };
+        return { id: request.id, failure: error instanceof Error ? error.message : String(error) };
     }
     // Not SQLite's own wait, which nobody could end.
     await Bun.sleep(BUSY_PAUSE_MS);
@@ -32,7 +32,7 @@ function isBusy(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
 }
 
-function read({ path, statement, parameters }: SqliteQuestion): string {
+function read({ path, statement, parameters }: SqliteRequest): string {
   // safeIntegers: SteamIDs exceed 2^53, and bun:sqlite would round them.
   database ??= new Database(path, { readonly: true, safeIntegers: true });
   const rows = database.query<Record<string, unknown>, SQLQueryBindings[]>(statement).all(...parameters);

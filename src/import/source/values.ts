@@ -1,5 +1,5 @@
 import { InvalidInput } from '../../domain/errors.ts';
-import { readSteamId, type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
+import { type SteamId64, tryParseSteamId, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 
 const LARGEST_INTEGER = 2_147_483_647;
 const LAST_SECOND = Date.UTC(9999, 11, 31) / 1000;
@@ -12,20 +12,20 @@ const LAST_SECOND = Date.UTC(9999, 11, 31) / 1000;
 export function parsePlayerSteamId(text: string | null | undefined): SteamId64 {
   const trimmed = (text ?? '').trim();
   if (trimmed === '' || trimmed === '0') return UNKNOWN_STEAM_ID;
-  const steamId = tryParseSteamId(trimmed);
+  const steamId = tryParseSourceSteamId(trimmed);
   if (steamId) return steamId;
   throw new InvalidInput(`the player's SteamID ${quote(trimmed)} names no player`);
 }
 
 /** The acting admin; the console in all its spellings, and whatever is no SteamID, is `'0'`. */
 export function toAdminSteamId(text: string | null | undefined): SteamId64 {
-  return tryParseSteamId((text ?? '').trim()) ?? UNKNOWN_STEAM_ID;
+  return tryParseSourceSteamId((text ?? '').trim()) ?? UNKNOWN_STEAM_ID;
 }
 
 /** Some plugins keep a SteamID64 in hexadecimal: 15 digits that begin with the public universe's 1100001. */
-function tryParseSteamId(text: string): SteamId64 | undefined {
+function tryParseSourceSteamId(text: string): SteamId64 | undefined {
   const hexadecimal = /^(?:0x|steam:)?(1100001[0-9a-f]{8})$/i.exec(text);
-  return readSteamId(hexadecimal ? String(BigInt(`0x${hexadecimal[1]}`)) : text);
+  return tryParseSteamId(hexadecimal ? String(BigInt(`0x${hexadecimal[1]}`)) : text);
 }
 
 /**

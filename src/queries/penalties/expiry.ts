@@ -9,7 +9,7 @@ const MARK_AFTER = sql`interval '1 hour'`;
 
 /**
  * Marks ACTIVE rows as EXPIRED that ended an hour ago or earlier by `now` and by the database's own clock alike, so that
- * few are left to be corrected for at each answer.
+ * few are left for each response to correct.
  * @param limit rows at most, in one statement.
  * @returns how many were marked.
  */

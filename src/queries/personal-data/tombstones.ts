@@ -43,9 +43,9 @@ export async function loadAnonymiser(tx: Transaction): Promise<<P extends NamedP
   const hashes = new Set(erased.map(({ idHash }) => idHash));
   const known = new Map<SteamId64, boolean>();
   const isErased = (id: SteamId64): boolean => {
-    const answer = known.get(id) ?? hashes.has(hashOf(secret.value, id));
-    known.set(id, answer);
-    return answer;
+    const found = known.get(id) ?? hashes.has(hashOf(secret.value, id));
+    known.set(id, found);
+    return found;
   };
   return (penalty) => ({
     ...penalty,

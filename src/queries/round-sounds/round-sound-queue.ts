@@ -62,7 +62,7 @@ export async function saveUploadedSound(
  * Takes the oldest upload that waits, if there is one, to be measured: no other worker takes it until the lease ends.
  * @param leaseMs how long; a worker that dies leaves it to the others after that.
  */
-export async function takeQueuedSound(
+export async function claimQueuedSound(
   db: Db,
   { leaseMs }: { leaseMs: number },
 ): Promise<RoundSound | undefined> {

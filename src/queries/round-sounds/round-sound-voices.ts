@@ -11,7 +11,7 @@ type VoiceClaim = Pick<RoundSound, 'id' | 'voiceAttempts'>;
  * Takes the oldest published sound without a voice rendition, if there is one; no other worker takes it for now.
  * @param leaseMs how long; a worker that dies leaves it to the others after that.
  */
-export async function takeVoicelessSound(
+export async function claimVoicelessSound(
   db: Db,
   { leaseMs }: { leaseMs: number },
 ): Promise<RoundSound | undefined> {

@@ -21,7 +21,7 @@ export const MAX_LIVE_TOKENS = 10;
 const MAX_NAME_LENGTH = 64;
 
 /**
- * Makes a token for a user; the answer is the only time it is seen. Written to the audit log.
+ * Makes a token for a user; the only time its text is seen. Written to the audit log.
  * @param options.scopes what it may read; all of them by default.
  * @throws {InvalidInput} for a name that {@link isTokenName} refuses, or an expiry that has passed.
  * @throws {Conflict} when the user has 10 live tokens; {@link Blocked}; {@link NotFound} when there is no such user.

@@ -5,9 +5,9 @@ import { users } from '../../db/schema/accounts.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { isDiscordId } from '../../domain/discord-id.ts';
 import { NotFound } from '../../domain/errors.ts';
-import { readSteamReference } from '../../domain/profile-address.ts';
+import { tryParseSteamReference } from '../../domain/profile-address.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
-import { activeBanOf, isBanned } from '../penalties/banned.ts';
+import { activeBanOf, isBanned } from '../penalties/is-banned.ts';
 import { liveTokenCount } from './api-tokens.ts';
 
 export type User = typeof users.$inferSelect;
@@ -128,7 +128,7 @@ export async function searchUsers(
 
 function matchUsers(text: string): SQL | undefined {
   if (text === '') return undefined;
-  const reference = readSteamReference(text);
+  const reference = tryParseSteamReference(text);
   if (reference && 'steamId64' in reference) return eq(users.steamId64, reference.steamId64);
   const part = `%${text.replaceAll('\0', '').replace(/[\\%_]/g, '\\$&')}%`;
   return or(

@@ -7,7 +7,7 @@ import { openPenaltyExport } from '../../queries/penalties/export.ts';
 import { listLiveTokenIds } from '../../queries/users/api-tokens.ts';
 import { runRegularly } from '../../runtime/interval.ts';
 import type { Context } from '../context.ts';
-import type { Limits } from '../limits.ts';
+import type { Limits } from '../shared-limits.ts';
 
 const HOUR_MS = 3_600_000;
 const CHECK_MS = 1000;

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import type { Db } from '../../../src/db/client.ts';
 import { type Database, openDatabase } from '../../../src/db/database.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
-import { isBanned } from '../../../src/queries/penalties/banned.ts';
+import { isBanned } from '../../../src/queries/penalties/is-banned.ts';
 import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
 import { listPenalties } from '../../../src/queries/penalties/list.ts';
 import { type Bench, formatMs, formatRatio, median, percentile, type Row } from '../bench.ts';

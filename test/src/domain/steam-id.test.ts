@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { InvalidInput } from '../../../src/domain/errors.ts';
-import { accountId, parseSteamId, readSteamId } from '../../../src/domain/steam-id.ts';
+import { accountId, parseSteamId, tryParseSteamId } from '../../../src/domain/steam-id.ts';
 
 describe('parseSteamId', () => {
   test.each([
@@ -37,7 +37,7 @@ describe('parseSteamId', () => {
   ])('refuses %p and says what is allowed', (text) => {
     expect(() => parseSteamId(text)).toThrow(InvalidInput);
     expect(() => parseSteamId(text)).toThrow('STEAM_X:Y:Z');
-    expect(readSteamId(text)).toBeUndefined();
+    expect(tryParseSteamId(text)).toBeUndefined();
   });
 
   test('covers the whole range of account ids', () => {

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { parseInfo, parsePlayers } from '../../../src/poll/a2s-protocol.ts';
 import { queryGameServer } from '../../../src/poll/game-server.ts';
-import { Missed } from '../../../src/poll/missed.ts';
+import { QueryFailure } from '../../../src/poll/query-failure.ts';
 import { createSplitResponses } from '../../../src/poll/split-response.ts';
 import { type RawServer, startRawServer } from '../../support/game-server/a2s.ts';
 import { mutatedDatagrams } from '../../support/game-server/a2s-mutations.ts';
@@ -21,7 +21,7 @@ function surprise(work: () => unknown): unknown {
     work();
     return undefined;
   } catch (error) {
-    return error instanceof Missed ? undefined : error;
+    return error instanceof QueryFailure ? undefined : error;
   }
 }
 

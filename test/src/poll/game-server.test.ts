@@ -128,7 +128,7 @@ describe('a server that answers', () => {
   test('that never tells its players is online with none', async () => {
     const server = await aServer({
       game: { players: [aPlayer('Ala'), aPlayer('Ola')] },
-      manner: { answers: 'info-only' },
+      manner: { responses: 'info-only' },
     });
     expect(await ask(server, 600)).toMatchObject({
       isAnswered: true,
@@ -167,7 +167,7 @@ describe('a server that answers', () => {
 
 describe('a poll is missed', () => {
   test('when nothing comes back', async () => {
-    const server = await aServer({ manner: { answers: 'silent' } });
+    const server = await aServer({ manner: { responses: 'silent' } });
     const startedAt = performance.now();
     expect(await ask(server, 300)).toEqual({ isAnswered: false, reason: 'time-out' });
     expect(performance.now() - startedAt).toBeLessThan(900);
@@ -198,12 +198,12 @@ describe('a poll is missed', () => {
   });
 
   test('when the server banned our address, told apart from a time-out', async () => {
-    const server = await aServer({ manner: { answers: 'banned' } });
+    const server = await aServer({ manner: { responses: 'banned' } });
     expect(await ask(server)).toEqual({ isAnswered: false, reason: 'banned-by-server' });
   });
 
   test.each(['garbage', 'empty'] as const)('when the answer is %s', async (answers) => {
-    const server = await aServer({ manner: { answers } });
+    const server = await aServer({ manner: { responses: answers } });
     expect(await ask(server, 1000)).toEqual({ isAnswered: false, reason: 'malformed' });
   });
 
@@ -252,7 +252,7 @@ describe('a poll is missed', () => {
   );
 
   test('when we stop asking, at once', async () => {
-    const server = await aServer({ manner: { answers: 'silent' } });
+    const server = await aServer({ manner: { responses: 'silent' } });
     const stopping = new AbortController();
     const startedAt = performance.now();
     const outcome = queryGameServer(server.address, { timeoutMs: 5000, signal: stopping.signal });
@@ -265,7 +265,7 @@ describe('a poll is missed', () => {
 test.skipIf(process.platform !== 'linux')(
   'answers of somebody else are not taken for the server’s',
   async () => {
-    const server = await aServer({ manner: { answers: 'silent' } });
+    const server = await aServer({ manner: { responses: 'silent' } });
     const liar = createSocket('udp4');
     const query = ask(server, 400);
     // Every port a query may have: the liar cannot know which, so it is told by the system's table.

@@ -109,7 +109,7 @@ test('a server is offline after two misses in a row, not one, and comes back; ea
   const { id, slug } = await aListedServer(game);
   const { messagesOf, lines } = await startPoller();
   await waitFor(async () => (await snapshotOf(id))?.isOnline);
-  game.manner.answers = 'garbage';
+  game.manner.responses = 'garbage';
   const once = await waitFor(async () => {
     const row = await snapshotOf(id);
     return row?.missedPolls === 1 && row;
@@ -129,7 +129,7 @@ test('a server is offline after two misses in a row, not one, and comes back; ea
     players: [],
   });
   await waitFor(async () => ((await snapshotOf(id))?.missedPolls ?? 0) >= 3);
-  game.manner.answers = 'normal';
+  game.manner.responses = 'normal';
   await waitFor(async () => (await snapshotOf(id))?.isOnline);
   await waitFor(() => messagesOf(slug).length >= 3);
   expect(messagesOf(slug)).toEqual(['server is online', 'server is offline', 'server is online']);
@@ -137,7 +137,7 @@ test('a server is offline after two misses in a row, not one, and comes back; ea
 }, 30_000);
 
 test('a server that banned our address is told apart, once', async () => {
-  const game = await aGameServer({ manner: { answers: 'banned' } });
+  const game = await aGameServer({ manner: { responses: 'banned' } });
   const { id, slug } = await aListedServer(game);
   const { messagesOf } = await startPoller();
   await waitFor(async () => ((await snapshotOf(id))?.missedPolls ?? 0) >= 2);
@@ -165,7 +165,7 @@ test('finds added, shown, hidden and removed servers within two seconds or so', 
 
 test('a silent server delays no other, and is never asked twice at a time', async () => {
   const silent = await Promise.all(
-    Array.from({ length: 20 }, () => aGameServer({ manner: { answers: 'silent' } })),
+    Array.from({ length: 20 }, () => aGameServer({ manner: { responses: 'silent' } })),
   );
   const quick = await aGameServer();
   for (const game of silent) await aListedServer(game);
@@ -232,7 +232,7 @@ test.each(['cut', 'freeze'] as const)(
 
 test('stops within a second, whatever is under way', async () => {
   const games = await Promise.all(
-    Array.from({ length: 10 }, () => aGameServer({ manner: { answers: 'silent' } })),
+    Array.from({ length: 10 }, () => aGameServer({ manner: { responses: 'silent' } })),
   );
   for (const game of games) await aListedServer(game);
   const { poller } = await startPoller({ intervalSeconds: 15 });

@@ -6,7 +6,7 @@ export const LOCALES = ['en', 'pl'] as const;
 export type Locale = (typeof LOCALES)[number];
 
 /** One of our languages, by its exact code; undefined for anything else. */
-export function readLocale(text: string | null | undefined): Locale | undefined {
+export function tryParseLocale(text: string | null | undefined): Locale | undefined {
   return LOCALES.find((locale) => locale === text);
 }
 
@@ -16,7 +16,7 @@ export function readLocale(text: string | null | undefined): Locale | undefined 
  */
 export function pickLocale(header: string | null): Locale {
   const headers = { 'accept-language': (header ?? '').slice(0, 512) };
-  return readLocale(new Negotiator({ headers }).language([...LOCALES])) ?? 'en';
+  return tryParseLocale(new Negotiator({ headers }).language([...LOCALES])) ?? 'en';
 }
 
 /** `2 Nov 2026, 14:05 UTC`; a script on the page turns it into the visitor's own zone. */

@@ -4,7 +4,7 @@ import type { WebhookActions } from '../../../../src/events/webhooks/actions.ts'
 import { loadWebhook, type Webhook } from '../../../../src/queries/webhooks/webhooks.ts';
 import type { Site } from '../../layout/layout.tsx';
 import type { ReadNotice, Redirect } from '../../visit/notice.ts';
-import { readRowId } from '../../visit/numbers.ts';
+import { tryParseRowId } from '../../visit/numbers.ts';
 import type { Signer } from '../../visit/signing.ts';
 
 export type WebhooksDeps = {
@@ -25,7 +25,7 @@ export function pathOfWebhook({ id }: Pick<Webhook, 'id'>): string {
 
 /** The webhook that a path names. @throws {NotFound} */
 export async function loadNamedWebhook(db: Db, text: string | undefined): Promise<Webhook> {
-  const id = readRowId(text ?? null);
+  const id = tryParseRowId(text ?? null);
   if (id === undefined) throw new NotFound('no such webhook');
   return loadWebhook(db, id);
 }

@@ -2,13 +2,13 @@ import { beforeEach, expect, test } from 'bun:test';
 import { auditLog } from '../../../../src/db/schema/audit-log.ts';
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
 import {
+  claimQueuedSound,
   publishSound,
   releaseSound,
   saveSoundFailure,
   saveSoundProgress,
   saveSoundRendering,
   saveUploadedSound,
-  takeQueuedSound,
 } from '../../../../src/queries/round-sounds/round-sound-queue.ts';
 import { findRoundSounds, saveSoundLoss } from '../../../../src/queries/round-sounds/round-sounds.ts';
 import { aSteamId } from '../../../support/database/builders.ts';
@@ -34,25 +34,25 @@ beforeEach(async () => {
 
 test('nobody takes a sound while another holds it, nor one that is put off', async () => {
   await upload('first.mp3');
-  const held = await takeQueuedSound(db, { leaseMs: 60_000 });
+  const held = await claimQueuedSound(db, { leaseMs: 60_000 });
   expect(held).toMatchObject({ title: 'first.mp3', status: 'measuring', attempts: 1 });
-  expect(await takeQueuedSound(db, { leaseMs: 60_000 })).toBeUndefined();
+  expect(await claimQueuedSound(db, { leaseMs: 60_000 })).toBeUndefined();
   if (held) await releaseSound(db, held, { delayMs: 60_000 });
-  expect(await takeQueuedSound(db, { leaseMs: 60_000 })).toBeUndefined();
+  expect(await claimQueuedSound(db, { leaseMs: 60_000 })).toBeUndefined();
   expect((await findRoundSounds(db, PLAYER)).latest?.status).toBe('queued');
 });
 
 test('takes the oldest first', async () => {
   await upload('a.mp3', 1);
   await upload('b.mp3', 2);
-  expect((await takeQueuedSound(db, { leaseMs: 60_000 }))?.title).toBe('a.mp3');
-  expect((await takeQueuedSound(db, { leaseMs: 60_000 }))?.title).toBe('b.mp3');
+  expect((await claimQueuedSound(db, { leaseMs: 60_000 }))?.title).toBe('a.mp3');
+  expect((await claimQueuedSound(db, { leaseMs: 60_000 }))?.title).toBe('b.mp3');
 });
 
 test('a worker whose lease ran out can change nothing any more', async () => {
   await upload('first.mp3');
-  const late = await takeQueuedSound(db, { leaseMs: 0 });
-  const owner = await takeQueuedSound(db, { leaseMs: 60_000 });
+  const late = await claimQueuedSound(db, { leaseMs: 0 });
+  const owner = await claimQueuedSound(db, { leaseMs: 60_000 });
   if (!late || !owner) throw new Error('nothing was taken');
   expect(owner.attempts).toBe(2);
   let moves = 0;
@@ -76,7 +76,7 @@ test('a worker whose lease ran out can change nothing any more', async () => {
 test('a file that cannot be moved leaves the earlier sound published', async () => {
   await publish('old.mp3');
   await upload('new.mp3');
-  const sound = await takeQueuedSound(db, { leaseMs: 60_000 });
+  const sound = await claimQueuedSound(db, { leaseMs: 60_000 });
   if (!sound) throw new Error('nothing was taken');
   const broken = publishSound(db, sound, () => Promise.reject(new Error('disk')));
   await expect(broken).rejects.toThrow('disk');
@@ -89,7 +89,7 @@ test('a sound that replaces one whose file was lost meanwhile stands alone', asy
   await publish('old.mp3');
   const { ready: old } = await findRoundSounds(db, PLAYER);
   await upload('new.mp3');
-  const sound = await takeQueuedSound(db, { leaseMs: 60_000 });
+  const sound = await claimQueuedSound(db, { leaseMs: 60_000 });
   if (!old || !sound) throw new Error('nothing was published or taken');
   await saveSoundLoss(db, old.id);
   expect(await publishSound(db, sound, async () => undefined)).toBe(true);
@@ -114,6 +114,6 @@ function upload(title: string, player = 1) {
 
 async function publish(title: string): Promise<void> {
   await upload(title);
-  const sound = await takeQueuedSound(db, { leaseMs: 60_000 });
+  const sound = await claimQueuedSound(db, { leaseMs: 60_000 });
   if (sound) await publishSound(db, sound, async () => undefined);
 }

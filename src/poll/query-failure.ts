@@ -1,5 +1,5 @@
-/** Why a poll was not answered. */
-const MISS_REASONS = [
+/** Why a game server gave no usable response. */
+const QUERY_FAILURE_REASONS = [
   'time-out',
   /** What came back is not a whole response. */
   'malformed',
@@ -13,16 +13,16 @@ const MISS_REASONS = [
   /** The query was aborted. */
   'aborted',
 ] as const;
-export type MissReason = (typeof MISS_REASONS)[number];
+export type QueryFailureReason = (typeof QUERY_FAILURE_REASONS)[number];
 
 /** Thrown inside a query; `queryGameServer` turns it into a value. */
-export class Missed extends Error {
-  override name = 'Missed';
+export class QueryFailure extends Error {
+  override name = 'QueryFailure';
 
   constructor(
-    readonly reason: MissReason,
+    readonly reason: QueryFailureReason,
     options?: ErrorOptions,
   ) {
-    super(`poll missed: ${reason}`, options);
+    super(`game server query failed: ${reason}`, options);
   }
 }

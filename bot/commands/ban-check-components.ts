@@ -1,4 +1,4 @@
-import { readSteamId } from '../../src/domain/steam-id.ts';
+import { tryParseSteamId } from '../../src/domain/steam-id.ts';
 import {
   type CommandResponse,
   type ComponentPress,
@@ -6,10 +6,10 @@ import {
   type Invoker,
   Refusal,
 } from '../command.ts';
-import { readNumber } from '../custom-id.ts';
+import { tryParsePositive } from '../custom-id.ts';
+import { readFilter } from '../embeds/ban-check-controls.ts';
+import type { RecordFilter } from '../embeds/ban-check-view.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
-import { readFilter } from '../embeds/record-controls.ts';
-import type { RecordFilter } from '../embeds/record-view.ts';
 import { type BanCheckDeps, renderRecord } from './ban-check.ts';
 import { requireMaySee } from './subject.ts';
 
@@ -64,9 +64,9 @@ async function renderState(
   const isOwn =
     ownerId === invoker.discordId && (messageOwnerId === undefined || messageOwnerId === invoker.discordId);
   if (!isOwn) throw new Refusal(({ refusals }) => noticeMessage(refusals.notYours));
-  const subject = readSteamId(steamId ?? '');
+  const subject = tryParseSteamId(steamId ?? '');
   if (subject === undefined) throw new Refusal(({ refusals }) => noticeMessage(refusals.outdated));
   await requireMaySee(deps, invoker, subject);
   const localization = isEphemeral ? invoker.localization : invoker.guildLocalization;
-  return renderRecord(deps, invoker, localization, subject, { page: readNumber(page) ?? 1, ...filter });
+  return renderRecord(deps, invoker, localization, subject, { page: tryParsePositive(page) ?? 1, ...filter });
 }

@@ -9,7 +9,7 @@ import { conditions, statusCondition, typeCondition, values } from './filter.ts'
 export async function isBanned(db: Db, playerSteamId: SteamId64, now: Date): Promise<boolean> {
   const found = await selectFrom(db)(
     'is banned',
-    // The status is written out, so that the planner knows the index of active penalties to hold the answer.
+    // The status is written out, so that the planner can use the index of active penalties.
     () =>
       sql`select ${penalties.id} from ${penalties}
         where ${conditions({ playerSteamId, types: ['ban'], status: 'ACTIVE' })} limit 1`,

@@ -1,0 +1,121 @@
+import { InvalidInput } from '../domain/errors.ts';
+import { tryParseNetwork } from './network.ts';
+
+/** How one variable of the environment is read. Each function takes the variable's name and throws {@link refusal}. */
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+export function withoutEmpty(env: Env): Env {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => text(env, name) !== undefined));
+}
+
+/** The trimmed value; undefined when the variable is unset or empty. */
+export function text(env: Env, name: string): string | undefined {
+  const value = env[name]?.trim();
+  return value === '' ? undefined : value;
+}
+
+/** The values between commas, without empty ones. */
+export function list(env: Env, name: string): string[] {
+  return (text(env, name) ?? '')
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}
+
+type Range = { byDefault: number; min: number; max: number };
+
+/** A whole number of at most 15 digits, `min` and `max` included. */
+export function integer(env: Env, name: string, { byDefault, min, max }: Range): number {
+  const value = text(env, name);
+  if (value === undefined) return byDefault;
+  const number = /^-?[0-9]{1,15}$/.test(value) ? Number(value) : Number.NaN;
+  if (number >= min && number <= max) return number;
+  throw refusal(name, value, `a whole number from ${min} to ${max}`);
+}
+
+/** A number such as `-18.5`, `min` and `max` included. */
+export function decimal(env: Env, name: string, { byDefault, min, max }: Range): number {
+  const value = text(env, name);
+  if (value === undefined) return byDefault;
+  const number = /^-?[0-9]{1,9}(\.[0-9]{1,9})?$/.test(value) ? Number(value) : Number.NaN;
+  if (number >= min && number <= max) return number;
+  throw refusal(name, value, `a number from ${min} to ${max}`);
+}
+
+/** One of a closed set of words. */
+export function oneOf<T extends string>(env: Env, name: string, allowed: readonly T[]): T | undefined {
+  const value = text(env, name);
+  if (value === undefined) return undefined;
+  const found = allowed.find((item) => item === value);
+  if (found) return found;
+  throw refusal(name, value, `one of ${allowed.join(', ')}`);
+}
+
+/** A text that matches `pattern`, which `allowed` puts into words. */
+export function matching(
+  env: Env,
+  name: string,
+  pattern: RegExp,
+  allowed: string,
+  { secret = false } = {},
+): string | undefined {
+  const value = text(env, name);
+  if (value === undefined || pattern.test(value)) return value;
+  throw refusal(name, secret ? withoutPassword(value) : value, allowed);
+}
+
+/** A URL as it was given. @param schemes those allowed, without colon. */
+export function url(env: Env, name: string, schemes: string[]): string | undefined {
+  const value = text(env, name);
+  return value === undefined ? undefined : checkUrl(name, value, schemes);
+}
+
+/** A URL that may hold a password, which no message repeats. */
+export function secretUrl(env: Env, name: string, schemes: string[]): string | undefined {
+  const value = text(env, name);
+  return value === undefined ? undefined : checkUrl(name, value, schemes, { secret: true });
+}
+
+/** The same for a value that stands in a list. */
+export function checkUrl(name: string, value: string, schemes: string[], { secret = false } = {}): string {
+  const scheme = URL.canParse(value) ? new URL(value).protocol.slice(0, -1) : undefined;
+  if (scheme !== undefined && schemes.includes(scheme)) return value;
+  throw refusal(
+    name,
+    secret ? withoutPassword(value) : value,
+    `an address that begins with ${schemes.map((s) => `${s}://`).join(' or ')}`,
+  );
+}
+
+/** The text with what may be a user and a password left out. */
+export function withoutPassword(value: string): string {
+  return value.replace(/^([a-z]+:\/\/)?.*@/is, '$1…@');
+}
+
+/** An address or a network in CIDR notation. */
+export function network(name: string, value: string): string {
+  const parsed = tryParseNetwork(value);
+  if (parsed !== undefined) return parsed;
+  throw refusal(
+    name,
+    value,
+    'addresses or networks such as 10.0.0.0/8, 127.0.0.1 or fd00::/8, separated by commas',
+  );
+}
+
+/** A name of the IANA time zone database. */
+export function timezone(env: Env, name: string): string | undefined {
+  const value = text(env, name);
+  if (value === undefined) return undefined;
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: value }).resolvedOptions().timeZone && value;
+  } catch {
+    throw refusal(name, value, 'a time zone such as UTC or Europe/Warsaw');
+  }
+}
+
+/** The error of a value that is not allowed. @param allowed what to give instead. */
+export function refusal(name: string, value: string, allowed: string): InvalidInput {
+  return new InvalidInput(`${name}=${JSON.stringify(value)} is not allowed: give ${allowed}`);
+}
