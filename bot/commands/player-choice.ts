@@ -4,9 +4,9 @@ import { tryParseSteamReference } from '../../src/domain/profile-address.ts';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import { type FoundPlayer, searchPlayers } from '../../src/queries/player-search.ts';
 import { type Choice, type Invoker, Refusal } from '../command.ts';
+import { LIMITS } from '../discord-limits.ts';
 import { noticeMessage } from '../embeds/message.ts';
 import { playerChoice } from '../embeds/player-choice.ts';
-import { LIMITS } from '../limits.ts';
 import { escapeText } from '../text.ts';
 import { moderateMembersRequired } from './visibility.ts';
 

@@ -1,6 +1,6 @@
 import type { FoundPlayer } from '../../src/queries/player-search.ts';
 import type { Choice } from '../command.ts';
-import { LIMITS } from '../limits.ts';
+import { LIMITS } from '../discord-limits.ts';
 import { cut, toPlainLine } from '../text.ts';
 
 /** A player among the suggestions: `⛔ Ola (Olka) · 76561198000000001`, with the name they were found by after the latest. */
