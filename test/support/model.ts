@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 
 /** How many histories each model test tries; `.ci/run` asks for more. */
-const RUNS = Number(process.env.MODEL_RUNS ?? 150);
+export const RUNS = Number(process.env.MODEL_RUNS ?? 150);
 
 /**
- * Tries random histories against a model. A failure is shrunk and printed with its seed, which `MODEL_SEED` repeats.
- * How many were tried is printed as well.
+ * Tries random histories against a model. A failure is shrunk and printed, a step a line, with its seed and path, which
+ * `MODEL_SEED` and `MODEL_PATH` repeat. How many were tried is printed as well.
  */
 export async function tryHistories<History>(
   name: string,
@@ -14,7 +14,15 @@ export async function tryHistories<History>(
   { runs = RUNS }: { runs?: number } = {},
 ): Promise<void> {
   const seed = Number(process.env.MODEL_SEED ?? Date.now() % 0x7fff_ffff);
-  const parameters = { numRuns: runs, seed, endOnFailure: false } as const;
-  await fc.assert(fc.asyncProperty(histories, play), parameters);
+  const path = process.env.MODEL_PATH;
+  const parameters = { numRuns: runs, seed, endOnFailure: false, ...(path && { path }) };
+  await fc.assert(fc.asyncProperty(histories.map(withStepALine), play), parameters);
   console.log(`${name}: ${runs} histories, seed ${seed}`);
+}
+
+/** How a failure shows a history; `play` sees no difference. */
+function withStepALine<History>(history: History): History {
+  if (!Array.isArray(history)) return history;
+  const toLines = () => `[\n${history.map((step) => `  ${fc.stringify(step)},\n`).join('')}]`;
+  return Object.defineProperty(history, fc.toStringMethod, { value: toLines });
 }

@@ -1,0 +1,82 @@
+import { PENALTY_TYPES, type PenaltyStatus, type PenaltyType } from '../../../src/domain/penalty.ts';
+
+export const HOUR_MS = 3_600_000;
+
+/** What the model knows of a penalty; times in milliseconds. */
+export type ModelPenalty = {
+  id: number;
+  type: PenaltyType;
+  status: PenaltyStatus;
+  player: string;
+  admin: string;
+  server: number;
+  createdMs: number;
+  endsMs: number | null;
+  /** Of an imported one: what it is at its source. */
+  key?: string;
+};
+
+export type ModelFilter = {
+  types?: readonly PenaltyType[];
+  status?: PenaltyStatus;
+  player?: string;
+  admin?: string;
+  server?: number;
+};
+
+/** What the lists, totals, counts, bans and changes of penalties have to be, told in the simplest way there is. */
+export class PenaltyModel {
+  readonly rows = new Map<number, ModelPenalty>();
+  private lastSweepMs: number | undefined;
+
+  /** @param databaseMs the clock of the database. @param toldUpToMs up to when clients were told of expiries. */
+  constructor(
+    private readonly databaseMs: number,
+    private toldUpToMs: number,
+  ) {}
+
+  list(filter: ModelFilter, nowMs: number) {
+    const rows = [...this.rows.values()]
+      .map((row) => ({ ...row, status: statusOf(row, nowMs) }))
+      .filter((row) => filter.status === undefined || row.status === filter.status)
+      .filter((row) => filter.player === undefined || row.player === filter.player)
+      .filter((row) => filter.admin === undefined || row.admin === filter.admin)
+      .filter((row) => filter.server === undefined || row.server === filter.server)
+      .sort((a, b) => b.createdMs - a.createdMs || b.id - a.id);
+    const counts = Object.fromEntries(
+      PENALTY_TYPES.map((type) => [type, rows.filter((row) => row.type === type).length]),
+    );
+    return { rows: rows.filter(({ type }) => filter.types?.includes(type) ?? true), counts };
+  }
+
+  isBanned(player: string, nowMs: number): boolean {
+    return this.list({ types: ['ban'], status: 'ACTIVE', player }, nowMs).rows.length > 0;
+  }
+
+  /** What a program knows that follows the changes. */
+  told(): [number, PenaltyType, PenaltyStatus][] {
+    const rows = [...this.rows.values()].sort((a, b) => a.id - b.id);
+    return rows.map((row) => [row.id, row.type, statusOf(row, this.toldUpToMs)]);
+  }
+
+  /** The clients are told of expiries, unless there are none. */
+  tellExpiries(nowMs: number): void {
+    const upToMs = Math.min(nowMs, this.databaseMs);
+    const isDue = (row: ModelPenalty) =>
+      statusOf(row, this.toldUpToMs) !== statusOf(row, Math.max(upToMs, this.toldUpToMs));
+    if ([...this.rows.values()].some(isDue)) this.toldUpToMs = upToMs;
+  }
+
+  /** Marks what ended an hour ago by every clock that was read: this sweep's, the last one's and the database's. */
+  sweep(nowMs: number): void {
+    const beforeMs = this.lastSweepMs;
+    this.lastSweepMs = nowMs;
+    if (beforeMs === undefined) return;
+    const upToMs = Math.min(nowMs, beforeMs, this.databaseMs) - HOUR_MS;
+    for (const row of this.rows.values()) row.status = statusOf(row, upToMs);
+  }
+}
+
+function statusOf({ status, endsMs }: ModelPenalty, atMs: number): PenaltyStatus {
+  return status === 'ACTIVE' && endsMs !== null && endsMs <= atMs ? 'EXPIRED' : status;
+}
