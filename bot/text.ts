@@ -1,4 +1,4 @@
-import { inlineCode, TimestampStyles, time } from 'discord.js';
+import { inlineCode, TimestampStyles, type TimestampStylesString, time } from 'discord.js';
 import { hasVisibleCharacter } from '../src/domain/visible-text.ts';
 
 /** Control and formatting characters: NUL, right-to-left marks, zero-width ones. Emoji joiners go with them. */
@@ -39,10 +39,7 @@ export function relativeTime(at: Date): string {
 }
 
 /** An instant in the reader's own time zone, and how long ago or ahead it is: "20 November 2026 (a day ago)". */
-export function absoluteAndRelativeTime(
-  at: Date,
-  style: typeof TimestampStyles.LongDate | typeof TimestampStyles.ShortDateTime,
-): string {
+export function absoluteAndRelativeTime(at: Date, style: TimestampStylesString): string {
   return `${time(at, style)} (${relativeTime(at)})`;
 }
 

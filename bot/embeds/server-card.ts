@@ -7,6 +7,7 @@ import { code, escapeText, joinLines } from '../text.ts';
 import { type Attachment, button, linkButton, type MessageView, row } from './message.ts';
 import {
   colourOf,
+  fullLine,
   noPlayersLine,
   offlineLine,
   pinButton,
@@ -81,7 +82,9 @@ export function connectButton(
 
 function descriptionOf(server: ServerView, texts: Texts): string {
   const hostname = server.hostname === server.name ? '' : escapeText(server.hostname);
-  return [hostname && `*${hostname}*`, offlineLine(server, texts)].filter(Boolean).join('\n');
+  return [hostname && `*${hostname}*`, offlineLine(server, texts), fullLine(server, texts)]
+    .filter(Boolean)
+    .join('\n');
 }
 
 function cardFields(server: ServerView, texts: Texts): APIEmbedField[] {

@@ -1,8 +1,8 @@
-import type { APIButtonComponent } from 'discord.js';
+import { type APIButtonComponent, TimestampStyles } from 'discord.js';
 import type { ServerView } from '../../src/live/server-view.ts';
 import { toCustomId } from '../custom-id.ts';
 import type { Texts } from '../locales/en.ts';
-import { escapeText, relativeTime } from '../text.ts';
+import { absoluteAndRelativeTime, escapeText, relativeTime } from '../text.ts';
 import { button, COLOURS } from './message.ts';
 
 /** Whether no more players fit on a server. */
@@ -21,6 +21,14 @@ export function offlineLine(server: ServerView, { server: words }: Texts): strin
   if (server.isOnline) return '';
   if (server.updatedAt === undefined) return `⚪ ${words.notPolled}`;
   return `🔴 ${server.seenAt ? words.offlineSince(relativeTime(server.seenAt)) : words.neverSeen}`;
+}
+
+/** How many are on a full server, and since when it is full, for those who wait for a place; empty for others. */
+export function fullLine(server: ServerView, { server: words }: Texts): string {
+  const { playersCount: players, maxPlayers, fullSince } = server;
+  if (!isFull(server) || fullSince === undefined) return '';
+  const since = absoluteAndRelativeTime(fullSince, TimestampStyles.ShortTime);
+  return `🟠 ${words.full({ players, maxPlayers, since })}`;
 }
 
 /** How old the data is; empty before the first poll. */

@@ -79,6 +79,8 @@ export const en = {
     offline: 'Offline',
     offlineSince: (when: string) => `Offline, last seen ${when}`,
     neverSeen: 'Offline, never seen online yet',
+    full: ({ players, maxPlayers, since }: FullServer) =>
+      `Full: ${players}/${count(maxPlayers, 'player')} since ${since}`,
     notPolled: 'Not polled yet',
     nobody: 'Nobody is playing right now.',
     namesUnknown: 'This server doesn’t share its player list.',
@@ -221,4 +223,5 @@ export const en = {
 export type Texts = typeof en;
 export type ChartFacts = { peak: string; peakAt: string; average: string; gaps: boolean };
 export type ServerTotals = { online: number; servers: number; players: number; capacity: number };
+export type FullServer = { players: number; maxPlayers: number; since: string };
 export type Paging = { page: number; lastPage: number; total: number };

@@ -80,6 +80,7 @@ export const pl: Texts = {
     offline: 'Wyłączony',
     offlineSince: (when) => `Wyłączony, ostatnio widziany ${when}`,
     neverSeen: 'Wyłączony, jeszcze nigdy nie był widziany',
+    full: ({ players, maxPlayers, since }) => `Pełny: ${players}/${count(maxPlayers, 'player')} od ${since}`,
     notPolled: 'Jeszcze nie sprawdzono',
     nobody: 'Teraz nikt nie gra.',
     namesUnknown: 'Ten serwer nie udostępnia listy graczy.',

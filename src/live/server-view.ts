@@ -21,6 +21,8 @@ export type ServerView = {
   updatedAt: Date | undefined;
   /** The last poll that the server answered. */
   seenAt: Date | undefined;
+  /** Since when every poll found no place free; undefined while there is one, or the server is offline. */
+  fullSince: Date | undefined;
 };
 
 /** A server with its latest poll, as people are shown it: while it is offline, without map and players of earlier polls. */
@@ -47,5 +49,6 @@ export function toServerView({ server, snapshot }: ServerStatus): ServerView {
       : [],
     updatedAt: snapshot?.polledAt,
     seenAt: snapshot?.seenAt ?? undefined,
+    fullSince: (isOnline && snapshot?.fullSince) || undefined,
   };
 }

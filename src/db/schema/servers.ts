@@ -46,6 +46,8 @@ export const serverSnapshots = pgTable('server_snapshots', {
   polledAt: instant('polled_at').notNull(),
   /** The last poll that was answered. */
   seenAt: instant('seen_at'),
+  /** The first poll in a row that found no place free; null while there is one, or the server is offline. */
+  fullSince: instant('full_since'),
 });
 
 /** Player counts over time: one row a poll, thinned to five minutes after a day, kept a year. */

@@ -35,12 +35,12 @@ export type ServerPoll = { serverId: number; state: ServerState | undefined; pol
 /** What a server is after a poll was written. */
 export type PolledServer = { serverId: number; isOnline: boolean; missedPolls: number };
 
-/** A map goes on when the poll before told of it too, and was not longer ago: the longest interval and some more. */
-const SAME_MAP_WITHIN = sql`interval '2 hours'`;
+/** What the poll before told goes on if it was not longer ago than this: the longest interval and some more. */
+const GOES_ON_WITHIN = sql`interval '2 hours'`;
 
 /**
- * Writes polls, at most one of each server: the snapshots, a sample of each player count, and which map is played, in one
- * statement.
+ * Writes polls, at most one of each server: the snapshots with since when the server is full, a sample of each player
+ * count, and which map is played, in one statement.
  * A missed poll keeps what was known, and makes the server offline at the second miss in a row.
  * Servers that are gone are left out of the result.
  */
@@ -67,10 +67,12 @@ export async function saveServerPolls(db: Db, polls: readonly ServerPoll[]): Pro
       for key share of servers
     ), saved as (
       insert into server_snapshots as known (
-        server_id, is_online, hostname, map, players_count, max_players, ping_ms, players, missed_polls, polled_at, seen_at
+        server_id, is_online, hostname, map, players_count, max_players, ping_ms, players, missed_polls, polled_at, seen_at,
+        full_since
       )
       select server_id, is_answered, hostname, map, players_count, max_players, ping_ms, players,
-        case when is_answered then 0 else 1 end, polled_at, case when is_answered then polled_at end
+        case when is_answered then 0 else 1 end, polled_at, case when is_answered then polled_at end,
+        case when players_count >= max_players and max_players > 0 then polled_at end
       from poll
       on conflict (server_id) do update set
         is_online = excluded.is_online or (known.is_online and known.missed_polls + 1 < ${MISSES_BEFORE_OFFLINE}),
@@ -82,7 +84,12 @@ export async function saveServerPolls(db: Db, polls: readonly ServerPoll[]): Pro
         players = ${keptWhileOnline('players', sql`'[]'::jsonb`)},
         missed_polls = case when excluded.is_online then 0 else least(known.missed_polls + 1, 1000000) end,
         polled_at = excluded.polled_at,
-        seen_at = coalesce(excluded.seen_at, known.seen_at)
+        seen_at = coalesce(excluded.seen_at, known.seen_at),
+        full_since = case
+          when not excluded.is_online and known.is_online and known.missed_polls + 1 < ${MISSES_BEFORE_OFFLINE} then known.full_since
+          when excluded.full_since is not null and known.polled_at > excluded.polled_at - ${GOES_ON_WITHIN}
+            then coalesce(known.full_since, excluded.full_since)
+          else excluded.full_since end
       returning server_id, is_online, players_count, max_players, missed_polls, polled_at
     ), sampled as (
       insert into server_samples (server_id, sampled_at, players_average, players_maximum, max_players, online_share)
@@ -94,7 +101,7 @@ export async function saveServerPolls(db: Db, polls: readonly ServerPoll[]): Pro
       update server_map_periods as period set ended_at = poll.polled_at
       from poll join server_snapshots known using (server_id)
       where poll.is_answered and known.is_online and known.map = poll.map
-        and known.polled_at between poll.polled_at - ${SAME_MAP_WITHIN} and poll.polled_at
+        and known.polled_at between poll.polled_at - ${GOES_ON_WITHIN} and poll.polled_at
         and period.server_id = poll.server_id and period.map = poll.map
         and period.started_at = (
           select max(started_at) from server_map_periods where server_id = poll.server_id

@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'bun:test';
+import { createBot } from '../../../bot/bot.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { insertSampleServers } from '../../support/bot/servers.ts';
+import { insertServer } from '../../support/database/builders.ts';
 import { anActor } from '../../support/discord/actor.ts';
 import { messageOf } from '../../support/discord/exchange.ts';
 import { findButton, findComponent, isEphemeral } from '../../support/discord/messages.ts';
+import { waitFor } from '../../support/wait.ts';
 
 const harness = await startTestBot();
 const { fake, poll, deps } = harness;
@@ -219,4 +222,43 @@ describe('buttons of the card', () => {
       expect(exchange.message?.embeds).toHaveLength(1);
     }
   });
+});
+
+test('tells those who wait for a place since when the server is full, also after a restart', async () => {
+  const { id } = await insertServer(harness.db, { slug: 'full', name: 'Full one' });
+  const start = Date.parse('2026-11-21T10:00:00Z');
+  const state = { playersCount: 10, maxPlayers: 10 };
+  const read = async (actor = anActor()) => {
+    await harness.refreshServers();
+    return (await fake.command('server', { name: 'full' }, actor)).message?.embeds[0]?.description;
+  };
+  const at = (minutes: number) => new Date(start + minutes * 60_000);
+  await poll(id, { ...state, playersCount: 9 }, at(0));
+  expect(await read()).toBe('*A host*');
+  await poll(id, state, at(1));
+  // A poll that is missed ends nothing, nor does one player more than there are places.
+  await poll(id, undefined, at(2));
+  await poll(id, { ...state, playersCount: 11 }, at(3));
+  const since = at(1).getTime() / 1000;
+  expect(await read()).toBe(`*A host*\n🟠 Full: 11/10 players since <t:${since}:t> (<t:${since}:R>)`);
+  await harness.bot.stop();
+  const next = createBot(harness.deps);
+  next.start();
+  await waitFor(() => next.health().state === 'ready');
+  await poll(id, state, at(4));
+  expect(await read(anActor(polish))).toBe(
+    `*A host*\n🟠 Pełny: 10/10 graczy od <t:${since}:t> (<t:${since}:R>)`,
+  );
+  // Nobody knows what was between polls that lie three hours apart.
+  await poll(id, state, at(184));
+  expect(await read()).toContain(`since <t:${at(184).getTime() / 1000}:t>`);
+  await poll(id, { ...state, playersCount: 9 }, at(185));
+  expect(await read()).toBe('*A host*');
+  await poll(id, state, at(186));
+  await poll(id, undefined, at(187));
+  await poll(id, undefined, at(188));
+  expect(await read()).not.toContain('Full');
+  await poll(id, state, at(189));
+  expect(await read()).toContain(`since <t:${at(189).getTime() / 1000}:t>`);
+  await next.stop();
 });

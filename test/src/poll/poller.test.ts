@@ -91,6 +91,7 @@ test('keeps what a server answers, and a sample of each poll', async () => {
     missedPolls: 0,
     polledAt: expect.any(Date),
     seenAt: expect.any(Date),
+    fullSince: null,
   });
   game.game.map = 'de_train';
   game.game.players = [];

@@ -1,0 +1,1 @@
+ALTER TABLE "server_snapshots" ADD COLUMN "full_since" timestamp (3) with time zone;
