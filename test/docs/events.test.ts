@@ -20,7 +20,7 @@ test('the receiver in docs/events.md takes what is signed with its secret, and n
   const message = {
     id: 'msg_1_5f0c9a1b-7',
     type: 'penalty.created',
-    body: { type: 'penalty.created', timestamp: '', data: { penalty: { player_name: 'Ala' } } },
+    text: '{"type":"penalty.created","timestamp":"","data":{"penalty":{"player_name":"Ala"}}}',
   };
   const send = (key: string) =>
     sendMessage(post, { url: `http://127.0.0.1:${port}/`, secret: key }, message, { now: () => new Date() });

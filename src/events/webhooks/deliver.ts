@@ -25,8 +25,10 @@ export type DeliverDeps = {
 };
 
 const BATCH = 100;
-/** What was delivered is saved at least this often. After a crash it is delivered again, with the same ids. */
-const SAVE_MS = 250;
+/** What was read is delivered for this long, then read again: who was erased meanwhile is not told of. */
+const READ_FOR_MS = 1000;
+/** What was delivered is saved this often. After a crash it is delivered again, with the same ids. */
+const SAVE_MS = 500;
 /** Events of other types that are passed over before that is saved. */
 const SAVE_PASSED = 1000;
 /** How often the clock is read while a retry is due later, and how soon a failure of our own is forgotten. */
@@ -81,7 +83,12 @@ export function runWebhookQueue(
     deliveredUpTo = event.id;
     failures = 0;
     retryAt = null;
-    if (performance.now() - savedAtMs >= SAVE_MS) await save();
+    await saveIfDue();
+  }
+
+  async function saveIfDue(): Promise<void> {
+    const isNew = unsaved.length > 0 || deliveredUpTo - savedUpTo >= SAVE_PASSED;
+    if (isNew && performance.now() - savedAtMs >= SAVE_MS) await save();
   }
 
   async function fail({ status, failure, cause }: Sent): Promise<void> {
@@ -106,14 +113,15 @@ export function runWebhookQueue(
     const newestId = deps.newestId();
     if (newestId <= deliveredUpTo) return false;
     const range = { upToId: newestId, types: webhook.types, limit: BATCH };
+    const readAtMs = performance.now();
     const events = await deps.listEvents(deliveredUpTo, range);
     for (const event of events) {
-      if (signal.aborted || isOver) break;
+      if (signal.aborted || isOver) return false;
+      if (performance.now() - readAtMs > READ_FOR_MS) return true;
       await deliver(event);
       if (failures > 0) return false;
     }
-    if (events.length < BATCH && !signal.aborted && !isOver) deliveredUpTo = newestId;
-    if (!isOver && (unsaved.length > 0 || deliveredUpTo - savedUpTo >= SAVE_PASSED)) await save();
+    if (events.length < BATCH) deliveredUpTo = newestId;
     return true;
   }
 
@@ -122,14 +130,16 @@ export function runWebhookQueue(
     while (!signal.aborted && !isOver) {
       try {
         const hasMore = await work();
+        if (!isOver) await saveIfDue();
         isFailing = false;
         if (hasMore || isOver) continue;
       } catch (error) {
         if (!isFailing) log.warn({ err: error, webhook: name }, 'deliveries stand still: trying again');
         isFailing = true;
       }
-      await wakeSignal.wait(checkMs, signal);
+      await wakeSignal.wait(unsaved.length > 0 ? Math.min(checkMs, SAVE_MS) : checkMs, signal);
     }
+    if (unsaved.length > 0 && !isOver) await save().catch(() => undefined);
   }
 
   return {

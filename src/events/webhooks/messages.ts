@@ -6,18 +6,22 @@ import type { Message } from './send.ts';
 /** The object that `/penalties/changes` shows for an event. */
 export type PresentEvent = (event: PenaltyEvent, cursor: string) => { occurred_at: string };
 
+/** An event is put into words once, however many endpoints are told of it. */
+const texts = new WeakMap<PenaltyEvent, string>();
+
 /** What an endpoint is sent of an event: the same for every try, and for every time it is asked for again. */
 export function eventMessage(
   present: PresentEvent,
   { webhookId, epoch, event }: { webhookId: number; epoch: string; event: PenaltyEvent },
 ): Message {
   const cursor: EventCursor = { epoch, id: event.id };
-  const data = present(event, formatEventCursor(cursor));
-  return {
-    id: formatMessageId(webhookId, cursor),
-    type: event.type,
-    body: { type: event.type, timestamp: data.occurred_at, data },
-  };
+  const text = texts.get(event) ?? textOf(event, present(event, formatEventCursor(cursor)));
+  texts.set(event, text);
+  return { id: formatMessageId(webhookId, cursor), type: event.type, text };
+}
+
+function textOf({ type }: PenaltyEvent, data: ReturnType<PresentEvent>): string {
+  return JSON.stringify({ type, timestamp: data.occurred_at, data });
 }
 
 /** Shows that an endpoint is reached, and tells nothing. */
@@ -25,6 +29,6 @@ export function testMessage(webhookId: number, now: Date): Message {
   return {
     id: generateTestMessageId(webhookId),
     type: TEST_TYPE,
-    body: { type: TEST_TYPE, timestamp: now.toISOString(), data: {} },
+    text: JSON.stringify({ type: TEST_TYPE, timestamp: now.toISOString(), data: {} }),
   };
 }

@@ -1,6 +1,4 @@
 import { lookup } from 'node:dns/promises';
-import http, { type ClientRequest, type IncomingMessage } from 'node:http';
-import https from 'node:https';
 import { isIP } from 'node:net';
 import type { DeliveryFailure } from '../../domain/webhook.ts';
 import { hostOf } from './endpoint.ts';
@@ -29,7 +27,7 @@ type Message = {
 
 /**
  * Posts a message; the status decides, and what else the response holds is read to 4 KB and dropped. Redirects are not
- * followed. Every message has a connection of its own, which no proxy of the environment stands in.
+ * followed. Connections are kept for the next message, and no proxy of the environment stands in.
  * @returns the status of the response.
  * @throws {PostFailure}
  */
@@ -40,6 +38,8 @@ type Options = {
   mayConnect: (address: string, protocol: string) => boolean;
   /** All addresses of a name. */
   resolve?: (name: string) => Promise<Address[]>;
+  /** How long a name stands for the same addresses while messages are taken there; 5 s by default. */
+  resolvedForMs?: number;
   /** From the start to the end of the response; 10 s by default. */
   limitMs?: number;
   /** What TLS trusts besides the known authorities. */
@@ -47,13 +47,24 @@ type Options = {
 };
 
 const RESPONSE_LIMIT_BYTES = 4096;
+/** Connections that nothing was sent over for so long are closed. */
+const IDLE_SECONDS = 60;
+/** Nothing was sent: another address of the name may be reached. */
+const NOT_CONNECTED = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL'];
+/** The other side closed the connection: perhaps one that it had kept for long enough, just when it was used again. */
+const CLOSED = 'ECONNRESET';
 
 export function createPost({
   mayConnect,
   resolve = (name) => lookup(name, { all: true }),
+  resolvedForMs = 5000,
   limitMs = 10_000,
   ca,
 }: Options): Post {
+  const session = new Bun.FetchSession({ proxy: false, keepAlive: { idleTimeout: IDLE_SECONDS } });
+  /** By protocol and host: addresses that may be connected to, and that took the last message. */
+  const resolved = new Map<string, { addresses: Address[]; untilMs: number }>();
+
   /** The addresses of a host that may be connected to: what it resolves to later does not matter any more. */
   async function resolveAllowed(host: string, protocol: string): Promise<Address[]> {
     const found = isIP(host) ? [{ address: host, family: isIP(host) }] : await resolveName(host);
@@ -71,25 +82,62 @@ export function createPost({
     }
   }
 
-  function open(url: URL, headers: Record<string, string>, addresses: Address[]): ClientRequest {
-    const options: https.RequestOptions = {
+  /** Connects to the address, never to the name: nothing is resolved a second time. */
+  function send(
+    url: URL,
+    { address, family }: Address,
+    { headers, body, signal }: Message,
+  ): Promise<Response> {
+    const host = hostOf(url);
+    const port = url.port === '' ? '' : `:${url.port}`;
+    const target = family === 6 ? `[${address}]` : address;
+    return session.fetch(`${url.protocol}//${target}${port}${url.pathname}${url.search}`, {
       method: 'POST',
-      hostname: hostOf(url),
-      port: url.port === '' ? undefined : Number(url.port),
-      path: url.pathname + url.search,
-      headers,
-      agent: false,
-      lookup: (_host, { all }, done) => {
-        const [first] = addresses;
-        if (all) done(null, addresses);
-        else done(null, first?.address ?? '', first?.family);
-      },
-    };
-    return url.protocol === 'https:' ? https.request({ ...options, ca }) : http.request(options);
+      headers: { ...headers, host: url.host },
+      body,
+      redirect: 'manual',
+      decompress: false,
+      ...(signal && { signal }),
+      ...(url.protocol === 'https:' && {
+        tls: { ...(isIP(host) === 0 && { serverName: host }), ...(ca !== undefined && { ca }) },
+      }),
+    });
   }
 
-  return async (text, { headers, body, signal }) => {
-    const url = new URL(text);
+  /** Tries one address after another until one is connected to. */
+  async function sendToFirst(url: URL, addresses: readonly Address[], message: Message): Promise<Response> {
+    let failure: unknown;
+    for (const address of addresses) {
+      try {
+        return await send(url, address, message);
+      } catch (error) {
+        if (!NOT_CONNECTED.includes(codeOf(error))) throw error;
+        failure = error;
+      }
+    }
+    throw failure;
+  }
+
+  async function exchange(url: URL, message: Message & { signal: AbortSignal }): Promise<number> {
+    const known = resolved.get(url.origin);
+    resolved.delete(url.origin);
+    const current =
+      known && performance.now() < known.untilMs
+        ? known
+        : {
+            addresses: await orAborted(resolveAllowed(hostOf(url), url.protocol), message.signal),
+            untilMs: performance.now() + resolvedForMs,
+          };
+    const response = await sendToFirst(url, current.addresses, message).catch((error: unknown) => {
+      if (known && codeOf(error) === CLOSED) return sendToFirst(url, current.addresses, message);
+      throw error;
+    });
+    resolved.set(url.origin, current);
+    await drain(response).catch(() => undefined);
+    return response.status;
+  }
+
+  return async (text, { signal, ...message }) => {
     const ending = new AbortController();
     const end = (error: PostFailure) => ending.abort(error);
     const timer = setTimeout(
@@ -100,9 +148,9 @@ export function createPost({
     signal?.addEventListener('abort', giveUp);
     if (signal?.aborted) giveUp();
     try {
-      const addresses = await orAborted(resolveAllowed(hostOf(url), url.protocol), ending.signal);
-      const request = open(url, { ...headers, 'content-length': String(Buffer.byteLength(body)) }, addresses);
-      return await readStatus(request, body, ending.signal);
+      return await exchange(new URL(text), { ...message, signal: ending.signal });
+    } catch (error) {
+      throw toFailure(ending.signal.aborted ? ending.signal.reason : error);
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', giveUp);
@@ -124,34 +172,25 @@ async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   }
 }
 
-async function readStatus(request: ClientRequest, body: string, signal: AbortSignal): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  request.on('response', resolve);
-  request.on('error', (cause) => reject(toFailure(cause)));
-  request.end(body);
-  try {
-    const response = await orAborted(promise, signal);
-    await orAborted(drain(response), signal).catch(() => undefined);
-    return response.statusCode ?? 0;
-  } finally {
-    // The connection goes with it, whatever else the other side would send.
-    request.destroy();
-  }
-}
-
-/** Settles at the end of the response, after 4 KB of it, or when it breaks off: its status is there already. */
-function drain(response: IncomingMessage): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
+/** Settles at the end of the response, so that its connection may be used again; after 4 KB the connection is closed. */
+async function drain({ body }: Response): Promise<void> {
+  if (body === null) return;
+  const reader = body.getReader();
   let bytes = 0;
-  response.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes >= RESPONSE_LIMIT_BYTES) resolve();
-  });
-  for (const event of ['end', 'error', 'close']) response.on(event, () => resolve());
-  return promise;
+  while (bytes < RESPONSE_LIMIT_BYTES) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    bytes += value.length;
+  }
+  await reader.cancel();
 }
 
-function toFailure(cause: Error & { code?: string }): PostFailure {
-  const isTls = /CERT|TLS|SSL|SIGNATURE|ISSUER/.test(cause.code ?? '');
-  return new PostFailure(isTls ? 'tls' : 'unreachable', cause.message, { cause });
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}
+
+function toFailure(error: unknown): unknown {
+  if (error instanceof PostFailure || !(error instanceof Error)) return error;
+  const isTls = /CERT|TLS|SSL|SIGNATURE|ISSUER/.test(codeOf(error));
+  return new PostFailure(isTls ? 'tls' : 'unreachable', error.message, { cause: error });
 }

@@ -5,8 +5,8 @@ import { type Post, PostFailure } from './post.ts';
 export type Message = {
   id: string;
   type: string;
-  /** What is sent as JSON. */
-  body: unknown;
+  /** JSON. */
+  text: string;
 };
 
 /** What came of a try, and what was wrong with it for whoever can mend it. */
@@ -16,12 +16,11 @@ export type Sent = Delivery & { cause?: Error };
 export async function sendMessage(
   post: Post,
   { url, secret }: { url: string; secret: string },
-  { id, type, body }: Message,
+  { id, type, text }: Message,
   { now, signal }: { now: () => Date; signal?: AbortSignal },
 ): Promise<Sent> {
   const at = now();
   const startMs = performance.now();
-  const text = JSON.stringify(body);
   const headers = {
     'content-type': 'application/json',
     'user-agent': 'community-api-webhooks',

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import type { Logger } from 'pino';
+import type { Db } from '../../db/client.ts';
 import type { Database } from '../../db/database.ts';
-import { runAsLeader } from '../../db/leader.ts';
+import { type Fence, runAsLeader } from '../../db/leader.ts';
 import { prunePenaltyEvents } from '../../queries/penalties/events.ts';
 import { deleteOldRows } from '../../queries/retention.ts';
 import { runRegularly } from '../../runtime/interval.ts';
@@ -13,23 +14,24 @@ const EVERY_MS = 86_400_000;
  * @returns what stops it.
  */
 export function startRetention(database: Database, log: Logger): () => Promise<void> {
-  const work = async (signal: AbortSignal) => {
+  const work = async (db: Db, signal: AbortSignal) => {
     const deleted = {
-      ...(await deleteOldRows(database.db, signal)),
-      penalty_events: await prunePenaltyEvents(database.db, signal),
+      ...(await deleteOldRows(db, signal)),
+      penalty_events: await prunePenaltyEvents(db, signal),
     };
     if (Object.values(deleted).some((count) => count > 0)) log.info({ deleted }, 'old rows deleted');
   };
-  const lead = async (signal: AbortSignal) => {
+  const lead = async (signal: AbortSignal, fence: Fence) => {
+    const fenced = fence(database.db);
     const stop = runRegularly({
       name: 'deleting old rows',
       everyMs: EVERY_MS,
       startsAtOnce: true,
-      work,
+      work: (stopping) => work(fenced, stopping),
       log,
     });
     await once(signal, 'abort');
-    await stop();
+    stop();
   };
   return runAsLeader({ databaseUrl: database.url, name: 'retention', log, lead }).stop;
 }

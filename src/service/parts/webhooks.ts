@@ -1,12 +1,13 @@
 import { presentChange } from '../../../api/v1/events/event-models.ts';
 import type { Db } from '../../db/client.ts';
-import { runAsLeader } from '../../db/leader.ts';
+import { type Fence, runAsLeader } from '../../db/leader.ts';
 import { isDelivered } from '../../domain/webhook.ts';
 import { createWebhookActions, type WebhookActions } from '../../events/webhooks/actions.ts';
-import { createWebhookDelivery } from '../../events/webhooks/delivery.ts';
+import { createWebhookDelivery, type WebhookDelivery } from '../../events/webhooks/delivery.ts';
 import { createEndpointRules } from '../../events/webhooks/endpoint.ts';
 import { eventMessage } from '../../events/webhooks/messages.ts';
 import { createPost } from '../../events/webhooks/post.ts';
+import { createRecentEvents } from '../../events/webhooks/recent-events.ts';
 import { sendMessage } from '../../events/webhooks/send.ts';
 import { listPenaltyEvents, readEventLog } from '../../queries/penalties/events.ts';
 import { saveProgress } from '../../queries/webhooks/webhook-deliveries.ts';
@@ -38,27 +39,32 @@ export function startWebhooks(context: Context): void {
   const { epoch } = eventReader;
   const post = createPost(createEndpointRules(config.webhookAllow));
   const onSent = addDeliveryMetrics(context);
-  const delivery = createWebhookDelivery({
-    log,
-    now,
-    newestId: eventReader.newestId,
-    readNewestId: async () => (await readEventLog(db)).newestId,
-    listWebhooks: () => listActiveWebhooks(db),
+  const listEvents = createRecentEvents({
+    reader: eventReader,
     listEvents: (afterId, { types, ...range }) =>
       listPenaltyEvents(db, afterId, { ...range, types: types ?? undefined, withSilent: false }),
-    toMessage: (webhookId, event) => eventMessage(presentChange, { webhookId, epoch, event }),
-    send: (webhook, message, signal) => sendMessage(post, webhook, message, { now, signal }),
-    save: (id, progress, deliveries) => saveProgress(db, id, progress, deliveries),
-    onSent: (sent) => onSent(isDelivered(sent)),
   });
-  eventReader.subscribe(delivery.wake);
-  changes.onChange('webhooks', delivery.reload);
-  const leadership = runAsLeader({
-    databaseUrl: database.url,
-    name: 'webhooks',
-    log,
-    lead: delivery.lead,
-  });
+  let delivery: WebhookDelivery | undefined;
+  const lead = async (signal: AbortSignal, fence: Fence) => {
+    const fenced = fence(db);
+    delivery = createWebhookDelivery({
+      log,
+      now,
+      newestId: eventReader.newestId,
+      readNewestId: async () => (await readEventLog(db)).newestId,
+      listWebhooks: () => listActiveWebhooks(db),
+      listEvents,
+      toMessage: (webhookId, event) => eventMessage(presentChange, { webhookId, epoch, event }),
+      send: (webhook, message, sending) => sendMessage(post, webhook, message, { now, signal: sending }),
+      save: (id, progress, deliveries) => saveProgress(fenced, id, progress, deliveries),
+      onSent: (sent) => onSent(isDelivered(sent)),
+    });
+    await delivery.lead(signal);
+    delivery = undefined;
+  };
+  eventReader.subscribe(() => delivery?.wake());
+  changes.onChange('webhooks', () => delivery?.reload());
+  const leadership = runAsLeader({ databaseUrl: database.url, name: 'webhooks', log, lead });
   onStopPart('webhooks', leadership.stop);
 }
 

@@ -52,7 +52,11 @@ function startQueue(values: Partial<SigningWebhook> = {}, deps: Partial<DeliverD
         const count = Math.min(upToId - afterId, limit);
         return Array.from({ length: count }, (_, index) => anEvent(afterId + index + 1));
       },
-      toMessage: (_, { id, type }) => ({ id: `msg_${id}`, type, body: { type, data: { penalty: { id } } } }),
+      toMessage: (_, { id, type }) => ({
+        id: `msg_${id}`,
+        type,
+        text: JSON.stringify({ type, data: { penalty: { id } } }),
+      }),
       send: (to, message, signal) => sendMessage(post, to, message, { now: () => now, signal }),
       save: async (_, progress) => saved.push(progress) > 0,
       onSent: () => {},

@@ -89,6 +89,7 @@ describe('where a message goes', () => {
     const resolutions = ['127.0.0.2', '127.0.0.1', '::ffff:127.0.0.1', '::1', '127.0.0.2'];
     const post = createPost({
       mayConnect: createEndpointRules(['127.0.0.2']).mayConnect,
+      resolvedForMs: 0,
       resolve: async () => {
         const address = resolutions.shift() ?? '127.0.0.1';
         return [{ address, family: address.includes(':') ? 6 : 4 }];
@@ -135,6 +136,70 @@ describe('where a message goes', () => {
     });
     expect(await new Response(child.stdout).text()).toBe('204\n');
     expect(proxy.connections).toEqual([]);
+  });
+});
+
+describe('connections', () => {
+  /** Takes each message, and does something to the connection then. */
+  function anEndpoint(afterwards: (socket: net.Socket, messages: number) => void) {
+    return aRawServer((socket) => {
+      let messages = 0;
+      socket.on('data', () => {
+        messages += 1;
+        afterwards(socket, messages);
+      });
+    });
+  }
+  const TAKEN = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+
+  test('are kept for the next message', async () => {
+    const endpoint = await anEndpoint((socket) => socket.write(TAKEN));
+    const post = createPost({ mayConnect: loopbackOnly });
+    for (let message = 0; message < 5; message++)
+      expect(await post(`${endpoint.origin}/`, MESSAGE)).toBe(200);
+    expect(endpoint.connections).toHaveLength(1);
+  });
+
+  test('that the endpoint ends, before a message or with it, cost no try', async () => {
+    const post = createPost({ mayConnect: loopbackOnly });
+    const ends = await anEndpoint((socket) => socket.end(TAKEN));
+    const resets = await anEndpoint((socket, messages) => {
+      if (messages === 1) socket.write(TAKEN);
+      else socket.destroy();
+    });
+    for (const { origin, connections } of [ends, resets]) {
+      for (let message = 0; message < 3; message++) expect(await post(`${origin}/`, MESSAGE)).toBe(200);
+      expect(connections).toHaveLength(3);
+    }
+  });
+
+  test('are made to the next address of a name where one refuses them', async () => {
+    const receiver = aReceiver({ hostname: '127.0.0.2' });
+    const { port } = new URL(receiver.origin);
+    const post = createPost({
+      mayConnect: createEndpointRules(['127.0.0.0/8']).mayConnect,
+      resolve: async () => ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 })),
+    });
+    expect(await post(`http://hooks.example.test:${port}/`, MESSAGE)).toBe(204);
+  });
+
+  test('are made to where a name led a moment ago, until a message fails', async () => {
+    const receiver = aReceiver({ hostname: '127.0.0.2' });
+    const { port } = new URL(receiver.origin);
+    const url = `http://hooks.example.test:${port}/`;
+    let resolved = 0;
+    const post = createPost({
+      mayConnect: createEndpointRules(['127.0.0.2']).mayConnect,
+      resolvedForMs: 60_000,
+      resolve: async () => [{ address: resolved++ === 0 ? '127.0.0.2' : '127.0.0.1', family: 4 }],
+    });
+    expect(await post(url, MESSAGE)).toBe(204);
+    expect(await post(url, MESSAGE)).toBe(204);
+    expect(resolved).toBe(1);
+    await receiver.stop();
+    expect(await failureOf(post(url, MESSAGE))).toBe('unreachable');
+    expect(await failureOf(post(url, MESSAGE))).toBe('address-refused');
+    expect(resolved).toBe(2);
   });
 });
 
@@ -203,6 +268,31 @@ describe('what does not respond as it should', () => {
     });
     expect(await failureOf(post(`${huge.origin}/`, MESSAGE))).toBe('status 200');
     expect(written).toBeLessThan(64 * 1024 * 1024);
+  });
+
+  test('endless headers are no response', async () => {
+    let written = 0;
+    const endless = await aRawServer((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n');
+      const header = `X-A: ${'a'.repeat(16 * 1024)}\r\n`;
+      const fill = () => {
+        do written += header.length;
+        while (!socket.destroyed && socket.write(header));
+      };
+      socket.on('drain', fill);
+      fill();
+    });
+    expect(await failureOf(post(`${endless.origin}/`, MESSAGE))).toBe('unreachable');
+    expect(written).toBeLessThan(64 * 1024 * 1024);
+  });
+
+  test('a compressed response is not unpacked', async () => {
+    const bomb = Bun.gzipSync(Buffer.alloc(50 * 1024 * 1024));
+    const receiver = aReceiver();
+    receiver.respond = () => new Response(bomb, { status: 201, headers: { 'content-encoding': 'gzip' } });
+    const beforeBytes = process.memoryUsage.rss();
+    expect(await post(`${receiver.origin}/`, MESSAGE)).toBe(201);
+    expect(process.memoryUsage.rss() - beforeBytes).toBeLessThan(30 * 1024 * 1024);
   });
 
   test('a body that drips ends with the limit, its status counts', async () => {

@@ -110,11 +110,10 @@ test('an endpoint that hangs delays no other', async () => {
   for (const receiver of [hanging, ...healthy]) webhooks.push(await addWebhook(receiver));
   await aBan();
   await waitFor(() => hanging.received.length === 1);
-  const startMs = performance.now();
   const made = [await aBan(), await aBan(), await aBan()];
   await waitFor(() => healthy.every((receiver) => receiver.taken().length === 4));
-  expect(performance.now() - startMs).toBeLessThan(5000);
   expect(hanging.received).toHaveLength(1);
+  expect((await loadWebhook(db, webhooks[0]?.id ?? 0)).failures).toBe(0);
   expect(healthy.map((receiver) => receiver.taken().slice(1))).toEqual(
     healthy.map(() => made.map((id) => `penalty.created ${id}`)),
   );
@@ -208,6 +207,26 @@ test('a webhook from before a restored backup goes on with what is new', async (
   );
   await removeWebhook(db, Number(row?.id), { actor: 'operator' });
 });
+
+test('what was delivered under a lost lease is not noted, and delivered again by whoever has it', async () => {
+  const receiver = aReceiver();
+  const { id, deliveredUpTo } = await addWebhook(receiver);
+  const noted: number[] = [];
+  receiver.respond = async () => {
+    noted.push((await loadWebhook(db, id)).deliveredUpTo);
+    // As another process would, after this one was stopped for long.
+    if (noted.length === 1) {
+      await connection`update leases set token = token + 1, expires_at = '-infinity' where name = 'webhooks'`;
+    }
+    return new Response();
+  };
+  await aBan();
+  await waitFor(() => noted.length === 2, { limitMs: 25_000 });
+  expect(noted).toEqual([deliveredUpTo, deliveredUpTo]);
+  expect(receiver.received[1]?.id).toBe(receiver.received[0]?.id ?? '');
+  await waitFor(async () => (await loadWebhook(db, id)).deliveredUpTo > deliveredUpTo);
+  await removeWebhook(db, id, { actor: 'operator' });
+}, 30_000);
 
 test('deliveries are counted', async () => {
   const { text } = await service.ask('/metrics');

@@ -1,0 +1,44 @@
+import type { PenaltyEvent } from '../../queries/penalties/events.ts';
+import type { EventReader } from '../event-reader.ts';
+import type { DeliverDeps } from './deliver.ts';
+
+type Deps = {
+  reader: Pick<EventReader, 'newestId' | 'subscribe'>;
+  /** Reads from the database. */
+  listEvents: DeliverDeps['listEvents'];
+};
+
+/** Events that were read together, and the one before them. */
+type Reading = { afterId: number; events: readonly PenaltyEvent[]; readAtMs: number };
+
+/** Who was erased is told of no longer than this. */
+const KEPT_MS = 1000;
+/** An import that is not silent is read from the database. */
+const MOST_READINGS = 10;
+
+/** Lists events for webhooks: what the reader has just found is shared by all of them, the rest is in the database. */
+export function createRecentEvents({ reader, listEvents }: Deps): DeliverDeps['listEvents'] {
+  let readings: Reading[] = [];
+  let lastId = reader.newestId();
+  reader.subscribe((events) => {
+    readings = [
+      ...readings.slice(1 - MOST_READINGS),
+      { afterId: lastId, events, readAtMs: performance.now() },
+    ];
+    lastId = events.at(-1)?.id ?? lastId;
+  });
+
+  return async (afterId, range) => {
+    const sinceMs = performance.now() - KEPT_MS;
+    readings = readings.filter(({ readAtMs }) => readAtMs >= sinceMs);
+    const [oldest] = readings;
+    if (!oldest || afterId < oldest.afterId) return listEvents(afterId, range);
+    const { upToId, types, limit } = range;
+    return readings
+      .flatMap(({ events }) => events)
+      .filter(({ id, type, isSilent }) => {
+        return id > afterId && id <= upToId && !isSilent && (types === null || types.includes(type));
+      })
+      .slice(0, limit);
+  };
+}
