@@ -1,5 +1,5 @@
 import { InvalidInput } from '../domain/errors.ts';
-import { type PenaltyStatus, type PenaltyType, statusAt } from '../domain/penalty.ts';
+import type { PenaltyType } from '../domain/penalty.ts';
 import type { ImportedPenalty } from '../queries/penalties/imported.ts';
 import type { PenaltySource } from '../queries/penalties/sources.ts';
 import { type Lift, NOT_LIFTED } from './checked-penalty.ts';
@@ -75,7 +75,7 @@ async function sweep(run: ImportRun, database: SourceDatabase): Promise<void> {
     await importPages({ ...run, total }, readSourcePages(database, table), {
       table: table.name,
       idOf: (row) => row.id ?? '',
-      parse: (row, warn) => parseRow(table.name, row, { now: run.now(), serverIds, warn }),
+      parse: (row, warn) => parseRow(table.name, row, { serverIds, warn }),
     });
   }
   run.summary.gone = await run.writer.markGone(
@@ -113,18 +113,17 @@ async function findTable(
 function parseRow(
   table: TableName,
   row: SourceRow,
-  { now, serverIds, warn }: { now: Date; serverIds: ServerIds; warn: Warn },
+  { serverIds, warn }: { serverIds: ServerIds; warn: Warn },
 ): ImportedPenalty {
   const createdAt = parseUnixSeconds(row.created_at);
   if (createdAt === undefined) throw new InvalidInput('it has no date of creation');
   const endsAt = parseUnixSeconds(row.end_at) ?? null;
   const durationMinutes = parseDuration(row, { createdAt, endsAt }, warn);
-  const status: PenaltyStatus = row.unbanned_by === null ? 'ACTIVE' : 'UNBANNED';
   return {
     sourceTable: table,
     sourceId: row.id ?? '',
     type: table === 'iks_bans' ? 'ban' : parseMuteType(row.mute_type),
-    status: statusAt(status, endsAt, now),
+    status: row.unbanned_by === null ? 'ACTIVE' : 'UNBANNED',
     playerName: cleanText(row.name, LONGEST_NAME),
     playerSteamId: parsePlayerSteamId(row.steam_id),
     adminName: cleanText(row.admin_name, LONGEST_NAME),
@@ -134,7 +133,7 @@ function parseRow(
     serverId: findServerId(serverIds, row.server_id, warn),
     createdAt,
     endsAt,
-    ...(status === 'UNBANNED' ? parseLift(row) : NOT_LIFTED),
+    ...(row.unbanned_by === null ? NOT_LIFTED : parseLift(row)),
   };
 }
 

@@ -1,7 +1,8 @@
 import type { Db } from '../db/client.ts';
 import { Conflict, InvalidInput } from '../domain/errors.ts';
-import { SOURCE_NAME } from '../domain/penalty.ts';
+import { SOURCE_NAME, statusAt } from '../domain/penalty.ts';
 import type { Actor } from '../domain/rights/actor.ts';
+import { loadExpiryMark } from '../queries/penalties/expiry.ts';
 import type { ImportedPenalty, SourceKey } from '../queries/penalties/imported.ts';
 import { completePenaltySource, type PenaltySource } from '../queries/penalties/sources.ts';
 import { checkPenalty } from './checked-penalty.ts';
@@ -40,6 +41,8 @@ export type ImportOptions = ImportListener & {
 export type ImportRun = ImportDeps & {
   source: string;
   isDryRun: boolean;
+  /** What ended by then is stored as EXPIRED where the source has it as active; see {@link loadExpiryMark}. */
+  expiryMark: () => Date;
   writer: PenaltyWriter;
   summary: ImportSummary;
   listener: ImportListener;
@@ -76,7 +79,9 @@ export async function runImport(
   try {
     await claimSource(deps.db, source, { isDryRun, replaces: replacesSource });
     const summary = startSummary(name, isDryRun);
-    await importAll({ ...deps, source: name, isDryRun, writer, summary, listener, signal, total: undefined });
+    const expiryMark = await startExpiryMark(deps);
+    const shared = { source: name, isDryRun, expiryMark, writer, summary, listener, signal };
+    await importAll({ ...deps, ...shared, total: undefined });
     if (isDryRun) return summary;
     const { read, added, changed, gone, quarantined, serversAdded } = summary;
     const details = { read, added, changed, gone, quarantined, serversAdded };
@@ -85,6 +90,13 @@ export async function runImport(
   } finally {
     await writer.close();
   }
+}
+
+/** Moves on by a clock that is never set: else a long import would undo what the sweep marks meanwhile. */
+async function startExpiryMark({ db, now }: ImportDeps): Promise<() => Date> {
+  const startedMs = performance.now();
+  const mark = await loadExpiryMark(db, now());
+  return () => new Date(mark.getTime() + performance.now() - startedMs);
 }
 
 /** Says what is odd about an item that is kept. */
@@ -96,7 +108,10 @@ export type ItemParser<Item> = {
   idOf: (item: Item) => string;
   /** How many rows of the source an item is; 1 by default. */
   rowsIn?: (item: Item) => number;
-  /** @throws {InvalidInput} for an item that cannot be imported: it is quarantined with the message. */
+  /**
+   * Gives the status as the source has it, whatever the clock says.
+   * @throws {InvalidInput} for an item that cannot be imported: it is quarantined with the message.
+   */
   parse: (item: Item, warn: Warn) => ImportedPenalty;
 };
 
@@ -137,17 +152,19 @@ type ParsedPage = {
 };
 
 function parsePage<Item>(
-  { summary, listener, signal }: ImportRun,
+  { summary, listener, signal, expiryMark }: ImportRun,
   page: readonly Item[],
   { table, idOf, rowsIn = () => 1, parse }: ItemParser<Item>,
 ): ParsedPage {
   signal?.throwIfAborted();
   const parsed: ParsedPage = { rows: [], setAside: [], read: 0 };
+  const mark = expiryMark();
   for (const item of page) {
     summary.read += rowsIn(item);
     const report = (reason: string): RowReport => ({ table, id: idOf(item), reason });
     try {
-      parsed.rows.push(checkPenalty(parse(item, (reason) => warn(summary, listener, report(reason)))));
+      const penalty = checkPenalty(parse(item, (reason) => warn(summary, listener, report(reason))));
+      parsed.rows.push({ ...penalty, status: statusAt(penalty.status, penalty.endsAt, mark) });
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;
       quarantine(summary, listener, report(error.message));

@@ -1,4 +1,5 @@
 import { InvalidInput } from '../../domain/errors.ts';
+import type { ImportedPenalty } from '../../queries/penalties/imported.ts';
 import type { ImportSummary } from '../import-report.ts';
 import { type ImportDeps, type ImportOptions, importPages, runImport } from '../import-run.ts';
 import { type Line, readLines } from '../source/lines.ts';
@@ -26,7 +27,6 @@ export async function importNdjson(
   { chunks, totalBytes, source = NDJSON_SOURCE, ...options }: NdjsonOptions,
 ): Promise<ImportSummary> {
   return runImport(deps, { name: source, kind: 'ndjson', address: '', prefix: '' }, options, async (run) => {
-    const now = run.now();
     let bytesRead = 0;
     async function* readPages() {
       for await (const lines of readLines(chunks, { batchLines: BATCH_LINES })) {
@@ -39,12 +39,12 @@ export async function importNdjson(
     await importPages({ ...run, listener: { ...run.listener, onProgress } }, readPages(), {
       table: 'line',
       idOf: (line) => String(line.number),
-      parse: (line) => parseLine(line, now),
+      parse: parseLine,
     });
   });
 }
 
-function parseLine({ text }: Line, now: Date) {
+function parseLine({ text }: Line): ImportedPenalty {
   if (text === undefined) throw new InvalidInput('it is not UTF-8, or longer than 1 MiB');
-  return parseNdjsonLine(text, { now });
+  return parseNdjsonLine(text);
 }

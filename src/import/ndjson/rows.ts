@@ -4,7 +4,6 @@ import {
   type PenaltyType,
   parsePenaltyStatus,
   parsePenaltyType,
-  statusAt,
 } from '../../domain/penalty.ts';
 import type { ImportedPenalty } from '../../queries/penalties/imported.ts';
 import { cleanText, LONGEST_NAME, LONGEST_REASON } from '../source/clean-text.ts';
@@ -29,7 +28,7 @@ const LONGEST_SOURCE_ID = 256;
  * another `status`, `ends` or `unbanned_at` of the same penalty.
  * @throws {InvalidInput} that names the field and quotes its value.
  */
-export function parseNdjsonLine(text: string, { now }: { now: Date }): ImportedPenalty {
+export function parseNdjsonLine(text: string): ImportedPenalty {
   const fields = parseObject(text);
   const type = parsePenaltyType(parseText(fields, 'penalty_type') ?? '');
   const createdAt = parseTime(fields, 'created');
@@ -38,7 +37,7 @@ export function parseNdjsonLine(text: string, { now }: { now: Date }): ImportedP
   const liftedAt = parseTime(fields, 'unbanned_at') ?? null;
   const penalty = {
     type,
-    status: parseStatus(fields, liftedAt, endsAt, now),
+    status: parseStatus(fields, liftedAt),
     playerName: cleanText(parseText(fields, 'player_name'), LONGEST_NAME),
     playerSteamId: parsePlayerSteamId(parseSteamIdText(fields, 'player_steamid')),
     adminName: cleanText(parseText(fields, 'admin_name'), LONGEST_NAME),
@@ -111,11 +110,11 @@ function parseDuration(fields: Fields, createdAt: Date): { durationMinutes: numb
   return { durationMinutes, endsAt: ends ?? new Date(createdAt.getTime() + durationMinutes * 60_000) };
 }
 
-function parseStatus(fields: Fields, liftedAt: Date | null, endsAt: Date | null, now: Date): PenaltyStatus {
+function parseStatus(fields: Fields, liftedAt: Date | null): PenaltyStatus {
   const text = parseText(fields, 'status');
   const status = text === undefined || text === '' ? 'ACTIVE' : parsePenaltyStatus(text);
   // A time of lifting is more reliable than a status, which exporters forget to update.
-  return liftedAt ? 'UNBANNED' : statusAt(status, endsAt, now);
+  return liftedAt ? 'UNBANNED' : status;
 }
 
 const TIME =

@@ -43,7 +43,7 @@ export async function importSimpleAdminChanges(
   const sourceSeconds = await loadSourceClock(database);
   const serverIds = await matchSourceServers(run, database, SIMPLE_ADMIN_SERVERS);
   const toInstant = wallClockToInstant(database.kind === 'sqlite' ? 'UTC' : timezone);
-  const options = { now: run.now(), serverIds, toInstant, trustsOnlineTime: false };
+  const options = { serverIds, toInstant, trustsOnlineTime: false };
   const next: MirrorState = { ...state, sourceSeconds, tables: {} };
   for (const table of await findSimpleAdminTables(database)) {
     const parser = createSimpleAdminParser(table.name, options);

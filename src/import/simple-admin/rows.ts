@@ -1,5 +1,5 @@
 import { InvalidInput } from '../../domain/errors.ts';
-import { type PenaltyStatus, type PenaltyType, statusAt } from '../../domain/penalty.ts';
+import type { PenaltyStatus, PenaltyType } from '../../domain/penalty.ts';
 import type { ImportedPenalty } from '../../queries/penalties/imported.ts';
 import { type Lift, NOT_LIFTED } from '../checked-penalty.ts';
 import type { ItemParser, Warn } from '../import-run.ts';
@@ -70,7 +70,6 @@ export async function findSimpleAdminTables(database: SourceDatabase): Promise<S
 }
 
 export type SimpleAdminRowOptions = {
-  now: Date;
   serverIds: ServerIds;
   /** The plugin's configured zone; SQLite files are in UTC. */
   toInstant: (wallClock: WallClock) => Date;
@@ -93,7 +92,7 @@ export function createSimpleAdminParser(
 function parseRow(
   table: SimpleAdminTableName,
   row: SourceRow,
-  { now, serverIds, toInstant, trustsOnlineTime, warn }: SimpleAdminRowOptions & { warn: Warn },
+  { serverIds, toInstant, trustsOnlineTime, warn }: SimpleAdminRowOptions & { warn: Warn },
 ): ImportedPenalty {
   const playerSteamId = parsePlayerSteamId(row.player_steamid);
   const durationMinutes = parseDurationMinutes(row.duration, 'minutes');
@@ -107,7 +106,7 @@ function parseRow(
     sourceTable: table,
     sourceId: row.id ?? '',
     type: parseType(table, row.type ?? ''),
-    status: statusAt(status === 'ACTIVE' && isServed ? 'EXPIRED' : status, endsAt, now),
+    status: status === 'ACTIVE' && isServed ? 'EXPIRED' : status,
     playerName: cleanText(row.player_name, LONGEST_NAME),
     playerSteamId,
     adminName: cleanText(row.admin_name, LONGEST_NAME),

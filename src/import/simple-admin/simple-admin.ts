@@ -78,7 +78,7 @@ export async function sweepSimpleAdmin(
   const serverIds = await matchSourceServers(run, database, SIMPLE_ADMIN_SERVERS);
   const total = await countSourceRows(database, tables);
   const toInstant = wallClockToInstant(database.kind === 'sqlite' ? 'UTC' : timezone);
-  const options = { now: run.now(), serverIds, toInstant, trustsOnlineTime };
+  const options = { serverIds, toInstant, trustsOnlineTime };
   for (const table of tables) {
     const pages = readSourcePages(database, table, { pageRows });
     await importPages({ ...run, total }, pages, createSimpleAdminParser(table.name, options));

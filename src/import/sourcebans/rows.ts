@@ -1,5 +1,5 @@
 import { InvalidInput } from '../../domain/errors.ts';
-import { type PenaltyStatus, type PenaltyType, statusAt } from '../../domain/penalty.ts';
+import type { PenaltyStatus, PenaltyType } from '../../domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import type { ImportedPenalty } from '../../queries/penalties/imported.ts';
 import { type Lift, NOT_LIFTED } from '../checked-penalty.ts';
@@ -18,7 +18,7 @@ import { isLifted } from './silences.ts';
 /** A communication ban "for this session" is kept as so many minutes: nobody records when a session ended. */
 const SESSION_MINUTES = 120;
 
-export type SourcebansRowOptions = { now: Date; serverIds: ServerIds };
+export type SourcebansRowOptions = { serverIds: ServerIds };
 
 /**
  * Makes a penalty of one row, or of the two halves of a silence.
@@ -27,7 +27,7 @@ export type SourcebansRowOptions = { now: Date; serverIds: ServerIds };
 export function parseSourcebansRow(
   table: 'bans' | 'comms',
   rows: readonly SourceRow[],
-  { now, serverIds, warn }: SourcebansRowOptions & { warn: Warn },
+  { serverIds, warn }: SourcebansRowOptions & { warn: Warn },
 ): ImportedPenalty {
   const [row] = rows;
   if (!row) throw new InvalidInput('it is empty');
@@ -42,7 +42,7 @@ export function parseSourcebansRow(
     sourceTable: table,
     sourceId: row.bid ?? '',
     type: table === 'bans' ? 'ban' : rows.length === 2 ? 'silence' : parseCommsType(row.type),
-    status: statusAt(parseRemoveType(row.removetype), endsAt, now),
+    status: parseRemoveType(row.removetype),
     playerName: cleanText(row.name, LONGEST_NAME),
     playerSteamId: parsePlayerSteamId(row.authid),
     adminName: cleanText(row.admin_name, LONGEST_NAME) || (row.aid === '0' ? 'CONSOLE' : ''),

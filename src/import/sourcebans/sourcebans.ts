@@ -68,7 +68,7 @@ async function sweep(run: ImportRun, database: SourceDatabase, prefix: string): 
   }
   const serverIds = await matchSourceServers(run, database, serverTable(prefix));
   const sized = { ...run, total: await countSourceRows(database, tables) };
-  const options = { now: run.now(), serverIds };
+  const options = { serverIds };
   if (bans) await importBans(sized, readSourcePages(database, bans, { key: 'bid' }), options);
   if (comms) await importComms(sized, readComms(database, comms), options);
   run.summary.gone = await run.writer.markGone(

@@ -1,15 +1,27 @@
-import { and, asc, eq, inArray, sql } from 'drizzle-orm';
+import { and, asc, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { retryVictim } from '../../db/retry.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { isDue } from './filter.ts';
 
-/** A clock that is ahead by less marks nothing that is not over. */
-const MARK_AFTER = sql`interval '1 hour'`;
+/**
+ * Whoever stores EXPIRED goes by this: the earlier of `now` and an hour before the database's own clock. A clock that is
+ * ahead alone, or with the database's by less than an hour, ends nothing. Responses are corrected for what is not marked.
+ */
+function expiryMark(now: Date): SQL<string> {
+  return sql`least(${now.toISOString()}::timestamptz, now() - interval '1 hour')`;
+}
+
+/** The {@link expiryMark}, for rows that are marked before the database has them. */
+export async function loadExpiryMark(db: Db, now: Date): Promise<Date> {
+  const [row] = await db.execute<{ mark: string }>(sql`select ${expiryMark(now)} as mark`);
+  if (!row) throw new Error('the database does not tell its time');
+  return new Date(row.mark);
+}
 
 /**
- * Marks ACTIVE rows as EXPIRED that ended an hour ago or earlier by `now` and by the database's own clock alike, so that
- * few are left for each response to correct.
+ * Marks ACTIVE rows as EXPIRED that ended before the {@link expiryMark}, so that few are left for each response to
+ * correct.
  * @param limit rows at most, in one statement.
  * @returns how many were marked.
  */
@@ -18,7 +30,7 @@ export async function markExpiredPenalties(db: Db, now: Date, limit = 5000): Pro
     db
       .select({ id: penalties.id })
       .from(penalties)
-      .where(isDue(sql`least(${now.toISOString()}::timestamptz, now()) - ${MARK_AFTER}`))
+      .where(isDue(expiryMark(now)))
       .orderBy(asc(penalties.endsAt));
   // Any update waits for other writers, an import perhaps: none is begun without need.
   if ((await due().limit(1)).length === 0) return 0;
