@@ -7,6 +7,7 @@ import { saveUser } from '../queries/users/user-changes.ts';
 import { print, type Session, toTable } from './session.ts';
 import { resolveSteamId } from './who.ts';
 
+const TOKENS_LISTED = 100;
 const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 } as const;
 
 type CreateOptions = { steamid64: string; name: string; expires?: string; scopes?: string };
@@ -42,12 +43,14 @@ export function addTokenCommands(program: Command, session: Session): void {
     });
   tokens
     .command('list')
-    .description('all tokens, newest first')
-    .action(async (_: unknown, command: Command) => {
+    .description(`the newest ${TOKENS_LISTED} tokens`)
+    .option('--before <id>', `the newest ${TOKENS_LISTED} of those older than this token`)
+    .action(async ({ before }: { before?: string }, command: Command) => {
+      const beforeId = before === undefined ? undefined : parseTokenId(before);
       const { db } = await session.database();
-      const all = await listApiTokens(db);
+      const { tokens, older } = await listApiTokens(db, { before: beforeId, limit: TOKENS_LISTED });
       const now = new Date();
-      const rows = all.map((token) => [
+      const rows = tokens.map((token) => [
         String(token.id),
         token.steamId64,
         token.name,
@@ -58,22 +61,28 @@ export function addTokenCommands(program: Command, session: Session): void {
         describeState(token, now),
       ]);
       const header = ['ID', 'OWNER', 'NAME', 'ENDS IN', 'CREATED', 'LAST USED', 'SCOPES', 'STATE'];
-      print(
-        command,
-        all,
-        toTable(header, rows, 'No tokens yet: bun run cli tokens create --steamid64 ID --name LABEL'),
-      );
+      const none =
+        before === undefined
+          ? 'No tokens yet: bun run cli tokens create --steamid64 ID --name LABEL'
+          : `No tokens older than ${before}.`;
+      const table = toTable(header, rows, none);
+      const rest = `… and ${older} older: tokens list --before ${tokens.at(-1)?.id}`;
+      print(command, tokens, older > 0 ? `${table}\n${rest}` : table);
     });
   tokens
     .command('revoke <id>')
     .description('end a token, at once and everywhere')
     .action(async (id: string, _: unknown, command: Command) => {
-      if (!/^[0-9]{1,9}$/.test(id))
-        throw new InvalidInput(`${JSON.stringify(id)} is no token id: see tokens list`);
+      const tokenId = parseTokenId(id);
       const { db } = await session.database();
-      await revokeApiToken(db, Number(id), { now: new Date(), actor: 'operator' });
-      print(command, { revoked: Number(id) }, `Revoked token ${id}`);
+      await revokeApiToken(db, tokenId, { now: new Date(), actor: 'operator' });
+      print(command, { revoked: tokenId }, `Revoked token ${id}`);
     });
+}
+
+function parseTokenId(text: string): number {
+  if (/^[0-9]{1,9}$/.test(text)) return Number(text);
+  throw new InvalidInput(`${JSON.stringify(text)} is no token id: see tokens list`);
 }
 
 function parseScopes(list: string): TokenScope[] {

@@ -131,9 +131,21 @@ const byHash = prepareOnce((db) =>
     .prepare('live_api_token'),
 );
 
-/** All tokens of all users, newest first, revoked and expired ones too: for the operator's tool. */
-export async function listApiTokens(db: Db): Promise<ApiToken[]> {
-  return selectTokens(db, undefined);
+/**
+ * Tokens of all users, newest first, revoked and expired ones too: for the operator's tool.
+ * @param before only those older than this id, for the next page.
+ * @returns how many are older than these, besides.
+ */
+export async function listApiTokens(
+  db: Db,
+  { before, limit }: { before?: number | undefined; limit: number },
+): Promise<{ tokens: ApiToken[]; older: number }> {
+  const isOlder = (id: number | undefined) => (id === undefined ? undefined : lt(apiTokens.id, id));
+  const tokens = await selectTokens(db, isOlder(before), limit);
+  const last = tokens.at(-1);
+  if (!last || tokens.length < limit) return { tokens, older: 0 };
+  const [rest] = await db.select({ older: count() }).from(apiTokens).where(isOlder(last.id));
+  return { tokens, older: rest?.older ?? 0 };
 }
 
 /** The tokens of a user that work at `now`, newest first: never more than {@link MAX_LIVE_TOKENS} but by SQL. */

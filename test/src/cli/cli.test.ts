@@ -7,6 +7,7 @@ import { auditLog } from '../../../src/db/schema/audit-log.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { serverSnapshots, servers } from '../../../src/db/schema/servers.ts';
 import { isApiToken } from '../../../src/domain/api-token.ts';
+import { saveUser } from '../../../src/queries/users/user-changes.ts';
 import { aSteamId, insertServer, saveServerPoll } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { anInfoPacket, aPlayersPacket, startRawServer } from '../../support/game-server/a2s.ts';
@@ -289,6 +290,31 @@ describe('tokens', () => {
     expect(await succeed('tokens', 'list')).toContain('revoked');
     expect(await fail('tokens', 'revoke', '999999')).toEqual([1, '', 'There is no token 999999\n']);
     expect(await fail('tokens', 'revoke', '1e3')).toEqual([1, '', '"1e3" is no token id: see tokens list\n']);
+  });
+
+  test('list gives a hundred at a time, and says how to see the others', async () => {
+    const owner = await saveUser(db, aSteamId(3), { actor: 'operator' });
+    await database.connection`
+      insert into api_tokens (user_id, name, token_hash, last_four, created_at)
+      select ${owner.id}, 'no ' || n, md5(n::text), 'abcd', now() from generate_series(1, 230) as n`;
+    const names = (table: string): string[] => [...table.matchAll(/no \d+/g)].map(([name]) => name);
+    const down = (from: number, to: number) =>
+      Array.from({ length: from - to + 1 }, (_, index) => `no ${from - index}`);
+    const first = await succeed('tokens', 'list');
+    expect(names(first)).toEqual(down(230, 131));
+    const next = /\n… and 130 older: tokens list --before (\d+)\n$/.exec(first)?.[1] ?? '';
+    const second = await succeed('tokens', 'list', '--before', next);
+    expect(names(second)).toEqual(down(130, 31));
+    const last = /\n… and 30 older: tokens list --before (\d+)\n$/.exec(second)?.[1] ?? '';
+    const third = JSON.parse(await succeed('--json', 'tokens', 'list', '--before', last));
+    expect(third.map(({ name }: { name: string }) => name)).toEqual(down(30, 1));
+    const [{ id: oldest }] = third.slice(-1);
+    expect(
+      await Promise.all([String(oldest), 'x'].map((before) => fail('tokens', 'list', '--before', before))),
+    ).toEqual([
+      [0, `No tokens older than ${oldest}.\n`, ''],
+      [1, '', '"x" is no token id: see tokens list\n'],
+    ]);
   });
 
   test('create takes an expiry, and refuses one it does not know', async () => {
