@@ -5,11 +5,11 @@ import type { ImportDeps } from '../../../src/import/import-run.ts';
 import { importNdjson } from '../../../src/import/ndjson/ndjson.ts';
 import { importSimpleAdmin } from '../../../src/import/simple-admin/simple-admin.ts';
 import { importSourcebans } from '../../../src/import/sourcebans/sourcebans.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { createTestMariaDb, isMariaDbAtHand } from '../../support/mariadb.ts';
-import { importDeps, storedPenalties } from '../../support/penalty-rows.ts';
-import { simpleAdminSqliteSchema } from '../../support/simple-admin-schema.ts';
-import { createSourceFiles } from '../../support/source-file.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { createTestMariaDb, isMariaDbAtHand } from '../../support/import/mariadb.ts';
+import { importDeps, storedPenalties } from '../../support/import/penalty-rows.ts';
+import { simpleAdminSqliteSchema } from '../../support/import/simple-admin-schema.ts';
+import { createSourceFiles } from '../../support/import/source-file.ts';
 
 const database = await createTestDatabase();
 const { db, connection } = database;
