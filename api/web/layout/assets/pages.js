@@ -118,6 +118,7 @@ function element(name, attributes, text = '') {
 
 // A second press while the first is under way sends nothing twice.
 document.addEventListener('submit', (event) => {
+  if (event.defaultPrevented) return;
   for (const button of event.target.querySelectorAll('button[type="submit"]')) {
     setTimeout(() => {
       button.disabled = true;

@@ -43,6 +43,8 @@ function send(event) {
     else showMessage(request.response?.message ?? form.dataset.failed, true);
   });
   request.addEventListener('error', () => showMessage(form.dataset.failed, true));
+  // The script of the page leaves alone what is not sent by the form itself.
+  form.querySelector('button').disabled = true;
   bar.value = 0;
   percent.textContent = '0 %';
   bar.parentElement.hidden = false;
@@ -57,10 +59,7 @@ function showMessage(text, isEnd) {
   message.classList.toggle('sound-message-bad', isEnd);
   if (!isEnd) return;
   form.querySelector('.sound-sending').hidden = true;
-  // After the script of the page, which disables the button of every form that is sent.
-  setTimeout(() => {
-    form.querySelector('button').disabled = false;
-  }, 10);
+  form.querySelector('button').disabled = false;
 }
 
 async function follow() {
