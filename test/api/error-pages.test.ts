@@ -1,4 +1,4 @@
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { withErrorPages } from '../../api/error-pages.ts';
 import { aSteamId, insertUser } from '../support/database/builders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
@@ -6,8 +6,6 @@ import { findFreePort } from '../support/machine/free-port.ts';
 import { startSteamOpenIdProvider } from '../support/providers/steam-openid-provider.ts';
 import { startTestService } from '../support/service/service.ts';
 import { openBrowser, signIn } from '../support/web/browser.ts';
-
-setDefaultTimeout(30_000);
 
 const { db, url } = await createTestDatabase();
 const port = findFreePort();

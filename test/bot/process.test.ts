@@ -103,7 +103,7 @@ test('`bun run cli bot register` registers the commands again, beside the runnin
   expect(wrong.stderr()).toBe(
     'Discord rejected DISCORD_TOKEN: copy the token from the developer portal again\n',
   );
-}, 20_000);
+});
 
 test('malformed events do not end the process', async () => {
   for (const data of [
@@ -163,7 +163,7 @@ test('/readyz says why nobody is a moderator while anybody may add the bot', asy
   exposed.kill('SIGTERM');
   expect(await exposed.exited).toBe(0);
   await open.stop();
-}, 20_000);
+});
 
 test('with Discord out of reach at the start, and without a token, the API runs and one line says so', async () => {
   const alone = startProgram('src/main.ts', { ...env, DISCORD_TOKEN: '' });
@@ -179,4 +179,4 @@ test('with Discord out of reach at the start, and without a token, the API runs 
   away.kill('SIGTERM');
   expect(await away.exited).toBe(0);
   expect(away.stdout().match(/the bot is not connected to Discord/g)).toHaveLength(1);
-}, 20_000);
+});

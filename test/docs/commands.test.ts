@@ -1,8 +1,6 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { PAGES, readPage } from '../support/docs/pages.ts';
 import { startProgram } from '../support/service/program.ts';
-
-setDefaultTimeout(60_000);
 
 const written = PAGES.flatMap((page) =>
   [...readPage(page).matchAll(/^ *bun run cli (.*)$/gm)].map(([, command = '']) => command),

@@ -78,18 +78,17 @@ describe.skipIf(!isPossible)('on a full disk', () => {
         );
         worker.start();
         const isPutOff = async () => (await findRoundSounds(db, PLAYER)).latest?.status === 'queued';
-        await waitFor(async () => warnings.length > 0 && (await isPutOff()), { limitMs: 10_000 });
+        await waitFor(async () => warnings.length > 0 && (await isPutOff()));
         expect(await readdir(folders.published)).not.toContain(`${PLAYER}.mp3`);
 
         expect(Bun.spawnSync(['mount', '-o', 'remount,size=20m', disk]).success).toBe(true);
-        await waitFor(async () => (await findRoundSounds(db, PLAYER)).ready, { limitMs: 20_000 });
+        await waitFor(async () => (await findRoundSounds(db, PLAYER)).ready);
         expect(await Bun.file(publishedPath(folders, PLAYER)).exists()).toBe(true);
         await worker.stop();
         expect(await readdir(folders.inbox)).toEqual([]);
         await rm(folders.inbox, { recursive: true });
         Bun.spawnSync(['mount', '-o', `remount,size=${DISK_BYTES}`, disk]);
       },
-      40_000,
     );
 
     test.skipIf(!isOnThisMachine(engine))(
@@ -111,7 +110,6 @@ describe.skipIf(!isPossible)('on a full disk', () => {
         }
         await ffmpeg.close();
       },
-      40_000,
     );
   }
 });

@@ -58,7 +58,6 @@ test('an upload that was answered is published after the service was killed at o
   const expected = { success: true, url: `${origin}/storage/roundsound/${PLAYER}.mp3`, title: 'tone.wav' };
   // The dead worker may have held the sound: its lease has to run out.
   await waitFor(async () => Bun.deepEquals(await lookUp(), expected), {
-    limitMs: 50_000,
     everyMs: 2500,
     what: 'the sound is published',
   });
@@ -68,4 +67,4 @@ test('an upload that was answered is published after the service was killed at o
   second.kill('SIGTERM');
   expect(await second.exited).toBe(0);
   expect(performance.now() - startedAt).toBeLessThan(5000);
-}, 90_000);
+});

@@ -37,7 +37,7 @@ test('/metrics tells what waits, what is worked on, what came of it and how long
   await upload(1, toWav(anAudio({ seconds: 1, shape: sine(440, 0.3) }), 's16'));
   await upload(2, toWav(silence(1), 's16'));
   const silent = 'sounds_settled_total{outcome="silent"}';
-  await waitFor(async () => (await readMetrics())[silent] === 1, { limitMs: 30_000 });
+  await waitFor(async () => (await readMetrics())[silent] === 1);
   const settled = await readMetrics();
   expect(settled).toMatchObject({
     'sounds_settled_total{outcome="published"}': 1,
@@ -46,7 +46,7 @@ test('/metrics tells what waits, what is worked on, what came of it and how long
   });
   expect(settled.sound_render_seconds_sum).toBeWithin(0.01, 30);
   await waitFor(async () => (await readMetrics()).sounds_queued === 2);
-}, 60_000);
+});
 
 async function upload(player: number, wav: Uint8Array): Promise<void> {
   const bytes = new Blob([new Uint8Array(wav)]).stream();

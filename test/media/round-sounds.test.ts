@@ -30,7 +30,6 @@ import { HAS_NATIVE_FFMPEG, makeFolder, openEngine, SILENT_LOG } from '../suppor
 import { aSteamId } from '../support/database/builders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
 
-// Rendering takes its time on a busy machine.
 setDefaultTimeout(60_000);
 
 const database = await createTestDatabase();
@@ -246,7 +245,7 @@ test('two workers share the queue, each upload rendered once', async () => {
   startWorker({ ffmpeg: counting });
   await waitUntil(async () => (await listReadySounds(db)).length === players.length);
   expect(runs).toBe(players.length);
-}, 30_000);
+});
 
 describe('trouble of our own', () => {
   test('a missing ffmpeg puts the upload off until there is one', async () => {
@@ -332,28 +331,24 @@ describe('trouble of our own', () => {
 describe('after kill -9', () => {
   const MOVES = ['before-move', 'between-moves', 'after-move'];
   const POINTS = ['call 1', 'call 2', 'call 3', 'call 4', 'call 5', 'call 6', ...MOVES];
-  test.each(POINTS)(
-    'at %s the upload is finished by the next process',
-    async (point) => {
-      await upload(TONE);
-      await runProcess('work', point);
-      const { ready, latest } = await findRoundSounds(db, PLAYER);
-      expect(ready).toBeUndefined();
-      expect(latest?.status).toBeOneOf(['measuring', 'rendering']);
-      const isMoved = ['between-moves', 'after-move'].includes(point);
-      expect(await Bun.file(publishedPath(folders, PLAYER)).exists()).toBe(isMoved);
+  test.each(POINTS)('at %s the upload is finished by the next process', async (point) => {
+    await upload(TONE);
+    await runProcess('work', point);
+    const { ready, latest } = await findRoundSounds(db, PLAYER);
+    expect(ready).toBeUndefined();
+    expect(latest?.status).toBeOneOf(['measuring', 'rendering']);
+    const isMoved = ['between-moves', 'after-move'].includes(point);
+    expect(await Bun.file(publishedPath(folders, PLAYER)).exists()).toBe(isMoved);
 
-      // What was rendered already is published even where ffmpeg is gone meanwhile.
-      const isRendered = MOVES.includes(point);
-      startWorker({ leaseMs: 1000, ...(isRendered && { ffmpeg: missingFfmpeg }) });
-      const after = await settled(PLAYER);
-      expect(after.ready).toMatchObject({ status: 'ready', attempts: 2 });
-      await waitUntil(async () => (await readdir(folders.inbox)).length === 0);
-      expect((await readdir(folders.published)).sort()).toEqual(PUBLISHED_NAMES);
-      expect(await countChildren()).toBe(0);
-    },
-    30_000,
-  );
+    // What was rendered already is published even where ffmpeg is gone meanwhile.
+    const isRendered = MOVES.includes(point);
+    startWorker({ leaseMs: 1000, ...(isRendered && { ffmpeg: missingFfmpeg }) });
+    const after = await settled(PLAYER);
+    expect(after.ready).toMatchObject({ status: 'ready', attempts: 2 });
+    await waitUntil(async () => (await readdir(folders.inbox)).length === 0);
+    expect((await readdir(folders.published)).sort()).toEqual(PUBLISHED_NAMES);
+    expect(await countChildren()).toBe(0);
+  });
 
   test('while replacing, the earlier sound is whole before and the new one after', async () => {
     await upload(TONE, { fileName: 'first.wav' });
@@ -369,7 +364,7 @@ describe('after kill -9', () => {
     expect(await hashOf(publishedPath(folders, PLAYER))).toBe(
       (await findReadyRoundSound(db, PLAYER))?.sha256 ?? '',
     );
-  }, 30_000);
+  });
 
   test('the swapped file has its row, whatever the player uploads before the next process comes to it', async () => {
     await upload(TONE, { fileName: 'first.wav' });
@@ -384,7 +379,7 @@ describe('after kill -9', () => {
     expect([ready?.title, latest?.title, latest?.failure]).toEqual(['second.wav', 'silence.wav', 'silent']);
     expect(await hashOf(publishedPath(folders, PLAYER))).toBe(ready?.sha256 ?? '');
     await waitUntil(async () => (await readdir(folders.inbox)).length === 0);
-  }, 30_000);
+  });
 
   test('at the last attempt a sound that is in its place already is published', async () => {
     await upload(TONE);
@@ -392,7 +387,7 @@ describe('after kill -9', () => {
     await db.update(roundSounds).set({ attempts: 5 });
     startWorker({ leaseMs: 1000 });
     expect((await settled(PLAYER)).ready?.title).toBe('tone.wav');
-  }, 30_000);
+  });
 
   test('with the bytes stored and no row, the next start removes the bytes', async () => {
     await runProcess('upload', 'before-row');

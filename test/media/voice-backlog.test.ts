@@ -20,7 +20,6 @@ import { aSteamId } from '../support/database/builders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
 import { waitFor } from '../support/wait.ts';
 
-// Rendering takes its time on a busy machine.
 setDefaultTimeout(60_000);
 
 const PLAYER = aSteamId(1);
@@ -199,7 +198,7 @@ async function waitForVoice(): Promise<RoundSound> {
     const sound = await findReadyRoundSound(db, PLAYER);
     return sound?.voiceSha256 ? sound : undefined;
   };
-  await waitFor(async () => (await find()) !== undefined, { limitMs: 30_000 });
+  await waitFor(async () => (await find()) !== undefined);
   const sound = await find();
   if (!sound) throw new Error('the voice rendition went away');
   return sound;

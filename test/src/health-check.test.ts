@@ -1,4 +1,4 @@
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createTestDatabase } from '../support/database/database.ts';
@@ -6,8 +6,6 @@ import { startDatabaseProxy } from '../support/database/database-proxy.ts';
 import { findFreePort } from '../support/machine/free-port.ts';
 import { createTestFolder, type Program, startProgram } from '../support/service/program.ts';
 import { waitFor } from '../support/wait.ts';
-
-setDefaultTimeout(30_000);
 
 const folder = createTestFolder();
 const database = await createTestDatabase();

@@ -1,11 +1,9 @@
-import { afterAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { cp, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import packageJson from '../../package.json';
 import { mountSmallDisk } from '../support/machine/small-disk.ts';
 import { createTestFolder } from '../support/service/program.ts';
-
-setDefaultTimeout(60_000);
 
 const folder = createTestFolder();
 afterAll(folder.remove);

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { chmod, mkdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openDatabase } from '../../../src/db/database.ts';
@@ -11,8 +11,6 @@ import { startSteamOpenIdProvider } from '../../support/providers/steam-openid-p
 import { createTestFolder, startProgram } from '../../support/service/program.ts';
 import { aToken, bearer, startTestService } from '../../support/service/service.ts';
 import { openBrowser, signIn } from '../../support/web/browser.ts';
-
-setDefaultTimeout(60_000);
 
 /** A database whose tables lie on a real disk that is full; the server's own files have room elsewhere. */
 const DISK_BYTES = 48 * 1024 * 1024;

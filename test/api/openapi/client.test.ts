@@ -115,4 +115,4 @@ test('a client generated from the document type-checks with every route, and wor
     stream: true,
     wrong: expect.stringContaining('steamid "nobody"'),
   });
-}, 120_000);
+});

@@ -1,4 +1,4 @@
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eq } from 'drizzle-orm';
@@ -10,8 +10,6 @@ import { createTestDatabase } from '../../support/database/database.ts';
 import { findFreePort } from '../../support/machine/free-port.ts';
 import { createTestFolder } from '../../support/service/program.ts';
 import { startTestService } from '../../support/service/service.ts';
-
-setDefaultTimeout(120_000);
 
 const database = await createTestDatabase();
 const folder = createTestFolder();

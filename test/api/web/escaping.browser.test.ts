@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { type BrowserSite, startBrowserSite } from '../../support/web/browser-site.ts';
 import { CHROMIUM_PATH } from '../../support/web/chromium.ts';
 import { OWNER, PLAYER, seedEveryPage } from '../../support/web/every-page.ts';
-
-setDefaultTimeout(120_000);
 
 const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
 if (!isPossible) console.warn('SKIPPED: hostile names in a real browser, since there is no Chromium here');

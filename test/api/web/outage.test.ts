@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, afterEach, describe, expect, test } from 'bun:test';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 import { insertServerWithHistory } from '../../support/database/server-history.ts';
@@ -7,8 +7,6 @@ import { startSteamOpenIdProvider } from '../../support/providers/steam-openid-p
 import { startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 import { type Browser, openBrowser, type Page, signIn } from '../../support/web/browser.ts';
-
-setDefaultTimeout(60_000);
 
 /** As long as a request to the API waits for the database, and a little for the rest. */
 const LONGEST_MS = 5500;
@@ -48,7 +46,7 @@ const timed = async (asking: Promise<Page>): Promise<{ page: Page; tookMs: numbe
 describe('while the database hangs', () => {
   afterEach(async () => {
     proxy.restore();
-    await waitFor(async () => (await browser.get('/account')).status === 200, { limitMs: 20_000 });
+    await waitFor(async () => (await browser.get('/account')).status === 200);
   });
 
   test('a page is 503 as soon as a request to the API would be, and leads back to itself', async () => {

@@ -88,7 +88,7 @@ test('while Discord or the token fails, the feed waits and then tells everything
   await waitFor(() => feed.messages().length === 3);
   expect(feed.titles()).toEqual(rows.map(({ id }) => `🔴 Active · Ban #${id}`));
   expect(lines.filter(({ msg }) => msg.includes('could not be brought up to date'))).toHaveLength(1);
-}, 20_000);
+});
 
 test('with DISCORD_GUILD_ID, feeds of other guilds rest, and go on once it is gone', async () => {
   const feed = await startFeed({ what: 'penalties' });

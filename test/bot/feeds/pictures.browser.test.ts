@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { eq } from 'drizzle-orm';
@@ -14,8 +14,6 @@ import type { FakeMessage } from '../../support/discord/messages.ts';
 import { waitFor } from '../../support/wait.ts';
 import { ARTIFACTS } from '../../support/web/browser-site.ts';
 import { CHROMIUM_PATH, launchChromium } from '../../support/web/chromium.ts';
-
-setDefaultTimeout(120_000);
 
 const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
 if (!isPossible) console.warn('SKIPPED: pictures of feeds, since there is no Chromium here');

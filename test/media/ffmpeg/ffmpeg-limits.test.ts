@@ -14,7 +14,6 @@ import {
   SILENT_LOG,
 } from '../../support/audio/ffmpeg-engines.ts';
 
-// Rendering takes its time on a busy machine.
 setDefaultTimeout(60_000);
 
 const folder = await makeFolder('limits');
@@ -43,7 +42,7 @@ for (const engine of ENGINES) {
       await ffmpeg.run(TO_MP3, RENDER_LIMITS);
       expect(Bun.file(join(folder.path, 'tone.mp3')).size).toBeGreaterThan(1000);
       await ffmpeg.close();
-    }, 20_000);
+    });
 
     test('stops a call whose file grows too large', async () => {
       const ffmpeg = await openEngine(engine, folder.path);
@@ -80,7 +79,7 @@ for (const engine of ENGINES) {
       // The call itself takes 1.5 s; a blocked loop would show all of it.
       expect(longestMs).toBeLessThan(700);
       await ffmpeg.close();
-    }, 20_000);
+    });
 
     test('says that ffmpeg refused what it was given', async () => {
       const ffmpeg = await openEngine(engine, folder.path);
@@ -106,7 +105,7 @@ for (const engine of ENGINES) {
       await Bun.sleep(300);
       await ffmpeg.close();
       expect(await running).toHaveProperty('name', 'FfmpegError');
-    }, 20_000);
+    });
 
     test('ends what is about to run when it is closed', async () => {
       const ffmpeg = await openEngine(engine, folder.path);
@@ -130,7 +129,7 @@ describe.skipIf(!HAS_NATIVE_FFMPEG)('a native ffmpeg', () => {
     expect(await overrun.catch((error: unknown) => error)).toHaveProperty('failure', 'overran');
     await waitUntil(async () => (await countProcesses(`sleep\0${mark}`)) === 0);
     await ffmpeg.close();
-  }, 20_000);
+  });
 
   // In a container that forbids user namespaces there is no empty network to run in; the service logs that, too.
   const hasNamespaces = Bun.spawnSync(['unshare', '-rn', 'true']).success;
@@ -161,7 +160,7 @@ describe.skipIf(!HAS_NATIVE_FFMPEG)('a native ffmpeg', () => {
     service.kill('SIGKILL');
     await service.exited;
     await waitUntil(async () => (await countFfmpegIn(folder.path)) === 0);
-  }, 30_000);
+  });
 
   test('is replaced when it vanishes while the service runs', async () => {
     const path = await writeScript('vanishing.sh', 'exec ffmpeg "$@"');

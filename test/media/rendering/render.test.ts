@@ -12,7 +12,6 @@ import { ENGINES, isOnThisMachine, makeFolder, openEngine } from '../../support/
 import { measureLoudness } from '../../support/audio/loudness-meter.ts';
 import { type Clip, makeCorpus } from './corpus.ts';
 
-// Rendering takes its time on a busy machine.
 setDefaultTimeout(60_000);
 
 const TARGET_LUFS = -18;

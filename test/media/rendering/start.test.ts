@@ -15,7 +15,6 @@ import {
   openEngine,
 } from '../../support/audio/ffmpeg-engines.ts';
 
-// Rendering takes its time on a busy machine.
 setDefaultTimeout(60_000);
 
 const folder = await makeFolder('start');

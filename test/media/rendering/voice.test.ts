@@ -21,7 +21,6 @@ import { decodeMp3 } from '../../support/audio/decode-mp3.ts';
 import { ENGINES, isOnThisMachine, makeFolder, openEngine } from '../../support/audio/ffmpeg-engines.ts';
 import { measureLoudness } from '../../support/audio/loudness-meter.ts';
 
-// Rendering takes its time on a busy machine.
 setDefaultTimeout(60_000);
 
 const TARGET_LUFS = -18;

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { eq } from 'drizzle-orm';
 import packageJson from '../../../package.json';
@@ -14,8 +14,6 @@ import { anInfoPacket, aPlayersPacket, startRawServer } from '../../support/game
 import { createTestFolder, startProgram } from '../../support/service/program.ts';
 import { aToken, bearer, startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
-
-setDefaultTimeout(30_000);
 
 const database = await createTestDatabase();
 const { db } = database;
@@ -465,7 +463,7 @@ describe('the embedded database', () => {
     await Bun.write(file, lines.join('\n'));
     const program = startProgram('src/cli.ts', env, ['penalties', 'import', 'ndjson', file]);
     const pidFile = Bun.file(join(env.DATA_DIR, 'postgres/postmaster.pid'));
-    await waitFor(async () => (await pidFile.text().catch(() => '')).includes('ready'), { limitMs: 20_000 });
+    await waitFor(async () => (await pidFile.text().catch(() => '')).includes('ready'));
     program.kill('SIGINT');
     expect([await program.exited, program.stdout()]).toEqual([130, '']);
     expect(await pidFile.exists()).toBe(false);

@@ -8,7 +8,6 @@ import { aSteamId } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { createTestFolder, startProgram } from '../../support/service/program.ts';
 
-// Rendering takes its time on a busy machine.
 setDefaultTimeout(60_000);
 
 const { db, url } = await createTestDatabase();
@@ -44,13 +43,13 @@ test('sounds add publishes a file and tells what came of it; list and remove fol
   expect((await run('sounds', 'remove', PLAYER)).stdout).toContain(`Removed the sound of ${PLAYER}`);
   expect(await Bun.file(PUBLISHED).exists()).toBe(false);
   expect(await listRoundSounds(db)).toEqual([]);
-}, 60_000);
+});
 
 test('sounds add says why a file does not become a sound, and ends with 1', async () => {
   const added = await run('sounds', 'add', '--steamid64', PLAYER, join(folder.path, 'silence.wav'));
   expect(added).toMatchObject({ code: 1, stdout: '' });
   expect(added.stderr).toContain('No sound was made: there is nothing to hear in its first 75 seconds');
-}, 60_000);
+});
 
 test('sounds add refuses a player whom SOUND_FOR allows no sound, and stores nothing', async () => {
   const words = ['sounds', 'add', '--steamid64', PLAYER, join(folder.path, 'fanfare.wav')];
@@ -79,7 +78,7 @@ test('sounds add --start begins the cut there, and refuses a start after the end
   expect(late).toMatchObject({ code: 1, stdout: '' });
   expect(late.stderr).toContain('there is nothing to hear after the start that was asked for');
   expect(await Bun.file(PUBLISHED).exists()).toBe(true);
-}, 60_000);
+});
 
 test.each([
   [

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { desc } from 'drizzle-orm';
 import { auditLog } from '../../../src/db/schema/audit-log.ts';
 import { webhooks } from '../../../src/db/schema/webhooks.ts';
@@ -8,8 +8,6 @@ import { insertPenalties } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startReceiver, verify } from '../../support/http/webhook-receiver.ts';
 import { createTestFolder, startProgram } from '../../support/service/program.ts';
-
-setDefaultTimeout(60_000);
 
 const { db, url: databaseUrl } = await createTestDatabase();
 const folder = createTestFolder();

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { connect, isDatabaseOutage } from '../../../src/db/client.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
@@ -7,8 +7,6 @@ import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
  * What the program relies on when connections are lost: the driver as published lets each of these end in an uncaught
  * exception, a connection that never works again, or statements of one transaction inside another.
  */
-setDefaultTimeout(15_000);
-
 const database = await createTestDatabase();
 await database.connection`create table notes (text text)`;
 const proxy = await startDatabaseProxy(database.url);

@@ -1,10 +1,8 @@
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { hasTerminal, startAtTerminal } from '../../support/machine/terminal.ts';
 import { createTestFolder, startProgram } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
-
-setDefaultTimeout(60_000);
 
 const folder = createTestFolder();
 afterAll(folder.remove);
@@ -86,7 +84,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
       NO_COLOR: '1',
     };
     const service = startAtTerminal('exec bun src/main.ts', env);
-    await waitFor(() => service.screen().includes('tokens create'), { limitMs: 30_000 });
+    await waitFor(() => service.screen().includes('tokens create'));
     const commands = [...service.screen().matchAll(/bun run (cli .*)$/gm)].map(([, command = '']) => command);
     expect(commands).toHaveLength(2);
     const filledIn = commands.map((command) =>

@@ -1,4 +1,4 @@
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { generateApiToken } from '../../../src/domain/api-token.ts';
@@ -8,8 +8,6 @@ import { sendRaw } from '../../support/http/raw-http.ts';
 import { createTestFolder, startProgram } from '../../support/service/program.ts';
 import { aToken, bearer } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
-
-setDefaultTimeout(30_000);
 
 const folder = createTestFolder();
 afterAll(folder.remove);

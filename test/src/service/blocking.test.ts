@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { desc, eq } from 'drizzle-orm';
 import { users } from '../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../src/db/schema/audit-log.ts';
@@ -13,8 +13,6 @@ import { aToken, bearer } from '../../support/service/service.ts';
 import { openWholeService } from '../../support/service/whole-service.ts';
 import { waitFor } from '../../support/wait.ts';
 import { openBrowser, signIn } from '../../support/web/browser.ts';
-
-setDefaultTimeout(30_000);
 
 const { db, service, steam, folder, signInAs, cli } = await openWholeService();
 const wav = `${folder.path}/fanfare.wav`;

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { and, eq } from 'drizzle-orm';
@@ -19,8 +19,6 @@ import { findTraces } from '../../support/database/traces.ts';
 import { aToken, bearer } from '../../support/service/service.ts';
 import { openWholeService } from '../../support/service/whole-service.ts';
 import { waitFor } from '../../support/wait.ts';
-
-setDefaultTimeout(60_000);
 
 const { db, connection, service, folder, signInAs, cli } = await openWholeService();
 const dataDir = join(folder.path, 'data');
@@ -122,9 +120,7 @@ describe('users erase', () => {
     expect(erased).toEqual({ code: 0, stdout: `Erased ${id}, and from 3 penalties\n`, stderr: '' });
     expect(await traces()).toEqual([]);
 
-    await waitFor(async () => (await service.ask(`/storage/roundsound/${id}.mp3`)).status === 404, {
-      limitMs: 5000,
-    });
+    await waitFor(async () => (await service.ask(`/storage/roundsound/${id}.mp3`)).status === 404);
     const [after] = await db
       .select()
       .from(penalties)

@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { users } from '../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../src/db/schema/audit-log.ts';
@@ -6,8 +6,6 @@ import { aSteamId, insertUser } from '../../support/database/builders.ts';
 import { aToken, bearer } from '../../support/service/service.ts';
 import { openWholeService } from '../../support/service/whole-service.ts';
 import { waitFor } from '../../support/wait.ts';
-
-setDefaultTimeout(30_000);
 
 const { db, service, signInAs, cli } = await openWholeService();
 const HIDER = aSteamId(1);

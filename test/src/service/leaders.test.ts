@@ -40,7 +40,7 @@ async function startBotProcess(name: string, databaseUrl: string) {
 /** A leader by way of the proxy, and a standby beside it. */
 async function startTwo() {
   const first = await startBotProcess('first', proxy.url);
-  await waitFor(first.isConnected, { limitMs: 20_000 });
+  await waitFor(first.isConnected);
   const second = await startBotProcess('second', database.url);
   await second.program.waitFor('standing by');
   // The leader hears of it with its next heartbeat, which is later than the first time that the standby was seen.
@@ -67,15 +67,12 @@ async function measureOverlap(
   const began = performance.now();
   let overlapMs = 0;
   let lastMs = began;
-  await waitFor(
-    () => {
-      const nowMs = performance.now();
-      if (isBoth()) overlapMs += nowMs - lastMs;
-      lastMs = nowMs;
-      return isOver();
-    },
-    { limitMs: 20_000 },
-  );
+  await waitFor(() => {
+    const nowMs = performance.now();
+    if (isBoth()) overlapMs += nowMs - lastMs;
+    lastMs = nowMs;
+    return isOver();
+  });
   return { overlapMs, tookMs: performance.now() - began };
 }
 
@@ -101,7 +98,6 @@ test.each(Object.entries(FAULTS))(
     await Bun.sleep(2000);
     expect([first.isConnected(), second.isConnected()]).toEqual([false, true]);
   },
-  60_000,
 );
 
 test('a leader that hangs is replaced, its sessions are ended, and it leaves as soon as it wakes', async () => {
@@ -117,7 +113,7 @@ test('a leader that hangs is replaced, its sessions are ended, and it leaves as 
   expect(await sessionsOf(owner)).toBeGreaterThan(0);
   first.program.kill('SIGSTOP');
   const hung = performance.now();
-  await waitFor(second.isConnected, { limitMs: 10_000 });
+  await waitFor(second.isConnected);
   expect(performance.now() - hung).toBeLessThan(10_000);
   expect(await sessionsOf(owner)).toBe(0);
   first.program.kill('SIGCONT');
@@ -126,7 +122,7 @@ test('a leader that hangs is replaced, its sessions are ended, and it leaves as 
   expect(performance.now() - woke).toBeLessThan(1000);
   await Bun.sleep(2000);
   expect([first.isConnected(), second.isConnected()]).toEqual([false, true]);
-}, 60_000);
+});
 
 test('a leader that stops hands over at once', async () => {
   const { first, second } = await startTwo();
@@ -137,15 +133,15 @@ test('a leader that stops hands over at once', async () => {
   );
   expect(tookMs).toBeLessThan(6000);
   expect(overlapMs).toBeLessThan(100);
-}, 60_000);
+});
 
 test('without another process the bot stays connected while the database is away', async () => {
   const alone = await startBotProcess('alone', proxy.url);
-  await waitFor(alone.isConnected, { limitMs: 20_000 });
+  await waitFor(alone.isConnected);
   proxy.cut();
   await Bun.sleep(7000);
   expect(alone.isConnected()).toBe(true);
   proxy.restore();
   await Bun.sleep(2000);
   expect(alone.isConnected()).toBe(true);
-}, 60_000);
+});

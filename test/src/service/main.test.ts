@@ -127,7 +127,7 @@ describe('bun start', () => {
       expect(refused.stderr()).toContain(message);
       expect(refused.stdout() + refused.stderr()).not.toContain('hunter2');
     }
-  }, 30_000);
+  });
 
   test('two copies share the embedded data safely; the one that stays keeps its database', async () => {
     const second = await startService();
@@ -166,7 +166,7 @@ describe('bun start', () => {
     }
     expect(status).toBe(200);
     expect([...statuses].filter((one) => ![200, 503, 429].includes(one))).toEqual([]);
-  }, 20_000);
+  });
 
   test.each(['SIGTERM', 'SIGINT'] as const)(
     '%s ends it within five seconds, with requests and database finished',

@@ -1,10 +1,8 @@
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { sendRaw } from '../../support/http/raw-http.ts';
 import { createTestFolder, type Program, startProgram } from '../../support/service/program.ts';
-
-setDefaultTimeout(30_000);
 
 const folder = createTestFolder();
 const database = await createTestDatabase();

@@ -46,7 +46,7 @@ const metric = async (name: string) =>
 const areBothRead = () =>
   timesLogged('"the read replica is read"') === timesLogged('the read replica is not read') + 2;
 
-beforeEach(() => waitFor(areBothRead, { limitMs: 30_000, everyMs: 50 }));
+beforeEach(() => waitFor(areBothRead, { everyMs: 50 }));
 
 const FAULTS = {
   'both hang': [
@@ -67,12 +67,11 @@ test.each(Object.entries(FAULTS))(
     await fail();
     await Bun.sleep(4000);
     await heal();
-    await waitFor(areBothRead, { limitMs: 30_000, everyMs: 50 });
+    await waitFor(areBothRead, { everyMs: 50 });
     const responses = await load.stop();
     expect(countStatuses(responses)).toEqual({ 200: responses.length });
     expect(percentileMs(responses, 0.99)).toBeLessThanOrEqual(500);
   },
-  60_000,
 );
 
 test('what a person has just changed is found at once, while no replica has it', async () => {

@@ -40,7 +40,7 @@ test('two processes on one database notice that their STORAGE_DIR differ', async
   );
   await Bun.write(file, expected);
   expect(await runOnce(envOf(database.url, 'of-its-own'))).not.toContain(MISMATCH);
-}, 60_000);
+});
 
 describe.skipIf(!hasPgBouncer())('behind PgBouncer', () => {
   test.each([
@@ -61,7 +61,6 @@ describe.skipIf(!hasPgBouncer())('behind PgBouncer', () => {
       }
       await pool.stop();
     },
-    60_000,
   );
 
   test('session mode works', async () => {
@@ -72,5 +71,5 @@ describe.skipIf(!hasPgBouncer())('behind PgBouncer', () => {
     });
     await runOnce(envOf(pool.url, 'shared'));
     await pool.stop();
-  }, 60_000);
+  });
 });

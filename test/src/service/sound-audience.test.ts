@@ -45,16 +45,16 @@ test('who loses the right is no longer heard within 5 s, and is again when they 
   const give = (hasSvip: boolean) => db.update(users).set({ hasSvip }).where(eq(users.steamId64, SVIP));
   await give(false);
   const isSilent = async () => !(await isHeard(SVIP)).lookup;
-  await waitFor(isSilent, { limitMs: 5000, what: 'the sound is gone' });
+  await waitFor(isSilent, { what: 'the sound is gone' });
   expect(await isHeard(SVIP)).toEqual({ lookup: false, stereo: 404, voice: 404 });
   await give(true);
-  await waitFor(async () => !(await isSilent()), { limitMs: 5000, what: 'the sound is back' });
+  await waitFor(async () => !(await isSilent()), { what: 'the sound is back' });
   expect(await isHeard(SVIP)).toEqual({ lookup: true, stereo: 200, voice: 200 });
 });
 
 test('a player whose first sign-in makes them an admin is heard', async () => {
   await insertUser(db, 4, { isAdmin: true });
-  await waitFor(async () => (await isHeard(UNKNOWN)).lookup, { limitMs: 5000, what: 'the sound is heard' });
+  await waitFor(async () => (await isHeard(UNKNOWN)).lookup, { what: 'the sound is heard' });
 });
 
 async function isHeard(player: SteamId64): Promise<{ lookup: boolean; stereo: number; voice: number }> {

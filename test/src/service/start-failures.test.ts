@@ -1,12 +1,10 @@
-import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, afterEach, describe, expect, test } from 'bun:test';
 import { mkdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 import { mountSmallDisk } from '../../support/machine/small-disk.ts';
 import { createTestFolder, startProgram } from '../../support/service/program.ts';
-
-setDefaultTimeout(60_000);
 
 const database = await createTestDatabase();
 const proxy = await startDatabaseProxy(database.url);

@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { listWebhooks } from '../../../src/queries/webhooks/webhooks.ts';
 import { openWebhookActions } from '../../../src/service/parts/webhooks.ts';
 import { insertPenalties } from '../../support/database/builders.ts';
@@ -6,8 +6,6 @@ import { createTestDatabase } from '../../support/database/database.ts';
 import { startReceiver } from '../../support/http/webhook-receiver.ts';
 import { createTestFolder, startProgram } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
-
-setDefaultTimeout(60_000);
 
 const WEBHOOK_ALLOW = '127.0.0.1';
 const { db, url } = await createTestDatabase();
@@ -40,12 +38,12 @@ test('whichever process is killed, everything is delivered, in order, with ids t
   })();
 
   let leader = startService();
-  await waitFor(() => receiver.received.length > 0, { limitMs: 30_000 });
+  await waitFor(() => receiver.received.length > 0);
   for (let kill = 0; kill < 3; kill += 1) {
     const standby = startService();
     await standby.waitFor('standing by');
     const before = receiver.received.length;
-    await waitFor(() => receiver.received.length >= before + 50, { limitMs: 30_000 });
+    await waitFor(() => receiver.received.length >= before + 50);
     leader.kill('SIGKILL');
     await leader.exited;
     leader = standby;
@@ -57,7 +55,7 @@ test('whichever process is killed, everything is delivered, in order, with ids t
 
   const last = startService();
   const unique = () => [...new Map(receiver.received.map((received) => [received.id, received])).values()];
-  await waitFor(() => unique().length === expected.length, { limitMs: 30_000 });
+  await waitFor(() => unique().length === expected.length);
   expect(receiver.taken().filter((one, index, all) => all.indexOf(one) === index)).toEqual(expected);
   await waitFor(async () => (await listWebhooks(db))[0]?.failures === 0);
   last.kill('SIGTERM');

@@ -14,7 +14,7 @@ export type Connection = {
   /** Starts the bot and waits until both sides call it connected. */
   connect: () => Promise<void>;
   /** Waits until it is connected again. */
-  reconnected: (options?: { limitMs?: number }) => Promise<unknown>;
+  reconnected: () => Promise<unknown>;
   end: () => Promise<void>;
 };
 
@@ -39,7 +39,7 @@ export async function createConnections() {
         bot.start();
         await waitFor(isConnected);
       },
-      reconnected: (limits) => waitFor(isConnected, limits),
+      reconnected: () => waitFor(isConnected),
       end: async () => {
         await bot.stop();
         await fake.stop();

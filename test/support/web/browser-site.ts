@@ -9,6 +9,7 @@ import { runService } from '../../../src/service/service.ts';
 import { findFreePort } from '../machine/free-port.ts';
 import { startDiscordOAuthProvider } from '../providers/discord-oauth-provider.ts';
 import { startSteamOpenIdProvider } from '../providers/steam-openid-provider.ts';
+import { PATIENCE_MS } from '../wait.ts';
 import { launchChromium } from './chromium.ts';
 
 /** Pictures for people to look at; not committed. */
@@ -56,7 +57,7 @@ export async function startBrowserSite(databaseUrl: string, settings: Record<str
       steam.steamId = steamId;
       const context = await browser.newContext({ locale: 'en-GB', ...options });
       const page = await context.newPage();
-      page.setDefaultTimeout(15_000);
+      page.setDefaultTimeout(PATIENCE_MS);
       await page.route('https://**', (route) => route.abort());
       await page.goto(`${origin}/account/sign-in`);
       await page.waitForURL(`${origin}/account`);

@@ -229,7 +229,7 @@ describe('an export whose client', () => {
     await Bun.sleep(16_000);
     const { text } = await readToEnd(reader);
     expect(JSON.parse(text.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({ end: true, count: 15_000 });
-  }, 60_000);
+  });
 
   test('leaves frees its connection at once', async () => {
     await fill(15_000);
@@ -244,10 +244,10 @@ describe('an export whose client', () => {
     const received = await readNothing();
     expect(await countSessions()).toBe(1);
     const sinceMs = performance.now();
-    await waitFor(async () => (await countSessions()) === 0, { limitMs: 40_000 });
+    await waitFor(async () => (await countSessions()) === 0);
     expect(performance.now() - sinceMs).toBeLessThan(35_000);
     expect(await received.readRest()).not.toContain('"end":true');
-  }, 60_000);
+  });
 
   test('is told by a broken response when the database breaks off', async () => {
     await fill(15_000);

@@ -13,11 +13,11 @@ import { createTestDatabase } from '../../../support/database/database.ts';
 import { findFreePort } from '../../../support/machine/free-port.ts';
 import { startDiscordOAuthProvider } from '../../../support/providers/discord-oauth-provider.ts';
 import { startSteamOpenIdProvider } from '../../../support/providers/steam-openid-provider.ts';
+import { PATIENCE_MS } from '../../../support/wait.ts';
 import { CHROMIUM_PATH, launchChromium } from '../../../support/web/chromium.ts';
 
 /** Pictures for people to look at; not committed. */
 const ARTIFACTS = fileURLToPath(new URL('../../../artifacts', import.meta.url));
-const TIMEOUT_MS = 60_000;
 const AXE = await Bun.file(fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))).text();
 
 // Continuous integration installs it, so there its absence is a failure.
@@ -82,7 +82,7 @@ describe.skipIf(!isPossible)('the account page in Chromium', () => {
       });
     }
     browser = await launchChromium();
-  }, TIMEOUT_MS);
+  });
 
   afterAll(async () => {
     await browser?.close();
@@ -90,14 +90,14 @@ describe.skipIf(!isPossible)('the account page in Chromium', () => {
     await steam.stop();
     await discord.stop();
     rmSync(dataDir, { recursive: true, force: true });
-  }, TIMEOUT_MS);
+  });
 
   /** Opens a page of its own; `complaints` collects what the browser has to say against it. */
   async function open(steamId: string, options: BrowserContextOptions = {}) {
     steam.steamId = steamId;
     const context = await browser.newContext({ locale: 'en-GB', ...options });
     const page = await context.newPage();
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(PATIENCE_MS);
     const complaints: string[] = [];
     page.on('console', (message) => {
       const isOurs = message.location().url.startsWith(origin);
@@ -121,105 +121,89 @@ describe.skipIf(!isPossible)('the account page in Chromium', () => {
     return answer.status;
   }
 
-  test(
-    'leads from sign-in to a token that works, and from its revocation to 401',
-    async () => {
-      const { context, page, complaints } = await open(aSteamId(501));
-      await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin });
-      await signIn(page);
-      expect(await page.textContent('#steam-id')).toBe(aSteamId(501));
+  test('leads from sign-in to a token that works, and from its revocation to 401', async () => {
+    const { context, page, complaints } = await open(aSteamId(501));
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin });
+    await signIn(page);
+    expect(await page.textContent('#steam-id')).toBe(aSteamId(501));
 
-      await page.fill('#token-name', 'My website');
-      await page.selectOption('#token-expiry', '30');
-      await page.click('form.create button');
-      const token = (await page.textContent('#new-token')) ?? '';
-      expect(token).toMatch(/^[a-z]+_[0-9A-Za-z]{36}$/);
-      await page.click('[data-copy="new-token"]');
-      await page.waitForSelector('[data-copy="new-token"][data-done]');
-      expect(await page.evaluate('navigator.clipboard.readText()')).toBe(token);
-      expect(await page.textContent('#new-token-curl')).toContain(`Bearer ${token}`);
-      expect(await callApi(token)).toBe(200);
+    await page.fill('#token-name', 'My website');
+    await page.selectOption('#token-expiry', '30');
+    await page.click('form.create button');
+    const token = (await page.textContent('#new-token')) ?? '';
+    expect(token).toMatch(/^[a-z]+_[0-9A-Za-z]{36}$/);
+    await page.click('[data-copy="new-token"]');
+    await page.waitForSelector('[data-copy="new-token"][data-done]');
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(token);
+    expect(await page.textContent('#new-token-curl')).toContain(`Bearer ${token}`);
+    expect(await callApi(token)).toBe(200);
 
-      await page.click('a[href="/account#tokens"]');
-      await page.click('a[data-confirm]');
-      await page.waitForSelector('dialog[open]');
-      expect(await page.textContent('dialog')).toContain('My website');
-      await page.keyboard.press('Escape');
-      await page.waitForSelector('dialog', { state: 'detached' });
-      expect(await page.evaluate('document.activeElement.textContent')).toBe('Revoke');
-      expect(await callApi(token)).toBe(200);
+    await page.click('a[href="/account#tokens"]');
+    await page.click('a[data-confirm]');
+    await page.waitForSelector('dialog[open]');
+    expect(await page.textContent('dialog')).toContain('My website');
+    await page.keyboard.press('Escape');
+    await page.waitForSelector('dialog', { state: 'detached' });
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Revoke');
+    expect(await callApi(token)).toBe(200);
 
-      await page.keyboard.press('Enter');
-      await page.click('dialog button[type="submit"]');
-      await page.waitForSelector('.notice');
-      expect(await page.textContent('.notice')).toContain('Token revoked');
-      expect(await callApi(token)).toBe(401);
+    await page.keyboard.press('Enter');
+    await page.click('dialog button[type="submit"]');
+    await page.waitForSelector('.notice');
+    expect(await page.textContent('.notice')).toContain('Token revoked');
+    expect(await callApi(token)).toBe(401);
 
-      await page.click('#sessions form[action="/account/sign-out"] button');
-      await page.waitForSelector('text=Sign in through Steam');
-      expect(complaints).toEqual([]);
-      await context.close();
-    },
-    TIMEOUT_MS,
-  );
+    await page.click('#sessions form[action="/account/sign-out"] button');
+    await page.waitForSelector('text=Sign in through Steam');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
 
-  test(
-    'does the same without a script',
-    async () => {
-      const { context, page } = await open(aSteamId(502), { javaScriptEnabled: false, locale: 'pl-PL' });
-      await signIn(page);
-      await page.fill('#token-name', 'Bez skryptu');
-      await page.click('form.create button');
-      const token = (await page.textContent('#new-token')) ?? '';
-      expect(await page.isVisible('[data-copy="new-token"]')).toBe(false);
-      expect(await callApi(token)).toBe(200);
-      await page.click('text=Gotowe');
-      await page.click('#tokens a.button-danger');
-      expect(await page.textContent('h1')).toBe('Unieważnić ten token?');
-      await page.click('main form button');
-      expect(await page.textContent('.notice')).toContain('Token został unieważniony');
-      expect(await callApi(token)).toBe(401);
-      await context.close();
-    },
-    TIMEOUT_MS,
-  );
+  test('does the same without a script', async () => {
+    const { context, page } = await open(aSteamId(502), { javaScriptEnabled: false, locale: 'pl-PL' });
+    await signIn(page);
+    await page.fill('#token-name', 'Bez skryptu');
+    await page.click('form.create button');
+    const token = (await page.textContent('#new-token')) ?? '';
+    expect(await page.isVisible('[data-copy="new-token"]')).toBe(false);
+    expect(await callApi(token)).toBe(200);
+    await page.click('text=Gotowe');
+    await page.click('#tokens a.button-danger');
+    expect(await page.textContent('h1')).toBe('Unieważnić ten token?');
+    await page.click('main form button');
+    expect(await page.textContent('.notice')).toContain('Token został unieważniony');
+    expect(await callApi(token)).toBe(401);
+    await context.close();
+  });
 
-  test(
-    'links Discord by the page there, which the policy of the page lets the form lead to',
-    async () => {
-      const { context, page, complaints } = await open(aSteamId(503));
-      await page.route('https://cdn.discordapp.com/**', (route) => route.abort());
-      await signIn(page);
-      await page.click('form[action="/account/discord/link"] button');
-      await page.click('button[value="allow"]');
-      await page.waitForSelector('.notice');
-      expect(await page.textContent('.notice')).toContain('linked');
-      expect(await page.textContent('#discord')).toContain('nelly');
-      // A letter takes the place of the picture that does not come.
-      expect(await page.textContent('#discord .avatar-letter')).toBe('N');
-      expect(await page.locator('#discord img').count()).toBe(0);
-      expect(complaints.filter((text) => !text.includes('net::ERR'))).toEqual([]);
-      await context.close();
-    },
-    TIMEOUT_MS,
-  );
+  test('links Discord by the page there, which the policy of the page lets the form lead to', async () => {
+    const { context, page, complaints } = await open(aSteamId(503));
+    await page.route('https://cdn.discordapp.com/**', (route) => route.abort());
+    await signIn(page);
+    await page.click('form[action="/account/discord/link"] button');
+    await page.click('button[value="allow"]');
+    await page.waitForSelector('.notice');
+    expect(await page.textContent('.notice')).toContain('linked');
+    expect(await page.textContent('#discord')).toContain('nelly');
+    // A letter takes the place of the picture that does not come.
+    expect(await page.textContent('#discord .avatar-letter')).toBe('N');
+    expect(await page.locator('#discord img').count()).toBe(0);
+    expect(complaints.filter((text) => !text.includes('net::ERR'))).toEqual([]);
+    await context.close();
+  });
 
-  test(
-    'is reached by keyboard alone, from the link past the bar on',
-    async () => {
-      const { context, page } = await open(aSteamId(504));
-      await page.goto(`${origin}/account`);
-      await page.keyboard.press('Tab');
-      expect(await page.evaluate('document.activeElement.className')).toBe('skip');
-      await page.keyboard.press('Enter');
-      await page.keyboard.press('Tab');
-      expect(await page.evaluate('document.activeElement.getAttribute("href")')).toBe('/account/sign-in');
-      await page.keyboard.press('Enter');
-      await page.waitForSelector('#imageLogin');
-      await context.close();
-    },
-    TIMEOUT_MS,
-  );
+  test('is reached by keyboard alone, from the link past the bar on', async () => {
+    const { context, page } = await open(aSteamId(504));
+    await page.goto(`${origin}/account`);
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.className')).toBe('skip');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.getAttribute("href")')).toBe('/account/sign-in');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('#imageLogin');
+    await context.close();
+  });
 
   /** What axe finds against WCAG 2.2 A and AA and its own best practices; a rule and the first element each. */
   async function listBarriers(page: Page): Promise<unknown> {
@@ -236,45 +220,41 @@ describe.skipIf(!isPossible)('the account page in Chromium', () => {
     ['light', 360],
     ['light', 1400],
   ] as const) {
-    test(
-      `fits ${width} px in ${colorScheme} without a barrier (pictures in test/artifacts)`,
-      async () => {
-        const { context, page, complaints } = await open(aSteamId(901), {
-          colorScheme,
-          locale: width === 360 ? 'pl-PL' : 'en-GB',
-          viewport: { width, height: width === 360 ? 740 : 900 },
-        });
-        const capture = async (name: string, fullPage = true) => {
-          const spill = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-          expect([name, await page.evaluate(spill)]).toEqual([name, 0]);
-          await page.screenshot({ path: join(ARTIFACTS, `${name}-${colorScheme}-${width}.png`), fullPage });
-          expect([name, await listBarriers(page)]).toEqual([name, []]);
-        };
-        await page.goto(`${origin}/account`);
-        await capture('sign-in');
-        await signIn(page);
-        await capture('account');
-        await page.click('a[data-confirm]');
-        await page.waitForSelector('dialog[open]');
-        await capture('dialog', false);
-        await page.keyboard.press('Escape');
-        await page.fill('#token-name', 'Screenshot');
-        await page.click('form.create button');
-        await page.waitForSelector('#new-token');
-        await capture('token');
-        for (const [name, path] of [
-          ['users', '/account/moderation'],
-          ['user', `/account/moderation/users/${aSteamId(901)}`],
-          ['audit', '/account/moderation/audit'],
-          ['missing', '/account/nothing'],
-        ] as const) {
-          await page.goto(origin + path);
-          await capture(name);
-        }
-        expect(complaints.filter((text) => !text.includes('404'))).toEqual([]);
-        await context.close();
-      },
-      TIMEOUT_MS,
-    );
+    test(`fits ${width} px in ${colorScheme} without a barrier (pictures in test/artifacts)`, async () => {
+      const { context, page, complaints } = await open(aSteamId(901), {
+        colorScheme,
+        locale: width === 360 ? 'pl-PL' : 'en-GB',
+        viewport: { width, height: width === 360 ? 740 : 900 },
+      });
+      const capture = async (name: string, fullPage = true) => {
+        const spill = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+        expect([name, await page.evaluate(spill)]).toEqual([name, 0]);
+        await page.screenshot({ path: join(ARTIFACTS, `${name}-${colorScheme}-${width}.png`), fullPage });
+        expect([name, await listBarriers(page)]).toEqual([name, []]);
+      };
+      await page.goto(`${origin}/account`);
+      await capture('sign-in');
+      await signIn(page);
+      await capture('account');
+      await page.click('a[data-confirm]');
+      await page.waitForSelector('dialog[open]');
+      await capture('dialog', false);
+      await page.keyboard.press('Escape');
+      await page.fill('#token-name', 'Screenshot');
+      await page.click('form.create button');
+      await page.waitForSelector('#new-token');
+      await capture('token');
+      for (const [name, path] of [
+        ['users', '/account/moderation'],
+        ['user', `/account/moderation/users/${aSteamId(901)}`],
+        ['audit', '/account/moderation/audit'],
+        ['missing', '/account/nothing'],
+      ] as const) {
+        await page.goto(origin + path);
+        await capture(name);
+      }
+      expect(complaints.filter((text) => !text.includes('404'))).toEqual([]);
+      await context.close();
+    });
   }
 });

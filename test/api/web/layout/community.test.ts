@@ -1,10 +1,8 @@
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 import { openBrowser, type Page } from '../../../support/web/browser.ts';
-
-setDefaultTimeout(30_000);
 
 const { url } = await createTestDatabase({ max: 3 });
 const PNG = new Uint8Array(

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { createApiToken } from '../../../../src/queries/users/api-tokens.ts';
@@ -6,8 +6,6 @@ import { insertReadySound, insertUser } from '../../../support/database/builders
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { ARTIFACTS, type BrowserSite, startBrowserSite } from '../../../support/web/browser-site.ts';
 import { CHROMIUM_PATH } from '../../../support/web/chromium.ts';
-
-setDefaultTimeout(60_000);
 
 const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
 if (!isPossible) console.warn('SKIPPED: notices in a real browser, since there is no Chromium here');

@@ -11,7 +11,6 @@ import {
 } from '../../../support/web/browser-site.ts';
 import { CHROMIUM_PATH } from '../../../support/web/chromium.ts';
 
-const TIMEOUT_MS = 60_000;
 const DAY_MS = 86_400_000;
 const AXE = await Bun.file(fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))).text();
 const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
@@ -46,9 +45,9 @@ describe.skipIf(!isPossible)('pages about penalties in Chromium', () => {
       })),
     ]);
     site = await startBrowserSite(url, { PUBLIC_PENALTIES: '1', APPEAL_URL: 'https://example.org/appeals' });
-  }, TIMEOUT_MS);
+  });
 
-  afterAll(() => site?.stop(), TIMEOUT_MS);
+  afterAll(() => site?.stop());
 
   test.each([
     [390, 'light', 'pl-PL'],
@@ -75,6 +74,5 @@ describe.skipIf(!isPossible)('pages about penalties in Chromium', () => {
       }
       await page.context().close();
     },
-    TIMEOUT_MS,
   );
 });

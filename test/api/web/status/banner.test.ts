@@ -1,4 +1,4 @@
-import { beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCanvas, loadImage } from '@napi-rs/canvas';
@@ -9,8 +9,6 @@ import { insertServerWithHistory } from '../../../support/database/server-histor
 import { NOW, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 import { ARTIFACTS } from '../../../support/web/browser-site.ts';
-
-setDefaultTimeout(30_000);
 
 const { db, url } = await createTestDatabase();
 const service = await startTestService({ databaseUrl: url, env: { SITE_NAME: 'Zagrywka' } });

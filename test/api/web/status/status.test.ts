@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { servers } from '../../../../src/db/schema/servers.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
@@ -6,8 +6,6 @@ import { insertServerWithHistory } from '../../../support/database/server-histor
 import { NOW, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 import { openBrowser } from '../../../support/web/browser.ts';
-
-setDefaultTimeout(30_000);
 
 const { db, url } = await createTestDatabase();
 const service = await startTestService({

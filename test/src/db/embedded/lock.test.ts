@@ -12,7 +12,7 @@ afterAll(async () => {
   disk.unmount();
   await folder.remove();
 });
-const LIMIT = { limitMs: 10_000 };
+const LIMIT = { limitMs: 60_000 };
 
 /** A process of its own that runs `work` under the lock. */
 async function startHolder(file: string, work: string) {
@@ -21,7 +21,7 @@ async function startHolder(file: string, work: string) {
   await Bun.write(
     script,
     `import { withFileLock } from ${JSON.stringify(source)};
-     await withFileLock(${JSON.stringify(file)}, { limitMs: 20_000 }, async () => { ${work} });`,
+     await withFileLock(${JSON.stringify(file)}, { limitMs: 60_000 }, async () => { ${work} });`,
   );
   return startProgram(script, {});
 }
@@ -61,7 +61,7 @@ test('work of several processes never runs at once', async () => {
   const holders = await Promise.all(Array.from({ length: 6 }, () => startHolder(file, add)));
   expect(await Promise.all(holders.map(({ exited }) => exited))).toEqual([0, 0, 0, 0, 0, 0]);
   expect(await Bun.file(counter).text()).toBe('6');
-}, 30_000);
+});
 
 test('a living holder keeps others waiting, and a killed one holds nothing', async () => {
   const file = join(folder.path, 'killed.lock');

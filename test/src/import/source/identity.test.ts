@@ -214,7 +214,7 @@ test('the operator reads one line, and says --replace-source or --source', async
   expect(await run('--url', `sqlite:${second}`, '--source', 'second')).toMatchObject({ code: 0 });
   expect(await run('--url', `sqlite:${second}`, '--replace-source')).toMatchObject({ code: 0 });
   expect(await reasons()).toEqual(['second second', 'simpleadmin second']);
-}, 30_000);
+});
 
 test('a service whose SIMPLEADMIN_URL names another database says so in /readyz, without its address', async () => {
   const [first, second] = [createSimpleAdmin('first'), createSimpleAdmin('second')];

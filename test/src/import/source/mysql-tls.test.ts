@@ -22,7 +22,7 @@ describe.if(canStartMariaDb())('a MariaDB that answers over TLS only', () => {
     await server.run(`
       insert into cs2.sa_bans (player_steamid, admin_steamid, admin_name, reason, duration) values (0, 0, 'Console', 'Aim', 0);
       create user 'community'@'%' identified by '${PASSWORD}'; grant select on cs2.* to 'community'@'%'`);
-  }, 90_000);
+  });
   afterAll(async () => {
     await server.stop();
     await folder.remove();
@@ -101,5 +101,5 @@ describe.if(canStartMariaDb())('a MariaDB that answers over TLS only', () => {
       );
     }
     expect(await connect('')).toBe('');
-  }, 90_000);
+  });
 });

@@ -103,7 +103,7 @@ test('a file that stays held is given up after five seconds, in one line', async
   );
   await released;
   await source.close();
-}, 15_000);
+});
 
 test('a source that is closed answers no more, and does not wait', async () => {
   const path = createFile(NUMBERS);

@@ -130,7 +130,7 @@ test('rows, total and counts equal a row by row truth for every filter, swept or
       }
     }
   }
-}, 60_000);
+});
 
 test('a page is found in the last month that a penalty may have', async () => {
   const serverId = 600;

@@ -143,5 +143,5 @@ describe('penalties recount', () => {
     const asJson = await run('--json', 'penalties', 'recount', '--check');
     expect(JSON.parse(asJson.stdout)).toEqual({ tallies, wrong: 0 });
     expect(await tallyDifferences(connection)).toEqual([]);
-  }, 30_000);
+  });
 });

@@ -180,7 +180,7 @@ test('the last 50 deliveries are kept, and go with the webhook', async () => {
     db,
     Array.from({ length: 120 }, () => ({})),
   );
-  await waitFor(() => receiver.taken().length === 120, { limitMs: 20_000 });
+  await waitFor(() => receiver.taken().length === 120);
   await waitFor(async () => (await listDeliveries(db, id))[0]?.messageId === receiver.received.at(-1)?.id);
   expect((await listDeliveries(db, id)).map(({ messageId }) => messageId)).toEqual(
     receiver.received

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openSoundFolders } from '../../../../../media/sound-folders.ts';
@@ -12,8 +12,6 @@ import { startSteamOpenIdProvider } from '../../../../support/providers/steam-op
 import { waitFor } from '../../../../support/wait.ts';
 import { startAccountSite } from '../../../../support/web/account.ts';
 import { openBrowser, signIn } from '../../../../support/web/browser.ts';
-
-setDefaultTimeout(60_000);
 
 /** How many uploads arrive at once. */
 const SLOTS = 16;
