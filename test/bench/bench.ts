@@ -3,7 +3,7 @@ import { cpus, totalmem } from 'node:os';
 export type BenchOptions = {
   /** Penalties in the large dataset; 10 million by default. */
   rows: number;
-  /** How long the memory row keeps the load up. */
+  /** How long the benches memory and soak keep the load up. */
   minutes: number;
   /** Progress, for whoever waits. */
   say: (line: string) => void;

@@ -9,6 +9,7 @@ import { penalties } from './benches/penalties.ts';
 import { poll } from './benches/poll.ts';
 import { memory, start } from './benches/process.ts';
 import { search } from './benches/search.ts';
+import { soak } from './benches/soak.ts';
 import { sounds } from './benches/sounds.ts';
 import { formatNotes, formatTable, type Outcome, saveResults } from './results.ts';
 
@@ -25,6 +26,7 @@ const BENCHES: readonly Bench[] = [
   events,
   bot,
   sounds,
+  soak,
 ];
 
 const { values, positionals } = parseArgs({
@@ -32,6 +34,7 @@ const { values, positionals } = parseArgs({
   options: {
     rows: { type: 'string', default: '10000000' },
     minutes: { type: 'string', default: '3' },
+    'no-save': { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
@@ -39,7 +42,7 @@ const wanted = positionals.length === 0 ? BENCHES : BENCHES.filter(({ name }) =>
 const unknown = positionals.filter((name) => BENCHES.every((bench) => bench.name !== name));
 if (values.help || unknown.length > 0) {
   for (const name of unknown) console.error(`There is no bench ${name}`);
-  console.log('bun run bench [NAME…] [--rows N] [--minutes N]\n');
+  console.log('bun run bench [NAME…] [--rows N] [--minutes N] [--no-save]\n');
   for (const { name, title } of BENCHES) console.log(`  ${name.padEnd(12)} ${title}`);
   process.exit(unknown.length > 0 ? 2 : 0);
 }
@@ -50,7 +53,7 @@ for (const bench of wanted) {
   const outcome = await measure(bench);
   if ('missing' in outcome) console.log(`not measured: ${outcome.missing}`);
   else console.log([...formatTable(outcome.rows), ...formatNotes(outcome.rows)].join('\n'));
-  await saveResults(bench, outcome, new Date());
+  if (!values['no-save']) await saveResults(bench, outcome, new Date());
 }
 process.exit(0);
 

@@ -1,0 +1,178 @@
+import { mkdtempSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { openDatabase } from '../../../src/db/database.ts';
+import { startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
+import { servers } from '../../../src/db/schema/servers.ts';
+import { startFakeDiscord } from '../../support/discord/fake-discord.ts';
+import { countStatuses, type LoadResponse, percentileMs } from '../../support/http/steady-load.ts';
+import { findFreePort } from '../../support/machine/free-port.ts';
+import { startSteamOpenIdProvider } from '../../support/providers/steam-openid-provider.ts';
+import { type Bench, type BenchOptions, formatMs, NotMeasured, type Row } from '../bench.ts';
+import { pathOf, readResidentMb, startChild } from '../support/child.ts';
+import { fillDatabase, START_COMMAND, serviceEnv } from '../support/service.ts';
+import { startVisitors, type Visitors } from '../support/visitors.ts';
+
+/** The table has this many lines, however long it runs: of an hour, one each five minutes. */
+const STRETCHES = 12;
+const GAME_SERVERS = 20;
+/** A shorter run ends before the heap has its size. */
+const SHORTEST_FOR_MEMORY_MINUTES = 10;
+const MEMORY_GROWTH = 0.05;
+/** Connections come and go; a leak of one an upload or interaction is many more than this. */
+const DESCRIPTOR_MARGIN = 40;
+
+export const soak: Bench = {
+  name: 'soak',
+  title: 'everything at once, for as long as --minutes says',
+  run: async (options) => {
+    if (process.platform !== 'linux') throw new NotMeasured('memory is read from /proc, which is Linux');
+    const folder = mkdtempSync(join(tmpdir(), 'community-api-soak-'));
+    const embedded = await startEmbeddedPostgres({ dataDir: folder, log: pino({ level: 'silent' }) });
+    const discord = await startFakeDiscord({ forgets: true });
+    const steam = startSteamOpenIdProvider();
+    steam.approvesAtOnce = true;
+    const gameServers = Bun.spawn(
+      [process.execPath, pathOf('test/bench/support/game-servers.ts'), String(GAME_SERVERS)],
+      { stdout: 'pipe' },
+    );
+    try {
+      const { token, player } = await fillDatabase(embedded.url);
+      await moveServers(embedded.url, await readAddresses(gameServers.stdout));
+      const port = findFreePort();
+      const service = await startChild(START_COMMAND, {
+        ...serviceEnv(embedded.url, folder),
+        PORT: String(port),
+        PUBLIC_URL: `http://127.0.0.1:${port}`,
+        ROLES: 'api,bot,poller,media,sync',
+        STEAM_OPENID_URL: steam.url,
+        DISCORD_TOKEN: discord.token,
+        DISCORD_API_URL: discord.apiUrl,
+      });
+      const visitors = await startVisitors(service.origin, { token, player, discord, steam });
+      try {
+        return await watch(service.pid, visitors, options);
+      } finally {
+        await visitors.leave();
+        await service.stop();
+      }
+    } finally {
+      gameServers.kill();
+      await Promise.all([discord.stop(), steam.stop(), embedded.stop()]);
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+};
+
+/** Gives the servers of the database the addresses of those that are played here. */
+async function moveServers(url: string, addresses: readonly string[]): Promise<void> {
+  const { db, close } = openDatabase(url);
+  await db.delete(servers);
+  await db.insert(servers).values(
+    addresses.map((address, number) => ({
+      slug: `soak-${number}`,
+      name: `Soak ${number}`,
+      address,
+      mode: 'Public',
+      region: 'EU',
+    })),
+  );
+  await close();
+}
+
+async function readAddresses(stdout: ReadableStream<Uint8Array>): Promise<string[]> {
+  for await (const chunk of stdout) return JSON.parse(new TextDecoder().decode(chunk));
+  throw new Error('the game servers ended before they listened');
+}
+
+type Stretch = { minute: number; residentMb: number; descriptors: number; responses: LoadResponse[] };
+
+async function watch(pid: number, visitors: Visitors, { minutes, say }: BenchOptions): Promise<Row[]> {
+  const stretches: Stretch[] = [];
+  for (let number = 1; number <= STRETCHES; number++) {
+    const samples: number[] = [];
+    const sampling = setInterval(async () => samples.push(await readResidentMb(pid)), 500);
+    await Bun.sleep((minutes * 60_000) / STRETCHES);
+    clearInterval(sampling);
+    const stretch = {
+      minute: Math.round((minutes / STRETCHES) * number * 10) / 10,
+      residentMb: samples.reduce((sum, mb) => sum + mb, 0) / samples.length,
+      descriptors: (await readdir(`/proc/${pid}/fd`)).length,
+      responses: await visitors.takeResponses(),
+    };
+    stretches.push(stretch);
+    say(`${stretch.minute} min: ${describe(stretch)}`);
+  }
+  return [...stretches.map(toRow), ...toVerdicts(stretches, visitors.counts(), minutes)];
+}
+
+function describe({ residentMb, descriptors, responses }: Stretch): string {
+  const median = formatMs(percentileMs(responses, 0.5));
+  const p99 = formatMs(percentileMs(responses, 0.99));
+  return `${residentMb.toFixed(0)} MB, ${descriptors} descriptors, median ${median}, p99 ${p99}`;
+}
+
+function toRow(stretch: Stretch): Row {
+  return {
+    what: `minute ${stretch.minute}`,
+    ours: describe(stretch),
+    floor: '–',
+    ratio: `${stretch.responses.length} requests`,
+    target: 'for information',
+    isReached: true,
+  };
+}
+
+function toVerdicts(stretches: readonly Stretch[], counts: Record<string, number>, minutes: number): Row[] {
+  // The first stretch warms up; memory is a mean over three, since it rises until a collection and then falls.
+  const early = summarise(stretches.slice(1, 4));
+  const late = summarise(stretches.slice(-3));
+  const statuses = countStatuses(stretches.flatMap(({ responses }) => responses));
+  const failed = Object.entries(statuses).filter(([status]) => status === '0' || Number(status) >= 400);
+  const done = Object.entries(counts).map(([what, count]) => `${count} ${what}`);
+  const growth = late.residentMb / early.residentMb - 1;
+  const isLong = minutes >= SHORTEST_FOR_MEMORY_MINUTES;
+  const growthOfDescriptors = late.descriptors - early.descriptors;
+  return [
+    {
+      what: 'requests that failed',
+      ours: failed.length === 0 ? '0' : failed.map(([status, count]) => `${count} × ${status}`).join(', '),
+      floor: Object.entries(statuses)
+        .map(([status, count]) => `${count} × ${status}`)
+        .join(', '),
+      ratio: '–',
+      target: '0',
+      isReached: failed.length === 0 && (counts['lost interactions'] ?? 0) === 0,
+      note: `Beside the requests: ${done.join(', ')}.`,
+    },
+    {
+      what: 'memory at the end',
+      ours: `${late.residentMb.toFixed(0)} MB`,
+      floor: `at the beginning: ${early.residentMb.toFixed(0)} MB`,
+      ratio: `${formatChange(growth * 100, 1)} %`,
+      target: isLong ? `growth ≤ ${MEMORY_GROWTH * 100} %` : 'for information',
+      isReached: !isLong || growth <= MEMORY_GROWTH,
+    },
+    {
+      what: 'descriptors at the end, at most',
+      ours: String(late.descriptors),
+      floor: `at the beginning: ${early.descriptors}`,
+      ratio: formatChange(growthOfDescriptors),
+      target: `+${DESCRIPTOR_MARGIN} at most`,
+      isReached: growthOfDescriptors <= DESCRIPTOR_MARGIN,
+    },
+  ];
+}
+
+function summarise(stretches: readonly Stretch[]): { residentMb: number; descriptors: number } {
+  return {
+    residentMb: stretches.reduce((sum, { residentMb }) => sum + residentMb, 0) / stretches.length,
+    descriptors: Math.max(...stretches.map(({ descriptors }) => descriptors)),
+  };
+}
+
+function formatChange(change: number, digits = 0): string {
+  return `${change >= 0 ? '+' : ''}${change.toFixed(digits)}`;
+}
