@@ -46,7 +46,7 @@ export async function respondWithFailure(
         />,
         failure.status,
       );
-  if (failure.status === 429) response.headers.set('retry-after', '60');
+  if (failure.status === 429) response.headers.set('retry-after', String(failure.limit));
   if (failure.status === 503) response.headers.set('retry-after', '30');
   return response;
 }

@@ -9,8 +9,10 @@ import type { DemoPeople } from './sign-in/demo-sign-in.tsx';
 import type { StatusDeps } from './status/status-routes.tsx';
 
 export type Limiter = {
-  take: (key: string) => { isAllowed: boolean } | Promise<{ isAllowed: boolean }>;
+  take: (key: string) => Room | Promise<Room>;
 };
+/** Whether there is room for a request; if not, there is again after so many seconds. */
+type Room = { isAllowed: boolean; resetSeconds: number };
 
 export type Incoming = { request: Request; server: Server<unknown> | null };
 

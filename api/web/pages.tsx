@@ -98,7 +98,14 @@ export function pages(deps: PagesDeps) {
     onRefused: (error: Error) => log.info({ reason: error.message }, 'a sign-in or link was refused'),
   };
   const memberRoutes: readonly MemberRoute[] = [...accountRoutes(shared), ...moderationRoutes(shared)];
-  const readDestination = createDestinations(memberRoutes);
+  const publicRoutes = [...statusRoutes({ ...deps.status, site }), ...publicPenaltyRoutes({ db, site })];
+  const readDestination = createDestinations([
+    ...memberRoutes
+      .filter(({ method, isPage = true }) => method === 'GET' && isPage)
+      .map(({ path }) => `/account${path}`),
+    // Who signs in on the first page wants to see their account.
+    ...publicRoutes.map(({ path }) => path).filter((path) => path !== '/'),
+  ]);
   const visits = { ...shared, readDestination };
   const signIn = {
     ...visits,
@@ -139,7 +146,7 @@ export function pages(deps: PagesDeps) {
       HIDDEN,
     )
     .all('/account/*', (incoming) => respond(incoming, notFound), { parse: 'none', ...HIDDEN });
-  for (const route of [...statusRoutes({ ...deps.status, site }), ...publicPenaltyRoutes({ db, site })]) {
+  for (const route of publicRoutes) {
     app.get(
       route.path,
       ({ request, server, params }) => respondToAnybody({ request, server }, route, params),
@@ -234,10 +241,10 @@ export function pages(deps: PagesDeps) {
   /** The page in place of a response of another part of the service, of which only status and pause are kept. */
   async function toErrorPage(request: Request, { status, headers }: Response): Promise<Response> {
     const fail = async () => {
-      throw new PageError(ERROR_KEYS[status] ?? 'internal', status);
+      throw new PageError(ERROR_KEYS[status] ?? 'internal', status, { limit: Number(pause) });
     };
-    const page = await respond({ request, server: null }, fail, identifyIfPossible);
     const pause = headers.get('retry-after');
+    const page = await respond({ request, server: null }, fail, identifyIfPossible);
     if (pause !== null) page.headers.set('retry-after', pause);
     return page;
   }
@@ -272,6 +279,6 @@ async function notFound(): Promise<Response> {
 }
 
 async function requireRoom(limiter: Limiter, key: string): Promise<void> {
-  const { isAllowed } = await limiter.take(key);
-  if (!isAllowed) throw new PageError('too-many-requests', 429);
+  const { isAllowed, resetSeconds } = await limiter.take(key);
+  if (!isAllowed) throw new PageError('too-many-requests', 429, { limit: resetSeconds });
 }

@@ -1,4 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { withDestination } from '../visit/destination.ts';
 import { isAdministrator, type Visit } from '../visit/visit.ts';
 import { CsrfField } from './csrf-field.tsx';
 import { Icon } from './icons.tsx';
@@ -61,7 +62,11 @@ export function Bar({ site, visit }: { site: Community; visit: Visit }): JSX.Ele
           {user ? (
             <AccountMenu visit={visit} user={user} />
           ) : (
-            <a class="sign-in" href="/account" aria-current={pathname === '/account' ? 'page' : undefined}>
+            <a
+              class="sign-in"
+              href={withDestination('/account', visit.next)}
+              aria-current={pathname === '/account' ? 'page' : undefined}
+            >
               {t.signIn}
             </a>
           )}

@@ -4,7 +4,7 @@ import type { ErrorKey } from '../layout/locales/texts.ts';
 /** A failure that the visitor reads about in their language; `key` names the sentence. */
 export class PageError extends Error {
   override name = 'PageError';
-  /** What is allowed, for sentences that name it: megabytes, kilobytes a second. */
+  /** A number for sentences that name one: megabytes, kilobytes a second, seconds to wait. */
   readonly limit: number;
   /** What an admin gave as the reason, in their own words. */
   readonly reason: string;

@@ -30,7 +30,7 @@ export type Visit = {
   csrfToken: string | undefined;
   /** The database is away, so that nobody knows whose session it is. */
   isUnidentified: boolean;
-  /** The page of ours that the visitor wants to see once signed in. */
+  /** The page of ours that the visitor wants to see once signed in: the one they asked for, else the one they are on. */
   next: string | undefined;
   /** Whom a visitor of the demo may sign in as without Steam; nobody anywhere else. */
   demoRoles: readonly DemoRole[];
@@ -58,7 +58,8 @@ export function openVisit({ cookies, now, readDestination }: VisitDeps, request:
     tryParseLocale(cookies.read(request, 'language')) ??
     pickLocale(request.headers.get('accept-language'));
   const lines = chosen ? [cookies.write('language', chosen, LANGUAGE_SECONDS)] : [];
-  const next = readDestination(url.searchParams.get('next'));
+  const next =
+    readDestination(url.searchParams.get('next')) ?? readDestination(url.pathname + withoutLanguage(url));
   return {
     request,
     url,
@@ -72,6 +73,14 @@ export function openVisit({ cookies, now, readDestination }: VisitDeps, request:
     next,
     cookies: lines,
   };
+}
+
+/** The query without the choice of a language, which is made already. */
+function withoutLanguage({ search, searchParams }: URL): string {
+  if (!searchParams.has('lang')) return search;
+  const rest = new URLSearchParams(searchParams);
+  rest.delete('lang');
+  return rest.size === 0 ? '' : `?${rest}`;
 }
 
 /** Finds the session of the visitor, and extends it; one of a blocked user has ended. */

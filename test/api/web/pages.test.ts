@@ -140,12 +140,13 @@ test('a failure of ours is a page with a reference, and its cause only in the lo
 });
 
 test('sign-in attempts and forms have a limit', async () => {
-  const spent = { take: () => ({ isAllowed: false }) };
-  const free = { take: () => ({ isAllowed: true }) };
+  const spent = { take: () => ({ isAllowed: false, resetSeconds: 17 }) };
+  const free = { take: () => ({ isAllowed: true, resetSeconds: 60 }) };
   const limited = startAccountSite({ db, steam, limits: { attempts: spent, forms: free } });
   const page = await openBrowser(limited.origin).get('/account/sign-in');
   await limited.stop();
-  expect([page.status, page.headers.get('retry-after')]).toEqual([429, '60']);
+  expect([page.status, page.headers.get('retry-after')]).toEqual([429, '17']);
+  expect(page.text).toContain('try again in 17 seconds');
   expect(page.text).toContain('<h1 id="error">Too many attempts</h1>');
 
   const formless = startAccountSite({ db, steam, limits: { attempts: free, forms: spent } });

@@ -49,7 +49,7 @@ export function startAccountSite(options: Options): AccountSite {
   const log: AccountSite['log'] = [];
   const port = findFreePort();
   const origin = `http://127.0.0.1:${port}`;
-  const unlimited = { take: () => ({ isAllowed: true }) };
+  const unlimited = { take: () => ({ isAllowed: true, resetSeconds: 60 }) };
   const { app } = pages({
     db: options.db,
     settings: {

@@ -12,10 +12,10 @@ export const CONFIGURED_OWNER = aSteamId(900);
  * The pages for this test file, with a Steam that signs in without asking: a new player in each test. Stopped when the
  * file's tests are done.
  */
-export async function openMemberSite() {
+export async function openMemberSite({ arePenaltiesPublic = false } = {}) {
   const { db } = await createTestDatabase();
   const steam = startSteamOpenIdProvider();
-  const site = startAccountSite({ db, steam, ownerSteamIds: [CONFIGURED_OWNER] });
+  const site = startAccountSite({ db, steam, ownerSteamIds: [CONFIGURED_OWNER], arePenaltiesPublic });
   /** Who signs in during this test, unless the test says otherwise. */
   const player: { steamId: SteamId64 } = { steamId: aSteamId(0) };
   let lastPlayer = 0;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { type Browser, openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
 import { CONFIGURED_OWNER, openMemberSite } from '../../../support/web/member-site.ts';
 
-const { steam, site } = await openMemberSite();
+const { steam, site } = await openMemberSite({ arePenaltiesPublic: true });
 
 describe('after signing in', () => {
   const OWNER = CONFIGURED_OWNER;
@@ -27,6 +27,23 @@ describe('after signing in', () => {
     steam.steamId = OWNER;
     const back = await signInFrom(openBrowser(site.origin), path);
     expect([back.status, back.location]).toEqual([303, path]);
+  });
+
+  test.each([
+    ['/servers/mirage', '/servers/mirage'],
+    ['/connect/mirage?lang=pl', '/connect/mirage'],
+    ['/penalties?q=Rze%C5%BA+%26+co&status=ACTIVE', '/penalties?q=Rze%C5%BA+%26+co&status=ACTIVE'],
+    ['/penalties?q=a&lang=pl&page=2', '/penalties?q=a&page=2'],
+    ['/servers/nowhere', '/servers/nowhere'],
+    // The first page has nothing more for those who signed in; their account has.
+    ['/', '/account'],
+  ])('from %s people come back to it', async (path, end) => {
+    steam.steamId = OWNER;
+    const browser = openBrowser(site.origin);
+    const page = await browser.get(path);
+    const link = /class="sign-in" href="([^"]*)"/.exec(page.text)?.[1] ?? '';
+    const back = await signInFrom(browser, link.replaceAll('&amp;', '&'));
+    expect([back.status, back.location]).toEqual([303, end]);
   });
 
   test('people who wanted nothing else land on the account page', async () => {
@@ -57,6 +74,11 @@ describe('after signing in', () => {
     '/account/assets/pages.css',
     '/api/v1/servers',
     '/swagger',
+    '/servers/mirage/banner.png',
+    '/servers/mirage/../../x',
+    '/servers//evil.example',
+    '//evil.example/servers/mirage',
+    '/penalties/..//evil.example',
     `/account/moderation?q=${'x'.repeat(600)}`,
     '',
   ])('nobody is led to %j', async (next) => {

@@ -1,3 +1,5 @@
+import { pluralForm } from '../../../../../src/domain/plural.ts';
+
 /** What the last action came to. */
 export const notices = {
   'sign-in-first': 'Please sign in to see that page.',
@@ -75,7 +77,8 @@ export const errors = {
   'sound-busy': 'Another upload is still in progress. Please try again when it has finished.',
   'sound-too-large': (megabytes: number) =>
     `The file is larger than ${megabytes} MB. Nothing was uploaded: make it shorter or save it in another format.`,
-  'too-many-requests': 'You have tried too often in a short time. Please wait a minute and try again.',
+  'too-many-requests': (seconds: number) =>
+    `That was too often in a short time. Please try again in ${seconds} ${pluralForm('en', seconds, { one: 'second', other: 'seconds' })}.`,
   internal: 'Something went wrong on our side, and we have logged it. Please try again later.',
   reference: (id: string) => `Reference: ${id}`,
 };

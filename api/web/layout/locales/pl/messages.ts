@@ -1,3 +1,4 @@
+import { pluralForm } from '../../../../../src/domain/plural.ts';
 import type { Texts } from '../en.ts';
 
 /** What the last action came to. */
@@ -77,7 +78,8 @@ export const errors: Texts['errors'] = {
   'sound-busy': 'Trwa przesyłanie innego pliku. Spróbuj ponownie, gdy się zakończy.',
   'sound-too-large': (megabytes) =>
     `Plik ma ponad ${megabytes} MB. Nic nie zostało przesłane: skróć go albo zapisz w innym formacie.`,
-  'too-many-requests': 'Zbyt wiele prób w krótkim czasie. Odczekaj minutę i spróbuj ponownie.',
+  'too-many-requests': (seconds) =>
+    `Zbyt wiele prób w krótkim czasie. Spróbuj ponownie za ${seconds} ${pluralForm('pl', seconds, { one: 'sekundę', few: 'sekundy', other: 'sekund' })}.`,
   internal: 'Coś poszło nie tak po naszej stronie; błąd został zapisany. Spróbuj ponownie później.',
   reference: (id) => `Numer zgłoszenia: ${id}`,
 };

@@ -46,7 +46,7 @@ describe('every POST', () => {
     let arrived = Promise.withResolvers<void>();
     const take = () => {
       arrived.resolve();
-      return { isAllowed: true };
+      return { isAllowed: true, resetSeconds: 60 };
     };
     const probed = startAccountSite({ db, steam, limits: { attempts: { take }, forms: { take } } });
     const browser = openBrowser(probed.origin);
