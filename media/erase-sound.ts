@@ -8,7 +8,10 @@ import { removePublished } from './publication.ts';
 import type { SoundFolders } from './sound-folders.ts';
 import { removeSound } from './uploads.ts';
 
-/** Removes everything of a player's sounds: rows, published and pending files, and those that lost their row. */
+/**
+ * Removes everything of a player's sounds: rows, published and pending files, and those that lost their row.
+ * @param db a transaction that holds the player's lock, so that nothing of theirs is published or put aside meanwhile.
+ */
 export async function eraseSound(
   db: Db,
   folders: SoundFolders,

@@ -1,7 +1,7 @@
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Db } from '../src/db/client.ts';
-import { Forbidden, InvalidInput, Unavailable } from '../src/domain/errors.ts';
+import { Forbidden, InvalidInput, NotFound, Unavailable } from '../src/domain/errors.ts';
 import type { Actor } from '../src/domain/rights/actor.ts';
 import { mayHaveSound, type SoundAudience } from '../src/domain/rights/sound-audience.ts';
 import { type SoundUpload, titleOf } from '../src/domain/round-sound.ts';
@@ -28,6 +28,7 @@ const PART_NAME = 'upload.part';
  * @param maxBytes the largest upload.
  * @param audience who may have a sound; everyone by default.
  * @throws {Forbidden} when its player may have none, or is blocked by the time it has arrived.
+ * @throws {NotFound} when the user who uploads has deleted their account meanwhile.
  * @throws {InvalidInput} when it is empty or too large.
  * @throws {Unavailable} when the disk has no room.
  * @throws what `upload.bytes` fails with.
@@ -65,7 +66,8 @@ export async function storeUpload(
     return sound;
   } catch (error) {
     // When the reply to its insert was lost, the row may exist all the same: then the folder must stay.
-    if (!isStored || isDiskTrouble(error)) await rm(folder, { recursive: true, force: true });
+    const isRefused = isDiskTrouble(error) || error instanceof NotFound;
+    if (!isStored || isRefused) await rm(folder, { recursive: true, force: true });
     if (isDiskTrouble(error)) throw new Unavailable('There is no room for uploads now', { cause: error });
     throw error;
   }

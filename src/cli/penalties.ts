@@ -131,6 +131,12 @@ export function addPenaltyCommands(program: Command, session: Session): void {
         },
       },
     ).finally(progress.end);
+    if (summary.lostErasures > 0) {
+      progress.line(
+        `warning: ${summary.lostErasures} erased people are not recognised, since the secret that they were erased by is ` +
+          'lost: this import may name them again (docs/privacy.md, "Erased people")',
+      );
+    }
     print(command, summary, describe(summary));
     // Nothing of it could be read: a script that goes on would go on with nothing.
     if (summary.read > 0 && summary.quarantined === summary.read) process.exitCode = 1;

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { openSoundFolders } from '../../media/sound-folders.ts';
 import { NotFound } from '../domain/errors.ts';
-import { exportPerson, findPerson } from '../queries/personal-data/export.ts';
+import { exportPerson, isPersonKnown } from '../queries/personal-data/export.ts';
 import { erasePlayer } from '../service/parts/erase-player.ts';
 import { confirm } from './confirm.ts';
 import { print, type Session } from './session.ts';
@@ -27,7 +27,7 @@ export function addPersonalDataCommands(users: Command, session: Session): void 
     .action(async (id: string, options: { penalties?: boolean; yes?: boolean }, command: Command) => {
       const steamId64 = await loadSteamId(session, id);
       const { db } = await session.database();
-      if (!(await findPerson(db, steamId64))) throw nothingKept(id);
+      if (!(await isPersonKnown(db, steamId64))) throw nothingKept(id);
       const withPenalties = options.penalties === true;
       const what = withPenalties ? ' and make their penalties anonymous' : '';
       if (!options.yes) await confirm(`Erase ${steamId64}${what}? This cannot be undone.`);

@@ -14,7 +14,10 @@ export const LOCKS = {
   importSource: 727_006,
   /** Processes that start together compare `OWNER_STEAMIDS` with the users one after another. */
   configuredOwners: 727_007,
-  /** Imports share it while they write; who is erased holds it alone, so that no import brings them back. */
+  /**
+   * Shared by what writes about people whose row in `users` it does not hold (imports, Steam's bans, own data); an
+   * erasure holds it alone. Always the first lock of a transaction.
+   */
   erasure: 727_009,
   /** Two demos that start together make one community. */
   demoCommunity: 727_008,

@@ -31,6 +31,8 @@ export type ImportSummary = {
   gone: number;
   quarantined: number;
   warnings: number;
+  /** People who were erased and are no longer recognised, since the erasure secret is another one: they may be named again. */
+  lostErasures: number;
   /** Names of the servers that were added, hidden until an operator shows them. */
   serversAdded: string[];
   /** The first {@link LISTED_REPORTS} of each; `quarantined` and `warnings` count all of them. */
@@ -53,6 +55,7 @@ export function startSummary(source: string, isDryRun: boolean): ImportSummary {
     gone: 0,
     quarantined: 0,
     warnings: 0,
+    lostErasures: 0,
     serversAdded: [],
     quarantinedRows: [],
     warnedRows: [],

@@ -5,6 +5,7 @@ import type { Actor } from '../domain/rights/actor.ts';
 import { loadExpiryMark } from '../queries/penalties/expiry.ts';
 import type { ImportedPenalty, SourceKey } from '../queries/penalties/imported.ts';
 import { completePenaltySource, type PenaltySource } from '../queries/penalties/sources.ts';
+import { countLostTombstones } from '../queries/personal-data/tombstones.ts';
 import { checkPenalty } from './checked-penalty.ts';
 import {
   type ImportListener,
@@ -79,6 +80,7 @@ export async function runImport(
   try {
     await claimSource(deps.db, source, { isDryRun, replaces: replacesSource });
     const summary = startSummary(name, isDryRun);
+    summary.lostErasures = await countLostTombstones(deps.db);
     const expiryMark = await startExpiryMark(deps);
     const shared = { source: name, isDryRun, expiryMark, writer, summary, listener, signal };
     await importAll({ ...deps, ...shared, total: undefined });

@@ -59,6 +59,8 @@ const SWEEP_HOUR_MS = 4 * 3_600_000;
 
 const REFUSAL =
   'SIMPLEADMIN_URL names another database than the one its penalties came from: nothing is mirrored';
+const LOST_ERASURES =
+  'erased people are not recognised, since the secret that they were erased by is lost: the mirror may name them again';
 const WAYS_ON =
   'set SIMPLEADMIN_SOURCE to a new name to mirror it beside that one, or run ' +
   '`bun run cli penalties import simpleadmin --replace-source` if it is that one at a new address';
@@ -83,6 +85,8 @@ export function createMirror(
   };
   /** When the last round succeeded, by a clock that is never set. */
   let lastRoundMs: number | undefined;
+  /** Once, until it is mended. */
+  let isLossTold = false;
   const countRows = metrics.addCounter('mirror_rows_total', 'Rows the mirror wrote.', ['change']);
   metrics.addGauge('mirror_up', 'Whether the last round of the mirror succeeded.', () =>
     health.isUp ? 1 : 0,
@@ -187,9 +191,13 @@ export function createMirror(
   }
 
   function report(
-    { read, added, changed, gone, quarantined, serversAdded }: ImportSummary,
+    { read, added, changed, gone, quarantined, serversAdded, lostErasures }: ImportSummary,
     isSweep: boolean,
   ): void {
+    if (lostErasures > 0 && !isLossTold) {
+      log.error({ lostErasures }, LOST_ERASURES);
+    }
+    isLossTold = lostErasures > 0;
     countRows({ change: 'added' }, added);
     countRows({ change: 'changed' }, changed);
     countRows({ change: 'gone' }, gone);

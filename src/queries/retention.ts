@@ -25,6 +25,7 @@ const OLD_ROWS = [
       ) as ended where place > ${ENDED_TOKENS_A_USER}
     )`,
   ],
+  ['erased_people', sql`not stays_anonymous and erased_at < now() - interval '1 hour'`],
   ['audit_log', sql`at < now() - interval '1 year'`],
   ['sessions', sql`expires_at <= now() or created_at <= now() - interval '180 days'`],
   ['steam_bans', sql`checked_at < now() - interval '1 day'`],
@@ -45,6 +46,7 @@ export async function deleteOldRows(db: Db, signal?: AbortSignal): Promise<Delet
   const deleted: DeletedRows = {
     api_tokens: 0,
     audit_log: 0,
+    erased_people: 0,
     sessions: 0,
     steam_bans: 0,
     steam_calls: 0,

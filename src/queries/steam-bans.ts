@@ -2,6 +2,7 @@ import { and, eq, gt, lt, sql } from 'drizzle-orm';
 import { type Db, prepareOnce } from '../db/client.ts';
 import { steamBans, steamCalls } from '../db/schema/steam.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
+import { holdOffErasures, listLatelyErased } from './personal-data/tombstones.ts';
 
 /** Steam's own bans of a player, as it told at `checkedAt`. */
 export type SteamBans = typeof steamBans.$inferSelect;
@@ -29,10 +30,21 @@ const checked = prepareOnce((db) =>
     .prepare('checked_steam_bans'),
 );
 
-/** Keeps what Steam says of some players, each once. */
+/** Keeps what Steam says of some players, each once; of those who were erased while it was asked nothing is kept. */
 export async function saveSteamBans(db: Db, bans: readonly SteamBans[]): Promise<void> {
-  if (bans.length === 0) return;
-  await db
+  await db.transaction(async (tx) => {
+    await holdOffErasures(tx);
+    const erased = await listLatelyErased(
+      tx,
+      bans.map(({ steamId64 }) => steamId64),
+    );
+    const kept = bans.filter(({ steamId64 }) => !erased.has(steamId64));
+    if (kept.length > 0) await upsertSteamBans(tx, kept);
+  });
+}
+
+async function upsertSteamBans(tx: Db, bans: readonly SteamBans[]): Promise<void> {
+  await tx
     .insert(steamBans)
     // In one order: two processes that save the same players wait for each other, and never in a circle.
     .values(bans.toSorted((one, other) => (one.steamId64 < other.steamId64 ? -1 : 1)))

@@ -18,9 +18,9 @@ export const users = pgTable(
     hidesDiscord: boolean('hides_discord').notNull().default(false),
     isAdmin: boolean('is_admin').notNull().default(false),
     isOwner: boolean('is_owner').notNull().default(false),
-    /** Whether `OWNER_STEAMIDS` gave the flag, and takes it away again; null: from before this was kept. */
-    adminByConfig: boolean('admin_by_config').default(false),
-    ownerByConfig: boolean('owner_by_config').default(false),
+    /** Whether `OWNER_STEAMIDS` gave the flag, and takes it away again. */
+    adminByConfig: boolean('admin_by_config').notNull().default(false),
+    ownerByConfig: boolean('owner_by_config').notNull().default(false),
     hasSvip: boolean('has_svip').notNull().default(false),
     isServiceplus: boolean('is_serviceplus').notNull().default(false),
     createdAt: instant('created_at').notNull().defaultNow(),

@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm';
 import { bigint, index, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core';
 import type { Actor } from '../../domain/rights/actor.ts';
 import { users } from './accounts.ts';
@@ -20,5 +21,9 @@ export const auditLog = pgTable(
     subject: text('subject').notNull().default(''),
     details: jsonb('details').$type<Record<string, unknown>>().notNull().default({}),
   },
-  (table) => [index('audit_log_at').on(table.at)],
+  (table) => [
+    index('audit_log_at').on(table.at),
+    index('audit_log_subject').on(table.subject),
+    index('audit_log_actor').on(table.actorUserId).where(sql`actor_user_id is not null`),
+  ],
 );

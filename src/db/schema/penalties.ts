@@ -80,6 +80,7 @@ export const penalties = pgTable(
       table.endsAt,
     ),
     index('penalties_server_admin').on(table.serverId, table.adminSteamId, table.createdAt, table.id),
+    index('penalties_lifter').on(table.liftedBySteamId).where(sql`lifted_by_steamid is not null`),
     index('penalties_active').on(table.playerSteamId).where(sql`status = 'ACTIVE'`),
     check(
       'penalties_times',

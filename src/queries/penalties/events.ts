@@ -128,6 +128,7 @@ export function toPenaltyEvent({
   isDeleted,
   penaltyId,
   penaltyType,
+  liftedBySteamId: _,
   ...penalty
 }: typeof penaltyEvents.$inferSelect): PenaltyEvent {
   return {
@@ -160,12 +161,12 @@ export async function recordExpiredPenalties(db: Db, now: Date): Promise<number>
       const { count } = await transaction.execute(sql`
         insert into penalty_events (type, occurred_at, is_silent, penalty_id, penalty_type, status, player_name,
           player_steamid, admin_name, admin_steamid, reason, duration_minutes, server_id, created_at, ends_at, lifted_at,
-          lifted_by_name, lift_reason)
+          lifted_by_name, lifted_by_steamid, lift_reason)
         select 'penalty.expired', clock_timestamp(),
           exists (select 1 from penalty_sources where name = penalties.source and completed_at is null)
             or is_old_penalty(created_at, ends_at, lifted_at, now()),
           id, type, 'EXPIRED', player_name, player_steamid, admin_name, admin_steamid, reason, duration_minutes, server_id,
-          created_at, ends_at, lifted_at, lifted_by_name, lift_reason
+          created_at, ends_at, lifted_at, lifted_by_name, lifted_by_steamid, lift_reason
         from penalties where ${due} order by ends_at, id`);
       await transaction.execute(
         sql`update penalty_event_state set expired_up_to = greatest(expired_up_to, date_trunc('second', ${upTo}))`,

@@ -1,49 +1,69 @@
-import { eq, inArray, or, sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
-import { LOCKS } from '../../db/locks.ts';
 import { retryVictim } from '../../db/retry.ts';
 import { users } from '../../db/schema/accounts.ts';
 import { auditLog } from '../../db/schema/audit-log.ts';
 import { discordFeeds } from '../../db/schema/discord.ts';
-import { penalties, penaltyTallies } from '../../db/schema/penalties.ts';
-import { penaltyEvents } from '../../db/schema/penalty-events.ts';
 import { steamBans } from '../../db/schema/steam.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { recordAudit } from '../audit-log.ts';
-import { FORMER_ADMIN, NOBODY, saveTombstone } from './tombstones.ts';
+import { lockPlayer } from '../round-sounds/round-sounds.ts';
+import { anonymisePenalties, type RunStep } from './anonymous-penalties.ts';
+import { NOBODY, saveTombstone } from './tombstones.ts';
 
 /** The subject of audit entries about somebody who was erased. */
 const ERASED = 'erased';
 
+/** A statement of an erasure that waits or works longer is given up, so that nobody waits for it. */
+const STATEMENT_LIMIT_MS = 10_000;
+
 export type Erasure = {
   /** Whether there was an account. */
   account: boolean;
-  /** How many penalties are anonymous now. */
+  /** How many penalties are anonymous now that were not. */
   penalties: number;
 };
 
+export type ErasureOptions = {
+  /** Their penalties no longer name them either, nor do imports from now on. */
+  withPenalties: boolean;
+  /** `member` for the player themself. */
+  actor: Actor;
+  /** Removes rows and files of their sounds, while nobody can add one. */
+  removeSounds: (tx: Db) => Promise<void>;
+};
+
 /**
- * Deletes what is kept about a player: the account with its tokens, sessions and Discord link, and what the audit log
- * says of them. Sounds are files as well, and are removed before. Written to the audit log, without naming anybody.
- * @param options.withPenalties their penalties no longer name them either, nor do imports from now on.
- * @param options.actor `member` for the player themself.
+ * Deletes what is kept about a player: the account with its tokens, sessions, Discord link and sounds, and what the
+ * audit log says of them. Penalties go first, in steps of their own: whoever is interrupted repeats it. The rest is one
+ * transaction, during which what is under way for the player waits, and then finds no account. Written to the audit log,
+ * without naming anybody.
  */
-export async function erasePerson(
-  db: Db,
-  steamId64: SteamId64,
-  { withPenalties, actor }: { withPenalties: boolean; actor: Actor },
-): Promise<Erasure> {
-  return retryVictim(() => db.transaction((tx) => eraseIn(tx, steamId64, { withPenalties, actor })));
+export async function erasePerson(db: Db, steamId64: SteamId64, options: ErasureOptions): Promise<Erasure> {
+  const { withPenalties } = options;
+  const runStep: RunStep = (step) =>
+    retryVictim(() =>
+      db.transaction(async (tx) => {
+        await tx.execute(sql`select set_config('statement_timeout', ${`${STATEMENT_LIMIT_MS}`}, true)`);
+        return step(tx);
+      }),
+    );
+  // Committed before the first penalty changes: from then on no import writes the name anew.
+  if (withPenalties) await runStep((tx) => saveTombstone(tx, steamId64, { staysAnonymous: true }));
+  const penalties = withPenalties ? await anonymisePenalties(runStep, steamId64) : 0;
+  return runStep((tx) => eraseAccount(tx, steamId64, { ...options, penalties }));
 }
 
-async function eraseIn(
+async function eraseAccount(
   tx: Db,
   steamId64: SteamId64,
-  { withPenalties, actor }: { withPenalties: boolean; actor: Actor },
+  { withPenalties, actor, removeSounds, penalties }: ErasureOptions & { penalties: number },
 ): Promise<Erasure> {
-  await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.erasure})`);
-  const count = withPenalties ? await anonymisePenalties(tx, steamId64) : 0;
+  await saveTombstone(tx, steamId64, { staysAnonymous: withPenalties });
+  // Uploads take this lock before they ask for the account.
+  await lockPlayer(tx, steamId64);
+  await removeSounds(tx);
   const [user] = await tx.select().from(users).where(eq(users.steamId64, steamId64)).for('update');
   if (user) {
     if (user.discordId !== null) {
@@ -56,61 +76,13 @@ async function eraseIn(
     await tx.delete(users).where(eq(users.id, user.id));
   }
   await tx.delete(steamBans).where(eq(steamBans.steamId64, steamId64));
+  // After the account: what waited for a row of it has written its entry by now.
   await tx.update(auditLog).set({ subject: ERASED, details: {} }).where(eq(auditLog.subject, steamId64));
   await recordAudit(tx, {
     actor,
     action: actor === 'member' ? 'user.deleted' : 'user.erased',
     subject: ERASED,
-    details: { penalties: count },
+    details: { penalties },
   });
-  return { account: user !== undefined, penalties: count };
+  return { account: user !== undefined, penalties };
 }
-
-/**
- * Takes a player out of all penalties and their events: as the punished, as the admin, and as who lifted them.
- * @returns how many penalties changed.
- */
-async function anonymisePenalties(tx: Db, steamId64: SteamId64): Promise<number> {
-  await saveTombstone(tx, steamId64);
-  const isPlayer = eq(penalties.playerSteamId, steamId64);
-  const isAdmin = eq(penalties.adminSteamId, steamId64);
-  const isLifter = eq(penalties.liftedBySteamId, steamId64);
-  const lifted = await tx.select({ id: penalties.id }).from(penalties).where(isLifter);
-  const changed = await tx
-    .update(penalties)
-    .set({
-      playerSteamId: sql`case when ${isPlayer} then 0 else ${penalties.playerSteamId} end`,
-      playerName: sql`case when ${isPlayer} then '' else ${penalties.playerName} end`,
-      adminSteamId: sql`case when ${isAdmin} then 0 else ${penalties.adminSteamId} end`,
-      adminName: sql`case when ${isAdmin} then ${FORMER_ADMIN} else ${penalties.adminName} end`,
-      liftedBySteamId: sql`case when ${isLifter} then 0 else ${penalties.liftedBySteamId} end`,
-      liftedByName: sql`case when ${isLifter} then ${FORMER_ADMIN} else ${penalties.liftedByName} end`,
-    })
-    .where(or(isPlayer, isAdmin, isLifter))
-    .returning({ id: penalties.id });
-
-  // Triggers count those penalties elsewhere now: nothing but zeros is left here.
-  await tx.delete(penaltyTallies).where(eq(penaltyTallies.adminSteamId, steamId64));
-
-  await tx
-    .update(penaltyEvents)
-    .set({ playerSteamId: NOBODY, playerName: '' })
-    .where(eq(penaltyEvents.playerSteamId, steamId64));
-  await tx
-    .update(penaltyEvents)
-    .set({ adminSteamId: NOBODY, adminName: FORMER_ADMIN })
-    .where(eq(penaltyEvents.adminSteamId, steamId64));
-  for (let start = 0; start < lifted.length; start += BATCH) {
-    const ids = lifted.slice(start, start + BATCH).map(({ id }) => id);
-    await tx
-      .update(penaltyEvents)
-      .set({
-        liftedByName: sql`case when ${penaltyEvents.liftedByName} is null then null else ${FORMER_ADMIN} end`,
-      })
-      .where(inArray(penaltyEvents.penaltyId, ids));
-  }
-  return changed.length;
-}
-
-/** Ids in one statement. */
-const BATCH = 1000;

@@ -1,9 +1,10 @@
-import { desc, eq, inArray, or } from 'drizzle-orm';
+import { desc, eq, or, type SQL, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Db } from '../../db/client.ts';
 import { apiTokens, sessions, users } from '../../db/schema/accounts.ts';
 import { auditLog } from '../../db/schema/audit-log.ts';
 import { discordFeeds } from '../../db/schema/discord.ts';
-import { penalties } from '../../db/schema/penalties.ts';
+import { penalties, penaltyTallies } from '../../db/schema/penalties.ts';
 import { penaltyEvents } from '../../db/schema/penalty-events.ts';
 import { playerNames } from '../../db/schema/player-names.ts';
 import { roundSounds } from '../../db/schema/round-sounds.ts';
@@ -11,6 +12,8 @@ import { steamBans } from '../../db/schema/steam.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { recordAudit } from '../audit-log.ts';
+import { isTallyOf } from './anonymous-penalties.ts';
+import { findErasure, holdOffErasures } from './tombstones.ts';
 
 /**
  * Everything that is kept about a player, as it is in the tables, but for secrets (hashes of tokens and sessions) and for
@@ -22,14 +25,22 @@ export async function exportPerson(
   steamId64: SteamId64,
   { actor, now }: { actor: Actor; now: Date },
 ) {
-  const data = await findPerson(db, steamId64);
-  if (!data) return undefined;
-  await recordAudit(db, { actor, action: 'user.exported', subject: steamId64 });
-  return { exportedAt: now, steamId64, ...data };
+  for (;;) {
+    const data = await findPerson(db, steamId64);
+    if (!data) return undefined;
+    const isRecorded = await db.transaction(async (tx) => {
+      await holdOffErasures(tx);
+      // Erased since: neither the data nor an entry about them is there any more.
+      const erasure = await findErasure(tx, steamId64);
+      if (erasure?.erasedAt.getTime() !== data.erasure?.erasedAt.getTime()) return false;
+      await recordAudit(tx, { actor, action: 'user.exported', subject: steamId64 });
+      return true;
+    });
+    if (isRecorded) return { exportedAt: now, steamId64, ...data };
+  }
 }
 
-/** The same, without an entry in the audit log. */
-export function findPerson(db: Db, steamId64: SteamId64) {
+function findPerson(db: Db, steamId64: SteamId64) {
   return db.transaction((tx) => readPerson(tx, steamId64), {
     isolationLevel: 'repeatable read',
     accessMode: 'read only',
@@ -38,59 +49,118 @@ export function findPerson(db: Db, steamId64: SteamId64) {
 
 async function readPerson(db: Db, steamId64: SteamId64) {
   const [user] = await db.select().from(users).where(eq(users.steamId64, steamId64));
-  const [tokens, signIns] = user ? await readAccount(db, user.id) : [[], []];
-  const data = {
-    account: user ?? null,
-    tokens: tokens.map(({ tokenHash: _, ...token }) => token),
-    sessions: signIns.map(({ idHash: _, ...session }) => session),
+  const rows = {
+    ...(await readAccount(db, user)),
     sounds: await db.select().from(roundSounds).where(eq(roundSounds.steamId64, steamId64)),
-    penalties: await db
-      .select()
-      .from(penalties)
-      .where(eq(penalties.playerSteamId, steamId64))
-      .orderBy(desc(penalties.createdAt), desc(penalties.id)),
-    penaltiesGiven: await db
-      .select({
-        id: penalties.id,
-        type: penalties.type,
-        adminName: penalties.adminName,
-        createdAt: penalties.createdAt,
-        liftedByName: penalties.liftedByName,
-        liftedAt: penalties.liftedAt,
-      })
-      .from(penalties)
-      .where(or(eq(penalties.adminSteamId, steamId64), eq(penalties.liftedBySteamId, steamId64))),
-    penaltyEvents: await db.select().from(penaltyEvents).where(eq(penaltyEvents.playerSteamId, steamId64)),
+    ...(await readPenalties(db, steamId64)),
     names: await db
-      .select({ name: playerNames.name, isNickname: playerNames.isNickname })
+      .select({
+        steamId64: playerNames.steamId64,
+        name: playerNames.name,
+        isNickname: playerNames.isNickname,
+        folded: playerNames.folded,
+      })
       .from(playerNames)
       .where(eq(playerNames.steamId64, steamId64)),
     steamBans: await db.select().from(steamBans).where(eq(steamBans.steamId64, steamId64)),
-    discordFeeds: user?.discordId
-      ? await db.select().from(discordFeeds).where(eq(discordFeeds.startedBy, user.discordId))
-      : [],
     auditLog: await db
       .select()
       .from(auditLog)
-      .where(
-        or(
-          eq(auditLog.subject, steamId64),
-          inArray(
-            auditLog.actorUserId,
-            db.select({ id: users.id }).from(users).where(eq(users.steamId64, steamId64)),
-          ),
-        ),
-      )
+      .where(or(eq(auditLog.subject, steamId64), user && eq(auditLog.actorUserId, user.id)))
       .orderBy(auditLog.id),
   };
-  const isKnown =
-    user !== undefined || Object.values(data).some((rows) => Array.isArray(rows) && rows.length > 0);
-  return isKnown ? data : undefined;
+  const isKnown = user !== undefined || Object.values(rows).some((of) => of.length > 0);
+  const erasure = (await findErasure(db, steamId64)) ?? null;
+  return isKnown ? { account: user ?? null, ...rows, erasure } : undefined;
 }
 
-function readAccount(db: Db, userId: number) {
-  return Promise.all([
-    db.select().from(apiTokens).where(eq(apiTokens.userId, userId)),
-    db.select().from(sessions).where(eq(sessions.userId, userId)),
-  ]);
+async function readAccount(db: Db, user: typeof users.$inferSelect | undefined) {
+  if (!user) return { tokens: [], sessions: [], discordFeeds: [] };
+  const tokens = await db.select().from(apiTokens).where(eq(apiTokens.userId, user.id));
+  const signIns = await db.select().from(sessions).where(eq(sessions.userId, user.id));
+  return {
+    tokens: tokens.map(({ tokenHash: _, ...token }) => token),
+    sessions: signIns.map(({ idHash: _, ...session }) => session),
+    discordFeeds: user.discordId
+      ? await db.select().from(discordFeeds).where(eq(discordFeeds.startedBy, user.discordId))
+      : [],
+  };
+}
+
+/** Their own penalties whole; of those they gave or lifted what says nothing of others. */
+async function readPenalties(db: Db, steamId64: SteamId64) {
+  const given = (table: typeof penalties | typeof penaltyEvents) =>
+    or(eq(table.adminSteamId, steamId64), eq(table.liftedBySteamId, steamId64));
+  /** A column that is about the player only where they are the one of that role. */
+  const own = (column: PgColumn, role: PgColumn): SQL<string | null> =>
+    sql`case when ${role} = ${steamId64} then ${column} end`;
+  const roles = (table: typeof penalties | typeof penaltyEvents) => ({
+    adminName: own(table.adminName, table.adminSteamId),
+    adminSteamId: own(table.adminSteamId, table.adminSteamId),
+    createdAt: table.createdAt,
+    liftedByName: own(table.liftedByName, table.liftedBySteamId),
+    liftedBySteamId: own(table.liftedBySteamId, table.liftedBySteamId),
+    liftedAt: table.liftedAt,
+  });
+  const ofPlayer = await db
+    .select()
+    .from(penalties)
+    .where(eq(penalties.playerSteamId, steamId64))
+    .orderBy(desc(penalties.createdAt), desc(penalties.id));
+  const events = await db
+    .select()
+    .from(penaltyEvents)
+    .where(eq(penaltyEvents.playerSteamId, steamId64))
+    .orderBy(penaltyEvents.id);
+  /** Who lifted it has a name there; their SteamID is for operators. */
+  const withoutLifter = <P extends { liftedBySteamId: SteamId64 | null }>({
+    liftedBySteamId,
+    ...row
+  }: P) => ({
+    ...row,
+    ...(liftedBySteamId === steamId64 && { liftedBySteamId }),
+  });
+  return {
+    penalties: ofPlayer.map(withoutLifter),
+    penaltiesGiven: await db
+      .select({ id: penalties.id, type: penalties.type, ...roles(penalties) })
+      .from(penalties)
+      .where(given(penalties)),
+    penaltyEvents: events.map(withoutLifter),
+    penaltyEventsGiven: await db
+      .select({
+        id: penaltyEvents.id,
+        type: penaltyEvents.type,
+        occurredAt: penaltyEvents.occurredAt,
+        penaltyId: penaltyEvents.penaltyId,
+        penaltyType: penaltyEvents.penaltyType,
+        ...roles(penaltyEvents),
+      })
+      .from(penaltyEvents)
+      .where(given(penaltyEvents))
+      .orderBy(penaltyEvents.id),
+    penaltyTallies: await db.select().from(penaltyTallies).where(isTallyOf(steamId64)),
+  };
+}
+
+/** Whether anything is kept about a player that an export would show. */
+export async function isPersonKnown(db: Db, steamId64: SteamId64): Promise<boolean> {
+  const columns = [
+    users.steamId64,
+    roundSounds.steamId64,
+    penalties.playerSteamId,
+    penalties.adminSteamId,
+    penalties.liftedBySteamId,
+    penaltyEvents.playerSteamId,
+    penaltyEvents.adminSteamId,
+    penaltyEvents.liftedBySteamId,
+    playerNames.steamId64,
+    steamBans.steamId64,
+    auditLog.subject,
+  ];
+  for (const column of columns) {
+    const [row] = await db.select({ one: sql`1` }).from(column.table).where(eq(column, steamId64)).limit(1);
+    if (row) return true;
+  }
+  return false;
 }

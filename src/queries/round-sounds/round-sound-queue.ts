@@ -1,7 +1,9 @@
 import { and, asc, eq, inArray, ne, type SQL, sql } from 'drizzle-orm';
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
 import type { Db } from '../../db/client.ts';
+import { users } from '../../db/schema/accounts.ts';
 import { roundSounds } from '../../db/schema/round-sounds.ts';
+import { NotFound } from '../../domain/errors.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import { type RoundSoundFailure, UNFINISHED_STATUSES } from '../../domain/round-sound.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
@@ -26,6 +28,7 @@ export type RoundSoundClaim = Pick<RoundSound, 'id' | 'attempts'>;
 /**
  * Puts an upload, whose bytes are safe in the inbox, in the queue. What the player uploaded before and is not
  * published gives way; the published sound stays until this one is ready.
+ * @throws {NotFound} when the user who uploads is gone.
  * @param isInPlace whether the published files are this unfinished sound's: its worker died between moving them and
  *   saying so. Then it is the published sound.
  * @returns with the inbox folders of the uploads that gave way.
@@ -44,6 +47,7 @@ export async function saveUploadedSound(
   const { actor, ...values } = upload;
   return db.transaction(async (tx) => {
     await lockPlayer(tx, values.steamId64);
+    if (typeof actor === 'object') await requireUser(tx, actor.userId);
     const { latest } = await findRoundSounds(tx, values.steamId64);
     if (latest && latest.status !== 'failed' && (await isInPlace(latest))) await markReady(tx, latest);
     const superseded = await tx
@@ -56,6 +60,12 @@ export async function saveUploadedSound(
     await recordAudit(tx, { actor, action: 'sound.uploaded', subject: values.steamId64, details });
     return { sound: row, supersededKeys: superseded.map(({ uploadKey }) => uploadKey) };
   });
+}
+
+/** An upload that arrives after its account was deleted must not bring anything of it back. */
+async function requireUser(tx: Db, userId: number): Promise<void> {
+  const [user] = await tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).for('key share');
+  if (!user) throw new NotFound('The account was deleted');
 }
 
 /**

@@ -1,8 +1,7 @@
-import { and, eq, inArray, not, notInArray, or, sql } from 'drizzle-orm';
+import { and, eq, notInArray, or, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { LOCKS } from '../../db/locks.ts';
 import { users } from '../../db/schema/accounts.ts';
-import { auditLog } from '../../db/schema/audit-log.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { recordAudit } from '../audit-log.ts';
 import { liftBlock } from './user-blocks.ts';
@@ -44,7 +43,6 @@ export async function grantConfiguredOwner(db: Db, steamId64: SteamId64): Promis
   const origins: Partial<Record<(typeof GIVEN_FLAGS)[number][1], boolean>> = {};
   for (const [flag, origin] of GIVEN_FLAGS) {
     if (!user[flag]) origins[origin] = true;
-    else if (user[origin] === null) origins[origin] = !(await wasGivenByHand(db, steamId64, flag));
   }
   if (Object.keys(origins).length === 0) return;
   await db
@@ -56,7 +54,7 @@ export async function grantConfiguredOwner(db: Db, steamId64: SteamId64): Promis
 
 /** @param user held by the transaction. */
 async function revoke(db: Db, user: User): Promise<void> {
-  const taken = GIVEN_FLAGS.filter(([, origin]) => user[origin] === true).map(([flag]) => flag);
+  const taken = GIVEN_FLAGS.filter(([, origin]) => user[origin]).map(([flag]) => flag);
   await db
     .update(users)
     .set({
@@ -80,21 +78,4 @@ async function recordFlags(
     subject: steamId64,
     details: Object.fromEntries(flags.map((flag) => [flag, value])),
   });
-}
-
-/** Whether an owner or the operator ever gave the flag: of rows that are older than the note of it, the log tells. */
-async function wasGivenByHand(db: Db, steamId64: SteamId64, flag: GivenFlag): Promise<boolean> {
-  const [entry] = await db
-    .select({ id: auditLog.id })
-    .from(auditLog)
-    .where(
-      and(
-        eq(auditLog.subject, steamId64),
-        inArray(auditLog.action, ['user.flags-set', 'user.changed']),
-        sql`${auditLog.details} ->> ${flag} = 'true'`,
-        not(sql`${auditLog.actor} is not distinct from 'configuration'`),
-      ),
-    )
-    .limit(1);
-  return entry !== undefined;
 }

@@ -1,6 +1,8 @@
 import { and, desc, eq, gt, inArray } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { sessions, users } from '../../db/schema/accounts.ts';
+import { hasErrorCode } from '../../domain/error-causes.ts';
+import { NotFound } from '../../domain/errors.ts';
 import { recordAudit } from '../audit-log.ts';
 import type { User } from './users.ts';
 
@@ -25,13 +27,25 @@ type NewSession = {
 /** Sessions that a user has at once; a further one ends the one that was used longest ago. */
 const MAX_SESSIONS = 100;
 
+const FOREIGN_KEY_VIOLATION = '23503';
+
 /** However much it is used, a session ends so long after the sign-in. */
 const LONGEST_SESSION_MS = 180 * 86_400_000;
 
-/** Opens a session; only the hash of its id is kept, so that a copy of the table signs nobody in. */
+/**
+ * Opens a session; only the hash of its id is kept, so that a copy of the table signs nobody in.
+ * @throws {NotFound} when the user has deleted their account since they signed in.
+ */
 export async function createSession(db: Db, { now, ...session }: NewSession): Promise<void> {
   const { userId } = session;
-  await db.insert(sessions).values({ ...session, createdAt: now, seenAt: now });
+  await db
+    .insert(sessions)
+    .values({ ...session, createdAt: now, seenAt: now })
+    .catch((cause: unknown) => {
+      throw hasErrorCode(cause, [FOREIGN_KEY_VIOLATION])
+        ? new NotFound('The account was deleted', { cause })
+        : cause;
+    });
   const surplus = db
     .select({ idHash: sessions.idHash })
     .from(sessions)

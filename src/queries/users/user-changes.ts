@@ -32,9 +32,9 @@ export async function saveUser(
   { changes = {}, actor }: { changes?: UserChanges; actor: Actor },
 ): Promise<User> {
   return db.transaction(async (tx) => {
-    await createMissingUser(tx, steamId64, actor);
+    const before = await lockOrCreateUser(tx, steamId64, actor);
     // Owners cannot be blocked.
-    if (changes.isOwner) await liftBlock(tx, await lockUser(tx, steamId64), actor);
+    if (changes.isOwner) await liftBlock(tx, before, actor);
     const user = await updateUser(tx, steamId64, changes);
     if (Object.keys(changes).length > 0) {
       await recordAudit(tx, { actor, action: 'user.changed', subject: steamId64, details: changes });
@@ -59,7 +59,7 @@ export async function saveSignIn(
   }: { profile?: { nickname?: string; avatarUrl?: string }; isOwner: boolean; now: Date },
 ): Promise<User> {
   return db.transaction(async (tx) => {
-    await createMissingUser(tx, steamId64);
+    await lockOrCreateUser(tx, steamId64);
     if (isOwner) await grantConfiguredOwner(tx, steamId64);
     requireUnblocked(await lockUser(tx, steamId64));
     const user = await updateUser(tx, steamId64, { ...profile, signedInAt: now });
@@ -137,12 +137,22 @@ export async function setUserFlags(
   });
 }
 
-/** @param actor the user themself by default. */
-async function createMissingUser(tx: Db, steamId64: SteamId64, actor?: Actor): Promise<void> {
-  const [created] = await tx.insert(users).values({ steamId64 }).onConflictDoNothing().returning();
-  if (!created) return;
-  const by = actor ?? { userId: created.id };
-  await recordAudit(tx, { actor: by, action: 'user.created', subject: steamId64 });
+/**
+ * The user, made where there is none and held until the transaction ends.
+ * @param actor the user themself by default.
+ */
+async function lockOrCreateUser(tx: Db, steamId64: SteamId64, actor?: Actor): Promise<User> {
+  for (;;) {
+    const [created] = await tx.insert(users).values({ steamId64 }).onConflictDoNothing().returning();
+    if (created) {
+      const by = actor ?? { userId: created.id };
+      await recordAudit(tx, { actor: by, action: 'user.created', subject: steamId64 });
+      return created;
+    }
+    const [user] = await tx.select().from(users).where(eq(users.steamId64, steamId64)).for('update');
+    // Else the account was deleted between the two.
+    if (user) return user;
+  }
 }
 
 /**

@@ -6,7 +6,7 @@ import type { SteamId64 } from '../../domain/steam-id.ts';
 import { type Erasure, erasePerson } from '../../queries/personal-data/erasure.ts';
 
 /**
- * Deletes what is kept about a player, sounds first: whoever is interrupted repeats it.
+ * Deletes what is kept about a player, in tables and files: whoever is interrupted repeats it.
  * @param options.withPenalties as for {@link erasePerson}.
  */
 export async function erasePlayer(
@@ -14,6 +14,6 @@ export async function erasePlayer(
   folders: SoundFolders,
   { steamId64, ...options }: { steamId64: SteamId64; withPenalties: boolean; actor: Actor },
 ): Promise<Erasure> {
-  await eraseSound(db, folders, { steamId64, actor: options.actor });
-  return erasePerson(db, steamId64, options);
+  const removeSounds = (tx: Db) => eraseSound(tx, folders, { steamId64, actor: options.actor });
+  return erasePerson(db, steamId64, { ...options, removeSounds });
 }

@@ -10,7 +10,15 @@ import { startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const { db, url } = await createTestDatabase();
-const NOTHING = { api_tokens: 0, audit_log: 0, sessions: 0, steam_bans: 0, steam_calls: 0, used_nonces: 0 };
+const NOTHING = {
+  api_tokens: 0,
+  audit_log: 0,
+  erased_people: 0,
+  sessions: 0,
+  steam_bans: 0,
+  steam_calls: 0,
+  used_nonces: 0,
+};
 
 beforeEach(async () => {
   for (const table of [apiTokens, auditLog, sessions, usedNonces, users]) await db.delete(table);

@@ -12,8 +12,8 @@ import { penalties } from '../../../src/db/schema/penalties.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import { steamBans } from '../../../src/db/schema/steam.ts';
 import { recordAudit } from '../../../src/queries/audit-log.ts';
-import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { loadAnonymiser } from '../../../src/queries/personal-data/tombstones.ts';
+import { erasePlayer } from '../../../src/service/parts/erase-player.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
 import { findTraces } from '../../support/database/traces.ts';
 import { aToken, bearer } from '../../support/service/service.ts';
@@ -178,7 +178,7 @@ describe('users erase', () => {
     let erasing: Promise<unknown> = Promise.resolve();
     await connection.begin(async (importing) => {
       await loadAnonymiser(importing);
-      erasing = erasePerson(db, id, { withPenalties: true, actor: 'operator' });
+      erasing = erasePlayer(db, soundFolders, { steamId64: id, withPenalties: true, actor: 'operator' });
       await waitFor(async () => {
         const [waiting] = await connection`
           select 1 from pg_locks where locktype = 'advisory' and objid = ${LOCKS.erasure} and not granted`;

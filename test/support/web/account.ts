@@ -85,7 +85,11 @@ export function startAccountSite(options: Options): AccountSite {
     },
     webhooks: openWebhookActions({ config: { webhookAllow: options.webhookAllow ?? [] }, db: options.db }),
     deleteAccount: async (steamId64) => {
-      await erasePerson(options.db, steamId64, { withPenalties: false, actor: 'member' });
+      await erasePerson(options.db, steamId64, {
+        withPenalties: false,
+        actor: 'member',
+        removeSounds: async () => {},
+      });
     },
     sounds: options.sounds ?? {
       limits: { maxSeconds: 10, maxUploadBytes: 20 * 1024 * 1024 },

@@ -100,21 +100,6 @@ describe('OWNER_STEAMIDS', () => {
     expect(await flagsOf(NAMED)).toEqual(NOBODY);
   });
 
-  test('takes also what it gave before that was written down, unless the log names somebody else', async () => {
-    for (const number of [1, 2]) {
-      await insertUser(db, number, { ...OWNER, adminByConfig: null, ownerByConfig: null });
-    }
-    await db.insert(auditLog).values({
-      action: 'user.changed',
-      subject: BEFORE,
-      details: { nickname: 'x', isAdmin: true },
-    });
-    await runWith([NAMED, BEFORE]);
-    await runWith([]);
-    expect(await flagsOf(NAMED)).toEqual(NOBODY);
-    expect(await flagsOf(BEFORE)).toEqual({ isOwner: false, isAdmin: true });
-  });
-
   test('is read by processes that serve the API: one of other roles takes nothing', async () => {
     await runWith([NAMED]);
     await runWith([], 'poller,sync');

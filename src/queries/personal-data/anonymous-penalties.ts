@@ -1,0 +1,86 @@
+import { eq, inArray, type SQL, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
+import type { Db } from '../../db/client.ts';
+import { PENALTY_TALLIES_LOCK } from '../../db/locks.ts';
+import { penalties, penaltyTallies, TALLY_SCOPES } from '../../db/schema/penalties.ts';
+import { penaltyEvents } from '../../db/schema/penalty-events.ts';
+import type { SteamId64 } from '../../domain/steam-id.ts';
+import { FORMER_ADMIN, NOBODY } from './tombstones.ts';
+
+/** Runs one step of an erasure in a transaction of its own, within the limit on statements. */
+export type RunStep = <T>(step: (tx: Db) => Promise<T>) => Promise<T>;
+
+/** Rows of one step: the lock that every writer of penalties waits for is held for a fraction of a second. */
+const STEP = 1000;
+
+/**
+ * Takes a player out of all penalties and their events: as the punished, as the admin, and as who lifted them. Each step
+ * is whole by itself.
+ * @returns how many penalties changed.
+ */
+export async function anonymisePenalties(runStep: RunStep, steamId64: SteamId64): Promise<number> {
+  let changed = 0;
+  for (const table of [penalties, penaltyEvents] as const) {
+    // One role after another: each is found by an index of its own.
+    for (const role of [table.playerSteamId, table.adminSteamId, table.liftedBySteamId]) {
+      for (let count = STEP; count === STEP; ) {
+        count = await runStep((tx) => anonymiseStep(tx, table, { role, steamId64 }));
+        if (table === penalties) changed += count;
+      }
+    }
+  }
+  await runStep((tx) => deleteTallies(tx, steamId64));
+  return changed;
+}
+
+/** @returns how many rows changed: fewer than {@link STEP} once no row names the player in this role. */
+async function anonymiseStep(
+  tx: Db,
+  table: typeof penalties | typeof penaltyEvents,
+  { role, steamId64 }: { role: PgColumn; steamId64: SteamId64 },
+): Promise<number> {
+  // By itself, so that the next statement sees what the writers have written that it waited for.
+  await lockPenalties(tx);
+  const found = tx.select({ id: table.id }).from(table).where(eq(role, steamId64)).limit(STEP);
+  const ids = (await found).map(({ id }) => id);
+  if (ids.length === 0) return 0;
+  const without = (column: PgColumn, id: PgColumn, name: string): SQL =>
+    sql`case when ${id} = ${steamId64} then ${name} else ${column} end`;
+  const idWithout = (id: PgColumn): SQL =>
+    sql`case when ${id} = ${steamId64} then ${NOBODY}::bigint else ${id} end`;
+  await tx
+    .update(table)
+    .set({
+      playerName: without(table.playerName, table.playerSteamId, ''),
+      playerSteamId: idWithout(table.playerSteamId),
+      adminName: without(table.adminName, table.adminSteamId, FORMER_ADMIN),
+      adminSteamId: idWithout(table.adminSteamId),
+      liftedByName: without(table.liftedByName, table.liftedBySteamId, FORMER_ADMIN),
+      liftedBySteamId: idWithout(table.liftedBySteamId),
+    })
+    .where(inArray(table.id, ids));
+  return ids.length;
+}
+
+/** Triggers count the penalties elsewhere now: nothing but zeros is left here. */
+async function deleteTallies(tx: Db, steamId64: SteamId64): Promise<void> {
+  await lockPenalties(tx);
+  await tx.delete(penaltyTallies).where(isTallyOf(steamId64));
+}
+
+/**
+ * Which tallies are an admin's: of those of servers too, each of which has a total of its own.
+ * By the primary key, whose second column is the server.
+ */
+export function isTallyOf(steamId64: SteamId64): SQL {
+  const { scope, serverId, adminSteamId } = penaltyTallies;
+  const servers = sql`(select distinct of_server.server_id from ${penaltyTallies} as of_server
+    where of_server.scope = ${TALLY_SCOPES.server} and of_server.period = 0)`;
+  return sql`${adminSteamId} = ${steamId64} and (
+    (${scope} = ${TALLY_SCOPES.admin} and ${serverId} = 0)
+    or (${scope} = ${TALLY_SCOPES.serverAndAdmin} and ${serverId} in ${servers}))`;
+}
+
+async function lockPenalties(tx: Db): Promise<void> {
+  await tx.execute(sql`select pg_advisory_xact_lock(hashtext(${PENALTY_TALLIES_LOCK}))`);
+}
