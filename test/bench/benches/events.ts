@@ -7,25 +7,31 @@ import { openDatabase } from '../../../src/db/database.ts';
 import { startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
 import { createApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { saveUser } from '../../../src/queries/users/user-changes.ts';
+import { createWebhook } from '../../../src/queries/webhooks/webhooks.ts';
 import { aSteamId, insertPenalties } from '../../support/database/builders.ts';
 import { type Bench, formatMs, formatRatio, percentile, type Row } from '../bench.ts';
-import { pathOf, readResidentMb, startChild } from '../support/child.ts';
+import { pathOf, readProcessorMs, readResidentMb, startChild } from '../support/child.ts';
 import { fillDatabase, START_COMMAND, serviceEnv } from '../support/service.ts';
 import { runWrk } from '../support/wrk.ts';
 
 const STREAMS = 1000;
 const STREAMS_AN_OWNER = 5;
+/** As in event-clients.ts. */
+const STREAMS_LOOKED_AT_EVERY = 50;
+const WEBHOOKS = 20;
 const PENALTIES_A_SECOND = 200;
 /** Penalties that one transaction writes. */
 const BATCH = 10;
 const SECONDS = 20;
+/** Others that ask meanwhile. */
+const REQUESTS_A_SECOND = 200;
 const DELAY_TARGET_MS = 500;
 const MEMORY_TARGET_MB = 40;
 
-/** Streams open while penalties arrive: delay from commit to client, memory, and what other requests notice. */
+/** Streams and webhooks while penalties arrive: delay from commit to client, memory, and what other requests notice. */
 export const events: Bench = {
   name: 'events',
-  title: `${STREAMS} streams of /events while ${PENALTIES_A_SECOND} penalties a second arrive`,
+  title: `${STREAMS} streams of /events and ${WEBHOOKS} webhooks while ${PENALTIES_A_SECOND} penalties a second arrive`,
   run: async ({ say }) => {
     const folder = mkdtempSync(join(tmpdir(), 'community-api-events-'));
     const embedded = await startEmbeddedPostgres({ dataDir: folder, log: pino({ level: 'silent' }) });
@@ -34,21 +40,34 @@ export const events: Bench = {
       const tokens = await createTokens(embedded.url);
       const tokensFile = join(folder, 'tokens.json');
       await Bun.write(tokensFile, JSON.stringify(tokens));
-      const service = await startChild(START_COMMAND, serviceEnv(embedded.url, folder));
+      const service = await startChild(START_COMMAND, {
+        ...serviceEnv(embedded.url, folder),
+        ROLES: 'api,sync',
+        WEBHOOK_ALLOW: '127.0.0.1',
+      });
       const url = `${service.origin}/api/v1/servers`;
-      say('alone');
+      const measure = async (): Promise<Load> => {
+        const beforeMs = await readProcessorMs(service.pid);
+        const p99Ms = await loadWhile(url, () => writePenalties(embedded.url));
+        const processorMs = (await readProcessorMs(service.pid)) - beforeMs;
+        return { p99Ms, processorMs, memoryMb: await readResidentMb(service.pid) };
+      };
+      const { port } = new URL(service.origin);
       await runWrk(url, { seconds: 3, connections: 8 });
-      const aloneMb = await readResidentMb(service.pid);
-      const alone = await loadWhile(url, () => writePenalties(embedded.url));
-
+      say('alone');
+      const alone = await measure();
       say(`with ${STREAMS} streams`);
-      const clients = await openStreams(new URL(service.origin).port, tokensFile);
-      const loaded = await loadWhile(url, () => writePenalties(embedded.url));
-      const loadedMb = await readResidentMb(service.pid);
-      const { delaysMs } = await clients.finish();
+      const first = await openStreams(port, tokensFile);
+      const streams = { ...(await measure()), ...(await first.finish()) };
+      say(`with ${STREAMS} streams and ${WEBHOOKS} webhooks`);
+      const endpoint = await startChild([process.execPath, pathOf('test/bench/support/webhook-endpoint.ts')]);
+      await addWebhooks(embedded.url, endpoint.origin);
+      const second = await openStreams(port, tokensFile);
+      const both = { ...(await measure()), ...(await second.finish()) };
+      const webhooks = (await (await fetch(endpoint.origin)).json()) as Figures['webhooks'];
+      await endpoint.stop();
       await service.stop();
-      const expected = (PENALTIES_A_SECOND * SECONDS * STREAMS) / 50;
-      return toRows({ alone, loaded, aloneMb, loadedMb, delaysMs, expected });
+      return toRows({ alone, streams, both, webhooks });
     } finally {
       await embedded.stop();
       await rm(folder, { recursive: true, force: true });
@@ -72,10 +91,34 @@ async function createTokens(url: string): Promise<string[]> {
   return tokens;
 }
 
-/** The p99 of other requests, in milliseconds, while the work is done. */
+async function addWebhooks(url: string, origin: string): Promise<void> {
+  const { db, close } = openDatabase(url);
+  for (let number = 0; number < WEBHOOKS; number++) {
+    const webhook = { url: `${origin}/${number}`, types: undefined, now: new Date() };
+    await createWebhook(db, { ...webhook, actor: 'operator' });
+  }
+  await close();
+}
+
+/**
+ * The p99 of other requests in milliseconds while the work is done: each is sent when it is due, whether or not the one
+ * before was answered, so that what stalls the service is seen by all that come meanwhile.
+ */
 async function loadWhile(url: string, work: () => Promise<void>): Promise<number> {
-  const [{ p99Ms }] = await Promise.all([runWrk(url, { seconds: SECONDS, connections: 8 }), work()]);
-  return p99Ms;
+  const latenciesMs: number[] = [];
+  const asked: Promise<void>[] = [];
+  const ask = async () => {
+    const startMs = performance.now();
+    const response = await fetch(url);
+    await response.arrayBuffer();
+    if (!response.ok) throw new Error(`${url}: ${response.status}`);
+    latenciesMs.push(performance.now() - startMs);
+  };
+  const timer = setInterval(() => asked.push(ask()), 1000 / REQUESTS_A_SECOND);
+  await work();
+  clearInterval(timer);
+  await Promise.all(asked);
+  return percentile(latenciesMs, 0.99);
 }
 
 /** Each penalty tells in its reason when it was sent off, a moment before its commit. */
@@ -117,41 +160,89 @@ async function openStreams(port: string, tokensFile: string) {
   };
 }
 
+type Load = { p99Ms: number; memoryMb: number; processorMs: number };
+type Delays = { delaysMs: number[] };
 type Figures = {
-  alone: number;
-  loaded: number;
-  aloneMb: number;
-  loadedMb: number;
-  delaysMs: number[];
-  expected: number;
+  alone: Load;
+  streams: Load & Delays;
+  both: Load & Delays;
+  webhooks: Delays & { received: number };
 };
 
-function toRows({ alone, loaded, aloneMb, loadedMb, delaysMs, expected }: Figures): Row[] {
-  const p99 = percentile(delaysMs, 0.99);
+function toRows({ alone, streams, both, webhooks }: Figures): Row[] {
+  const looked = (PENALTIES_A_SECOND * SECONDS * STREAMS) / STREAMS_LOOKED_AT_EVERY;
+  const posted = PENALTIES_A_SECOND * SECONDS * WEBHOOKS;
+  const withAll = `with ${STREAMS} streams and ${WEBHOOKS} webhooks`;
   return [
-    {
-      what: 'delay from commit to client, p99',
-      ours: formatMs(p99),
-      floor: `median ${formatMs(percentile(delaysMs, 0.5))}`,
-      ratio: `${delaysMs.length} of ${expected} looked at`,
-      target: `≤ ${DELAY_TARGET_MS} ms`,
-      isReached: p99 <= DELAY_TARGET_MS && delaysMs.length === expected,
-    },
-    {
-      what: `memory with ${STREAMS} streams`,
-      ours: `${loadedMb.toFixed(0)} MB`,
-      floor: `without: ${aloneMb.toFixed(0)} MB`,
-      ratio: `+${(loadedMb - aloneMb).toFixed(0)} MB`,
-      target: `≤ +${MEMORY_TARGET_MB} MB`,
-      isReached: loadedMb - aloneMb <= MEMORY_TARGET_MB,
-    },
-    {
-      what: 'p99 of GET /servers meanwhile',
-      ours: formatMs(loaded),
-      floor: `the same penalties, no stream: ${formatMs(alone)}`,
-      ratio: formatRatio(loaded / alone),
-      target: '≤ 2×',
-      isReached: loaded <= 2 * alone,
-    },
+    toDelayRow(`delay from commit to stream, p99, ${STREAMS} streams alone`, streams, {
+      count: streams.delaysMs.length,
+      expected: looked,
+    }),
+    toDelayRow(`delay from commit to stream, p99, ${withAll}`, both, {
+      count: both.delaysMs.length,
+      expected: looked,
+    }),
+    toDelayRow(`delay from commit to webhook, p99, ${withAll}`, webhooks, {
+      count: webhooks.received,
+      expected: posted,
+    }),
+    toMemoryRow(`memory with ${STREAMS} streams`, alone, streams),
+    toMemoryRow(`memory ${withAll}`, alone, both),
+    toOthersRow(`p99 of GET /servers with ${STREAMS} streams`, alone, streams),
+    toOthersRow(`p99 of GET /servers ${withAll}`, alone, both),
+    toProcessorRow(`processor of the service with ${STREAMS} streams`, alone, streams),
+    toProcessorRow(`processor of the service ${withAll}`, alone, both),
   ];
+}
+
+function toDelayRow(
+  what: string,
+  { delaysMs }: Delays,
+  { count, expected }: { count: number; expected: number },
+): Row {
+  const p99 = percentile(delaysMs, 0.99);
+  return {
+    what,
+    ours: formatMs(p99),
+    floor: `median ${formatMs(percentile(delaysMs, 0.5))}`,
+    ratio: `${count} of ${expected} came`,
+    target: `≤ ${DELAY_TARGET_MS} ms`,
+    isReached: p99 <= DELAY_TARGET_MS && count === expected,
+  };
+}
+
+function toMemoryRow(what: string, alone: Load, { memoryMb }: Load): Row {
+  const more = memoryMb - alone.memoryMb;
+  return {
+    what,
+    ours: `${memoryMb.toFixed(0)} MB`,
+    floor: `without: ${alone.memoryMb.toFixed(0)} MB`,
+    ratio: `+${more.toFixed(1)} MB`,
+    target: `≤ +${MEMORY_TARGET_MB} MB`,
+    isReached: more <= MEMORY_TARGET_MB,
+  };
+}
+
+function toOthersRow(what: string, alone: Load, { p99Ms }: Load): Row {
+  return {
+    what,
+    ours: formatMs(p99Ms),
+    floor: `the same penalties, nobody told: ${formatMs(alone.p99Ms)}`,
+    ratio: formatRatio(p99Ms / alone.p99Ms),
+    target: '≤ 2×',
+    isReached: p99Ms <= 2 * alone.p99Ms,
+  };
+}
+
+/** What a loaded machine changes least. */
+function toProcessorRow(what: string, alone: Load, { processorMs }: Load): Row {
+  const coresOf = (ms: number) => `${(ms / 1000 / SECONDS).toFixed(2)} cores`;
+  return {
+    what,
+    ours: coresOf(processorMs),
+    floor: `the same penalties, nobody told: ${coresOf(alone.processorMs)}`,
+    ratio: formatRatio(processorMs / alone.processorMs),
+    target: '< 1 core',
+    isReached: processorMs < SECONDS * 1000,
+  };
 }

@@ -34,6 +34,13 @@ export async function readResidentMb(pid: number): Promise<number> {
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
 }
 
+/** How long a process has worked, in milliseconds of all processors. Linux alone tells, in hundredths of a second. */
+export async function readProcessorMs(pid: number): Promise<number> {
+  const stat = await Bun.file(`/proc/${pid}/stat`).text();
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
 /** Reads on in the background afterwards, so that the pipe never fills. */
 async function readPort(stdout: ReadableStream<Uint8Array>): Promise<number | undefined> {
   const found = Promise.withResolvers<number | undefined>();
