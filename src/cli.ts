@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json';
+import { addBackupCommands } from './cli/backup.ts';
 import { addBotCommands } from './cli/bot.ts';
 import { addPenaltyCommands } from './cli/penalties.ts';
 import { addServerCommands } from './cli/servers.ts';
@@ -49,6 +50,7 @@ addPenaltyCommands(program, session);
 addBotCommands(program, session);
 addSoundCommands(program, session);
 addWebhookCommands(program, session);
+addBackupCommands(program, session);
 
 // Ctrl-C leaves no embedded database behind; a second one ends the process at once.
 const interrupted = Promise.withResolvers<number>();

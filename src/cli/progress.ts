@@ -3,6 +3,8 @@ import type { ImportProgress } from '../import/import-report.ts';
 /** Shows long work: one line that is rewritten on a terminal, a line every few seconds elsewhere. */
 export type ProgressDisplay = {
   update: (progress: ImportProgress) => void;
+  /** The same where nothing but the share, 0 to 1, is known. */
+  share: (share: number) => void;
   /** Prints a line of its own. */
   line: (text: string) => void;
   /** Removes what is being rewritten. */
@@ -21,14 +23,16 @@ export function showProgress(output: Output, clockMs: () => number): ProgressDis
   const isTerminal = output.isTTY === true;
   let shownMs = startMs;
   let current = '';
+  const show = (describe: (seconds: number) => string) => {
+    const nowMs = clockMs();
+    if (nowMs - shownMs < (isTerminal ? TERMINAL_MS : PLAIN_MS)) return;
+    shownMs = nowMs;
+    current = describe((nowMs - startMs) / 1000);
+    output.write(isTerminal ? `${CLEAR_LINE}${current}` : `${current}\n`);
+  };
   return {
-    update(progress) {
-      const nowMs = clockMs();
-      if (nowMs - shownMs < (isTerminal ? TERMINAL_MS : PLAIN_MS)) return;
-      shownMs = nowMs;
-      current = describeProgress(progress, (nowMs - startMs) / 1000);
-      output.write(isTerminal ? `${CLEAR_LINE}${current}` : `${current}\n`);
-    },
+    update: (progress) => show((seconds) => describeProgress(progress, seconds)),
+    share: (share) => show(() => `${Math.floor(share * 100)} %`),
     line(text) {
       output.write(isTerminal ? `${CLEAR_LINE}${text}\n${current}` : `${text}\n`);
     },

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
-import { openMigratedDatabase } from '../db/open.ts';
+import { openAddress, openMigratedDatabase } from '../db/open.ts';
+import type { DatabaseAddress } from '../db/open-failure.ts';
 import type { Config } from '../runtime/config.ts';
 
 /** What a command works with; the database is opened by the first command that asks for it. */
@@ -9,6 +10,12 @@ export type Session = {
   config: () => Config;
   log: () => Logger;
   database: () => Promise<Database>;
+  /** The database as it is: not migrated, not opened. */
+  address: () => Promise<DatabaseAddress>;
+  /** Aborted when the command is interrupted. */
+  signal: AbortSignal;
+  /** Waits for work before the database is closed; the signal tells it to end. */
+  waitFor: <T>(work: Promise<T>) => Promise<T>;
   close: () => Promise<void>;
 };
 
@@ -18,6 +25,7 @@ export function createSession(load: () => { config: Config; log: Logger }): Sess
   const closers: (() => Promise<void>)[] = [];
   const closing = new AbortController();
   let opened: Promise<Database> | undefined;
+  let addressed: Promise<DatabaseAddress> | undefined;
   const get = () => {
     loaded ??= load();
     return loaded;
@@ -41,10 +49,21 @@ export function createSession(load: () => { config: Config; log: Logger }): Sess
       opened ??= open();
       return opened;
     },
+    address: () => {
+      const { config, log } = get();
+      addressed ??= openAddress(config, { log, onClose: (_, close) => closers.push(close) });
+      return addressed;
+    },
+    signal: closing.signal,
+    waitFor: (work) => {
+      closers.push(async () => void (await work.catch(() => undefined)));
+      return work;
+    },
     close: async () => {
       // An interrupted command may still be opening it, or waiting for another process.
       closing.abort();
       await opened?.catch(() => undefined);
+      await addressed?.catch(() => undefined);
       for (const close of closers.splice(0).reverse()) await close();
     },
   };

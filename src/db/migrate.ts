@@ -1,3 +1,6 @@
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { drizzle } from 'drizzle-orm/postgres-js';
@@ -9,9 +12,11 @@ import { refuseTransactionPooling } from './connection/pooled-connection.ts';
 import { LOCKS } from './locks.ts';
 import journal from './migrations/meta/_journal.json';
 
-const MIGRATIONS_FOLDER = fileURLToPath(new URL('./migrations', import.meta.url));
+export const MIGRATIONS_FOLDER = fileURLToPath(new URL('./migrations', import.meta.url));
 /** What Drizzle keeps as `created_at` of each, in the order it applies them. */
-const MIGRATION_TIMES = journal.entries.map(({ when }) => when).sort((a, b) => a - b);
+export const MIGRATION_TIMES: readonly number[] = journal.entries
+  .map(({ when }) => when)
+  .sort((a, b) => a - b);
 const RETRY_MS = 200;
 /** Processes that start together wait a moment for each other, and nobody needs to hear of it. */
 const TELL_AFTER_MS = 2000;
@@ -25,6 +30,8 @@ type Options = {
   log?: Pick<Logger, 'warn'>;
   /** Ends it at once; a migration under way is rolled back. */
   signal?: AbortSignal | undefined;
+  /** How many of the migrations, the oldest first; all by default. A database that has had more is left as it is. */
+  upTo?: number | undefined;
   /** How long to wait for another process, in milliseconds; 10 minutes by default. */
   waitLimitMs?: number;
 };
@@ -67,13 +74,13 @@ export async function migrateDatabase(url: string, options: Options = {}): Promi
 async function migrateWhenFree(
   session: Connection,
   over: AbortSignal,
-  { log, waitLimitMs = WAIT_LIMIT_MS }: Options,
+  { log, upTo = MIGRATION_TIMES.length, waitLimitMs = WAIT_LIMIT_MS }: Options,
 ): Promise<void> {
   const startedAtMs = performance.now();
   let isTold = false;
-  while (!(await isUpToDate(session))) {
+  while (!(await isUpToDate(session, upTo))) {
     if (await tryLock(session)) {
-      await migrate(drizzle(session), { migrationsFolder: MIGRATIONS_FOLDER });
+      await applyMigrations(session, upTo);
       return;
     }
     const waitedMs = performance.now() - startedAtMs;
@@ -98,17 +105,45 @@ async function migrateWhenFree(
  * Whether there is nothing to do; a database that takes no writes is left for the migration to refuse.
  * @throws {InvalidInput} when the migrations that it has had are not the first of ours.
  */
-async function isUpToDate(session: Connection): Promise<boolean> {
+async function isUpToDate(session: Connection, upTo: number): Promise<boolean> {
   const { isWritable, times } = await loadApplied(session);
   // A later version may have added to ours: its schema keeps working for this one during an upgrade.
-  const isOurs = times.every((time, index) => time === (MIGRATION_TIMES[index] ?? time));
-  if (!isOurs) {
+  if (!areOurs(times)) {
     throw new InvalidInput(
       'The database was migrated by another program, or by a version from before the first release: ' +
         'point DATABASE_URL (or DATA_DIR) at an empty one',
     );
   }
-  return isWritable && times.length >= MIGRATION_TIMES.length;
+  return isWritable && times.length >= upTo;
+}
+
+/** Whether migrations that a database has had, oldest first, are the first of ours; those of a later version may follow. */
+export function areOurs(times: readonly number[]): boolean {
+  return times.every((time, index) => time === (MIGRATION_TIMES[index] ?? time));
+}
+
+/** Drizzle applies all that a folder lists. */
+async function applyMigrations(session: Connection, upTo: number): Promise<void> {
+  if (upTo >= MIGRATION_TIMES.length) {
+    await migrate(drizzle(session), { migrationsFolder: MIGRATIONS_FOLDER });
+    return;
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'community-api-migrations-'));
+  try {
+    await cp(MIGRATIONS_FOLDER, folder, { recursive: true });
+    const entries = journal.entries.toSorted((a, b) => a.when - b.when).slice(0, upTo);
+    await writeFile(join(folder, 'meta/_journal.json'), JSON.stringify({ ...journal, entries }));
+    await migrate(drizzle(session), { migrationsFolder: folder });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * When the migrations that a database has had were made, oldest first; none of one that was never migrated.
+ */
+export async function loadMigrationTimes(session: Connection): Promise<number[]> {
+  return (await loadApplied(session)).times;
 }
 
 type Applied = { isWritable: boolean; times: number[] };

@@ -35,10 +35,7 @@ export async function openMigratedDatabase(
   { databaseUrl, dataDir }: Where,
   { log, onClose, signal, pool }: Options,
 ): Promise<{ database: Database; address: DatabaseAddress }> {
-  const address = {
-    url: databaseUrl ?? (await startEmbedded(dataDir, { log, onClose })),
-    isEmbedded: databaseUrl === undefined,
-  };
+  const address = await openAddress({ databaseUrl, dataDir }, { log, onClose });
   try {
     await migrateDatabase(address.url, { log, signal });
   } catch (error) {
@@ -48,6 +45,17 @@ export async function openMigratedDatabase(
   onClose('database', () => database.close({ timeoutSeconds: 1 }), POOL_CLOSE);
   signal?.throwIfAborted();
   return { database, address };
+}
+
+/** The configured database as it is, migrated or not; the embedded one is started. */
+export async function openAddress(
+  { databaseUrl, dataDir }: Where,
+  options: Pick<Options, 'log' | 'onClose'>,
+): Promise<DatabaseAddress> {
+  return {
+    url: databaseUrl ?? (await startEmbedded(dataDir, options)),
+    isEmbedded: databaseUrl === undefined,
+  };
 }
 
 async function startEmbedded(

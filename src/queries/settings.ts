@@ -2,6 +2,9 @@ import { eq } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
 import { settings } from '../db/schema/settings.ts';
 
+/** The id of the folder `STORAGE_DIR` that the database's sounds are in. */
+export const STORAGE_ID_SETTING = 'storage.id';
+
 /** A value the service keeps for itself. */
 export async function findSetting(db: Db, key: string): Promise<string | undefined> {
   const [row] = await db.select({ value: settings.value }).from(settings).where(eq(settings.key, key));

@@ -2,6 +2,9 @@ import { access, constants, mkdir } from 'node:fs/promises';
 import { errorCode } from '../domain/error-causes.ts';
 import { InvalidInput, Unavailable } from '../domain/errors.ts';
 
+/** In `STORAGE_DIR`: the id that tells it from another one. */
+export const STORAGE_ID_FILE = '.storage-id';
+
 /** A folder that the operator names. */
 export type ConfiguredFolder = { setting: 'DATA_DIR' | 'STORAGE_DIR'; root: string };
 

@@ -3,24 +3,22 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Db } from '../db/client.ts';
 import { hasErrorCode } from '../domain/error-causes.ts';
-import { findOrSaveSetting } from '../queries/settings.ts';
-
-const FILE = '.storage-id';
-const SETTING = 'storage.id';
+import { findOrSaveSetting, STORAGE_ID_SETTING } from '../queries/settings.ts';
+import { STORAGE_ID_FILE } from '../runtime/folder.ts';
 
 /**
  * Says so when `STORAGE_DIR` is another folder than that of the processes on the same database: each would serve only
  * the sounds that it rendered itself. The folder is known by an id in it, and the database by the id of the first one.
  */
 export async function checkStorageIdentity(db: Db, storageDir: string, log: Logger): Promise<void> {
-  const file = join(storageDir, FILE);
+  const file = join(storageDir, STORAGE_ID_FILE);
   const found = await findOrMakeId(file).catch((error: unknown) => {
     // A disk that is full, or read-only, keeps nobody from serving what is on it.
     log.warn({ err: error, file }, 'whether STORAGE_DIR is shared is unknown: the id in it cannot be read');
     return undefined;
   });
   if (found === undefined) return;
-  const expected = await findOrSaveSetting(db, SETTING, found);
+  const expected = await findOrSaveSetting(db, STORAGE_ID_SETTING, found);
   if (found === expected) return;
   log.error(
     { file, found, expected },

@@ -1,4 +1,4 @@
-import { type Connection, connect } from '../../db/client.ts';
+import { type Connection, connect, type Transaction } from '../../db/client.ts';
 import { PENALTY_TALLIES_LOCK } from '../../db/locks.ts';
 
 export type Recount = {
@@ -21,23 +21,28 @@ export async function checkPenaltyTallies(databaseUrl: string): Promise<Recount>
 export async function recountPenaltyTallies(databaseUrl: string): Promise<Recount> {
   return withPatientConnection(databaseUrl, async (connection) => {
     // Each statement has to see what was committed while the first one waited.
-    const { recount } = await connection.begin('isolation level read committed', async (transaction) => {
-      await transaction`select pg_advisory_xact_lock(hashtext(${PENALTY_TALLIES_LOCK}))`;
-      await transaction`create temp table recount on commit drop as select * from recount_penalty_tallies()`;
-      const [row] = await transaction`select ${COUNTS(transaction)} from recount ${BESIDE(transaction)}`;
-      await transaction`delete from penalty_tallies as tally where not exists (
-        select from recount where (recount.scope, recount.server_id, recount.admin_steamid, recount.period, recount.bucket)
-          = (tally.scope, tally.server_id, tally.admin_steamid, tally.period, tally.bucket))`;
-      // Else only the triggers of the penalties add tallies (migration 0001).
-      await transaction`select set_config('community_api.recounts', 'on', true)`;
-      await transaction`insert into penalty_tallies as tally (scope, server_id, admin_steamid, period, bucket, counts)
-        select scope, server_id, admin_steamid, period, bucket, counts from recount
-        on conflict (scope, server_id, admin_steamid, period, bucket) do update set counts = excluded.counts
-        where tally.counts <> excluded.counts`;
-      return { recount: { tallies: Number(row?.tallies), wrong: Number(row?.wrong) } };
-    });
+    const { recount } = await connection.begin('isolation level read committed', async (transaction) => ({
+      recount: await recountWithin(transaction),
+    }));
     return recount;
   });
+}
+
+/** The same as a part of a transaction, of isolation level read committed. */
+export async function recountWithin(transaction: Transaction): Promise<Recount> {
+  await transaction`select pg_advisory_xact_lock(hashtext(${PENALTY_TALLIES_LOCK}))`;
+  await transaction`create temp table recount on commit drop as select * from recount_penalty_tallies()`;
+  const [row] = await transaction`select ${COUNTS(transaction)} from recount ${BESIDE(transaction)}`;
+  await transaction`delete from penalty_tallies as tally where not exists (
+    select from recount where (recount.scope, recount.server_id, recount.admin_steamid, recount.period, recount.bucket)
+      = (tally.scope, tally.server_id, tally.admin_steamid, tally.period, tally.bucket))`;
+  // Else only the triggers of the penalties add tallies (migration 0001).
+  await transaction`select set_config('community_api.recounts', 'on', true)`;
+  await transaction`insert into penalty_tallies as tally (scope, server_id, admin_steamid, period, bucket, counts)
+    select scope, server_id, admin_steamid, period, bucket, counts from recount
+    on conflict (scope, server_id, admin_steamid, period, bucket) do update set counts = excluded.counts
+    where tally.counts <> excluded.counts`;
+  return { tallies: Number(row?.tallies), wrong: Number(row?.wrong) };
 }
 
 /** Tallies that reached nought are kept: they are not wrong for want of rows. */

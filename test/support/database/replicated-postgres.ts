@@ -86,7 +86,8 @@ async function follow({ dir, account }: Cluster, primaryUrl: string): Promise<vo
   if (account) await Bun.$`chown -R ${account.uid}:${account.gid} ${dir}`;
 }
 
-function createServer(cluster: Cluster, password: string): PostgresServer {
+/** A cluster's server, not yet started. */
+export function createServer(cluster: Cluster, password: string): PostgresServer {
   const port = findFreePort();
   const control = async (...args: string[]) => {
     const ended = await runAs(cluster, cluster.pg_ctl, [...args, '-w', '-s', '-D', cluster.dir]);

@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { createTarPacker } from 'modern-tar';
+import type { BackupEntry } from './manifest.ts';
+
+export type ArchiveWriter = {
+  /** Adds an entry, and waits until it has gone on to the file. */
+  add: (name: string, bytes: Uint8Array) => Promise<BackupEntry>;
+  /** The file appears under its name: complete, and safe on the disk. */
+  finish: () => Promise<void>;
+  /** Leaves nothing behind. */
+  abandon: () => Promise<void>;
+};
+
+/** Of tar: a header is one, and every entry is filled up to whole ones. */
+const BLOCK_BYTES = 512;
+/** It holds secrets. */
+const OWNER_ONLY = 0o600;
+
+/** Writes a `.tar.gz` beside `path`, which appears only when it is complete. */
+export function openArchiveWriter(path: string): ArchiveWriter {
+  const draft = `${path}.${process.pid}.partial`;
+  const { readable, controller } = createTarPacker();
+  let queuedBytes = 0;
+  let passedBytes = 0;
+  let passed = Promise.withResolvers<void>();
+
+  async function* pass() {
+    for await (const chunk of readable) {
+      yield chunk;
+      passedBytes += chunk.byteLength;
+      passed.resolve();
+      passed = Promise.withResolvers();
+    }
+  }
+  const output = createWriteStream(draft, { flags: 'wx', mode: OWNER_ONLY });
+  const written = pipeline(Readable.from(pass()), createGzip(), output);
+  // Whoever waits next is told.
+  written.catch(() => {});
+
+  return {
+    add: async (name, bytes) => {
+      const entry = controller
+        .add({ name, size: bytes.byteLength, mode: OWNER_ONLY, type: 'file' })
+        .getWriter();
+      await entry.write(bytes);
+      await entry.close();
+      // The packer queues without limit. Names are short and ASCII, so that none has a second header.
+      queuedBytes += BLOCK_BYTES + Math.ceil(bytes.byteLength / BLOCK_BYTES) * BLOCK_BYTES;
+      while (passedBytes < queuedBytes) await Promise.race([passed.promise, written]);
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      return { name, sizeBytes: bytes.byteLength, sha256 };
+    },
+    finish: async () => {
+      controller.finalize();
+      await written;
+      await sync(draft);
+      await rename(draft, path);
+      await sync(dirname(path));
+    },
+    abandon: async () => {
+      controller.error(new Error('the backup was given up'));
+      await written.catch(() => {});
+      await rm(draft, { force: true });
+    },
+  };
+}
+
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

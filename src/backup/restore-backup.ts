@@ -1,0 +1,143 @@
+import type { Logger } from 'pino';
+import { type Connection, connect, type Transaction } from '../db/client.ts';
+import { loadMigrationTimes, MIGRATION_TIMES, migrateDatabase } from '../db/migrate.ts';
+import { hasErrorCode } from '../domain/error-causes.ts';
+import { InvalidInput } from '../domain/errors.ts';
+import { STORAGE_ID_SETTING } from '../queries/settings.ts';
+import { type ReadProgress, readArchive } from './archive-reader.ts';
+import { findEntryKind, type Manifest } from './manifest.ts';
+import { openRestoredSounds, type RestoredSounds } from './restore-sounds.ts';
+import { beginTables } from './restore-tables.ts';
+import type { SoundFolders } from './sound-links.ts';
+import { listTables } from './tables.ts';
+import { describeContents, requireFittingSchema, requireNobody } from './target.ts';
+
+export type RestoreTarget = { databaseUrl: string; folders: SoundFolders; uploadName: string };
+
+export type RestoreOptions = {
+  log: Logger;
+  /** Asked before anything is lost; throws to leave everything as it is. Undefined: only an empty database is restored into. */
+  confirmLoss?: ((contents: string, manifest: Manifest) => Promise<void>) | undefined;
+  onStep?: (step: 'checking' | 'restoring') => void;
+  onProgress?: ReadProgress;
+  signal?: AbortSignal | undefined;
+};
+
+export type RestoreReport = Manifest & {
+  /** Totals of penalties that the backup had wrong; they are right now. */
+  wrongTotals: number;
+  /** People whose penalties were made anonymous here after the backup was made: they are named again. */
+  erasedSince: number;
+};
+
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/**
+ * Puts a backup in the place of what is in the database and the folders: all of it or nothing. The whole file is checked
+ * before anything is changed.
+ * @throws {InvalidInput} one line: the file is not whole, the schemas do not fit, the database is in use or not empty.
+ */
+export async function restoreBackup(
+  file: string,
+  { databaseUrl, folders, uploadName }: RestoreTarget,
+  { log, confirmLoss, onStep, onProgress, signal }: RestoreOptions,
+): Promise<RestoreReport> {
+  onStep?.('checking');
+  const manifest = await readArchive(file, { onProgress });
+  const connection = connect(databaseUrl, {
+    max: 1,
+    applicationName: 'restore',
+    statementTimeoutMs: 0,
+    keepsSession: true,
+  });
+  let sounds: RestoredSounds | undefined;
+  try {
+    const applied = await loadMigrationTimes(connection);
+    requireFittingSchema(file, manifest, applied);
+    await requireNobody(connection);
+    const contents = await describeContents(connection, await listTables(connection));
+    if (contents !== undefined) {
+      if (!confirmLoss) {
+        throw new InvalidInput(
+          `The database is not empty (${contents}): give --replace to replace all of it`,
+        );
+      }
+      await confirmLoss(contents, manifest);
+    }
+    await migrateDatabase(databaseUrl, { log, signal, upTo: manifest.migrations.length });
+    onStep?.('restoring');
+    const restored = await openRestoredSounds(folders, uploadName);
+    sounds = restored;
+    const report = await restoreAll(connection, { file, manifest, sounds: restored, onProgress, signal });
+    await sounds.publish(report.storageId);
+    if (manifest.migrations.length < MIGRATION_TIMES.length)
+      await migrateDatabase(databaseUrl, { log, signal });
+    await connection.unsafe('analyze');
+    return { ...manifest, wrongTotals: report.wrongTotals, erasedSince: report.erasedSince };
+  } finally {
+    await connection.end({ timeout: 0 });
+    await sounds?.discard();
+  }
+}
+
+type Work = {
+  file: string;
+  manifest: Manifest;
+  sounds: RestoredSounds;
+  onProgress: ReadProgress | undefined;
+  signal: AbortSignal | undefined;
+};
+
+/** Everything in one transaction; a service that starts meanwhile waits until it is over. */
+async function restoreAll(connection: Connection, { file, manifest, sounds, onProgress, signal }: Work) {
+  return connection.begin('isolation level read committed', async (transaction) => {
+    await transaction.unsafe(`set local timezone = 'UTC'`);
+    await lockTables(transaction);
+    const erasedBefore = await listErased(transaction);
+    const tables = await beginTables(transaction, manifest);
+    const again = await readArchive(file, {
+      onProgress,
+      onEntry: async (name, bytes) => {
+        signal?.throwIfAborted();
+        const entry = findEntryKind(name);
+        if (entry?.kind === 'table') await tables.add(entry.table, bytes);
+        if (entry?.kind === 'sound') await sounds.addSound(entry.fileName, bytes);
+        if (entry?.kind === 'upload') await sounds.addUpload(entry.uploadKey, bytes);
+      },
+    });
+    if (JSON.stringify(again) !== JSON.stringify(manifest)) {
+      throw new InvalidInput(`${file} was replaced while it was read: nothing was changed`);
+    }
+    const { wrong } = await tables.finish(manifest);
+    const [id] = await transaction.unsafe('select value from settings where key = $1', [STORAGE_ID_SETTING]);
+    const erased = new Set(await listErased(transaction));
+    return {
+      wrongTotals: wrong,
+      erasedSince: erasedBefore.filter((hash) => !erased.has(hash)).length,
+      storageId: id && String(id.value),
+    };
+  });
+}
+
+/** Whoever is in one of the tables, or comes before they are locked, is not to be harmed. */
+async function lockTables(transaction: Transaction): Promise<void> {
+  const tables = [...(await listTables(transaction)), 'leases'];
+  for (const table of tables) {
+    const [row] = await transaction.unsafe(`select to_regclass($1) is not null as "isThere"`, [table]);
+    if (row?.isThere !== true) continue;
+    try {
+      await transaction.unsafe(`lock table "${table}" in access exclusive mode nowait`);
+    } catch (error) {
+      if (!hasErrorCode(error, [LOCK_NOT_AVAILABLE])) throw error;
+      throw new InvalidInput(`The database is in use (${table}): stop the service and start again`);
+    }
+  }
+  await requireNobody(transaction);
+}
+
+async function listErased(transaction: Transaction): Promise<string[]> {
+  const [row] = await transaction.unsafe(`select to_regclass('erased_people') is not null as "isThere"`);
+  if (row?.isThere !== true) return [];
+  const rows = await transaction.unsafe('select id_hash as hash from erased_people');
+  return rows.map(({ hash }) => String(hash));
+}

@@ -1,0 +1,62 @@
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { findFileOwner } from '../domain/round-sound.ts';
+import { STORAGE_ID_FILE } from '../runtime/folder.ts';
+import type { SoundFolders } from './sound-links.ts';
+
+/** The sounds of a backup on their way: nobody serves them until they are published. */
+export type RestoredSounds = {
+  addSound: (fileName: string, bytes: Uint8Array) => Promise<void>;
+  addUpload: (uploadKey: string, bytes: Uint8Array) => Promise<void>;
+  /**
+   * Makes them the published sounds and the waiting uploads; what was published before is put aside, as are files without
+   * a row.
+   */
+  publish: (storageId: string | undefined) => Promise<void>;
+  discard: () => Promise<void>;
+};
+
+const PREFIX = '.restore-';
+
+export async function openRestoredSounds(folders: SoundFolders, uploadName: string): Promise<RestoredSounds> {
+  const id = `${PREFIX}${crypto.randomUUID()}`;
+  const [storage, data] = [dirname(folders.published), dirname(folders.inbox)];
+  const sounds = join(storage, id);
+  const uploads = join(data, id);
+  for (const parent of [storage, data]) await removeLeftBehind(parent);
+  for (const home of [sounds, uploads]) await mkdir(home);
+  const discard = async () => {
+    for (const home of [sounds, uploads]) await rm(home, { recursive: true, force: true });
+  };
+  return {
+    addSound: (fileName, bytes) => writeFile(join(sounds, fileName), bytes, { flush: true }),
+    addUpload: async (uploadKey, bytes) => {
+      await mkdir(join(uploads, uploadKey));
+      await writeFile(join(uploads, uploadKey, uploadName), bytes, { flush: true, mode: 0o600 });
+    },
+    publish: async (storageId) => {
+      const before = (await readdir(folders.published)).filter((name) => findFileOwner(name) !== undefined);
+      if (before.length > 0) await mkdir(folders.orphans, { recursive: true });
+      for (const name of before) {
+        await rename(join(folders.published, name), join(folders.orphans, `${Date.now()}-${name}`));
+      }
+      for (const name of await readdir(sounds))
+        await rename(join(sounds, name), join(folders.published, name));
+      for (const key of await readdir(uploads)) {
+        await rm(join(folders.inbox, key), { recursive: true, force: true });
+        await rename(join(uploads, key), join(folders.inbox, key));
+      }
+      // The database that was restored knows the folder that it had.
+      if (storageId !== undefined) await writeFile(join(storage, STORAGE_ID_FILE), `${storageId}\n`);
+      await discard();
+    },
+    discard,
+  };
+}
+
+/** What a restore that was killed left; no other one runs. */
+async function removeLeftBehind(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (name.startsWith(PREFIX)) await rm(join(folder, name), { recursive: true, force: true });
+  }
+}

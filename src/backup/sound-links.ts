@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+import { copyFile, link, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { hasErrorCode } from '../domain/error-causes.ts';
+import type { Queries } from './tables.ts';
+
+/** The folders of `media`. */
+export type SoundFolders = { inbox: string; published: string; orphans: string };
+
+/** A file that a snapshot names, held so that it outlives being replaced or removed. */
+export type HeldFile = { kind: 'sound' | 'upload'; name: string; path: string };
+
+export type HeldSounds = {
+  files: HeldFile[];
+  /** Files that the snapshot names and that are not there, or are others. */
+  missing: string[];
+  release: () => Promise<void>;
+};
+
+type Named = Omit<HeldFile, 'path'> & { from: string; sha256: string | undefined };
+
+const PREFIX = '.backup-';
+const LEFT_BEHIND_MS = 86_400_000;
+
+/** Holds the files of published and of waiting sounds that a transaction's snapshot names, by a second name on the disk. */
+export async function holdSounds(
+  queries: Queries,
+  folders: SoundFolders,
+  { uploadName }: { uploadName: string },
+): Promise<HeldSounds> {
+  const id = `${PREFIX}${crypto.randomUUID()}`;
+  // Beside the folders, of which one is tidied of what no row knows.
+  const [storage, data] = [dirname(folders.published), dirname(folders.inbox)];
+  const homes = { sound: join(storage, id), upload: join(data, id) };
+  const release = async () => {
+    for (const home of Object.values(homes)) await rm(home, { recursive: true, force: true });
+  };
+  for (const folder of [storage, data]) await removeLeftBehind(folder);
+  for (const home of Object.values(homes)) await mkdir(home, { recursive: true });
+  const files: HeldFile[] = [];
+  const missing: string[] = [];
+  try {
+    for (const { from, sha256, kind, name } of await listNamed(queries, folders, uploadName)) {
+      const path = join(homes[kind], name);
+      if ((await hold(from, path)) && (sha256 === undefined || (await hashOf(path)) === sha256)) {
+        files.push({ kind, name, path });
+      } else {
+        missing.push(name);
+      }
+    }
+  } catch (error) {
+    await release();
+    throw error;
+  }
+  return { files, missing, release };
+}
+
+async function listNamed(queries: Queries, folders: SoundFolders, uploadName: string): Promise<Named[]> {
+  const ready = await queries.unsafe(
+    `select steamid64::text as id, sha256, to_jsonb(round_sounds) ->> 'voice_sha256' as voice from round_sounds
+     where status = 'ready' and sha256 is not null order by id`,
+  );
+  const waiting = await queries.unsafe(
+    `select upload_key as key from round_sounds where status in ('queued', 'measuring', 'rendering') order by id`,
+  );
+  const sound = (name: string, sha256: string): Named => ({
+    kind: 'sound',
+    name,
+    from: join(folders.published, name),
+    sha256,
+  });
+  return [
+    ...ready.flatMap(({ id, sha256, voice }) => [
+      sound(`${id}.mp3`, sha256),
+      ...(voice === null ? [] : [sound(`${id}.voice.mp3`, voice)]),
+    ]),
+    ...waiting.map(
+      ({ key }): Named => ({
+        kind: 'upload',
+        name: String(key),
+        from: join(folders.inbox, String(key), uploadName),
+        sha256: undefined,
+      }),
+    ),
+  ];
+}
+
+/** @returns false when there is no such file. */
+async function hold(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to).catch((error: unknown) => {
+      if (hasErrorCode(error, ['ENOENT'])) throw error;
+      // A file system without links.
+      return copyFile(from, to);
+    });
+    return true;
+  } catch (error) {
+    if (hasErrorCode(error, ['ENOENT'])) return false;
+    throw error;
+  }
+}
+
+/** What a backup that was killed left. */
+async function removeLeftBehind(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (!name.startsWith(PREFIX)) continue;
+    const path = join(folder, name);
+    if (Date.now() - (await stat(path)).mtimeMs > LEFT_BEHIND_MS)
+      await rm(path, { recursive: true, force: true });
+  }
+}
+
+async function hashOf(path: string): Promise<string> {
+  return createHash('sha256')
+    .update(await readFile(path))
+    .digest('hex');
+}

@@ -1,0 +1,103 @@
+import type { Connection } from '../db/client.ts';
+import { loadTableNames } from '../db/table-names.ts';
+import type { SequenceState } from './manifest.ts';
+
+/** A connection or a transaction. */
+export type Queries = Pick<Connection, 'unsafe'>;
+
+/** Which process runs what at this moment: of no use to another database. */
+const PROCESS_STATE = new Set(['leases']);
+/**
+ * Some 2 MiB of the table, and two or three times as much as JSON. A row stays on its page for as long as a snapshot
+ * shows it.
+ */
+const PAGES_PER_PART = 256;
+const PAGE_BYTES = 8192;
+
+/** The tables that a backup holds, of whatever version the schema is: none refers to a later one. */
+export async function listTables(queries: Queries): Promise<string[]> {
+  const known = await loadTableNames();
+  const rows = await queries.unsafe(
+    `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'
+       and relname = any($1) order by relname`,
+    [known],
+  );
+  const references = await queries.unsafe(
+    `select distinct conrelid::regclass::text as "from", confrelid::regclass::text as "to" from pg_constraint
+     where contype = 'f' and connamespace = 'public'::regnamespace and conrelid <> confrelid`,
+  );
+  const names = rows.map((row) => String(row.name)).filter((name) => !PROCESS_STATE.has(name));
+  return sortByReferences(names, (name) =>
+    references.filter((row) => row.from === name).map((row) => String(row.to)),
+  );
+}
+
+function sortByReferences(names: readonly string[], listTargets: (name: string) => string[]): string[] {
+  const sorted = new Set<string>();
+  const visit = (name: string) => {
+    if (sorted.has(name) || !names.includes(name)) return;
+    for (const target of listTargets(name)) visit(target);
+    sorted.add(name);
+  };
+  for (const name of names) visit(name);
+  return [...sorted];
+}
+
+/**
+ * A table as lines of JSON, some megabytes at a time. One query a part, since the driver's stream of `COPY … TO STDOUT`
+ * never ends once it was paused, and takes a step for every row.
+ */
+export async function* readTable(
+  queries: Queries,
+  table: string,
+): AsyncGenerator<{ bytes: Uint8Array; rows: number }> {
+  const [size] = await queries.unsafe(`select pg_relation_size(($1::text)::regclass) as bytes`, [table]);
+  const pages = Math.ceil(Number(size?.bytes) / PAGE_BYTES);
+  for (let page = 0; page < pages; page += PAGES_PER_PART) {
+    const [part] = await queries.unsafe(
+      `select count(*)::integer as rows, string_agg(row_to_json(kept)::text, E'\\n') as lines from only "${table}" as kept
+       where ctid >= '(${page},0)' and ctid < '(${page + PAGES_PER_PART},0)'`,
+    );
+    if (part && part.rows > 0) yield { bytes: Buffer.from(`${part.lines}\n`), rows: part.rows };
+  }
+}
+
+/** Adds a part of {@link readTable} to a table. @returns how many rows. */
+export async function writeTablePart(queries: Queries, table: string, bytes: Uint8Array): Promise<number> {
+  const lines = new TextDecoder().decode(bytes).replace(/\n$/, '');
+  const { count } = await queries.unsafe(
+    `insert into "${table}" overriding system value
+     select kept.* from unnest(string_to_array($1, E'\\n')) as line
+     cross join lateral json_populate_record(null::"${table}", line::json) as kept`,
+    [lines],
+  );
+  return count;
+}
+
+/** Where the sequences of identity columns are; they are in no snapshot, and never behind the rows of one. */
+export async function readSequences(queries: Queries, tables: readonly string[]): Promise<SequenceState[]> {
+  const owned = await queries.unsafe(
+    `select sequence.relname as name from pg_class as sequence
+     join pg_depend on objid = sequence.oid and classid = 'pg_class'::regclass and deptype in ('a', 'i')
+     join pg_class as owner on owner.oid = refobjid
+     where sequence.relkind = 'S' and owner.relname = any($1) and owner.relnamespace = 'public'::regnamespace
+     order by sequence.relname`,
+    [tables],
+  );
+  const states: SequenceState[] = [];
+  for (const { name } of owned) {
+    const [row] = await queries.unsafe(`select last_value::text, is_called from "${name}"`);
+    states.push({
+      name: String(name),
+      lastValue: String(row?.last_value),
+      isCalled: row?.is_called === true,
+    });
+  }
+  return states;
+}
+
+export async function writeSequences(queries: Queries, states: readonly SequenceState[]): Promise<void> {
+  for (const { name, lastValue, isCalled } of states) {
+    await queries.unsafe('select setval(($1::text)::regclass, $2::bigint, $3)', [name, lastValue, isCalled]);
+  }
+}

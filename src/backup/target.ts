@@ -1,0 +1,76 @@
+import { INSTANCE } from '../db/client.ts';
+import { areOurs, MIGRATION_TIMES } from '../db/migrate.ts';
+import { InvalidInput } from '../domain/errors.ts';
+import type { Manifest } from './manifest.ts';
+import type { Queries } from './tables.ts';
+
+/** What every database of ours has, whether or not anything was done with it. */
+const ALWAYS_FILLED = new Set(['penalty_event_state', 'settings', 'leases', 'steam_calls']);
+/** Those that say the most about what would be lost. */
+const TOLD = ['penalties', 'users', 'servers', 'round_sounds', 'api_tokens'];
+
+/**
+ * Refuses a backup whose schema this version does not know, or that is older than the one of the target.
+ * @param applied the migrations that the target has had.
+ * @throws {InvalidInput}
+ */
+export function requireFittingSchema(file: string, manifest: Manifest, applied: readonly number[]): void {
+  const { migrations, productVersion } = manifest;
+  if (!areOurs(migrations)) {
+    throw new InvalidInput(
+      `${file} holds a schema that this version does not know (made by version ${productVersion})`,
+    );
+  }
+  if (migrations.length > MIGRATION_TIMES.length) {
+    throw new InvalidInput(
+      `${file} was made by a newer version (${productVersion}): its schema has ${migrations.length} migrations, and this version knows ${MIGRATION_TIMES.length}; install that version or a later one`,
+    );
+  }
+  if (!areOurs(applied)) {
+    throw new InvalidInput('The database was migrated by another program: restore into an empty one');
+  }
+  if (applied.length > migrations.length) {
+    throw new InvalidInput(
+      `${file} has an older schema (${migrations.length} migrations) than the database (${applied.length}): restore it into a new database, where it is migrated afterwards`,
+    );
+  }
+}
+
+/**
+ * Refuses while another process of ours uses the database: a service, or the operator's tool.
+ * @throws {InvalidInput} that names what it is.
+ */
+export async function requireNobody(queries: Queries): Promise<void> {
+  const rows = await queries.unsafe(
+    `select distinct regexp_replace(application_name, ' [0-9a-f]{8}(\\.[0-9]+)?$', '') as name from pg_stat_activity
+     where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()
+       and application_name ~ ' [0-9a-f]{8}(\\.[0-9]+)?$' and application_name !~ $1 order by name`,
+    [` ${INSTANCE}(\\.[0-9]+)?$`],
+  );
+  if (rows.length === 0) return;
+  const names = rows.map((row) => row.name).join(', ');
+  throw new InvalidInput(
+    `The service, or another command, is using the database (${names}): stop it, on every machine, and start again`,
+  );
+}
+
+/** @returns what is in the database, `12 penalties, 3 users`; undefined when nothing is. */
+export async function describeContents(
+  queries: Queries,
+  tables: readonly string[],
+): Promise<string | undefined> {
+  const filled: string[] = [];
+  for (const table of tables) {
+    if (ALWAYS_FILLED.has(table)) continue;
+    const [row] = await queries.unsafe(`select exists (select from "${table}") as "isFilled"`);
+    if (row?.isFilled === true) filled.push(table);
+  }
+  if (filled.length === 0) return undefined;
+  const told = filled.filter((table) => TOLD.includes(table));
+  const words: string[] = [];
+  for (const table of told.length > 0 ? told : filled) {
+    const [row] = await queries.unsafe(`select count(*) as rows from "${table}"`);
+    words.push(`${row?.rows} ${table.replaceAll('_', ' ')}`);
+  }
+  return words.join(', ');
+}

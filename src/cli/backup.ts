@@ -1,0 +1,105 @@
+import { access } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { UPLOAD_NAME } from '../../media/rendering/decode.ts';
+import { openSoundFolders } from '../../media/sound-folders.ts';
+import packageJson from '../../package.json';
+import type { Manifest } from '../backup/manifest.ts';
+import { restoreBackup } from '../backup/restore-backup.ts';
+import { writeBackup } from '../backup/write-backup.ts';
+import { InvalidInput } from '../domain/errors.ts';
+import { confirm } from './confirm.ts';
+import { showProgress } from './progress.ts';
+import { print, type Session } from './session.ts';
+
+/** `backup` and `restore`: the database and the sounds in one file. */
+export function addBackupCommands(program: Command, session: Session): void {
+  program
+    .command('backup <file>')
+    .description(
+      'write database and sounds of one moment into a file (.tar.gz); it holds secrets, and only you may read it',
+    )
+    .action(async (file: string, _: unknown, command: Command) => {
+      if (await isThere(file)) throw new InvalidInput(`${file} exists already: give another name`);
+      const { url } = await session.address();
+      const folders = await openSoundFolders(session.config());
+      const progress = showProgress(process.stderr, () => performance.now());
+      const work = writeBackup(
+        file,
+        { databaseUrl: url, folders, uploadName: UPLOAD_NAME, productVersion: packageJson.version },
+        { onProgress: progress.update, signal: session.signal },
+      );
+      const report = await session.waitFor(work).finally(progress.end);
+      for (const name of report.missing)
+        console.error(`warning: the file of ${name} is missing or is another one`);
+      print(command, toJson(report), `Wrote ${file}: ${describe(report)}`);
+    });
+  program
+    .command('restore <file>')
+    .description('put a backup into an empty database; the service has to be stopped')
+    .option('--replace', 'into one that is not empty: all that is in it is lost')
+    .option('--yes', 'do not ask')
+    .action(async (file: string, options: { replace?: boolean; yes?: boolean }, command: Command) => {
+      if (options.yes && !options.replace) throw new InvalidInput('--yes goes with --replace');
+      const { url } = await session.address();
+      const folders = await openSoundFolders(session.config());
+      const progress = showProgress(process.stderr, () => performance.now());
+      const ask = async (contents: string, { takenAt }: Manifest) => {
+        progress.end();
+        if (options.yes) return;
+        const { host, pathname } = new URL(url);
+        await confirm(
+          `Replace everything in ${host}${pathname} (${contents}) and its sounds by the backup of ${takenAt}? This cannot be undone.`,
+        );
+      };
+      const work = restoreBackup(
+        file,
+        { databaseUrl: url, folders, uploadName: UPLOAD_NAME },
+        {
+          log: session.log(),
+          confirmLoss: options.replace ? ask : undefined,
+          onStep: (step) => progress.line(step === 'checking' ? `checking ${file}` : 'restoring'),
+          onProgress: progress.share,
+          signal: session.signal,
+        },
+      );
+      const report = await session.waitFor(work).finally(progress.end);
+      if (report.wrongTotals > 0) {
+        console.error(
+          `warning: ${report.wrongTotals} totals of penalties were wrong in the backup, and are right now`,
+        );
+      }
+      if (report.erasedSince > 0) {
+        console.error(
+          `warning: ${report.erasedSince} people were erased here after this backup was made, and are in it: erase them again`,
+        );
+      }
+      const { wrongTotals, erasedSince } = report;
+      print(
+        command,
+        { ...toJson(report), wrongTotals, erasedSince },
+        `Restored ${file}: ${describe(report)}`,
+      );
+    });
+}
+
+async function isThere(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
+}
+
+const countSounds = ({ entries }: Manifest) =>
+  entries.filter(({ name }) => name.startsWith('sounds/')).length;
+const countRows = ({ tables }: Manifest) => tables.reduce((sum, { rows }) => sum + rows, 0);
+
+function describe(manifest: Manifest): string {
+  const { takenAt, tables } = manifest;
+  return `${countRows(manifest)} rows of ${tables.length} tables and ${countSounds(manifest)} sound files of ${takenAt}`;
+}
+
+function toJson(manifest: Manifest) {
+  const { takenAt, productVersion, postgresVersion, migrations, tables } = manifest;
+  const schema = migrations.length;
+  return { takenAt, productVersion, postgresVersion, schema, tables, soundFiles: countSounds(manifest) };
+}

@@ -1,0 +1,315 @@
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { listTables } from '../../../src/backup/tables.ts';
+import { type Connection, connect } from '../../../src/db/client.ts';
+import { startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
+import { checkPenaltyTallies } from '../../../src/queries/penalties/recount.ts';
+import { createLogger } from '../../../src/runtime/log.ts';
+import { anAudio, sine, toWav } from '../../support/audio/audio.ts';
+import { aSteamId } from '../../support/database/builders.ts';
+import { fillEveryTable, readEveryTable } from '../../support/database/every-table.ts';
+import { SYSTEM_VERSIONS, startSystemPostgres } from '../../support/database/system-postgres.ts';
+import { findFreePort } from '../../support/machine/free-port.ts';
+import { createTestFolder, startProgram } from '../../support/service/program.ts';
+import { waitFor } from '../../support/wait.ts';
+
+// Embedded servers are made, and sounds rendered, on a machine that may be busy.
+setDefaultTimeout(240_000);
+
+const folder = createTestFolder();
+const PLAYER = aSteamId(5);
+const hasSystemPostgres = SYSTEM_VERSIONS.length > 0 || process.env.CI === 'true';
+await Bun.$`chmod 755 ${folder.path}`;
+afterAll(folder.remove);
+
+/** A database with its folders, and the operator's tool on them. */
+type Place = ReturnType<typeof openPlace>;
+
+function openPlace(name: string, databaseUrl?: string) {
+  const env: Record<string, string> = {
+    DATA_DIR: join(folder.path, name),
+    STORAGE_DIR: join(folder.path, `${name}-storage`),
+    ...(databaseUrl && { DATABASE_URL: databaseUrl }),
+  };
+  return {
+    env,
+    published: join(folder.path, `${name}-storage/roundsound`),
+    cli: async (...args: string[]) => {
+      const program = startProgram('src/cli.ts', env, args);
+      const code = await program.exited;
+      return { code, stdout: program.stdout(), stderr: program.stderr() };
+    },
+    /** Whatever PostgreSQL it is on; for as long as the work takes. */
+    withDatabase: async <T>(work: (connection: Connection, url: string) => Promise<T>): Promise<T> => {
+      const log = createLogger('silent');
+      const embedded = databaseUrl
+        ? undefined
+        : await startEmbeddedPostgres({ dataDir: env.DATA_DIR ?? '', log });
+      const url = databaseUrl ?? embedded?.url ?? '';
+      const connection = connect(url, { max: 1 });
+      try {
+        return await work(connection, url);
+      } finally {
+        await connection.end();
+        await embedded?.stop();
+      }
+    },
+  };
+}
+
+async function readPlace(place: Place) {
+  return place.withDatabase(async (connection, url) => {
+    const tables = await listTables(connection);
+    const rows = await readEveryTable(connection, tables);
+    const sequences = await connection`select sequencename, last_value from pg_sequences order by 1`;
+    return { tables, rows, sequences: [...sequences], tallies: await checkPenaltyTallies(url) };
+  });
+}
+
+/** Every row but the epoch of events, which is another one after a restore. */
+function withoutEpoch(rows: Record<string, string[]>) {
+  const { penalty_event_state: state = [], ...others } = rows;
+  return { ...others, state: state.map((line) => line.replace(/"epoch":"[^"]*"/, '')) };
+}
+
+async function readPublished({ published }: Place) {
+  const names = (await readdir(published)).filter((name) => name.endsWith('.mp3')).sort();
+  return Promise.all(names.map(async (name) => [name, Bun.hash(await readFile(join(published, name)))]));
+}
+
+const embedded = openPlace('embedded');
+const backup = join(folder.path, 'embedded.tar.gz');
+let token = '';
+
+describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the system’s', async () => {
+  const system = await startSystemPostgres();
+  const external = openPlace('external', system.url);
+
+  test('backup writes one file that only its owner reads, and says what it holds', async () => {
+    await fillPlace(embedded);
+    const made = await embedded.cli('backup', backup);
+    expect(made).toMatchObject({ code: 0 });
+    expect(made.stdout).toMatch(/^Wrote .*: \d+ rows of \d+ tables and 2 sound files of 2\d{3}-\S+\n$/);
+    expect((await stat(backup)).mode & 0o777).toBe(0o600);
+    expect(await readdir(folder.path)).not.toContainEqual(expect.stringContaining('.partial'));
+    // Ordinary tools open it.
+    const listed = await Bun.$`tar tzf ${backup}`.text();
+    expect(listed).toContain(`sounds/${PLAYER}.voice.mp3\n`);
+    expect(listed).toContain('tables/api_tokens/000001.ndjson\n');
+    expect(listed).toEndWith('manifest.json\n');
+    expect(await embedded.cli('backup', backup)).toMatchObject({
+      code: 1,
+      stderr: `${backup} exists already: give another name\n`,
+    });
+  });
+
+  test('restore brings every row, sequence and sound into an external database', async () => {
+    const restored = await external.cli('restore', backup);
+    expect(restored).toMatchObject({ code: 0 });
+    expect(restored.stderr).toContain('checking');
+    await expectSame(embedded, external);
+  });
+
+  test('tokens, sounds and new rows work there', async () => {
+    const port = String(findFreePort());
+    const service = startProgram('src/main.ts', {
+      ...external.env,
+      HOST: '127.0.0.1',
+      PORT: port,
+      ROLES: 'api',
+    });
+    try {
+      await service.waitFor('HTTP listens');
+      const origin = `http://127.0.0.1:${port}`;
+      const headers = { Authorization: `Bearer ${token}` };
+      expect((await fetch(`${origin}/api/v1/penalties`, { headers })).status).toBe(200);
+      const sound = await fetch(`${origin}/storage/roundsound/${PLAYER}.mp3`);
+      expect(Bun.hash(await sound.bytes())).toBe(
+        Bun.hash(await readFile(join(external.published, `${PLAYER}.mp3`))),
+      );
+      // Its folder is known to be that of the database.
+      expect(service.stdout()).not.toContain('STORAGE_DIR is not the folder');
+
+      // A service that runs is not harmed.
+      expect(await external.cli('restore', backup, '--replace', '--yes')).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(
+          /\nThe service, or another command, is using the database \(.*community-api.*\): stop it/,
+        ),
+      });
+      expect((await fetch(`${origin}/api/v1/penalties`, { headers })).status).toBe(200);
+    } finally {
+      service.kill('SIGINT');
+      await service.exited;
+    }
+    const added = await external.cli('servers', 'add', '--name', 'New', '--address', '127.0.0.1:27999');
+    expect(added).toMatchObject({ code: 0 });
+  });
+
+  test('a database that is not empty is replaced only when asked for, and the way back works', async () => {
+    const again = join(folder.path, 'external.tar.gz');
+    expect(await external.cli('backup', again)).toMatchObject({ code: 0 });
+    const before = await readPlace(embedded);
+    expect(await embedded.cli('restore', again)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /\nThe database is not empty \(.*2 penalties.*\): give --replace to replace all of it\n$/,
+      ),
+    });
+    expect(await embedded.cli('restore', again, '--replace')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('There is nobody to ask here: give --yes\n'),
+    });
+    expect(await readPlace(embedded)).toEqual(before);
+
+    expect(await embedded.cli('restore', again, '--replace', '--yes')).toMatchObject({ code: 0 });
+    await expectSame(external, embedded);
+  });
+
+  test('an older schema is restored, and migrated afterwards', async () => {
+    const older = join(folder.path, 'older.tar.gz');
+    await writeOlderBackup(older);
+    const target = openPlace('newer');
+    expect(await target.cli('restore', older)).toMatchObject({ code: 0 });
+    const { rows } = await readPlace(target);
+    expect(rows.users?.length).toBe(2);
+    // Made by a later migration from what was restored.
+    expect(rows.player_names?.length).toBeGreaterThan(0);
+    expect(await embedded.cli('restore', older, '--replace', '--yes')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/has an older schema \(9 migrations\) than the database/),
+    });
+  });
+
+  async function writeOlderBackup(file: string): Promise<void> {
+    const { migrateDatabase } = await import('../../../src/db/migrate.ts');
+    const { writeBackup } = await import('../../../src/backup/write-backup.ts');
+    const admin = connect(system.url, { max: 1 });
+    await admin.unsafe('create database older');
+    await admin.end();
+    const url = new URL(system.url);
+    url.pathname = '/older';
+    await migrateDatabase(url.href, { upTo: 9 });
+    const connection = connect(url.href, { max: 1 });
+    await fillEveryTable(connection, await listTables(connection));
+    await connection.end();
+    const folders = {
+      inbox: join(folder.path, 'o/inbox'),
+      published: join(folder.path, 'o/roundsound'),
+      orphans: '',
+    };
+    await Bun.$`mkdir -p ${folders.inbox} ${folders.published}`;
+    await writeBackup(file, {
+      databaseUrl: url.href,
+      folders,
+      uploadName: 'upload',
+      productVersion: '0.0.9',
+    });
+  }
+});
+
+describe.skipIf(!hasSystemPostgres)('a file that is not whole changes nothing', () => {
+  const target = openPlace('refusing');
+  const broken = join(folder.path, 'broken.tar.gz');
+
+  test.each<[string, (whole: Buffer) => Buffer, RegExp]>([
+    ['cut off', (whole) => whole.subarray(0, whole.length / 2), /is not complete: it ends too early\n$/],
+    ['empty', () => Buffer.alloc(0), /is not a backup of this service: those are \.tar\.gz\n$/],
+    ['foreign', () => Buffer.from('PK\u0003\u0004 something else'), /is not a backup of this service/],
+    [
+      'another archive',
+      () => gzipSync(Buffer.alloc(1024)),
+      /is not a backup of this service, or not complete/,
+    ],
+    ['damaged', (whole) => flip(whole, whole.length / 2), /is damaged|was altered|ends too early/],
+    [
+      'altered',
+      (whole) => gzipSync(alter(gunzipSync(whole))),
+      /was altered: tables\/users\/000001\.ndjson is not what its manifest says\n$/,
+    ],
+    [
+      'of a newer version',
+      (whole) => gzipSync(grow(gunzipSync(whole))),
+      /was made by a newer version \(9\.9\.9\): its schema has \d+ migrations, and this version knows \d+/,
+    ],
+  ])('%s', async (_, spoil, reason) => {
+    await writeFile(broken, spoil(await readFile(backup)));
+    const refused = await target.cli('restore', broken);
+    expect([refused.code, refused.stdout]).toEqual([1, '']);
+    expect(refused.stderr).toMatch(reason);
+    expect(refused.stderr.trim().split('\n').length).toBeLessThanOrEqual(2);
+    await target.withDatabase(async (connection) => {
+      expect([...(await connection`select from pg_tables where schemaname = 'public'`)]).toEqual([]);
+    });
+    expect(await readPublished(target)).toEqual([]);
+  });
+
+  test('one that is not there', async () => {
+    expect(await target.cli('restore', '/nowhere/x.tar.gz')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('There is no file "/nowhere/x.tar.gz"\n'),
+    });
+  });
+
+  test('a backup that is interrupted leaves no file', async () => {
+    const file = join(folder.path, 'interrupted.tar.gz');
+    const program = startProgram('src/cli.ts', embedded.env, ['backup', file]);
+    await waitFor(async () => (await readdir(folder.path)).some((name) => name.startsWith('interrupted')));
+    program.kill('SIGTERM');
+    const code = await program.exited;
+    const left = (await readdir(folder.path)).filter((name) => name.startsWith('interrupted'));
+    // It may have been complete just before.
+    expect([code, left]).toEqual(
+      code === 0 ? [0, ['interrupted.tar.gz']] : [143, left.filter((name) => !name.includes('partial'))],
+    );
+  });
+});
+
+/** Everything that people leave behind, by the service's own commands and straight into every table. */
+async function fillPlace(place: Place): Promise<void> {
+  const sound = join(folder.path, 'fanfare.wav');
+  await Bun.write(sound, toWav(anAudio({ seconds: 1, shape: sine(440, 0.05) }), 's16'));
+  const made = await place.cli('tokens', 'create', '--steamid64', PLAYER, '--name', 'website', '--json');
+  expect(made).toMatchObject({ code: 0 });
+  token = /[A-Za-z0-9_-]{30,}/.exec(made.stdout)?.[0] ?? '';
+  expect(await place.cli('sounds', 'add', '--steamid64', PLAYER, sound)).toMatchObject({ code: 0 });
+  await place.withDatabase(async (connection) => {
+    const tables = await listTables(connection);
+    await connection`delete from audit_log`;
+    await fillEveryTable(connection, tables);
+    const rows = await readEveryTable(connection, tables);
+    expect(Object.entries(rows).filter(([, lines]) => lines.length === 0)).toEqual([]);
+  });
+}
+
+async function expectSame(from: Place, to: Place): Promise<void> {
+  const [before, after] = [await readPlace(from), await readPlace(to)];
+  expect(withoutEpoch(after.rows)).toEqual(withoutEpoch(before.rows));
+  expect(after.rows.penalty_event_state).not.toEqual(before.rows.penalty_event_state);
+  expect(after.sequences).toEqual(before.sequences);
+  expect(after.tallies).toEqual({ tallies: before.tallies.tallies, wrong: 0 });
+  expect(await readPublished(to)).toEqual(await readPublished(from));
+}
+
+function flip(bytes: Buffer, at: number): Buffer {
+  const flipped = Buffer.from(bytes);
+  flipped.writeUInt8(flipped.readUInt8(Math.floor(at)) ^ 0xff, Math.floor(at));
+  return flipped;
+}
+
+/** Makes an admin of a user. */
+function alter(tar: Buffer): Buffer {
+  const at = tar.indexOf('"is_admin":false');
+  expect(at).toBeGreaterThan(0);
+  return Buffer.concat([tar.subarray(0, at), Buffer.from('"is_admin":true '), tar.subarray(at + 16)]);
+}
+
+/** The manifest of a version that has had one migration more; of the same length, as tar has it before the content. */
+function grow(tar: Buffer): Buffer {
+  const text = tar.toString('latin1').replace('"productVersion": "0.1.0"', '"productVersion": "9.9.9"');
+  const [list = ''] = /(?<="migrations": )\[[^\]]*\]/.exec(text) ?? [];
+  const longer = JSON.stringify([...JSON.parse(list), 9_999_999_999_999]).padEnd(list.length);
+  return Buffer.from(text.replace(list, longer), 'latin1');
+}
