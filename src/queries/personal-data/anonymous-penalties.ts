@@ -11,7 +11,7 @@ import { FORMER_ADMIN, NOBODY } from './tombstones.ts';
 export type RunStep = <T>(step: (tx: Db) => Promise<T>) => Promise<T>;
 
 /** Rows of one step: the lock that every writer of penalties waits for is held for a fraction of a second. */
-const STEP = 1000;
+const STEP = 250;
 
 /**
  * Takes a player out of all penalties and their events: as the punished, as the admin, and as who lifted them. Each step

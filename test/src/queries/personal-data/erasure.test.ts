@@ -1,0 +1,226 @@
+import { afterAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdir, readdir } from 'node:fs/promises';
+import { count, eq, type SQL, sql } from 'drizzle-orm';
+import type { PgTable } from 'drizzle-orm/pg-core';
+import { storeUpload } from '../../../../media/uploads.ts';
+import { LOCKS } from '../../../../src/db/locks.ts';
+import { apiTokens, sessions, users } from '../../../../src/db/schema/accounts.ts';
+import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import { erasedPeople } from '../../../../src/db/schema/erased-people.ts';
+import { penalties, penaltyTallies } from '../../../../src/db/schema/penalties.ts';
+import { penaltyEvents } from '../../../../src/db/schema/penalty-events.ts';
+import { steamBans } from '../../../../src/db/schema/steam.ts';
+import { NotFound } from '../../../../src/domain/errors.ts';
+import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
+import { exportPerson } from '../../../../src/queries/personal-data/export.ts';
+import { saveSteamBans } from '../../../../src/queries/steam-bans.ts';
+import { createApiToken } from '../../../../src/queries/users/api-tokens.ts';
+import { createSession } from '../../../../src/queries/users/sessions.ts';
+import { linkDiscord, saveSignIn } from '../../../../src/queries/users/user-changes.ts';
+import { erasePlayer } from '../../../../src/service/parts/erase-player.ts';
+import { aSteamId, insertPenalties, insertUser } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { findTraces } from '../../../support/database/traces.ts';
+import { createTestFolder } from '../../../support/service/program.ts';
+import { waitFor } from '../../../support/wait.ts';
+
+setDefaultTimeout(60_000);
+
+const { db, connection } = await createTestDatabase({ max: 12 });
+const folder = createTestFolder();
+afterAll(folder.remove);
+const soundFolders = {
+  inbox: `${folder.path}/inbox`,
+  published: `${folder.path}/roundsound`,
+  orphans: `${folder.path}/orphans`,
+};
+for (const path of Object.values(soundFolders)) await mkdir(path);
+
+let number = 0;
+let id = aSteamId(0);
+let name = '';
+let user: typeof users.$inferSelect;
+beforeEach(async () => {
+  number += 1;
+  id = aSteamId(number);
+  name = `Rzeznik${number}x`;
+  user = await insertUser(db, number, { nickname: name });
+});
+
+const erase = (withPenalties = false) =>
+  erasePlayer(db, soundFolders, { steamId64: id, withPenalties, actor: 'operator' });
+const traces = () => findTraces(connection, [folder.path], [id, name]);
+const now = new Date();
+
+async function countRows(table: PgTable, where?: SQL): Promise<number> {
+  const [row] = await db.select({ rows: count() }).from(table).where(where);
+  return row?.rows ?? 0;
+}
+
+/** How many sessions of this database wait for a lock. */
+async function countWaiting(): Promise<number> {
+  const [row] = await connection`
+    select count(distinct pid)::int as count from pg_locks join pg_stat_activity using (pid)
+    where not granted and datname = current_database()`;
+  return row?.count;
+}
+
+/** Runs something that writes about the user while the erasure waits for their row, having done all that is before. */
+async function duringErasure<T>(write: () => Promise<T>): Promise<PromiseSettledResult<T>> {
+  let erasing: Promise<unknown> = Promise.resolve();
+  let writing: Promise<PromiseSettledResult<T>[]> | undefined;
+  await connection.begin(async (holding) => {
+    // Lets foreign keys to the row through.
+    await holding`select 1 from users where steamid64 = ${id} for no key update`;
+    erasing = erase();
+    await waitFor(async () => (await countWaiting()) === 1);
+    let isWritten = false;
+    writing = Promise.allSettled([write()]);
+    void writing.then(() => {
+      isWritten = true;
+    });
+    await waitFor(async () => isWritten || (await countWaiting()) === 2);
+  });
+  await erasing;
+  const [result] = (await writing) ?? [];
+  if (!result) throw new Error('nothing was written');
+  return result;
+}
+
+describe('what is under way while somebody is erased', () => {
+  test('an upload is refused, and leaves neither row nor file', async () => {
+    const bytes = (async function* () {
+      yield new TextEncoder().encode(name);
+    })();
+    const upload = { steamId64: id, fileName: `${name}.mp3`, bytes, actor: { userId: user.id } };
+    const result = await duringErasure(() => storeUpload(db, soundFolders, { upload, maxBytes: 1_000_000 }));
+    expect(result).toMatchObject({ status: 'rejected', reason: expect.any(NotFound) });
+    expect(await traces()).toEqual([]);
+    expect(await readdir(soundFolders.inbox)).toEqual([]);
+  });
+
+  test('a token, a session and a Discord account are refused', async () => {
+    const token = await duringErasure(() =>
+      createApiToken(db, user.id, { name, now, actor: { userId: user.id } }),
+    );
+    expect(token).toMatchObject({ status: 'rejected', reason: expect.any(NotFound) });
+    user = await insertUser(db, number);
+    const link = await duringErasure(() => linkDiscord(db, user, { id: '17', username: name, avatar: null }));
+    expect(link).toMatchObject({ status: 'rejected', reason: expect.any(NotFound) });
+    const session = { idHash: name, userId: user.id, expiresAt: now, now, browser: null, system: null };
+    await expect(createSession(db, session)).rejects.toBeInstanceOf(NotFound);
+    expect(await traces()).toEqual([]);
+    expect(await db.select().from(apiTokens)).toBeEmpty();
+    expect(await db.select().from(sessions)).toBeEmpty();
+  });
+
+  test('who proves meanwhile who they are gets a new account, without anything of the old one', async () => {
+    await db.update(users).set({ isAdmin: true, discordId: '18' }).where(eq(users.id, user.id));
+    const result = await duringErasure(() => saveSignIn(db, id, { isOwner: false, now }));
+    expect(result).toMatchObject({
+      status: 'fulfilled',
+      value: { nickname: '', isAdmin: false, discordId: null },
+    });
+    const [entry, ...others] = await db.select().from(auditLog).where(eq(auditLog.subject, id)).limit(2);
+    expect([entry?.action, others[0]?.action]).toEqual(['user.created', 'user.signed-in']);
+    await erase();
+  });
+
+  test("of Steam's bans nothing is kept that was asked before", async () => {
+    const bans = { vacBans: 1, gameBans: 0, daysSinceLastBan: 3, isCommunityBanned: false, checkedAt: now };
+    const save = () =>
+      saveSteamBans(
+        db,
+        [id, aSteamId(999)].map((steamId64) => ({ ...bans, steamId64 })),
+      );
+    await save();
+    await erase();
+    await save();
+    const kept = await db.select({ id: steamBans.steamId64 }).from(steamBans);
+    expect(kept).toEqual([{ id: aSteamId(999) }]);
+    expect(await traces()).toEqual([]);
+
+    await db.update(erasedPeople).set({ erasedAt: sql`now() - interval '61 seconds'` });
+    await save();
+    expect(await countRows(steamBans)).toBe(2);
+    await erase();
+  });
+
+  test('a download of own data begins anew, and finds nothing', async () => {
+    let erasing: Promise<unknown> = Promise.resolve();
+    let exporting: Promise<unknown> = Promise.resolve();
+    await connection.begin(async (holding) => {
+      await holding`select pg_advisory_xact_lock_shared(${LOCKS.erasure})`;
+      erasing = erase();
+      await waitFor(async () => (await countWaiting()) === 1);
+      exporting = exportPerson(db, id, { actor: { userId: user.id }, now });
+      await waitFor(async () => (await countWaiting()) === 2);
+    });
+    await erasing;
+    expect(await exporting).toBeUndefined();
+    expect(await traces()).toEqual([]);
+  });
+
+  test('a change of a penalty is waited for, and what it wrote is taken out', async () => {
+    const [row] = await insertPenalties(db, [{ playerSteamId: id, playerName: name }]);
+    let erasing: Promise<unknown> = Promise.resolve();
+    await connection.begin(async (changing) => {
+      await changing`update penalties set reason = 'x', lifted_by_name = ${name}, lifted_by_steamid = ${id} where id = ${row?.id ?? 0}`;
+      erasing = erase(true);
+      await waitFor(async () => (await countWaiting()) === 1);
+    });
+    await erasing;
+    expect(await traces()).toEqual([]);
+  });
+});
+
+describe('erasing penalties', () => {
+  test('takes out who lifted a penalty that was deleted since', async () => {
+    const lifted = { status: 'UNBANNED', liftedAt: now, liftedByName: name, liftedBySteamId: id } as const;
+    const [row] = await insertPenalties(db, [lifted]);
+    await db.delete(penalties).where(eq(penalties.id, row?.id ?? 0));
+    const eventOf = () =>
+      db
+        .select({ name: penaltyEvents.liftedByName, id: penaltyEvents.liftedBySteamId })
+        .from(penaltyEvents)
+        .where(eq(penaltyEvents.penaltyId, row?.id ?? 0));
+    expect(await eventOf()).toEqual(Array(2).fill({ name, id }));
+    await erase(true);
+    expect(await eventOf()).toEqual(Array(2).fill({ name: 'Former admin', id: '0' }));
+    expect(await traces()).toEqual([]);
+  });
+
+  test('goes in steps, of which none holds the lock of all writers for long', async () => {
+    const rows = Array.from({ length: 2500 }, (_, index) => ({
+      playerSteamId: aSteamId(10_000 + index),
+      adminSteamId: id,
+      adminName: name,
+    }));
+    await insertPenalties(db, rows);
+    await insertPenalties(db, [{ playerSteamId: id, playerName: name, adminSteamId: id, adminName: name }]);
+    const [before] = await connection`select pg_current_xact_id()::text::bigint as id`;
+    expect(await erase(true)).toEqual({ account: true, penalties: 2501 });
+    const [after] = await connection`select pg_current_xact_id()::text::bigint as id`;
+    expect(Number(after?.id) - Number(before?.id)).toBeGreaterThan(6);
+    expect(await traces()).toEqual([]);
+    expect(await countRows(penaltyTallies, eq(penaltyTallies.adminSteamId, id))).toBe(0);
+    expect(await countRows(penalties, eq(penalties.adminName, 'Former admin'))).toBe(2501);
+  });
+
+  test('that was interrupted is completed by repeating it; each statement has a limit', async () => {
+    await insertPenalties(db, [{ playerSteamId: id, playerName: name }]);
+    const options = { withPenalties: true, actor: 'operator' } as const;
+    const interrupted = erasePerson(db, id, {
+      ...options,
+      removeSounds: async (tx) => {
+        const [limit] = await tx.execute(sql`show statement_timeout`);
+        throw new Error(`interrupted at ${limit?.statement_timeout}`);
+      },
+    });
+    await expect(interrupted).rejects.toThrow('interrupted at 10s');
+    expect(await countRows(penalties, eq(penalties.playerSteamId, id))).toBe(0);
+    expect(await countRows(users, eq(users.steamId64, id))).toBe(1);
+    expect(await erase(true)).toEqual({ account: true, penalties: 0 });
+    expect(await traces()).toEqual([]);
+  });
+});
