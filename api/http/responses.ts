@@ -93,12 +93,16 @@ export function cachedHeaders(
 
 /** The error of a request beyond the limit. */
 export function tooManyRequests({ resetSeconds }: RateLimitVerdict, now: Date): ErrorResponse {
-  const resetAt = Math.ceil(now.getTime() / 1000) + resetSeconds;
-  return {
-    status: 429,
-    message: 'Too many requests',
-    headers: { 'Retry-After': String(resetSeconds), 'X-RateLimit-Reset': String(resetAt) },
-  };
+  const headers = { 'Retry-After': String(resetSeconds) };
+  return withReset({ status: 429, message: 'Too many requests', headers }, now);
+}
+
+/** The same error; with the time to come again, if it is a limit of any kind that was reached. */
+export function withReset(error: ErrorResponse, now: Date): ErrorResponse {
+  const retryAfter = Number(error.headers?.['Retry-After']);
+  if (error.status !== 429 || Number.isNaN(retryAfter)) return error;
+  const resetAt = Math.ceil(now.getTime() / 1000) + retryAfter;
+  return { ...error, headers: { ...error.headers, 'X-RateLimit-Reset': String(resetAt) } };
 }
 
 /** The headers by which a client learns of the limit; the last two are the IETF draft's. */

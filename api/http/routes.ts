@@ -21,6 +21,7 @@ import {
   respondFromCache,
   respondProtected,
   tooManyRequests,
+  withReset,
 } from './responses.ts';
 
 export type RouteDeps = {
@@ -158,7 +159,7 @@ export function createRoutes(deps: RouteDeps) {
       return respondProtected(await (operation.hasOwnTimeLimit ? begin() : limitWait(begin)), verdict);
     } catch (error) {
       const headers = commonHeaders('protected', verdict, ERROR_CACHE_CONTROL.protected);
-      return respondError(toErrorResponse(error), headers);
+      return respondError(withReset(toErrorResponse(error), now), headers);
     }
   }
 
