@@ -23,6 +23,7 @@ export async function tryHistories<History>(
 /** How a failure shows a history; `play` sees no difference. */
 function withStepALine<History>(history: History): History {
   if (!Array.isArray(history)) return history;
-  const toLines = () => `[\n${history.map((step) => `  ${fc.stringify(step)},\n`).join('')}]`;
+  const toLines = () =>
+    `[\n${history.map((step) => `  ${JSON.stringify(step) ?? fc.stringify(step)},\n`).join('')}]`;
   return Object.defineProperty(history, fc.toStringMethod, { value: toLines });
 }
