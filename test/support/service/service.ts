@@ -110,7 +110,7 @@ export function bearer(token: string): { headers: Record<string, string> } {
 }
 
 /** Headers as an object, without what a server adds to every response. */
-export function headersOf({ headers }: WireResponse): Record<string, string> {
+export function headersOf({ headers }: Pick<WireResponse, 'headers'>): Record<string, string> {
   const { date: _, 'content-length': __, ...rest } = Object.fromEntries(headers);
   return rest;
 }
@@ -130,7 +130,7 @@ async function readResponse(response: Response): Promise<WireResponse> {
  * Two requests never have the same number left of a limit, and one may come in another second. Links to other pages lead
  * to the base that was asked.
  */
-function comparable(response: WireResponse): string {
+export function comparable(response: Omit<WireResponse, 'body'>): string {
   const {
     'x-ratelimit-remaining': _,
     ratelimit: __,
