@@ -135,10 +135,11 @@ async function list({ database, mention }: FeedDeps, manager: Manager): Promise<
 
 async function stop(
   { database, onFeedsChanged }: FeedDeps,
-  { channelId, localization }: Manager,
+  { channelId, discordId, localization }: Manager,
   subject: FeedSubject,
 ): Promise<MessageView> {
-  const wasThere = await stopDiscordFeed(database.db, { channelId, subject });
+  const actor = { discordId };
+  const wasThere = await stopDiscordFeed(database.db, { channelId, subject }, { actor });
   if (!wasThere) throw refusal((feed) => feed.noSuchFeed(subject));
   onFeedsChanged();
   return done(localization.texts.feed.stopped(subject));

@@ -128,7 +128,7 @@ export function createFeeds(deps: FeedsDeps) {
     const { subject, channelId, startedBy, locale } = feed;
     const fields = { channelId, subject, startedBy, reason };
     try {
-      await stopDiscordFeed(db, feed);
+      await stopDiscordFeed(db, feed, { actor: 'service' });
       log.warn(fields, 'a feed is switched off: its channel is gone, or the bot may not post there');
     } catch (error) {
       return postpone(feed, error);

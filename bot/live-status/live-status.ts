@@ -137,7 +137,7 @@ export function createLiveStatus(deps: LiveStatusDeps) {
      * @throws {Refusal} when the bot may not post there.
      */
     pin: async (
-      { channelId, guildId, guildLocalization }: Invoker,
+      { discordId, channelId, guildId, guildLocalization }: Invoker,
       serverId: number | undefined,
     ): Promise<void> => {
       const draft = {
@@ -149,7 +149,7 @@ export function createLiveStatus(deps: LiveStatusDeps) {
       };
       const current = liveMessages.serversOf(draft) ?? [];
       const row = { ...draft, messageId: await liveMessages.post(draft, current) };
-      await saveLiveStatusMessage(db, row);
+      await saveLiveStatusMessage(db, row, { actor: { discordId } });
       track(row, fingerprint(current));
       editWhatIsDue();
     },

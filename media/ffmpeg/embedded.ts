@@ -1,5 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { TimeLimitExceeded, withTimeLimit } from '../../src/runtime/time-limit.ts';
 import { type Ffmpeg, FfmpegError, type FfmpegJob, type FfmpegLimits } from './ffmpeg.ts';
 
 /** One call of ffmpeg for the worker. */
@@ -85,10 +86,6 @@ function startEngine(): Engine {
 
 function runInWorker(worker: Worker, task: EmbeddedTask, wallMs: number): Promise<EmbeddedResult> {
   const { promise, resolve, reject } = Promise.withResolvers<EmbeddedResult>();
-  const timer = setTimeout(
-    () => reject(new FfmpegError('overran', 'ffmpeg took too long and was stopped')),
-    wallMs,
-  );
   const onMessage = ({ data }: MessageEvent<EmbeddedResult>): void => resolve(data);
   const onError = (event: ErrorEvent): void =>
     reject(new FfmpegError('missing', `no worker: ${event.message}`));
@@ -97,12 +94,16 @@ function runInWorker(worker: Worker, task: EmbeddedTask, wallMs: number): Promis
   worker.addEventListener('error', onError);
   worker.addEventListener('close', onClose);
   worker.postMessage(task);
-  return promise.finally(() => {
-    clearTimeout(timer);
-    worker.removeEventListener('message', onMessage);
-    worker.removeEventListener('error', onError);
-    worker.removeEventListener('close', onClose);
-  });
+  return withTimeLimit(promise, wallMs)
+    .catch((error: unknown) => {
+      if (!(error instanceof TimeLimitExceeded)) throw error;
+      throw new FfmpegError('overran', 'ffmpeg took too long and was stopped', { cause: error });
+    })
+    .finally(() => {
+      worker.removeEventListener('message', onMessage);
+      worker.removeEventListener('error', onError);
+      worker.removeEventListener('close', onClose);
+    });
 }
 
 function throwFailure({ failure, message = '', code }: EmbeddedResult): void {

@@ -104,7 +104,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
     .option('--check', 'say whether totals are right, change nothing; exit code 1 when they are not')
     .action(async ({ check = false }: { check?: boolean }, command: Command) => {
       const { url } = await session.database();
-      const recount = await (check ? checkPenaltyTallies(url) : recountPenaltyTallies(url));
+      const recount = check ? await checkPenaltyTallies(url) : await recountPenaltyTallies(url);
       print(command, recount, describeRecount(recount, check));
       if (check && recount.wrong > 0) process.exitCode = 1;
     });

@@ -7,6 +7,7 @@ import { formatServerAddress, parseServerAddress, tryParseServerAddress } from '
 import { hasVisibleCharacter } from '../domain/visible-text.ts';
 import { listServerAliases, saveServerAlias } from '../queries/servers/aliases.ts';
 import { addServer, findServerByAddress, listServers } from '../queries/servers/servers.ts';
+import { withTimeLimit } from '../runtime/time-limit.ts';
 import { warn } from './import-report.ts';
 import type { ImportRun, Warn } from './import-run.ts';
 import { cleanText, LONGEST_NAME } from './source/clean-text.ts';
@@ -145,11 +146,8 @@ async function listOurAddresses(db: Db): Promise<Map<string, number>> {
 
 async function resolve(host: string): Promise<string[]> {
   if (isIP(host) !== 0) return [];
-  const found = lookup(host, { all: true }).then(
-    (all) => all.map(({ address }) => address),
-    () => [],
-  );
-  return Promise.race([found, Bun.sleep(RESOLVE_LIMIT_MS).then(() => [])]);
+  const found = await withTimeLimit(lookup(host, { all: true }), RESOLVE_LIMIT_MS).catch(() => []);
+  return found.map(({ address }) => address);
 }
 
 /** `HOST:PORT` in lower case, with Steam's usual port when none is given. @throws {InvalidInput} for what is no address. */

@@ -1,5 +1,5 @@
 import { desc, eq, lt } from 'drizzle-orm';
-import type { Db } from '../db/client.ts';
+import type { Db, Transaction } from '../db/client.ts';
 import { users } from '../db/schema/accounts.ts';
 import { type AuditActor, auditLog } from '../db/schema/audit-log.ts';
 import type { Actor } from '../domain/rights/actor.ts';
@@ -37,6 +37,13 @@ export const AUDIT_ACTIONS = [
   'webhook.switched-off',
   'webhook.tested',
   'webhook.resent',
+  'feed.started',
+  'feed.changed',
+  'feed.stopped',
+  'feed.switched-off',
+  'live-message.posted',
+  'live-message.dropped',
+  'penalties.recounted',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
@@ -44,7 +51,7 @@ export type AuditEntry = {
   id: number;
   at: Date;
   action: string;
-  /** The SteamID64 of the user, the slug of the server, the name of the source, or the webhook, it was done to. */
+  /** As in {@link NewEntry}. */
   subject: string;
   details: Record<string, unknown>;
   /** Undefined: the operator's tool, or a user who is gone. */
@@ -54,7 +61,7 @@ export type AuditEntry = {
 type NewEntry = {
   actor: Actor;
   action: AuditAction;
-  /** The SteamID64 of the user, the slug of the server, the name of the source, or the webhook, it was done to. */
+  /** What it was done to: a user's SteamID64, a server's slug, a source's name, a webhook, a Discord channel. */
   subject: string;
   /** Never a token, a secret or an address. */
   details?: Record<string, unknown>;
@@ -65,11 +72,33 @@ type NewEntry = {
  * other and no caller can forget it.
  */
 export async function recordAudit(db: Db, { actor, action, subject, details = {} }: NewEntry): Promise<void> {
-  const who = {
-    actorUserId: typeof actor === 'object' ? actor.userId : null,
-    actor: typeof actor === 'object' || actor === 'operator' ? null : actor,
-  };
-  await db.insert(auditLog).values({ ...who, action, subject, details });
+  const { known, ...who } = await identify(db, actor);
+  await db.insert(auditLog).values({ ...who, action, subject, details: { ...details, ...known } });
+}
+
+/** The same for what the operator does in a transaction of the driver. */
+export async function recordOperatorAudit(
+  transaction: Transaction,
+  { action, subject, details = {} }: Omit<NewEntry, 'actor'>,
+): Promise<void> {
+  await transaction`insert into audit_log (action, subject, details)
+    values (${action}, ${subject}, ${JSON.stringify(details)}::text::jsonb)`;
+}
+
+/** The columns that say who acted; a Discord account is stored by its own id only where no user is linked to it. */
+async function identify(db: Db, actor: Actor) {
+  if (actor === 'operator') return { actorUserId: null, actor: null };
+  if (typeof actor === 'string') return { actorUserId: null, actor };
+  if ('userId' in actor) return { actorUserId: actor.userId, actor: null };
+  const { discordId } = actor;
+  const [user] = await db.select({ id: users.id }).from(users).where(eq(users.discordId, discordId));
+  if (user) return { actorUserId: user.id, actor: null };
+  return { actorUserId: null, actor: 'discord-member' as const, known: { discordId } };
+}
+
+/** A Discord channel as the subject of an entry; never 17 bare digits, which would be a SteamID64. */
+export function channelSubject(channelId: string): string {
+  return `#${channelId}`;
 }
 
 /**

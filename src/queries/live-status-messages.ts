@@ -1,6 +1,8 @@
 import { asc, eq } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
 import { liveStatusMessages } from '../db/schema/discord.ts';
+import type { Actor } from '../domain/rights/actor.ts';
+import { channelSubject, recordAudit } from './audit-log.ts';
 
 export type LiveStatusMessage = typeof liveStatusMessages.$inferSelect;
 
@@ -9,15 +11,29 @@ export async function listLiveStatusMessages(db: Db): Promise<LiveStatusMessage[
   return db.select().from(liveStatusMessages).orderBy(asc(liveStatusMessages.createdAt));
 }
 
-/** Remembers a message to keep up to date; one that is known stays as it is. */
+/** Remembers a message to keep up to date; one that is known stays as it is. Written to the audit log. */
 export async function saveLiveStatusMessage(
   db: Db,
   message: typeof liveStatusMessages.$inferInsert,
+  { actor }: { actor: Actor },
 ): Promise<void> {
-  await db.insert(liveStatusMessages).values(message).onConflictDoNothing();
+  await db.transaction(async (tx) => {
+    const saved = await tx.insert(liveStatusMessages).values(message).onConflictDoNothing().returning();
+    if (saved.length === 0) return;
+    const subject = channelSubject(message.channelId);
+    await recordAudit(tx, { actor, action: 'live-message.posted', subject });
+  });
 }
 
-/** Forgets a message that Discord no longer has. */
+/** Forgets a message that can no longer be kept up to date. Written to the audit log. */
 export async function removeLiveStatusMessage(db: Db, messageId: string): Promise<void> {
-  await db.delete(liveStatusMessages).where(eq(liveStatusMessages.messageId, messageId));
+  await db.transaction(async (tx) => {
+    const [removed] = await tx
+      .delete(liveStatusMessages)
+      .where(eq(liveStatusMessages.messageId, messageId))
+      .returning();
+    if (!removed) return;
+    const subject = channelSubject(removed.channelId);
+    await recordAudit(tx, { actor: 'service', action: 'live-message.dropped', subject });
+  });
 }

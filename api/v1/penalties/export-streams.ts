@@ -27,6 +27,7 @@ export function streamExport(opened: PenaltyExport, { formatEnd, onEnd }: Deps):
   let isOver = false;
   let patience: ReturnType<typeof setTimeout> | undefined;
   let controllerOf: ReadableStreamDefaultController<Uint8Array> | undefined;
+  // Timers of their own, not withTimeLimit: one begins anew with each read, and both have to break the response off.
   const whole = setTimeout(() => abort('the export took too long'), WHOLE_LIMIT_MS);
 
   function end(): void {

@@ -5,7 +5,7 @@ import { users } from './accounts.ts';
 import { instant } from './columns.ts';
 
 /** Who acts besides users and the operator's tool; {@link Actor} names them all. */
-export type AuditActor = 'configuration' | 'service' | 'member';
+export type AuditActor = 'configuration' | 'service' | 'member' | 'discord-member';
 
 /** Everything that changed something, and who did it. */
 export const auditLog = pgTable(
@@ -15,7 +15,7 @@ export const auditLog = pgTable(
     at: instant('at').notNull().defaultNow(),
     /** The acting user; null for the operator's tool, and for whoever `actor` names. */
     actorUserId: integer('actor_user_id').references(() => users.id, { onDelete: 'set null' }),
-    /** Who acted where it was neither a user nor the operator's tool. */
+    /** Who acted where it was neither a user nor the operator's tool. Of a `discord-member` the id is in `details`. */
     actor: text('actor').$type<AuditActor>(),
     action: text('action').notNull(),
     subject: text('subject').notNull().default(''),

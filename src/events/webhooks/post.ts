@@ -140,6 +140,7 @@ export function createPost({
   return async (text, { signal, ...message }) => {
     const ending = new AbortController();
     const end = (error: PostFailure) => ending.abort(error);
+    // Not withTimeLimit: at the limit a body is only read no further, and the status that came before it counts.
     const timer = setTimeout(
       () => end(new PostFailure('timeout', `no response within ${limitMs} ms`)),
       limitMs,

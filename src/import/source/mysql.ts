@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { RowDataPacket, SslOptions } from 'mysql2/promise';
 import { InvalidInput, Unavailable } from '../../domain/errors.ts';
+import { withTimeLimit } from '../../runtime/time-limit.ts';
 import { type MysqlAddress, type MysqlTls, parseMysqlAddress } from './mysql-address.ts';
 import type { SourceDatabase, SourceRow } from './source-database.ts';
 
@@ -48,7 +49,7 @@ export async function openMysqlSource(url: string): Promise<SourceDatabase> {
     },
     close: async () => {
       // A query that still runs would be waited for.
-      await Promise.race([connection.end(), Bun.sleep(CLOSE_LIMIT_MS)]).catch(() => {});
+      await withTimeLimit(connection.end(), CLOSE_LIMIT_MS).catch(() => {});
       connection.destroy();
     },
   };

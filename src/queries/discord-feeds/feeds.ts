@@ -3,6 +3,8 @@ import type { Db } from '../../db/client.ts';
 import { discordFeedServers, discordFeeds } from '../../db/schema/discord.ts';
 import { servers } from '../../db/schema/servers.ts';
 import type { FeedSubject } from '../../domain/discord-feed.ts';
+import type { Actor } from '../../domain/rights/actor.ts';
+import { channelSubject, recordAudit } from '../audit-log.ts';
 import { readEventLog } from '../penalties/events.ts';
 import { shownNameOf } from '../servers/servers.ts';
 
@@ -12,7 +14,7 @@ export type FeedSettings = Omit<DiscordFeed, 'id' | 'epoch' | 'cursor' | 'postin
 
 /**
  * Starts a feed with what happens from now on. One of the same subject in the channel gets the new settings, and goes on
- * where it was.
+ * where it was. Written to the audit log.
  * @returns whether there was none before.
  */
 export async function startDiscordFeed(db: Db, settings: FeedSettings): Promise<{ isNew: boolean }> {
@@ -28,6 +30,12 @@ export async function startDiscordFeed(db: Db, settings: FeedSettings): Promise<
     if (!feed.isNew) {
       await transaction.delete(discordFeedServers).where(eq(discordFeedServers.feedId, feed.id));
     }
+    await recordAudit(transaction, {
+      actor: { discordId: settings.startedBy },
+      action: feed.isNew ? 'feed.started' : 'feed.changed',
+      subject: channelSubject(settings.channelId),
+      details: { feed: settings.subject },
+    });
     return { isNew: feed.isNew };
   });
 }
@@ -57,13 +65,30 @@ export async function findDiscordFeed(db: Db, id: number): Promise<DiscordFeed |
   return feed;
 }
 
-/** Stops the feed of a subject in a channel, and forgets its messages. @returns whether there was one. */
+/**
+ * Stops the feed of a subject in a channel, and forgets its messages. Written to the audit log.
+ * @param actor `service` where the bot may no longer post in the channel.
+ * @returns whether there was one.
+ */
 export async function stopDiscordFeed(
   db: Db,
   feed: { channelId: string; subject: FeedSubject },
+  { actor }: { actor: Actor },
 ): Promise<boolean> {
-  const stopped = await db.delete(discordFeeds).where(isOf(feed)).returning({ id: discordFeeds.id });
-  return stopped.length > 0;
+  return db.transaction(async (transaction) => {
+    const stopped = await transaction
+      .delete(discordFeeds)
+      .where(isOf(feed))
+      .returning({ id: discordFeeds.id });
+    if (stopped.length === 0) return false;
+    await recordAudit(transaction, {
+      actor,
+      action: actor === 'service' ? 'feed.switched-off' : 'feed.stopped',
+      subject: channelSubject(feed.channelId),
+      details: { feed: feed.subject },
+    });
+    return true;
+  });
 }
 
 function isOf({ channelId, subject }: { channelId: string; subject: FeedSubject }) {

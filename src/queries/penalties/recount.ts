@@ -1,5 +1,6 @@
 import { type Connection, connect, type Transaction } from '../../db/client.ts';
 import { PENALTY_TALLIES_LOCK } from '../../db/locks.ts';
+import { recordOperatorAudit } from '../audit-log.ts';
 
 export type Recount = {
   /** Tallies that there should be: of all, each server, each admin …, ever, by month and day. */
@@ -17,13 +18,22 @@ export async function checkPenaltyTallies(databaseUrl: string): Promise<Recount>
   });
 }
 
-/** Makes the tallies what the penalties themselves say. Writers of penalties wait meanwhile; lists do not. */
+/**
+ * Makes the tallies what the penalties themselves say, for the operator. Writers of penalties wait meanwhile; lists do
+ * not. Written to the audit log.
+ */
 export async function recountPenaltyTallies(databaseUrl: string): Promise<Recount> {
   return withPatientConnection(databaseUrl, async (connection) => {
     // Each statement has to see what was committed while the first one waited.
-    const { recount } = await connection.begin('isolation level read committed', async (transaction) => ({
-      recount: await recountWithin(transaction),
-    }));
+    const { recount } = await connection.begin('isolation level read committed', async (transaction) => {
+      const counted = await recountWithin(transaction);
+      await recordOperatorAudit(transaction, {
+        action: 'penalties.recounted',
+        subject: '',
+        details: { wrong: counted.wrong },
+      });
+      return { recount: counted };
+    });
     return recount;
   });
 }

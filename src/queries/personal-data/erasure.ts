@@ -1,4 +1,4 @@
-import { eq, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { retryVictim } from '../../db/retry.ts';
 import { users } from '../../db/schema/accounts.ts';
@@ -71,6 +71,16 @@ async function eraseAccount(
         .update(discordFeeds)
         .set({ startedBy: NOBODY })
         .where(eq(discordFeeds.startedBy, user.discordId));
+      // What they did on Discord before they linked their account.
+      await tx
+        .update(auditLog)
+        .set({ actor: 'member', details: sql`${auditLog.details} - 'discordId'` })
+        .where(
+          and(
+            eq(auditLog.actor, 'discord-member'),
+            sql`${auditLog.details} ->> 'discordId' = ${user.discordId}`,
+          ),
+        );
     }
     await tx.update(auditLog).set({ actor: 'member' }).where(eq(auditLog.actorUserId, user.id));
     await tx.delete(users).where(eq(users.id, user.id));

@@ -1,4 +1,4 @@
-import { desc, eq, or, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, or, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Db } from '../../db/client.ts';
 import { apiTokens, sessions, users } from '../../db/schema/accounts.ts';
@@ -66,7 +66,19 @@ async function readPerson(db: Db, steamId64: SteamId64) {
     auditLog: await db
       .select()
       .from(auditLog)
-      .where(or(eq(auditLog.subject, steamId64), user && eq(auditLog.actorUserId, user.id)))
+      .where(
+        or(
+          eq(auditLog.subject, steamId64),
+          user && eq(auditLog.actorUserId, user.id),
+          // What they did on Discord before they linked their account.
+          user?.discordId
+            ? and(
+                eq(auditLog.actor, 'discord-member'),
+                sql`${auditLog.details} ->> 'discordId' = ${user.discordId}`,
+              )
+            : undefined,
+        ),
+      )
       .orderBy(auditLog.id),
   };
   const isKnown = user !== undefined || Object.values(rows).some((of) => of.length > 0);

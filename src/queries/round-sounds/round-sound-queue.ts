@@ -47,7 +47,7 @@ export async function saveUploadedSound(
   const { actor, ...values } = upload;
   return db.transaction(async (tx) => {
     await lockPlayer(tx, values.steamId64);
-    if (typeof actor === 'object') await requireUser(tx, actor.userId);
+    if (typeof actor === 'object' && 'userId' in actor) await requireUser(tx, actor.userId);
     const { latest } = await findRoundSounds(tx, values.steamId64);
     if (latest && latest.status !== 'failed' && (await isInPlace(latest))) await markReady(tx, latest);
     const superseded = await tx

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { discordFeeds } from '../../../src/db/schema/discord.ts';
+import { listAuditEntries } from '../../../src/queries/audit-log.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
-import { insertPenalties, insertServer } from '../../support/database/builders.ts';
+import { insertPenalties, insertServer, insertUser } from '../../support/database/builders.ts';
 import { type Actor, anActor } from '../../support/discord/actor.ts';
 import { messageOf } from '../../support/discord/exchange.ts';
 import type { OptionValue } from '../../support/discord/interactions.ts';
@@ -192,6 +193,38 @@ describe('/feed stop', () => {
     expect(await run(here, 'stop', { what: 'penalties' })).toContain(
       'This channel has no feed of penalties.',
     );
+  });
+});
+
+describe('the audit log', () => {
+  const entriesOf = async ({ channelId }: Actor) =>
+    (await listAuditEntries(db))
+      .filter(({ subject }) => subject === `#${channelId}`)
+      .map(({ action, details, actor }) => ({ action, details, actor }))
+      .reverse();
+
+  test('names the Discord account that starts, changes and stops a feed', async () => {
+    const manager = aManager();
+    await run(manager, 'start', { what: 'penalties' });
+    await run(manager, 'start', { what: 'penalties', types: 'gag' });
+    await run(manager, 'stop', { what: 'penalties' });
+    await run(manager, 'stop', { what: 'penalties' });
+    const actor = 'discord-member';
+    const details = { feed: 'penalties', discordId: manager.user.id };
+    expect(await entriesOf(manager)).toEqual([
+      { action: 'feed.started', details, actor },
+      { action: 'feed.changed', details, actor },
+      { action: 'feed.stopped', details, actor },
+    ]);
+  });
+
+  test('names the user whom that account is linked to', async () => {
+    const manager = aManager();
+    const { steamId64, nickname } = await insertUser(db, 61, { discordId: manager.user.id });
+    await run(manager, 'start', { what: 'servers' });
+    expect(await entriesOf(manager)).toEqual([
+      { action: 'feed.started', details: { feed: 'servers' }, actor: { steamId64, nickname } },
+    ]);
   });
 });
 

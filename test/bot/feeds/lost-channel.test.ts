@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { createBot } from '../../../bot/bot.ts';
 import { discordFeeds } from '../../../src/db/schema/discord.ts';
+import { listAuditEntries } from '../../../src/queries/audit-log.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { createFeedStarter, settleFeeds } from '../../support/bot/feeds.ts';
 import { insertPenalties } from '../../support/database/builders.ts';
@@ -33,6 +34,10 @@ test('a deleted channel switches its feed off, which whoever started it is told'
   expect(other.messages()).toHaveLength(1);
   expect(lines.filter(({ msg }) => msg.includes('a feed is switched off'))).toMatchObject([
     { channelId: lost.channelId, subject: 'penalties', reason: 'channelGone' },
+  ]);
+  const entries = await listAuditEntries(db);
+  expect(entries.filter(({ action }) => action === 'feed.switched-off')).toMatchObject([
+    { subject: `#${lost.channelId}`, actor: 'service', details: { feed: 'penalties' } },
   ]);
 });
 

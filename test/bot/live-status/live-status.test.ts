@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, setSystemTime, test } from 'bun:test';
 import { createBot } from '../../../bot/bot.ts';
+import { listAuditEntries } from '../../../src/queries/audit-log.ts';
 import { listLiveStatusMessages } from '../../../src/queries/live-status-messages.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { createLiveMessages } from '../../support/bot/live-messages.ts';
@@ -34,6 +35,14 @@ describe('a live status message', () => {
       serverId,
       locale: 'pl',
     });
+    expect(await listAuditEntries(db)).toMatchObject([
+      {
+        action: 'live-message.posted',
+        subject: `#${moderator.channelId}`,
+        actor: 'discord-member',
+        details: { discordId: moderator.user.id },
+      },
+    ]);
   });
 
   test('is edited after a poll that changed something, never twice within the interval, not without a change', async () => {

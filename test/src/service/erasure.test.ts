@@ -91,6 +91,18 @@ async function insertEverything(): Promise<void> {
     subject: id,
     details: { discordId, username: nickname },
   });
+  await recordAudit(db, {
+    actor: { userId: user.id },
+    action: 'feed.started',
+    subject: `#${number}`,
+    details: { feed: 'penalties' },
+  });
+  await db.insert(auditLog).values({
+    actor: 'discord-member',
+    action: 'feed.stopped',
+    subject: `#${number}`,
+    details: { feed: 'penalties', discordId },
+  });
   await insertFiles();
 }
 
@@ -255,7 +267,9 @@ describe('own data', () => {
       steamBans: [{ vacBans: 1 }],
     });
     expect(data.penaltiesGiven).toHaveLength(2);
-    expect(data.auditLog.map(({ action }: { action: string }) => action)).toContain('discord.linked');
+    const actions = data.auditLog.map(({ action }: { action: string }) => action);
+    for (const action of ['discord.linked', 'feed.started', 'feed.stopped'])
+      expect(actions).toContain(action);
     for (const secret of ['tokenHash', 'idHash']) expect(page.text).not.toContain(secret);
     expect(page.text).not.toContain(aSteamId(777));
 

@@ -48,6 +48,7 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
   const { maxBytes, limitMs, slot, requireToken, store } = options;
   const parser = openParser(request, maxBytes);
   const reading = new AbortController();
+  // Not withTimeLimit: what arrived has to be cleaned up before the visitor gets a response.
   const timer = setTimeout(() => reading.abort(new PageError('sound-too-slow', 408)), limitMs);
   slot.signal.addEventListener('abort', () => reading.abort(slot.signal.reason));
   const opened = Promise.withResolvers<OpenedFile | undefined>();

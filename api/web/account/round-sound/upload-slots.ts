@@ -96,6 +96,7 @@ export function createUploadSlots({ most, waitMs, windowMs, ...options }: Option
         resolve(slot);
       },
     };
+    // Not withTimeLimit: whoever waited too long has to leave the queue before the next slot is given away.
     const timer = setTimeout(() => {
       waiting.splice(waiting.indexOf(waiter), 1);
       beginNext();

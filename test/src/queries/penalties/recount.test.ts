@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { connect } from '../../../../src/db/client.ts';
+import { listAuditEntries } from '../../../../src/queries/audit-log.ts';
 import { checkPenaltyTallies, recountPenaltyTallies } from '../../../../src/queries/penalties/recount.ts';
 import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
@@ -80,6 +81,9 @@ test('a check counts what is wrong and changes nothing, a recount mends it', asy
   expect(await recountPenaltyTallies(url)).toEqual(wrong);
   expect(await tallyDifferences(connection)).toEqual([]);
   expect(await checkPenaltyTallies(url)).toEqual(right);
+  expect((await listAuditEntries(db)).map(({ action, details }) => [action, details])).toEqual([
+    ['penalties.recounted', { wrong: wrong.wrong }],
+  ]);
   // Not even rewritten where they are right.
   const versions = () => connection`select xmin::text from penalty_tallies order by 1`;
   const kept = await versions();
