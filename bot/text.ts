@@ -1,4 +1,5 @@
 import { inlineCode, TimestampStyles, type TimestampStylesString, time } from 'discord.js';
+import { isolate } from '../src/domain/isolate.ts';
 import { hasVisibleCharacter } from '../src/domain/visible-text.ts';
 
 /** Control and formatting characters: NUL, right-to-left marks, zero-width ones. Emoji joiners go with them. */
@@ -25,12 +26,16 @@ export function cut(text: string, max: number): string {
 }
 
 /**
- * Makes text of others safe where Discord reads Markdown: one line, in which nothing is formatted, linked or mentioned.
+ * Makes text of others safe where Discord reads Markdown: one line, in which nothing is formatted, linked or mentioned, and
+ * which turns nothing around it from right to left.
  * The library's `escapeMarkdown` leaves mentions, timestamps, emoji and bare links as they are.
  * @param max of the text before escaping; the result is at most twice as long.
  */
 export function escapeText(text: string, { max = 128, fallback = '' } = {}): string {
-  return cut(toPlainLine(text, fallback), max).replace(MARKUP, '\\$&');
+  const line = toPlainLine(text, fallback);
+  // Room for the two signs that isolate a name.
+  const shown = cut(line, isolate(line) === line ? max : max - 1);
+  return isolate(shown.replace(MARKUP, '\\$&'));
 }
 
 /** How long ago or ahead an instant is, which Discord keeps up to date: "2 hours ago". */

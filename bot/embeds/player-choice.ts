@@ -1,3 +1,4 @@
+import { isolate } from '../../src/domain/isolate.ts';
 import type { FoundPlayer } from '../../src/queries/player-search.ts';
 import type { Choice } from '../command.ts';
 import { LIMITS } from '../discord-limits.ts';
@@ -8,13 +9,13 @@ export function playerChoice({ steamId64, name, matchedName, isBanned }: FoundPl
   const [latest, matched] = [toPlainLine(name, '?'), toPlainLine(matchedName)];
   const rest = ` · ${steamId64}`;
   const names =
-    matched === '' || matched === latest ? latest : `${cut(latest, MAX_NAME)} (${cut(matched, MAX_NAME)})`;
-  const lead = isBanned ? '⛔ ' : '';
-  return {
-    name: `${lead}${cut(names, LIMITS.choiceText - rest.length - lead.length)}${rest}`,
-    value: steamId64,
-  };
+    matched === '' || matched === latest
+      ? isolate(cut(latest, LONGEST_NAME))
+      : `${isolate(cut(latest, LONGER_NAME))} (${isolate(cut(matched, LONGER_NAME))})`;
+  return { name: `${isBanned ? '⛔ ' : ''}${names}${rest}`, value: steamId64 };
 }
 
+/** What the longest choice has room for, with two signs that isolate a name. */
+const LONGEST_NAME = LIMITS.choiceText - '⛔ '.length - ' · 76561198000000001'.length - 2;
 /** Of each of two names, so that both are seen. */
-const MAX_NAME = 34;
+const LONGER_NAME = Math.floor((LONGEST_NAME - ' ()'.length - 2) / 2);

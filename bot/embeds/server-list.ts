@@ -1,4 +1,5 @@
 import type { APIEmbed, APISelectMenuOption } from 'discord.js';
+import { isolate } from '../../src/domain/isolate.ts';
 import type { ServerView } from '../../src/live/server-view.ts';
 import { toCustomId } from '../custom-id.ts';
 import { LIMITS } from '../discord-limits.ts';
@@ -41,11 +42,12 @@ export function serverChoice(server: ServerView, { server: words }: Texts): { na
   const state = server.isOnline
     ? [server.map, `${server.playersCount}/${server.maxPlayers}`]
     : [words.offline.toLowerCase()];
-  const rest = ['', ...state.map((part) => cut(toPlainLine(part), 40)).filter((part) => part !== '')].join(
-    ' · ',
-  );
+  const rest = [
+    '',
+    ...state.map((part) => isolate(cut(toPlainLine(part), 40))).filter((part) => part !== ''),
+  ].join(' · ');
   return {
-    name: `${cut(toPlainLine(server.name, server.slug), LIMITS.choiceText - rest.length)}${rest}`,
+    name: `${isolate(cut(toPlainLine(server.name, server.slug), LIMITS.choiceText - rest.length - 2))}${rest}`,
     value: server.slug,
   };
 }
@@ -116,7 +118,9 @@ function menuRows(servers: readonly ServerView[], texts: Texts, flag: number): R
 
 function menuOption(server: ServerView, { server: words }: Texts): APISelectMenuOption {
   const state = server.isOnline
-    ? [toPlainLine(server.map), `${server.playersCount}/${server.maxPlayers}`].filter(Boolean).join(' · ')
+    ? [isolate(toPlainLine(server.map)), `${server.playersCount}/${server.maxPlayers}`]
+        .filter(Boolean)
+        .join(' · ')
     : words.offline;
   return {
     label: cut(toPlainLine(server.name, server.slug), LIMITS.menuOptionText),

@@ -13,7 +13,7 @@ import { DEMO_SERVERS } from './servers.ts';
 /** `bun run demo`: the service on made-up data, with simulated game servers. */
 
 /** Livelier and quieter than the service, unless told otherwise. */
-const DEFAULTS = { POLL_INTERVAL_SECONDS: '5', LOG_LEVEL: 'error' };
+const DEFAULTS = { POLL_INTERVAL_SECONDS: '5', LOG_LEVEL: 'error', SITE_NAME: 'The Frag Tavern' };
 
 const stopping = new AbortController();
 const stopped = new Promise<void>((settle) => stopping.signal.addEventListener('abort', () => settle()));

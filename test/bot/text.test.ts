@@ -16,6 +16,8 @@ describe('names from game servers', () => {
     ['back\\slash', 'back\\\\slash'],
     ['\u202eevil\u0000\u200b  name\u3164', 'evil name'],
     ['Zażółć 🎮 gęślą', 'Zażółć 🎮 gęślą'],
+    ['אלוף *העולם*', '\u2068אלוף \\*העולם\\*\u2069'],
+    ['\u2067king ملك', '\u2068king ملك\u2069'],
   ])('%j is shown as it is, nothing formatted, linked or mentioned', (given, shown) => {
     expect(escapeText(given)).toBe(shown);
   });
@@ -30,6 +32,7 @@ describe('names from game servers', () => {
     expect(cut('abcdef', 6)).toBe('abcdef');
     expect(cut('abcdefg', 6)).toBe('abcde…');
     expect(escapeText('*'.repeat(200), { max: 10 })).toBe(`${'\\*'.repeat(9)}…`);
+    expect(escapeText(`ש${'*'.repeat(200)}`, { max: 10 }).length).toBeLessThanOrEqual(20);
   });
 });
 

@@ -1,4 +1,5 @@
 import { NotFound } from '../../../src/domain/errors.ts';
+import { isolate } from '../../../src/domain/isolate.ts';
 import { type SteamId64, tryParseSteamId } from '../../../src/domain/steam-id.ts';
 import {
   countRoundSounds,
@@ -104,7 +105,7 @@ async function askToRemove(
       site={site}
       visit={visit}
       title={t.removeTitle}
-      lead={t.removeLead(titleOf(sound), steamId64)}
+      lead={t.removeLead(isolate(titleOf(sound)), steamId64)}
       label={t.remove}
       back={backOf(steamId64)}
     />,

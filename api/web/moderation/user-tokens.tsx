@@ -2,6 +2,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
 import { tokenStateOf } from '../../../src/domain/api-token.ts';
 import { NotFound } from '../../../src/domain/errors.ts';
+import { isolate } from '../../../src/domain/isolate.ts';
 import {
   type ApiToken,
   findUnrevokedApiToken,
@@ -164,7 +165,7 @@ async function askToRevoke(deps: UserTokensDeps, visit: MemberVisit, path: Token
       site={deps.site}
       visit={visit}
       title={t.revokeTitle}
-      lead={`${nameOf(user, visit.locale)}: ${t.revokeLead(token.name, token.lastFour)}`}
+      lead={`${isolate(nameOf(user, visit.locale))}: ${t.revokeLead(isolate(token.name), token.lastFour)}`}
       label={t.revoke}
       back={pathOfPlayer(user)}
     />,

@@ -1,4 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { isolate } from '../../../src/domain/isolate.ts';
 import { hasVisibleCharacter } from '../../../src/domain/visible-text.ts';
 import type { Penalty } from '../../../src/queries/penalties/row.ts';
 import { textsOf } from '../layout/locales/texts.ts';
@@ -23,7 +24,8 @@ export function EndOfPenalty({ penalty, visit }: EndProps & { visit: Visit }): J
   const t = textsOf(visit.locale).penalties;
   const { status, endsAt, liftedAt, liftedByName, liftReason } = penalty;
   const at = status === 'UNBANNED' ? liftedAt : endsAt;
-  const words = status === 'UNBANNED' ? (liftedByName ? t.liftedBy(liftedByName) : t.lifted) : t.expired;
+  const words =
+    status === 'UNBANNED' ? (liftedByName ? t.liftedBy(isolate(liftedByName)) : t.lifted) : t.expired;
   return (
     <span>
       {at && (

@@ -1,12 +1,14 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { isolate } from '../../../src/domain/isolate.ts';
 import type { ServerView } from '../../../src/live/server-view.ts';
 import { CopyButton } from '../layout/copy-button.tsx';
 import { Icon } from '../layout/icons.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { Visit } from '../visit/visit.ts';
+import { bannerPathOf, serverPathOf } from './paths.ts';
 import { describe } from './server-page.tsx';
-import { LastSeen, mapNameOf, Occupancy, ServerState, steamAddressOf } from './server-parts.tsx';
+import { LastSeen, MapName, Occupancy, ServerState, steamAddressOf } from './server-parts.tsx';
 
 type ConnectPageProps = { site: Site; visit: Visit; server: ServerView };
 
@@ -20,8 +22,8 @@ export function ConnectPage({ site, visit, server }: ConnectPageProps): JSX.Elem
     <Layout
       site={site}
       visit={visit}
-      title={t.title(server.name)}
-      preview={{ description: describe(server, visit) }}
+      title={t.title(isolate(server.name))}
+      preview={{ description: describe(server, visit), imagePath: bannerPathOf(server) }}
     >
       <section class="card narrow connect" aria-labelledby="server-name">
         <div class="server-head">
@@ -35,7 +37,9 @@ export function ConnectPage({ site, visit, server }: ConnectPageProps): JSX.Elem
             <dl class="server-facts">
               <div>
                 <dt>{texts.status.map}</dt>
-                <dd>{mapNameOf(server.map)}</dd>
+                <dd>
+                  <MapName map={server.map} />
+                </dd>
               </div>
             </dl>
             <Occupancy server={server} visit={visit} />
@@ -70,7 +74,7 @@ export function ConnectPage({ site, visit, server }: ConnectPageProps): JSX.Elem
           </>
         )}
         <p class="row">
-          <a class="button button-quiet" href={`/servers/${encodeURIComponent(server.slug)}`}>
+          <a class="button button-quiet" href={serverPathOf(server)}>
             {t.details}
           </a>
           <a class="button button-quiet" href="/">

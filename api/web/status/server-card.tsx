@@ -1,10 +1,12 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { isolate } from '../../../src/domain/isolate.ts';
 import type { Series } from '../../../src/live/series.ts';
 import type { ServerView } from '../../../src/live/server-view.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { Visit } from '../visit/visit.ts';
 import { Sparkline } from './charts/sparkline.tsx';
-import { ConnectRow, LastSeen, mapNameOf, Occupancy, ServerState } from './server-parts.tsx';
+import { serverPathOf } from './paths.ts';
+import { ConnectRow, LastSeen, MapName, Occupancy, ServerState } from './server-parts.tsx';
 
 type ServerCardProps = {
   server: ServerView;
@@ -23,18 +25,20 @@ export function ServerCard({ server, history, visit }: ServerCardProps): JSX.Ele
     <li class="card server-card" id={`server-${server.slug}`}>
       <div class="server-head">
         <h3>
-          <a href={`/servers/${encodeURIComponent(server.slug)}`}>
+          <a href={serverPathOf(server)}>
             <bdi>{server.name}</bdi>
           </a>
         </h3>
         <ServerState server={server} visit={visit} />
       </div>
-      {kind.length > 0 && <p class="server-kind">{kind.join(' · ')}</p>}
+      {kind.length > 0 && <p class="server-kind">{kind.map(isolate).join(' · ')}</p>}
       {server.isOnline ? (
         <div class="server-now">
           <dl class="server-facts">
             <dt>{t.map}</dt>
-            <dd>{mapNameOf(server.map)}</dd>
+            <dd>
+              <MapName map={server.map} />
+            </dd>
             <dt>{t.ping}</dt>
             <dd>{t.milliseconds(server.pingMs)}</dd>
           </dl>

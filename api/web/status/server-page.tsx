@@ -1,4 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { isolate } from '../../../src/domain/isolate.ts';
 import { type Series, uptimeOf } from '../../../src/live/series.ts';
 import type { ServerView } from '../../../src/live/server-view.ts';
 import type { PlayedMap } from '../../../src/queries/servers/maps.ts';
@@ -11,8 +12,9 @@ import { formatShare } from './charts/format.ts';
 import { CHART_RANGES, type ChartRange, HistoryChart } from './charts/history-chart.tsx';
 import { UptimeBars } from './charts/uptime-bars.tsx';
 import { MapList } from './map-list.tsx';
+import { bannerPathOf, serverPathOf } from './paths.ts';
 import { PlayerList } from './player-list.tsx';
-import { ConnectRow, LastSeen, mapNameOf, Occupancy, ServerState } from './server-parts.tsx';
+import { ConnectRow, LastSeen, MapName, mapNameOf, Occupancy, ServerState } from './server-parts.tsx';
 import { LiveLine, REFRESH_SECONDS } from './status-page.tsx';
 
 export type ServerDetails = {
@@ -35,8 +37,8 @@ export function ServerPage(props: ServerPageProps): JSX.Element {
     <Layout
       site={site}
       visit={visit}
-      title={server.name}
-      preview={{ description: describe(server, visit), imagePath: `${pathOf(server)}/banner.png` }}
+      title={isolate(server.name)}
+      preview={{ description: describe(server, visit), imagePath: bannerPathOf(server) }}
       scripts={['status.js']}
       refreshSeconds={REFRESH_SECONDS}
     >
@@ -89,7 +91,7 @@ export function ServerPage(props: ServerPageProps): JSX.Element {
 function ServerHead({ server, visit }: { server: ServerView; visit: Visit }): JSX.Element {
   const t = textsOf(visit.locale).status;
   const facts = [
-    [t.map, server.map && mapNameOf(server.map)],
+    [t.map, server.map && <MapName map={server.map} />],
     [t.mode, server.mode],
     [t.region, server.region],
     [t.ping, server.isOnline ? t.milliseconds(server.pingMs) : ''],
@@ -134,14 +136,14 @@ function BannerCard({
   visit,
 }: Pick<ServerPageProps, 'site' | 'server' | 'visit'>): JSX.Element {
   const t = textsOf(visit.locale).server;
-  const picture = `${pathOf(server)}/banner.png`;
-  const page = `${site.publicUrl}${pathOf(server)}`;
+  const picture = bannerPathOf(server);
+  const page = `${site.publicUrl}${serverPathOf(server)}`;
   return (
     <Card id="banner" title={t.banner}>
       <img
         class="banner"
         src={picture}
-        alt={t.bannerAlt(server.name)}
+        alt={t.bannerAlt(isolate(server.name))}
         width="560"
         height="95"
         loading="lazy"
@@ -154,10 +156,6 @@ function BannerCard({
       </div>
     </Card>
   );
-}
-
-function pathOf({ slug }: ServerView): string {
-  return `/servers/${encodeURIComponent(slug)}`;
 }
 
 /** For those who are sent a link: `Online · de_mirage · 7 of 24 players`. */

@@ -1,4 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { isolate } from '../../../src/domain/isolate.ts';
 import { tryParseServerAddress } from '../../../src/domain/server-address.ts';
 import type { ServerView } from '../../../src/live/server-view.ts';
 import { CopyButton } from '../layout/copy-button.tsx';
@@ -50,6 +51,22 @@ export function mapNameOf(map: string): string {
   return map.split('/').findLast((part) => part !== '') ?? '–';
 }
 
+/** A map's own name, which wraps at its underscores and hyphens and not within a word. */
+export function MapName({ map }: { map: string }): JSX.Element {
+  return (
+    <bdi>
+      {mapNameOf(map)
+        .split(/(?<=[_-])/)
+        .map((part, index) => (
+          <>
+            {index > 0 && <wbr />}
+            {part}
+          </>
+        ))}
+    </bdi>
+  );
+}
+
 /** When a server that is offline was last there. */
 export function LastSeen({ server, visit }: ServerProps): JSX.Element {
   const t = textsOf(visit.locale).status;
@@ -69,14 +86,14 @@ export function ConnectRow({ server, visit }: ServerProps): JSX.Element {
     <div class="connect-row">
       <span class="address">
         <code id={id}>{server.address}</code>
-        <CopyButton target={id} label={t.address(server.name)} visit={visit} isSmall />
+        <CopyButton target={id} label={t.address(isolate(server.name))} visit={visit} isSmall />
       </span>
       {server.isOnline && (
         <a
           class="button button-primary button-small"
           href={`/connect/${encodeURIComponent(server.slug)}`}
           data-steam={steamAddressOf(server)}
-          aria-label={t.connectTo(server.name)}
+          aria-label={t.connectTo(isolate(server.name))}
         >
           {t.connect}
         </a>

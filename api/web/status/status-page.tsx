@@ -9,6 +9,7 @@ import { FullMoment } from '../layout/moment.tsx';
 import { DemoSignIn } from '../sign-in/demo-sign-in.tsx';
 import type { Visit } from '../visit/visit.ts';
 import { Sparkline } from './charts/sparkline.tsx';
+import { bannerPathOf } from './paths.ts';
 import { ServerCard } from './server-card.tsx';
 
 /** A server and its last 24 hours; undefined when those cannot be read. */
@@ -27,6 +28,7 @@ export function StatusPage({ site, visit, servers }: StatusPageProps): JSX.Eleme
   const t = textsOf(visit.locale).status;
   const online = servers.filter(({ server }) => server.isOnline);
   const playing = online.reduce((sum, { server }) => sum + server.playersCount, 0);
+  const [busiest] = servers.toSorted((a, b) => b.server.playersCount - a.server.playersCount);
   return (
     <Layout
       site={site}
@@ -34,6 +36,7 @@ export function StatusPage({ site, visit, servers }: StatusPageProps): JSX.Eleme
       title=""
       preview={{
         description: servers.length === 0 ? t.none : t.summary(online.length, servers.length, playing),
+        ...(busiest && { imagePath: bannerPathOf(busiest.server) }),
       }}
       scripts={['status.js']}
       refreshSeconds={REFRESH_SECONDS}

@@ -2,6 +2,7 @@
 export function textOf(html: string): string {
   const entities: Record<string, string> = { quot: '"', amp: '&', lt: '<', gt: '>', '#39': "'" };
   return html
+    .replaceAll('<wbr/>', '')
     .replace(/<[^>]*>/g, ' ')
     .replace(/&(\w+|#39);/g, (whole, name: string) => entities[name] ?? whole)
     .replace(/\s+/g, ' ')

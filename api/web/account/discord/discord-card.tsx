@@ -1,4 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { isolate } from '../../../../src/domain/isolate.ts';
 import { Card } from '../../layout/card.tsx';
 import { ConfirmLink } from '../../layout/confirm.tsx';
 import { CsrfField } from '../../layout/csrf-field.tsx';
@@ -52,7 +53,7 @@ export function DiscordCard({ canLink, visit, notice }: DiscordProps): JSX.Eleme
             href="/account/discord/unlink"
             label={t.unlink}
             title={t.unlinkTitle}
-            lead={t.unlinkLead(user.discordUsername || user.discordId)}
+            lead={t.unlinkLead(isolate(user.discordUsername || user.discordId))}
             visit={visit}
           />
         )}

@@ -1,5 +1,6 @@
 import type { Db } from '../../../../src/db/client.ts';
 import { Conflict, InvalidInput, Unavailable } from '../../../../src/domain/errors.ts';
+import { isolate } from '../../../../src/domain/isolate.ts';
 import { linkDiscord, setDiscordHidden, unlinkDiscord } from '../../../../src/queries/users/user-changes.ts';
 import { ConfirmPage } from '../../layout/confirm.tsx';
 import type { Site } from '../../layout/layout.tsx';
@@ -93,7 +94,7 @@ async function askToUnlink({ site }: DiscordDeps, visit: MemberVisit): Promise<R
       site={site}
       visit={visit}
       title={t.unlinkTitle}
-      lead={t.unlinkLead(discordUsername || discordId)}
+      lead={t.unlinkLead(isolate(discordUsername || discordId))}
       label={t.unlink}
       back="/account#discord"
     />,

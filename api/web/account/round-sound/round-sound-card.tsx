@@ -1,6 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
+import { isolate } from '../../../../src/domain/isolate.ts';
 import { mayHaveSound, type SoundGroup } from '../../../../src/domain/rights/sound-audience.ts';
 import { LATEST_START_MS, UNFINISHED_STATUSES } from '../../../../src/domain/round-sound.ts';
 import { findRoundSounds, type RoundSound } from '../../../../src/queries/round-sounds/round-sounds.ts';
@@ -124,7 +125,7 @@ function RemoveLink({ title, visit }: { title: string; visit: MemberVisit }): JS
       href="/account/roundsound/delete"
       label={t.remove}
       title={t.removeTitle}
-      lead={t.removeLead(title)}
+      lead={t.removeLead(isolate(title))}
       visit={visit}
     />
   );
@@ -186,7 +187,7 @@ function Progress({ sound, visit, hasReady }: StateProps): JSX.Element {
   const current = sound.status === 'failed' ? -1 : STEPS.indexOf(sound.status);
   return (
     <div class="sound-progress" data-sound-progress role="status">
-      <strong>{t.underWay(titleOf(sound))}</strong>
+      <strong>{t.underWay(isolate(titleOf(sound)))}</strong>
       <ol class="sound-steps">
         {STEPS.map((step, index) => (
           <li
@@ -212,7 +213,7 @@ function Failure({ sound, visit, hasReady }: StateProps): JSX.Element {
     <div class="warning" role="alert">
       <Icon name="warning" />
       <div>
-        <strong>{t.failed(titleOf(sound))}</strong>
+        <strong>{t.failed(isolate(titleOf(sound)))}</strong>
         <br />
         {t.failures[sound.failure ?? 'unavailable']} {hasReady ? t.keptOld : ''}
       </div>

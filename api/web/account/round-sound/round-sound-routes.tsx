@@ -1,4 +1,5 @@
 import { NotFound } from '../../../../src/domain/errors.ts';
+import { isolate } from '../../../../src/domain/isolate.ts';
 import { findRoundSounds } from '../../../../src/queries/round-sounds/round-sounds.ts';
 import { ConfirmPage } from '../../layout/confirm.tsx';
 import { textsOf } from '../../layout/locales/texts.ts';
@@ -57,7 +58,7 @@ async function askToRemove({ db, site }: RoundSoundDeps, visit: MemberVisit): Pr
       site={site}
       visit={visit}
       title={t.removeTitle}
-      lead={t.removeLead(titleOf(sound))}
+      lead={t.removeLead(isolate(titleOf(sound)))}
       label={t.remove}
       back={HERE}
     />,

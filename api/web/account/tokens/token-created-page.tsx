@@ -1,4 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { isolate } from '../../../../src/domain/isolate.ts';
 import { CopyButton } from '../../layout/copy-button.tsx';
 import { Icon } from '../../layout/icons.tsx';
 import { Layout, type Site } from '../../layout/layout.tsx';
@@ -24,7 +25,7 @@ export function CreatedPage({ site, visit, name, token, expiresAt, publicUrl }: 
       <section class="card narrow" aria-labelledby="created">
         <h1 id="created">{t.createdTitle}</h1>
         <p>
-          <span>{t.createdLead(name)}</span>{' '}
+          <span>{t.createdLead(isolate(name))}</span>{' '}
           {expiresAt && (
             <span class="hint">
               {t.columns.expires}: <FullMoment at={expiresAt} locale={visit.locale} />

@@ -1,5 +1,6 @@
 import type { Db } from '../../../../src/db/client.ts';
 import { Conflict, NotFound } from '../../../../src/domain/errors.ts';
+import { isolate } from '../../../../src/domain/isolate.ts';
 import { mayCreateTokens, type TokenAudience } from '../../../../src/domain/rights/token-audience.ts';
 import {
   type ApiToken,
@@ -90,7 +91,7 @@ async function askToRevoke(
       site={site}
       visit={visit}
       title={t.revokeTitle}
-      lead={t.revokeLead(token.name, token.lastFour)}
+      lead={t.revokeLead(isolate(token.name), token.lastFour)}
       label={t.revoke}
       back="/account#tokens"
     />,

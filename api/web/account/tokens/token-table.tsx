@@ -1,4 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { isolate } from '../../../../src/domain/isolate.ts';
 import { TOKEN_SCOPES } from '../../../../src/domain/rights/token-scope.ts';
 import type { ApiToken } from '../../../../src/queries/users/api-tokens.ts';
 import { ConfirmLink } from '../../layout/confirm.tsx';
@@ -63,9 +64,9 @@ export function RevokeTokenLink({
     <ConfirmLink
       href={href}
       label={t.revoke}
-      fullLabel={t.revokeNamed(token.name)}
+      fullLabel={t.revokeNamed(isolate(token.name))}
       title={t.revokeTitle}
-      lead={t.revokeLead(token.name, token.lastFour)}
+      lead={t.revokeLead(isolate(token.name), token.lastFour)}
       visit={visit}
     />
   );

@@ -85,7 +85,7 @@ function TokenTable({ tokens, visit }: { tokens: ApiToken[]; visit: MemberVisit 
 function CreateForm({ visit }: { visit: MemberVisit }): JSX.Element {
   const t = textsOf(visit.locale).tokens;
   return (
-    <form method="post" action="/account/tokens" class="create">
+    <form method="post" action="/account/tokens" class="create create-token">
       <CsrfField visit={visit} />
       <input type="hidden" name={FORM_ID_FIELD} value={crypto.randomUUID()} />
       <div class="field field-wide">

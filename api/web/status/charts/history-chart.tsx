@@ -1,4 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { isolate } from '../../../../src/domain/isolate.ts';
 import { mergeSteps, type Series } from '../../../../src/live/series.ts';
 import { textsOf } from '../../layout/locales/texts.ts';
 import { FullMoment } from '../../layout/moment.tsx';
@@ -89,7 +90,7 @@ function Drawing({ id, range, serverName, series, visit }: DrawingProps): JSX.El
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
         preserveAspectRatio="none"
       >
-        <title id={`${id}-title`}>{t.chartTitle(serverName, t.ranges[range.name])}</title>
+        <title id={`${id}-title`}>{t.chartTitle(isolate(serverName), t.ranges[range.name])}</title>
         <desc id={`${id}-words`}>{words.join(' ')}</desc>
         {[0.25, 0.5, 0.75].map((share) => (
           <Level {...place} players={top * share} className="plot-grid" />

@@ -167,7 +167,7 @@ describe.skipIf(!isPossible)('the pages about servers in Chromium', () => {
         players: [],
       };
       await saveServerPoll(db, first.id, { state, polledAt: new Date() });
-      await waitFor(async () => (await (await fetch(site.origin)).text()).includes('de_train'));
+      await waitFor(async () => (await (await fetch(site.origin)).text()).includes('train</bdi>'));
       await page.clock.fastForward(15_000);
       await page.locator('#server-s0', { hasText: 'de_train' }).waitFor();
       expect(await page.evaluate('[isSamePage, document.activeElement.getAttribute("href")]')).toEqual([
