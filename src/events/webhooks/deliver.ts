@@ -28,7 +28,7 @@ const BATCH = 100;
 /** What was read is delivered for this long, then read again: who was erased meanwhile is not told of. */
 const READ_FOR_MS = 1000;
 /** What was delivered is saved this often. After a crash it is delivered again, with the same ids. */
-const SAVE_MS = 500;
+const SAVE_MS = 1000;
 /** Events of other types that are passed over before that is saved. */
 const SAVE_PASSED = 1000;
 /** How often the clock is read while a retry is due later, and how soon a failure of our own is forgotten. */

@@ -12,20 +12,18 @@ type Deps = {
 type Reading = { afterId: number; events: readonly PenaltyEvent[]; readAtMs: number };
 
 /** Who was erased is told of no longer than this. */
-const KEPT_MS = 1000;
-/** An import that is not silent is read from the database. */
-const MOST_READINGS = 10;
+const KEPT_MS = 2000;
+/** Of an import that is not silent, the rest is read from the database. */
+const MOST_EVENTS = 1000;
 
 /** Lists events for webhooks: what the reader has just found is shared by all of them, the rest is in the database. */
 export function createRecentEvents({ reader, listEvents }: Deps): DeliverDeps['listEvents'] {
   let readings: Reading[] = [];
   let lastId = reader.newestId();
   reader.subscribe((events) => {
-    readings = [
-      ...readings.slice(1 - MOST_READINGS),
-      { afterId: lastId, events, readAtMs: performance.now() },
-    ];
+    readings.push({ afterId: lastId, events, readAtMs: performance.now() });
     lastId = events.at(-1)?.id ?? lastId;
+    while (countEvents(readings) > MOST_EVENTS) readings.shift();
   });
 
   return async (afterId, range) => {
@@ -41,4 +39,8 @@ export function createRecentEvents({ reader, listEvents }: Deps): DeliverDeps['l
       })
       .slice(0, limit);
   };
+}
+
+function countEvents(readings: readonly Reading[]): number {
+  return readings.reduce((sum, { events }) => sum + events.length, 0);
 }
