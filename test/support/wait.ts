@@ -1,5 +1,5 @@
 /** How long a test waits for what is bound to happen: a busy machine takes its time, only a defect takes this long. */
-export const PATIENCE_MS = 60_000;
+export const PATIENCE_MS = 120_000;
 
 /**
  * Waits until the condition holds, looking every `everyMs` (10 ms by default).

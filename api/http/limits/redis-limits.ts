@@ -3,7 +3,6 @@ import { withTimeLimit } from '../../../src/runtime/time-limit.ts';
 import { createMemorySlots, type Slots } from '../slots.ts';
 import { createMemoryRateLimiter, type RateLimiter, roundingOf, toVerdict } from './rate-limiter.ts';
 
-/** A command that takes longer than this is not waited for. */
 const COMMAND_LIMIT_MS = 50;
 /** After a failure the local limiter serves this long before Redis is asked again. */
 const PAUSE_MS = 1000;
@@ -46,6 +45,8 @@ type Options = {
   log: Logger;
   /** Milliseconds by a monotonic clock, for this process alone. */
   clockMs?: () => number;
+  /** A command that takes longer is not waited for; 50 ms by default. */
+  commandLimitMs?: number;
 };
 
 export type RedisLimits = {
@@ -57,7 +58,12 @@ export type RedisLimits = {
 };
 
 /** Limits that several processes share, over one connection. While Redis is out of reach each process limits for itself. */
-export function openRedisLimits({ url, log, clockMs = () => performance.now() }: Options): RedisLimits {
+export function openRedisLimits({
+  url,
+  log,
+  clockMs = () => performance.now(),
+  commandLimitMs = COMMAND_LIMIT_MS,
+}: Options): RedisLimits {
   // Without the offline queue off, a command would hang for as long as Redis is away.
   const client = new Bun.RedisClient(url, {
     enableOfflineQueue: false,
@@ -72,7 +78,7 @@ export function openRedisLimits({ url, log, clockMs = () => performance.now() }:
   async function ask<T>(command: () => Promise<T>, byItself: () => T | Promise<T>): Promise<T> {
     if (clockMs() < pausedUntilMs) return byItself();
     try {
-      const result = await withTimeLimit(connected().then(command), COMMAND_LIMIT_MS);
+      const result = await withTimeLimit(connected().then(command), commandLimitMs);
       if (isDown) log.info('Redis is back: limits are shared again');
       isDown = false;
       return result;

@@ -127,3 +127,28 @@ test('every printable character in a Host is judged as the address of the reques
     expect([host, status]).toEqual([host, /^a[\w.~!$&'()*+,;=-]b$/.test(host) ? 200 : 400]);
   }
 });
+
+test('a whole address as the target, as proxies send it, leads where its path does; the Host header decides who is asked', async () => {
+  for (const authority of ['play.example.org', 'other.example:8080', '[::1]']) {
+    for (const [path, status] of [
+      ['/api/v1/servers/one', 200],
+      [`/api/v1/bans?api_token=${token}`, 200],
+      ['/api/v1/bans', 401],
+      ['/api/v1/nope', 404],
+      ['/account', 200],
+      ['/aaaaaa/metrics', 404],
+    ] as const) {
+      const target = `http://${authority}${path}`;
+      const response = await sendRaw(service.origin, target, { headers: { Host: 'play.example.org' } });
+      expect([target, response.status]).toEqual([target, status]);
+    }
+    const metrics = `http://${authority}/metrics`;
+    const response = await sendRaw(service.origin, metrics, { headers: { Host: 'play.example.org' } });
+    expect([metrics, response.status]).toEqual([metrics, 404]);
+  }
+  const target = 'http://play.example.org/api/v1/servers';
+  const malformed = await sendRaw(service.origin, target, { headers: { Host: 'a b' } });
+  expect([malformed.status, JSON.parse(malformed.text).message]).toEqual([400, MALFORMED]);
+  const missing = await sendRaw(service.origin, target, { version: '1.0', headers: { Host: null } });
+  expect([missing.status, JSON.parse(missing.text).message]).toEqual([400, MISSING]);
+});

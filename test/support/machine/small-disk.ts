@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 
 export type SmallDisk = {
-  /** False for a user who may not mount: the tests that need it are skipped then, and say so. */
+  /** False for a user who may not mount: the tests that need it are skipped then, and say so. Always true under CI. */
   isMounted: boolean;
   path: string;
   resize: (sizeBytes: number) => void;
@@ -9,11 +9,16 @@ export type SmallDisk = {
   unmount: () => void;
 };
 
-/** A real file system of its own in memory, which only root may mount, in a folder that is made. */
+/**
+ * A real file system of its own in memory, which only root may mount, in a folder that is made.
+ * @throws under CI when it could not be mounted.
+ */
 export async function mountSmallDisk(path: string, sizeBytes: number): Promise<SmallDisk> {
   await mkdir(path, { recursive: true });
   const mount = (...options: string[]) => Bun.spawnSync(['mount', ...options]).success;
   const isMounted = mount('-t', 'tmpfs', '-o', `size=${sizeBytes}`, 'tmpfs', path);
+  if (!isMounted && process.env.CI === 'true')
+    throw new Error(`no file system could be mounted on ${path}: run as a user who may mount one`);
   if (!isMounted) console.warn('SKIPPED: tests on a disk of their own, since this user may not mount one');
   return {
     isMounted,

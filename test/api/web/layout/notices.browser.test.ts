@@ -14,7 +14,7 @@ const { db, url } = await createTestDatabase();
 describe.skipIf(!isPossible)('the notice of an action', () => {
   let site: BrowserSite;
   beforeAll(async () => {
-    site = await startBrowserSite(url);
+    site = await startBrowserSite(url, { WEBHOOK_ALLOW: '127.0.0.1' });
   });
   afterAll(async () => {
     await site?.stop();
@@ -25,7 +25,7 @@ describe.skipIf(!isPossible)('the notice of an action', () => {
   async function open(
     width: number,
     hasScript: boolean,
-  ): Promise<{ page: Page; other: string; owner: number }> {
+  ): Promise<{ page: Page; owner: string; other: string }> {
     lastPlayer += 10;
     const owner = await insertUser(db, lastPlayer, { nickname: 'Owner', isOwner: true, isAdmin: true });
     const other = await insertUser(db, lastPlayer + 1, { nickname: 'Other' });
@@ -40,7 +40,7 @@ describe.skipIf(!isPossible)('the notice of an action', () => {
       javaScriptEnabled: hasScript,
       viewport: { width, height: width === 320 ? 568 : 720 },
     });
-    return { page, other: other.steamId64, owner: owner.id };
+    return { page, owner: owner.steamId64, other: other.steamId64 };
   }
 
   /** The words of the notice, which has to be in the window and in its card; undefined: in no card. */
@@ -74,7 +74,7 @@ describe.skipIf(!isPossible)('the notice of an action', () => {
     [1280, false],
   ] as const) {
     test(`is where the person looks, at ${width} px, ${hasScript ? 'with' : 'without'} a script`, async () => {
-      const { page, other } = await open(width, hasScript);
+      const { page, owner, other } = await open(width, hasScript);
       await confirm(page, '#tokens a.button-danger', hasScript);
       expect(await readNotice(page, 'tokens')).toContain('Token revoked.');
       await page.reload();
@@ -113,11 +113,30 @@ describe.skipIf(!isPossible)('the notice of an action', () => {
       await page.check('input[name="hasSvip"]');
       await page.click('#flags button');
       expect(await readNotice(page, 'flags')).toContain('Flags saved.');
+      await page.click('#block form[action$="/block"] button');
+      expect(await readNotice(page, 'block')).toContain('User blocked.');
+      await page.click('#block form[action$="/unblock"] button');
+      expect(await readNotice(page, 'block')).toContain('User unblocked.');
+
+      await page.goto(`${site.origin}/account/moderation/webhooks`);
+      await page.fill('#webhook-url', 'http://127.0.0.1:9/hook');
+      await page.click('#webhooks form button');
+      await page.getByText('Secret of the webhook').first().waitFor();
+      await page.goto(`${site.origin}/account/moderation/webhooks`);
+      await page.locator('#webhooks tbody a').first().click();
+      await confirm(page, 'a.button-danger', hasScript);
+      expect(await readNotice(page, 'webhooks')).toContain('Webhook removed.');
+
       await page.goto(`${site.origin}/account/moderation/sounds`);
       await confirm(page, `#sounds a[href*="${other}/delete"]`, hasScript);
       expect(await readNotice(page, 'sounds')).toContain('Sound deleted.');
 
+      const elsewhere = await site.signIn(owner);
       await page.goto(`${site.origin}/account`);
+      await page.click('#sessions form[action="/account/sessions/end"] button');
+      expect(await readNotice(page, 'sessions')).toContain('That session has ended.');
+      await elsewhere.context().close();
+
       await page.click('form[action="/account/sign-out-everywhere"] button');
       expect(await readNotice(page, undefined)).toContain('You have been signed out on every device.');
       await page.goto(`${site.origin}/account/moderation`);
