@@ -59,7 +59,7 @@ export function parseParameters<P extends Parameters>(
   parameters: P,
   { request, params = {} }: { request: Request; params?: Readonly<Record<string, string>> },
 ): Values<P> {
-  const values: Record<string, unknown> = {};
+  const given: Record<string, unknown> = {};
   let query: URLSearchParams | undefined;
   const lastOf = (name: string) => {
     requireShortQuery(request.url);
@@ -69,8 +69,8 @@ export function parseParameters<P extends Parameters>(
   for (const [key, { in: place, name, ignoredBeside, parse }] of Object.entries(parameters)) {
     const isIgnored = ignoredBeside !== undefined && lastOf(ignoredBeside) !== undefined;
     const text = place === 'path' ? params[name] || undefined : lastOf(name);
-    values[key] = parse(isIgnored ? undefined : text);
+    given[key] = parse(isIgnored ? undefined : text);
   }
   if (query) refuseNearMisses(Object.values(parameters), query.keys());
-  return values as Values<P>;
+  return given as Values<P>;
 }

@@ -154,8 +154,8 @@ export function createRoutes(deps: RouteDeps) {
       if (!found.token) throw TOKEN_INVALID.error();
       const { token } = found;
       requireScope(token, operation.scope);
-      const values = parseParameters(operation.parameters, incoming);
-      const begin = () => work(values, { token, now });
+      const given = parseParameters(operation.parameters, incoming);
+      const begin = () => work(given, { token, now });
       return respondProtected(await (operation.hasOwnTimeLimit ? begin() : limitWait(begin)), verdict);
     } catch (error) {
       const headers = commonHeaders('protected', verdict, ERROR_CACHE_CONTROL.protected);

@@ -66,8 +66,7 @@ export function values({ serverId, playerSteamId, adminSteamId }: PenaltyFilter,
 
 /** Rows of any of these types. */
 export function typeCondition(types: readonly PenaltyType[]): SQL {
-  const literals = sql.raw(types.map((type) => `'${type}'`).join(', '));
-  return types.length === 1 ? sql`${penalties.type} = ${literals}` : sql`${penalties.type} in (${literals})`;
+  return sql`${penalties.type} in (${sql.raw(types.map((type) => `'${type}'`).join(', '))})`;
 }
 
 /** Rows whose stored status is behind the clock. */
