@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { type Bench, describeMachine, NotMeasured } from './bench.ts';
+import { activePenalties } from './benches/active-penalties.ts';
 import { bot } from './benches/bot.ts';
 import { events } from './benches/events.ts';
 import { exportBench } from './benches/export.ts';
@@ -19,6 +20,7 @@ const BENCHES: readonly Bench[] = [
   start,
   memory,
   penalties,
+  activePenalties,
   search,
   exportBench,
   importBench,

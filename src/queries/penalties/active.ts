@@ -1,8 +1,8 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { columnsOf, selectFrom, selectionOf, unseen } from '../../db/select.ts';
-import { PENALTY_TYPES, type PenaltyType } from '../../domain/penalty.ts';
+import { PENALTY_TYPES } from '../../domain/penalty.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import { countOfType, countsBy, type PenaltyCounts, statusCondition } from './filter.ts';
 import { LISTED, NEWEST_FIRST, type Penalty, readPenalty } from './row.ts';
@@ -15,7 +15,7 @@ export type ActivePenalties = {
   newest: Penalty[];
 };
 
-const SELECTED = selectionOf({ ...columnsOf('listed', LISTED), counts: sql`listed.counts` });
+const SELECTED = selectionOf(columnsOf('listed', LISTED));
 
 /**
  * What is in force against each of these players at `now`; who has nothing is absent.
@@ -28,35 +28,57 @@ export async function listActivePenalties(
   { limit, now }: { limit: number; now: Date },
 ): Promise<Map<SteamId64, ActivePenalties>> {
   if (players.includes(UNKNOWN_STEAM_ID)) throw new Error('unknown players have no list of their own');
+  // One more than is shown tells who has more, whose penalties have to be counted; hardly anybody has.
   const found = await selectFrom(db)(
     'active penalties of players',
     () => sql`
-      select ${SELECTED.columns} from (
-        select ${LISTED.columns}, row_number() over (of_player order by ${NEWEST_FIRST}) as place,
-          concat_ws(' ', ${sql.join(PENALTY_TYPES.map(countOfPlayer), sql`, `)}) as counts
-        from ${penalties}
-        where ${penalties.playerSteamId} = any(${unseen('players', 'bigint[]')}::bigint[]) and ${statusCondition('ACTIVE')}
-        window of_player as (partition by ${penalties.playerSteamId})
-      ) as listed
-      where place <= ${unseen('limit', 'bigint')} order by listed."createdAt" desc, listed.id desc`,
-    { players: `{${players.join(',')}}`, limit, now: now.toISOString() },
+      select ${SELECTED.columns} from unnest(${unseen('players', 'bigint[]')}) as asked(player)
+      cross join lateral (
+        select ${LISTED.columns} from ${penalties}
+        where ${penalties.playerSteamId} = asked.player and ${statusCondition('ACTIVE')}
+        order by ${NEWEST_FIRST} limit ${unseen('limit', 'bigint')} + 1
+      ) as listed order by listed."createdAt" desc, listed.id desc`,
+    { players: toArrayLiteral(players), limit, now: now.toISOString() },
   );
-  const byPlayer = new Map<SteamId64, ActivePenalties>();
-  for (const row of found) {
-    const penalty = readPenalty(row, SELECTED.at, now);
-    const known = byPlayer.get(penalty.playerSteamId);
-    if (known) known.newest.push(penalty);
-    else
-      byPlayer.set(penalty.playerSteamId, { counts: readCounts(row[SELECTED.at.counts]), newest: [penalty] });
-  }
-  return byPlayer;
+  const byPlayer = Map.groupBy(
+    found.map((row) => readPenalty(row, SELECTED.at, now)),
+    ({ playerSteamId }) => playerSteamId,
+  );
+  const cut = [...byPlayer].filter(([, newest]) => newest.length > limit).map(([player]) => player);
+  const counted = cut.length === 0 ? undefined : await countActivePenalties(db, cut, now);
+  return new Map(
+    [...byPlayer].map(([player, newest]) => [
+      player,
+      { counts: counted?.get(player) ?? countPenalties(newest), newest: newest.slice(0, limit) },
+    ]),
+  );
 }
 
-function countOfPlayer(type: PenaltyType): SQL {
-  return sql`${countOfType(type)} over of_player`;
+async function countActivePenalties(
+  db: Db,
+  players: readonly SteamId64[],
+  now: Date,
+): Promise<Map<string, PenaltyCounts>> {
+  const rows = await selectFrom(db)(
+    'count of active penalties of players',
+    () => sql`
+      select ${penalties.playerSteamId}, ${sql.join(PENALTY_TYPES.map(countOfType), sql`, `)} from ${penalties}
+      where ${penalties.playerSteamId} = any(${unseen('players', 'bigint[]')}::bigint[]) and ${statusCondition('ACTIVE')}
+      group by ${penalties.playerSteamId}`,
+    { players: toArrayLiteral(players), now: now.toISOString() },
+  );
+  return new Map(
+    rows.map(([player, ...counts]) => [
+      String(player),
+      countsBy((type) => Number(counts[PENALTY_TYPES.indexOf(type)])),
+    ]),
+  );
 }
 
-function readCounts(text: unknown): PenaltyCounts {
-  const counts = String(text).split(' ').map(Number);
-  return countsBy((type) => counts[PENALTY_TYPES.indexOf(type)] ?? 0);
+function countPenalties(all: readonly Penalty[]): PenaltyCounts {
+  return countsBy((type) => all.filter((penalty) => penalty.type === type).length);
+}
+
+function toArrayLiteral(players: readonly SteamId64[]): string {
+  return `{${players.join(',')}}`;
 }

@@ -1,14 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openDatabase } from '../../../src/db/database.ts';
-import { createApiToken } from '../../../src/queries/users/api-tokens.ts';
-import { saveUser } from '../../../src/queries/users/user-changes.ts';
-import { aSteamId } from '../../support/database/builders.ts';
 import { type Bench, formatMs, formatRatio, percentile, type Row } from '../bench.ts';
-import { type Child, readResidentMb, startChild } from '../support/child.ts';
-import { prepareDataset, startDatasetServer } from '../support/penalty-dataset.ts';
-import { START_COMMAND, serviceEnv } from '../support/service.ts';
+import { type Child, readResidentMb } from '../support/child.ts';
+import { type TokenHeaders, withDatasetService } from '../support/dataset-service.ts';
 
 const FEWEST_PER_SECOND = 50_000;
 const MOST_GROWTH_MB = 20;
@@ -21,37 +13,24 @@ type Watch = { heldMb: number[]; waitsMs: number[] };
 export const exportBench: Bench = {
   name: 'export',
   title: 'all penalties over HTTP, while others ask for a list of them',
-  run: async (options) => {
-    const server = await startDatasetServer();
-    const folder = await mkdtemp(join(tmpdir(), 'community-api-bench-export-'));
-    try {
-      const url = await prepareDataset(server, options);
-      const headers = { Authorization: `Bearer ${await makeToken(url)}` };
-      const child = await startChild(START_COMMAND, serviceEnv(url, folder));
-      try {
-        options.say('without an export');
-        const quiet = await watchOthers(child, headers, () => Bun.sleep(QUIET_MS));
-        options.say('an export');
-        let rows = 0;
-        const startedAt = performance.now();
-        const busy = await watchOthers(child, headers, async () => {
-          rows = await readExport(child, headers);
-        });
-        return toRows({ rows, seconds: (performance.now() - startedAt) / 1000, quiet, busy });
-      } finally {
-        await child.stop();
-      }
-    } finally {
-      await server.stop();
-      await rm(folder, { recursive: true, force: true });
-    }
-  },
+  run: (options) =>
+    withDatasetService(options, async ({ child, headers }) => {
+      options.say('without an export');
+      const quiet = await watchOthers(child, headers, () => Bun.sleep(QUIET_MS));
+      options.say('an export');
+      let rows = 0;
+      const startedAt = performance.now();
+      const busy = await watchOthers(child, headers, async () => {
+        rows = await readExport(child, headers);
+      });
+      return toRows({ rows, seconds: (performance.now() - startedAt) / 1000, quiet, busy });
+    }),
 };
 
 /** Asks for a page of penalties fifty times a second while work goes on. */
 async function watchOthers(
   child: Child,
-  headers: Record<string, string>,
+  headers: TokenHeaders,
   work: () => Promise<unknown>,
 ): Promise<Watch> {
   const watch: Watch = { heldMb: [], waitsMs: [] };
@@ -73,26 +52,12 @@ async function watchOthers(
 }
 
 /** In a process of its own, so that what it takes to read is not measured with the others' waits. @returns the count. */
-async function readExport(child: Child, { Authorization }: { Authorization: string }): Promise<number> {
+async function readExport(child: Child, { Authorization }: TokenHeaders): Promise<number> {
   const command = `curl -sN -H 'Authorization: ${Authorization}' ${child.origin}/api/v1/penalties/export | tail -n 1`;
   const reader = Bun.spawn(['sh', '-c', command], { stdout: 'pipe' });
   const end: { end: boolean; count: number } = JSON.parse(await reader.stdout.text());
   if (!end.end) throw new Error(`the export is incomplete: ${JSON.stringify(end)}`);
   return end.count;
-}
-
-async function makeToken(url: string): Promise<string> {
-  const { db, close } = openDatabase(url);
-  const owner = await saveUser(db, aSteamId(900), { actor: 'operator' });
-  const expiresAt = new Date(Date.now() + 3_600_000);
-  const { token } = await createApiToken(db, owner.id, {
-    name: `bench ${Date.now()}`,
-    expiresAt,
-    now: new Date(),
-    actor: 'operator',
-  });
-  await close();
-  return token;
 }
 
 function toRows({

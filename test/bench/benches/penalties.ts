@@ -13,7 +13,6 @@ import {
   prepareDataset,
   startDatasetServer,
 } from '../support/penalty-dataset.ts';
-import { measureActivePenalties } from './active-penalties.ts';
 
 const SMALL_ROWS = 10_000;
 const PER_PAGE = 50;
@@ -51,7 +50,6 @@ export const penalties: Bench = {
           );
         }
         rows.push(...(await measureBanLookups(large, subjects.large)));
-        rows.push(await measureActivePenalties(await watch(large), { rows: options.rows, now: NOW }));
         return rows;
       } finally {
         await Promise.all([small.close(), large.close()]);
