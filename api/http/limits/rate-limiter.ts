@@ -12,6 +12,8 @@ export type RateLimitVerdict = {
 export type RateLimiter = {
   /** Counts a request of `key` and judges it; a refused one does not count. Never lets more than the limit through in any window. */
   take: (key: string) => RateLimitVerdict | Promise<RateLimitVerdict>;
+  /** Whether {@link RateLimiter.take} would let a request through now; counts nothing. */
+  check: (key: string) => RateLimitVerdict | Promise<RateLimitVerdict>;
 };
 
 export type MemoryRateLimiterOptions = {
@@ -80,22 +82,22 @@ export function createMemoryRateLimiter(
     return shared.total === 0;
   }
 
-  return {
-    take: (key) => {
-      const nowMs = clockMs();
-      const log = logOf(key, nowMs);
-      dropOutside(log, nowMs, { windowMs, roundedMs });
-      const isAllowed = log.total < limit;
-      if (isAllowed) mark(log, nowMs, roundedMs);
-      return toVerdict({
-        isAllowed,
-        limit,
-        windowMs,
-        total: log.total,
-        oldestAgeMs: nowMs - (log.times[0] ?? nowMs),
-      });
-    },
-  };
+  function judge(key: string, isCounted: boolean): RateLimitVerdict {
+    const nowMs = clockMs();
+    const log = logOf(key, nowMs);
+    dropOutside(log, nowMs, { windowMs, roundedMs });
+    const isAllowed = log.total < limit;
+    if (isAllowed && isCounted) mark(log, nowMs, roundedMs);
+    return toVerdict({
+      isAllowed,
+      limit,
+      windowMs,
+      total: log.total,
+      oldestAgeMs: nowMs - (log.times[0] ?? nowMs),
+    });
+  }
+
+  return { take: (key) => judge(key, true), check: (key) => judge(key, false) };
 }
 
 /** To what multiple times are rounded up, so that a key keeps few marks whatever the limit; 0: not at all. */

@@ -10,7 +10,7 @@ const PAUSE_MS = 1000;
 /**
  * The same sliding log as in memory, kept in Redis so that several processes share it, by Redis's own clock:
  * the processes' clocks may differ. Marks that lie ahead, because that clock was set back, are dropped.
- * KEYS[1] the key; ARGV: limit, window, rounding (all ms but the limit). Returns allowed, total, age of the oldest mark.
+ * KEYS[1] the key; ARGV: limit, window, rounding (both in ms), 1 to count the request. Returns allowed, total, age of the oldest mark.
  */
 const SCRIPT = `
 local limit, window, rounded = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -27,7 +27,7 @@ for i = 1, #log, 2 do
   end
 end
 local allowed = total < limit
-if allowed then
+if allowed and ARGV[4] == '1' then
   total = total + 1
   if #kept > 0 and now <= kept[#kept - 1] then
     kept[#kept] = kept[#kept] + 1
@@ -97,19 +97,27 @@ export function openRedisLimits({
   const createLimiter: RedisLimits['createLimiter'] = (name, limit, { windowMs = 60_000 } = {}) => {
     const local = createMemoryRateLimiter(limit, { clockMs, windowMs });
     const given = [limit, windowMs, Math.ceil(roundingOf(limit, windowMs))].map(String);
+    const judge = async (key: string, isCounted: boolean) => {
+      const slot = `community-api:${name}:${key}`;
+      const [allowed, total, oldestAgeMs] = await client.send('EVAL', [
+        SCRIPT,
+        '1',
+        slot,
+        ...given,
+        isCounted ? '1' : '0',
+      ]);
+      return toVerdict({ isAllowed: allowed === 1, limit, windowMs, total, oldestAgeMs });
+    };
     return {
       take: (key) =>
         ask(
-          async () => {
-            const [allowed, total, oldestAgeMs] = await client.send('EVAL', [
-              SCRIPT,
-              '1',
-              `community-api:${name}:${key}`,
-              ...given,
-            ]);
-            return toVerdict({ isAllowed: allowed === 1, limit, windowMs, total, oldestAgeMs });
-          },
+          () => judge(key, true),
           () => local.take(key),
+        ),
+      check: (key) =>
+        ask(
+          () => judge(key, false),
+          () => local.check(key),
         ),
     };
   };

@@ -6,7 +6,7 @@ import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
 import type { Penalty } from '../../../src/queries/penalties/row.ts';
 import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { defineFailure } from '../../http/failures.ts';
-import type { RateLimiter } from '../../http/limits/rate-limiter.ts';
+import type { RateLimiter, RateLimitVerdict } from '../../http/limits/rate-limiter.ts';
 import type { ProtectedResponse } from '../../http/responses.ts';
 import type { Routes } from '../../http/routes.ts';
 import type { Slots } from '../../http/slots.ts';
@@ -50,6 +50,10 @@ const EXPORTS_SPENT = defineFailure(
   () => exportsSpent(1800),
 );
 
+function refuseSpent({ isAllowed, resetSeconds }: RateLimitVerdict): void {
+  if (!isAllowed) throw exportsSpent(resetSeconds);
+}
+
 const EXPORTS_BUSY = defineFailure(
   'ExportsBusy',
   'As many exports run as the service sends at once.',
@@ -62,7 +66,7 @@ const EXPORT_PENALTIES = {
   summary: 'All penalties at once',
   description:
     'One JSON object a line, oldest first, all of one moment. The last line is an ExportEnd: without it the response is incomplete. ' +
-    `One export at a time and ${EXPORTS_PER_HOUR} an hour for each owner of tokens. A client that reads nothing for 30 seconds, or takes more than 15 minutes, is disconnected.`,
+    `One export at a time and ${EXPORTS_PER_HOUR} an hour for each owner of tokens. A client that falls 25 seconds behind 1 Mbit/s, or takes more than 15 minutes, is disconnected: store it first, read it then.`,
   isExtension: true,
   policy: 'protected',
   scope: 'penalties',
@@ -98,16 +102,16 @@ export function createPenaltyExports({ openExport, limiter, slots, listLiveToken
     filter: PenaltyFilter,
     now: Date,
   ): Promise<ReadableStream> {
-    if (running.size + opening >= MOST_AT_ONCE) {
-      throw EXPORTS_BUSY.error();
-    }
-    opening += 1;
+    const release = await slots.claim(`user ${ownerId}`);
+    if (!release) throw EXPORT_RUNNING.error();
     try {
-      const release = await slots.claim(`user ${ownerId}`);
-      if (!release) throw EXPORT_RUNNING.error();
+      // What is wrong with the owner comes before what is wrong with the service.
+      refuseSpent(await limiter.check(`user ${ownerId}`));
+      if (running.size + opening >= MOST_AT_ONCE) throw EXPORTS_BUSY.error();
       return await openFor(ownerId, { tokenId, filter, now, release });
-    } finally {
-      opening -= 1;
+    } catch (error) {
+      release();
+      throw error;
     }
   }
 
@@ -121,15 +125,16 @@ export function createPenaltyExports({ openExport, limiter, slots, listLiveToken
     }: { tokenId: number; filter: PenaltyFilter; now: Date; release: () => void },
   ): Promise<ReadableStream> {
     let opened: PenaltyExport | undefined;
+    opening += 1;
     try {
       opened = await openExport(filter, { fields: RECORD_FIELDS, now });
       // Counted once it has begun: what the database refuses is no export.
-      const { isAllowed, resetSeconds } = await limiter.take(`user ${ownerId}`);
-      if (!isAllowed) throw exportsSpent(resetSeconds);
+      refuseSpent(await limiter.take(`user ${ownerId}`));
     } catch (error) {
       await opened?.close();
-      release();
       throw error;
+    } finally {
+      opening -= 1;
     }
     const cursor = formatEventCursor(opened.cursor);
     const stream = streamExport(opened, {

@@ -84,6 +84,14 @@ describe('the limit', () => {
     expect(take(limiter, 'a', BEGIN_MS + 60_000).isAllowed).toBe(true);
   });
 
+  test('can be asked about without being used up', async () => {
+    const limiter = createLimiter(1);
+    for (let turn = 0; turn < 3; turn++)
+      expect(await limiter.check('a')).toMatchObject({ isAllowed: true, remaining: 1 });
+    take(limiter, 'a', nowMs);
+    expect(await limiter.check('a')).toMatchObject({ isAllowed: false, remaining: 0, resetSeconds: 60 });
+  });
+
   test('is each key its own', () => {
     const limiter = createLimiter(1);
     expect(['a', 'b', 'c'].map((key) => take(limiter, key, BEGIN_MS).isAllowed)).toEqual([true, true, true]);

@@ -71,6 +71,14 @@ describe.skipIf(url === undefined)('limits over Redis', () => {
     other?.();
   });
 
+  test('can be asked about without being used up', async () => {
+    const [a, b] = [limiter(1, 'checked'), limiter(1, 'checked')];
+    for (let turn = 0; turn < 3; turn++)
+      expect(await a.check('10.0.0.1')).toMatchObject({ isAllowed: true, remaining: 1 });
+    expect(await b.take('10.0.0.1')).toMatchObject({ isAllowed: true, remaining: 0 });
+    expect(await a.check('10.0.0.1')).toMatchObject({ isAllowed: false, remaining: 0 });
+  });
+
   test('a window may be longer than a minute', async () => {
     const hourly = limiter(2, 'hourly', { windowMs: 3_600_000 });
     const verdicts = [await hourly.take('a'), await hourly.take('a'), await hourly.take('a')];

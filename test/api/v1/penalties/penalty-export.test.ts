@@ -207,17 +207,29 @@ describe('limits of /penalties/export', () => {
   });
 
   test('at most four in a process, the fifth owner is told to come back', async () => {
+    const spent = token;
+    for (let turn = 0; turn < 6; turn++) expect((await start()).status).toBe(200);
     await fill(15_000);
-    const readers = [];
+    const [readers, tokens]: [Awaited<ReturnType<typeof open>>[], string[]] = [[], []];
     for (let turn = 0; turn < 4; turn++) {
       owner += 1;
       ({ token } = await aToken(db, owner));
+      tokens.push(token);
       readers.push(await open());
     }
     owner += 1;
     ({ token } = await aToken(db, owner));
+    const another = token;
     expect((await start()).status).toBe(503);
+    // Nor is that one of the six.
+    expect((await start()).status).toBe(503);
+    // What is wrong with the owner is said first: who runs one, and who has spent theirs.
+    token = tokens[0] ?? '';
+    expect((await start()).status).toBe(429);
+    token = spent;
+    expect((await start()).status).toBe(429);
     for (const reader of readers) await reader.cancel();
+    token = another;
     await waitFor(async () => (await start()).status === 200);
   });
 });
@@ -239,13 +251,20 @@ describe('an export whose client', () => {
     await waitFor(async () => (await countSessions()) === 0);
   });
 
-  test('does not read is broken off within half a minute, without the last line', async () => {
+  test('reads nothing, or a byte at a time, is broken off within half a minute, without the last line', async () => {
     await fill(15_000);
     const received = await readNothing();
-    expect(await countSessions()).toBe(1);
-    const sinceMs = performance.now();
-    await waitFor(async () => (await countSessions()) === 0);
-    expect(performance.now() - sinceMs).toBeLessThan(35_000);
+    owner += 1;
+    ({ token } = await aToken(db, owner));
+    const trickling = readByteByByte();
+    try {
+      await waitFor(async () => (await countSessions()) === 2);
+      const sinceMs = performance.now();
+      await waitFor(async () => (await countSessions()) === 0);
+      expect(performance.now() - sinceMs).toBeLessThan(40_000);
+    } finally {
+      trickling.kill();
+    }
     expect(await received.readRest()).not.toContain('"end":true');
   });
 
@@ -324,6 +343,15 @@ async function readNothing() {
       return text;
     },
   };
+}
+
+/** A client of which the kernel hands over five bytes a second. */
+function readByteByByte() {
+  const { port } = new URL(service.origin);
+  const request = `GET /api/v1/penalties/export HTTP/1.1\\r\\nHost: x\\r\\nAuthorization: Bearer ${token}\\r\\n\\r\\n`;
+  const script = `exec 3<>/dev/tcp/127.0.0.1/${port}; printf '${request}' >&3
+    while :; do head -c 1 <&3 >/dev/null; sleep 0.2; done`;
+  return Bun.spawn(['bash', '-c', script], { stdout: 'ignore', stderr: 'ignore' });
 }
 
 /** Connections that exports hold. */
