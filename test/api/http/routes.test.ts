@@ -18,8 +18,22 @@ const PUBLIC_PATHS = [
   `/servers/${server.id}/players`,
   '/servers/one/history',
   `/players/${aSteamId(1)}/roundsound`,
+  `/players/roundsounds?steamids=${aSteamId(1)}`,
 ];
-const PROTECTED_PATHS = ['/penalties', '/bans', '/mutes', '/warns', `/users/lookup?steamid64=${aSteamId(1)}`];
+/** Takes no parameter, and reads no query. */
+const STEAM_BANS = `/players/${aSteamId(1)}/steam-bans`;
+const PROTECTED_PATHS = [
+  '/penalties',
+  '/bans',
+  '/mutes',
+  '/warns',
+  '/penalties/changes',
+  `/penalties/active?steamids=${aSteamId(1)}`,
+  `/users/lookup?steamid64=${aSteamId(1)}`,
+  `/users/lookup/batch?steamids=${aSteamId(1)},${aSteamId(2)}`,
+  '/players/search?name=player',
+  STEAM_BANS,
+];
 const PATHS = [...PUBLIC_PATHS, ...PROTECTED_PATHS];
 const EXPOSED =
   'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset';
@@ -62,12 +76,38 @@ describe('HEAD', () => {
     }
   });
 
+  test('of an export gives its type and begins none, with a trailing slash or without', async () => {
+    for (const base of BASES) {
+      for (const path of ['/penalties/export', '/penalties/export/', '/penalties/export/?type=ban']) {
+        const head = await service.ask(`${base}${path}`, { ...bearer(token), method: 'HEAD' });
+        expect([path, head.status, head.headers.get('content-type'), head.text]).toEqual([
+          path,
+          200,
+          'application/x-ndjson',
+          '',
+        ]);
+      }
+      const { status, text } = await service.ask(`${base}/penalties/export/`, bearer(token));
+      expect([status, text.split('\n').length, text.includes('"end":true,"count":1')]).toEqual([
+        200,
+        3,
+        true,
+      ]);
+    }
+  });
+
   test('gives errors their status, without a body', async () => {
     for (const [path, status] of [
       ['/servers/nope', 404],
       ['/nope', 404],
       ['/bans', 401],
       ['/users/lookup', 401],
+      ['/users/lookup/batch', 401],
+      ['/penalties/active', 401],
+      ['/penalties/export', 401],
+      ['/players/search', 401],
+      [STEAM_BANS, 401],
+      ['/players/roundsounds', 400],
     ] as const) {
       const response = await service.get(path, { method: 'HEAD' });
       expect([path, response.status, response.text]).toEqual([path, status, '']);
@@ -219,7 +259,7 @@ describe('a request that no browser would write', () => {
       success: false,
       message: 'The query is too long: give at most 8192 characters',
     };
-    for (const path of [...PROTECTED_PATHS, '/servers/one/history']) {
+    for (const path of [...PROTECTED_PATHS, '/servers/one/history'].filter((path) => path !== STEAM_BANS)) {
       const long = `${path}${path.includes('?') ? '&' : '?'}x=${'%C5%82'.repeat(10_000)}`;
       const { status, body, headers } = await service.get(long, bearer(token));
       expect([path, status, body]).toEqual([path, 400, refusal]);

@@ -10,6 +10,8 @@ await insertPenalties(db, [{}, { type: 'mute' }, { type: 'warn' }]);
 const service = await startTestService({ databaseUrl: database.url });
 const ask = (path: string) => service.get(path, bearer(token));
 const LISTS = ['/penalties', '/bans', '/mutes', '/warns'];
+/** Refused exports do not count among an owner's six an hour. */
+const EXPORT = '/penalties/export';
 
 async function expectRefused(path: string, [key, meant]: readonly [string, string]): Promise<void> {
   const { status, body } = await ask(`${path}?${key}=1`);
@@ -25,7 +27,7 @@ async function expectRefused(path: string, [key, meant]: readonly [string, strin
 }
 
 test('every list refuses what is nearly the name of one of its filters, and names the filter', async () => {
-  for (const path of LISTS) {
+  for (const path of [...LISTS, EXPORT]) {
     for (const miss of [
       ['steam_id', 'steamid'],
       ['player_steamid', 'steamid'],
@@ -58,6 +60,7 @@ test('filters that only some lists have are known to these alone', async () => {
     ['admin', 'admin_steamid'],
   ] as const) {
     await expectRefused('/penalties', miss);
+    await expectRefused(EXPORT, miss);
     for (const path of ['/bans', '/mutes', '/warns'])
       expect((await ask(`${path}?${miss[0]}=1`)).status).toBe(200);
   }
@@ -68,6 +71,7 @@ test('filters that only some lists have are known to these alone', async () => {
     ['Type', 'type'],
   ] as const) {
     await expectRefused('/penalties', miss);
+    await expectRefused(EXPORT, miss);
     await expectRefused('/mutes', miss);
     for (const path of ['/bans', '/warns']) expect((await ask(`${path}?${miss[0]}=1`)).status).toBe(200);
   }
@@ -97,6 +101,11 @@ test('any other unknown key is ignored, as cache busters are', async () => {
       expect([path, key, status, same]).toEqual([path, key, 200, text]);
     }
   }
+});
+
+test('an export ignores any other unknown key', async () => {
+  const { status } = await service.ask(`/api/v1${EXPORT}?_=1&utm_source=x&id=7`, bearer(token));
+  expect(status).toBe(200);
 });
 
 test('a near miss is refused beside the filter itself, empty or not; limit and token come first', async () => {
