@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline/promises';
+import { errorCode } from '../domain/error-causes.ts';
 import { InvalidInput } from '../domain/errors.ts';
 
 /**
@@ -9,7 +10,11 @@ export async function confirm(question: string): Promise<void> {
   if (!process.stdin.isTTY) throw new InvalidInput('There is nobody to ask here: give --yes');
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    const reply = await terminal.question(`${question} [y/N] `);
+    const reply = await terminal.question(`${question} [y/N] `).catch((error: unknown) => {
+      // Ctrl-C, or Ctrl-D for the end of the input.
+      if (errorCode(error) === 'ABORT_ERR') return '';
+      throw error;
+    });
     if (!/^y(es)?$/i.test(reply.trim())) throw new InvalidInput('Nothing was changed');
   } finally {
     terminal.close();

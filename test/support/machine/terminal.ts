@@ -24,5 +24,10 @@ export function startAtTerminal(command: string, env: Record<string, string>) {
       child.stdin.write('\x03');
       child.stdin.flush();
     },
+    /** Types keys: `\n` is Enter, `\x04` Ctrl-D. */
+    type: (keys: string) => {
+      child.stdin.write(keys);
+      child.stdin.flush();
+    },
   };
 }

@@ -1,0 +1,141 @@
+import { expect, test } from 'bun:test';
+import { getTableColumns, getTableName, is } from 'drizzle-orm';
+import { PgTable } from 'drizzle-orm/pg-core';
+import { apiTokens, sessions, users } from '../../../../src/db/schema/accounts.ts';
+import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import { discordFeeds } from '../../../../src/db/schema/discord.ts';
+import { erasedPeople } from '../../../../src/db/schema/erased-people.ts';
+import { penalties, penaltyTallies } from '../../../../src/db/schema/penalties.ts';
+import { penaltyEvents } from '../../../../src/db/schema/penalty-events.ts';
+import { playerNames } from '../../../../src/db/schema/player-names.ts';
+import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
+import { steamBans } from '../../../../src/db/schema/steam.ts';
+import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
+import { exportPerson } from '../../../../src/queries/personal-data/export.ts';
+import {
+  aSteamId,
+  insertPenalties,
+  insertReadySound,
+  insertUser,
+} from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { readPage } from '../../../support/docs/pages.ts';
+import { aToken } from '../../../support/service/service.ts';
+
+const { db, connection } = await createTestDatabase();
+const ID = aSteamId(1);
+const now = new Date();
+
+/** The part of the file that holds each table that docs/privacy.md has a section or paragraph about. */
+const PARTS = {
+  account: users,
+  tokens: apiTokens,
+  sessions,
+  sounds: roundSounds,
+  penalties,
+  penaltyEvents,
+  penaltyTallies,
+  names: playerNames,
+  steamBans,
+  discordFeeds,
+  auditLog,
+  erasure: erasedPeople,
+} as const satisfies Record<string, PgTable>;
+
+/** What is not handed out: secrets, what is worked out of other columns, and what nobody can be recognised by. */
+const LEFT_OUT = [
+  'api_tokens.token_hash',
+  'sessions.id_hash',
+  'player_names.grams',
+  'erased_people.id_hash',
+  'erased_people.secret_id',
+];
+/** They name nobody: a name without a SteamID until the next poll, and values used once. */
+const ABOUT_NOBODY = ['server_snapshots', 'used_nonces'];
+
+await erasePerson(db, ID, { withPenalties: true, actor: 'operator', removeSounds: async () => {} });
+await insertUser(db, 1, { discordId: '80351110224678912' });
+await aToken(db, 1, { now });
+const [user] = await db.select().from(users);
+await db.insert(sessions).values({ idHash: 'hash', userId: user?.id ?? 0, expiresAt: now });
+await insertReadySound(db, ID);
+const lift = { status: 'UNBANNED', liftedAt: now } as const;
+await insertPenalties(db, [
+  // Lifted by themself: the only lifter whose SteamID is theirs to see.
+  { playerSteamId: ID, ...lift, liftedByName: 'Me', liftedBySteamId: ID },
+  { playerSteamId: ID, ...lift, liftedByName: 'Basia', liftedBySteamId: aSteamId(900) },
+  {
+    playerSteamId: aSteamId(7),
+    adminSteamId: ID,
+    adminName: 'Me',
+    ...lift,
+    liftedByName: 'Basia',
+    liftedBySteamId: aSteamId(900),
+  },
+  { playerSteamId: aSteamId(8), adminName: 'Ala', ...lift, liftedByName: 'Me', liftedBySteamId: ID },
+]);
+await db.insert(steamBans).values({
+  steamId64: ID,
+  vacBans: 0,
+  gameBans: 0,
+  daysSinceLastBan: 0,
+  isCommunityBanned: false,
+  checkedAt: now,
+});
+await db.insert(discordFeeds).values({
+  subject: 'penalties',
+  channelId: '1',
+  guildId: '1',
+  startedBy: '80351110224678912',
+  locale: 'pl',
+  epoch: 'x',
+  cursor: 0,
+});
+
+const exported = await exportPerson(db, ID, { actor: 'operator', now });
+const data = JSON.parse(JSON.stringify(await exportPerson(db, ID, { actor: 'operator', now })));
+
+test('every stored field about a person is in the file of their data', () => {
+  const missing = Object.entries(PARTS).flatMap(([part, table]) => {
+    const rows = [data[part]].flat();
+    expect([part, rows.length > 0 && rows[0] !== null]).toEqual([part, true]);
+    return Object.entries(getTableColumns(table))
+      .filter(([property]) => !rows.some((row) => property in row))
+      .map(([, column]) => `${getTableName(table)}.${column.name}`);
+  });
+  expect(missing.sort()).toEqual(LEFT_OUT.toSorted());
+  expect(exported).toBeDefined();
+});
+
+test('every table that docs/privacy.md describes is part of the file', async () => {
+  const page = readPage('docs/privacy.md');
+  const [, notAboutPeople = ''] = page.split('## Not about people');
+  const [listed = ''] = notAboutPeople.split('\n## ');
+  const tables = await connection<{ name: string }[]>`
+    select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`;
+  const parts: string[] = Object.values(PARTS)
+    .filter((table) => is(table, PgTable))
+    .map(getTableName);
+  const missing = tables
+    .map(({ name }) => name)
+    .filter(
+      (name) => !listed.includes(`\`${name}\``) && !ABOUT_NOBODY.includes(name) && !parts.includes(name),
+    );
+  expect(missing).toEqual([]);
+});
+
+test('of penalties that somebody gave or lifted it has their part alone, of their events too', () => {
+  const given = { adminName: 'Me', adminSteamId: ID, liftedByName: null, liftedBySteamId: null };
+  const lifted = { adminName: null, adminSteamId: null, liftedByName: 'Me', liftedBySteamId: ID };
+  const own = { ...lifted };
+  expect(data.penaltiesGiven).toMatchObject([own, given, lifted]);
+  expect(data.penaltyEventsGiven).toMatchObject(
+    [own, given, lifted].map((part) => ({ ...part, type: 'penalty.created' })),
+  );
+  for (const id of [7, 8, 900])
+    expect(JSON.stringify([data.penaltiesGiven, data.penaltyEventsGiven])).not.toContain(aSteamId(id));
+  // Their own penalties name who lifted them, as on the account page; the SteamID is not theirs to see.
+  expect(data.penalties.map((row: object) => 'liftedBySteamId' in row).sort()).toEqual([false, true]);
+  expect(data.penaltyTallies.length).toBeGreaterThan(2);
+  expect(data.penaltyTallies.every((row: { adminSteamId: string }) => row.adminSteamId === ID)).toBe(true);
+});
