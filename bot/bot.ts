@@ -95,19 +95,19 @@ export function createBot(deps: BotDeps) {
     sendWithLinkFallback,
     intervalMs: timings.liveIntervalMs,
   });
+  const moderators = createModeratorRule({ rest, guildId, log, checkEveryMs: timings.applicationCheckMs });
   const feeds = createFeeds({
     db,
     rest,
     servers,
     publicUrl,
-    guildId,
+    moderators,
     mention,
     log,
     now,
     sendWithLinkFallback,
     intervalMs: timings.feedIntervalMs,
   });
-  const moderators = createModeratorRule({ rest, guildId, log, checkEveryMs: timings.applicationCheckMs });
   const dispatcher = createDispatcher({
     ...createCommands({
       servers,
@@ -141,8 +141,8 @@ export function createBot(deps: BotDeps) {
     onInteraction: dispatcher.dispatch,
     onLogin: () => {
       liveStatus.start();
-      feeds.start();
       moderators.start();
+      feeds.start();
       registering ??= registerAtStart(
         { rest, db, log },
         { guildId, signal: stopping.signal, onRegistered: commandMentions.learn },

@@ -15,6 +15,7 @@ import type { MentionCommand } from '../command-mentions.ts';
 import { noticeMessage } from '../embeds/message.ts';
 import type { SendWithLinkFallback } from '../link-fallback.ts';
 import { localizationOf } from '../locales/localization.ts';
+import type { ModeratorRule } from '../moderators.ts';
 import { channelLossOf, createFeedChannels } from './feed-channel.ts';
 import { stepPenaltyFeed } from './penalty-feed.ts';
 import { stepServerFeed } from './server-feed.ts';
@@ -24,8 +25,8 @@ type FeedsDeps = {
   rest: REST;
   servers: Pick<ServerList, 'current' | 'findById' | 'onChange'>;
   publicUrl: string;
-  /** `DISCORD_GUILD_ID`: feeds of other guilds rest. */
-  guildId: string | undefined;
+  /** Feeds rest in guilds where nobody is a moderator: they would tell strangers about players. */
+  moderators: Pick<ModeratorRule, 'holdsIn' | 'settled' | 'objection'>;
   /** What messages call the commands. */
   mention: MentionCommand;
   log: Logger;
@@ -44,7 +45,7 @@ const LONGEST_PAUSE_MS = 10 * 60_000;
  * that one which Discord slows down delays no other. What was told is kept in the database: a restart goes on there.
  */
 export function createFeeds(deps: FeedsDeps) {
-  const { db, servers, guildId, log, intervalMs } = deps;
+  const { db, servers, moderators, log, intervalMs } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
   const channels = createFeedChannels({ ...deps, signal });
@@ -52,6 +53,8 @@ export function createFeeds(deps: FeedsDeps) {
   const running = new Map<number, Promise<void>>();
   /** By feed: failures in a row, and when it tries again, in milliseconds of `performance.now()`. */
   const failing = new Map<number, { failures: number; notBefore: number }>();
+  /** Guilds whose feeds rest. */
+  const resting = new Set<string>();
   let looks = 0;
   let timer: ReturnType<typeof setInterval> | undefined;
   let woken: Promise<void> | undefined;
@@ -72,10 +75,11 @@ export function createFeeds(deps: FeedsDeps) {
     try {
       const feeds = await listDiscordFeeds(db);
       isFailing = false;
+      await moderators.settled();
+      reportResting(feeds);
       for (const feed of feeds) {
-        const isElsewhere = guildId !== undefined && feed.guildId !== guildId;
         const isPausing = performance.now() < (failing.get(feed.id)?.notBefore ?? 0);
-        if (signal.aborted || isElsewhere || isPausing || running.has(feed.id)) continue;
+        if (signal.aborted || rests(feed) || isPausing || running.has(feed.id)) continue;
         running.set(
           feed.id,
           work(feed).finally(() => running.delete(feed.id)),
@@ -88,12 +92,31 @@ export function createFeeds(deps: FeedsDeps) {
     }
   }
 
+  function rests({ guildId }: DiscordFeed): boolean {
+    return !moderators.holdsIn(guildId);
+  }
+
+  /** Says of each guild once that its feeds rest, and that they go on. */
+  function reportResting(feeds: readonly DiscordFeed[]): void {
+    for (const feed of feeds) {
+      const { guildId } = feed;
+      if (rests(feed) === resting.has(guildId)) continue;
+      if (resting.delete(guildId)) {
+        log.info({ guildId }, 'the feeds of a guild go on');
+      } else {
+        resting.add(guildId);
+        const reason = moderators.objection() ?? 'DISCORD_GUILD_ID names another guild';
+        log.warn({ guildId, reason }, 'the feeds of a guild rest: nobody is a moderator there');
+      }
+    }
+  }
+
   /** Does all there is to do for a feed. Never rejects. */
   async function work(feed: DiscordFeed): Promise<void> {
     try {
       for (let seen = 0; seen !== looks; ) {
         seen = looks;
-        for (let isMore = true; isMore && !signal.aborted; ) {
+        for (let isMore = true; isMore && !signal.aborted && !rests(feed); ) {
           isMore = await step(feed.id);
           failing.delete(feed.id);
         }

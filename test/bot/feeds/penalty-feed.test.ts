@@ -5,6 +5,7 @@ import { penalties } from '../../../src/db/schema/penalties.ts';
 import { penaltySources } from '../../../src/db/schema/penalty-sources.ts';
 import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
 import { recordExpiredPenalties } from '../../../src/queries/penalties/events.ts';
+import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { createFeedStarter, settleFeeds } from '../../support/bot/feeds.ts';
 import { aSteamId, insertPenalties, insertServer } from '../../support/database/builders.ts';
@@ -241,4 +242,19 @@ describe('many at once', () => {
     await settle();
     expect(feed.titles()).toEqual([expect.stringContaining('Active · Ban #'), '🔴 30 new penalties']);
   });
+});
+
+test('a message about somebody who is erased no longer names them, while their penalty is in force', async () => {
+  const feed = await startFeed({ what: 'penalties' });
+  await insertPenalties(db, [{ playerSteamId: aSteamId(77), playerName: 'Erased one' }]);
+  await settle();
+  expect(JSON.stringify(feed.messages())).toContain('Erased one');
+  await erasePerson(db, aSteamId(77), {
+    withPenalties: true,
+    actor: 'operator',
+    removeSounds: async () => {},
+  });
+  await settle();
+  expect(feed.messages()).toHaveLength(1);
+  expect(JSON.stringify(feed.messages())).not.toMatch(new RegExp(`Erased one|${aSteamId(77)}`));
 });

@@ -1,0 +1,70 @@
+import { expect, test } from 'bun:test';
+import { createBot } from '../../../bot/bot.ts';
+import { startTestBot } from '../../support/bot/bot.ts';
+import { createFeedStarter } from '../../support/bot/feeds.ts';
+import { insertPenalties } from '../../support/database/builders.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const GUILD = '900000000000000001';
+const TIMINGS = {
+  deferAfterMs: 1500,
+  drainMs: 1000,
+  readyWithinMs: 30_000,
+  feedIntervalMs: 50,
+  applicationCheckMs: 50,
+};
+
+test('feeds rest while anybody may add the bot to a guild, and go on once the guild is named', async () => {
+  const harness = await startTestBot({ bot: { timings: TIMINGS } });
+  const { fake, db, bot, lines } = harness;
+  const linesAbout = (text: string) => lines.filter(({ msg }) => msg.includes(text));
+  await harness.connect();
+  const startFeed = createFeedStarter(harness);
+  const feed = await startFeed({ what: 'penalties' });
+  const servers = await startFeed({ what: 'servers' });
+  await insertPenalties(db, [{}]);
+  await waitFor(() => feed.messages().length === 1);
+
+  fake.state.botIsPublic = true;
+  await waitFor(() => bot.health().moderators !== undefined);
+  await insertPenalties(db, [{}]);
+  await waitFor(() => linesAbout('the feeds of a guild rest').length > 0);
+  for (let look = 0; look < 3; look++) await bot.wakeFeeds();
+  expect(feed.messages()).toHaveLength(1);
+  expect(servers.messages()).toEqual([]);
+  // Once, for both feeds.
+  expect(linesAbout('the feeds of a guild rest')).toMatchObject([
+    { guildId: GUILD, reason: 'nobody: the application is public and DISCORD_GUILD_ID is not set' },
+  ]);
+
+  await bot.stop();
+  const atHome = createBot({ ...harness.deps, guildId: GUILD });
+  atHome.start();
+  await waitFor(() => feed.messages().length === 2);
+  await atHome.stop();
+  expect(linesAbout('the feeds of a guild rest')).toHaveLength(1);
+});
+
+test('feeds go on when the application is private again, and another guild is no home', async () => {
+  const harness = await startTestBot({ bot: { timings: TIMINGS } });
+  const { fake, db, bot, lines } = harness;
+  const linesAbout = (text: string) => lines.filter(({ msg }) => msg.includes(text));
+  await harness.connect();
+  const feed = await createFeedStarter(harness)({ what: 'penalties' });
+  fake.state.botIsPublic = true;
+  await waitFor(() => linesAbout('the feeds of a guild rest').length === 1);
+  await insertPenalties(db, [{}]);
+  fake.state.botIsPublic = false;
+  await waitFor(() => feed.messages().length === 1);
+  expect(linesAbout('the feeds of a guild go on')).toHaveLength(1);
+
+  await bot.stop();
+  const elsewhere = createBot({ ...harness.deps, guildId: '900000000000000002' });
+  elsewhere.start();
+  await waitFor(() => linesAbout('the feeds of a guild rest').length === 2);
+  await elsewhere.stop();
+  expect(linesAbout('the feeds of a guild rest')[1]).toMatchObject({
+    guildId: GUILD,
+    reason: 'DISCORD_GUILD_ID names another guild',
+  });
+});
