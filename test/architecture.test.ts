@@ -139,6 +139,16 @@ test('only the configuration reads the environment', async () => {
   expect(readers).toEqual([]);
 });
 
+test('programs hand the environment to the configuration and read nothing of it themselves', async () => {
+  const readers: string[] = [];
+  for (const file of new Glob('src/**/*.ts').scanSync('.')) {
+    if (!isRoot(file)) continue;
+    const code = (await Bun.file(file).text()).replaceAll(/parseConfig\(process\.env\b(?!\.)/g, '');
+    if (/process\.env|Bun\.env/.test(code)) readers.push(file);
+  }
+  expect(readers).toEqual([]);
+});
+
 test('there are no barrels: no file only hands on what others export', async () => {
   const barrels: string[] = [];
   for (const file of new Glob('{src,api,bot,media}/**/*.ts').scanSync('.')) {
