@@ -23,7 +23,7 @@ export type BotDeps = {
   token: string;
   /** Register the commands in this guild alone, and know moderators of this guild alone. */
   guildId: string | undefined;
-  /** Base of Discord's REST API; it also tells the gateway's address. */
+  /** Base of Discord's REST API; the gateway's address comes from it too. */
   apiUrl: string;
   publicUrl: string;
   database: Pick<Database, 'db' | 'replica' | 'accountReplica'>;

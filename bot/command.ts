@@ -61,7 +61,7 @@ export type ComponentPress = {
  */
 export type CommandResponse = {
   kind: 'public' | 'ephemeral' | 'update';
-  /** @throws {Refusal} what the invoker is told instead. */
+  /** @throws {Refusal} what the invoker reads instead. */
   render: () => Promise<MessageView> | MessageView;
 };
 

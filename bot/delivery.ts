@@ -15,7 +15,7 @@ export type Delivery = {
   deliver: (interaction: DeferrableInteraction, view: MessageView, kind: Kind) => Promise<void>;
   /**
    * Shows a notice to the invoker alone, in place of a response.
-   * @param kind of that response; it tells how the interaction was deferred, if it was.
+   * @param kind of that response; it says how the interaction was deferred, if it was.
    */
   notify: (interaction: DeferrableInteraction, notice: MessageView, kind: Kind) => Promise<void>;
 };

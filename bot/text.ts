@@ -4,7 +4,7 @@ import { hasVisibleCharacter } from '../src/domain/visible-text.ts';
 
 /** Control and formatting characters: NUL, right-to-left marks, zero-width ones. Emoji joiners go with them. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\u2028\u2029\u115f\u1160\u2800\u3164\uffa0]/gu;
-/** What Discord's Markdown, mentions, timestamps, emoji and links are made of; a list marker counts at a line's start only. */
+/** The characters of Discord's Markdown, mentions, timestamps, emoji and links; a list marker counts at a line's start only. */
 const MARKUP = /[\\`*_~|>#[\]<@]|:(?=\/\/|[\w~+-]+:)|^[-+](?= )|(?<=^[0-9]+)\.(?= )/g;
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 

@@ -22,7 +22,7 @@ const FAILURE = 1;
 const INTERRUPTED = 130;
 const TERMINATED = 143;
 
-/** Quieter than the service, unless told otherwise. */
+/** Logs less than the service, unless configured otherwise. */
 const DEFAULTS = { LOG_LEVEL: 'warn' };
 
 const session = createSession(() => {

@@ -12,7 +12,7 @@ import {
   Unavailable,
 } from '../../src/domain/errors.ts';
 
-/** What a client is told of an error. */
+/** What a client learns of an error. */
 export type ErrorResponse = { status: number; message: string; headers?: Record<string, string> };
 
 /** The path is known, and does not take this method: 405. Only HTTP knows methods, so it is no domain error. */

@@ -122,7 +122,7 @@ export function createRoutes(deps: RouteDeps) {
     try {
       const worked = work(parseParameters(parameters, incoming));
       if (!(worked instanceof Promise)) return send(worked);
-      // When the wait is over, what was begun goes on, and nobody waits for its failure.
+      // After the wait limit the work goes on, and nobody handles its failure.
       worked.catch(() => {});
       return limitWait(() => worked).then(send, fail);
     } catch (error) {

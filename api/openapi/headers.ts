@@ -91,7 +91,7 @@ function keyOf(policy: Policy, name: string, value: string): string {
   return BY_VALUE.has(name) ? `${name}.${toKey(value)}` : name;
 }
 
-/** The part of a component's key that tells values apart. */
+/** The part of a component's key that distinguishes values. */
 export function toKey(value: string): string {
   return value.replace(/[^a-z0-9]+/gi, '-');
 }

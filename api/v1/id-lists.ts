@@ -50,7 +50,7 @@ export function idsOf<Id extends string>(asked: readonly AskedId<Id>[]): Id[] {
 
 /**
  * Reads a list of ids, in the order in which they are first named.
- * @param parse reads one of them; told the name of the parameter for its error.
+ * @param parse reads one of them; given the name of the parameter for its error.
  * @throws {InvalidInput} for one that cannot be read, for none and for too many.
  */
 function parseIds<Id extends string>(

@@ -41,7 +41,7 @@ import {
   type Visit,
 } from './visit/visit.ts';
 
-/** What a browser is told where a program would get an error as JSON. */
+/** The page a browser gets where a program would get an error as JSON. */
 const ERROR_KEYS: Record<number, ErrorKey> = {
   404: 'not-found',
   429: 'too-many-requests',

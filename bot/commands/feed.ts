@@ -29,7 +29,7 @@ export type FeedDeps = {
   onFeedsChanged: () => void;
 };
 
-/** A server has 255 slots at most: A2S_INFO tells them in a byte. */
+/** A server has 255 slots at most: A2S_INFO sends the number in one byte. */
 const MOST_PLAYERS = 255;
 
 /** `/feed start what types? server? players? role?`, `/feed list`, `/feed stop what` */
@@ -60,7 +60,7 @@ function labelOf({ feed }: { feed: FeedTexts }, subject: FeedSubject): string {
   return feed.subjects[subject];
 }
 
-/** `/feed`: what a channel is told as it happens, for members with Manage Server. */
+/** `/feed`: posts changes in a channel as they happen; for members with Manage Server. */
 export function feedCommand(deps: FeedDeps): Command {
   return {
     data: FEED_DEFINITION,

@@ -11,7 +11,7 @@ export type SteamBansDeps = {
 /** A moment: what Steam says later is kept for the next command. */
 const WAIT_MS = 700;
 
-/** What a message tells of Steam's own bans; it neither fails nor waits long for want of that. */
+/** What a message shows of Steam's own bans; without them it neither fails nor waits long. */
 export async function loadSteamBans(
   { lookUpSteamBans }: SteamBansDeps,
   steamId64: SteamId64,

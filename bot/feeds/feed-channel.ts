@@ -87,7 +87,7 @@ export function isMessageRefused(error: unknown): error is Error {
   return isDiscordRefusal(error) && error.status === 400;
 }
 
-/** A nonce that is the same whenever it is made of the same. */
+/** A nonce derived from its input: the same input gives the same nonce. */
 export function toNonce(...parts: readonly (string | number)[]): string {
   return createHash('sha256').update(parts.join(':')).digest('base64url').slice(0, NONCE_LENGTH);
 }

@@ -42,7 +42,7 @@ const LONGEST_PAUSE_MS = 10 * 60_000;
 
 /**
  * Tells Discord channels what happens to penalties and servers. Each feed posts in its own order and at its own pace, so
- * that one which Discord slows down delays no other. What was told is kept in the database: a restart goes on there.
+ * that one which Discord slows down delays no other. What was posted is kept in the database: a restart resumes there.
  */
 export function createFeeds(deps: FeedsDeps) {
   const { db, servers, moderators, log, intervalMs } = deps;
@@ -146,7 +146,7 @@ export function createFeeds(deps: FeedsDeps) {
     failing.set(id, { failures, notBefore: performance.now() + pauseMs });
   }
 
-  /** Ends a feed whose channel is lost, and tells who started it. */
+  /** Ends a feed whose channel is lost, and notifies whoever started it. */
   async function switchOff(feed: DiscordFeed, reason: 'channelGone' | 'permissionLost'): Promise<void> {
     const { subject, channelId, startedBy, locale } = feed;
     const fields = { channelId, subject, startedBy, reason };
@@ -178,7 +178,7 @@ export function createFeeds(deps: FeedsDeps) {
       timer = setInterval(() => void look(), intervalMs);
       void look();
     },
-    /** Looks soon: there may be something to tell. Resolves when no feed has anything to post, or only after a pause. */
+    /** Checks soon whether there is something to post. Resolves when no feed has anything to post, or only after a pause. */
     wake,
     /** Ends what waits for Discord; the rest is left to the next start. */
     stop: async (): Promise<void> => {

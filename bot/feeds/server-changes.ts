@@ -7,7 +7,7 @@ const COOLDOWN_MS = 60 * 60_000;
 const FALLEN_SHARE = 0.75;
 
 /**
- * What a feed knows of a server after a poll, with the change to be told, if there is one. A server that it meets for the
+ * What a feed knows of a server after a poll, with the change to be posted, if there is one. A server that it meets for the
  * first time is as it is: that is no change.
  * @param playersAtLeast so many players are worth a message; null: none are.
  * @returns undefined when it knows all of it already.

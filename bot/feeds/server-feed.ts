@@ -59,7 +59,7 @@ async function post(
   known: readonly FeedServer[],
 ): Promise<void> {
   const told = known.filter(({ pending }) => pending === change);
-  // One that was hidden or removed meanwhile is not told.
+  // One that was hidden or removed meanwhile is not posted.
   const views = told.flatMap(({ serverId }) => {
     const status = servers.findById(serverId);
     return status ? [toServerView(status)] : [];

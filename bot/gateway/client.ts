@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 type Settings = {
   apiUrl: string;
   log: Logger;
-  /** Whether the client has been given up: it must not connect again. */
+  /** Whether the client has been discarded: it must not connect again. */
   isAbandoned: () => boolean;
 };
 

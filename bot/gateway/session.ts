@@ -24,10 +24,10 @@ export type SessionTimings = {
   resumeWithinMs: number;
 };
 
-/** How a session ended. A final end is one that trying again cannot mend. */
+/** How a session ended. After a final end, trying again is pointless. */
 export type SessionEnd = { isFinal: boolean; reason: string; wasReady: boolean };
 
-/** One client, from its login until it is given up. */
+/** One client, from its login until it is discarded. */
 export type Session = {
   ended: Promise<SessionEnd>;
   /** Disconnects; within half a second. */

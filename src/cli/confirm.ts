@@ -3,7 +3,7 @@ import { errorCode } from '../domain/error-causes.ts';
 import { InvalidInput } from '../domain/errors.ts';
 
 /**
- * Asks the operator before something that cannot be undone; goes on at `y` or `yes` alone.
+ * Asks the operator before something that cannot be undone; continues only after `y` or `yes`.
  * @throws {InvalidInput} for any other reply, and where nobody can be asked: scripts give `--yes`.
  */
 export async function confirm(question: string): Promise<void> {

@@ -138,7 +138,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       );
     }
     print(command, summary, describe(summary));
-    // Nothing of it could be read: a script that goes on would go on with nothing.
+    // Nothing could be read: a script must not continue as if it had been imported.
     if (summary.read > 0 && summary.quarantined === summary.read) process.exitCode = 1;
   }
 }

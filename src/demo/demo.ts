@@ -134,7 +134,7 @@ export async function startDemo(
   }
 }
 
-/** The port asked for, or a free one for 0; looked at first, since the rest takes seconds. */
+/** The configured port, or a free one for 0; checked first, since the rest takes seconds. */
 async function findPort({ host, port }: Config): Promise<number> {
   try {
     const probe = Bun.serve({ hostname: host, port, reusePort: false, fetch: () => new Response() });
@@ -146,7 +146,7 @@ async function findPort({ host, port }: Config): Promise<number> {
   }
 }
 
-/** The demo keeps its token beside its database, so that it stays the same from start to start. */
+/** The demo stores its token next to its database, so that it stays the same across restarts. */
 async function findOrCreateToken(db: Db, owner: Person, file: string): Promise<string> {
   const now = new Date();
   const kept = (await readFile(file, 'utf8').catch(() => '')).trim();

@@ -12,7 +12,7 @@ import { DEMO_SERVERS } from './servers.ts';
 
 /** `bun run demo`: the service on made-up data, with simulated game servers. */
 
-/** Livelier and quieter than the service, unless told otherwise. */
+/** Polls more often and logs less than the service, unless configured otherwise. */
 const DEFAULTS = { POLL_INTERVAL_SECONDS: '5', LOG_LEVEL: 'error', SITE_NAME: 'The Frag Tavern' };
 
 const stopping = new AbortController();

@@ -14,7 +14,7 @@ export type DemoServer = {
   /** Time each response takes, in milliseconds: shown as its ping. */
   delayMs: number;
   bots: number;
-  /** A server without the plugin that makes CS2 tell names: it sends empty ones. */
+  /** A server without the plugin that makes CS2 send player names: they are empty. */
   isStock: boolean;
   /** Goes down and comes back, again and again. */
   isUnsteady: boolean;
@@ -140,6 +140,6 @@ export function countDemoPlayers(server: DemoServer, at: Date): number {
   const evening = (1 + Math.cos(((hour - 19) / 12) * Math.PI)) / 2;
   const weekend = [0, 6].includes(at.getUTCDay()) ? 1.15 : 1;
   const share = server.popularity * (0.22 + 0.78 * evening) * weekend * (0.75 + 0.5 * noise);
-  // Somebody is always there: a demo is looked at in the morning too.
+  // Never empty: people look at the demo in the morning too.
   return Math.max(2, Math.min(server.maxPlayers, Math.round(server.maxPlayers * share)));
 }

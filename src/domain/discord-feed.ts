@@ -1,7 +1,7 @@
-/** What a feed in a Discord channel tells of. */
+/** What a feed in a Discord channel is about. */
 export const FEED_SUBJECTS = ['penalties', 'servers'] as const;
 export type FeedSubject = (typeof FEED_SUBJECTS)[number];
 
-/** What a feed tells of a server, in the order it is posted. `players`: as many as were asked for are on it. */
+/** What a feed posts about a server, in this order. `players`: the number that was asked for has been reached. */
 export const FEED_CHANGES = ['down', 'up', 'players'] as const;
 export type FeedChange = (typeof FEED_CHANGES)[number];

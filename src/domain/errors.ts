@@ -54,7 +54,7 @@ export class LimitReached extends DomainError {
   }
 }
 
-/** What the caller goes on from is no longer kept; they have to begin anew. */
+/** The position that the caller resumes from is no longer kept; they have to start over. */
 export class Gone extends DomainError {
   override name = 'Gone';
 }

@@ -18,7 +18,7 @@ export type EventReader = {
 const BATCH = 500;
 /** Notifications of a burst are answered by one read. */
 const GATHER_MS = 100;
-/** Read anyway this often, lest a lost notification delay events. */
+/** Events are read at least this often, in case a notification was lost. */
 const REFRESH_MS = 1000;
 
 /** Reads on from the events that are there now. @throws what the first read throws. */

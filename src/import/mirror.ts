@@ -165,7 +165,7 @@ export function createMirror(
       waits: false,
       signal: stopping.signal,
       onQuarantine: (row) => warnOnce(row, 'a row of SimpleAdmin was not imported'),
-      // Odd penalties are many and kept; a server that is missing is for an operator to mend.
+      // Odd penalties are many and are kept; a missing server is something an operator can correct.
       onWarning: (row) => {
         if (row.table === SIMPLE_ADMIN_SERVERS.name)
           warnOnce(row, 'a server of SimpleAdmin was not imported');

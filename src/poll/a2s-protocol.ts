@@ -12,7 +12,7 @@ export const RESPONSE_TYPES = {
   players: 0x44,
   /** S2C_CHALLENGE: the request is to be repeated with this challenge. */
   challenge: 0x41,
-  /** "Banned by server": the server refuses the address of whoever asks. */
+  /** "Banned by server": the server has banned the client's address. */
   banned: 0x6c,
 } as const;
 

@@ -59,7 +59,7 @@ async function ask(
   const client = createA2sClient(socket);
   const info = await client.askInfo({ untilMs: deadlineMs });
   if (info.map === '' && info.maxPlayers === 0) throw new QueryFailure('no-game');
-  // A server may never tell its players: half of the time must be left to say that it is there.
+  // A server may never send its players: half of the time is kept for asking whether it is online.
   const untilMs = Math.min(deadlineMs, performance.now() + timeoutMs / 2);
   const players = await client.askPlayers(info, { untilMs });
   return toAnswer(info, { players: players ?? [], pingMs: client.pingMs() });

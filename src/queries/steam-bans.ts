@@ -4,7 +4,7 @@ import { steamBans, steamCalls } from '../db/schema/steam.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
 import { holdOffErasures, listLatelyErased } from './personal-data/tombstones.ts';
 
-/** Steam's own bans of a player, as it told at `checkedAt`. */
+/** Steam's own bans of a player, as Steam reported them at `checkedAt`. */
 export type SteamBans = typeof steamBans.$inferSelect;
 
 /** What Steam said of a player after a moment. */

@@ -2,7 +2,7 @@ import { access, constants, mkdir } from 'node:fs/promises';
 import { errorCode } from '../domain/error-causes.ts';
 import { InvalidInput, Unavailable } from '../domain/errors.ts';
 
-/** In `STORAGE_DIR`: the id that tells it from another one. */
+/** In `STORAGE_DIR`: the id that distinguishes it from another storage. */
 export const STORAGE_ID_FILE = '.storage-id';
 
 /** A folder that the operator names. */

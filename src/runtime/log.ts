@@ -25,7 +25,7 @@ export function createLogger(level: string, fd: 1 | 2 = 1): Logger {
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: SECRET_KEYS.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]), censor: '…' },
       serializers: { err: serializeError },
-      // Whatever a line was made of: a field nobody thought of, an address in a message.
+      // The whole line, so that no field and no message is forgotten.
       hooks: { streamWrite: withoutTokens },
     },
     openDestination(fd),

@@ -8,7 +8,7 @@ export type Shutdown = {
   /**
    * Registers a part that serves the outside (HTTP, bot, poller): these stop first, all at once.
    * @param stop given how long it may take, in milliseconds.
-   * @param serves whether it goes on until clients had the time to turn to another process.
+   * @param serves whether it keeps running until clients have had time to move to another process.
    */
   onStopPart: (name: string, stop: (limitMs: number) => unknown, options?: { serves?: boolean }) => void;
   /** Registers what the parts need (database, caches): stopped after them, the last registered first. `limitMs` is 300 by default. */

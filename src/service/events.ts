@@ -11,7 +11,7 @@ import {
 import { listLiveTokenIds } from '../queries/users/api-tokens.ts';
 import type { Context } from './context.ts';
 
-/** What happens to penalties and servers, told to clients as it happens. */
+/** Sends changes of penalties and servers to clients as they happen. */
 export function openEvents({
   now,
   database,

@@ -6,7 +6,7 @@ import type { Context } from './context.ts';
 /** Ours, as in `base.css`. */
 const DEFAULT_ACCENT = '#f7b23b';
 
-/** What the pages about servers are made of. */
+/** The data of the pages about servers. */
 export function openStatusPages(context: Context): PagesDeps['status'] {
   const { config, log, now, database, serverList, readHistory } = context;
   return {

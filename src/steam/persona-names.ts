@@ -7,7 +7,7 @@ const LONGEST_NICKNAME = 64;
 
 /**
  * The persona name and avatar Steam shows for an account, nothing when there is no key or Steam does not say: a
- * sign-in never fails for want of a name.
+ * sign-in never fails because a name is missing.
  * @param onFailed called with what went wrong, without the key.
  * @see https://partner.steamgames.com/doc/webapi/ISteamUser#GetPlayerSummaries
  */

@@ -50,7 +50,7 @@ type Options = {
 };
 
 export type RedisLimits = {
-  /** @param name tells limiters of one Redis apart. */
+  /** @param name distinguishes limiters in one Redis. */
   createLimiter: (name: string, limit: number, options?: { windowMs?: number }) => RateLimiter;
   /** @param name likewise. */
   createSlots: (name: string) => Slots;
@@ -74,7 +74,7 @@ export function openRedisLimits({
   let isDown = false;
   client.connect().catch(() => undefined);
 
-  /** What Redis says, or this process by itself while Redis is out of reach. */
+  /** The result from Redis, or this process's own while Redis is out of reach. */
   async function ask<T>(command: () => Promise<T>, byItself: () => T | Promise<T>): Promise<T> {
     if (clockMs() < pausedUntilMs) return byItself();
     try {

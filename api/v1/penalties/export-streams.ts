@@ -27,7 +27,7 @@ export type ExportStream = {
 
 /**
  * Sends an export line by line, as fast as the client reads and no faster. A client that reads too slowly is given up,
- * and whoever leaves frees everything at once.
+ * and one that disconnects frees everything at once.
  */
 export function streamExport(opened: PenaltyExport, { formatEnd, onEnd }: Deps): ExportStream {
   let count = 0;
@@ -37,7 +37,7 @@ export function streamExport(opened: PenaltyExport, { formatEnd, onEnd }: Deps):
   /** For whatever is waited for: the client, or the database. */
   let patience: ReturnType<typeof setTimeout> | undefined;
   let controllerOf: ReadableStreamDefaultController<Uint8Array> | undefined;
-  // Timers of their own, not withTimeLimit: one begins anew with each read, and both have to break the response off.
+  // Timers of their own, not withTimeLimit: one restarts with each read, and both have to abort the response.
   const whole = setTimeout(() => abort('the export took too long'), WHOLE_LIMIT_MS);
 
   function end(): void {

@@ -80,7 +80,7 @@ type Deps = {
 };
 /** What the handler of a list reads from the query. */
 type Given = PenaltyFilter & Omit<PageOptions, 'now'>;
-/** What tells the lists apart. */
+/** What differs between the lists. */
 type Presentation = {
   /** The only one of the list. */
   type?: PenaltyType;

@@ -25,7 +25,7 @@ export type AccountDeps = { site: Site } & PenaltiesDeps &
 
 type AccountPageProps = { deps: AccountDeps; visit: MemberVisit; notice: Notice | undefined };
 
-/** The account page: the user's profile beside all cards. A new card is mounted here. */
+/** The account page: the user's profile next to all cards. A new card is mounted here. */
 export function AccountPage({ deps, visit, notice }: AccountPageProps): JSX.Element {
   const t = textsOf(visit.locale);
   const cards = [

@@ -23,7 +23,7 @@ type LayoutProps = {
   preview?: Preview | undefined;
   /** Scripts of this page besides the one of every page. */
   scripts?: readonly AssetName[];
-  /** After how many seconds a browser without scripts loads the page anew. */
+  /** After how many seconds a browser without scripts reloads the page. */
   refreshSeconds?: number | undefined;
   notice?: Notice | undefined;
   /** Ids of the cards that show their own notices; all other notices are shown at the top of the page. */

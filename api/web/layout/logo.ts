@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readBoundedBytes } from '../visit/forms/bounded-text.ts';
 
-/** The community's logo, served from here, so that readers of the pages tell no other site that they are. */
+/** The community's logo, served from here, so that opening a page sends no request to another site. */
 export type Logo = {
   /** The address of what was read; undefined while there is nothing to show. */
   url: () => string | undefined;

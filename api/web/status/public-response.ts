@@ -13,7 +13,7 @@ export type RespondPublicly = (
 
 /** However many look at a page, it is rendered at most once a second for those who are not signed in. */
 const FRESH_MS = 1000;
-/** Pages by language and address: of every server that anybody has looked at. */
+/** Pages by language and address: of every server whose page was opened. */
 const MAX_PAGES = 500;
 const HEADERS = {
   'content-type': 'text/html; charset=utf-8',

@@ -46,7 +46,7 @@ export function Occupancy({ server, visit }: ServerProps): JSX.Element {
   );
 }
 
-/** A map's own name: one from the workshop is told as `workshop/3070284539/de_cache`. */
+/** A map's own name: one from the workshop is reported as `workshop/3070284539/de_cache`. */
 export function mapNameOf(map: string): string {
   return map.split('/').findLast((part) => part !== '') ?? '–';
 }

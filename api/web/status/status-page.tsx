@@ -17,7 +17,7 @@ export type ListedServer = { server: ServerView; history: Series | undefined };
 
 type StatusPageProps = { site: Site; visit: Visit; servers: readonly ListedServer[] };
 
-/** With scripts the page refreshes itself sooner, without loading anew. */
+/** With scripts the page updates itself sooner, without reloading. */
 export const REFRESH_SECONDS = 30;
 
 const ADD_COMMAND =
@@ -119,7 +119,7 @@ function Verdict({ visit, servers }: Pick<StatusPageProps, 'visit' | 'servers'>)
   );
 }
 
-/** Of when what is shown is, and that it stays so by itself. */
+/** When the shown data is from, and that it updates automatically. */
 export function LiveLine({
   visit,
   servers,

@@ -9,7 +9,7 @@ export type Cookies = {
   write: (name: CookieName, value: string, maxAgeSeconds: number) => string;
 };
 
-/** Ours take a few hundred characters, beside what other sites of this host set. */
+/** Ours take a few hundred characters, besides what other sites of this host set. */
 const LONGEST_HEADER = 8192;
 
 export type CookieName = 'session' | 'sign-in' | 'discord-link' | 'notice' | 'language';

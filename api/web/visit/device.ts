@@ -8,7 +8,7 @@ const LONGEST = 512;
 const BROWSERS: ReadonlySet<string> = new Set(Object.values(Bowser.BROWSER_MAP));
 const SYSTEMS: ReadonlySet<string> = new Set(Object.values(Bowser.OS_MAP));
 
-/** Reads browser and operating system from `User-Agent`; null for what it does not tell. */
+/** Reads browser and operating system from `User-Agent`; null for what it does not say. */
 export function readDevice({ headers }: { headers: Headers }): Device {
   const agent = headers.get('user-agent')?.slice(0, LONGEST);
   if (!agent) return { browser: null, system: null };

@@ -17,7 +17,7 @@ type Options = {
   /** Parent of the cluster: `dataDir/postgres`. */
   dataDir: string;
   log: Logger;
-  /** Server settings beside the defaults, as `name=value`. */
+  /** Server settings besides the defaults, as `name=value`. */
   settings?: readonly string[];
 };
 

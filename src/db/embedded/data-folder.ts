@@ -60,7 +60,7 @@ export async function openCluster(cluster: Cluster, log: Logger): Promise<string
 async function initialiseCluster(cluster: Cluster, log: Logger): Promise<void> {
   if (existsSync(join(cluster.dir, 'PG_VERSION'))) return;
   log.info({ dir: cluster.dir }, 'making a new embedded database');
-  // Made beside and renamed: a cluster that is there is whole, whenever the process was killed.
+  // Created under another name and renamed: a cluster that exists is complete, even if the process was killed.
   const fresh = `${cluster.dir}.new`;
   await rm(fresh, { recursive: true, force: true });
   await mkdir(fresh, { mode: 0o700 });

@@ -48,7 +48,7 @@ function tryLock(file: string): Database | undefined {
     const code = error instanceof SQLiteError ? error.code : undefined;
     if (code === 'SQLITE_BUSY') return undefined;
     if (code !== 'SQLITE_NOTADB') throw error;
-    // Something else was kept there; whoever holds the lock writes nothing.
+    // The file holds something else; the holder of the lock writes nothing.
     truncateSync(file);
     return undefined;
   }

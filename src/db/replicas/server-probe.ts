@@ -19,7 +19,7 @@ export type ServerProbe = {
 };
 
 const RESPONSE_LIMIT_MS = 300;
-/** A new connection may take longer than a response: it is given up after this and the driver's margin. */
+/** A new connection may take longer than a response: it is abandoned after this and the driver's margin. */
 const STATEMENT_TIMEOUT_MS = 1000;
 
 /** Asks a server where it is, on a connection of its own, one question at a time. */

@@ -5,7 +5,7 @@ type WalMark = {
   atMs: number;
 };
 
-/** Positions of the primary's WAL over the last seconds, which tell how old what a replica shows can be. */
+/** Positions of the primary's WAL over the last seconds, which bound how old the data of a replica can be. */
 export type WalMarks = {
   add: (mark: WalMark) => void;
   /** The newest moment by which all that was committed has been replayed; undefined when that is too long ago. */

@@ -13,7 +13,7 @@ export const auditLog = pgTable(
   {
     id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
     at: instant('at').notNull().defaultNow(),
-    /** The acting user; null for the operator's tool, and for whoever `actor` names. */
+    /** The acting user; null for the operator's tool, and where `actor` is set. */
     actorUserId: integer('actor_user_id').references(() => users.id, { onDelete: 'set null' }),
     /** Who acted where it was neither a user nor the operator's tool. Of a `discord-member` the id is in `details`. */
     actor: text('actor').$type<AuditActor>(),

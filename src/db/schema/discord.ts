@@ -15,7 +15,7 @@ import { instant, snowflake } from './columns.ts';
 import { penaltyType } from './penalties.ts';
 import { servers } from './servers.ts';
 
-/** Discord channels that are told what happens to penalties or servers; one feed of each subject in a channel. */
+/** Discord channels in which changes of penalties or servers are posted; one feed of each subject in a channel. */
 export const discordFeeds = pgTable(
   'discord_feeds',
   {
@@ -23,7 +23,7 @@ export const discordFeeds = pgTable(
     subject: text('subject', { enum: FEED_SUBJECTS }).notNull(),
     channelId: snowflake('channel_id').notNull(),
     guildId: snowflake('guild_id').notNull(),
-    /** Who is told when the feed is switched off. */
+    /** Who gets a direct message when the feed is switched off. */
     startedBy: snowflake('started_by').notNull(),
     /** Of the guild, when the feed was started. */
     locale: text('locale').notNull(),
@@ -37,7 +37,7 @@ export const discordFeeds = pgTable(
     roleId: snowflake('role_id'),
     /** The sequence of penalty events that `cursor` is a place in. */
     epoch: text('epoch').notNull(),
-    /** The newest penalty event that was told or passed over; of a feed of servers, where it began. */
+    /** The newest penalty event that was posted or skipped; of a feed of servers, where it began. */
     cursor: bigint('cursor', { mode: 'number' }).notNull(),
     /** Where the cursor goes once the message under way is posted; null: none is. */
     postingUpTo: bigint('posting_up_to', { mode: 'number' }),
@@ -64,7 +64,7 @@ export const discordFeedPosts = pgTable(
   ],
 );
 
-/** What a feed has told of each server. */
+/** What a feed has posted about each server. */
 export const discordFeedServers = pgTable(
   'discord_feed_servers',
   {
@@ -77,7 +77,7 @@ export const discordFeedServers = pgTable(
     isOnline: boolean('is_online').notNull(),
     /** `players_at_least` was reached, and the players have not become clearly fewer since. */
     hasPlayers: boolean('has_players').notNull(),
-    /** When the players were last told. */
+    /** When the number of players was last posted. */
     calledAt: instant('called_at'),
     /** What is yet to be posted; null: nothing is. */
     pending: text('pending', { enum: FEED_CHANGES }),

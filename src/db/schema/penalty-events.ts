@@ -18,7 +18,7 @@ export const penaltyEvents = pgTable(
     type: penaltyEventType('type').notNull(),
     /** When it was recorded. */
     occurredAt: instant('occurred_at').notNull(),
-    /** Listed among the changes, told to nobody: of a source's first import, or long over. */
+    /** Listed among the changes, but causes no notification: from a source's first import, or long past. */
     isSilent: boolean('is_silent').notNull(),
     /** The row is gone from `penalties`, not only from its source. */
     isDeleted: boolean('is_deleted').notNull().default(false),

@@ -13,7 +13,7 @@ export const penaltySources = pgTable('penalty_sources', {
   address: text('address').notNull(),
   /** What the names of its tables begin with, where that differs. */
   prefix: text('prefix').notNull().default(''),
-  /** When an import of it first came to its end; until then its penalties are events that nobody is told of. */
+  /** When an import of it was first completed; until then its penalties cause no notifications. */
   completedAt: instant('completed_at'),
 });
 

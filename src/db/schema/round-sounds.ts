@@ -5,7 +5,7 @@ import { instant, steamId64 } from './columns.ts';
 
 export const roundSoundStatus = pgEnum('round_sound_status', ROUND_SOUND_STATUSES);
 
-/** Uploaded round-end sounds: at most one `ready` row a player, beside an upload under way or failed. */
+/** Uploaded round-end sounds: at most one `ready` row a player, and one more for an upload under way or failed. */
 export const roundSounds = pgTable(
   'round_sounds',
   {

@@ -3,7 +3,7 @@ import type { DeliveryFailure, SwitchOffReason } from '../../domain/webhook.ts';
 import { instant } from './columns.ts';
 import { penaltyEventType } from './penalty-events.ts';
 
-/** Endpoints that are told of changes of penalties. */
+/** Endpoints that receive changes of penalties. */
 export const webhooks = pgTable('webhooks', {
   id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
   url: text('url').notNull(),

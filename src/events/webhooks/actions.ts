@@ -19,7 +19,7 @@ import { type Message, type Sent, sendMessage } from './send.ts';
 /** What people do with webhooks by hand, from a page or a terminal. */
 export type WebhookActions = {
   /**
-   * @param db a transaction, perhaps.
+   * @param db may be a transaction.
    * @param webhook.types undefined: all.
    * @throws {InvalidInput} for an address that is not allowed. @throws {Conflict} when there are too many.
    */
@@ -29,7 +29,7 @@ export type WebhookActions = {
   ) => Promise<SigningWebhook>;
   /** Sends a test at once, to a webhook that is switched off as well. @throws {NotFound} */
   test: (id: number, actor: Actor) => Promise<Sent>;
-  /** Sends a message again at once, beside those that wait. @throws {NotFound} for one that is not kept, or never was. */
+  /** Sends a message again at once, ahead of those that wait. @throws {NotFound} for one that is unknown or no longer kept. */
   resend: (id: number, messageId: string, actor: Actor) => Promise<Sent>;
 };
 

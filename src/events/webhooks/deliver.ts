@@ -33,7 +33,7 @@ const SAVE_MS = 1000;
 const SAVE_PASSED = 1000;
 /** How often the clock is read while a retry is due later, and how soon a failure of our own is forgotten. */
 const CHECK_MS = 1000;
-/** The endpoint says that it is no more. */
+/** HTTP 410 Gone: the endpoint asks for no further deliveries. */
 const GONE = 410;
 
 /** The deliveries to one endpoint, in the order of events: the next is not tried before the one before succeeded. */

@@ -2,7 +2,7 @@ import type { SigningWebhook } from '../../queries/webhooks/webhooks.ts';
 import { type DeliverDeps, runWebhookQueue, type WebhookQueue } from './deliver.ts';
 import { createWakeSignal } from './wake-signal.ts';
 
-/** Delivers to all webhooks, each by itself. */
+/** Delivers to all webhooks, each independently of the others. */
 export type WebhookDelivery = {
   /** Delivers until the signal aborts. */
   lead: (signal: AbortSignal) => Promise<void>;
@@ -22,7 +22,7 @@ type Deps = DeliverDeps & {
 
 type Running = WebhookQueue & { stop: () => void };
 
-/** Webhooks are read anyway this often, lest a notification was lost. */
+/** Webhooks are read at least this often, in case a notification was lost. */
 const RELOAD_MS = 5000;
 
 export function createWebhookDelivery(deps: Deps): WebhookDelivery {

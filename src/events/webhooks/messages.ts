@@ -6,7 +6,7 @@ import type { Message } from './send.ts';
 /** The object that `/penalties/changes` shows for an event. */
 export type PresentEvent = (event: PenaltyEvent, cursor: string) => { occurred_at: string };
 
-/** An event is put into words once, however many endpoints are told of it. */
+/** Each event is serialised once, however many endpoints receive it. */
 const texts = new WeakMap<PenaltyEvent, string>();
 
 /** What an endpoint is sent of an event: the same for every try, and for every time it is asked for again. */
@@ -24,7 +24,7 @@ function textOf({ type }: PenaltyEvent, data: ReturnType<PresentEvent>): string 
   return JSON.stringify({ type, timestamp: data.occurred_at, data });
 }
 
-/** Shows that an endpoint is reached, and tells nothing. */
+/** Shows that an endpoint can be reached; it carries no data. */
 export function testMessage(webhookId: number, now: Date): Message {
   return {
     id: generateTestMessageId(webhookId),

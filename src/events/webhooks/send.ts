@@ -9,7 +9,7 @@ export type Message = {
   text: string;
 };
 
-/** What came of a try, and what was wrong with it for whoever can mend it. */
+/** The outcome of an attempt, and the error for whoever can correct it. */
 export type Sent = Delivery & { cause?: Error };
 
 /** Sends a message to an endpoint once, signed as Standard Webhooks has it. Whatever fails is part of the result. */

@@ -12,7 +12,7 @@ const BATCH_LINES = 10_000;
 export type NdjsonOptions = ImportOptions & {
   /** The bytes of the file or of standard input. */
   chunks: AsyncIterable<Uint8Array>;
-  /** Size of it, for the share done; undefined when nobody can tell. */
+  /** Its size, to show progress; undefined when it is unknown. */
   totalBytes?: number | undefined;
   /** Names where the lines come from when several systems export them; `ndjson` by default. */
   source?: string | undefined;

@@ -24,7 +24,7 @@ export function cleanText(text: string | null | undefined, longest: number): str
 }
 
 function cutBetweenCharacters(text: string, longest: number): string {
-  // A code point is two UTF-16 units at most; of an endless text no more is looked at.
+  // A code point is at most two UTF-16 units, so the rest of a very long text need not be read.
   const points = [...text.slice(0, 2 * longest + 2)];
   if (points.length <= longest) return text;
   const head = points.slice(0, longest).join('');

@@ -4,7 +4,7 @@ export type SourceRow = Record<string, string | null>;
 /** Another system's database, open for reading alone. */
 export type SourceDatabase = {
   kind: 'mysql' | 'sqlite';
-  /** What tells it from other databases, without credentials: `host:port/database`, or the path of the file. */
+  /** Identifies the database, without credentials: `host:port/database`, or the path of the file. */
   address: string;
   /** Names of the columns of a table, in lower case; empty when there is no such table. */
   listColumns: (table: string) => Promise<Set<string>>;

@@ -9,7 +9,7 @@ import { readEventLog } from '../penalties/events.ts';
 import { shownNameOf } from '../servers/servers.ts';
 
 export type DiscordFeed = typeof discordFeeds.$inferSelect;
-/** What whoever starts a feed decides, and where they are. */
+/** The settings of a feed, and who started it where. */
 export type FeedSettings = Omit<DiscordFeed, 'id' | 'epoch' | 'cursor' | 'postingUpTo' | 'createdAt'>;
 
 /**
@@ -26,7 +26,7 @@ export async function startDiscordFeed(db: Db, settings: FeedSettings): Promise<
       .onConflictDoUpdate({ target: [discordFeeds.channelId, discordFeeds.subject], set: settings })
       .returning({ id: discordFeeds.id, isNew: sql<boolean>`xmax = 0` });
     if (!feed) throw new Error('the feed was not stored');
-    // Other players are worth a message now: what servers have is noted anew.
+    // Another number of players may now count: the servers' states are recorded again.
     if (!feed.isNew) {
       await transaction.delete(discordFeedServers).where(eq(discordFeedServers.feedId, feed.id));
     }

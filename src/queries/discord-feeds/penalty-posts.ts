@@ -10,7 +10,7 @@ import { countsBy } from '../penalties/filter.ts';
 import { shownNameOf } from '../servers/servers.ts';
 import type { DiscordFeed } from './feeds.ts';
 
-/** New penalties that a feed has not told of yet. */
+/** New penalties that a feed has not posted yet. */
 export type WaitingPenalties = {
   amount: number;
   counts: PenaltyCounts;

@@ -2,13 +2,13 @@ import { and, eq, isNull } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { discordFeedServers } from '../../db/schema/discord.ts';
 
-/** What a feed has told of a server. */
+/** What a feed has posted about a server. */
 export type FeedServer = Omit<typeof discordFeedServers.$inferSelect, 'feedId'>;
 
 /** What a feed comes to know of a server. @property before undefined: it did not know the server. */
 export type FeedServerUpdate = { before: FeedServer | undefined; after: FeedServer };
 
-/** What a feed has told of each server that it knows, by id. */
+/** What a feed has posted about each server that it knows, by id. */
 export async function listFeedServers(db: Db, feedId: number): Promise<FeedServer[]> {
   return db
     .select()

@@ -44,7 +44,7 @@ export async function readEventLog(db: Db): Promise<EventLog> {
   return row;
 }
 
-/** What a client is told whose cursor leads nowhere. */
+/** The error for a client whose cursor is unknown or too old. */
 export function cursorGone(): Gone {
   return new Gone(
     'cursor unknown or older than 30 days: read /penalties/export again and go on from its cursor',
@@ -61,7 +61,7 @@ export function locateCursor(text: string, { epoch, newestId, prunedUpTo }: Even
   throw cursorGone();
 }
 
-/** Some changes, with the cursor that goes on behind them. */
+/** Some changes, with the cursor for the next ones. */
 export type ChangePage = { epoch: string; changes: PenaltyEvent[]; newestId: number; hasMore: boolean };
 
 /**
@@ -150,7 +150,7 @@ export async function recordExpiredPenalties(db: Db, now: Date): Promise<number>
   const upTo = sql`least(${now.toISOString()}::timestamptz, now())`;
   const due = sql`${penalties.status} = 'ACTIVE' and ${penalties.endsAt} <= ${upTo}
     and ${penalties.endsAt} > (select ${penaltyEventState.expiredUpTo} from ${penaltyEventState})`;
-  // The lock waits for every writer, an import perhaps: it is not taken without need.
+  // The lock waits for every writer such as an import, so it is only taken when there is something to do.
   const found = await db.select({ id: penalties.id }).from(penalties).where(due).limit(1);
   if (found.length === 0) return 0;
   return retryVictim(() =>

@@ -32,7 +32,7 @@ export async function markExpiredPenalties(db: Db, now: Date, limit = 5000): Pro
       .from(penalties)
       .where(isDue(expiryMark(now)))
       .orderBy(asc(penalties.endsAt));
-  // Any update waits for other writers, an import perhaps: none is begun without need.
+  // An update waits for other writers such as an import, so it only runs when there is something to do.
   if ((await due().limit(1)).length === 0) return 0;
   const marked = await retryVictim(() =>
     db

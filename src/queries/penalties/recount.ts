@@ -55,7 +55,7 @@ export async function recountWithin(transaction: Transaction): Promise<Recount> 
   return { tallies: Number(row?.tallies), wrong: Number(row?.wrong) };
 }
 
-/** Tallies that reached nought are kept: they are not wrong for want of rows. */
+/** Tallies that went down to zero are kept: without rows to count they are still right. */
 const COUNTS = (connection: Pick<Connection, 'unsafe'>) =>
   connection.unsafe(`count(recount.counts) as tallies, count(*) filter (
     where coalesce(recount.counts, array_fill(0, array[15])) <> coalesce(tally.counts, array_fill(0, array[15]))) as wrong`);

@@ -67,7 +67,7 @@ export async function forgetPenaltySource(db: Db, name: string): Promise<void> {
 }
 
 /**
- * Says that an import of a source came to its end: from the first time on, its changes are told.
+ * Marks an import of a source as completed: from the first time on, its changes cause notifications.
  * @param details what it did, for the audit log. Rounds of the mirror, which the settings start, are not in it.
  */
 export async function completePenaltySource(

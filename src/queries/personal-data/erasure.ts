@@ -15,7 +15,7 @@ import { NOBODY, saveTombstone } from './tombstones.ts';
 /** The subject of audit entries about somebody who was erased. */
 const ERASED = 'erased';
 
-/** A statement of an erasure that waits or works longer is given up, so that nobody waits for it. */
+/** A statement of an erasure that waits or works longer is cancelled, so that nobody waits for it. */
 const STATEMENT_LIMIT_MS = 10_000;
 
 export type Erasure = {

@@ -173,7 +173,7 @@ export async function findRoundSoundById(db: Db, id: number): Promise<RoundSound
 
 /**
  * Removes all sounds of a player, published, under way and failed.
- * @param removeFiles takes the published files away; runs while nobody else can touch them.
+ * @param removeFiles deletes the published files; runs while nobody else can touch them.
  * @throws {NotFound} when the player has none.
  */
 export async function removeRoundSounds(

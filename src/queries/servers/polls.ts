@@ -2,7 +2,7 @@ import { asc, eq, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { type ServerPlayer, serverSnapshots, servers } from '../../db/schema/servers.ts';
 
-/** Servers to poll, and what their last poll made of them; hidden ones are left alone. */
+/** Servers to poll, with the result of their last poll; hidden ones are left out. */
 export async function listPolledServers(db: Db) {
   return db
     .select({

@@ -113,7 +113,7 @@ export async function findLiveApiToken(db: Db, hash: string, now: Date): Promise
   return found && tokenStateOf(found.token, now) === 'live' ? withoutHash(found) : undefined;
 }
 
-/** What is told of a token's owner. */
+/** What is shown of a token's owner. */
 const OWNER = { steamId64: users.steamId64, isAdmin: users.isAdmin, isOwner: users.isOwner };
 
 const byHash = prepareOnce((db) =>

@@ -8,7 +8,7 @@ import type { Actor } from '../../domain/rights/actor.ts';
 import { generateWebhookSecret, MAX_WEBHOOKS } from '../../domain/webhook.ts';
 import { recordAudit } from '../audit-log.ts';
 
-/** An endpoint that is told of changes, with how its deliveries stand. */
+/** An endpoint that receives changes, with the state of its deliveries. */
 export type Webhook = Omit<typeof webhooks.$inferSelect, 'secret'>;
 
 /** With what signs its messages. */

@@ -33,7 +33,7 @@ type OpenedFile = { part: BusboyFileStream; fileName: string };
 
 const FILE_FIELD = 'file';
 const START_FIELD = 'start_ms';
-/** The page's own form has two fields beside the file. */
+/** The page's own form has two fields besides the file. */
 const LIMITS = { fields: 8, fieldSize: 1024, headerPairs: 32, headerSize: 16_384 };
 
 /**

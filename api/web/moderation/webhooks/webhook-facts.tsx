@@ -6,7 +6,7 @@ import type { MemberVisit } from '../../visit/visit.ts';
 
 type FactProps = { webhook: Webhook; visit: MemberVisit };
 
-/** Which events a webhook is told of. */
+/** Which events a webhook receives. */
 export function WebhookTypes({ webhook, visit }: FactProps): JSX.Element {
   if (webhook.types === null) return <span>{textsOf(visit.locale).webhooks.allTypes}</span>;
   return <code>{webhook.types.join(', ')}</code>;

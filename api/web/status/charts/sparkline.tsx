@@ -16,7 +16,7 @@ type SparklineProps = {
   top: number;
 };
 
-/** The last day as a small drawing beside words that say the most important of it. */
+/** The last day as a small chart, next to text with its most important figures. */
 export function Sparkline({ series, until, top }: SparklineProps): JSX.Element {
   const props = {
     series: mergeSteps(series, STEP_SECONDS),
