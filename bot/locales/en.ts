@@ -195,7 +195,7 @@ export const en = {
     serverNotFound: (name: string) => `There is no server **${name}**. Pick one from the list.`,
     notASteamId: (text: string) =>
       `**${text}** isn’t a SteamID. Use a SteamID64 (76561198000000001), STEAM_X:Y:Z, [U:1:N] or the address of a Steam profile.`,
-    vanityUnknown: (name: string) => `Steam knows no profile **${name}**.`,
+    vanityUnknown: (name: string) => `Steam has no profile **${name}**.`,
     vanityUnavailable:
       'Custom profile addresses can’t be looked up right now. Use the SteamID64, or an address with /profiles/ and a number.',
     notLinkedYourself: 'Your Discord account is not linked to a Steam account yet.',

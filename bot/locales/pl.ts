@@ -111,10 +111,10 @@ export const pl: Texts = {
     nothingMatches: 'Żadna kara nie pasuje do tych filtrów.',
     noneActive: 'Brak aktywnych kar',
     inForce: {
-      ban: { until: (end) => `Ban do ${end}`, permanently: 'Ban na stałe' },
-      mute: { until: (end) => `Wyciszenie głosu do ${end}`, permanently: 'Wyciszenie głosu na stałe' },
-      gag: { until: (end) => `Blokada czatu do ${end}`, permanently: 'Blokada czatu na stałe' },
-      silence: { until: (end) => `Pełne wyciszenie do ${end}`, permanently: 'Pełne wyciszenie na stałe' },
+      ban: { until: (end) => `Ban do ${end}`, permanently: 'Ban bezterminowy' },
+      mute: { until: (end) => `Wyciszenie głosu do ${end}`, permanently: 'Wyciszenie głosu bezterminowe' },
+      gag: { until: (end) => `Blokada czatu do ${end}`, permanently: 'Blokada czatu bezterminowa' },
+      silence: { until: (end) => `Pełne wyciszenie do ${end}`, permanently: 'Pełne wyciszenie bezterminowe' },
       warn: { until: (end) => `Ostrzeżenie do ${end}`, permanently: 'Ostrzeżenie' },
     },
     total: (summary) => `**W historii:** ${summary}`,
@@ -130,7 +130,7 @@ export const pl: Texts = {
     allServers: 'wszystkie serwery',
     duration: 'Czas trwania',
     durationInWords: (minutes) => durationInWords('pl', minutes),
-    permanent: 'na stałe',
+    permanent: 'bezterminowo',
     issued: 'Nadano',
     ends: 'Kończy się',
     ended: 'Koniec',
@@ -192,12 +192,12 @@ export const pl: Texts = {
   },
 
   refusals: {
-    serverNotFound: (name) => `Nie ma serwera **${name}**. Wybierz go z listy.`,
+    serverNotFound: (name) => `Nie ma serwera **${name}**. Wybierz któryś z listy.`,
     notASteamId: (text) =>
       `**${text}** to nie SteamID. Podaj SteamID64 (76561198000000001), STEAM_X:Y:Z, [U:1:N] albo adres profilu Steam.`,
-    vanityUnknown: (name) => `Steam nie zna profilu **${name}**.`,
+    vanityUnknown: (name) => `Na Steamie nie ma profilu **${name}**.`,
     vanityUnavailable:
-      'Własnego adresu profilu nie da się teraz sprawdzić. Podaj SteamID64 albo adres z /profiles/ i liczbą.',
+      'Własnych adresów profili nie da się teraz sprawdzić. Podaj SteamID64 albo adres z /profiles/ i liczbą.',
     notLinkedYourself: 'Twoje konto Discord nie jest jeszcze połączone z kontem Steam.',
     notLinkedUser: (mention) => `${mention} nie ma połączonego konta Steam.`,
     userNotFound: 'Nie ma takiego członka społeczności.',

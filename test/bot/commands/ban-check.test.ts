@@ -65,8 +65,8 @@ describe('/ban-check of oneself', () => {
   test('speaks Polish, with its plural forms', async () => {
     const exchange = await fake.command('ban-check', {}, { ...member, locale: 'pl' });
     const lines = textOf(exchange)?.split('\n') ?? [];
-    expect(lines[0]).toStartWith('### ⛔ Ban na stałe: ');
-    expect(lines[1]).toMatch(/^-# #\d+ · na stałe · /);
+    expect(lines[0]).toStartWith('### ⛔ Ban bezterminowy: ');
+    expect(lines[1]).toMatch(/^-# #\d+ · bezterminowo · /);
     expect(lines[2]).toMatch(/^🔴 Blokada czatu do <t:\d+:D> \(<t:\d+:R>\): nie podano powodu$/);
     expect(lines[3]).toContain('2 godziny');
     expect(lines[4]).toMatch(/^⚪ Ban · Wygasła <t:\d+:R>: /);
@@ -140,7 +140,7 @@ describe('/ban-check of others', () => {
     );
     expect(
       textOf(await fake.command('ban-check', { steamid: 'https://steamcommunity.com/id/nobody' }, moderator)),
-    ).toBe('Steam knows no profile **nobody**.');
+    ).toBe('Steam has no profile **nobody**.');
   });
 
   test('`show` makes it public for a moderator, in the language of the guild; others stay private', async () => {
@@ -150,7 +150,7 @@ describe('/ban-check of others', () => {
       { ...moderator, guildLocale: 'pl' },
     );
     expect(isEphemeral(shown.message)).toBe(false);
-    expect(textOf(shown)).toContain('Ban na stałe');
+    expect(textOf(shown)).toContain('Ban bezterminowy');
     const own = await fake.command('ban-check', { show: true }, { ...member, guildLocale: 'pl' });
     expect(isEphemeral(own.message)).toBe(true);
     expect(textOf(own)).toContain('Banned permanently');

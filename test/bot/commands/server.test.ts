@@ -153,7 +153,7 @@ describe('the card of a server', () => {
     const { message } = await fake.command('server', { name: '**nope** @here' }, anActor({ locale: 'pl' }));
     expect(isEphemeral(message)).toBe(true);
     expect(message?.embeds[0]?.description).toBe(
-      'Nie ma serwera **\\*\\*nope\\*\\* \\@here**. Wybierz go z listy.',
+      'Nie ma serwera **\\*\\*nope\\*\\* \\@here**. Wybierz któryś z listy.',
     );
   });
 });

@@ -78,7 +78,7 @@ describe('a feed of penalties', () => {
       title: expect.stringContaining('Aktywna · Wyciszenie głosu #'),
       fields: [
         { name: 'Gracz', value: `Gracz bez nazwy\n\`${aSteamId(5)}\`` },
-        { name: 'Czas trwania', value: 'na stałe' },
+        { name: 'Czas trwania', value: 'bezterminowo' },
         {},
         {},
         {},

@@ -1,10 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
+import { sessions } from '../../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../../src/db/schema/audit-log.ts';
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
+import { DELIVERY_FAILURES } from '../../../../src/domain/webhook.ts';
 import { createApiToken } from '../../../../src/queries/users/api-tokens.ts';
-import { aSteamId, insertUser } from '../../../support/database/builders.ts';
+import { blockUser } from '../../../../src/queries/users/user-blocks.ts';
+import { findUserBySteamId } from '../../../../src/queries/users/users.ts';
+import { saveDeliveries } from '../../../../src/queries/webhooks/webhook-deliveries.ts';
+import { createWebhook } from '../../../../src/queries/webhooks/webhooks.ts';
+import { aSteamId, insertPenalties, insertServer, insertUser } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { startAccountSite } from '../../../support/web/account.ts';
 import {
@@ -24,11 +30,15 @@ const word = (length: number) => 'W'.repeat(length);
 const LONG = word(128);
 const OWNER = aSteamId(1);
 const PLAYER = aSteamId(2);
+/** Without an account. */
+const NOBODY = aSteamId(4);
+const BLOCKED = aSteamId(5);
 
 describe.skipIf(!isPossible)('the longest names that are allowed', () => {
   let site: BrowserSite;
+  let webhookId = 0;
   beforeAll(async () => {
-    site = await startBrowserSite(url);
+    site = await startBrowserSite(url, { PUBLIC_PENALTIES: '1' });
     const everything = { isAdmin: true, isOwner: true, hasSvip: true, isServiceplus: true };
     const linked = { discordUsername: LONG, discordAvatar: '' };
     const owner = await insertUser(db, 1, {
@@ -83,6 +93,35 @@ describe.skipIf(!isPossible)('the longest names that are allowed', () => {
       },
     ]);
   });
+  beforeAll(async () => {
+    const server = await insertServer(db, { name: LONG, slug: 'w'.repeat(64), mode: LONG, region: LONG });
+    const names = { playerName: LONG, adminName: LONG, reason: word(1000), serverId: server.id };
+    const lifted = { liftedAt: new Date(), liftedByName: LONG, liftReason: word(1000) };
+    await insertPenalties(db, [
+      { ...names, playerSteamId: NOBODY },
+      { ...names, playerSteamId: NOBODY, type: 'silence', status: 'UNBANNED', ...lifted },
+      { ...names, playerSteamId: OWNER, type: 'warn' },
+    ]);
+    await insertUser(db, 5, { nickname: LONG });
+    await blockUser(db, BLOCKED, { reason: word(200), now: new Date(), actor: 'operator' });
+    const owner = await findUserBySteamId(db, OWNER);
+    await db.insert(sessions).values({
+      idHash: 'x',
+      userId: owner?.id ?? 0,
+      browser: word(32),
+      system: word(32),
+      expiresAt: new Date(Date.now() + 86_400_000),
+    });
+    const host = Array.from({ length: 3 }, () => 'w'.repeat(63)).join('.');
+    const url = `https://${host}.org/${word(1500)}`;
+    const webhook = await createWebhook(db, { url, types: undefined, now: new Date(), actor: 'operator' });
+    webhookId = webhook.id;
+    const delivery = { messageId: `msg_${word(60)}`, type: 'penalty.created', at: new Date() };
+    await saveDeliveries(db, webhook.id, [
+      { ...delivery, durationMs: 10_000, status: null, failure: DELIVERY_FAILURES[0] },
+      { ...delivery, durationMs: 10_000, status: 500, failure: null },
+    ]);
+  });
   afterAll(async () => {
     await site?.stop();
   });
@@ -128,6 +167,13 @@ describe.skipIf(!isPossible)('the longest names that are allowed', () => {
         ['audit', '/account/moderation/audit'],
         ['sounds', '/account/moderation/sounds'],
         ['sounds-question', `/account/moderation/sounds/${PLAYER}/delete`],
+        ['blocked', `/account/moderation/users/${BLOCKED}`],
+        ['player', `/account/moderation/users/${NOBODY}`],
+        ['webhooks', '/account/moderation/webhooks'],
+        ['webhook', `/account/moderation/webhooks/${webhookId}`],
+        ['penalties', '/penalties'],
+        ['penalties-search', `/penalties?q=${LONG.slice(0, 64)}`],
+        ['server', `/servers/${'w'.repeat(64)}`],
         ['missing', `/account/${LONG}`],
       ] as const) {
         await page.goto(site.origin + path);

@@ -124,7 +124,7 @@ describe('the page of webhooks', () => {
     expect((await admin.get(path)).text).toContain('Nothing has been sent yet.');
     const tested = await admin.post(`${path}/test`);
     expect(tested.location).toBe(`${path}#deliveries`);
-    expect((await admin.follow(tested)).text).toContain('Sent. The address took the message.');
+    expect((await admin.follow(tested)).text).toContain('Sent, and the address accepted the message.');
     const received = receiver.received.at(-1);
     if (!received) throw new Error('nothing was received');
     expect(verify(secretOf(page), received)).toMatchObject({ type: 'webhook.test' });
@@ -169,7 +169,7 @@ describe('the page of webhooks', () => {
     expect(await lastEntry()).toMatchObject({ action: 'webhook.enabled', actorUserId: adminId });
     const retryAt = new Date(Date.now() + 60_000);
     await db.update(webhooks).set({ failures: 3, retryAt }).where(eq(webhooks.id, webhook.id));
-    expect((await admin.get(LIST)).text).toContain('3 failed tries');
+    expect((await admin.get(LIST)).text).toContain('3 failed attempts');
     expect((await admin.get(path)).text).toContain('Try again now');
   });
 

@@ -24,10 +24,10 @@ export const tokens = {
   expiries: { '7': 'In 7 days', '30': 'In 30 days', '90': 'In 90 days', '365': 'In 1 year', never: 'Never' },
   scopes: 'What it may read',
   scopeNames: {
-    servers: 'servers: their events',
+    servers: 'servers: server events',
     penalties: 'penalties: lists, exports and changes',
-    lookup: 'lookup: who players are',
-    events: 'events: what happens, as it happens',
+    lookup: 'lookup: player profiles',
+    events: 'events: live events',
   },
   allScopes: 'Everything',
   create: 'Create token',

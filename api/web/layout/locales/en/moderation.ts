@@ -48,7 +48,7 @@ export const moderation = {
     title: 'Block',
     lead: 'Tokens and sessions stop working at once; signing in and uploading are refused. The sound stays.',
     reason: 'Reason',
-    reasonHint: 'The user reads it when they try to sign in.',
+    reasonHint: 'Shown to the user when they try to sign in.',
     block: 'Block',
     since: 'Blocked since',
     unblock: 'Unblock',

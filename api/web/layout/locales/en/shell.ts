@@ -32,12 +32,12 @@ export const signIn = {
   misleads: (address: string) =>
     `Signing in does not work at this address: it leads to ${address}. If this service is yours, set PUBLIC_URL to the address that people open.`,
   demo: {
-    title: 'Look around as …',
+    title: 'Look around as…',
     lead: 'This is the demo: everybody here is made up, and nobody needs a Steam account.',
     as: { owner: 'Sign in as owner', admin: 'Sign in as admin', member: 'Sign in as member' },
   },
   points: [
-    ['API tokens', 'Get servers, penalties and players from your own site or script.'],
+    ['API tokens', 'Use server, penalty and player data on your own site or in a script.'],
     ['Discord', 'Link your account so the bot knows who you are in game.'],
     ['Round-end sound', 'Choose what everyone hears when you end the round.'],
   ] as [string, string][],

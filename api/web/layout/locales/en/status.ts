@@ -73,7 +73,7 @@ export const server = {
   thirtyDaysAgo: '30 days ago',
   today: 'today',
   maps: 'Maps, 30 days',
-  mapsLead: 'How long each map was on, and how many times.',
+  mapsLead: 'How long each map was played, and how many times.',
   noMaps: 'No maps recorded yet.',
   times: (count: number) => plural('en', count, { one: 'time', other: 'times' }),
   otherMaps: (count: number) => plural('en', count, { one: 'other map', other: 'other maps' }),

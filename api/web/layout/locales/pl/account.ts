@@ -28,7 +28,7 @@ export const tokens: Texts['tokens'] = {
   scopeNames: {
     servers: 'servers: zdarzenia serwerów',
     penalties: 'penalties: listy, eksport i zmiany kar',
-    lookup: 'lookup: kim są gracze',
+    lookup: 'lookup: profile graczy',
     events: 'events: zdarzenia na bieżąco',
   },
   allScopes: 'Wszystko',

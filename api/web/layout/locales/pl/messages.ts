@@ -22,7 +22,7 @@ export const notices: Texts['notices'] = {
   'webhook-already-added': 'Ten formularz został już wysłany, więc drugi webhook nie powstał.',
   'webhook-delivered': 'Wysłano. Adres przyjął wiadomość.',
   'webhook-not-delivered': 'Wysłano, ale adres nie przyjął wiadomości. Powód jest na liście.',
-  'webhook-enabled': 'Webhook jest włączony. Zaczyna od wiadomości, na której stanął.',
+  'webhook-enabled': 'Webhook jest znów włączony i zaczyna od miejsca, w którym przerwał.',
   'webhook-removed': 'Webhook został usunięty.',
   'sign-in-cancelled': 'Logowanie przez Steam zostało anulowane. Nic się nie zmieniło.',
   'link-cancelled': 'Łączenie z Discordem zostało anulowane. Nic się nie zmieniło.',
@@ -63,7 +63,7 @@ export const errors: Texts['errors'] = {
   'webhook-url':
     'Adres musi zaczynać się od https:// i prowadzić do internetu, bez nazwy użytkownika i hasła. Webhook nie został dodany.',
   'webhook-types': 'Zaznacz przynajmniej jeden rodzaj zdarzeń. Webhook nie został dodany.',
-  'webhook-limit': 'Nie można mieć więcej webhooków. Najpierw usuń jeden z nich.',
+  'webhook-limit': 'Masz już maksymalną liczbę webhooków. Najpierw usuń jeden z nich.',
   'address-too-long': 'Ten adres jest za długi.',
   'invalid-input': 'Formularz zawiera nieprawidłowe dane. Wróć i sprawdź go.',
   'sound-missing': 'Najpierw wybierz plik. Nic nie zostało przesłane.',
