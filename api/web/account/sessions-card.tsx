@@ -86,7 +86,7 @@ function SessionRow({ session, visit, isCurrent }: RowProps): JSX.Element {
   const device = t.device(session.browser, session.system);
   return (
     <tr>
-      <th scope="row" class="list-title list-words">
+      <th scope="row" class="list-title">
         <span>
           {device} {isCurrent && <span class="state state-live">{t.current}</span>}
         </span>

@@ -136,7 +136,7 @@ describe('the page of webhooks', () => {
     receiver.respond = () => new Response(null, { status: 503 });
     const sent = await admin.follow(await admin.post(`${path}/resend`, { message_id }));
     receiver.respond = () => new Response();
-    expect(sent.text).toContain('the address did not take the message');
+    expect(sent.text).toContain('the address did not accept the message');
     expect(receiver.received.at(-1)?.id).toBe(message_id);
     const [failed, test] = (await listDeliveries(db, webhook.id)).map(({ status, type }) => [status, type]);
     expect([failed, test]).toEqual([
@@ -164,7 +164,7 @@ describe('the page of webhooks', () => {
     expect(translated.text).toContain('wyłączony');
     expect(translated.text).toContain('adres odpowiedział 410 (zniknął)');
     const enabled = await admin.follow(await admin.post(`${path}/enable`));
-    expect(enabled.text).toContain('The webhook is on.');
+    expect(enabled.text).toContain('The webhook is on again');
     expect(enabled.text).not.toContain(`${path}/enable`);
     expect(await lastEntry()).toMatchObject({ action: 'webhook.enabled', actorUserId: adminId });
     const retryAt = new Date(Date.now() + 60_000);
