@@ -106,7 +106,7 @@ async function play(steps: Step[]): Promise<void> {
       follower.take();
       return follower.copy.toJson() === expected;
     },
-    { what: 'the follower has what the table has' },
+    { limitMs: 120_000, what: 'the follower has what the table has' },
   );
   follower.leave();
 }
