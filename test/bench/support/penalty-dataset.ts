@@ -2,7 +2,6 @@ import { mkdir, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-
 import { type Connection, connect } from '../../../src/db/client.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';

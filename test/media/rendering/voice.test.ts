@@ -35,6 +35,18 @@ const right = noise(0.2, 2);
 const music = musicLike(0.6);
 const speech = speechLike(0.4);
 
+/**
+ * What both channels share and what they have against each other, at so much of it that averaging loses `lossLu`; the
+ * left channel is a quarter of a decibel louder.
+ */
+function spread(lossLu: number): Audio {
+  const against = Math.sqrt(10 ** (lossLu / 10) - 1);
+  const [shared, opposed] = [sine(440, 0.15), sine(520, 0.15 * against)];
+  const shape = (at: number, channel: number) =>
+    (channel === 0 ? 1 : 0.97) * (shared(at, 0) + flip(channel) * opposed(at, 0));
+  return anAudio({ seconds: 4, shape });
+}
+
 type Clip = { name: string; audio: Audio; mix: 'average' | 'left' | 'right' };
 
 /** 440 Hz on the left and 880 Hz on the right tell which channels are in the result. */
@@ -73,6 +85,8 @@ const CLIPS: Clip[] = [
     mix: 'average',
     audio: anAudio({ seconds: 3, shape: (at, channel) => sine(channel === 0 ? 440 : 880, 0.4)(at, 0) }),
   },
+  { name: 'a spread that loses 5.8 LU averaged', mix: 'average', audio: spread(5.8) },
+  { name: 'a spread that loses 6.2 LU averaged', mix: 'left', audio: spread(6.2) },
   {
     name: 'drums that need the limiter',
     mix: 'average',
