@@ -12,12 +12,13 @@ import {
   matching,
   network,
   oneOf,
+  readEnvironment,
   refusal,
   secretUrl,
   text,
   timezone,
   url,
-  withoutEmpty,
+  type Variables,
   withoutPassword,
 } from './environment.ts';
 import { ROLES, type Role } from './roles.ts';
@@ -32,8 +33,8 @@ export type Config = ReturnType<typeof parseConfig>;
  * @param defaults variables of a program that has other defaults than the service.
  * @throws {InvalidInput} one line that names the variable, its value and what is allowed.
  */
-export function parseConfig(environment: Env, defaults: Env = {}) {
-  const env = { ...defaults, ...withoutEmpty(environment) };
+export function parseConfig(variables: Variables, defaults: Variables = {}) {
+  const env = readEnvironment(variables, defaults);
   const port = integer(env, 'PORT', { byDefault: 3000, min: 0, max: 65_535 });
   const config = {
     host: text(env, 'HOST') ?? '0.0.0.0',

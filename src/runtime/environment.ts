@@ -3,16 +3,18 @@ import { tryParseNetwork } from './network.ts';
 
 /** How one variable of the environment is read. Each function takes the variable's name and throws {@link refusal}. */
 
-export type Env = Readonly<Record<string, string | undefined>>;
+export type Variables = Readonly<Record<string, string | undefined>>;
 
-export function withoutEmpty(env: Env): Env {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => text(env, name) !== undefined));
+/** The trimmed value of a variable; undefined when it is unset or empty. */
+export type Env = (name: string) => string | undefined;
+
+/** @param defaults values of variables that are unset or empty. */
+export function readEnvironment(variables: Variables, defaults: Variables): Env {
+  return (name) => variables[name]?.trim() || defaults[name];
 }
 
-/** The trimmed value; undefined when the variable is unset or empty. */
 export function text(env: Env, name: string): string | undefined {
-  const value = env[name]?.trim();
-  return value === '' ? undefined : value;
+  return env(name);
 }
 
 /** The values between commas, without empty ones. */
