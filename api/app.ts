@@ -10,6 +10,7 @@ import { clientKey, createRoutes, type Incoming, type RouteDeps, type Routes } f
 import { openApi } from './openapi/document.ts';
 import type { RateLimits } from './openapi/headers.ts';
 import type { Operation } from './openapi/operation.ts';
+import { pathOf, UNKNOWN_ROUTE, withPageMetrics } from './page-metrics.ts';
 import { storage } from './storage/storage.ts';
 import { type BodyCache, createBodyCache } from './v1/body-cache.ts';
 import { EVENT_OPERATIONS, events } from './v1/events/events.ts';
@@ -31,7 +32,11 @@ export type ApiDeps = RouteDeps & {
   version: string;
   /** Requests a minute, as the limiters have them; for the OpenAPI document. */
   limits: RateLimits;
-  servers: Omit<Parameters<typeof servers>[1], 'bodies'> & Parameters<typeof serverHistory>[1];
+  servers: Omit<Parameters<typeof servers>[1], 'bodies'> &
+    Parameters<typeof serverHistory>[1] & {
+      /** Told whether a body was kept ready. */
+      onBodyLookup: (isHit: boolean) => void;
+    };
   penalties: Omit<Parameters<typeof penalties>[1], 'baseUrl'> &
     Parameters<typeof activePenalties>[1] &
     Parameters<typeof penaltyExport>[1];
@@ -66,7 +71,7 @@ export const OPERATIONS: readonly Operation[] = [
 ];
 
 /** What no route takes has no parameters either. */
-const NO_OPERATION = { parameters: {} };
+const NO_OPERATION = { id: UNKNOWN_ROUTE, parameters: {} };
 
 /** Both forms of the base address (specification 1.6); they share handlers, caches and limits. */
 export const BASES = ['/api/v1', '/index.php/api/v1'] as const;
@@ -82,7 +87,7 @@ const PREFLIGHT_HEADERS = {
 /** Everything HTTP: the API under both bases, its document, health, the account page. Not yet listening. */
 export function createApi(deps: ApiDeps) {
   const routes = createRoutes(deps);
-  const bodies = createBodyCache(deps.servers.serverList);
+  const bodies = createBodyCache(deps.servers.serverList, deps.servers.onBodyLookup);
   const web = pages({ ...deps.pages, log: deps.log, clientKey: (incoming) => clientKey(incoming, deps) });
   const app = createApp(deps.log)
     .use(health(deps.health))
@@ -96,7 +101,12 @@ export function createApi(deps: ApiDeps) {
   const hotRoutes: HotRoutes = Object.fromEntries(
     BASES.map((base) => [`${base}/servers`, (request, server) => listServers({ request, server })]),
   );
-  return { app: withErrorPages(app, { bases: BASES, toErrorPage: web.toErrorPage }), hotRoutes };
+  const withPages = withErrorPages(app, { bases: BASES, toErrorPage: web.toErrorPage });
+  const templates = app.routes.map(({ path }) => path);
+  return {
+    app: withPageMetrics(withPages, { bases: BASES, templates, noteRequest: deps.noteRequest }),
+    hotRoutes,
+  };
 }
 
 /** Health and metrics alone, of a process without the API. Not yet listening. */
@@ -141,13 +151,6 @@ function version1(prefix: string, { routes, bodies, deps }: Shared) {
   return app
     .all('/', ({ request, server }) => refuse({ request, server }), hidden)
     .all('/*', ({ request, server }) => refuse({ request, server }), hidden);
-}
-
-/** As it was sent: `URL` would resolve `..` and escape what is not. */
-function pathOf(url: string): string {
-  const start = url.indexOf('/', url.indexOf('://') + 3);
-  const query = url.indexOf('?', start);
-  return url.slice(start, query === -1 ? undefined : query);
 }
 
 function respondToError(code: string | number, error: unknown, toErrorResponse: ErrorMapper): Response {

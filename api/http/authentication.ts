@@ -36,10 +36,14 @@ type Finding = {
  * Looks tokens up, a live one at most twice a second, and gathers their last uses for {@link TokenChecker.flush}.
  * Only live tokens are remembered, so that made-up ones displace none.
  * @param clockMs a monotonic clock, in milliseconds.
+ * @param onLookup told whether a token needed not be looked up.
  */
 export function createTokenChecker(
   db: Db,
-  { clockMs = () => performance.now() }: { clockMs?: () => number } = {},
+  {
+    clockMs = () => performance.now(),
+    onLookup = () => {},
+  }: { clockMs?: () => number; onLookup?: (isHit: boolean) => void } = {},
 ): TokenChecker {
   const findings = new LRUCache<string, Finding>({ max: MAX_REMEMBERED });
   const lookups = new Map<string, Promise<ApiToken | undefined>>();
@@ -56,7 +60,10 @@ export function createTokenChecker(
 
   async function recall(hash: string, now: Date): Promise<ApiToken | undefined> {
     const known = findings.get(hash);
-    if (known && known.changes === changes && clockMs() - known.atMs < BELIEVED_MS) return known.token;
+    const isBelieved =
+      known !== undefined && known.changes === changes && clockMs() - known.atMs < BELIEVED_MS;
+    onLookup(isBelieved);
+    if (isBelieved) return known.token;
     const running = lookups.get(hash);
     if (running) return running;
     const lookup = lookUp(hash, now);

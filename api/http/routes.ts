@@ -3,7 +3,6 @@ import type { Logger } from 'pino';
 import { createWaitLimit, REQUEST_LIMITS } from '../../src/db/connection/wait-limit.ts';
 import type { TokenScope } from '../../src/domain/rights/token-scope.ts';
 import type { ApiToken } from '../../src/queries/users/api-tokens.ts';
-import type { Count } from '../../src/runtime/metrics.ts';
 import { hashShownToken, readShownToken, type TokenChecker } from './authentication.ts';
 import { findClientAddress, rateLimitKey } from './client-address.ts';
 import { createErrorMapper } from './error-handler.ts';
@@ -24,14 +23,22 @@ import {
   withReset,
 } from './responses.ts';
 
+/** @param request its route: an `operationId`, the template of a page's address, or `unknown`. */
+export type NoteRequest = (request: {
+  kind: 'public' | 'protected' | 'page';
+  route: string;
+  status: number;
+  seconds: number;
+}) => void;
+
 export type RouteDeps = {
   log: Logger;
   tokens: TokenChecker;
   limiters: { public: RateLimiter; protected: RateLimiter };
   isTrustedProxy: (address: string) => boolean;
   now: () => Date;
-  /** Counts a request for `/metrics`. */
-  countRequest: Count<'kind' | 'status'>;
+  /** Tells `/metrics` of a request. */
+  noteRequest: NoteRequest;
 };
 
 /** What Elysia hands over; never the whole context, which would make it parse what nobody reads. */
@@ -44,6 +51,8 @@ export type Incoming = {
 
 /** What these wrappers need to know of an operation. */
 type Operation<P extends Parameters> = {
+  /** Its `operationId`. */
+  id: string;
   parameters: P;
   /** Of a public one; {@link PUBLIC_CACHE_CONTROL} by default. */
   cacheControl?: string;
@@ -80,8 +89,13 @@ export function createRoutes(deps: RouteDeps) {
   const toErrorResponse = createErrorMapper(deps.log);
   const limitWait = createWaitLimit(REQUEST_LIMITS);
 
-  const counted = (kind: Policy, response: Response): Response => {
-    deps.countRequest({ kind, status: response.status });
+  const noted = (kind: Policy, route: string, startedMs: number, response: Response): Response => {
+    deps.noteRequest({
+      kind,
+      route,
+      status: response.status,
+      seconds: (performance.now() - startedMs) / 1000,
+    });
     return response;
   };
 
@@ -91,14 +105,15 @@ export function createRoutes(deps: RouteDeps) {
     operation: Operation<P>,
     work: PublicWork<P>,
   ): Response | Promise<Response> {
+    const startedMs = performance.now();
     const taken = deps.limiters.public.take(addressOf(incoming));
     const response =
       taken instanceof Promise
         ? taken.then((verdict) => respondOpen(verdict, incoming, operation, work))
         : respondOpen(taken, incoming, operation, work);
     return response instanceof Promise
-      ? response.then((settled) => counted('public', settled))
-      : counted('public', response);
+      ? response.then((settled) => noted('public', operation.id, startedMs, settled))
+      : noted('public', operation.id, startedMs, response);
   }
 
   async function guarded<P extends Parameters>(
@@ -106,7 +121,8 @@ export function createRoutes(deps: RouteDeps) {
     operation: ProtectedOperation<P>,
     work: ProtectedWork<P>,
   ): Promise<Response> {
-    return counted('protected', await respondGuarded(incoming, operation, work));
+    const startedMs = performance.now();
+    return noted('protected', operation.id, startedMs, await respondGuarded(incoming, operation, work));
   }
 
   function respondOpen<P extends Parameters>(

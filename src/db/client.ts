@@ -3,6 +3,7 @@ import postgres from 'postgres';
 import { errorCauses, errorCode } from '../domain/error-causes.ts';
 import { Unavailable } from '../domain/errors.ts';
 import { createSocketFactory } from './connection/socket.ts';
+import { nameStatement } from './connection/statement-names.ts';
 
 /** A Drizzle handle on one server; also what a transaction is. */
 export type Db = Pick<
@@ -134,12 +135,19 @@ export function openDrizzle(connection: Connection): Db {
 /**
  * A statement prepared once for each handle: the server parses it once a connection, Drizzle builds it once
  * (inside a transaction once for each transaction, which is a handle of its own).
+ * @param name unique over the program.
  * @returns a function that gives the statement of a handle.
  */
-export function prepareOnce<T extends object>(build: (db: Db) => T): (db: Db) => T {
+export function prepareOnce<T extends { getQuery: () => { sql: string } }>(
+  name: string,
+  build: (db: Db) => { prepare: (name: string) => T },
+): (db: Db) => T {
   const statements = new WeakMap<Db, T>();
   return (db) => {
-    const statement = statements.get(db) ?? build(db);
+    const known = statements.get(db);
+    if (known) return known;
+    const statement = build(db).prepare(name);
+    nameStatement(statement.getQuery().sql, name);
     statements.set(db, statement);
     return statement;
   };

@@ -1,4 +1,5 @@
 import { type Connection, connect, type Db, openDrizzle } from './client.ts';
+import { countLoad, type OnQuery, type PoolLoad, timeQueries } from './connection/measured-connection.ts';
 import type { ReplicaState } from './replicas/replica.ts';
 import { openReplicas } from './replicas/replicas.ts';
 import { routeReads } from './replicas/routed-reads.ts';
@@ -17,6 +18,8 @@ export type Database = {
   noteAccountChange: () => void;
   /** How each read replica is. */
   replicaStates: () => ReplicaState[];
+  /** How busy the pool of the primary is. */
+  poolLoad: () => PoolLoad;
   connection: Connection;
   /** The primary's address, for parts that need a connection of their own. */
   url: string;
@@ -33,24 +36,35 @@ type OpenOptions = {
   onReplicaChange?: (state: ReplicaState) => void;
   /** A read failed on a replica or came late, and is asked again on the primary. */
   onRepeatedRead?: () => void;
+  onQuery?: OnQuery;
 };
 
 /** Opens the primary and its read replicas. To the primary no connection is made before the first query. */
 export function openDatabase(
   url: string,
-  { replicaUrls = [], max = 16, onReplicaChange = () => {}, onRepeatedRead = () => {} }: OpenOptions = {},
+  {
+    replicaUrls = [],
+    max = 16,
+    onReplicaChange = () => {},
+    onRepeatedRead = () => {},
+    onQuery = () => {},
+  }: OpenOptions = {},
 ): Database {
   const connection = connect(url, { max });
-  const db = openDrizzle(connection);
+  const { counted, load } = countLoad(connection, max);
+  const db = openDrizzle(timeQueries(counted, onQuery));
   const replicas = openReplicas(url, replicaUrls, { max, onChange: onReplicaChange });
   const openReads = (pick: typeof replicas.pick) =>
-    replicaUrls.length === 0 ? db : routeReads({ primary: connection, pick, onRepeat: onRepeatedRead });
+    replicaUrls.length === 0
+      ? db
+      : openDrizzle(timeQueries(routeReads({ primary: counted, pick, onRepeat: onRepeatedRead }), onQuery));
   return {
     db,
     replica: openReads(replicas.pick),
     accountReplica: openReads(replicas.pickForAccounts),
     noteAccountChange: replicas.noteAccountChange,
     replicaStates: replicas.states,
+    poolLoad: load,
     connection,
     url,
     close: async ({ timeoutSeconds = 5 } = {}) => {

@@ -9,7 +9,7 @@ export type RunQuery = <T>(ask: (connection: Connection) => PromiseLike<T>) => P
 
 /** How queries outside a transaction, and whole transactions, are run. */
 type Runners = {
-  runQuery: <T>(ask: (target: QueryTarget) => PromiseLike<T>) => Promise<T>;
+  runQuery: <T>(ask: (target: QueryTarget) => PromiseLike<T>, statement: string) => Promise<T>;
   runTransaction: RunQuery;
 };
 
@@ -19,7 +19,11 @@ export function wrapConnection(connection: Connection, { runQuery, runTransactio
     get: (target, name) => {
       if (name === 'unsafe') {
         return (...args: Parameters<typeof connection.unsafe>) =>
-          wrapQuery(connection.unsafe(...args), runQuery, (chosen) => chosen.unsafe(...args));
+          wrapQuery(
+            connection.unsafe(...args),
+            (ask) => runQuery(ask, args[0]),
+            (chosen) => chosen.unsafe(...args),
+          );
       }
       if (name === 'begin') {
         return (...args: unknown[]) =>
@@ -33,7 +37,7 @@ export function wrapConnection(connection: Connection, { runQuery, runTransactio
 /** The driver sends a query when it is first awaited; until then it may be asked for rows as arrays. */
 function wrapQuery<T extends Query | Values>(
   query: T,
-  runQuery: Runners['runQuery'],
+  runQuery: <Result>(ask: (target: QueryTarget) => PromiseLike<Result>) => Promise<Result>,
   askOn: (target: QueryTarget) => Query | Values,
 ): T {
   return new Proxy(query, {

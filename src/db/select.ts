@@ -1,6 +1,7 @@
 import { fillPlaceholders, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import { type Connection, connectionOf, type Db } from './client.ts';
+import { nameStatement } from './connection/statement-names.ts';
 
 /** Values of one row, in the order they were selected, as the driver reads them. */
 export type Values = readonly unknown[];
@@ -82,6 +83,7 @@ function runOn(connection: Pick<Connection, 'unsafe'>): Select {
     if (!statement) {
       statement = dialect.sqlToQuery(build());
       statements.set(name, statement);
+      nameStatement(statement.sql, name);
     }
     const params = fillPlaceholders(statement.params, given).map(String);
     return await connection.unsafe(statement.sql, params, { prepare: true }).values();

@@ -14,13 +14,14 @@ export type ReadHistory = (serverId: number, hours: number) => Promise<ServerHis
 /** Reads histories for the API and the bot's charts, each at most twice a minute: the longer, the coarser. */
 export function createHistoryReader(
   { replica }: Pick<Database, 'replica'>,
-  { now, clockMs }: { now: () => Date; clockMs: () => number },
+  { now, clockMs, onLookup }: { now: () => Date; clockMs: () => number; onLookup?: (isHit: boolean) => void },
 ): ReadHistory {
   const cache = createStaleCache<ServerHistory>({
     freshMs: FRESH_MS,
     staleMs: STALE_MS,
     maxEntries: 1000,
     clockMs,
+    onLookup,
   });
   return (serverId, hours) =>
     cache.get(`${serverId} ${hours}`, async () => {

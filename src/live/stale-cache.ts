@@ -8,17 +8,20 @@ type Entry<T> = { value?: { loaded: T; atMs: number }; loading?: Promise<T> };
  * @param staleMs how long after it was loaded a value may stand in for one that cannot be.
  * @param maxEntries how many keys are kept; beyond them the oldest is dropped.
  * @param clockMs a monotonic clock, in milliseconds.
+ * @param onLookup told whether a value was fresh.
  */
 export function createStaleCache<T>({
   freshMs,
   staleMs,
   maxEntries,
   clockMs = () => performance.now(),
+  onLookup = () => {},
 }: {
   freshMs: number;
   staleMs: number;
   maxEntries: number;
   clockMs?: () => number;
+  onLookup?: ((isHit: boolean) => void) | undefined;
 }): StaleCache<T> {
   const entries = new Map<string, Entry<T>>();
 
@@ -42,7 +45,9 @@ export function createStaleCache<T>({
         if (entries.size >= maxEntries) entries.delete(entries.keys().next().value ?? '');
         entries.set(key, entry);
       }
-      if (entry.value && clockMs() - entry.value.atMs < freshMs) return entry.value.loaded;
+      const isFresh = entry.value !== undefined && clockMs() - entry.value.atMs < freshMs;
+      onLookup(isFresh);
+      if (entry.value && isFresh) return entry.value.loaded;
       entry.loading ??= load(entry, loader);
       return entry.loading;
     },

@@ -17,7 +17,7 @@ export async function findSteamBans(
   return row;
 }
 
-const checked = prepareOnce((db) =>
+const checked = prepareOnce('checked_steam_bans', (db) =>
   db
     .select()
     .from(steamBans)
@@ -26,8 +26,7 @@ const checked = prepareOnce((db) =>
         eq(steamBans.steamId64, sql.placeholder('steamId64')),
         gt(steamBans.checkedAt, sql`${sql.placeholder('checkedAfter')}::timestamptz`),
       ),
-    )
-    .prepare('checked_steam_bans'),
+    ),
 );
 
 /** Keeps what Steam says of some players, each once; of those who were erased while it was asked nothing is kept. */

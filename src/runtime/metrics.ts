@@ -1,18 +1,40 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { createHistogramSeries, type SeriesValue } from './histogram-series.ts';
 
 /** Prometheus metrics of one process. */
 export type Metrics = {
   /** A value read at each scrape. */
   addGauge: (name: string, help: string, read: () => number) => void;
+  /** Values read at each scrape, one for each set of labels. */
+  addGauges: <Label extends string>(
+    name: string,
+    help: string,
+    labels: readonly Label[],
+    read: () => Iterable<{ labels: Record<Label, string>; value: number }>,
+  ) => void;
   /** A value that only grows; the function adds to it. */
   addCounter: <Label extends string>(name: string, help: string, labels: readonly Label[]) => Count<Label>;
-  /** A histogram of values with these upper bounds; the function adds a value. */
-  addHistogram: (name: string, help: string, bounds: readonly number[]) => (value: number) => void;
+  /** A histogram of values with these upper bounds, ascending; the function adds a value. */
+  addHistogram: <Label extends string = never>(
+    name: string,
+    help: string,
+    bounds: readonly number[],
+    labels?: readonly Label[],
+  ) => Observe<Label>;
   /** The exposition text and its content type. */
   render: () => Promise<{ text: string; contentType: string }>;
 };
 
 export type Count<Label extends string> = (labels: Record<Label, string | number>, by?: number) => void;
+
+export type Observe<Label extends string> = (value: number, labels?: Record<Label, string>) => void;
+
+/** What an operator looks for in the time of requests and queries. */
+export const LATENCY_SECONDS = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+] as const;
+/** How often the event loop is looked at. */
+const LOOK_MS = 100;
 
 const PREFIX = 'community_api_';
 
@@ -31,8 +53,32 @@ export function createMetrics(): Metrics {
   };
   addGauge('resident_memory_bytes', 'Memory of the process.', () => process.memoryUsage.rss());
   addGauge('uptime_seconds', 'Time since the process began.', () => process.uptime());
+  const addHistogram: Metrics['addHistogram'] = (name, help, bounds, labels = []) => {
+    const series = createHistogramSeries(PREFIX + name, bounds, labels);
+    registry.registerMetric(new KeptHistogram({ name: PREFIX + name, help }, series.read));
+    return series.observe;
+  };
+  watchEventLoop(
+    addHistogram(
+      'event_loop_delay_seconds',
+      'How late a timer of a tenth of a second came: what every request waits for while something computes.',
+      LATENCY_SECONDS,
+    ),
+  );
   return {
     addGauge,
+    addGauges: (name, help, labels, read) => {
+      new Gauge({
+        name: PREFIX + name,
+        help,
+        labelNames: [...labels],
+        registers: [registry],
+        collect() {
+          this.reset();
+          for (const { labels: given, value } of read()) this.set(given, value);
+        },
+      });
+    },
     addCounter: (name, help, labels) => {
       // Counted here and handed over at each scrape, since the package hashes the labels at every increment.
       const counts = new Map<
@@ -57,11 +103,36 @@ export function createMetrics(): Metrics {
         else counts.set(key, { values, count: by });
       };
     },
-    addHistogram: (name, help, bounds) => {
-      const options = { name: PREFIX + name, help, buckets: [...bounds], registers: [registry] };
-      const histogram = new Histogram(options);
-      return (value) => histogram.observe(value);
-    },
+    addHistogram,
     render: async () => ({ text: await registry.metrics(), contentType: registry.contentType }),
   };
+}
+
+/** A histogram whose values are kept elsewhere. */
+class KeptHistogram extends Histogram {
+  #configuration: { name: string; help: string };
+  #read: () => SeriesValue[];
+
+  constructor(configuration: { name: string; help: string }, read: () => SeriesValue[]) {
+    super({ ...configuration, registers: [] });
+    this.#configuration = configuration;
+    this.#read = read;
+  }
+
+  /** What the registry reads. */
+  async getForPromString() {
+    const { name, help } = this.#configuration;
+    return { name, help, type: 'histogram', values: this.#read(), aggregator: 'sum' };
+  }
+}
+
+/** Bun's `monitorEventLoopDelay` does not see a loop that is blocked. */
+function watchEventLoop(observe: Observe<never>): void {
+  let dueMs = performance.now() + LOOK_MS;
+  const timer = setInterval(() => {
+    const nowMs = performance.now();
+    observe(Math.max(nowMs - dueMs, 0) / 1000);
+    dueMs = nowMs + LOOK_MS;
+  }, LOOK_MS);
+  timer.unref();
 }

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { SoundFolders } from '../../media/sound-folders.ts';
 import type { Changes } from '../db/changes.ts';
 import type { Database } from '../db/database.ts';
+import type { LeaseName } from '../db/lease/lease-row.ts';
 import type { EventReader } from '../events/event-reader.ts';
 import type { ReadHistory } from '../live/server-history.ts';
 import type { ServerList } from '../live/server-list.ts';
@@ -31,6 +32,8 @@ export type Context = {
   onStopPart: Shutdown['onStopPart'];
   onDrain: Shutdown['onDrain'];
   isStopping: Shutdown['isStopping'];
+  /** Whether this process runs a part that one process runs at a time. */
+  leaders: Map<LeaseName, () => boolean>;
   /** What each part says of itself in `/readyz`; it does not decide whether the process is ready. */
   health: Map<string, () => unknown>;
 };

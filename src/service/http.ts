@@ -20,6 +20,8 @@ import type { Context } from './context.ts';
 import { openEvents } from './events.ts';
 import { createHealthDeps } from './health.ts';
 import { serve } from './listening.ts';
+import { countLookups } from './metrics/cache-metrics.ts';
+import { createRequestNotes } from './metrics/request-metrics.ts';
 import { erasePlayer } from './parts/erase-player.ts';
 import { startExports } from './parts/exports.ts';
 import { openWebhookActions } from './parts/webhooks.ts';
@@ -61,7 +63,7 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
   await addQueueGauges(context);
 
   const accountDb = withWaitLimit(database.db, createWaitLimit(REQUEST_LIMITS));
-  const tokens = createTokenChecker(database.db, { clockMs });
+  const tokens = createTokenChecker(database.db, { clockMs, onLookup: countLookups(metrics, 'tokens') });
   changes.onChange('api_tokens', tokens.forget);
   changes.onChange('users', tokens.forget);
   onStop('last uses of tokens', tokens.flush);
@@ -85,10 +87,10 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
       public: config.rateLimit.publicPerMinute,
       protected: config.rateLimit.protectedPerMinute,
     },
-    countRequest: metrics.addCounter('http_requests_total', 'Requests under both bases.', ['kind', 'status']),
+    noteRequest: createRequestNotes(metrics),
     publicUrl: config.publicUrl,
     version: packageJson.version,
-    servers: { serverList, readHistory, now },
+    servers: { serverList, readHistory, now, onBodyLookup: countLookups(metrics, 'bodies') },
     events: openEvents(context),
     penalties: {
       listPenalties: (filter, options) => listPenalties(database.replica, filter, options),

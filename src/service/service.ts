@@ -20,6 +20,9 @@ import { createSteamApi } from '../steam/steam-api.ts';
 import type { Context } from './context.ts';
 import { startHealth } from './health.ts';
 import { type ApiOptions, startApi } from './http.ts';
+import { countLookups } from './metrics/cache-metrics.ts';
+import { createQueryNotes } from './metrics/query-metrics.ts';
+import { addStateMetrics } from './metrics/state-metrics.ts';
 import { startBot } from './parts/bot.ts';
 import { openFfmpeg, startMedia } from './parts/media.ts';
 import { startPolling } from './parts/poller.ts';
@@ -61,7 +64,11 @@ export async function runService(
     // Before anything is started: what it refuses (FFMPEG_PATH) is all that the operator has to read.
     const ffmpeg = has('media') ? await openFfmpeg(config, log) : undefined;
     const metrics = createMetrics();
-    const pool = { replicaUrls: config.databaseReplicaUrls, ...createReplicaReports(log, metrics) };
+    const pool = {
+      replicaUrls: config.databaseReplicaUrls,
+      ...createReplicaReports(log, metrics),
+      onQuery: createQueryNotes(metrics),
+    };
     const opened = await openMigratedDatabase(config, { log, onClose: onStop, signal, pool });
     const { database } = opened;
     address = opened.address;
@@ -89,7 +96,11 @@ export async function runService(
       changes,
       eventReader,
       serverList,
-      readHistory: createHistoryReader(database, { now, clockMs }),
+      readHistory: createHistoryReader(database, {
+        now,
+        clockMs,
+        onLookup: countLookups(metrics, 'histories'),
+      }),
       steamApi,
       lookUpSteamBans: createSteamBans({
         steam: steamApi,
@@ -104,8 +115,10 @@ export async function runService(
       onStopPart,
       onDrain,
       isStopping,
+      leaders: new Map(),
       health: new Map(),
     };
+    addStateMetrics(context);
 
     if (has('api') || has('media')) await checkStorageIdentity(database.db, config.storageDir, log);
     if (has('sync')) {

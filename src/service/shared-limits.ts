@@ -1,19 +1,62 @@
-import { createMemoryRateLimiter } from '../../api/http/limits/rate-limiter.ts';
+import {
+  createMemoryRateLimiter,
+  type RateLimiter,
+  type RateLimitVerdict,
+} from '../../api/http/limits/rate-limiter.ts';
 import { openRedisLimits, type RedisLimits } from '../../api/http/limits/redis-limits.ts';
 import { createMemorySlots } from '../../api/http/slots.ts';
+import { LATENCY_SECONDS, type Metrics } from '../runtime/metrics.ts';
 import type { Context } from './context.ts';
 
 export type Limits = Omit<RedisLimits, 'close'>;
 
 /** Limits in memory, or with `REDIS_URL` such as all processes share. */
-export function openLimits({ config, log, clockMs, onStop }: Context): Limits {
+export function openLimits({ config, log, clockMs, metrics, onStop }: Context): Limits {
+  const countRefusal = metrics.addCounter(
+    'rate_limit_refusals_total',
+    'Requests and forms that a limit refused.',
+    ['limiter'],
+  );
+  const counted = (name: string, limiter: RateLimiter): RateLimiter => {
+    const note = (verdict: RateLimitVerdict) => {
+      if (!verdict.isAllowed) countRefusal({ limiter: name });
+      return verdict;
+    };
+    countRefusal({ limiter: name }, 0);
+    return {
+      ...limiter,
+      take: (key) => {
+        const taken = limiter.take(key);
+        return taken instanceof Promise ? taken.then(note) : note(taken);
+      },
+    };
+  };
   if (config.redisUrl === undefined) {
     return {
-      createLimiter: (_, limit, options) => createMemoryRateLimiter(limit, { ...options, clockMs }),
+      createLimiter: (name, limit, options) =>
+        counted(name, createMemoryRateLimiter(limit, { ...options, clockMs })),
       createSlots: createMemorySlots,
     };
   }
-  const limits = openRedisLimits({ url: config.redisUrl, log, clockMs });
+  const onCommand = addRedisMetrics(metrics);
+  const limits = openRedisLimits({ url: config.redisUrl, log, clockMs, onCommand });
   onStop('shared limits', async () => limits.close());
-  return limits;
+  return {
+    createLimiter: (name, limit, options) => counted(name, limits.createLimiter(name, limit, options)),
+    createSlots: limits.createSlots,
+  };
+}
+
+function addRedisMetrics(metrics: Metrics): (seconds: number, isDone: boolean) => void {
+  let isUp: boolean | undefined;
+  metrics.addGauge(
+    'redis_up',
+    '1 while the last command succeeded, 0 while it failed; NaN before the first.',
+    () => (isUp === undefined ? Number.NaN : Number(isUp)),
+  );
+  const time = metrics.addHistogram('redis_command_duration_seconds', 'Time of a command.', LATENCY_SECONDS);
+  return (seconds, isDone) => {
+    isUp = isDone;
+    time(seconds);
+  };
 }

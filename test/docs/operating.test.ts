@@ -15,7 +15,7 @@ describe('the metrics', async () => {
   const sources = new Bun.Glob('{src,api,bot,media}/**/*.{ts,tsx}');
   const code = await Promise.all([...sources.scanSync()].map((path) => Bun.file(path).text()));
   const made = code.flatMap((text) =>
-    [...text.matchAll(/add(?:Gauge|Counter|Histogram)\(\s*['`]([a-z_]+)(['$])/g)].map(
+    [...text.matchAll(/add(?:Gauges?|Counter|Histogram|OfServers)\(\s*['`]([a-z_]+)(['$])/g)].map(
       // A name in a template, of which the beginning is known.
       ([, name = '', end]) => ({ name, isWhole: end !== '$' }),
     ),

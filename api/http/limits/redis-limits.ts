@@ -47,6 +47,8 @@ type Options = {
   clockMs?: () => number;
   /** A command that takes longer is not waited for; 50 ms by default. */
   commandLimitMs?: number;
+  /** Told of each command: how long it took, and whether it succeeded. */
+  onCommand?: (seconds: number, isDone: boolean) => void;
 };
 
 export type RedisLimits = {
@@ -63,6 +65,7 @@ export function openRedisLimits({
   log,
   clockMs = () => performance.now(),
   commandLimitMs = COMMAND_LIMIT_MS,
+  onCommand = () => {},
 }: Options): RedisLimits {
   // Without the offline queue off, a command would hang for as long as Redis is away.
   const client = new Bun.RedisClient(url, {
@@ -77,12 +80,16 @@ export function openRedisLimits({
   /** The result from Redis, or this process's own while Redis is out of reach. */
   async function ask<T>(command: () => Promise<T>, byItself: () => T | Promise<T>): Promise<T> {
     if (clockMs() < pausedUntilMs) return byItself();
+    const startedMs = performance.now();
+    const note = (isDone: boolean) => onCommand((performance.now() - startedMs) / 1000, isDone);
     try {
       const result = await withTimeLimit(connected().then(command), commandLimitMs);
+      note(true);
       if (isDown) log.info('Redis is back: limits are shared again');
       isDown = false;
       return result;
     } catch (error) {
+      note(false);
       pausedUntilMs = clockMs() + PAUSE_MS;
       if (!isDown) log.warn({ err: error }, 'Redis is out of reach: this process limits for itself');
       isDown = true;

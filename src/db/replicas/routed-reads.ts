@@ -1,5 +1,5 @@
 import { withTimeLimit } from '../../runtime/time-limit.ts';
-import { type Connection, type Db, openDrizzle } from '../client.ts';
+import type { Connection } from '../client.ts';
 import { type RunQuery, wrapConnection } from '../lazy-query.ts';
 import type { Replica } from './replica.ts';
 
@@ -15,10 +15,10 @@ type Options = {
 const PATIENCE_MS = 250;
 
 /**
- * A handle for reads alone. Each query or whole transaction goes to a replica; one that fails there, for whatever reason
+ * A connection for reads alone. Each query or whole transaction goes to a replica; one that fails there, for whatever reason
  * (a recovery conflict too), or has not come after 250 ms, is asked again on the primary.
  */
-export function routeReads({ primary, pick, onRepeat }: Options): Db {
+export function routeReads({ primary, pick, onRepeat }: Options): Connection {
   const read: RunQuery = async (ask) => {
     const replica = pick();
     if (!replica) return ask(primary);
@@ -30,5 +30,5 @@ export function routeReads({ primary, pick, onRepeat }: Options): Db {
       return ask(primary);
     }
   };
-  return openDrizzle(wrapConnection(primary, { runQuery: read, runTransaction: read }));
+  return wrapConnection(primary, { runQuery: read, runTransaction: read });
 }

@@ -89,7 +89,7 @@ export async function loadPlayerRecord(
   };
 }
 
-const countGroups = prepareOnce((db) =>
+const countGroups = prepareOnce('record_counts', (db) =>
   db
     .select({
       type: penalties.type,
@@ -100,11 +100,10 @@ const countGroups = prepareOnce((db) =>
     })
     .from(penalties)
     .where(eq(penalties.playerSteamId, sql.placeholder('player')))
-    .groupBy(sql`1`, sql`2`)
-    .prepare('record_counts'),
+    .groupBy(sql`1`, sql`2`),
 );
 
-const pageRows = prepareOnce((db) =>
+const pageRows = prepareOnce('record_page', (db) =>
   db
     .select({
       penalty: penalties,
@@ -122,8 +121,7 @@ const pageRows = prepareOnce((db) =>
     )
     .orderBy(sql`${effectiveStatus()} <> 'ACTIVE'`, desc(penalties.createdAt), desc(penalties.id))
     .limit(sql.placeholder('limit'))
-    .offset(sql.placeholder('offset'))
-    .prepare('record_page'),
+    .offset(sql.placeholder('offset')),
 );
 
 /** The status at `now`: an ACTIVE row whose end has passed is EXPIRED. */

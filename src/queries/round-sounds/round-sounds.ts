@@ -36,7 +36,7 @@ const rights = {
   isOwner: users.isOwner,
 };
 
-const readySounds = prepareOnce((db) =>
+const readySounds = prepareOnce('ready_sounds', (db) =>
   db
     .select({
       steamId64: roundSounds.steamId64,
@@ -46,8 +46,7 @@ const readySounds = prepareOnce((db) =>
     })
     .from(roundSounds)
     .leftJoin(users, eq(users.steamId64, roundSounds.steamId64))
-    .where(eq(roundSounds.status, 'ready'))
-    .prepare('ready_sounds'),
+    .where(eq(roundSounds.status, 'ready')),
 );
 
 /** A published sound as game servers need it; hashes and sizes are those of the published bytes. */
@@ -99,7 +98,7 @@ function toPublishedFile(sha256: string | null, sizeBytes: number | null): Publi
   return { sha256, sizeBytes, version: soundVersion(sha256) };
 }
 
-const publishedSounds = prepareOnce((db) =>
+const publishedSounds = prepareOnce('published_sounds', (db) =>
   db
     .select({
       steamId64: roundSounds.steamId64,
@@ -120,8 +119,7 @@ const publishedSounds = prepareOnce((db) =>
         eq(roundSounds.status, 'ready'),
         sql`${roundSounds.steamId64} = any(${sql.placeholder('steamIds')})`,
       ),
-    )
-    .prepare('published_sounds'),
+    ),
 );
 
 /** One player's published sound. Specification 4.4. */

@@ -22,14 +22,13 @@ export async function listServerStatuses(db: Db): Promise<ServerStatus[]> {
   return rows.map(({ server, snapshot }) => ({ server: withShownName(server), snapshot }));
 }
 
-const shownServers = prepareOnce((db) =>
+const shownServers = prepareOnce('server_statuses', (db) =>
   db
     .select({ server: servers, snapshot: serverSnapshots })
     .from(servers)
     .leftJoin(serverSnapshots, eq(serverSnapshots.serverId, servers.id))
     .where(eq(servers.isHidden, false))
-    .orderBy(asc(servers.name), asc(servers.id))
-    .prepare('server_statuses'),
+    .orderBy(asc(servers.name), asc(servers.id)),
 );
 
 /** All servers, hidden ones too, by id. */

@@ -116,7 +116,7 @@ export async function findLiveApiToken(db: Db, hash: string, now: Date): Promise
 /** What is shown of a token's owner. */
 const OWNER = { steamId64: users.steamId64, isAdmin: users.isAdmin, isOwner: users.isOwner };
 
-const byHash = prepareOnce((db) =>
+const byHash = prepareOnce('live_api_token', (db) =>
   db
     .select({ token: apiTokens, owner: OWNER })
     .from(apiTokens)
@@ -127,8 +127,7 @@ const byHash = prepareOnce((db) =>
         isNull(apiTokens.revokedAt),
         isNull(users.blockedAt),
       ),
-    )
-    .prepare('live_api_token'),
+    ),
 );
 
 /**

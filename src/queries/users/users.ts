@@ -44,12 +44,11 @@ export async function lockUser(tx: Db, steamId64: SteamId64): Promise<User> {
   return user;
 }
 
-const bySteamId = prepareOnce((db) =>
+const bySteamId = prepareOnce('user_by_steamid', (db) =>
   db
     .select()
     .from(users)
-    .where(eq(users.steamId64, sql.placeholder('id')))
-    .prepare('user_by_steamid'),
+    .where(eq(users.steamId64, sql.placeholder('id'))),
 );
 
 /** The user a Discord account is linked to; undefined as well for what is no Discord id. */
@@ -59,12 +58,11 @@ export async function findUserByDiscordId(db: Db, discordId: string): Promise<Us
   return user;
 }
 
-const byDiscordId = prepareOnce((db) =>
+const byDiscordId = prepareOnce('user_by_discord_id', (db) =>
   db
     .select()
     .from(users)
-    .where(eq(users.discordId, sql.placeholder('id')))
-    .prepare('user_by_discord_id'),
+    .where(eq(users.discordId, sql.placeholder('id'))),
 );
 
 /** The users with these SteamIDs, and whether an active ban exists at `now`; in no order. */
@@ -85,8 +83,8 @@ export async function listUsersByDiscordId(
   return toLookedUp(await byDiscordIds(db).execute({ ids: ids.filter(isDiscordId), now: now.toISOString() }));
 }
 
-const bySteamIds = prepareOnce((db) => lookedUp(db, users.steamId64).prepare('users_by_steamids'));
-const byDiscordIds = prepareOnce((db) => lookedUp(db, users.discordId).prepare('users_by_discord_ids'));
+const bySteamIds = prepareOnce('users_by_steamids', (db) => lookedUp(db, users.steamId64));
+const byDiscordIds = prepareOnce('users_by_discord_ids', (db) => lookedUp(db, users.discordId));
 
 function lookedUp(db: Db, column: PgColumn) {
   const banned = sql<boolean>`exists (select 1 from ${penalties} where ${activeBanOf(users.steamId64)})`;

@@ -18,6 +18,7 @@ export function startBot(context: Context): void {
     readHistory,
     metrics,
     onStopPart,
+    leaders,
     health,
   } = context;
   const { token, guildId, apiUrl } = config.discord;
@@ -62,6 +63,7 @@ export function startBot(context: Context): void {
     lead,
     outlivesOutage: true,
   });
+  leaders.set('bot', leadership.isLeader);
   onStopPart('bot', leadership.stop);
   health.set('bot', () => {
     if (!bot) return { state: 'standby' };

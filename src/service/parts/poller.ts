@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 
 /** Role `poller`: asks the game servers how they are. */
 export async function startPolling(context: Context): Promise<void> {
-  const { config, log, database, changes, metrics, onStopPart, health } = context;
+  const { config, log, database, changes, metrics, onStopPart, leaders, health } = context;
   const poller = createPoller({
     db: database.db,
     databaseUrl: database.url,
@@ -11,6 +11,7 @@ export async function startPolling(context: Context): Promise<void> {
     intervalSeconds: config.pollIntervalSeconds,
     onServersChanged: (listener) => changes.onChange('servers', listener),
   });
+  leaders.set('poller', () => poller.health().isPolling);
   onStopPart('poller', poller.stop);
   health.set('poller', poller.health);
   metrics.addGauge('polls_running', 'Queries of game servers under way.', () => poller.health().running);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Logger } from 'pino';
 import type { Db } from '../../db/client.ts';
 import type { Database } from '../../db/database.ts';
-import { type Fence, runAsLeader } from '../../db/leader.ts';
+import { type Fence, type Leadership, runAsLeader } from '../../db/leader.ts';
 import { prunePenaltyEvents } from '../../queries/penalties/events.ts';
 import { deleteOldRows } from '../../queries/retention.ts';
 import { runRegularly } from '../../runtime/interval.ts';
@@ -11,9 +11,8 @@ const EVERY_MS = 86_400_000;
 
 /**
  * Deletes what is old, once a day from the start on, in one process at a time and in steps that hold no lock for long.
- * @returns what stops it.
  */
-export function startRetention(database: Database, log: Logger): () => Promise<void> {
+export function startRetention(database: Database, log: Logger): Leadership {
   const work = async (db: Db, signal: AbortSignal) => {
     const deleted = {
       ...(await deleteOldRows(db, signal)),
@@ -33,5 +32,5 @@ export function startRetention(database: Database, log: Logger): () => Promise<v
     await once(signal, 'abort');
     stop();
   };
-  return runAsLeader({ databaseUrl: database.url, name: 'retention', log, lead }).stop;
+  return runAsLeader({ databaseUrl: database.url, name: 'retention', log, lead });
 }

@@ -11,7 +11,16 @@ import { startRetention } from './retention.ts';
 const EXPIRY_EVENTS_MS = 10_000;
 
 /** Role `sync`: what keeps the penalties in step with the clock and with their sources, and deletes what is old. */
-export function startSync({ config, database, log, now, metrics, onStopPart, health }: Context): void {
+export function startSync({
+  config,
+  database,
+  log,
+  now,
+  metrics,
+  onStopPart,
+  leaders,
+  health,
+}: Context): void {
   const sweep = createExpirySweep(database.db, now);
   onStopPart(
     'expiry',
@@ -30,7 +39,9 @@ export function startSync({ config, database, log, now, metrics, onStopPart, hea
     }),
   );
 
-  onStopPart('retention', startRetention(database, log));
+  const retention = startRetention(database, log);
+  leaders.set('retention', retention.isLeader);
+  onStopPart('retention', retention.stop);
 
   const { url, source, timezone, intervalSeconds } = config.simpleAdmin;
   if (url === undefined) return;
@@ -40,6 +51,7 @@ export function startSync({ config, database, log, now, metrics, onStopPart, hea
     { db: database.db, databaseUrl: database.url, log, metrics, now },
     { url, source, timezone, intervalSeconds },
   );
+  leaders.set('mirror', () => mirror.health().isMirroring);
   onStopPart('mirror', mirror.stop);
   health.set('mirror', mirror.health);
   mirror.start();

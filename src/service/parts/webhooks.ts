@@ -65,6 +65,7 @@ export function startWebhooks(context: Context): void {
   eventReader.subscribe(() => delivery?.wake());
   changes.onChange('webhooks', () => delivery?.reload());
   const leadership = runAsLeader({ databaseUrl: database.url, name: 'webhooks', log, lead });
+  context.leaders.set('webhooks', leadership.isLeader);
   onStopPart('webhooks', leadership.stop);
 }
 

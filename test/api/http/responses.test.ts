@@ -16,18 +16,18 @@ const routes = createRoutes({
   limiters: { public: createMemoryRateLimiter(10), protected: createMemoryRateLimiter(10) },
   isTrustedProxy: () => false,
   now: () => NOW,
-  countRequest: () => {},
+  noteRequest: () => {},
 });
 let isCancelled = false;
 const app = new Elysia()
   .get('/linked', ({ request, server }) =>
-    routes.guarded({ request, server }, { parameters: {}, scope: 'penalties' }, async () => ({
+    routes.guarded({ request, server }, { id: 'test', parameters: {}, scope: 'penalties' }, async () => ({
       json: { success: true },
       headers: { Link: '<https://play.example.org/api/v1/bans?page=2>; rel="next"' },
     })),
   )
   .get('/stream', ({ request, server }) =>
-    routes.guarded({ request, server }, { parameters: {}, scope: 'penalties' }, async () => ({
+    routes.guarded({ request, server }, { id: 'test', parameters: {}, scope: 'penalties' }, async () => ({
       contentType: 'application/x-ndjson',
       stream: new ReadableStream({
         start: (controller) => controller.enqueue(new TextEncoder().encode('{"id":1}\n')),

@@ -26,7 +26,7 @@ test('whoever has lost the lease deletes nothing any more', async () => {
     await held.promise;
   });
   await isLocked.promise;
-  const stop = startRetention(database, log);
+  const stop = startRetention(database, log).stop;
   await waitFor(async () => {
     const [row] = await connection`
       select count(*)::int as waiting from pg_stat_activity

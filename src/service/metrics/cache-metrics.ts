@@ -1,0 +1,15 @@
+import type { Count, Metrics } from '../../runtime/metrics.ts';
+
+const counters = new WeakMap<Metrics, Count<'cache' | 'result'>>();
+
+/** @returns what counts the hits and misses of a cache. */
+export function countLookups(metrics: Metrics, cache: string): (isHit: boolean) => void {
+  const count =
+    counters.get(metrics) ??
+    metrics.addCounter('cache_lookups_total', 'Lookups in memory, by whether a value was there.', [
+      'cache',
+      'result',
+    ]);
+  counters.set(metrics, count);
+  return (isHit) => count({ cache, result: isHit ? 'hit' : 'miss' });
+}

@@ -1,0 +1,13 @@
+import type { OnQuery } from '../../db/connection/measured-connection.ts';
+import { LATENCY_SECONDS, type Metrics } from '../../runtime/metrics.ts';
+
+/** Times queries by their names. */
+export function createQueryNotes(metrics: Metrics): OnQuery {
+  const time = metrics.addHistogram(
+    'database_query_duration_seconds',
+    'Time of a query, waiting for a connection included.',
+    LATENCY_SECONDS,
+    ['query'],
+  );
+  return (query, seconds) => time(seconds, { query });
+}

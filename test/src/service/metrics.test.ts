@@ -1,0 +1,190 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { serverSnapshots, servers } from '../../../src/db/schema/servers.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { findTestRedis } from '../../support/database/redis.ts';
+import { startReplicatedPostgres } from '../../support/database/replicated-postgres.ts';
+import { readMetrics } from '../../support/service/metrics.ts';
+import { aToken, bearer, startTestService } from '../../support/service/service.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const { db, url, connection } = await createTestDatabase();
+const [added] = await db
+  .insert(servers)
+  .values({ slug: 'only-mirage', name: 'Only Mirage', address: '127.0.0.1:27015' })
+  .returning();
+await db.insert(serverSnapshots).values({
+  serverId: added?.id ?? 0,
+  isOnline: true,
+  playersCount: 7,
+  maxPlayers: 10,
+  polledAt: new Date(),
+});
+const service = await startTestService({
+  databaseUrl: url,
+  hasRealClock: true,
+  env: { RATE_LIMIT_PUBLIC: '20', POLL_INTERVAL_SECONDS: '3600', ROLES: 'api,sync' },
+});
+const { token } = await aToken(db, 1, { now: new Date() });
+
+test('requests are told by route, never by path, with a histogram of their time', async () => {
+  for (const path of [
+    '/api/v1/servers',
+    '/api/v1/servers/only-mirage',
+    '/api/v1/servers/nope',
+    '/api/v1/nothing/at/all',
+  ]) {
+    await service.ask(path);
+  }
+  for (const path of ['/servers/only-mirage', '/made/up', '/made/otherwise']) await service.ask(path);
+  await service.ask('/api/v1/penalties', bearer(token));
+  const metrics = await readMetrics(service);
+  expect(metrics).toMatchObject({
+    'http_requests_total{kind="public",route="listServers",status="200"}': 1,
+    'http_requests_total{kind="public",route="getServer",status="200"}': 1,
+    'http_requests_total{kind="public",route="getServer",status="404"}': 1,
+    'http_requests_total{kind="public",route="unknown",status="404"}': 1,
+    'http_requests_total{kind="page",route="/servers/:slug",status="200"}': 1,
+    'http_requests_total{kind="page",route="unknown",status="404"}': 2,
+    'http_requests_total{kind="protected",route="listPenalties",status="200"}': 1,
+    'http_request_duration_seconds_count{route="getServer"}': 2,
+    'http_request_duration_seconds_bucket{route="getServer",le="+Inf"}': 2,
+  });
+  expect(metrics['http_request_duration_seconds_sum{route="listPenalties"}']).toBeGreaterThan(0);
+  expect(Object.keys(metrics).filter((name) => /nope|made|only-mirage/.test(name))).toEqual([
+    'server_online{server="only-mirage"}',
+    'server_players{server="only-mirage"}',
+    'server_max_players{server="only-mirage"}',
+  ]);
+});
+
+test('each listed server has its state and its players', async () => {
+  expect(await readMetrics(service)).toMatchObject({
+    'server_online{server="only-mirage"}': 1,
+    'server_players{server="only-mirage"}': 7,
+    'server_max_players{server="only-mirage"}': 10,
+  });
+});
+
+test('queries are timed under their names', async () => {
+  const metrics = await readMetrics(service);
+  // Prepared by Drizzle, by ourselves, and neither.
+  expect(metrics['database_query_duration_seconds_count{query="live_api_token"}']).toBeGreaterThan(0);
+  expect(metrics['database_query_duration_seconds_count{query="server_statuses"}']).toBeGreaterThan(0);
+  const names = Object.keys(metrics).flatMap((name) => /_count\{query="([^"]+)"/.exec(name)?.[1] ?? []);
+  expect(names).toContain('transaction');
+  // No values, and no text of a statement.
+  expect(names.filter((name) => !/^[a-z_]+( [a-z_]+)?$/.test(name))).toEqual([]);
+});
+
+test('a pool that is used up shows what waits', async () => {
+  expect(await readMetrics(service)).toMatchObject({
+    database_connections_max: 16,
+    database_queries_waiting: 0,
+  });
+  const held = Promise.withResolvers<void>();
+  const isLocked = Promise.withResolvers<void>();
+  const holding = connection.begin(async (transaction) => {
+    await transaction`lock table users in access exclusive mode`;
+    isLocked.resolve();
+    await held.promise;
+  });
+  await isLocked.promise;
+  const asked = Array.from({ length: 20 }, () =>
+    service.service.database.db.execute('select count(*) from users'),
+  );
+  const settled = Promise.all(asked);
+  try {
+    await waitFor(async () => {
+      const metrics = await readMetrics(service);
+      return metrics.database_connections_in_use === 16 && (metrics.database_queries_waiting ?? 0) >= 4;
+    });
+  } finally {
+    held.resolve();
+    await holding;
+  }
+  await settled;
+  await waitFor(async () => (await readMetrics(service)).database_queries_waiting === 0);
+});
+
+test('refusals of limits, hits of caches and the delay of the event loop are counted', async () => {
+  for (let request = 0; request < 25; request++) await service.ask('/api/v1/servers');
+  const metrics = await readMetrics(service);
+  expect(metrics['rate_limit_refusals_total{limiter="public"}']).toBeGreaterThan(0);
+  expect(metrics['rate_limit_refusals_total{limiter="forms"}']).toBe(0);
+  expect(metrics['cache_lookups_total{cache="bodies",result="hit"}']).toBeGreaterThan(0);
+  expect(metrics['cache_lookups_total{cache="bodies",result="miss"}']).toBeGreaterThan(0);
+  await service.ask('/api/v1/penalties', bearer(token));
+  expect((await readMetrics(service))['cache_lookups_total{cache="tokens",result="miss"}']).toBeGreaterThan(
+    0,
+  );
+
+  const before = metrics['event_loop_delay_seconds_bucket{le="0.25"}'] ?? 0;
+  const counted = metrics.event_loop_delay_seconds_count ?? 0;
+  const untilMs = performance.now() + 600;
+  while (performance.now() < untilMs);
+  await waitFor(async () => {
+    const after = await readMetrics(service);
+    const slow =
+      (after.event_loop_delay_seconds_count ?? 0) -
+      (after['event_loop_delay_seconds_bucket{le="0.25"}'] ?? 0);
+    return slow > counted - before;
+  });
+});
+
+test('the process that runs a part says so', async () => {
+  await waitFor(async () => (await readMetrics(service))['leader{part="retention"}'] === 1);
+  const standby = await startTestService({
+    databaseUrl: url,
+    hasRealClock: true,
+    env: { ROLES: 'api,sync', POLL_INTERVAL_SECONDS: '3600' },
+  });
+  await waitFor(async () => (await readMetrics(standby))['leader{part="retention"}'] === 0);
+  await standby.stop();
+});
+
+const redisUrl = await findTestRedis();
+
+test.skipIf(!redisUrl)('Redis has its state and its time', async () => {
+  const limited = await startTestService({
+    databaseUrl: url,
+    env: { REDIS_URL: redisUrl ?? '', ROLES: 'api' },
+  });
+  await limited.ask('/api/v1/servers');
+  await waitFor(async () => {
+    await limited.ask('/api/v1/servers');
+    return (await readMetrics(limited)).redis_up === 1;
+  });
+  expect((await readMetrics(limited)).redis_command_duration_seconds_count).toBeGreaterThan(0);
+  await limited.stop();
+
+  const alone = await startTestService({
+    databaseUrl: url,
+    env: { REDIS_URL: 'redis://127.0.0.1:1', ROLES: 'api' },
+  });
+  await alone.ask('/api/v1/servers');
+  expect((await readMetrics(alone)).redis_up).toBe(0);
+  await alone.stop();
+});
+
+describe('with a read replica', async () => {
+  const { primary, replicas } = await startReplicatedPostgres({ replicas: 1 });
+  const [replica] = replicas;
+  const name = `${new URL(replica?.url ?? '').host}/postgres`;
+  const replicated = await startTestService({
+    databaseUrl: primary.url,
+    hasRealClock: true,
+    env: { DATABASE_REPLICA_URLS: replica?.url ?? '', ROLES: 'api' },
+  });
+  afterAll(replicated.stop);
+
+  test('its state and its lag are told', async () => {
+    await waitFor(async () => (await readMetrics(replicated))[`replica_read{replica="${name}"}`] === 1, {
+      limitMs: 30_000,
+    });
+    expect((await readMetrics(replicated))[`replica_lag_seconds{replica="${name}"}`]).toBeLessThan(5);
+    await replica?.kill();
+    await waitFor(async () => (await readMetrics(replicated))[`replica_read{replica="${name}"}`] === 0, {
+      limitMs: 30_000,
+    });
+  });
+});
