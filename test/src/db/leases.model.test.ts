@@ -1,0 +1,231 @@
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
+import fc from 'fast-check';
+import { type Connection, connect, type Db, openDrizzle } from '../../../src/db/client.ts';
+import { fenceDatabase } from '../../../src/db/lease/fence.ts';
+import { acquireLease, releaseLease, renewLease } from '../../../src/db/lease/lease-row.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { RUNS, tryHistories } from '../../support/model.ts';
+
+setDefaultTimeout(600_000);
+
+const NAME = 'bot';
+/** How long a holder counts on its lease after it asked for it. */
+const HELD_MS = 3500;
+const HOLDERS = [0, 1, 2] as const;
+
+const { connection, url } = await createTestDatabase();
+await connection`create table written (token bigint not null, lease_token bigint not null)`;
+
+const holder = fc.constantFrom(...HOLDERS);
+const action = fc.record({
+  kind: fc.constantFrom('take', 'take', 'renew', 'release', 'write', 'cut', 'hang'),
+  holder,
+});
+/** Time passes, or processes act at the same moment. */
+const step = fc.oneof(
+  { weight: 1, arbitrary: fc.record({ pass: fc.integer({ min: 1, max: 7 }) }) },
+  { weight: 2, arbitrary: fc.record({ pass: fc.constant(6) }) },
+  {
+    weight: 7,
+    arbitrary: fc.record({
+      act: fc.uniqueArray(action, { minLength: 1, maxLength: 3, selector: (one) => one.holder }),
+    }),
+  },
+);
+type Action = { kind: string; holder: number };
+
+/** A process that takes part: a session for the lease, and one for what it writes. */
+class Candidate {
+  token: number | undefined;
+  heldUntilMs = Number.NEGATIVE_INFINITY;
+  session: Connection;
+  private work: Connection;
+  db: Db;
+  readonly name: string;
+
+  constructor(readonly number: number) {
+    this.name = `process${number}.1`;
+    [this.session, this.work, this.db] = this.open();
+  }
+
+  open(): [Connection, Connection, Db] {
+    const session = connect(url, { max: 1, applicationName: `lease ${NAME}`, owner: this.name });
+    const work = connect(url, { max: 2, applicationName: 'work', owner: `process${this.number}` });
+    return [session, work, openDrizzle(work)];
+  }
+
+  /** As after a lost connection; the driver would wait before it connects again. */
+  async reopen(): Promise<void> {
+    const old = [this.session, this.work];
+    [this.session, this.work, this.db] = this.open();
+    await Promise.all(old.map((one) => one.end({ timeout: 0 })));
+  }
+
+  close(): Promise<unknown> {
+    return Promise.all([this.session.end({ timeout: 0 }), this.work.end({ timeout: 0 })]);
+  }
+}
+
+const candidates = HOLDERS.map((number) => new Candidate(number));
+afterAll(() => Promise.all(candidates.map((one) => one.close())));
+
+/** One history. Time is passed by making the lease older, by the database's clock. */
+class Play {
+  private passedMs = 0;
+  private readonly hung: { go: () => void; done: Promise<unknown> }[] = [];
+
+  async run(steps: readonly ({ pass: number } | { act: Action[] })[]): Promise<void> {
+    await connection`truncate leases, written`;
+    for (const one of candidates)
+      Object.assign(one, { token: undefined, heldUntilMs: Number.NEGATIVE_INFINITY });
+    for (const one of steps) {
+      if ('pass' in one) await this.pass(one.pass);
+      else await this.act(one.act);
+    }
+    for (const { go } of this.hung) go();
+    await Promise.all(this.hung.map(({ done }) => done));
+    const late = await connection`select * from written where token <> lease_token`;
+    expect([...late]).toEqual([]);
+    for (const one of candidates) await one.reopen();
+  }
+
+  private nowMs(): number {
+    return performance.now() + this.passedMs;
+  }
+
+  private async pass(seconds: number): Promise<void> {
+    this.passedMs += seconds * 1000;
+    await connection`update leases set expires_at = expires_at - ${seconds} * interval '1 second'`;
+  }
+
+  private async act(actions: readonly Action[]): Promise<void> {
+    const before = await readLease();
+    const results = await Promise.all(actions.map((one) => this.perform(one).catch((error: Error) => error)));
+    const isAlone = actions.length === 1;
+    for (const [index, { kind, holder: number }] of actions.entries()) {
+      const candidate = candidates[number];
+      const result = results[index];
+      if (!candidate || kind !== 'take' || typeof result !== 'number') continue;
+      expect(result).toBeGreaterThan(before.token);
+      // Whoever held it before has given it up by its own count, and is told that it is over by the database.
+      for (const other of candidates.filter((one) => one !== candidate)) {
+        expect({ taker: number, other: other.number, isHeld: other.heldUntilMs > this.nowMs() }).toEqual({
+          taker: number,
+          other: other.number,
+          isHeld: false,
+        });
+      }
+    }
+    expect(
+      actions.filter(({ kind }, index) => kind === 'take' && typeof results[index] === 'number').length,
+    ).toBeLessThan(2);
+    const after = await readLease();
+    const [only] = actions;
+    if (isAlone && only) this.checkAlone(only, results[0], { before, after });
+    // Sessions of a holder that lost the lease were ended.
+    if (after.token !== before.token || actions.some(({ kind }) => kind === 'cut')) {
+      for (const one of candidates) if (!(await this.isAlive(one))) await one.reopen();
+    }
+  }
+
+  /** What nobody else disturbed has to come out as the lease stood; a lease that ended meanwhile may do either. */
+  private checkAlone(
+    { kind, holder: number }: Action,
+    result: unknown,
+    { before, after }: { before: Lease; after: Lease },
+  ): void {
+    const candidate = candidates[number];
+    if (!candidate) return;
+    const isOwn = before.holder === candidate.name;
+    const isFree = !before.isLive || isOwn;
+    if (kind === 'take' && (!before.isLive || after.isLive)) expect(typeof result === 'number').toBe(isFree);
+    if (kind === 'write' && candidate.token !== undefined) {
+      expect({ isWritten: !(result instanceof Error) }).toEqual({
+        isWritten: before.token === candidate.token,
+      });
+    }
+    if (kind === 'renew' && candidate.token !== undefined) {
+      expect(result !== undefined).toBe(before.token === candidate.token);
+    }
+  }
+
+  private async isAlive(candidate: Candidate): Promise<boolean> {
+    const isAlive = (query: PromiseLike<unknown>) =>
+      Promise.resolve(query).then(
+        () => true,
+        () => false,
+      );
+    return (
+      (await isAlive(candidate.session`select 1`)) && (await isAlive(candidate.db.execute(sql`select 1`)))
+    );
+  }
+
+  private async perform({ kind, holder: number }: Action): Promise<unknown> {
+    const candidate = candidates[number];
+    if (!candidate) throw new Error(`there is no process ${number}`);
+    const { session, token } = candidate;
+    if (kind === 'take') {
+      const askedAtMs = this.nowMs();
+      const taken = await acquireLease(session, NAME, candidate.name);
+      if (taken !== undefined) Object.assign(candidate, { token: taken, heldUntilMs: askedAtMs + HELD_MS });
+      return taken;
+    }
+    if (kind === 'cut') {
+      return connection`select pg_terminate_backend(pid) from pg_stat_activity
+        where application_name = ${`lease ${NAME} ${candidate.name}`}`;
+    }
+    if (token === undefined) return undefined;
+    if (kind === 'renew') {
+      const askedAtMs = this.nowMs();
+      const renewal = await renewLease(session, NAME, token);
+      candidate.heldUntilMs = renewal ? askedAtMs + HELD_MS : Number.NEGATIVE_INFINITY;
+      return renewal;
+    }
+    if (kind === 'release') {
+      Object.assign(candidate, { token: undefined, heldUntilMs: Number.NEGATIVE_INFINITY });
+      return releaseLease(session, NAME, token);
+    }
+    const fenced = fenceDatabase(candidate.db, NAME, token);
+    if (kind === 'write') return fenced.execute(insertOf(token));
+    await this.hang(fenced, token);
+  }
+
+  /** Writes within a transaction that stays open until the end of the history, as in a process that was stopped. */
+  private async hang(fenced: Db, token: number): Promise<void> {
+    const { promise: end, resolve: go } = Promise.withResolvers<void>();
+    const { promise: written, resolve: hasWritten } = Promise.withResolvers<void>();
+    const work = fenced.transaction(async (tx) => {
+      await tx.execute(insertOf(token));
+      hasWritten();
+      await end;
+      // By now another process may hold the lease.
+      await tx.execute(
+        sql`update written set lease_token = (select token from leases) where token = ${token}`,
+      );
+    });
+    const done = work.catch(() => hasWritten());
+    this.hung.push({ go, done });
+    await written;
+  }
+}
+
+type Lease = { holder: string; token: number; isLive: boolean };
+
+async function readLease(): Promise<Lease> {
+  const [row] = await connection`select holder, token, expires_at > clock_timestamp() as live from leases`;
+  return { holder: String(row?.holder ?? ''), token: Number(row?.token ?? 0), isLive: row?.live === true };
+}
+
+function insertOf(token: number) {
+  return sql`insert into written select ${token}, token from leases where name = ${NAME}`;
+}
+
+test('a lease has one holder at most, and nothing is written under one that was lost', () =>
+  tryHistories(
+    'leases',
+    fc.array(step, { minLength: 3, maxLength: 12 }) as fc.Arbitrary<({ pass: number } | { act: Action[] })[]>,
+    (steps) => new Play().run(steps),
+    // Each takes as long as ten of penalties: sessions are ended and opened all the time.
+    { runs: Math.ceil(RUNS / 2) },
+  ));
