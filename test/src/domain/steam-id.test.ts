@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { InvalidInput } from '../../../src/domain/errors.ts';
-import { accountId, parseSteamId, tryParseSteamId } from '../../../src/domain/steam-id.ts';
+import { accountId, parseSteamId, tryParseSteamId, UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
 
 describe('parseSteamId', () => {
   test.each([
@@ -29,6 +29,12 @@ describe('parseSteamId', () => {
     'U:1:39734273',
     '[U:1:39734273',
     'U:1:39734273]',
+    'x76561198000000001',
+    '76561198000000001x',
+    'xSTEAM_0:1:19867136',
+    'STEAM_0:1:19867136x',
+    'x[U:1:39734273]',
+    '[U:1:39734273]x',
     'BOT',
     'STEAM_ID_PENDING',
     '0x110000100000001',
@@ -40,9 +46,14 @@ describe('parseSteamId', () => {
     expect(tryParseSteamId(text)).toBeUndefined();
   });
 
+  test('quotes the first 64 characters of what it refuses', () => {
+    expect(() => parseSteamId('x'.repeat(100))).toThrow(`"${'x'.repeat(64)}" is not a SteamID`);
+  });
+
   test('covers the whole range of account ids', () => {
     expect(String(parseSteamId('[U:1:4294967295]'))).toBe('76561202255233023');
     expect(accountId(parseSteamId('76561202255233023'))).toBe(4294967295);
     expect(accountId(parseSteamId('[U:1:1]'))).toBe(1);
+    expect(accountId(UNKNOWN_STEAM_ID)).toBe(0);
   });
 });

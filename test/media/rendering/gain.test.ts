@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'bun:test';
+import {
+  correctGain,
+  type GainTask,
+  gainFilters,
+  isBetterLoudness,
+  isRightLoudness,
+  needsTruePeak,
+  planGain,
+} from '../../../media/rendering/gain.ts';
+
+/** A clip of -23 LUFS whose peaks are at -9 dBTP, to become -18 LUFS. */
+const TASK: GainTask = {
+  source: { integratedLufs: -23, truePeakDbtp: -9 },
+  targetLufs: -18,
+  encoderLossDb: 0.1,
+  limiterCeilingDb: -1.5,
+  mostReductionDb: 6,
+};
+const withSource = (integratedLufs: number, truePeakDbtp: number): GainTask => ({
+  ...TASK,
+  source: { integratedLufs, truePeakDbtp },
+});
+const close = (value: number) => expect.closeTo(value, 6);
+
+describe('planGain', () => {
+  test('raises a clip to the target and what the encoder takes, without the limiter while peaks fit', () => {
+    expect(planGain(TASK)).toEqual({ gainDb: close(5.1), ceilingDb: undefined });
+  });
+
+  test('runs the limiter from the first peak above its ceiling', () => {
+    expect(planGain(withSource(-23, -6.6)).ceilingDb).toBeUndefined();
+    expect(planGain(withSource(-23, -6.59))).toEqual({ gainDb: close(5.1), ceilingDb: -1.5 });
+  });
+
+  test('takes no more than the limiter may take away, and never more than 40 dB', () => {
+    expect(planGain(withSource(-23, 2))).toEqual({ gainDb: close(2.5), ceilingDb: -1.5 });
+    expect(planGain(withSource(-70, -60))).toEqual({ gainDb: 40, ceilingDb: undefined });
+  });
+});
+
+describe('isRightLoudness', () => {
+  const plan = planGain(TASK);
+  test.each([
+    [-18, -3, true],
+    [-18.29, -3, true],
+    [-17.71, -3, true],
+    [-18.31, -3, false],
+    [-17.69, -3, false],
+    [-18, -1, true],
+    [-18, -0.99, false],
+  ])('of %d LUFS and %d dBTP is %p', (integratedLufs, truePeakDbtp, isRight) => {
+    expect(isRightLoudness({ integratedLufs, truePeakDbtp }, TASK, plan)).toBe(isRight);
+  });
+
+  test('lets a clip at its bounds be quieter, never louder', () => {
+    const task = withSource(-23, 2);
+    const bound = planGain(task);
+    expect(isRightLoudness({ integratedLufs: -20, truePeakDbtp: -2 }, task, bound)).toBe(true);
+    expect(isRightLoudness({ integratedLufs: -16, truePeakDbtp: -2 }, task, bound)).toBe(false);
+    const below = (lessDb: number) => ({ ...bound, gainDb: bound.gainDb - lessDb });
+    expect(isRightLoudness({ integratedLufs: -20, truePeakDbtp: -2 }, task, below(0.04))).toBe(true);
+    expect(isRightLoudness({ integratedLufs: -20, truePeakDbtp: -2 }, task, below(0.06))).toBe(false);
+  });
+});
+
+describe('correctGain', () => {
+  const plan = { gainDb: 5, ceilingDb: undefined };
+
+  test('makes up for the error where no limiter runs', () => {
+    const result = { integratedLufs: -18.5, truePeakDbtp: -4 };
+    expect(correctGain({ plan, result }, undefined, TASK)).toEqual({
+      gainDb: close(5.5),
+      ceilingDb: undefined,
+    });
+  });
+
+  test('leaves the gain alone within half the tolerance', () => {
+    for (const integratedLufs of [-18.15, -18, -17.85]) {
+      const result = { integratedLufs, truePeakDbtp: -4 };
+      expect(correctGain({ plan, result }, undefined, TASK).gainDb).toBe(5);
+    }
+    const result = { integratedLufs: -17.84, truePeakDbtp: -4 };
+    expect(correctGain({ plan, result }, undefined, TASK).gainDb).toBeCloseTo(4.84, 6);
+  });
+
+  test('lowers the ceiling by what peaks rise above -1 dBTP, and a tenth', () => {
+    const result = { integratedLufs: -18, truePeakDbtp: -0.6 };
+    expect(correctGain({ plan, result }, undefined, TASK).ceilingDb).toBeCloseTo(-2, 6);
+    const limited = { gainDb: 5, ceilingDb: -2 };
+    expect(correctGain({ plan: limited, result }, undefined, TASK).ceilingDb).toBeCloseTo(-2.5, 6);
+    const fitting = { integratedLufs: -18, truePeakDbtp: -1 };
+    expect(correctGain({ plan: limited, result: fitting }, undefined, TASK).ceilingDb).toBe(-2);
+  });
+
+  const limited = (gainDb: number, integratedLufs: number) => ({
+    plan: { gainDb, ceilingDb: -1.5 },
+    result: { integratedLufs, truePeakDbtp: -1.2 },
+  });
+  test('where the limiter runs expects 0.6 dB of a decibel until two attempts tell better', () => {
+    expect(correctGain(limited(5, -18.6), undefined, TASK).gainDb).toBeCloseTo(6, 6);
+    expect(correctGain(limited(5, -18.6), limited(4.9, -18.7), TASK).gainDb).toBeCloseTo(6, 6);
+    expect(correctGain(limited(5, -18.6), limited(4, -19), TASK).gainDb).toBeCloseTo(6.5, 6);
+    expect(correctGain(limited(5, -18.6), limited(6, -18.2), TASK).gainDb).toBeCloseTo(6.5, 6);
+    expect(correctGain(limited(5, -18.6), limited(4.8, -18.7), TASK).gainDb).toBeCloseTo(6.2, 6);
+  });
+
+  test('believes in no slope above one, nor below 0.15', () => {
+    expect(correctGain(limited(5, -18.6), limited(4, -21), TASK).gainDb).toBeCloseTo(5.6, 6);
+    expect(correctGain(limited(5, -18.3), limited(4, -18.3), TASK).gainDb).toBeCloseTo(7, 6);
+  });
+
+  test('stays within what the limiter may take away below the lower ceiling', () => {
+    const task = withSource(-23, 2);
+    const result = { integratedLufs: -20, truePeakDbtp: -0.6 };
+    expect(correctGain({ plan: planGain(task), result }, undefined, task)).toEqual({
+      gainDb: close(2),
+      ceilingDb: close(-2),
+    });
+  });
+});
+
+test('the better of two attempts keeps peaks first, then is nearer to the target', () => {
+  const of = (integratedLufs: number, truePeakDbtp: number) => ({ integratedLufs, truePeakDbtp });
+  expect(isBetterLoudness(of(-25, -1), of(-18, -0.9), -18)).toBe(true);
+  expect(isBetterLoudness(of(-18, -0.9), of(-25, -1), -18)).toBe(false);
+  expect(isBetterLoudness(of(-18.2, -2), of(-18.3, -2), -18)).toBe(true);
+  expect(isBetterLoudness(of(-17.6, -2), of(-18.3, -2), -18)).toBe(false);
+  expect(isBetterLoudness(of(-18.3, -2), of(-18.3, -2), -18)).toBe(false);
+  expect(isBetterLoudness(of(-18.3, 0), of(-18.4, 0), -18)).toBe(true);
+});
+
+test('filters: the gain alone, or the limiter at four times the rate', () => {
+  expect(gainFilters({ gainDb: 5.12345, ceilingDb: undefined }, 44_100)).toEqual([
+    'volume=5.1235dB:precision=double',
+  ]);
+  expect(gainFilters({ gainDb: -2, ceilingDb: -6.0206 }, 44_100)).toEqual([
+    'volume=-2.0000dB:precision=double',
+    'aresample=176400',
+    'alimiter=limit=0.500000:level=false:attack=2:release=80:latency=true',
+    'aresample=44100',
+  ]);
+});
+
+test('true peaks are measured where the limiter runs or a sound may come within 5 dB of the ceiling', () => {
+  const source = { integratedLufs: -23, truePeakDbtp: -9 };
+  expect(needsTruePeak(source, { gainDb: 3, ceilingDb: undefined })).toBe(false);
+  expect(needsTruePeak(source, { gainDb: 3.01, ceilingDb: undefined })).toBe(true);
+  expect(needsTruePeak(source, { gainDb: -20, ceilingDb: -1.5 })).toBe(true);
+});

@@ -1,0 +1,15 @@
+/** What `bun run mutate` tries: a file whose mistakes would go unseen for long, and the tests that are its own. */
+export const UNITS: Readonly<Record<string, { file: string; tests: readonly string[] }>> = {
+  penalty: { file: 'src/domain/penalty.ts', tests: ['./test/src/domain/penalty.test.ts'] },
+  'rate-limiter': {
+    file: 'api/http/limits/rate-limiter.ts',
+    // Without the million of addresses, which takes seconds each time and is about memory alone.
+    tests: ['./test/api/http/limits/rate-limiter.test.ts', "-t '^(?!.*million)'"],
+  },
+  'steam-id': { file: 'src/domain/steam-id.ts', tests: ['./test/src/domain/steam-id.test.ts'] },
+  loudness: { file: 'media/rendering/gain.ts', tests: ['./test/media/rendering/gain.test.ts'] },
+  'wall-clock': {
+    file: 'src/import/source/wall-clock.ts',
+    tests: ['./test/src/import/source/wall-clock.test.ts'],
+  },
+};

@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'bun:test';
+import { InvalidInput } from '../../../src/domain/errors.ts';
+import {
+  isPenaltyTime,
+  MUTE_TYPES,
+  PENALTY_STATUSES,
+  PENALTY_TYPES,
+  parsePenaltyStatus,
+  parsePenaltyType,
+  SOURCE_NAME,
+  statusAt,
+} from '../../../src/domain/penalty.ts';
+
+test('types, statuses and what /mutes lists are those of the specification', () => {
+  expect(PENALTY_TYPES).toEqual(['ban', 'mute', 'gag', 'silence', 'warn']);
+  expect(MUTE_TYPES).toEqual(['gag', 'mute', 'silence']);
+  expect(PENALTY_STATUSES).toEqual(['ACTIVE', 'EXPIRED', 'UNBANNED']);
+});
+
+describe('parsePenaltyStatus', () => {
+  test.each([
+    ['ACTIVE', 'ACTIVE'],
+    ['active', 'ACTIVE'],
+    ['aktywny', 'ACTIVE'],
+    ['Expired', 'EXPIRED'],
+    ['wygasły', 'EXPIRED'],
+    ['WYGASLY', 'EXPIRED'],
+    ['unbanned', 'UNBANNED'],
+    ['Odbanowany', 'UNBANNED'],
+  ] as const)('reads %s as %s', (text, status) => {
+    expect(parsePenaltyStatus(text)).toBe(status);
+  });
+
+  test.each(['', 'aktywna', 'ACTIVE ', 'x'.repeat(100)])('refuses %p', (text) => {
+    expect(() => parsePenaltyStatus(text)).toThrow(InvalidInput);
+    expect(() => parsePenaltyStatus(text)).toThrow(
+      `status ${JSON.stringify(text.slice(0, 64))} is not known: use ACTIVE, EXPIRED, UNBANNED (or aktywny, wygasły, odbanowany)`,
+    );
+  });
+});
+
+describe('parsePenaltyType', () => {
+  test.each(PENALTY_TYPES)('reads %s in any letter case', (type) => {
+    expect(parsePenaltyType(type)).toBe(type);
+    expect(parsePenaltyType(type.toUpperCase())).toBe(type);
+  });
+
+  test('refuses what this caller does not take, and says what it takes', () => {
+    expect(parsePenaltyType('Gag', MUTE_TYPES)).toBe('gag');
+    expect(() => parsePenaltyType('ban', MUTE_TYPES)).toThrow(
+      new InvalidInput('type "ban" is not known: use gag, mute, silence'),
+    );
+    expect(() => parsePenaltyType('y'.repeat(100))).toThrow(
+      new InvalidInput(`type "${'y'.repeat(64)}" is not known: use ban, mute, gag, silence, warn`),
+    );
+  });
+});
+
+test('a source is named by 1 to 64 letters, digits, . : _ -', () => {
+  for (const name of ['a', 'simpleadmin:main', 'a.b_c-9', 'x'.repeat(64)])
+    expect(SOURCE_NAME.test(name)).toBe(true);
+  for (const name of ['', 'a b', 'ą', ' a', 'a ', 'a/b', 'x'.repeat(65)])
+    expect(SOURCE_NAME.test(name)).toBe(false);
+});
+
+test('a penalty has its times in the years 1971 to 9999, in UTC', () => {
+  for (const time of ['1971-01-01T00:00:00Z', '2026-11-21T10:00:00Z', '9999-12-31T23:59:59Z']) {
+    expect([time, isPenaltyTime(new Date(time))]).toEqual([time, true]);
+  }
+  for (const time of ['1970-12-31T23:59:59Z', '+010000-01-01T00:00:00Z', '0001-01-01T00:00:00Z', 'never']) {
+    expect([time, isPenaltyTime(new Date(time))]).toEqual([time, false]);
+  }
+});
+
+test('an ACTIVE penalty is EXPIRED from the moment of its end, and no other changes with time', () => {
+  const end = new Date('2026-11-21T10:00:00Z');
+  const before = new Date(end.getTime() - 1);
+  const after = new Date(end.getTime() + 1);
+  expect([before, end, after].map((now) => statusAt('ACTIVE', end, now))).toEqual([
+    'ACTIVE',
+    'EXPIRED',
+    'EXPIRED',
+  ]);
+  expect(statusAt('ACTIVE', null, after)).toBe('ACTIVE');
+  expect(statusAt('UNBANNED', end, after)).toBe('UNBANNED');
+  expect(statusAt('EXPIRED', end, before)).toBe('EXPIRED');
+});
