@@ -1,0 +1,149 @@
+import { describe, expect, test } from 'bun:test';
+import { InvalidInput } from '../../../src/domain/errors.ts';
+import { parseConfig } from '../../../src/runtime/config.ts';
+import { aSteamId } from '../../support/database/builders.ts';
+
+/** The one line that a bad setting ends the start with. */
+function refusalOf(env: Record<string, string>): string {
+  try {
+    parseConfig(env);
+  } catch (error) {
+    if (error instanceof InvalidInput) return error.message;
+    throw error;
+  }
+  throw new Error(`${JSON.stringify(env)} was taken`);
+}
+
+describe('a bad value ends with one line that names variable, value and what is allowed:', () => {
+  const port = 'a whole number from 0 to 65535';
+  const limit = 'a whole number from 1 to 1000000000';
+  const webAddress = 'an address that begins with http:// or https://';
+  const database = 'an address that begins with postgres:// or postgresql://';
+  const networks = 'addresses or networks such as 10.0.0.0/8, 127.0.0.1 or fd00::/8, separated by commas';
+  const discordId = 'a Discord id of 1 to 20 digits';
+  for (const [name, values, allowed] of [
+    ['PORT', ['x', '-1', '65536', '3000.5', '1e3', '0x10', '٣', '3000;'], port],
+    ['HEALTH_PORT', ['x', '-1', '65536'], port],
+    [
+      'PUBLIC_URL',
+      [
+        'play.example.org',
+        'ftp://x',
+        'http//x',
+        '/',
+        'https://x/path',
+        'https://x/?',
+        'https://x?a=b',
+        'https://x#top',
+        'https://a b',
+        'https://x:99999',
+      ],
+      'an address such as https://play.example.org, without user, path, query or fragment',
+    ],
+    ['DATABASE_URL', ['mysql://x', 'db.example', 'postgres:/'.slice(0, 8)], database],
+    ['SITE_NAME', ['★ ★', 'x'.repeat(65), 'a\u0000b'], '1 to 64 characters with a letter or digit'],
+    ['SITE_LOGO_URL', ['logo.png', 'ftp://x/logo.png'], webAddress],
+    ['SITE_ACCENT', ['red', '#fff', '#12345g', '#123456;}'], 'a colour such as #f7b23b'],
+    ['DISCORD_INVITE_URL', ['discord.gg/abc', 'javascript:alert(1)'], 'an address that begins with https://'],
+    ['DISCORD_GUILD_ID', ['x', '1'.repeat(21), '-1'], discordId],
+    ['DISCORD_CLIENT_ID', ['x'], discordId],
+    ['DISCORD_API_URL', ['discord.com'], webAddress],
+    ['STEAM_OPENID_URL', ['steam'], webAddress],
+    ['STEAM_API_URL', ['steam'], webAddress],
+    ['OWNER_STEAMIDS', ['1', '0', 'BOT'], 'SteamIDs separated by commas'],
+    ['REDIS_URL', ['http://x'], 'an address that begins with redis:// or rediss:// or valkey://'],
+    [
+      'TRUSTED_PROXIES',
+      [
+        'x',
+        '10.0.0.0/33',
+        '10.0.0',
+        '::1/129',
+        '10.0.0.0/8/8',
+        '10.0.0.0/',
+        '1.2.3.256',
+        '010.0.0.1/8',
+        '10.0.0.01',
+        '0x0a.0.0.1',
+        '::ffff:10.0.0.0/95',
+        '::ffff:010.0.0.0/104',
+        '[::1]',
+        'fe80::1%eth0',
+      ],
+      networks,
+    ],
+    ['METRICS_ALLOW', ['localhost'], networks],
+    ['WEBHOOK_ALLOW', ['website.internal', '10.0.0.0/33'], networks],
+    ['RATE_LIMIT_PUBLIC', ['0', '-1', 'x', '1000000001', '1.5'], limit],
+    ['RATE_LIMIT_PROTECTED', ['0', '1e9'], limit],
+    ['POLL_INTERVAL_SECONDS', ['0', '3601', 'x'], 'a whole number from 1 to 3600'],
+    ['SOUND_MAX_SECONDS', ['0', '61'], 'a whole number from 1 to 60'],
+    ['SOUND_MAX_UPLOAD_MB', ['0', '513'], 'a whole number from 1 to 512'],
+    [
+      'SOUND_FOR',
+      ['vip', 'SVIP', 'svip;admin', 'owner'],
+      'everyone, or any of svip, serviceplus, admin, separated by commas',
+    ],
+    ['SOUND_LOUDNESS_LUFS', ['-31', '-9', 'loud', '-1e1'], 'a number from -30 to -10'],
+    [
+      'SIMPLEADMIN_URL',
+      ['postgres://x', 'sqlite:', 'x'],
+      'mysql://user:password@host/database or sqlite:PATH',
+    ],
+    ['SIMPLEADMIN_SOURCE', ['a b', 'x'.repeat(65), '../x'], '1 to 64 letters, digits, . : _ -'],
+    ['SIMPLEADMIN_TIMEZONE', ['Mars/Olympus', 'CET+1x'], 'a time zone such as UTC or Europe/Warsaw'],
+    ['SIMPLEADMIN_INTERVAL_SECONDS', ['0', '86401'], 'a whole number from 1 to 86400'],
+    ['ROLES', ['web', 'API'], 'any of api, bot, poller, media, sync, separated by commas'],
+    ['TOKENS_FOR', ['owners', 'Everyone', 'everyone,admins'], 'one of everyone, admins'],
+    ['LOG_LEVEL', ['verbose', 'INFO'], 'one of trace, debug, info, warn, error, fatal, silent'],
+  ] as const) {
+    test(name, () => {
+      for (const value of values) {
+        expect(refusalOf({ [name]: value })).toBe(
+          `${name}=${JSON.stringify(value)} is not allowed: give ${allowed}`,
+        );
+      }
+    });
+  }
+
+  test('DATABASE_REPLICA_URLS, whichever of them it is', () => {
+    expect(refusalOf({ DATABASE_REPLICA_URLS: 'postgres://a/x, nonsense' })).toBe(
+      `DATABASE_REPLICA_URLS="nonsense" is not allowed: give ${database}`,
+    );
+  });
+
+  test('one of several in a list', () => {
+    expect(refusalOf({ TRUSTED_PROXIES: '::1, x' })).toStartWith('TRUSTED_PROXIES="x" is not allowed');
+    expect(refusalOf({ ROLES: 'api,web' })).toStartWith('ROLES="web" is not allowed');
+    expect(refusalOf({ OWNER_STEAMIDS: `${aSteamId(1)},BOT` })).toStartWith('OWNER_STEAMIDS="BOT" is not');
+  });
+
+  test('SESSION_SECRET, which is not shown', () => {
+    const line = refusalOf({ SESSION_SECRET: 'hunter2' });
+    expect(line).toBe('SESSION_SECRET is too short: give at least 32 characters');
+  });
+
+  test('addresses with a password, which is not shown', () => {
+    for (const [name, value] of [
+      ['DATABASE_URL', 'mysql://user:hunter2@host/db'],
+      ['DATABASE_URL', 'mysql://user:a@hunter2@host/db'],
+      ['DATABASE_URL', 'user:hunter2@host/db'],
+      ['DATABASE_URL', 'mysql://user:a/hunter2@host/db'],
+      ['PUBLIC_URL', 'https://user:hunter2@host'],
+      ['DATABASE_REPLICA_URLS', 'mysql://user:hunter2@host/db'],
+      ['REDIS_URL', 'http://:hunter2@host'],
+      ['SIMPLEADMIN_URL', 'postgres://user:hunter2@host/db'],
+    ] as const) {
+      const line = refusalOf({ [name]: value });
+      expect(line).not.toContain('hunter2');
+      expect(line).toContain('…@host');
+    }
+  });
+
+  test('never in more than one line', () => {
+    expect(refusalOf({ HOST: 'x', PORT: '1\n2' })).not.toContain('\n');
+    expect(refusalOf({ LOG_LEVEL: 'a\r\nb' })).toBe(
+      'LOG_LEVEL="a\\r\\nb" is not allowed: give one of trace, debug, info, warn, error, fatal, silent',
+    );
+  });
+});
