@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import { auditLog } from '../../../src/db/schema/audit-log.ts';
+import { serverSnapshots, servers } from '../../../src/db/schema/servers.ts';
+import { insertServer, saveServerPoll } from '../../support/database/builders.ts';
+import { anInfoPacket, aPlayersPacket, startRawServer } from '../../support/game-server/a2s.ts';
+import { openCli } from '../../support/service/cli.ts';
+import { startTestService } from '../../support/service/service.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const { database, db, cli, succeed, fail } = await openCli();
+
+describe('servers', () => {
+  test('add makes the slug of the name, tells names apart, and list shows what there is', async () => {
+    expect(await succeed('servers', 'list')).toBe(
+      'No servers yet: bun run cli servers add --name NAME --address HOST:PORT\n',
+    );
+    const add = ['servers', 'add', '--name', 'Zażółć #1'];
+    const first = await succeed(
+      ...[...add, '--address', 'play.example.org:27015', '--mode', 'Competitive', '--region', 'EU'],
+    );
+    const [row] = await db.select().from(servers);
+    expect(first).toStartWith('Added zazolc-1 (play.example.org:27015)\ndoes not answer: ');
+    expect(row).toMatchObject({ slug: 'zazolc-1', mode: 'Competitive', region: 'EU' });
+    expect(await succeed(...add, '--address', '[2001:db8::1]:27015')).toStartWith('Added zazolc-1-2 (');
+    const third = JSON.parse(
+      await succeed('--json', ...add, '--address', '203.0.113.7:27015', '--slug', '1'),
+    );
+    expect(third).toMatchObject({
+      slug: '1',
+      name: 'Zażółć #1',
+      address: '203.0.113.7:27015',
+      answers: false,
+    });
+
+    const listed = JSON.parse(await succeed('servers', 'list', '--json'));
+    expect(listed.map(({ slug }: { slug: string }) => slug)).toEqual(['zazolc-1', 'zazolc-1-2', '1']);
+    const table = (await succeed('servers', 'list')).trimEnd().split('\n');
+    expect(table).toHaveLength(4);
+    expect(table[0]).toMatch(/^SLUG +NAME +ADDRESS +MODE +REGION +STATUS +PLAYERS +LAST SEEN$/);
+    expect(table[1]).toMatch(
+      /^zazolc-1 +Zażółć #1 +play\.example\.org:27015 +Competitive +EU +not polled yet +- +never$/,
+    );
+  });
+
+  test('add refuses what is taken or not allowed, in one line, and adds nothing', async () => {
+    await succeed('servers', 'add', '--name', 'One', '--address', '203.0.113.7:27015', '--slug', 'one');
+    const add = (name: string, address: string, ...rest: string[]) =>
+      fail('servers', 'add', '--name', name, '--address', address, ...rest);
+    expect(
+      await Promise.all([
+        add('Two', '203.0.113.7:27015'),
+        add('Two', '203.0.113.8:27015', '--slug', 'one'),
+        add('Two', '203.0.113.8'),
+        add('Two', '203.0.113.8:70000'),
+        add('Two', '203.0.113.8:27015', '--slug', 'Not A Slug'),
+        add('  ', '203.0.113.8:27015'),
+        add('\u3164\u200b', '203.0.113.8:27015'),
+      ]),
+    ).toEqual([
+      [1, '', 'The address 203.0.113.7:27015 belongs to one already\n'],
+      [1, '', 'The slug one is taken: give another with --slug\n'],
+      [1, '', expect.stringMatching(/^address "203\.0\.113\.8" is not allowed: give HOST:PORT.*\n$/)],
+      [1, '', expect.stringMatching(/^address "203\.0\.113\.8:70000" is not allowed.*\n$/)],
+      [1, '', expect.stringMatching(/^slug "Not A Slug" is not allowed.*\n$/)],
+      [1, '', expect.stringMatching(/^name " {2}" is not allowed.*\n$/)],
+      [
+        1,
+        '',
+        expect.stringMatching(/^name "\u3164\u200b" is not allowed: .*at least one of them visible\n$/),
+      ],
+    ]);
+    expect(await db.select().from(servers)).toHaveLength(1);
+  });
+
+  test('add says what the server answered, or which port to open', async () => {
+    const info = anInfoPacket({ map: 'de_mirage', players: 7, maxPlayers: 24 });
+    const game = await startRawServer(({ isInfo }) => (isInfo ? [info] : [aPlayersPacket([])]));
+    try {
+      const added = await succeed('servers', 'add', '--name', 'One', '--address', game.address);
+      expect(added).toMatch(/^Added one \(127\.0\.0\.1:\d+\)\nanswers: de_mirage 7\/24, \d+ ms\n$/);
+    } finally {
+      await game.stop();
+    }
+    const refused = await succeed(
+      'servers',
+      'add',
+      '--name',
+      'Two',
+      '--address',
+      game.address.replace('127.0.0.1', 'localhost'),
+    );
+    expect(refused).toMatch(
+      /\ndoes not answer: nothing listens at UDP port \d+: is the game server running\?\n$/,
+    );
+    const lost = await succeed('servers', 'set', 'two', '--address', '203.0.113.9:27016');
+    expect(lost).toMatch(/^Changed two\ndoes not answer: .*\n$/);
+  });
+
+  test('set changes what is given, and the history stays', async () => {
+    const server = await insertServer(db, { slug: 'one', address: '203.0.113.7:27015', mode: 'Casual' });
+    const other = await insertServer(db);
+    const polledAt = new Date('2026-11-21T12:00:00Z');
+    await saveServerPoll(db, server.id, { state: undefined, polledAt });
+    expect(await succeed('servers', 'set', 'one', '--name', ' New name ', '--region', 'PL')).toBe(
+      'Changed one\n',
+    );
+    const [changed] = await db.select().from(servers).where(eq(servers.slug, 'one'));
+    expect(changed).toEqual({ ...server, name: 'New name', region: 'PL' });
+    expect(await db.select().from(serverSnapshots)).toMatchObject([{ serverId: server.id, polledAt }]);
+    expect(
+      await Promise.all([
+        fail('servers', 'set', 'one', '--address', other.address),
+        fail('servers', 'set', 'one', '--address', 'nowhere'),
+        fail('servers', 'set', 'one', '--name', ' '),
+        fail('servers', 'set', 'nothing', '--name', 'x'),
+      ]),
+    ).toEqual([
+      [1, '', `The address ${other.address} belongs to ${other.slug} already\n`],
+      [1, '', expect.stringContaining('address "nowhere" is not allowed')],
+      [1, '', expect.stringContaining('name " " is not allowed')],
+      [1, '', 'There is no server "nothing"\n'],
+    ]);
+    expect((await cli(['servers', 'set', 'one'])).code).toBe(2);
+    const entries = await db.select().from(auditLog).where(eq(auditLog.action, 'server.changed'));
+    expect(entries).toMatchObject([{ subject: 'one', details: { name: 'New name', region: 'PL' } }]);
+  });
+
+  test('list tells status, players and when each was last seen', async () => {
+    const seenAt = new Date('2026-11-21T12:34:56Z');
+    const state = { hostname: '', map: 'de_nuke', playersCount: 3, maxPlayers: 10, players: [], pingMs: 5 };
+    const online = await insertServer(db, { slug: 'a', name: 'A', address: 'a.example:1' });
+    await saveServerPoll(db, online.id, { state, polledAt: seenAt });
+    await insertServer(db, { slug: 'b', name: 'B', address: 'b.example:1', isHidden: true });
+    const lines = (await succeed('servers', 'list')).split('\n');
+    expect(lines[1]).toMatch(/ online +3\/10 +2026-11-21 12:34 UTC$/);
+    expect(lines[2]).toMatch(/ hidden +- +never$/);
+  });
+
+  test('hide, unhide and remove work by slug, and a running service follows', async () => {
+    const service = await startTestService({ databaseUrl: database.url });
+    await succeed('servers', 'add', '--name', 'One', '--address', '203.0.113.7:27015');
+    const isListed = async () => (await service.ask('/api/v1/servers/one')).status === 200;
+    await waitFor(isListed);
+    expect(await succeed('servers', 'hide', 'one')).toBe('one is hidden\n');
+    await waitFor(async () => !(await isListed()));
+    expect(await succeed('servers', 'unhide', 'one', '--json')).toBe(
+      `${JSON.stringify({ slug: 'one', isHidden: false }, null, 2)}\n`,
+    );
+    await waitFor(isListed);
+    expect(await fail('servers', 'remove', 'one')).toEqual([
+      1,
+      '',
+      'There is nobody to ask here: give --yes\n',
+    ]);
+    expect(await succeed('servers', 'remove', 'one', '--yes')).toBe('Removed one\n');
+    await waitFor(async () => !(await isListed()));
+    expect(await Promise.all([fail('servers', 'remove', 'one'), fail('servers', 'hide', 'one')])).toEqual([
+      [1, '', 'There is no server "one"\n'],
+      [1, '', 'There is no server "one"\n'],
+    ]);
+  });
+});

@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'bun:test';
+import { users } from '../../../src/db/schema/accounts.ts';
+import { aSteamId } from '../../support/database/builders.ts';
+import { openCli } from '../../support/service/cli.ts';
+
+const { db, succeed, fail } = await openCli();
+
+describe('users', () => {
+  test('set makes a user and changes what is given; show finds him by every id', async () => {
+    const id = ['--steamid64', aSteamId(1)];
+    expect(
+      await succeed(
+        ...['users', 'set', ...id, '--nickname', 'Rzeźnik', '--discord-id', '1152921504606846977'],
+        ...['--discord-username', 'rzeznik', '--discord-avatar', 'abc', '--admin', '--svip'],
+      ),
+    ).toBe(`Saved ${aSteamId(1)} (Rzeźnik)\n`);
+    expect(JSON.parse(await succeed('--json', 'users', 'set', ...id, '--no-admin', '--owner'))).toMatchObject(
+      {
+        nickname: 'Rzeźnik',
+        discordId: '1152921504606846977',
+        isAdmin: false,
+        isOwner: true,
+        hasSvip: true,
+        isServiceplus: false,
+      },
+    );
+    const shown = await Promise.all(
+      [
+        aSteamId(1),
+        'STEAM_0:1:19867136',
+        '[U:1:39734273]',
+        '1152921504606846977',
+        `https://steamcommunity.com/profiles/${aSteamId(1)}/`,
+      ].map((who) => succeed('--json', 'users', 'show', who)),
+    );
+    for (const stdout of shown) {
+      expect(JSON.parse(stdout)).toMatchObject({ steamId64: aSteamId(1), isOwner: true, isBanned: false });
+    }
+    expect(await succeed('users', 'show', aSteamId(1))).toMatch(
+      /^Name +Rzeźnik\nSteamID64 +\d{17}\nProfile +https:\S+\nFlags +owner, .*\n/,
+    );
+    expect(await succeed('users', 'list', 'RZEŹ')).toMatch(
+      /^STEAMID64 +NAME +FLAGS +DISCORD +TOKENS +SINCE\n\d{17} +Rzeźnik +owner, .*\n$/,
+    );
+    expect(await succeed('users', 'list', 'nobody')).toBe('No users.\n');
+    expect(await fail('users', 'show', 'https://steamcommunity.com/id/rzeznik')).toEqual([
+      1,
+      '',
+      'https://steamcommunity.com/id/rzeznik can be looked up with STEAM_API_KEY alone: give the SteamID\n',
+    ]);
+    await succeed('users', 'set', ...id, '--discord-id', '', '--no-svip', '--no-owner', '--serviceplus');
+    expect(await db.select().from(users)).toMatchObject([
+      { discordId: null, hasSvip: false, isOwner: false, isServiceplus: true, discordUsername: 'rzeznik' },
+    ]);
+  });
+
+  test('set and show refuse what is taken, unknown or no id, in one line', async () => {
+    await succeed('users', 'set', '--steamid64', aSteamId(1), '--discord-id', '42');
+    const set = (id: string) => fail('users', 'set', '--steamid64', aSteamId(2), '--discord-id', id);
+    expect(
+      await Promise.all([
+        set('42'),
+        set('x'),
+        set('9223372036854775808'),
+        fail('users', 'show', aSteamId(9)),
+        fail('users', 'show', 'nobody'),
+        fail('users', 'set', '--steamid64', '1'),
+      ]),
+    ).toEqual([
+      [1, '', `The Discord account 42 is linked to ${aSteamId(1)}\n`],
+      [1, '', expect.stringMatching(/^--discord-id "x" is not allowed.*\n$/)],
+      [1, '', expect.stringMatching(/^--discord-id "9223372036854775808" is not allowed.*\n$/)],
+      [1, '', `There is no user "${aSteamId(9)}"\n`],
+      [1, '', '"nobody" is neither a SteamID nor a Discord id\n'],
+      [1, '', expect.stringMatching(/^"1" is not a SteamID.*\n$/)],
+    ]);
+  });
+});
