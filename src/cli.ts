@@ -1,14 +1,6 @@
-import { Command, CommanderError } from 'commander';
-import packageJson from '../package.json';
-import { addBackupCommands } from './cli/backup.ts';
-import { addBotCommands } from './cli/bot.ts';
-import { addPenaltyCommands } from './cli/penalties.ts';
-import { addServerCommands } from './cli/servers.ts';
+import { CommanderError } from 'commander';
+import { createProgram } from './cli/program.ts';
 import { createSession } from './cli/session.ts';
-import { addSoundCommands } from './cli/sounds.ts';
-import { addTokenCommands } from './cli/tokens.ts';
-import { addUserCommands } from './cli/users.ts';
-import { addWebhookCommands } from './cli/webhooks.ts';
 import { describeOutage } from './db/open-failure.ts';
 import { toDemoConfig } from './demo/config.ts';
 import { DomainError } from './domain/errors.ts';
@@ -30,27 +22,7 @@ const session = createSession(() => {
   const config = program.opts<{ demo?: boolean }>().demo ? toDemoConfig(configured) : configured;
   return { config, log: createLogger(config.logLevel, 2) };
 });
-const program = new Command('bun run cli')
-  .description("The operator's tool: it works on the service's database, whether or not the service runs.")
-  .version(packageJson.version)
-  .option('--json', 'JSON on stdout')
-  .option('--demo', 'work on the data of the demo')
-  .showHelpAfterError('(--help lists what there is)')
-  // Commander's own errors in the form of all others.
-  .configureOutput({
-    outputError: (text, write) =>
-      write(text.replace(/^error: (.)/, (_, first: string) => first.toUpperCase())),
-  })
-  .exitOverride();
-
-addServerCommands(program, session);
-addTokenCommands(program, session);
-addUserCommands(program, session);
-addPenaltyCommands(program, session);
-addBotCommands(program, session);
-addSoundCommands(program, session);
-addWebhookCommands(program, session);
-addBackupCommands(program, session);
+const program = createProgram(session);
 
 // Ctrl-C leaves no embedded database behind; a second one ends the process at once.
 const interrupted = Promise.withResolvers<number>();

@@ -1,0 +1,37 @@
+import { Command } from 'commander';
+import packageJson from '../../package.json';
+import { addBackupCommands } from './backup.ts';
+import { addBotCommands } from './bot.ts';
+import { addPenaltyCommands } from './penalties.ts';
+import { addServerCommands } from './servers.ts';
+import type { Session } from './session.ts';
+import { addSoundCommands } from './sounds.ts';
+import { addTokenCommands } from './tokens.ts';
+import { addUserCommands } from './users.ts';
+import { addWebhookCommands } from './webhooks.ts';
+
+/** Every command of the operator's tool; errors are thrown as CommanderError. */
+export function createProgram(session: Session): Command {
+  const program = new Command('bun run cli')
+    .description("The operator's tool: it works on the service's database, whether or not the service runs.")
+    .version(packageJson.version)
+    .option('--json', 'JSON on stdout')
+    .option('--demo', 'work on the data of the demo')
+    .showHelpAfterError('(--help lists what there is)')
+    // Commander's own errors in the form of all others.
+    .configureOutput({
+      outputError: (text, write) =>
+        write(text.replace(/^error: (.)/, (_, first: string) => first.toUpperCase())),
+    })
+    .exitOverride();
+
+  addServerCommands(program, session);
+  addTokenCommands(program, session);
+  addUserCommands(program, session);
+  addPenaltyCommands(program, session);
+  addBotCommands(program, session);
+  addSoundCommands(program, session);
+  addWebhookCommands(program, session);
+  addBackupCommands(program, session);
+  return program;
+}
