@@ -18,7 +18,7 @@ export function generateApiToken(): string {
   return `${PREFIX}_${random}${checksum(random)}`;
 }
 
-/** Whether a text has the form of a token and its checksum: what fails needs no look at the database. */
+/** Whether a text has the form of a token and a correct checksum; anything else is refused without a query. */
 export function isApiToken(text: string): boolean {
   const match = PATTERN.exec(text);
   return match?.[1] !== undefined && checksum(match[1]) === match[2];
@@ -31,7 +31,7 @@ export function hashApiToken(token: string): string {
 
 export type TokenState = 'live' | 'expired' | 'revoked';
 
-/** What a known token is at `now`; only a live one is accepted. `queries/api-tokens.ts` says the same in SQL. */
+/** The state of a token at `now`; only a live one is accepted. `queries/users/api-tokens.ts` has the rule in SQL. */
 export function tokenStateOf(
   { revokedAt, expiresAt }: { revokedAt: Date | null; expiresAt: Date | null },
   now: Date,

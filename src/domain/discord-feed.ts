@@ -2,6 +2,6 @@
 export const FEED_SUBJECTS = ['penalties', 'servers'] as const;
 export type FeedSubject = (typeof FEED_SUBJECTS)[number];
 
-/** What a feed posts about a server, in this order. `players`: the number that was asked for has been reached. */
+/** What a feed posts about a server, in this order. `players`: the chosen number of players is reached. */
 export const FEED_CHANGES = ['down', 'up', 'players'] as const;
 export type FeedChange = (typeof FEED_CHANGES)[number];

@@ -2,7 +2,7 @@ const LARGEST = 0x7fff_ffff_ffff_ffffn;
 
 /**
  * Whether a text is an id as Discord writes it: a number of at most 63 bits in decimal digits, without leading zeros.
- * Longer ones do not fit the database, and Discord has none for some sixty years to come.
+ * Larger numbers do not fit a `bigint` column; Discord will not reach them for some sixty years.
  * @see https://docs.discord.com/developers/reference#snowflakes
  */
 export function isDiscordId(text: string): boolean {

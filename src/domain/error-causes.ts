@@ -1,6 +1,6 @@
 /**
- * An error and what caused it, the outermost first: drivers' errors arrive wrapped. Nothing that is not an `Error` is in
- * it, and a chain that comes back to itself ends there.
+ * An error and its causes, the outermost first: drivers' errors arrive wrapped. Causes that are no `Error` are left out,
+ * and a circular chain ends where it repeats.
  */
 export function errorCauses(error: unknown): Error[] {
   const causes: Error[] = [];
@@ -12,7 +12,7 @@ export function errorCauses(error: unknown): Error[] {
   return causes;
 }
 
-/** The `code` that drivers and Node.js put on an error; empty for what has none. */
+/** The `code` that drivers and Node.js set on errors; empty when there is none. */
 export function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }

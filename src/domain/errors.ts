@@ -9,17 +9,17 @@ export class InvalidInput extends DomainError {
   override name = 'InvalidInput';
 }
 
-/** The caller has not shown who it is. */
+/** The caller sent no credentials. */
 export class Unauthorized extends DomainError {
   override name = 'Unauthorized';
 }
 
-/** The caller has shown something, and it is not or no longer good. */
+/** The caller sent credentials that are not, or no longer, valid. */
 export class InvalidToken extends Unauthorized {
   override name = 'InvalidToken';
 }
 
-/** The caller is known, and may not do this. */
+/** The caller is authenticated, but may not do this. */
 export class Forbidden extends DomainError {
   override name = 'Forbidden';
 }
@@ -36,18 +36,18 @@ export class Blocked extends Forbidden {
   }
 }
 
-/** The thing named does not exist. */
+/** What the caller named does not exist. */
 export class NotFound extends DomainError {
   override name = 'NotFound';
 }
 
-/** The caller has used up what it may; the message says how much that is. */
+/** The caller has reached a limit; the message says which. */
 export class LimitReached extends DomainError {
   override name = 'LimitReached';
 
   constructor(
     message: string,
-    /** After how long trying again makes sense. */
+    /** When another try can succeed. */
     readonly retryAfterSeconds: number,
   ) {
     super(message);
@@ -59,12 +59,12 @@ export class Gone extends DomainError {
   override name = 'Gone';
 }
 
-/** The request contradicts what is there (a slug in use, an account linked elsewhere). */
+/** The request conflicts with stored data (a slug in use, an account linked elsewhere). */
 export class Conflict extends DomainError {
   override name = 'Conflict';
 }
 
-/** A part this needs (the database, Discord, ffmpeg) is out of reach now; trying again later may work. */
+/** Something this depends on (the database, Discord, ffmpeg) cannot be reached now; a later try may succeed. */
 export class Unavailable extends DomainError {
   override name = 'Unavailable';
 }

@@ -1,7 +1,7 @@
 /**
- * Lower case without diacritics, so that `zoltan` finds `Zoltán` however it was composed, and `Ａｌａ` is `ala`. Characters
- * that only say how others are shown (joiners, direction marks) are left out.
- * The database folds names by the same rule, `fold_text` of the migration `player_names`.
+ * Lower case without diacritics, so that `zoltan` matches `Zoltán` in any Unicode normalization, and `Ａｌａ` is `ala`.
+ * Format characters (joiners, direction marks) are removed.
+ * The database folds names in the same way: function `fold_text` of the migration `player_names`.
  */
 export function foldText(text: string): string {
   return text
@@ -11,10 +11,10 @@ export function foldText(text: string): string {
     .replace(UNDECOMPOSED, (letter) => PLAIN_LETTERS[letter] ?? letter);
 }
 
-/** Marks, which decomposition has set apart, and format characters. */
+/** Combining marks, which NFKD has separated from their letters, and format characters. */
 const UNSEEN = /[\p{M}\p{Cf}]/gu;
 
-/** Lower-case letters that Unicode does not decompose, and what people type in their place. */
+/** Lower-case letters that Unicode does not decompose, and what people type instead. */
 const PLAIN_LETTERS: Readonly<Record<string, string>> = {
   ...pair('łøđðħŧıƀɓƈɖɗǥɠɨɉƙƚɫɵƥɍʂƭʉʋⱥȼɇƶȥŋς', 'loddhtibbcddggijklloprstuvacezznσ'),
   ß: 'ss',

@@ -1,6 +1,6 @@
 import { InvalidInput } from './errors.ts';
 
-/** What can happen to a penalty. `penalty.removed`: gone at its source, or deleted. */
+/** What can happen to a penalty. `penalty.removed`: it vanished from its source, or was deleted. */
 export const PENALTY_EVENT_TYPES = [
   'penalty.created',
   'penalty.changed',
@@ -11,9 +11,9 @@ export const PENALTY_EVENT_TYPES = [
 export type PenaltyEventType = (typeof PENALTY_EVENT_TYPES)[number];
 
 /**
- * Reads types separated by commas, each once.
- * @param name what the value is called in the error.
- * @throws {InvalidInput} for an unknown one, and for none.
+ * Reads a comma-separated list of types and removes duplicates.
+ * @param name what the error message calls the value.
+ * @throws {InvalidInput} for an unknown type and for an empty list.
  */
 export function parsePenaltyEventTypes(text: string, name: string): PenaltyEventType[] {
   const named = text
@@ -33,7 +33,7 @@ export function parsePenaltyEventTypes(text: string, name: string): PenaltyEvent
 
 const ALLOWED = `any of ${PENALTY_EVENT_TYPES.join(', ')}, separated by commas`;
 
-/** A place in the order of events, as clients see it: `EPOCH-NUMBER`. */
+/** A position in the sequence of events, as clients see it: `EPOCH-NUMBER`. */
 export type EventCursor = { epoch: string; id: number };
 
 export function formatEventCursor({ epoch, id }: EventCursor): string {

@@ -8,7 +8,7 @@ export type PenaltyType = (typeof PENALTY_TYPES)[number];
 /** The types that `/mutes` lists. */
 export const MUTE_TYPES = ['gag', 'mute', 'silence'] as const satisfies readonly PenaltyType[];
 
-/** What the source of imported penalties may be called. */
+/** Allowed names for a source of imported penalties. */
 export const SOURCE_NAME = /^[\w.:-]{1,64}$/;
 
 /** Specification section 3. */
@@ -30,7 +30,7 @@ const STATUS_BY_WORD = new Map<string, PenaltyStatus>(
 );
 
 /**
- * Reads a status in any letter case, in English or Polish, with or without diacritics, composed or not.
+ * Reads a status in any letter case, in English or Polish, with or without diacritics.
  * @throws {InvalidInput} for anything else.
  */
 export function parsePenaltyStatus(text: string): PenaltyStatus {
@@ -43,7 +43,7 @@ export function parsePenaltyStatus(text: string): PenaltyStatus {
 
 /**
  * Reads a penalty type in any letter case.
- * @param allowed the types this caller takes, all by default.
+ * @param allowed the types that the caller accepts, all by default.
  * @throws {InvalidInput} for anything else.
  */
 export function parsePenaltyType(text: string, allowed: readonly PenaltyType[] = PENALTY_TYPES): PenaltyType {
@@ -54,8 +54,8 @@ export function parsePenaltyType(text: string, allowed: readonly PenaltyType[] =
 }
 
 /**
- * Years (UTC) that a penalty's times lie in. Earlier ones are ways to write "never": .NET's and MySQL's zero dates,
- * Unix time zero. Later ones have no place in the specification's timestamps.
+ * Years (UTC) that a penalty's times may lie in. Earlier dates are ways to write "never": the zero dates of .NET and
+ * MySQL, Unix time zero. Later ones do not fit the specification's timestamps.
  */
 export const PENALTY_YEARS = { first: 1971, last: 9999 } as const;
 

@@ -1,7 +1,7 @@
 /** The forms of a noun by the plural categories of its language (CLDR); a missing one is `other`. */
 export type NounForms = Partial<Record<Intl.LDMLPluralRule, string>> & { other: string };
 
-/** Kept, because making one takes longer than using it. */
+/** Reused, because creating one takes longer than using it. */
 const rules = { en: new Intl.PluralRules('en'), pl: new Intl.PluralRules('pl') };
 
 /** The form of a noun that goes with a number: in Polish 1 `serwer`, 2 `serwery`, 5 `serwerów`. */

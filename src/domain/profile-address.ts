@@ -1,6 +1,6 @@
 import { type SteamId64, tryParseSteamId } from './steam-id.ts';
 
-/** What a text names: an account, or a custom profile address that only Steam can resolve. */
+/** An account, or the name in a custom profile address, which only Steam can resolve. */
 export type SteamReference = { steamId64: SteamId64 } | { vanityName: string };
 
 /**

@@ -3,11 +3,11 @@ import type { Actor } from './rights/actor.ts';
 import { type SteamId64, tryParseSteamId } from './steam-id.ts';
 import { hasVisibleCharacter } from './visible-text.ts';
 
-/** The way of an upload; `ready` and `failed` are its ends. */
+/** The states of an upload in their order; `ready` and `failed` are final. */
 export const ROUND_SOUND_STATUSES = ['queued', 'measuring', 'rendering', 'ready', 'failed'] as const;
 export type RoundSoundStatus = (typeof ROUND_SOUND_STATUSES)[number];
 
-/** Those of an upload that is not at its end. */
+/** The states that are not final. */
 export const UNFINISHED_STATUSES = [
   'queued',
   'measuring',
@@ -15,14 +15,14 @@ export const UNFINISHED_STATUSES = [
 ] as const satisfies readonly RoundSoundStatus[];
 
 /**
- * Why an upload did not become a sound; each transport has the words for its players.
- * - `not-audio`: no audio format that we take.
- * - `unreadable`: it looks like audio, and cannot be decoded.
+ * Why an upload did not become a sound; each transport has its own texts for players.
+ * - `not-audio`: no audio format that we accept.
+ * - `unreadable`: it looks like audio, but cannot be decoded.
  * - `silent`: nothing in it can be heard.
  * - `start-after-end`: nothing can be heard from where the uploader wanted it to begin.
  * - `too-complex`: decoding it takes more time or memory than a sound may.
- * - `unavailable`: our side failed (no ffmpeg, no space) and did not recover in time.
- * - `lost`: the file vanished from our disk.
+ * - `unavailable`: the service failed (no ffmpeg, no disk space) and did not recover in time.
+ * - `lost`: the uploaded file is missing from the disk.
  */
 const ROUND_SOUND_FAILURES = [
   'not-audio',
@@ -39,28 +39,28 @@ export type RoundSoundFailure = (typeof ROUND_SOUND_FAILURES)[number];
 export const RENDITIONS = ['stereo', 'voice'] as const;
 export type Rendition = (typeof RENDITIONS)[number];
 
-/** What the file of a rendition is called, on the disk and in its address. */
+/** The file name of a rendition, on disk and in its URL. */
 export function soundFileName(steamId64: SteamId64, rendition: Rendition): string {
   return rendition === 'voice' ? `${steamId64}.voice.mp3` : `${steamId64}.mp3`;
 }
 
-/** Whose sound a file name stands for; `undefined` for any other name. */
+/** The player whose sound has this file name; `undefined` for any other name. */
 export function findFileOwner(fileName: string): SteamId64 | undefined {
   return tryParseSteamId(/^([0-9]{17})(?:\.voice)?\.mp3$/.exec(fileName)?.[1] ?? '');
 }
 
 const VERSION_CHARACTERS = 16;
 
-/** What a link carries as `v`: the beginning of the SHA-256 of the file, so that it changes with the bytes. */
+/** The query parameter `v` of a link: the beginning of the file's SHA-256, so that it changes with the content. */
 export function soundVersion(sha256: string): string {
   return sha256.slice(0, VERSION_CHARACTERS);
 }
 
-/** How far into an upload its cut may begin. */
+/** The latest point of an upload at which its excerpt may begin. */
 export const LATEST_START_MS = 600_000;
 
 /**
- * Where the cut of an upload begins, in milliseconds from its first sound: a whole number up to ten minutes; empty is 0.
+ * Where the excerpt of an upload begins, in milliseconds from its first audible sound: at most ten minutes; empty is 0.
  * @throws {InvalidInput}
  */
 export function parseStartMs(text: string): number {
@@ -74,7 +74,7 @@ export function parseStartMs(text: string): number {
 }
 
 /**
- * The same as people write it: `12.5s`, `12.5` or `500ms`.
+ * The same in a form that people type: `12.5s`, `12.5` or `500ms`.
  * @throws {InvalidInput}
  */
 export function parseStart(text: string): number {
@@ -89,7 +89,7 @@ export function parseStart(text: string): number {
 const LONGEST_TITLE_CHARACTERS = 128;
 const UNTITLED = 'sound';
 
-/** Marks that turn the direction of the text around them, and marks without any width but the joiners. */
+/** Direction controls, and zero-width characters except the joiners. */
 const DECEPTIVE_MARKS = /[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/gu;
 
 /**
@@ -108,14 +108,14 @@ export function titleOf(fileName: string): string {
   return /^\.*$/.test(title) || !hasVisibleCharacter(title) ? UNTITLED : title;
 }
 
-/** An upload on its way to the inbox. */
+/** An upload that is being received. */
 export type SoundUpload = {
   steamId64: SteamId64;
   /** The name on the player's machine: shown cleaned, never used as a path. */
   fileName: string;
-  /** Where the cut begins, counted from the first sound; 0 by default. Read once the bytes have come. */
+  /** Where the excerpt begins, counted from the first audible sound; 0 by default. Read after all bytes have arrived. */
   readonly startMs?: number;
-  /** Fails when the upload turns out to be none: then nothing of it may be kept. */
+  /** Throws when the upload is broken off or turns out to be invalid: then nothing of it is kept. */
   bytes: AsyncIterable<Uint8Array>;
   actor: Actor;
 };

@@ -3,7 +3,7 @@ import { InvalidInput } from './errors.ts';
 /** Where a game server is reached; `host` is a name, IPv4, or IPv6 without brackets. */
 export type ServerAddress = { host: string; port: number };
 
-/** `[2001:db8::1]:27015` and `host:27015` into host and port; undefined for anything else. */
+/** Splits `[2001:db8::1]:27015` and `host:27015` into host and port; undefined for anything else. */
 export function tryParseServerAddress(address: string): ServerAddress | undefined {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+)):([0-9]{1,5})$/.exec(address);
   const host = match?.[1] ?? match?.[2];

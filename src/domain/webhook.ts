@@ -6,7 +6,7 @@ export const LONGEST_WEBHOOK_URL = 2048;
 /** How many deliveries of a webhook are kept. */
 export const KEPT_DELIVERIES = 50;
 
-/** The type of a message that only shows whether an endpoint can be reached. */
+/** The type of a message that only tests whether an endpoint can be reached. */
 export const TEST_TYPE = 'webhook.test';
 
 /** Why there was no response. */
@@ -34,7 +34,7 @@ export type Delivery = {
   failure: DeliveryFailure | null;
 };
 
-/** Whether the endpoint took the message: any status but 2xx is a failed try. */
+/** Whether the endpoint accepted the message: any status but 2xx is a failed try. */
 export function isDelivered({ status }: Pick<Delivery, 'status'>): boolean {
   return status !== null && status >= 200 && status < 300;
 }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 
-/** A small query whose result is kept in memory and current, so that what is read from it outlives an outage of the database. */
+/** The result of a small query, kept in memory and up to date; it stays available while the database is down. */
 export type LiveQuery<T> = {
   /** As last read; the same value until something changed. */
   current: () => T;
@@ -16,13 +16,13 @@ type Options<Rows, T> = {
   name: string;
   log: Logger;
   read: () => Promise<Rows>;
-  /** Makes the value out of the rows; called only when they changed. */
+  /** Builds the value from the rows; called only when they have changed. */
   build: (rows: Rows) => T;
 };
 
-/** Notifications of one round of polls come in a burst, and one read serves them all. */
+/** A round of polls sends a burst of notifications; one read covers them all. */
 const GATHER_MS = 100;
-/** Reads without a notification too, since one may be lost and the result may be at most 5 s old (contract). */
+/** Reads without a notification too: one may be lost, and the result may be at most 5 s old (contract). */
 const REFRESH_MS = 2000;
 
 /** Reads at once, whenever it is invalidated, and every two seconds. @throws what the first read throws. */

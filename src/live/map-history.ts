@@ -5,7 +5,7 @@ import { createStaleCache } from './stale-cache.ts';
 const FRESH_MS = 60_000;
 const STALE_MS = 15 * 60_000;
 
-/** The maps that a server was on in the last days, the longest played first. */
+/** The maps that a server played in the last `days` days, the longest played first. */
 export type ReadMaps = (serverId: number, days: number) => Promise<PlayedMap[]>;
 
 /** Reads the maps of a server at most once a minute. */

@@ -1,6 +1,6 @@
 import type { HistoryPoint } from '../queries/servers/samples.ts';
 
-/** What is drawn of a server's history: points oldest first, each of which stands for `stepSeconds`. */
+/** A server's history as charts draw it: points oldest first, each covering `stepSeconds`. */
 export type Series = { points: readonly HistoryPoint[]; stepSeconds: number };
 
 /** Runs of neighbouring points that satisfy a condition. */
@@ -8,7 +8,7 @@ export function splitIntoStretches(
   { points, stepSeconds }: Series,
   belongs: (point: HistoryPoint) => boolean,
 ): HistoryPoint[][] {
-  // One missing step is a hiccup of the poller, not a gap.
+  // One missing step may be a late poll: it is no gap yet.
   const longestGapMs = 2 * stepSeconds * 1000;
   const stretches: HistoryPoint[][] = [];
   let previous: HistoryPoint | undefined;

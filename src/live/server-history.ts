@@ -5,13 +5,13 @@ import { createStaleCache } from './stale-cache.ts';
 const FRESH_MS = 30_000;
 const STALE_MS = 15 * 60_000;
 
-/** Points oldest first, `stepSeconds` apart where the server was asked; as read at `readAt`. */
+/** Points oldest first, `stepSeconds` apart where the server was polled; read at `readAt`. */
 export type ServerHistory = { points: HistoryPoint[]; stepSeconds: number; readAt: Date };
 
 /** Player counts of a server over the last hours. */
 export type ReadHistory = (serverId: number, hours: number) => Promise<ServerHistory>;
 
-/** Reads histories for the API and the bot's charts, each at most twice a minute: the longer, the coarser. */
+/** Reads histories for the API and the bot's charts, each at most twice a minute; longer ones in coarser steps. */
 export function createHistoryReader(
   { replica }: Pick<Database, 'replica'>,
   { now, clockMs, onLookup }: { now: () => Date; clockMs: () => number; onLookup?: (isHit: boolean) => void },

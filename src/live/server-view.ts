@@ -25,7 +25,7 @@ export type ServerView = {
   fullSince: Date | undefined;
 };
 
-/** A server with its latest poll, as people are shown it: while it is offline, without map and players of earlier polls. */
+/** A server with its latest poll; while it is offline, without the map and players of earlier polls. */
 export function toServerView({ server, snapshot }: ServerStatus): ServerView {
   const isOnline = snapshot?.isOnline ?? false;
   const { id, slug, name, address, mode, region } = server;

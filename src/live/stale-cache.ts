@@ -1,14 +1,14 @@
-/** Values loaded once for each key and time; when loading fails, the value loaded before serves for a while. */
+/** A cache that loads each key once at a time and serves the last value for a while when loading fails. */
 export type StaleCache<T> = { get: (key: string, load: () => Promise<T>) => Promise<T> };
 
 type Entry<T> = { value?: { loaded: T; atMs: number }; loading?: Promise<T> };
 
 /**
  * @param freshMs how long a value is served without loading it again.
- * @param staleMs how long after it was loaded a value may stand in for one that cannot be.
+ * @param staleMs how long after loading a value may still be served when it cannot be loaded again.
  * @param maxEntries how many keys are kept; beyond them the oldest is dropped.
  * @param clockMs a monotonic clock, in milliseconds.
- * @param onLookup told whether a value was fresh.
+ * @param onLookup called with whether a fresh value was cached.
  */
 export function createStaleCache<T>({
   freshMs,

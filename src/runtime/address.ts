@@ -3,8 +3,8 @@ import ipaddr from 'ipaddr.js';
 type Network = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
 /**
- * Reads addresses and CIDRs once; the function returned says whether an address lies in one of them. It remembers the last
- * address: behind a proxy every request comes from the same one, and reading it would take a quarter of the response's time.
+ * Parses addresses and CIDRs once; the returned function tells whether an address lies in one of them. It caches the last
+ * result: behind a proxy every request has the same address, and parsing it would take a quarter of the response time.
  */
 export function createAddressMatcher(networks: readonly string[]): (address: string) => boolean {
   const parsed = networks.map(toNetwork);
@@ -22,15 +22,14 @@ function isInOneOf(networks: readonly Network[], address: string): boolean {
   return networks.some((network) => candidate.kind() === network[0].kind() && candidate.match(network));
 }
 
-/** What the addresses of the internet have in common. */
+/** The block from which all public IPv6 addresses are assigned. */
 const GLOBAL_UNICAST: Network = [ipaddr.IPv6.parse('2000::'), 3];
-/** The last 32 bits of an address under it are an IPv4 address, behind a translator. */
+/** The last 32 bits of an address in it are an IPv4 address, reached through a translator. */
 const NAT64: Network = [ipaddr.IPv6.parse('64:ff9b::'), 96];
 
 /**
- * Whether an IP address can only belong to the internet at large: none that is private, loopback, link-local, shared,
- * multicast, reserved, for documentation, or a tunnel (6to4, Teredo). An IPv4 address that an IPv6 one carries (mapped,
- * NAT64) is judged in its place.
+ * Whether an IP address is public: not private, loopback, link-local, shared, multicast, reserved, for documentation, or
+ * of a tunnel (6to4, Teredo). For an IPv6 address that contains an IPv4 one (mapped, NAT64) the latter decides.
  * @see https://www.iana.org/assignments/iana-ipv4-special-registry https://www.iana.org/assignments/iana-ipv6-special-registry
  */
 export function isPublicAddress(text: string): boolean {

@@ -39,12 +39,12 @@ export function parseConfig(variables: Variables, defaults: Variables = {}) {
   const config = {
     host: text(env, 'HOST') ?? '0.0.0.0',
     port,
-    /** Where health and metrics are in a process without the role `api`. */
+    /** The port of health and metrics in a process without the role `api`. */
     healthPort: integer(env, 'HEALTH_PORT', { byDefault: 3001, min: 0, max: 65_535 }),
     /** An origin as browsers send it: lower case, punycode, no default port. */
     publicUrl: publicOrigin(env) ?? `http://localhost:${port}`,
     isPublicUrlSet: text(env, 'PUBLIC_URL') !== undefined,
-    /** How the pages look. */
+    /** Branding of the pages. */
     site: {
       name: matching(env, 'SITE_NAME', SITE_NAME, '1 to 64 characters with a letter or digit'),
       logoUrl: url(env, 'SITE_LOGO_URL', ['http', 'https']),
@@ -73,7 +73,7 @@ export function parseConfig(variables: Variables, defaults: Variables = {}) {
     ownerSteamIds: list(env, 'OWNER_STEAMIDS').map((value) => ownerSteamId(value)),
     /** Whether everybody may see the list of penalties. */
     arePenaltiesPublic: oneOf(env, 'PUBLIC_PENALTIES', ['0', '1']) === '1',
-    /** Where players ask for a penalty to be lifted. */
+    /** Where players appeal against a penalty. */
     appealUrl: url(env, 'APPEAL_URL', ['http', 'https']),
     tokensFor: oneOf(env, 'TOKENS_FOR', TOKEN_AUDIENCES) ?? 'everyone',
     redisUrl: secretUrl(env, 'REDIS_URL', ['redis', 'rediss', 'valkey']),
@@ -103,14 +103,14 @@ export function parseConfig(variables: Variables, defaults: Variables = {}) {
         'mysql://user:password@host/database or sqlite:PATH',
         { secret: true },
       ),
-      /** Part of the key of its penalties. */
+      /** The source name that is part of the key of its penalties. */
       source:
         matching(env, 'SIMPLEADMIN_SOURCE', SOURCE_NAME, '1 to 64 letters, digits, . : _ -') ?? 'simpleadmin',
       timezone: timezone(env, 'SIMPLEADMIN_TIMEZONE') ?? 'UTC',
       intervalSeconds: integer(env, 'SIMPLEADMIN_INTERVAL_SECONDS', { byDefault: 60, min: 1, max: 86_400 }),
     },
     sessionSecret: sessionSecret(env),
-    /** How long HTTP goes on after SIGTERM. */
+    /** How long HTTP keeps serving after SIGTERM. */
     drainSeconds: integer(env, 'DRAIN_SECONDS', { byDefault: 3, min: 0, max: 300 }),
     roles: roles(env),
     logLevel: oneOf(env, 'LOG_LEVEL', LOG_LEVELS) ?? 'info',

@@ -54,7 +54,7 @@ export function oneOf<T extends string>(env: Env, name: string, allowed: readonl
   throw refusal(name, value, `one of ${allowed.join(', ')}`);
 }
 
-/** A text that matches `pattern`, which `allowed` puts into words. */
+/** A text that matches `pattern`; `allowed` describes the pattern in the error message. */
 export function matching(
   env: Env,
   name: string,
@@ -67,19 +67,19 @@ export function matching(
   throw refusal(name, secret ? withoutPassword(value) : value, allowed);
 }
 
-/** A URL as it was given. @param schemes those allowed, without colon. */
+/** A URL as it was given. @param schemes the allowed ones, without colon. */
 export function url(env: Env, name: string, schemes: string[]): string | undefined {
   const value = text(env, name);
   return value === undefined ? undefined : checkUrl(name, value, schemes);
 }
 
-/** A URL that may hold a password, which no message repeats. */
+/** A URL that may contain a password, which no message repeats. */
 export function secretUrl(env: Env, name: string, schemes: string[]): string | undefined {
   const value = text(env, name);
   return value === undefined ? undefined : checkUrl(name, value, schemes, { secret: true });
 }
 
-/** The same for a value that stands in a list. */
+/** The same check for one value of a list. */
 export function checkUrl(name: string, value: string, schemes: string[], { secret = false } = {}): string {
   const scheme = URL.canParse(value) ? new URL(value).protocol.slice(0, -1) : undefined;
   if (scheme !== undefined && schemes.includes(scheme)) return value;
@@ -90,7 +90,7 @@ export function checkUrl(name: string, value: string, schemes: string[], { secre
   );
 }
 
-/** The text with what may be a user and a password left out. */
+/** Replaces whatever may be a user name and a password. */
 export function withoutPassword(value: string): string {
   return value.replace(/^([a-z]+:\/\/)?.*@/is, '$1…@');
 }

@@ -2,10 +2,10 @@ import { access, constants, mkdir } from 'node:fs/promises';
 import { errorCode } from '../domain/error-causes.ts';
 import { InvalidInput, Unavailable } from '../domain/errors.ts';
 
-/** In `STORAGE_DIR`: the id that distinguishes it from another storage. */
+/** The file in `STORAGE_DIR` with the id that distinguishes it from other storage folders. */
 export const STORAGE_ID_FILE = '.storage-id';
 
-/** A folder that the operator names. */
+/** A folder that the operator configured. */
 export type ConfiguredFolder = { setting: 'DATA_DIR' | 'STORAGE_DIR'; root: string };
 
 const REASONS: Record<string, string> = {
@@ -16,10 +16,10 @@ const REASONS: Record<string, string> = {
   ENOSPC: 'is on a disk that is full',
   EDQUOT: 'is on a disk that is full',
 };
-const PASSING = ['ENOSPC', 'EDQUOT'];
+const TEMPORARY_CODES = ['ENOSPC', 'EDQUOT'];
 
 /**
- * Makes a configured folder, and one in it, where they are missing, and sees that files can be made there.
+ * Creates a configured folder, and optionally one in it, when missing, and checks that files can be created there.
  * @throws {InvalidInput} or {Unavailable} as {@link toFolderFailure}.
  */
 export async function makeFolder(configured: ConfiguredFolder, path = configured.root): Promise<void> {
@@ -34,8 +34,8 @@ export async function makeFolder(configured: ConfiguredFolder, path = configured
 }
 
 /**
- * One line that names the setting, for a failed call of the file system; any other error as it is.
- * @param path what could not be used, when it is not what the error names.
+ * Turns a file system error into one line that names the setting; returns any other error unchanged.
+ * @param path what could not be used, unless the error names it.
  */
 export function toFolderFailure(
   error: unknown,
@@ -46,7 +46,7 @@ export function toFolderFailure(
   const reason = code === 'ENOTDIR' ? 'lies below a file' : REASONS[code];
   if (!(error instanceof Error) || reason === undefined) return error;
   const message = `${setting}=${JSON.stringify(root)} cannot be used: ${path === root ? 'it' : path} ${reason}`;
-  return PASSING.includes(code)
+  return TEMPORARY_CODES.includes(code)
     ? new Unavailable(message, { cause: error })
     : new InvalidInput(message, { cause: error });
 }

@@ -4,8 +4,8 @@ export type SeriesValue = { metricName: string; labels: Record<string, string>; 
 type Series = { labels: Record<string, string>; counts: number[]; sum: number; count: number };
 
 /**
- * The values of a histogram, counted here and handed over at each scrape, since the package hashes the labels at every
- * value.
+ * The values of a histogram, counted here and read at each scrape, since prom-client hashes the labels at every
+ * observation.
  * @param bounds upper bounds, ascending.
  */
 export function createHistogramSeries(

@@ -4,7 +4,7 @@ type Options = {
   /** What the log calls it. */
   name: string;
   everyMs: number;
-  /** Runs at the start too, instead of after the first pause. */
+  /** Runs immediately as well, instead of first after `everyMs`. */
   startsAtOnce?: boolean;
   /** @param signal aborts when the work has to stop. */
   work: (signal: AbortSignal) => Promise<unknown>;
@@ -12,7 +12,7 @@ type Options = {
 };
 
 /**
- * Runs work again and again, never twice at once; only the first of several failures in a row is logged.
+ * Runs work at an interval, never twice at once; only the first of several failures in a row is logged.
  * @returns a function that stops it.
  */
 export function runRegularly({ name, everyMs, startsAtOnce = false, work, log }: Options): () => void {

@@ -4,7 +4,7 @@ import { InvalidInput } from '../domain/errors.ts';
 /** The settings that name a port. */
 export type PortSetting = 'PORT' | 'HEALTH_PORT';
 
-/** One line that names the variable, for a port that cannot be had; any other error as it is. */
+/** Turns the error of a port that cannot be opened into one line that names the variable; returns others unchanged. */
 export function toListenFailure(
   error: unknown,
   { setting, host, port }: { setting: PortSetting; host: string; port: number },

@@ -1,9 +1,9 @@
-/** Paints a level's name, or leaves it as it is. */
+/** Colours the name of a level. */
 export type Paint = (level: string, text: string) => string;
 
 /**
- * One JSON line of the log as people read it at a terminal: local time, level, message, fields; an error below, with its
- * causes and stacks. Names and messages may come from strangers: nothing they hold moves the cursor or begins a line.
+ * Formats one JSON line of the log for a terminal: local time, level, message, fields; an error below, with causes and
+ * stacks. Names and messages may come from strangers: control characters in them are escaped.
  * @param json what pino writes, with its line end.
  */
 export function formatLogLine(json: string, paint: Paint): string {
@@ -50,7 +50,7 @@ function formatError(err: unknown, introduction: string): string[] {
   ];
 }
 
-/** With escapes for what a terminal would act on or not show: control and format characters, line separators. */
+/** Escapes what a terminal would interpret or not show: control and format characters, line separators. */
 function visible(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => {
     const known = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }[character];

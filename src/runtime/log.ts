@@ -3,7 +3,7 @@ import { styleText } from 'node:util';
 import pino, { type DestinationStream, type Logger } from 'pino';
 import { formatLogLine } from './log-line.ts';
 
-/** Keys whose values never reach a log line, wherever they stand. */
+/** Keys whose values are never logged, down to two levels of nesting. */
 const SECRET_KEYS = [
   'token',
   'api_token',
@@ -15,7 +15,7 @@ const SECRET_KEYS = [
   'apiKey',
 ];
 
-/** Logs on stdout (1) or stderr (2): lines for people where that is a terminal, else one JSON object a line. */
+/** Logs to stdout (1) or stderr (2): readable lines on a terminal, otherwise one JSON object a line. */
 export function createLogger(level: string, fd: 1 | 2 = 1): Logger {
   return pino(
     {
@@ -25,7 +25,7 @@ export function createLogger(level: string, fd: 1 | 2 = 1): Logger {
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: SECRET_KEYS.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]), censor: '…' },
       serializers: { err: serializeError },
-      // The whole line, so that no field and no message is forgotten.
+      // Applied to the finished line, so that no field or message is missed.
       hooks: { streamWrite: withoutTokens },
     },
     openDestination(fd),
@@ -38,7 +38,7 @@ function openDestination(fd: 1 | 2): DestinationStream {
   const destination = pino.destination({ fd, sync: true });
   if (!isatty(fd)) return destination;
   const stream = fd === 1 ? process.stdout : process.stderr;
-  // Leaves the text alone where NO_COLOR is set or the terminal has no colours.
+  // styleText adds no colour when NO_COLOR is set or the terminal has none.
   const paint = (level: string, text: string) => {
     const colour = COLOURS[level];
     return colour ? styleText(colour, text, { stream }) : text;
@@ -46,7 +46,7 @@ function openDestination(fd: 1 | 2): DestinationStream {
   return { write: (line) => destination.write(formatLogLine(line, paint)) };
 }
 
-/** Message, code and stack, causes too; never the values a query was sent with. */
+/** Message, code, stack and causes; never the parameters of a query. */
 function serializeError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   return {
@@ -64,12 +64,12 @@ function serializeError(error: unknown): unknown {
   };
 }
 
-/** Passwords in addresses; Steam's Web API key (`key=`) in queries. */
+/** Removes passwords from URLs, and Steam's Web API key (`key=`) from query strings. */
 function withoutSecrets(text: string): string {
   return text.replace(/\/\/[^@/\s]*@/g, '//…@').replace(/\bkey=[^&\s]+/g, 'key=…');
 }
 
-/** Takes API tokens out of a finished line, which stays JSON. */
+/** Removes API tokens from a finished line, which stays valid JSON. */
 function withoutTokens(line: string): string {
   return line.replace(/\bapi_token=[^&\s"\\]+/g, 'api_token=…').replace(/capi_[0-9A-Za-z]+/g, 'capi_…');
 }

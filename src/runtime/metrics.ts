@@ -29,12 +29,12 @@ export type Count<Label extends string> = (labels: Record<Label, string | number
 
 export type Observe<Label extends string> = (value: number, labels?: Record<Label, string>) => void;
 
-/** What an operator looks for in the time of requests and queries. */
+/** Histogram buckets for the time of requests and queries. */
 export const LATENCY_SECONDS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ] as const;
-/** How often the event loop is looked at. */
-const LOOK_MS = 100;
+/** How often the delay of the event loop is measured. */
+const LOOP_CHECK_MS = 100;
 
 const PREFIX = 'community_api_';
 
@@ -80,7 +80,7 @@ export function createMetrics(): Metrics {
       });
     },
     addCounter: (name, help, labels) => {
-      // Counted here and handed over at each scrape, since the package hashes the labels at every increment.
+      // Counted here and read at each scrape, since prom-client hashes the labels at every increment.
       const counts = new Map<
         string,
         { values: Parameters<Count<(typeof labels)[number]>>[0]; count: number }
@@ -108,7 +108,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** A histogram whose values are kept elsewhere. */
+/** A histogram whose values `createHistogramSeries` keeps. */
 class KeptHistogram extends Histogram {
   #configuration: { name: string; help: string };
   #read: () => SeriesValue[];
@@ -119,20 +119,20 @@ class KeptHistogram extends Histogram {
     this.#read = read;
   }
 
-  /** What the registry reads. */
+  /** Called by the registry at each scrape. */
   async getForPromString() {
     const { name, help } = this.#configuration;
     return { name, help, type: 'histogram', values: this.#read(), aggregator: 'sum' };
   }
 }
 
-/** Bun's `monitorEventLoopDelay` does not see a loop that is blocked. */
+/** Measured with a timer, because Bun's `monitorEventLoopDelay` does not notice a blocked loop. */
 function watchEventLoop(observe: Observe<never>): void {
-  let dueMs = performance.now() + LOOK_MS;
+  let dueMs = performance.now() + LOOP_CHECK_MS;
   const timer = setInterval(() => {
     const nowMs = performance.now();
     observe(Math.max(nowMs - dueMs, 0) / 1000);
-    dueMs = nowMs + LOOK_MS;
-  }, LOOK_MS);
+    dueMs = nowMs + LOOP_CHECK_MS;
+  }, LOOP_CHECK_MS);
   timer.unref();
 }

@@ -1,6 +1,6 @@
 /**
- * An address or a CIDR network as peers are compared with it: an IPv4 one that is written as IPv6 (`::ffff:10.0.0.0/104`)
- * as IPv4. Undefined for anything else, for IPv4 with leading zeros too, which some read as octal.
+ * Normalizes an address or a CIDR network: IPv4 that is written as IPv6 (`::ffff:10.0.0.0/104`) becomes IPv4. Undefined
+ * for anything else, also for IPv4 with leading zeros, which some parsers read as octal.
  */
 export function tryParseNetwork(text: string): string | undefined {
   const [written = '', bits, ...rest] = text.split('/');
@@ -8,7 +8,7 @@ export function tryParseNetwork(text: string): string | undefined {
   if (address === undefined || rest.length > 0) return undefined;
   if (bits === undefined) return address;
   if (!/^[0-9]{1,3}$/.test(bits)) return undefined;
-  // An IPv4 address stands in the last 32 of 128 bits.
+  // A mapped IPv4 address is the last 32 of 128 bits.
   const isMapped = written.includes(':') && !address.includes(':');
   const length = Number(bits) - (isMapped ? 96 : 0);
   const isLength = length >= 0 && length <= (address.includes(':') ? 128 : 32);

@@ -1,21 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withTimeLimit } from './time-limit.ts';
 
-/** What to stop when the process ends, in two steps. */
+/** What has to stop when the process ends: first the parts, then what they depend on. */
 export type Shutdown = {
-  /** Registers what begins to turn clients away, before anything stops. */
+  /** Registers a callback for the beginning of the drain, before anything stops. */
   onDrain: (begin: () => void) => void;
   /**
-   * Registers a part that serves the outside (HTTP, bot, poller): these stop first, all at once.
-   * @param stop given how long it may take, in milliseconds.
-   * @param serves whether it keeps running until clients have had time to move to another process.
+   * Registers a part (HTTP, bot, poller): parts stop first, all at once.
+   * @param stop called with how long it may take, in milliseconds.
+   * @param serves whether it keeps running during the drain, while clients move to another process.
    */
   onStopPart: (name: string, stop: (limitMs: number) => unknown, options?: { serves?: boolean }) => void;
-  /** Registers what the parts need (database, caches): stopped after them, the last registered first. `limitMs` is 300 by default. */
+  /** Registers what the parts depend on (database, caches): stopped after them in reverse order. `limitMs` is 300 by default. */
   onStop: (name: string, stop: () => unknown, options?: { limitMs?: number }) => void;
   /**
-   * Stops everything within five seconds, or 1.8 seconds after `drainMs` (0 by default) if that is later; what fails or
-   * takes too long is logged and skipped.
+   * Stops everything within five seconds, or within 1.8 seconds after `drainMs` (0 by default) if that is later; a step
+   * that fails or takes too long is logged and skipped.
    */
   stop: (options?: { drainMs?: number }) => Promise<void>;
   /** From the beginning of the drain on. */
@@ -24,18 +24,18 @@ export type Shutdown = {
 
 type Step = { name: string; stop: (limitMs: number) => unknown; limitMs: number };
 
-/** Supervisors kill after five seconds at the earliest. */
+/** Supervisors kill a process after five seconds at the earliest. */
 const TOTAL_LIMIT_MS = 4800;
-/** What it takes after the drain. */
+/** Allowed for stopping after the drain. */
 const AFTER_DRAIN_MS = 1800;
-/** For a part that hangs; each has a shorter limit of its own. */
+/** Only reached by a part that hangs: each has its own shorter limit. */
 const PART_LIMIT_MS = 3000;
-/** What the parts need stops in milliseconds, unless the database hangs. */
+/** Foundations stop within milliseconds, unless the database hangs. */
 const FOUNDATION_LIMIT_MS = 300;
 
 /**
- * Collects what a starting service has to stop. Parts are stopped side by side, since one after another their limits
- * would add up to more than the five seconds that supervisors grant.
+ * Collects what a starting service has to stop. Parts stop concurrently: in sequence, their limits would add up to more
+ * than the five seconds that supervisors grant.
  */
 export function createShutdown(log: { error: (fields: object, message: string) => void }): Shutdown {
   const drains: (() => void)[] = [];

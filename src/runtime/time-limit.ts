@@ -4,7 +4,7 @@ export class TimeLimitExceeded extends Error {
 }
 
 /**
- * Waits for work, but no longer than `limitMs`. The work itself goes on; what it rejects with later is dropped.
+ * Waits for work, but no longer than `limitMs`. The work itself continues; a later rejection is ignored.
  * @throws what the work throws in time, or {@link TimeLimitExceeded}.
  */
 export async function withTimeLimit<T>(work: Promise<T>, limitMs: number): Promise<T> {

@@ -17,7 +17,7 @@ export type Context = {
   config: Config;
   log: Logger;
   now: () => Date;
-  /** Milliseconds by a clock that is never set: what durations in memory are measured by. */
+  /** A monotonic clock in milliseconds, for durations and caches. */
   clockMs: () => number;
   database: Database;
   changes: Changes;
@@ -32,8 +32,8 @@ export type Context = {
   onStopPart: Shutdown['onStopPart'];
   onDrain: Shutdown['onDrain'];
   isStopping: Shutdown['isStopping'];
-  /** Whether this process runs a part that one process runs at a time. */
+  /** For each part that runs in one process at a time: whether this process leads it. */
   leaders: Map<LeaseName, () => boolean>;
-  /** What each part says of itself in `/readyz`; it does not decide whether the process is ready. */
+  /** What each part reports in `/readyz`; it does not decide whether the process is ready. */
   health: Map<string, () => unknown>;
 };

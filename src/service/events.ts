@@ -35,7 +35,7 @@ export function openEvents({
     },
     now,
   });
-  // Those that were open go on at another process; those that a client opens meanwhile end with the rest.
+  // Clients reconnect to another process; streams that are opened during the drain end with the remaining parts.
   onDrain(streams.closeAll);
   onStopPart('event streams', streams.stop, { serves: true });
   changes.onChange('api_tokens', streams.checkTokens);

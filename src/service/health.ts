@@ -4,7 +4,7 @@ import { createDatabaseProbe } from '../db/connection/probe.ts';
 import type { Context } from './context.ts';
 import { serve } from './listening.ts';
 
-/** Nobody has to send a body. */
+/** No request has a body. */
 const MAX_BODY_BYTES = 1024;
 
 /**
@@ -33,7 +33,7 @@ export function createHealthDeps({ config, database, metrics, health, isStopping
       const isUp = await isReachable();
       const parts = Object.fromEntries([...health].map(([name, read]) => [name, read()]));
       return {
-        // Balancers send the next requests elsewhere, while those that still come are served.
+        // Load balancers send new requests to another process; those that still arrive are served.
         isReady: isUp && !isStopping(),
         parts: { database: isUp ? 'up' : 'down', ...(isStopping() && { service: 'stopping' }), ...parts },
       };

@@ -29,14 +29,14 @@ import { openLimits } from './shared-limits.ts';
 import { addQueueGauges, watchReadySounds } from './sounds.ts';
 import { openStatusPages } from './status.ts';
 
-/** Above the largest upload, so that the response to one that is too large is a page that says so. */
+/** How far request bodies may exceed the largest upload, so that a larger upload gets a page that says so. */
 const BODY_MARGIN_BYTES = 16 * 1024 * 1024;
 const TOKEN_FLUSH_MS = 5000;
-/** Account page: starts and returns of a sign-in or link, by address; forms sent, by user. */
+/** Limits of the account page: sign-in attempts (start and return each count) by address, forms by user. */
 const ATTEMPTS_PER_MINUTE = 30;
 const FORMS_PER_MINUTE = 60;
 
-/** Whom visitors of the demo sign in as with a button; no other program gives it. */
+/** The users that visitors of the demo can sign in as with a button; only the demo sets it. */
 export type ApiOptions = { demoPeople?: DemoPeople | undefined };
 
 /** Role `api`: HTTP. */
@@ -55,7 +55,7 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
     onStop,
     steamApi,
   } = context;
-  // Here alone: a process of other roles may have been given no OWNER_STEAMIDS.
+  // Only with this role: processes of other roles may run without OWNER_STEAMIDS.
   await saveConfiguredOwners(database.db, config.ownerSteamIds);
   const maxUploadBytes = config.sound.maxUploadMb * 1024 * 1024;
   await saveMissingSizes(database.db, soundFolders);

@@ -4,13 +4,13 @@ import { type PortSetting, toListenFailure } from '../runtime/listen-failure.ts'
 import { withTimeLimit } from '../runtime/time-limit.ts';
 import type { Context } from './context.ts';
 
-/** Of the time that stopping may take, the part in which connections are closed under requests that still run. */
+/** The end of the stop limit, in which connections of requests that still run are closed. */
 const CLOSE_MS = 500;
 
 /**
  * Serves an app until the service stops.
  * @returns the port.
- * @throws {InvalidInput} one line about a port that cannot be had.
+ * @throws {InvalidInput} one line about a port that cannot be opened.
  */
 export function serve(
   {

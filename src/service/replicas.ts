@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { ReplicaState } from '../db/replicas/replica.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 
-/** Says and counts which read replicas are read. */
+/** Logs and counts when a read replica starts or stops being used. */
 export function createReplicaReports(log: Logger, metrics: Metrics) {
   const countChange = metrics.addCounter(
     'replica_changes_total',

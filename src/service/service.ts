@@ -32,7 +32,7 @@ import { createReplicaReports } from './replicas.ts';
 import { checkStorageIdentity } from './storage-identity.ts';
 
 export type Service = {
-  /** Where HTTP listens: the API with health, or health alone. */
+  /** The HTTP port: of the API, or of health and metrics alone. */
   port: number;
   database: Database;
   /** Stops everything in order, within five seconds. */
@@ -40,9 +40,9 @@ export type Service = {
 };
 
 /**
- * Starts the parts that `config.roles` names, in the order they need each other. What was started is stopped when one
- * fails.
- * @param now the clock that responses are dated by.
+ * Starts the parts of `config.roles` in the order of their dependencies. When one fails, those already started are
+ * stopped.
+ * @param now the clock of timestamps.
  * @param clockMs a monotonic clock, for limits and caches.
  * @param signal aborts the start at its next step.
  * @throws {InvalidInput} or {Unavailable}, one line for the operator; the signal's reason.
@@ -61,7 +61,7 @@ export async function runService(
   const has = (role: Role) => config.roles.includes(role);
   let address: DatabaseAddress | undefined;
   try {
-    // Before anything is started: what it refuses (FFMPEG_PATH) is all that the operator has to read.
+    // First of all, so that a bad FFMPEG_PATH is the only line that the operator has to read.
     const ffmpeg = has('media') ? await openFfmpeg(config, log) : undefined;
     const metrics = createMetrics();
     const pool = {
@@ -135,7 +135,7 @@ export async function runService(
     return { port, database, stop };
   } catch (error) {
     await stop();
-    // The start needs the database; later on each part goes through an outage in its own way.
+    // Only the start needs the database: once running, each part survives an outage.
     throw address ? toOpenFailure(error, address) : error;
   }
 }
@@ -144,7 +144,7 @@ function countOnline(serverList: ServerList): number {
   return serverList.current().filter(({ snapshot }) => snapshot?.isOnline).length;
 }
 
-/** On an empty database, says what to do first: commands without double quotes, which JSON would escape. */
+/** On an empty database, logs the first commands to run; without double quotes, which JSON would escape. */
 async function adviseOperator({ database, log }: Context): Promise<void> {
   if ((await listServers(database.db)).length === 0) {
     log.info("no servers yet; add the first: bun run cli servers add --name 'My server' --address HOST:PORT");

@@ -10,7 +10,7 @@ import type { Context } from './context.ts';
 
 export type Limits = Omit<RedisLimits, 'close'>;
 
-/** Limits in memory, or with `REDIS_URL` such as all processes share. */
+/** Limits in memory, or, with `REDIS_URL`, limits that all processes share. */
 export function openLimits({ config, log, clockMs, metrics, onStop }: Context): Limits {
   const countRefusal = metrics.addCounter(
     'rate_limit_refusals_total',

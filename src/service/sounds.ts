@@ -15,7 +15,7 @@ export async function watchReadySounds(context: Context): Promise<LiveQuery<Map<
   return sounds;
 }
 
-/** Gauges of the queue that all processes share; each process that renders counts its own renderings. */
+/** Gauges of the upload queue, which all processes share. */
 export async function addQueueGauges(context: Context): Promise<void> {
   const queue = await watchSounds(context, {
     name: 'queue of sounds',

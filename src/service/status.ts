@@ -3,7 +3,7 @@ import { createBanners } from '../drawing/banners.ts';
 import { createMapReader } from '../live/map-history.ts';
 import type { Context } from './context.ts';
 
-/** Ours, as in `base.css`. */
+/** The same as in `base.css`. */
 const DEFAULT_ACCENT = '#f7b23b';
 
 /** The data of the pages about servers. */

@@ -7,13 +7,13 @@ import { findOrSaveSetting, STORAGE_ID_SETTING } from '../queries/settings.ts';
 import { STORAGE_ID_FILE } from '../runtime/folder.ts';
 
 /**
- * Says so when `STORAGE_DIR` is another folder than that of the processes on the same database: each would serve only
- * the sounds that it rendered itself. The folder is known by an id in it, and the database by the id of the first one.
+ * Logs an error when `STORAGE_DIR` is not the folder of the other processes on this database: each would serve only the
+ * sounds that it rendered itself. A file in the folder holds its id, and the database the id of the first folder used.
  */
 export async function checkStorageIdentity(db: Db, storageDir: string, log: Logger): Promise<void> {
   const file = join(storageDir, STORAGE_ID_FILE);
   const found = await findOrMakeId(file).catch((error: unknown) => {
-    // A disk that is full, or read-only, keeps nobody from serving what is on it.
+    // A full or read-only disk does not prevent serving what is on it.
     log.warn({ err: error, file }, 'whether STORAGE_DIR is shared is unknown: the id in it cannot be read');
     return undefined;
   });

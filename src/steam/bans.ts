@@ -8,8 +8,8 @@ import { TimeLimitExceeded, withTimeLimit } from '../runtime/time-limit.ts';
 import { isObject, type SteamApi } from './steam-api.ts';
 
 /**
- * Steam's own bans of a player, at most a day old; undefined when Steam does not say within nine seconds, which never
- * means that there are none. What Steam says later is kept all the same.
+ * Steam's own bans of a player, at most a day old; undefined when Steam does not respond within nine seconds, which does
+ * not mean that there are none. A later response is still saved.
  */
 export type LookUpSteamBans = (steamId64: SteamId64) => Promise<SteamBans | undefined>;
 
@@ -21,26 +21,25 @@ type Deps = {
   clockMs: () => number;
 };
 
-/** As many as GetPlayerBans takes. */
+/** The maximum of GetPlayerBans. */
 const IDS_A_CALL = 100;
-/** What Steam's terms allow a key. */
+/** The maximum for one key by Steam's terms. */
 const CALLS_A_DAY = 100_000;
 const KEPT_MS = 24 * 3_600_000;
-/** How long a call waits for more ids to ask about. */
+/** How long a call waits for more ids. */
 const GATHER_MS = 100;
 const CALL_TIMEOUT_MS = 8000;
 const WAIT_MS = 9000;
-/** After a failure, or for a player of whom Steam said nothing. */
+/** The pause after a failure, and for a player that a response left out. */
 const ASK_AGAIN_MS = 60_000;
-/** Beyond this, players of whom Steam said nothing are asked about again at once. */
+/** How many players that responses left out are remembered; beyond that, all are forgotten. */
 const MOST_UNTOLD = 10_000;
 
-/** Largest count that is believed. */
+/** A larger count is treated as invalid. */
 const LARGEST_COUNT = 1_000_000;
 
 /**
- * Looks bans up in the table, then at Steam: callers at the same time share a call, and callers for the same player
- * one place in it.
+ * Looks bans up in the table, then at Steam. Concurrent lookups share a call, in which each player appears once.
  * @see https://partner.steamgames.com/doc/webapi/ISteamUser#GetPlayerBans
  */
 export function createSteamBans({ steam, db, log, now, clockMs }: Deps): LookUpSteamBans {
@@ -101,8 +100,8 @@ export function createSteamBans({ steam, db, log, now, clockMs }: Deps): LookUpS
 }
 
 /**
- * The players of a response, by id; those of whom it says nothing that can be believed are left out.
- * @throws {Unavailable} for a body of another kind.
+ * The bans in a response, by SteamID; players that are missing, duplicated or have invalid values are left out.
+ * @throws {Unavailable} for a body of another shape.
  */
 function readBans(body: unknown, ids: readonly SteamId64[], checkedAt: Date): Map<SteamId64, SteamBans> {
   const players = isObject(body) ? body.players : undefined;
@@ -128,7 +127,7 @@ function readPlayer(
   const isCommunityBanned = player?.CommunityBanned;
   if (vacBans === undefined || gameBans === undefined || daysSinceLastBan === undefined) return undefined;
   if (typeof isCommunityBanned !== 'boolean') return undefined;
-  // A ban without a number of bans contradicts itself.
+  // Contradictory: banned, with a count of 0.
   if (player?.VACBanned === true && vacBans === 0) return undefined;
   return { steamId64, vacBans, gameBans, daysSinceLastBan, isCommunityBanned, checkedAt };
 }

@@ -6,8 +6,8 @@ export type SteamProfile = { nickname?: string; avatarUrl?: string };
 const LONGEST_NICKNAME = 64;
 
 /**
- * The persona name and avatar Steam shows for an account, nothing when there is no key or Steam does not say: a
- * sign-in never fails because a name is missing.
+ * The persona name and avatar of a Steam account; empty without a key or when Steam does not respond: a sign-in never
+ * fails because a name is missing.
  * @param onFailed called with what went wrong, without the key.
  * @see https://partner.steamgames.com/doc/webapi/ISteamUser#GetPlayerSummaries
  */
@@ -36,7 +36,7 @@ function readProfile(body: unknown, steamId64: string): SteamProfile {
   return { ...(nickname && { nickname }), ...(avatarUrl && { avatarUrl }) };
 }
 
-/** Control characters out (PostgreSQL refuses NUL), length in code points, as Steam counts. */
+/** Removes control characters (PostgreSQL refuses NUL) and cuts to the length in code points, as Steam counts. */
 function cleanNickname(name: unknown): string | undefined {
   if (typeof name !== 'string') return undefined;
   const cleaned = name.replace(/\p{Cc}/gu, '').trim();

@@ -1,14 +1,14 @@
 import { Unavailable } from '../domain/errors.ts';
 
-/** The one client of Steam's Web API in a process: it holds the key and says how long Steam may take. */
+/** The client of Steam's Web API, one in a process: it holds the key and the time limit. */
 export type SteamApi = {
-  /** False without `STEAM_API_KEY`: then nobody is asked. */
+  /** False without `STEAM_API_KEY`: then nothing is requested. */
   hasKey: boolean;
   /**
-   * Calls a method, such as `ISteamUser/GetPlayerSummaries/v2`; the same call under way is shared.
-   * @returns the body as Steam sent it, to be read with suspicion.
+   * Calls a method, such as `ISteamUser/GetPlayerSummaries/v2`; identical concurrent calls share one request.
+   * @returns the body as Steam sent it, not validated.
    * @param options.timeoutMs how long Steam may take, instead of the client's own limit.
-   * @throws {Unavailable} without a key, and when Steam does not respond as it should; the key is in no message.
+   * @throws {Unavailable} without a key, and when the request fails; the key is in no message.
    */
   call: (
     method: string,
@@ -26,7 +26,7 @@ type Options = {
   timeoutMs?: number;
 };
 
-/** Ten times what Steam says of a hundred players. */
+/** Ten times the largest regular response, one about a hundred players. */
 const LONGEST_BODY_BYTES = 1024 * 1024;
 
 /** @see https://partner.steamgames.com/doc/webapi_overview */
@@ -47,7 +47,7 @@ export function createSteamApi({
       if (!response.ok) throw new Error(`status ${response.status}`);
       return JSON.parse(await readText(response));
     } catch (error) {
-      // A failed fetch may quote the address, and with it the key: its message is cleaned, and it is no cause.
+      // The error of a failed fetch may quote the URL with the key: its message is cleaned, and it is not kept as cause.
       const reason = error instanceof Error ? error.message.replaceAll(apiKey, '…') : 'unknown';
       throw new Unavailable(`Steam did not respond to ${method}: ${reason}`);
     }
@@ -79,7 +79,7 @@ async function readText(response: Response): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** An object of a response, by its name; empty when there is none. */
+/** A nested object of a response; empty when it is missing. */
 export function objectIn(body: unknown, name: string): Record<string, unknown> {
   const value = isObject(body) ? body[name] : undefined;
   return isObject(value) ? value : {};

@@ -1,6 +1,6 @@
 import type { SteamId64 } from '../steam-id.ts';
 
-/** Who looks at others; owners count as admins. */
+/** The user who looks at another one; owners count as admins. */
 export type Viewer = { steamId64: SteamId64; isAdministrator: boolean };
 
 type DiscordLink = { discordId: string | null; discordUsername: string; discordAvatar: string };

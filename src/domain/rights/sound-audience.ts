@@ -7,12 +7,12 @@ export type SoundGroup = (typeof SOUND_GROUPS)[number];
 /** Who may have a round-end sound: `SOUND_FOR`. */
 export type SoundAudience = 'everyone' | readonly SoundGroup[];
 
-/** The flags of a user that decide. */
+/** The flags of a user that decide whether they may have a sound. */
 export type SoundRights = { hasSvip: boolean; isServiceplus: boolean; isAdmin: boolean; isOwner: boolean };
 
 /**
- * Reads who may have a round-end sound: `everyone`, or groups; nothing is everyone.
- * @throws {InvalidInput} that names what is no group.
+ * Reads who may have a round-end sound: `everyone`, or groups; an empty list means everyone.
+ * @throws {InvalidInput} for a name that is no group.
  */
 export function parseSoundAudience(names: readonly string[]): SoundAudience {
   const groups = names

@@ -5,8 +5,8 @@ export const TOKEN_SCOPES = ['servers', 'penalties', 'lookup', 'events'] as cons
 export type TokenScope = (typeof TOKEN_SCOPES)[number];
 
 /**
- * Reads names of scopes; each counts once, in the order of {@link TOKEN_SCOPES}.
- * @throws {InvalidInput} for an unknown one, and for none.
+ * Reads names of scopes; removes duplicates and sorts them as in {@link TOKEN_SCOPES}.
+ * @throws {InvalidInput} for an unknown name and for an empty list.
  */
 export function parseTokenScopes(names: readonly string[]): TokenScope[] {
   const allowed = TOKEN_SCOPES.join(', ');

@@ -2,7 +2,7 @@ import type { Count, Metrics } from '../../runtime/metrics.ts';
 
 const counters = new WeakMap<Metrics, Count<'cache' | 'result'>>();
 
-/** @returns what counts the hits and misses of a cache. */
+/** @returns a function that counts the hits and misses of a cache. */
 export function countLookups(metrics: Metrics, cache: string): (isHit: boolean) => void {
   const count =
     counters.get(metrics) ??

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 
-/** What the service knows of its database, its replicas, its parts and the game servers, at each scrape. */
+/** Gauges of the database, its replicas, the parts and the game servers, read at each scrape. */
 export function addStateMetrics({ database, metrics, serverList, leaders }: Context): void {
   metrics.addGauge(
     'database_connections_in_use',

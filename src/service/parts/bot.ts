@@ -5,7 +5,7 @@ import { type Fence, runAsLeader } from '../../db/leader.ts';
 import { createVanityResolver } from '../../steam/vanity-names.ts';
 import type { Context } from '../context.ts';
 
-/** Role `bot`: Discord, in one process at a time. No failure of it affects the API. */
+/** Role `bot`: Discord, in one process at a time. Its failures do not affect the API. */
 export function startBot(context: Context): void {
   const {
     config,

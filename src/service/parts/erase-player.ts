@@ -6,7 +6,7 @@ import type { SteamId64 } from '../../domain/steam-id.ts';
 import { type Erasure, erasePerson } from '../../queries/personal-data/erasure.ts';
 
 /**
- * Deletes what is kept about a player, in tables and files: whoever is interrupted repeats it.
+ * Deletes what is stored about a player, in tables and files; after an interruption it can be repeated.
  * @param options.withPenalties as for {@link erasePerson}.
  */
 export async function erasePlayer(

@@ -1,13 +1,12 @@
 import type { Db } from '../../db/client.ts';
 import { markExpiredPenalties } from '../../queries/penalties/expiry.ts';
 
-/** How often to sweep. A clock that is wrong for less than that marks nothing. */
+/** How often to sweep. A clock that is wrong for a shorter time marks nothing. */
 export const EXPIRY_SWEEP_MS = 60_000;
 
 /**
- * Makes the work that marks penalties whose time ran out. Lists correct for them whether or not they are marked, a
- * mark stays: so it goes by the earlier of this sweep's and the last sweep's reading of the clock, and the first sweep
- * only reads it.
+ * Creates the work that marks penalties as expired. A mark cannot be undone, and lists are correct without it: so each
+ * sweep uses the earlier of its own and the previous sweep's time, and the first sweep marks nothing.
  */
 export function createExpirySweep(db: Db, now: () => Date): () => Promise<void> {
   let last: Date | undefined;

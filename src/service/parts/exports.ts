@@ -12,7 +12,7 @@ import type { Limits } from '../shared-limits.ts';
 const HOUR_MS = 3_600_000;
 const CHECK_MS = 1000;
 
-/** Exports read the primary, whose order of changes their cursor is a place in. */
+/** Exports read the primary: their cursor is a position in its sequence of events. */
 export function startExports(
   { database, changes, now, log, onStopPart }: Context,
   { createLimiter, createSlots }: Limits,
@@ -24,7 +24,7 @@ export function startExports(
     listLiveTokenIds: (tokenIds, at) => listLiveTokenIds(database.db, tokenIds, at),
   });
   const checkTokens = () => exports.checkTokens(now());
-  // Every second besides: a token expires without a change.
+  // Every second too, since a token expires without a notification.
   onStopPart(
     'tokens of exports',
     runRegularly({ name: 'checking the tokens of exports', everyMs: CHECK_MS, work: checkTokens, log }),

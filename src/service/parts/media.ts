@@ -9,14 +9,14 @@ import type { Context } from '../context.ts';
 
 /** Bounds of the histogram: ffmpeg is stopped after 30 seconds. */
 const RENDER_SECONDS = [0.25, 0.5, 1, 2, 5, 10, 30, 60];
-/** How long a sound under way may take once the service stops; else the next start renders it again. */
+/** How long a running upload may take once the service stops; otherwise the next start processes it again. */
 const SOUND_GRACE_MS = 1500;
 
 export function openFfmpeg({ dataDir, ffmpegPath }: Config, log: Logger): Promise<Ffmpeg> {
   return chooseFfmpeg(log, { ffmpegPath, workDirectory: join(dataDir, 'media') });
 }
 
-/** Role `media`: uploads become sounds. Processes with the roles `api` and `media` share `DATA_DIR` and `STORAGE_DIR`. */
+/** Role `media`: renders uploads. Processes with the roles `api` and `media` share `DATA_DIR` and `STORAGE_DIR`. */
 export function startMedia(context: Context, ffmpeg: Ffmpeg): void {
   const { config, log, database, changes, soundFolders, metrics, onStopPart, health } = context;
   const countOutcome = metrics.addCounter('sounds_settled_total', 'Uploads that came to their end.', [
@@ -36,7 +36,7 @@ export function startMedia(context: Context, ffmpeg: Ffmpeg): void {
     { maxSeconds: config.sound.maxSeconds, targetLufs: config.sound.loudnessLufs, graceMs: SOUND_GRACE_MS },
   );
   changes.onChange('round_sounds', worker.wake);
-  // Anybody may read /readyz: where the program lies is for the log alone.
+  // Anybody may read /readyz: the path of the program is only logged.
   health.set('ffmpeg', () => ffmpeg.description.replace(/ \(.*\)$/, ''));
   onStopPart('sounds', worker.stop);
   worker.start();

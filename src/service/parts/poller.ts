@@ -1,7 +1,7 @@
 import { createPoller } from '../../poll/poller.ts';
 import type { Context } from '../context.ts';
 
-/** Role `poller`: asks the game servers how they are. */
+/** Role `poller`: queries the game servers. */
 export async function startPolling(context: Context): Promise<void> {
   const { config, log, database, changes, metrics, onStopPart, leaders, health } = context;
   const poller = createPoller({

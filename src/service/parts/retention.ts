@@ -10,7 +10,7 @@ import { runRegularly } from '../../runtime/interval.ts';
 const EVERY_MS = 86_400_000;
 
 /**
- * Deletes what is old, once a day from the start on, in one process at a time and in steps that hold no lock for long.
+ * Deletes old rows at the start and then once a day, in one process at a time, in steps that hold no lock for long.
  */
 export function startRetention(database: Database, log: Logger): Leadership {
   const work = async (db: Db, signal: AbortSignal) => {

@@ -7,10 +7,10 @@ import type { Context } from '../context.ts';
 import { createExpirySweep, EXPIRY_SWEEP_MS } from './expiry.ts';
 import { startRetention } from './retention.ts';
 
-/** Subscribers hear of an expiry within a minute, even after an outage of some seconds. */
+/** Subscribers receive an expiry within a minute, even after an outage of some seconds. */
 const EXPIRY_EVENTS_MS = 10_000;
 
-/** Role `sync`: what keeps the penalties in step with the clock and with their sources, and deletes what is old. */
+/** Role `sync`: marks expired penalties, mirrors their sources, and deletes old rows. */
 export function startSync({
   config,
   database,

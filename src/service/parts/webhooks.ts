@@ -69,7 +69,7 @@ export function startWebhooks(context: Context): void {
   onStopPart('webhooks', leadership.stop);
 }
 
-/** @returns what counts a delivery. */
+/** @returns a function that counts a delivery. */
 function addDeliveryMetrics({ database, metrics, log, onStopPart }: Context): (isDelivered: boolean) => void {
   const count = metrics.addCounter('webhook_deliveries_total', 'Tries to deliver to a webhook.', ['result']);
   let counts = { failing: 0, switchedOff: 0 };
