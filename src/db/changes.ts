@@ -2,8 +2,8 @@ import type { Logger } from 'pino';
 import type { Connection } from './client.ts';
 
 /**
- * Tables whose changes every process is notified of, by triggers in the migrations; of `users` those of flags and
- * blocks alone, of `webhooks` not their progress. `accounts` stands for every change of `users`.
+ * Tables whose changes triggers (in the migrations) send to every process. `users` is sent only for flags and blocks,
+ * `webhooks` not for delivery progress; `accounts` is sent for every change of `users`.
  */
 export type ChangedTable =
   | 'servers'
@@ -16,12 +16,12 @@ export type ChangedTable =
   | 'webhooks';
 
 export type Changes = {
-  /** Calls back after a change of the table, and after every time the connection was lost: something may have been missed. */
+  /** Calls back after a change of the table, and after each reconnection: a notification may have been missed. */
   onChange: (table: ChangedTable, listener: () => void) => void;
   stop: () => Promise<void>;
 };
 
-/** Subscribes to changes by LISTEN; the driver does so again by itself after an outage. */
+/** Subscribes to changes with LISTEN; the driver subscribes again after an outage. */
 export async function listenForChanges(connection: Connection, log: Logger): Promise<Changes> {
   const listeners = new Map<string, Set<() => void>>();
   const notify = (table: string) => {

@@ -5,7 +5,7 @@ import { Unavailable } from '../domain/errors.ts';
 import { createSocketFactory } from './connection/socket.ts';
 import { nameStatement } from './connection/statement-names.ts';
 
-/** A Drizzle handle on one server; also what a transaction is. */
+/** A Drizzle handle on one server, or on a transaction. */
 export type Db = Pick<
   PostgresJsDatabase,
   'select' | 'selectDistinct' | 'insert' | 'update' | 'delete' | 'execute' | 'transaction' | 'with' | '$with'
@@ -16,24 +16,24 @@ export type Connection = postgres.Sql;
 /** A {@link Connection} within a transaction. */
 export type Transaction = postgres.TransactionSql;
 
-/** Ends the name of every session of this process, so that others can tell them apart. */
+/** Suffix of the name of every session of this process, by which other processes identify them. */
 export const INSTANCE = crypto.randomUUID().slice(0, 8);
-/** PostgreSQL cuts longer names. */
+/** PostgreSQL truncates longer names. */
 const MAX_NAME_LENGTH = 63;
 
 type ConnectOptions = {
   max?: number;
-  /** What the sessions are for; PostgreSQL shows it, followed by `owner`. */
+  /** The purpose of the sessions; PostgreSQL shows it, followed by `owner`. */
   applicationName?: string;
   /** {@link INSTANCE} by default. */
   owner?: string;
   statementTimeoutMs?: number;
-  /** Keeps a connection for good: the driver replaces others every half hour or so, and their session's locks are lost. */
+  /** Never replaces a connection: otherwise the driver does every half hour or so, and locks of the session are lost. */
   keepsSession?: boolean;
 };
 
 const STATEMENT_TIMEOUT_MS = 15_000;
-/** How long after the time limit on statements a silent connection is closed. */
+/** How long after the statement timeout a silent connection is closed. */
 const SILENCE_MARGIN_MS = 2000;
 
 /** Opens a pool on one server, without Drizzle's parsers: dates come as `Date`, bigints as strings. */
@@ -50,26 +50,26 @@ export function connect(
   const options = {
     max,
     connect_timeout: 3,
-    // Reconnects within half a second after the server is back, however long it was away.
+    // Reconnects within half a second after the server is back, however long the outage was.
     backoff: () => 0.3,
     onnotice: () => {},
     ...(keepsSession && { max_lifetime: null }),
     connection: {
       application_name: `${applicationName.slice(0, MAX_NAME_LENGTH - owner.length - 1)} ${owner}`,
       statement_timeout: statementTimeoutMs,
-      // Dates are read from their text, which a database or its user may have set to another notation.
+      // Dates are parsed from text; a database or its user may have another DateStyle as default.
       DateStyle: 'ISO',
     },
-    // Without a time limit on statements a silent connection may be working.
+    // Without a statement timeout a silent connection may still be working.
     socket: createSocketFactory(
       statementTimeoutMs === 0 ? undefined : statementTimeoutMs + SILENCE_MARGIN_MS,
     ),
   };
-  // In a variable, since the driver's types do not know its `socket` option.
+  // In a variable, because the driver's types lack its `socket` option.
   return postgres(url, options);
 }
 
-/** What the driver, the system and PostgreSQL say when it is the database that fails. https://www.postgresql.org/docs/current/errcodes-appendix.html */
+/** Codes of the driver, the system and PostgreSQL for an outage. https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const OUTAGE_CODES = new Set([
   'CONNECTION_CLOSED',
   'CONNECTION_ENDED',
@@ -95,18 +95,18 @@ const OUTAGE_CODES = new Set([
   '57P03', // cannot_connect_now
 ]);
 
-/** Whether a query failed because the database cannot serve it now, and not because it is wrong. */
+/** Whether a query failed because the database is unavailable, not because the query is wrong. */
 export function isDatabaseOutage(error: unknown): boolean {
   return outageCodeOf(error) !== undefined;
 }
 
-/** The code of an outage: the system's, the driver's or SQLSTATE; `WAIT_LIMIT` of a wait limit; undefined for any other error. */
+/** The code of an outage: system, driver or SQLSTATE; `WAIT_LIMIT` for an exceeded wait limit; undefined for other errors. */
 export function outageCodeOf(error: unknown): string | undefined {
   for (const cause of errorCauses(error)) {
-    // Drizzle wraps what a wait limit throws, too.
+    // Thrown by a wait limit; Drizzle wraps it like other errors.
     if (cause instanceof Unavailable) return 'WAIT_LIMIT';
     const code = errorCode(cause);
-    // Of a socket that is not there; a missing file is another matter.
+    // Only a missing Unix socket is an outage, not any other missing file.
     if (code === 'ENOENT' && !('syscall' in cause && cause.syscall === 'connect')) continue;
     if (OUTAGE_CODES.has(code) || code.startsWith('08')) return code;
   }
@@ -116,8 +116,8 @@ export function outageCodeOf(error: unknown): string | undefined {
 const connections = new WeakMap<object, Connection>();
 
 /**
- * The driver's handle under one of Drizzle's.
- * @throws {Error} for a transaction, or a handle that {@link openDatabase} did not make.
+ * The driver's handle below a Drizzle handle.
+ * @throws {Error} for a transaction, and for a handle that {@link openDrizzle} did not create.
  */
 export function connectionOf(db: Db): Connection {
   const connection = connections.get(db);
@@ -133,10 +133,10 @@ export function openDrizzle(connection: Connection): Db {
 }
 
 /**
- * A statement prepared once for each handle: the server parses it once a connection, Drizzle builds it once
- * (inside a transaction once for each transaction, which is a handle of its own).
- * @param name unique over the program.
- * @returns a function that gives the statement of a handle.
+ * A statement that is prepared once for each handle: the server parses it once per connection, Drizzle builds it once
+ * (and once per transaction, since each transaction is a handle of its own).
+ * @param name unique in the program.
+ * @returns a function that returns the statement for a handle.
  */
 export function prepareOnce<T extends { getQuery: () => { sql: string } }>(
   name: string,

@@ -8,17 +8,17 @@ export type Database = {
   /** Reads and writes. */
   db: Db;
   /**
-   * List and lookup queries: a read replica while a fresh one responds, else the primary. What is not done within
-   * 250 ms is asked a second time: reads that take longer belong on `db`.
+   * For list and lookup queries: a read replica while one is fresh and responds, otherwise the primary. A read that takes
+   * more than 250 ms on a replica is repeated on the primary: longer reads belong on `db`.
    */
   replica: Db;
-  /** The same for what people change themselves (accounts, links, sounds): a replica once it has the newest such change. */
+  /** The same for data that users change themselves (accounts, links, sounds): only replicas that have the newest change. */
   accountReplica: Db;
-  /** An account or sound was changed, by whatever process. */
+  /** Notes that an account or sound was changed, by any process. */
   noteAccountChange: () => void;
-  /** How each read replica is. */
+  /** The state of each read replica. */
   replicaStates: () => ReplicaState[];
-  /** How busy the pool of the primary is. */
+  /** The load of the pool on the primary. */
   poolLoad: () => PoolLoad;
   connection: Connection;
   /** The primary's address, for parts that need a connection of their own. */
@@ -28,18 +28,18 @@ export type Database = {
 };
 
 type OpenOptions = {
-  /** Read one after another. */
+  /** Reads are spread over them in turn. */
   replicaUrls?: readonly string[];
   /** Connections to each server; 16 by default. */
   max?: number;
-  /** Called when a replica is read, no longer read, or cannot be read from the start. */
+  /** Called when a replica begins or stops being used, or is unusable from the start. */
   onReplicaChange?: (state: ReplicaState) => void;
-  /** A read failed on a replica or came late, and is asked again on the primary. */
+  /** Called when a read failed or timed out on a replica and is repeated on the primary. */
   onRepeatedRead?: () => void;
   onQuery?: OnQuery;
 };
 
-/** Opens the primary and its read replicas. To the primary no connection is made before the first query. */
+/** Opens the primary and its read replicas. The primary is not connected to before the first query. */
 export function openDatabase(
   url: string,
   {

@@ -4,16 +4,16 @@ type Query = ReturnType<Connection['unsafe']>;
 type Values = ReturnType<Query['values']>;
 type QueryTarget = Pick<Connection, 'unsafe'>;
 
-/** Runs a query, or a transaction, on the connection of its choice, when and how often it chooses. */
+/** Runs a query or transaction: it decides on which connection, when and how often `ask` is called. */
 export type RunQuery = <T>(ask: (connection: Connection) => PromiseLike<T>) => Promise<T>;
 
-/** How queries outside a transaction, and whole transactions, are run. */
+/** How single queries and whole transactions are run. */
 type Runners = {
   runQuery: <T>(ask: (target: QueryTarget) => PromiseLike<T>, statement: string) => Promise<T>;
   runTransaction: RunQuery;
 };
 
-/** A connection whose queries and transactions are run by these. Drizzle and `selectFrom` use no more of it. */
+/** Intercepts the queries and transactions of a connection: the only parts of it that Drizzle and `selectFrom` use. */
 export function wrapConnection(connection: Connection, { runQuery, runTransaction }: Runners): Connection {
   return new Proxy(connection, {
     get: (target, name) => {
@@ -34,7 +34,7 @@ export function wrapConnection(connection: Connection, { runQuery, runTransactio
   });
 }
 
-/** The driver sends a query when it is first awaited; until then it may be asked for rows as arrays. */
+/** The driver sends a query when it is first awaited; until then `.values()` may switch it to rows as arrays. */
 function wrapQuery<T extends Query | Values>(
   query: T,
   runQuery: <Result>(ask: (target: QueryTarget) => PromiseLike<Result>) => Promise<Result>,

@@ -6,15 +6,15 @@ import { holdLease, type LeaseLoss } from './lease/lease.ts';
 import type { LeaseName } from './lease/lease-row.ts';
 
 export type Leadership = {
-  /** Settles when it is known whether this process leads or stands by. */
+  /** Settles once it is known whether this process leads or is on standby. */
   decided: Promise<void>;
   /** Whether the work runs in this process. */
   isLeader: () => boolean;
-  /** Ends the work, for which it waits 2.5 seconds at most, and lets another process lead. */
+  /** Ends the work, waits at most 2.5 seconds for it, and lets another process lead. */
   stop: () => Promise<void>;
 };
 
-/** The same database for what the work writes: refused as soon as another process has taken over. */
+/** Wraps the database for writes of the work: they are refused once another process has taken over. */
 export type Fence = (db: Db) => Db;
 
 type Options = {
@@ -22,13 +22,13 @@ type Options = {
   name: LeaseName;
   log: Logger;
   /**
-   * The work, begun each time this process becomes the leader; it settles within 1.5 seconds after the signal aborts,
-   * since another process may begin then.
+   * The work, called each time this process becomes the leader. It must settle within 1.5 seconds after the signal
+   * aborts, since another process may begin then.
    */
   lead: (signal: AbortSignal, fence: Fence) => Promise<void>;
   /**
-   * For work that does not need the database: it goes on while the database is away, when no other process stood by
-   * before; should one take over all the same, it ends as soon as that is known.
+   * For work that does not need the database: it continues during an outage if no other process was on standby before.
+   * Should one take over nevertheless, it ends as soon as that is known.
    */
   outlivesOutage?: boolean;
 };
@@ -36,8 +36,8 @@ type Options = {
 const STOP_LIMIT_MS = 2500;
 
 /**
- * Runs work in one process at a time; another one takes over when it stops, dies, hangs or loses the database. The work
- * ends before another process may begin it, and begins again with the next lease.
+ * Runs work in one process at a time; another process takes over when this one stops, dies, hangs or loses the
+ * database. The work ends before another process may begin it, and starts again with the next lease.
  */
 export function runAsLeader({ databaseUrl, name, log, lead, outlivesOutage = false }: Options): Leadership {
   let term: AbortController | undefined;

@@ -1,35 +1,34 @@
 /**
- * The numbers of our advisory locks, in one place so that no two rules share one. They hold in one database, between all
- * processes that use it.
+ * The numbers of advisory locks, in one place so that they are unique. They apply to all processes on one database.
  * @see https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS
  */
 export const LOCKS = {
   /** Shared by the processes that use an embedded server; the last of them stops it. */
   embeddedServer: 727_001,
-  /** Drizzle takes no lock of its own: two processes that start together would both migrate. */
+  /** Held while migrating: Drizzle takes no lock, so two processes that start together would both migrate. */
   migration: 727_002,
-  /** With the hash of a SteamID64: what happens to the published file of one player happens in order. */
+  /** With the hash of a SteamID64: serializes changes to the published files of one player. */
   playerSound: 727_005,
-  /** With the hash of a source's name: two imports of one source would undo each other's work. */
+  /** With the hash of a source's name: one import of a source runs at a time. */
   importSource: 727_006,
-  /** Processes that start together compare `OWNER_STEAMIDS` with the users one after another. */
+  /** Serializes how starting processes apply `OWNER_STEAMIDS`. */
   configuredOwners: 727_007,
   /**
-   * Shared by what writes about people whose row in `users` it does not hold (imports, Steam's bans, own data); an
-   * erasure holds it alone. Always the first lock of a transaction.
+   * Taken shared by whatever writes about people without locking their row in `users` (imports, Steam's bans, data
+   * exports), exclusively by an erasure. Always the first lock of a transaction.
    */
   erasure: 727_009,
-  /** Two demos that start together make one community. */
+  /** Held while the demo creates its data: two demos that start together create it once. */
   demoCommunity: 727_008,
-  /** Held for as long as a demo runs. */
+  /** Held while a demo runs. */
   demo: 727_011,
 } as const;
 
-/** What one process at a time runs: the names of rows of `leases`. */
+/** The parts that run in one process at a time: names of the rows of `leases`. */
 export const LEASES = ['poller', 'bot', 'mirror', 'webhooks', 'retention'] as const;
 
 /**
- * Every writer of penalties takes it, hashed, before it touches a row: in the triggers that keep the tallies, and where
- * the tallies are recounted.
+ * Every writer of penalties takes this lock (its hash) before it changes a row: in the triggers that maintain the
+ * tallies, and where the tallies are recounted.
  */
 export const PENALTY_TALLIES_LOCK = 'penalty_tallies';

@@ -13,12 +13,12 @@ import { LOCKS } from './locks.ts';
 import journal from './migrations/meta/_journal.json';
 
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL('./migrations', import.meta.url));
-/** What Drizzle keeps as `created_at` of each, in the order it applies them. */
+/** The `created_at` that Drizzle stores for each migration, in the order it applies them. */
 export const MIGRATION_TIMES: readonly number[] = journal.entries
   .map(({ when }) => when)
   .sort((a, b) => a - b);
 const RETRY_MS = 200;
-/** Processes that start together wait a moment for each other, and nobody needs to hear of it. */
+/** A short wait for another process that starts at the same time is not logged. */
 const TELL_AFTER_MS = 2000;
 /** No migration takes this long; a process that holds the lock longer hangs. */
 const WAIT_LIMIT_MS = 10 * 60_000;
@@ -26,25 +26,25 @@ const WATCH_EVERY_MS = 2000;
 const WATCH_LIMIT_MS = 5000;
 
 type Options = {
-  /** Gets one warning when another process is waited for. */
+  /** Gets one warning while waiting for another process. */
   log?: Pick<Logger, 'warn'>;
-  /** Ends it at once; a migration under way is rolled back. */
+  /** Aborts at once; a running migration is rolled back. */
   signal?: AbortSignal | undefined;
-  /** How many of the migrations, the oldest first; all by default. A database that has had more is left as it is. */
+  /** How many migrations to apply, the oldest first; all by default. A database with more is left unchanged. */
   upTo?: number | undefined;
   /** How long to wait for another process, in milliseconds; 10 minutes by default. */
   waitLimitMs?: number;
 };
 
 /**
- * Brings the database to the newest schema; copies that start together wait for one another.
- * @throws {InvalidInput} when the schema is another program's or from before the first release, or a pooler is in the way; {@link Unavailable} when
- * another process has been at it for too long; the signal's reason; what the driver throws,
- * within 10 seconds of a database that no longer answers.
+ * Migrates the database to the newest schema; processes that start together wait for one another.
+ * @throws {InvalidInput} when the schema belongs to another program or predates the first release, and for a pooler in
+ * transaction mode; {@link Unavailable} when another process has been migrating for too long; the signal's reason;
+ * what the driver throws, within 10 seconds after the database stops responding.
  */
 export async function migrateDatabase(url: string, options: Options = {}): Promise<void> {
   options.signal?.throwIfAborted();
-  // A migration takes as long as it takes, so that nothing but the watch can tell it from one that hangs.
+  // A migration has no time limit: only the second connection can tell a long one from a database that hangs.
   const session = connect(url, {
     max: 1,
     applicationName: 'migrate',
@@ -102,12 +102,12 @@ async function migrateWhenFree(
 }
 
 /**
- * Whether there is nothing to do; a database that takes no writes is left for the migration to refuse.
- * @throws {InvalidInput} when the migrations that it has had are not the first of ours.
+ * Whether there is nothing to do. False for a read-only database, so that the migration fails on it.
+ * @throws {InvalidInput} when its migrations are not the first of ours.
  */
 async function isUpToDate(session: Connection, upTo: number): Promise<boolean> {
   const { isWritable, times } = await loadApplied(session);
-  // A later version may have added to ours: its schema keeps working for this one during an upgrade.
+  // Migrations of a later version are allowed: during an upgrade its schema keeps working for this version.
   if (!areOurs(times)) {
     throw new InvalidInput(
       'The database was migrated by another program, or by a version from before the first release: ' +
@@ -117,12 +117,12 @@ async function isUpToDate(session: Connection, upTo: number): Promise<boolean> {
   return isWritable && times.length >= upTo;
 }
 
-/** Whether migrations that a database has had, oldest first, are the first of ours; those of a later version may follow. */
+/** Whether the applied migrations, oldest first, begin like ours; those of a later version may follow. */
 export function areOurs(times: readonly number[]): boolean {
   return times.every((time, index) => time === (MIGRATION_TIMES[index] ?? time));
 }
 
-/** Drizzle applies all that a folder lists. */
+/** Drizzle always applies all migrations of a folder: for fewer, they are copied into a temporary one. */
 async function applyMigrations(session: Connection, upTo: number): Promise<void> {
   if (upTo >= MIGRATION_TIMES.length) {
     await migrate(drizzle(session), { migrationsFolder: MIGRATIONS_FOLDER });
@@ -140,7 +140,7 @@ async function applyMigrations(session: Connection, upTo: number): Promise<void>
 }
 
 /**
- * When the migrations that a database has had were made, oldest first; none of one that was never migrated.
+ * The creation times of the migrations that were applied to a database, oldest first; empty if there were none.
  */
 export async function loadMigrationTimes(session: Connection): Promise<number[]> {
   return (await loadApplied(session)).times;
@@ -157,7 +157,7 @@ async function loadApplied(session: Connection): Promise<Applied> {
     return row ?? { isWritable: false, times: [] };
   } catch (error) {
     if (isDatabaseOutage(error)) throw error;
-    // Nothing was ever migrated here.
+    // The table does not exist: nothing was migrated yet.
     return { isWritable: false, times: [] };
   }
 }
@@ -167,7 +167,7 @@ async function tryLock(session: Connection): Promise<boolean> {
   return row?.isMine === true;
 }
 
-/** What the session that holds the lock calls itself. */
+/** The application name of the session that holds the lock. */
 async function findHolder(session: Connection): Promise<string> {
   const [row] = await session`
     select regexp_replace(application_name, ' [0-9a-f]{8}(\\.[0-9]+)?$', '') as name from pg_locks join pg_stat_activity using (pid)
@@ -176,7 +176,7 @@ async function findHolder(session: Connection): Promise<string> {
   return String(row?.name ?? 'gone already');
 }
 
-/** Rejects once the database does not answer; never resolves. */
+/** Rejects once the database does not respond; never resolves. */
 async function rejectWhenLost(watch: Connection, over: AbortSignal): Promise<never> {
   for (;;) {
     await sleep(WATCH_EVERY_MS, undefined, { signal: over });

@@ -2,7 +2,7 @@ import { errorCauses, errorCode } from '../domain/error-causes.ts';
 import { InvalidInput, Unavailable } from '../domain/errors.ts';
 import { outageCodeOf } from './client.ts';
 
-/** What PostgreSQL says of an address, a password or rights that the operator has to correct. https://www.postgresql.org/docs/current/errcodes-appendix.html */
+/** Errors that the operator has to correct: address, password or rights. https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const OPERATORS_CODES = new Set([
   '28000', // invalid_authorization_specification
   '28P01', // invalid_password
@@ -14,12 +14,12 @@ const OPERATORS_CODES = new Set([
 
 const DISK_FULL = '53100';
 
-/** Which database failed, for the sentence that says so. */
+/** The database that an error message names. */
 export type DatabaseAddress = { url: string; isEmbedded: boolean };
 
 /**
- * One line for a database that could not be opened and migrated, or was lost during the start; any other error as it
- * is. It names DATABASE_URL, unless the database is the embedded one. The password of `url` is not in it.
+ * One line for a database that could not be opened or migrated, or was lost during the start; other errors unchanged.
+ * It names DATABASE_URL, unless the database is the embedded one, and never contains the password of `url`.
  */
 export function toOpenFailure(error: unknown, { url, isEmbedded }: DatabaseAddress): unknown {
   const name = isEmbedded ? 'The embedded database' : 'The database of DATABASE_URL';
@@ -36,7 +36,7 @@ export function toOpenFailure(error: unknown, { url, isEmbedded }: DatabaseAddre
   return new Unavailable(`${name} ${trouble}: ${host}`, { cause: error });
 }
 
-/** One line for work that the database broke off; undefined for any other error. */
+/** One line for work that an outage of the database interrupted; undefined for any other error. */
 export function describeOutage(error: unknown): string | undefined {
   const code = outageCodeOf(error);
   if (code === DISK_FULL) return "The database's disk is full: make room and try again";

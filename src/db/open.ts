@@ -12,19 +12,19 @@ type Where = {
 
 type Options = {
   log: Logger;
-  /** Given what was opened, each as soon as there is something to close; the last is closed first. */
+  /** Called for whatever has to be closed, as soon as it is open; to be closed in reverse order. */
   onClose: OnClose;
-  /** Gives up at the next step. */
+  /** Aborts at the next step. */
   signal?: AbortSignal | undefined;
-  /** Most connections, and where to read: as for {@link openDatabase}. */
+  /** Options of {@link openDatabase}. */
   pool?: Parameters<typeof openDatabase>[1];
 };
 
 export type OnClose = (name: string, close: () => Promise<void>, options: { limitMs: number }) => unknown;
 
-/** The embedded server may take as long as it needs: one that is killed has to recover. */
+/** The embedded server may take as long as it needs: if killed, it has to recover at the next start. */
 const UNLIMITED = { limitMs: Number.POSITIVE_INFINITY };
-/** Above the second that running queries are given. */
+/** A little more than the second that running queries get. */
 const POOL_CLOSE = { limitMs: 1200 };
 
 /**

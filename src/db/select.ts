@@ -3,20 +3,20 @@ import { PgDialect } from 'drizzle-orm/pg-core';
 import { type Connection, connectionOf, type Db } from './client.ts';
 import { nameStatement } from './connection/statement-names.ts';
 
-/** Values of one row, in the order they were selected, as the driver reads them. */
+/** The values of one row in the order of selection, as the driver returns them. */
 export type Values = readonly unknown[];
 
-/** The columns of a select, and where each of them is among the {@link Values} of a row. */
+/** The columns of a select, and the position of each in the {@link Values} of a row. */
 export type Selection<Name extends string> = {
   /** `… as "name", …` */
   columns: SQL;
   at: Readonly<Record<Name, number>>;
 };
 
-/** What placeholders stand for, by their names; sent as text. */
+/** The values of placeholders by name; sent as text. */
 export type Given = Record<string, string | number | undefined>;
 
-/** Runs a select that is built once in the life of the process; the caller reads the rows. */
+/** Runs a select that is built once per process; the caller reads the rows. */
 export type Select = (name: string, build: () => SQL, given: Given) => Promise<readonly Values[]>;
 
 type Statement = { sql: string; params: unknown[] };
@@ -25,9 +25,9 @@ const dialect = new PgDialect();
 const statements = new Map<string, Statement>();
 
 /**
- * For queries that are asked often or return many rows. Drizzle's own execution checks the type of every value
- * of every row, which costs several times what PostgreSQL takes for a page; rows as objects cost the driver a third more.
- * Statements are prepared; `name` is unique over the program.
+ * For queries that run often or return many rows. Drizzle's own execution maps every value of every row, which costs
+ * several times what PostgreSQL takes for a page; rows as objects cost the driver a third more.
+ * Statements are prepared; `name` is unique in the program.
  */
 export function selectFrom(db: Db): Select {
   return runOn(connectionOf(db));
@@ -44,8 +44,8 @@ export async function selectFromSnapshot<T>(db: Db, work: (select: Select) => Pr
 }
 
 /**
- * A value given at each call and hidden from the planner. When PostgreSQL sees the values and hopes for a cheaper plan,
- * it plans every call, and planning takes longer than reading a page; with hidden values it makes one plan and keeps it.
+ * A parameter that is hidden from the planner. If PostgreSQL sees the value and expects a cheaper plan for it, it plans
+ * every call, and planning takes longer than reading a page; with hidden values it keeps one generic plan.
  */
 export function unseen(
   name: string,
@@ -64,7 +64,7 @@ export function selectionOf<Name extends string>(
   return { columns: sql.join(columns, sql`, `), at };
 }
 
-/** What a selection selected in a subquery, to be selected from it again. */
+/** The columns of a selection in a subquery, to be selected from that subquery. */
 export function columnsOf<Name extends string>(subquery: string, { at }: Selection<Name>): Record<Name, SQL> {
   const names = Object.keys(at) as Name[];
   const columns = names.map((name) => [name, sql`${sql.identifier(subquery)}.${sql.identifier(name)}`]);

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MIGRATIONS_FOLDER } from './migrate.ts';
 
-/** All tables of the schema, as the newest migration leaves them. */
+/** All tables of the schema after the newest migration. */
 export async function loadTableNames(): Promise<string[]> {
   const folder = join(MIGRATIONS_FOLDER, 'meta');
   const newest =

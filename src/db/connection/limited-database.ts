@@ -3,8 +3,8 @@ import { type RunQuery, wrapConnection } from '../lazy-query.ts';
 import type { WaitLimit } from './wait-limit.ts';
 
 /**
- * The same database for callers that wait only so long for each query or whole transaction.
- * What they no longer wait for goes on: a write may still take effect.
+ * The same database with a wait limit on each query and each whole transaction.
+ * What exceeds it keeps running: a write may still take effect.
  */
 export function withWaitLimit(db: Db, limit: WaitLimit): Db {
   const connection = connectionOf(db);

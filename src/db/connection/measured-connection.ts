@@ -2,7 +2,7 @@ import type { Connection } from '../client.ts';
 import { type RunQuery, wrapConnection } from '../lazy-query.ts';
 import { nameOfStatement } from './statement-names.ts';
 
-/** Told how long a query took, by its name; a transaction is one, called `transaction`. */
+/** Called with the name and duration of each query; a whole transaction counts as one, named `transaction`. */
 export type OnQuery = (name: string, seconds: number) => void;
 
 export type PoolLoad = {
@@ -13,7 +13,7 @@ export type PoolLoad = {
   max: number;
 };
 
-/** A pool whose load is known: what runs beyond its connections waits. */
+/** Counts what runs on a pool; whatever exceeds its number of connections is waiting. */
 export function countLoad(
   connection: Connection,
   max: number,
@@ -33,7 +33,7 @@ export function countLoad(
   };
 }
 
-/** A connection whose queries are timed, from when they are asked: waiting for a connection is in it. */
+/** Times the queries of a connection, including the wait for a free connection. */
 export function timeQueries(connection: Connection, onQuery: OnQuery): Connection {
   const time = async <T>(name: string, work: PromiseLike<T>): Promise<T> => {
     const startedMs = performance.now();

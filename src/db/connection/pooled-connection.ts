@@ -1,12 +1,12 @@
 import { InvalidInput } from '../../domain/errors.ts';
 import type { Connection } from '../client.ts';
 
-/** By chance another client may be given the session that would have betrayed the pooler. */
+/** Several tries, because the pooler may by chance hand out sessions as if they were not shared. */
 const TRIES = 5;
 
 /**
- * Refuses a pooler that gives each transaction another session: LISTEN, and locks that outlast a transaction, do not work
- * there, and a lock once taken would never be given back.
+ * Refuses a pooler in transaction mode, where each transaction may run in another session: LISTEN and session locks do
+ * not work there, and a lock that was taken might never be released.
  * @param one a pool of one connection. @param other another one, to the same address.
  * @throws {InvalidInput} that says what to set.
  */
@@ -15,7 +15,7 @@ export async function refuseTransactionPooling(one: Connection, other: Connectio
     const before = await readPid(one);
     const { isPooled } = await other.begin(async (transaction) => {
       const held = await readPid(transaction);
-      // A session is one client's alone, and stays so.
+      // Without such a pooler, each client keeps a session of its own.
       return { isPooled: held === before || (await readPid(one)) !== before };
     });
     if (!isPooled) continue;

@@ -3,7 +3,7 @@ import type { Database } from '../database.ts';
 
 const RESPONSE_LIMIT_MS = 1000;
 
-/** Asks the database for at most a second, one query at a time, so that queries do not pile up while it hangs. */
+/** Checks within a second whether the database responds; one query at a time, so that they do not pile up while it hangs. */
 export function createDatabaseProbe({ connection }: Pick<Database, 'connection'>): () => Promise<boolean> {
   let asking: Promise<boolean> | undefined;
   const ask = async () => {

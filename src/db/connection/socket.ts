@@ -1,17 +1,17 @@
 import { connect as dial, type Socket } from 'node:net';
 
-/** What the driver hands to its `socket` option. */
+/** The argument of the driver's `socket` option. */
 type Target = { host: readonly string[]; port: readonly number[]; path?: string | false; ssl?: unknown };
 
 /**
- * Makes the driver's sockets, and ends those it would wait on for ever.
+ * Creates the driver's sockets, and ends those it would wait on for ever.
  *
- * - A connection closed before a byte came is an error: the driver would dial again at once, without end, and its query
- *   would never settle (a proxy or a container's port that accepts for a database that is away).
- * - A connection on which a response is overdue for `silenceMs` is dead: the network forgot it, or the other side hangs.
+ * - A connection that is closed before the first byte arrives is an error: otherwise the driver reconnects at once,
+ *   endlessly, and its query never settles (a proxy or a container's port that accepts while the database is down).
+ * - A connection whose response is overdue by `silenceMs` is dead: the network dropped it, or the other side hangs.
  *
- * TLS takes the socket over after its first byte: there only the first rule holds.
- * @param silenceMs longer than any statement may run; undefined: no limit.
+ * TLS takes over the socket after its first byte: then only the first rule applies.
+ * @param silenceMs longer than the statement timeout; undefined: no limit.
  */
 export function createSocketFactory(silenceMs: number | undefined): (target: Target) => Socket {
   let next = 0;
@@ -20,7 +20,7 @@ export function createSocketFactory(silenceMs: number | undefined): (target: Tar
     next += 1;
     const socket = path ? dial(path) : dial(port[index] ?? 5432, host[index] ?? 'localhost');
     endSilence(socket, ssl ? undefined : silenceMs);
-    // TLS checks the certificate against the name it finds here.
+    // TLS checks the certificate against this host name.
     return Object.assign(socket, { host: host[index] });
   };
 }

@@ -1,11 +1,11 @@
 const names = new Map<string, string>();
 
-/** The name under which `/metrics` tells how long a statement takes; there are as many as the program prepares. */
+/** Sets the name of a prepared statement in `/metrics`. */
 export function nameStatement(text: string, name: string): void {
   names.set(text, name);
 }
 
-/** @returns the name of a prepared statement; of any other, what it does and to which table: `update users`. */
+/** @returns the name of a prepared statement; for any other its verb and table, such as `update users`. */
 export function nameOfStatement(text: string): string {
   const name = names.get(text);
   if (name !== undefined) return name;

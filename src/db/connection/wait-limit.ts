@@ -1,22 +1,22 @@
 import { Unavailable } from '../../domain/errors.ts';
 
-/** Of a request: a query takes some milliseconds, so that after four seconds it hangs. */
+/** For requests: their queries take milliseconds, so one that takes four seconds hangs. */
 export const REQUEST_LIMITS = { limitMs: 4000, maxWaiting: 1000 } as const;
 
-/** Runs work that needs the database, for as long as somebody may wait for it. */
+/** Runs work that needs the database, and rejects when it takes too long. */
 export type WaitLimit = <T>(work: () => Promise<T>) => Promise<T>;
 
 /**
- * Bounds how long a caller waits for a database that hangs, and how much may wait at once: past that, callers are
- * refused at once until the database has answered again.
- * @param limitMs how long a caller waits; the work itself goes on and counts as waiting until it settles.
+ * Limits how long a caller waits for a database that hangs, and how many wait at once: beyond that, calls are rejected
+ * immediately until the database responds again.
+ * @param limitMs how long a caller waits; the work itself continues, and counts as waiting until it settles.
  * @throws what the work throws, or {@link Unavailable}.
  */
 export function createWaitLimit({ limitMs, maxWaiting }: { limitMs: number; maxWaiting: number }): WaitLimit {
   const waiting = new Set<Waiter>();
   let timer: ReturnType<typeof setInterval> | undefined;
 
-  // One timer for all: a timer a call costs more than the rest of this.
+  // One timer for all calls: a timer for each would cost more than the rest of this function.
   const refuseLate = () => {
     const now = performance.now();
     for (const { sinceMs, refuse } of waiting) {

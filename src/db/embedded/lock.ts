@@ -2,15 +2,15 @@ import { Database, SQLiteError } from 'bun:sqlite';
 import { truncateSync } from 'node:fs';
 import { Unavailable } from '../../domain/errors.ts';
 
-/** How long to wait before trying again; up to twice as long, so that two that wait do not keep meeting. */
+/** The shortest pause before the next try; it is random up to twice as long, so that two waiters do not stay in step. */
 const RETRY_MS = 15;
 
 /**
- * Runs work while nobody else, in this process or another, runs any under the same file.
+ * Runs work under an exclusive lock on a file, between processes and within one.
  *
- * The lock is SQLite's on an empty database: the system frees it when its holder ends, however that happens, and it
- * works alike on Linux, macOS and Windows. What the file holds means nothing, so nothing in it can be stale.
- * @param file is made when missing, and stays.
+ * It is SQLite's lock on an empty database: the system releases it when the holder ends, however that happens, and it
+ * works on Linux, macOS and Windows alike. The content of the file has no meaning, so it cannot be stale.
+ * @param file created when missing, and never removed.
  * @throws {Unavailable} when others have held it for `limitMs`; SQLite's error when the file cannot be made or opened.
  */
 export async function withFileLock<T>(
@@ -35,11 +35,11 @@ export async function withFileLock<T>(
   }
 }
 
-/** @returns undefined while somebody else holds it. */
+/** @returns undefined while it is held elsewhere. */
 function tryLock(file: string): Database | undefined {
   const lock = new Database(file, { readwrite: true, create: true });
   try {
-    // In memory: nothing is written, so that a full disk does no harm.
+    // Nothing is written to disk, so that it works on a full one.
     lock.run('pragma journal_mode = memory');
     lock.run('begin exclusive');
     return lock;
@@ -48,7 +48,7 @@ function tryLock(file: string): Database | undefined {
     const code = error instanceof SQLiteError ? error.code : undefined;
     if (code === 'SQLITE_BUSY') return undefined;
     if (code !== 'SQLITE_NOTADB') throw error;
-    // The file holds something else; the holder of the lock writes nothing.
+    // The file has other content, which is nobody's: no holder of the lock writes to it.
     truncateSync(file);
     return undefined;
   }

@@ -1,12 +1,12 @@
 import { readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Which server runs on a data folder, by its postmaster.pid and the system's processes. */
+/** Finds the server that runs on a data folder, by its postmaster.pid and the list of processes. */
 
-/** The helpers of a server that died end by themselves, within a moment. */
+/** The child processes of a server that died end by themselves within a moment. */
 const HELPERS_LIMIT_MS = 5000;
 
-/** The server that postmaster.pid names, when it lives and runs on this very folder. */
+/** The server that postmaster.pid names, if it is running on this folder. */
 export async function readPostmasterPid(dir: string): Promise<{ pid: number; port: number } | undefined> {
   const lines = await readFile(join(dir, 'postmaster.pid'), 'utf8').catch(() => '');
   const [pid, , , port, , , , status] = lines.split('\n');
@@ -15,9 +15,9 @@ export async function readPostmasterPid(dir: string): Promise<{ pid: number; por
 }
 
 /**
- * Removes the postmaster.pid of a server that was killed. PostgreSQL takes any process with the old number for the old
- * server, and an empty file for one that is starting, and would not start. The old server's helpers must have ended:
- * PostgreSQL finds them by this file.
+ * Removes the postmaster.pid of a server that was killed. Otherwise PostgreSQL may refuse to start: it takes any process
+ * with the old PID for the old server, and an empty file for a server that is starting. The old server's child processes
+ * must have ended before: PostgreSQL finds them by this file.
  */
 export async function removeStalePidFile(dir: string): Promise<void> {
   if (process.platform !== 'linux') return;
@@ -34,27 +34,27 @@ export async function removeStalePidFile(dir: string): Promise<void> {
   await rm(file, { force: true });
 }
 
-/** Whether a process of a server on this folder is left, as far as this one may see. */
+/** Whether a child process of a server on this folder is still running, as far as this process may see. */
 async function hasHelpers(dir: string): Promise<boolean> {
   for (const entry of await readdir('/proc')) {
     if (!/^[0-9]+$/.test(entry)) continue;
     const workingFolder = await readlink(`/proc/${entry}/cwd`).catch(() => undefined);
     if (workingFolder === dir) return true;
-    // Root in a container may not look: then any PostgreSQL may be of ours.
+    // Root in a container may not read it: then any PostgreSQL process may be one of this folder.
     if (workingFolder === undefined && (await commandLineOf(entry)).startsWith('postgres:')) return true;
   }
   return false;
 }
 
-/** A dead server whose parent does not collect it (a container without an init) still has its number, but no command. */
+/** Also false for a zombie, which a container without init leaves: its PID exists, but its command line is empty. */
 export async function isServerRunning(dir: string, pid: number): Promise<boolean> {
   if (!isAlive(pid)) return false;
   if (process.platform !== 'linux') return true;
-  // After a reboot the number may belong to somebody else, another PostgreSQL even.
+  // After a reboot the PID may belong to another process, even to another PostgreSQL.
   return (await commandLineOf(pid)).includes(dir);
 }
 
-/** Arguments with NUL between them; '' for a process that is gone or a zombie. */
+/** The arguments, separated by NUL; '' for a process that has ended or is a zombie. */
 function commandLineOf(pid: number | string): Promise<string> {
   return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
 }

@@ -9,12 +9,12 @@ import { runAs } from './account.ts';
 import { type Cluster, withStartLock } from './data-folder.ts';
 import { readPostmasterPid, removeStalePidFile } from './postmaster.ts';
 
-/** A running server that this process uses, and the connection whose lock says so. */
+/** A running server that this process uses, and the connection whose shared lock marks it as used. */
 export type JoinedServer = { connection: Connection; pid: number; port: number };
 
 const JOIN_LIMIT_MS = 60_000;
 
-/** Brings the server up if it is not, and registers this process as one of its users. */
+/** Starts the server unless it runs, and registers this process as one of its users. */
 export async function joinServer(
   cluster: Cluster,
   password: string,
@@ -39,7 +39,7 @@ export async function joinServer(
           cause: error,
         });
       }
-      // The last user stopped it between our look and our connection: look again.
+      // Its last user stopped it after we found it running: try again.
       await Bun.sleep(Math.min(50 * 2 ** attempt, 1000));
     }
   }
@@ -112,7 +112,7 @@ async function ensureRunning(
   ]);
   const now = await readPostmasterPid(cluster.dir);
   if (started.code !== 0 || !now) {
-    // What this start wrote; a program that is missing says so to us, and nothing to the log.
+    // The end of what this start logged; a missing program logs nothing and reports to pg_ctl's output.
     const logged = (await readFile(cluster.logFile)).subarray(logBytesBefore).toString();
     const lines = (logged.trim() || started.output.trim()).split('\n').slice(-3);
     throw new Unavailable(`The embedded PostgreSQL does not start: ${lines.join(' | ')}`);

@@ -4,10 +4,10 @@ import { wrapConnection } from '../lazy-query.ts';
 import { isTokenCurrent, type LeaseName } from './lease-row.ts';
 
 /**
- * The same database for work that one process at a time may do: every statement and transaction checks first that no
- * other process has taken over, and none can before it is committed.
- * @param token as it was when the work began.
- * @throws {Unavailable} from what is asked after another process has taken over: nothing of it is written.
+ * The same database for the work of a leader: every statement and transaction first checks that no other process has
+ * taken over, and prevents that until it is committed.
+ * @param token the lease's token when the work began.
+ * @throws {Unavailable} from queries after another process has taken over: they write nothing.
  */
 export function fenceDatabase(db: Db, name: LeaseName, token: number): Db {
   const connection = connectionOf(db);
@@ -30,7 +30,7 @@ export function fenceDatabase(db: Db, name: LeaseName, token: number): Db {
   );
 }
 
-/** Begins transactions that check first. */
+/** The connection with transactions that begin with the check. */
 function withCheck(
   connection: Connection,
   check: (transaction: Pick<Connection, 'unsafe'>) => Promise<void>,

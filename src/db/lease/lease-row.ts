@@ -1,20 +1,20 @@
 import { type Connection, INSTANCE } from '../client.ts';
 import type { LEASES } from '../locks.ts';
 
-/** The rows of `leases`: every decision is PostgreSQL's, by its own clock. */
+/** The rows of `leases`. PostgreSQL decides everything, by its own clock. */
 
 export type LeaseName = (typeof LEASES)[number];
 
-/** How long a lease that is not renewed keeps others away. */
+/** How long a lease lasts that is not renewed. */
 export const LEASE_SECONDS = 5;
 
-/** A clock that was set back would keep a lease for hours. */
+/** The second condition: when the clock is set back, a lease would otherwise last for hours. */
 const IS_EXPIRED = `(expires_at <= clock_timestamp()
   or expires_at > clock_timestamp() + interval '${LEASE_SECONDS} seconds')`;
 const NEW_EXPIRY = `clock_timestamp() + interval '${LEASE_SECONDS} seconds'`;
 
 export type Renewal = {
-  /** Whether another process has looked lately whether it may take over. */
+  /** Whether another process recently tried to take over. */
   hasStandby: boolean;
 };
 
@@ -33,8 +33,8 @@ export async function renewLease(
 }
 
 /**
- * Takes a lease that nobody holds or whose holder has not renewed it in time; the sessions of such a holder are ended,
- * since one that hangs may hold locks.
+ * Takes a lease that is free or was not renewed in time. The sessions of its old holder are terminated, since one that
+ * hangs may hold locks.
  * @returns the token, or undefined while another process holds it.
  */
 export async function acquireLease(
@@ -54,7 +54,7 @@ export async function acquireLease(
   if (seen?.isFree !== true) return undefined;
   await endSessions(session, String(seen.holder));
   const { rows } = await session.begin(async (transaction) => {
-    // What was begun under the old token has to be committed or refused first.
+    // Transactions under the old token have to end first.
     await transaction.unsafe(`set local lock_timeout = '1s'`);
     await transaction.unsafe('select from leases where name = $1 for update', [name]);
     const rows = await transaction.unsafe(
@@ -67,7 +67,7 @@ export async function acquireLease(
   return rows[0] && Number(rows[0].token);
 }
 
-/** Gives a lease up, so that another process may take it at once. */
+/** Releases a lease, so that another process may take it at once. */
 export async function releaseLease(session: Connection, name: LeaseName, token: number): Promise<void> {
   await session.unsafe(
     `update leases set expires_at = '-infinity', holder = '' where name = $1 and token = $2`,
@@ -75,7 +75,7 @@ export async function releaseLease(session: Connection, name: LeaseName, token: 
   );
 }
 
-/** Whether nobody has taken over since; keeps others from doing so until the transaction ends, and lets renewals pass. */
+/** Whether nobody has taken over; prevents that until the transaction ends, but allows renewals. */
 export async function isTokenCurrent(
   transaction: Pick<Connection, 'unsafe'>,
   name: LeaseName,
@@ -89,7 +89,7 @@ export async function isTokenCurrent(
   return rows.length > 0;
 }
 
-/** Ends all sessions of the process that held a lease; of this very process, those of the lease alone. */
+/** Terminates all sessions of the process that held a lease; if that is this process, only those of the lease. */
 async function endSessions(session: Connection, holder: string): Promise<void> {
   if (holder === '') return;
   const [instance = ''] = holder.split('.');

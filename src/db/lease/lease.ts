@@ -4,11 +4,11 @@ import { type Connection, connect, INSTANCE } from '../client.ts';
 import { acquireLease, LEASE_SECONDS, type LeaseName, releaseLease, renewLease } from './lease-row.ts';
 
 export type Lease = {
-  /** Whether this process holds it: no other one can then. */
+  /** Whether this process holds it; then no other process does. */
   isHeld: () => boolean;
   /** Settles after the first try, held or not. */
   tried: Promise<void>;
-  /** Gives it up; another process may take it at once. */
+  /** Releases it; another process may take it at once. */
   stop: () => Promise<void>;
 };
 
@@ -32,15 +32,15 @@ type Options = {
 const HEARTBEAT_MS = 1000;
 const RESPONSE_LIMIT_MS = 1500;
 const RELEASE_LIMIT_MS = 500;
-/** The work has the rest of the lease to end in, so that it has ended before another process begins. */
+/** How long a renewal counts; the rest of the lease is left for the work to end before another process begins. */
 const HELD_MS = LEASE_SECONDS * 1000 - 1500;
 const CHECK_MS = 100;
 
 let lastNumber = 0;
 
 /**
- * Holds a lease that is kept in the database, and keeps trying while another process has it or the database is away. It
- * lasts five seconds and is renewed each second; the holder counts it as lost 1.5 seconds before anybody may take it.
+ * Holds a lease in the database, and keeps trying while another process has it or the database is down. It lasts five
+ * seconds and is renewed every second; the holder treats it as lost 1.5 seconds before another process may take it.
  */
 export function holdLease(url: string, { name, log, onGained, onLost }: Options): Lease {
   lastNumber += 1;
@@ -109,7 +109,7 @@ export function holdLease(url: string, { name, log, onGained, onLost }: Options)
     onLost?.({ isTaken: false, hasStandby });
   }
 
-  /** A session that hangs would let no heartbeat pass. */
+  /** The next heartbeat must not wait for a session that hangs. */
   async function replaceSession(): Promise<void> {
     const hung = session;
     session = openSession(url, name, holder);

@@ -19,26 +19,26 @@ export type ReplicaState = {
   isRead: boolean;
   /** Undefined while it is read. */
   fault: ReplicaFault | undefined;
-  /** How old what it shows can be at most; undefined when nothing proves it. */
+  /** The greatest possible age of its data; undefined when unknown. */
   lagSeconds: number | undefined;
 };
 
 export type Replica = ReturnType<typeof openReplica>;
 
-/** What a replica shows may be this old. */
+/** The greatest age of a replica's data that may be read. */
 export const FRESH_MS = 5000;
-/** One late response may be chance, and one lost connection a conflict with what is replayed. */
+/** A replica is no longer read after two failures: one late response may be chance, one lost connection a conflict. */
 const MOST_TROUBLES = 2;
 const TROUBLES_COUNT_MS = 10_000;
-/** Queries that held up the replay for too long. https://www.postgresql.org/docs/current/hot-standby.html#HOT-STANDBY-CONFLICT */
+/** Queries cancelled because they delayed the replay. https://www.postgresql.org/docs/current/hot-standby.html#HOT-STANDBY-CONFLICT */
 const RECOVERY_CONFLICTS = ['40001', '40P01', '57014'];
-/** How long a replica that left must be well before it is read again. */
+/** How long a replica that was dropped must be healthy before it is read again. */
 const RETURN_AFTER_MS = 2000;
 
 /**
- * A pool on one replica, and whether it may be read: it is in recovery, and has replayed what the primary had written
- * at most five seconds ago.
- * @param onChange called when it is read, and when it no longer is.
+ * A pool on one replica that knows whether the replica may be read: it must be in recovery, and have replayed what the
+ * primary had written five seconds ago.
+ * @param onChange called when reading begins and when it stops.
  */
 export function openReplica(url: string, max: number, onChange: (state: ReplicaState) => void) {
   const { host, pathname } = new URL(url);
@@ -82,7 +82,7 @@ export function openReplica(url: string, max: number, onChange: (state: ReplicaS
     if (primary && primary.identity !== position.identity) return 'another database';
     provenAtMs = marks.findReached(position.lsn);
     if (isFresh()) return undefined;
-    // Before the first position is five seconds old, a replica that has not reached it is not behind.
+    // Shortly after the start no recorded position is old enough to prove that a replica is behind.
     if (primary && performance.now() - openedAtMs <= FRESH_MS) return 'undecided';
     return primary ? 'behind' : 'the primary is unreachable';
   }
@@ -109,7 +109,7 @@ export function openReplica(url: string, max: number, onChange: (state: ReplicaS
 
   function leave(found: ReplicaFault): void {
     const isNews = isRead || !hasLeft;
-    // Nobody waits for what is still asked there.
+    // Queries that are still running there are repeated on the primary.
     if (isRead) replacePool();
     fault = found;
     isRead = false;
@@ -128,14 +128,14 @@ export function openReplica(url: string, max: number, onChange: (state: ReplicaS
   return {
     state,
     check,
-    /** A read failed there or came late; an error of the query itself says nothing of the replica. */
+    /** Notes a read that failed or timed out there; errors of the query itself do not count. */
     noteFailure: (error: unknown) => {
       if (!isRead || hasErrorCode(error, RECOVERY_CONFLICTS)) return;
       if (error instanceof TimeLimitExceeded) noteTrouble('slow');
       else if (isDatabaseOutage(error)) noteTrouble('unreachable');
     },
     pool: () => pool,
-    /** Whether it may be read, by those who must see all that was committed by a moment. */
+    /** Whether it may be read, and has everything committed by `committedByMs`. */
     shows: (committedByMs: number) =>
       isRead && isFresh() && provenAtMs !== undefined && provenAtMs >= committedByMs,
     close: async (timeoutSeconds: number) => {
@@ -144,7 +144,7 @@ export function openReplica(url: string, max: number, onChange: (state: ReplicaS
   };
 }
 
-/** Dates come as text, as from the primary's pool. */
+/** Drizzle sets the parsers of a pool, so that dates come as text as from the primary's pool. */
 function openPool(url: string, max: number): Connection {
   const pool = connect(url, { max });
   openDrizzle(pool);

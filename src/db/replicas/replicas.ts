@@ -6,7 +6,7 @@ export type Replicas = ReturnType<typeof openReplicas>;
 
 const CHECK_MS = 500;
 
-/** The read replicas of a primary, each checked twice a second; which one is read goes round. */
+/** The read replicas of a primary: each is checked twice a second, and they are read in turn. */
 export function openReplicas(
   primaryUrl: string,
   replicaUrls: readonly string[],
@@ -31,7 +31,7 @@ export function openReplicas(
   async function readPrimary(): Promise<ServerPosition | undefined> {
     try {
       const position = await primary.ask();
-      // Its position would say nothing of what was committed.
+      // Not a primary: its position proves nothing about commits.
       return position.isInRecovery ? undefined : position;
     } catch {
       return undefined;
@@ -47,9 +47,9 @@ export function openReplicas(
   if (replicas.length > 0) void check();
   const timer = replicas.length > 0 ? setInterval(check, CHECK_MS) : undefined;
   return {
-    /** One that may be read; undefined when only the primary may. */
+    /** A replica that may be read; undefined when there is none. */
     pick: () => pick(Number.NEGATIVE_INFINITY),
-    /** One that has the newest change of an account; likewise. */
+    /** A replica that also has the newest account change; undefined when there is none. */
     pickForAccounts: () => pick(accountsChangedAtMs),
     noteAccountChange: () => {
       accountsChangedAtMs = performance.now();

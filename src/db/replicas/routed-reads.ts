@@ -5,25 +5,25 @@ import type { Replica } from './replica.ts';
 
 type Options = {
   primary: Connection;
-  /** Chosen anew for each query or transaction; undefined for the primary. */
+  /** Called for each query or transaction; undefined means the primary. */
   pick: () => Replica | undefined;
-  /** A read failed on a replica or came late, and is asked again. */
+  /** Called when a read failed or timed out on a replica and is repeated. */
   onRepeat: () => void;
 };
 
 /** A query by key takes a millisecond: after this, the replica hangs or is overloaded. */
-const PATIENCE_MS = 250;
+const READ_LIMIT_MS = 250;
 
 /**
- * A connection for reads alone. Each query or whole transaction goes to a replica; one that fails there, for whatever reason
- * (a recovery conflict too), or has not come after 250 ms, is asked again on the primary.
+ * A connection for reads only. Each query or whole transaction goes to a replica; one that fails there for any reason
+ * (including a recovery conflict), or takes more than 250 ms, is repeated on the primary.
  */
 export function routeReads({ primary, pick, onRepeat }: Options): Connection {
   const read: RunQuery = async (ask) => {
     const replica = pick();
     if (!replica) return ask(primary);
     try {
-      return await withTimeLimit(Promise.resolve(ask(replica.pool())), PATIENCE_MS);
+      return await withTimeLimit(Promise.resolve(ask(replica.pool())), READ_LIMIT_MS);
     } catch (error) {
       replica.noteFailure(error);
       onRepeat();

@@ -1,14 +1,14 @@
 import { TimeLimitExceeded, withTimeLimit } from '../../runtime/time-limit.ts';
 import { type Connection, connect } from '../client.ts';
 
-/** What a server says of itself. */
+/** What a server reports about itself. */
 export type ServerPosition = {
   isInRecovery: boolean;
-  /** A primary's position, a replica's last replayed one. */
+  /** Of a primary the current WAL position, of a replica the last replayed one. */
   lsn: bigint;
-  /** Names the database on all servers that replicate it; undefined where it may not be read. */
+  /** The same on a primary and its replicas: the database and, where it may be read, the system identifier. */
   identity: string;
-  /** When the question was sent, by the monotonic clock. */
+  /** When the query was sent, by the monotonic clock. */
   askedAtMs: number;
 };
 
@@ -19,10 +19,10 @@ export type ServerProbe = {
 };
 
 const RESPONSE_LIMIT_MS = 300;
-/** A new connection may take longer than a response: it is abandoned after this and the driver's margin. */
+/** Connecting may take longer than a response; the connection is given up after this and the driver's margin. */
 const STATEMENT_TIMEOUT_MS = 1000;
 
-/** Asks a server where it is, on a connection of its own, one question at a time. */
+/** Reads the position of a server on a connection of its own, one query at a time. */
 export function openServerProbe(url: string): ServerProbe {
   let connection = open();
   let asking: Promise<ServerPosition> | undefined;
@@ -36,7 +36,7 @@ export function openServerProbe(url: string): ServerProbe {
     });
   }
 
-  /** The next question is not to wait behind one that hangs. */
+  /** The next query must not wait for one that hangs. */
   function startAnew(): void {
     const lost = connection;
     connection = open();

@@ -1,14 +1,14 @@
-/** Where the primary's WAL was, and by when. */
+/** A position of the primary's WAL, and when it was read. */
 type WalMark = {
   lsn: bigint;
-  /** When the question was sent: everything committed by then is before `lsn`. */
+  /** When the query was sent: everything committed by then is before `lsn`. */
   atMs: number;
 };
 
 /** Positions of the primary's WAL over the last seconds, which bound how old the data of a replica can be. */
 export type WalMarks = {
   add: (mark: WalMark) => void;
-  /** The newest moment by which all that was committed has been replayed; undefined when that is too long ago. */
+  /** The latest time whose commits have all been replayed; undefined when that is too long ago. */
   findReached: (replayedLsn: bigint) => number | undefined;
 };
 

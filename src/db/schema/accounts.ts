@@ -14,19 +14,19 @@ export const users = pgTable(
     discordId: snowflake('discord_id').unique(),
     discordUsername: text('discord_username').notNull().default(''),
     discordAvatar: text('discord_avatar').notNull().default(''),
-    /** Their Discord account is shown to themselves, to admins and to moderators alone. */
+    /** Their Discord account is shown only to themselves, admins and moderators. */
     hidesDiscord: boolean('hides_discord').notNull().default(false),
     isAdmin: boolean('is_admin').notNull().default(false),
     isOwner: boolean('is_owner').notNull().default(false),
-    /** Whether `OWNER_STEAMIDS` gave the flag, and takes it away again. */
+    /** Whether the flag comes from `OWNER_STEAMIDS`, and goes when the SteamID is removed there. */
     adminByConfig: boolean('admin_by_config').notNull().default(false),
     ownerByConfig: boolean('owner_by_config').notNull().default(false),
     hasSvip: boolean('has_svip').notNull().default(false),
     isServiceplus: boolean('is_serviceplus').notNull().default(false),
     createdAt: instant('created_at').notNull().defaultNow(),
-    /** The last time; null: never, as far as is known. */
+    /** The last sign-in; null: none is known. */
     signedInAt: instant('signed_in_at'),
-    /** Since when they may neither sign in nor upload, and their tokens do not work; null: they may. */
+    /** Since when they are blocked (no sign-in, no uploads, no tokens); null: they are not. */
     blockedAt: instant('blocked_at'),
     blockReason: text('block_reason').notNull().default(''),
   },

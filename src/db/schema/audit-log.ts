@@ -4,10 +4,10 @@ import type { Actor } from '../../domain/rights/actor.ts';
 import { users } from './accounts.ts';
 import { instant } from './columns.ts';
 
-/** Who acts besides users and the operator's tool; {@link Actor} names them all. */
+/** Actors other than users and the operator's tool; {@link Actor} lists them all. */
 export type AuditActor = 'configuration' | 'service' | 'member' | 'discord-member';
 
-/** Everything that changed something, and who did it. */
+/** Every change, and who made it. */
 export const auditLog = pgTable(
   'audit_log',
   {
@@ -15,7 +15,7 @@ export const auditLog = pgTable(
     at: instant('at').notNull().defaultNow(),
     /** The acting user; null for the operator's tool, and where `actor` is set. */
     actorUserId: integer('actor_user_id').references(() => users.id, { onDelete: 'set null' }),
-    /** Who acted where it was neither a user nor the operator's tool. Of a `discord-member` the id is in `details`. */
+    /** Set when neither a user nor the operator's tool acted. The id of a `discord-member` is in `details`. */
     actor: text('actor').$type<AuditActor>(),
     action: text('action').notNull(),
     subject: text('subject').notNull().default(''),

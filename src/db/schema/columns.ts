@@ -13,5 +13,5 @@ export const snowflake = customType<{ data: string; driverData: string }>({
   fromDriver: (value) => String(value),
 });
 
-/** An instant in milliseconds: a Date holds no more. */
+/** A point in time to the millisecond, the precision of a `Date`. */
 export const instant = (name: string) => timestamp(name, { withTimezone: true, mode: 'date', precision: 3 });

@@ -31,15 +31,15 @@ export const discordFeeds = pgTable(
     penaltyTypes: penaltyType('penalty_types').array(),
     /** Null: all. */
     serverId: integer('server_id').references(() => servers.id, { onDelete: 'cascade' }),
-    /** So many players on a server are worth a message; null: none are. */
+    /** Posts when a server has this many players; null: never. */
     playersAtLeast: smallint('players_at_least'),
     /** Mentioned in that message; null: nobody is. */
     roleId: snowflake('role_id'),
-    /** The sequence of penalty events that `cursor` is a place in. */
+    /** The sequence of penalty events that `cursor` belongs to. */
     epoch: text('epoch').notNull(),
-    /** The newest penalty event that was posted or skipped; of a feed of servers, where it began. */
+    /** The newest penalty event that was posted or skipped; for a feed of servers, the newest when it was started. */
     cursor: bigint('cursor', { mode: 'number' }).notNull(),
-    /** Where the cursor goes once the message under way is posted; null: none is. */
+    /** The cursor after the message that is being posted; null: none is. */
     postingUpTo: bigint('posting_up_to', { mode: 'number' }),
     createdAt: instant('created_at').notNull().defaultNow(),
   },
@@ -55,7 +55,7 @@ export const discordFeedPosts = pgTable(
       .references(() => discordFeeds.id, { onDelete: 'cascade' }),
     penaltyId: bigint('penalty_id', { mode: 'number' }).notNull(),
     messageId: snowflake('message_id').notNull(),
-    /** The penalty event that the message is yet to show; null: it is up to date. */
+    /** The penalty event that the message does not show yet; null: it is up to date. */
     editEventId: bigint('edit_event_id', { mode: 'number' }),
   },
   (table) => [
@@ -75,13 +75,13 @@ export const discordFeedServers = pgTable(
       .notNull()
       .references(() => servers.id, { onDelete: 'cascade' }),
     isOnline: boolean('is_online').notNull(),
-    /** `players_at_least` was reached, and the players have not become clearly fewer since. */
+    /** `players_at_least` was reached, and the number of players has not dropped clearly since. */
     hasPlayers: boolean('has_players').notNull(),
     /** When the number of players was last posted. */
     calledAt: instant('called_at'),
-    /** What is yet to be posted; null: nothing is. */
+    /** What is still to be posted; null: nothing. */
     pending: text('pending', { enum: FEED_CHANGES }),
-    /** Since when that is pending, or the last one was; null: nothing was yet. */
+    /** Since when that, or the previous one, is pending; null: nothing ever was. */
     pendingSince: instant('pending_since'),
   },
   (table) => [primaryKey({ columns: [table.feedId, table.serverId] })],

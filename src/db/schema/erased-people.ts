@@ -1,14 +1,14 @@
 import { boolean, pgTable, text } from 'drizzle-orm/pg-core';
 import { instant } from './columns.ts';
 
-/** Who was erased; only a keyed hash of a SteamID64. */
+/** The people who were erased, as a keyed hash of their SteamID64. */
 export const erasedPeople = pgTable('erased_people', {
   /** HMAC-SHA256 of the SteamID64, hexadecimal, by the secret `erasure_secret` of the settings. */
   idHash: text('id_hash').primaryKey(),
-  /** Which secret that was: a hash of it. */
+  /** A hash of that secret, to tell which one it was. */
   secretId: text('secret_id').notNull(),
-  /** Their penalties are anonymous, for good; else the row is there for what was under way, and goes within a day. */
+  /** Their penalties stay anonymous; otherwise the row only stops writes that were running, and is deleted within a day. */
   staysAnonymous: boolean('stays_anonymous').notNull().default(true),
-  /** The last time. */
+  /** The last erasure. */
   erasedAt: instant('erased_at').notNull().defaultNow(),
 });

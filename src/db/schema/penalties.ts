@@ -18,13 +18,13 @@ import { instant, steamId64 } from './columns.ts';
 export const penaltyType = pgEnum('penalty_type', PENALTY_TYPES);
 export const penaltyStatus = pgEnum('penalty_status', PENALTY_STATUSES);
 
-/** What {@link isPenaltyTime} allows, in PostgreSQL's words; infinity lies beyond both. */
+/** The range of {@link isPenaltyTime} in SQL; it excludes both infinities. */
 const FIRST_TIME = `${PENALTY_YEARS.first}-01-01 00:00:00+00`;
 const AFTER_LAST_TIME = `${PENALTY_YEARS.last + 1}-01-01 00:00:00+00`;
 
 /**
  * Bans, mutes, gags, silences, warnings. `status` may lag behind the clock: an ACTIVE row whose `endsAt` has passed
- * is EXPIRED. Triggers keep `penaltyTallies` in step and times to whole seconds, whoever writes.
+ * is EXPIRED. Triggers update `penaltyTallies` and truncate times to whole seconds, whoever writes.
  */
 export const penalties = pgTable(
   'penalties',
@@ -45,7 +45,7 @@ export const penalties = pgTable(
     serverId: integer('server_id').notNull().default(0),
     createdAt: instant('created_at').notNull(),
     endsAt: instant('ends_at'),
-    /** Who lifted it, when and why, where the source tells. */
+    /** Who lifted it, when and why, if the source has it. */
     liftedAt: instant('lifted_at'),
     liftedByName: text('lifted_by_name'),
     liftedBySteamId: steamId64('lifted_by_steamid'),
@@ -54,12 +54,12 @@ export const penalties = pgTable(
     source: text('source'),
     sourceTable: text('source_table'),
     sourceId: text('source_id'),
-    /** When an import first missed it at its source. The row stays and is listed. */
+    /** When an import first found it missing at its source. The row stays listed. */
     goneAt: instant('gone_at'),
   },
   (table) => [
     uniqueIndex('penalties_source').on(table.source, table.sourceTable, table.sourceId),
-    // The columns after the id sort nothing: a walk to a deep page decides by them without visiting the rows it passes.
+    // The columns after the id let an index-only scan filter the rows that it skips on the way to a deep page.
     index('penalties_created').on(table.createdAt, table.id, table.type, table.status, table.endsAt),
     index('penalties_type_status').on(table.type, table.status, table.createdAt, table.id),
     index('penalties_player').on(table.playerSteamId, table.createdAt, table.id),
@@ -90,21 +90,21 @@ export const penalties = pgTable(
           .join(' and '),
       ),
     ),
-    // All that the correction of counts asks of a due row.
+    // Covers all columns that the correction of counts reads.
     index('penalties_due')
       .on(table.endsAt, table.type, table.createdAt, table.serverId, table.adminSteamId, table.playerSteamId)
       .where(sql`status = 'ACTIVE' and ends_at is not null`),
   ],
 );
 
-/** What a tally counts over; `queries/penalties/tallies.ts` reads it, migration 0001 writes it. */
+/** The scope of a tally; `queries/penalties/tallies.ts` reads it, triggers of migration 0001 write it. */
 export const TALLY_SCOPES = { all: 0, server: 1, admin: 2, serverAndAdmin: 3, unknownPlayer: 4 } as const;
 export const TALLY_PERIODS = { ever: 0, month: 1, day: 2 } as const;
 
 /**
- * How many penalties there are by type and stored status, kept by triggers in the transaction that changes the rows:
- * over all of them, of each server, of each admin, of each server and admin (not by day), of unknown players;
- * ever, by month and by day of `created_at` in UTC.
+ * The number of penalties by type and stored status, updated by triggers in the transaction that changes the rows:
+ * of all penalties, per server, per admin, per server and admin (not by day), and of unknown players;
+ * in total, by month and by day of `created_at` in UTC.
  */
 export const penaltyTallies = pgTable(
   'penalty_tallies',

@@ -7,24 +7,24 @@ import { penaltyStatus, penaltyType } from './penalties.ts';
 export const penaltyEventType = pgEnum('penalty_event_type', PENALTY_EVENT_TYPES);
 
 /**
- * The outbox: one row a change of a penalty, written by triggers in the transaction that makes it, kept for 30 days.
+ * The outbox: one row per change of a penalty, written by triggers in the same transaction, kept for 30 days.
  * The columns after `isDeleted` are the penalty as it was after the change.
  */
 export const penaltyEvents = pgTable(
   'penalty_events',
   {
-    /** Ascends in the order of commits: none ever appears below one that was read. */
+    /** Ascending in commit order: once an id was read, no lower one appears. */
     id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
     type: penaltyEventType('type').notNull(),
     /** When it was recorded. */
     occurredAt: instant('occurred_at').notNull(),
-    /** Listed among the changes, but causes no notification: from a source's first import, or long past. */
+    /** Listed among the changes, but not notified: from a source's first import, or long past. */
     isSilent: boolean('is_silent').notNull(),
     /** The row is gone from `penalties`, not only from its source. */
     isDeleted: boolean('is_deleted').notNull().default(false),
     penaltyId: bigint('penalty_id', { mode: 'number' }).notNull(),
     penaltyType: penaltyType('penalty_type').notNull(),
-    /** By the moments that {@link penaltyEventState} names, not by the clock of whoever reads it. */
+    /** As of `expiredUpTo` in {@link penaltyEventState}, not by the reader's clock. */
     status: penaltyStatus('status').notNull(),
     playerName: text('player_name').notNull(),
     playerSteamId: steamId64('player_steamid').notNull(),
@@ -37,12 +37,12 @@ export const penaltyEvents = pgTable(
     endsAt: instant('ends_at'),
     liftedAt: instant('lifted_at'),
     liftedByName: text('lifted_by_name'),
-    /** Nobody is told; by it the events of those who are erased are found. */
+    /** Not published; used to find the events of people who are erased. */
     liftedBySteamId: steamId64('lifted_by_steamid'),
     liftReason: text('lift_reason'),
   },
   (table) => [
-    // Who is erased, or downloads their data, is looked for in each role.
+    // For erasure and data export, which look for a person in each role.
     index('penalty_events_player').on(table.playerSteamId),
     index('penalty_events_admin').on(table.adminSteamId),
     index('penalty_events_lifter').on(table.liftedBySteamId).where(sql`lifted_by_steamid is not null`),
@@ -54,9 +54,9 @@ export const penaltyEventState = pgTable(
   'penalty_event_state',
   {
     isOnly: boolean('is_only').primaryKey().default(true),
-    /** Told in every cursor, so that one of another database is recognised. */
+    /** Part of every cursor, so that a cursor of another database is recognised. */
     epoch: text('epoch').notNull(),
-    /** Penalties that ended up to here were recorded as expired. */
+    /** Penalties that ended by this time have been recorded as expired. */
     expiredUpTo: instant('expired_up_to').notNull(),
     /** The newest event that was pruned; 0: none. */
     prunedUpTo: bigint('pruned_up_to', { mode: 'number' }).notNull().default(0),

@@ -2,20 +2,19 @@ import { boolean, index, integer, pgTable, primaryKey, text } from 'drizzle-orm/
 import { steamId64 } from './columns.ts';
 
 /**
- * The names by which known players are searched: those of their penalties and their nicknames, kept by triggers whoever
- * writes.
+ * The searchable names of players: names in their penalties and nicknames of users, maintained by triggers.
  */
 export const playerNames = pgTable(
   'player_names',
   {
     steamId64: steamId64('steamid64').notNull(),
-    /** Whether it is the nickname of a user; else it stands in a penalty. */
+    /** True: the nickname of a user. False: a name in a penalty. */
     isNickname: boolean('is_nickname').notNull(),
-    /** Its first 256 characters. */
+    /** The first 256 characters of the name. */
     name: text('name').notNull(),
-    /** By the rule of `foldText`. */
+    /** The name after `foldText`. */
     folded: text('folded').notNull(),
-    /** Hashes of all that is searched for: each three characters of `folded` in a row, and the whole. */
+    /** Hashes of each three consecutive characters of `folded`, and of the whole. */
     grams: integer('grams').array().notNull(),
   },
   (table) => [

@@ -17,11 +17,11 @@ export const roundSounds = pgTable(
     /** Name of the folder in the inbox that holds the upload until it is ready or failed. */
     uploadKey: text('upload_key').notNull().unique(),
     failure: text('failure').$type<RoundSoundFailure>(),
-    /** Where the uploader wants the cut to begin, counted from the first sound. */
+    /** Where the excerpt begins, counted from the first audible sound. */
     startMs: integer('start_ms').notNull().default(0),
-    /** How often a worker took it; the number also tells a worker whether the row is still its own. */
+    /** How often a worker claimed it; a worker also checks by this number that the claim is still its own. */
     attempts: smallint('attempts').notNull().default(0),
-    /** Until then no worker takes it: one is at work, or the next attempt is put off. */
+    /** No worker claims it before: one is working on it, or the next attempt is delayed. */
     claimedUntil: instant('claimed_until'),
     /** SHA-256 of the rendered file, hexadecimal, and its size; set before the file is moved into place. */
     sha256: text('sha256'),
@@ -29,7 +29,7 @@ export const roundSounds = pgTable(
     /** The same of the voice rendition; null until there is one. */
     voiceSha256: text('voice_sha256'),
     voiceSizeBytes: integer('voice_size_bytes'),
-    /** How often a worker took a published sound to make the voice rendition that it lacks. */
+    /** How often a worker claimed a published sound to render its missing voice rendition. */
     voiceAttempts: smallint('voice_attempts').notNull().default(0),
     loudnessBeforeLufs: real('loudness_before_lufs'),
     loudnessAfterLufs: real('loudness_after_lufs'),

@@ -12,7 +12,7 @@ import {
 } from 'drizzle-orm/pg-core';
 import { instant } from './columns.ts';
 
-/** A player on a server, as A2S_PLAYER tells it. */
+/** A player on a server, as A2S_PLAYER reports it. */
 export type ServerPlayer = { name: string; score: number };
 
 /** The polled game servers; `address` is as configured, `host:port`. */
@@ -23,7 +23,7 @@ export const servers = pgTable('servers', {
   address: text('address').notNull().unique(),
   mode: text('mode').notNull().default(''),
   region: text('region').notNull().default(''),
-  /** On no public list and not polled: made by an import, until an operator shows it. */
+  /** Neither listed nor polled: created by an import, until an operator shows it. */
   isHidden: boolean('is_hidden').notNull().default(false),
   createdAt: instant('created_at').notNull().defaultNow(),
 });
@@ -39,14 +39,14 @@ export const serverSnapshots = pgTable('server_snapshots', {
   playersCount: integer('players_count').notNull().default(0),
   maxPlayers: integer('max_players').notNull().default(0),
   pingMs: integer('ping_ms').notNull().default(0),
-  /** Players online, highest score first: in this row, so that list and players are of one moment. */
+  /** Players online, highest score first; in this row, so that list and players are from the same poll. */
   players: jsonb('players').$type<ServerPlayer[]>().notNull().default([]),
   /** Polls missed in a row. */
   missedPolls: integer('missed_polls').notNull().default(0),
   polledAt: instant('polled_at').notNull(),
-  /** The last poll that was answered. */
+  /** The last poll with a response. */
   seenAt: instant('seen_at'),
-  /** The first poll in a row that found no place free; null while there is one, or the server is offline. */
+  /** The first of the latest polls in a row that found the server full; null while it is not full, or offline. */
   fullSince: instant('full_since'),
 });
 
@@ -72,7 +72,7 @@ export const serverSamples = pgTable(
   ],
 );
 
-/** Which map a server was on, and when: from the first to the last poll in a row that told of it; kept a year. */
+/** When a server played which map: from the first to the last consecutive poll with that map; kept a year. */
 export const serverMapPeriods = pgTable(
   'server_map_periods',
   {

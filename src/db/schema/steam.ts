@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { boolean, date, index, integer, pgTable } from 'drizzle-orm/pg-core';
 import { instant, steamId64 } from './columns.ts';
 
-/** What Steam said of players that somebody asked about, for a day. */
+/** Steam's bans of players who were looked up, cached for a day. */
 export const steamBans = pgTable(
   'steam_bans',
   {
@@ -16,7 +16,7 @@ export const steamBans = pgTable(
   (table) => [index('steam_bans_checked').on(table.checkedAt)],
 );
 
-/** How often all processes together asked Steam about bans, by day in UTC. */
+/** The number of calls for Steam's bans by all processes together, by day in UTC. */
 export const steamCalls = pgTable('steam_calls', {
   day: date('day', { mode: 'string' }).primaryKey().default(sql`(now() at time zone 'UTC')::date`),
   calls: integer('calls').notNull(),

@@ -9,12 +9,12 @@ export const webhooks = pgTable('webhooks', {
   url: text('url').notNull(),
   /** Null: all. */
   types: penaltyEventType('types').array(),
-  /** Signs every message, so it is kept as it is. */
+  /** Stored in plain text, because it signs every message. */
   secret: text('secret').notNull(),
   createdAt: instant('created_at').notNull(),
-  /** The events up to this id were delivered, or are none of its own. */
+  /** Events up to this id were delivered, or are not of its types. */
   deliveredUpTo: bigint('delivered_up_to', { mode: 'number' }).notNull(),
-  /** Failed tries of the next event. */
+  /** Failed tries to deliver the next event. */
   failures: integer('failures').notNull().default(0),
   retryAt: instant('retry_at'),
   switchedOffAt: instant('switched_off_at'),
