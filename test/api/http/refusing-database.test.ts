@@ -40,10 +40,10 @@ function ownUrl(): string {
   return url.href;
 }
 
-/** Changes something in the server, and ends the service's sessions so that they notice. */
+/** Changes something in the server, and ends the service's sessions so that they notice. All of them are gone when it returns. */
 async function change(...statements: string[]): Promise<void> {
   for (const statement of statements) await admin.connection.unsafe(statement);
-  await admin.connection`select pg_terminate_backend(pid) from pg_stat_activity where usename = ${role}`;
+  await admin.connection`select pg_terminate_backend(pid, 60000) from pg_stat_activity where usename = ${role}`;
 }
 
 async function expectUnavailable(): Promise<void> {
@@ -87,7 +87,7 @@ describe('while the service runs', () => {
     undo.push(`alter database ${databaseName} allow_connections true`);
     await change(`alter database ${databaseName} allow_connections false`);
     // It takes nobody in now; our own connections of the test's setup go as well.
-    await admin.connection`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${databaseName}`;
+    await admin.connection`select pg_terminate_backend(pid, 60000) from pg_stat_activity where datname = ${databaseName}`;
     await waitFor(async () => {
       const renamed = admin.connection.unsafe(
         `alter database ${databaseName} rename to ${databaseName}_away`,
