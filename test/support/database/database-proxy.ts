@@ -5,6 +5,8 @@ export type DatabaseProxy = {
   url: string;
   /** Cuts every connection and refuses new ones, as a database that went away. */
   cut: () => void;
+  /** Holds every byte back for this long. */
+  slow: (delayMs: number) => void;
   /** Lets bytes vanish: connections stay open and nothing is answered. */
   freeze: () => void;
   restore: () => void;
@@ -13,11 +15,12 @@ export type DatabaseProxy = {
   stop: () => Promise<void>;
 };
 
-/** A TCP proxy on loopback before a real PostgreSQL, to take the database away from one test and no other. */
+/** A TCP proxy on loopback before a real PostgreSQL or Redis, to take it away from one test and no other. */
 export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
   let state: 'through' | 'cut' | 'frozen' = 'through';
+  let delayMs = 0;
   let failure: { text: string; fail: () => void } | undefined;
 
   const server = createServer((client) => {
@@ -33,7 +36,9 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
       sockets.add(from);
       from.on('data', (bytes) => {
         if (from === client && failure && bytes.includes(failure.text)) failure.fail();
-        if (state === 'through') to.write(bytes);
+        if (state !== 'through') return;
+        if (delayMs === 0) to.write(bytes);
+        else setTimeout(() => to.write(bytes), delayMs);
       });
       from.on('error', () => {});
       from.on('close', () => {
@@ -59,12 +64,16 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   return {
     url: url.href,
     cut,
+    slow: (ms) => {
+      delayMs = ms;
+    },
     freeze,
     failAt: (text, how) => {
       failure = { text, fail: how === 'cut' ? cut : freeze };
     },
     restore: () => {
       state = 'through';
+      delayMs = 0;
       failure = undefined;
       // What was swallowed cannot be made up for.
       disconnect();

@@ -45,10 +45,13 @@ const SETTINGS = [
 /** A migrated primary and replicas that stream from it, each by way of a proxy; stopped after the file's tests. */
 export async function startReplicatedPostgres({
   replicas: count,
+  parent = tmpdir(),
 }: {
   replicas: number;
+  /** The folder in which their data lie. */
+  parent?: string;
 }): Promise<ReplicatedPostgres> {
-  const root = mkdtempSync(join(tmpdir(), 'community-api-replicas-'));
+  const root = mkdtempSync(join(parent, 'community-api-replicas-'));
   const folders = Array.from({ length: count + 1 }, (_, index) => join(root, `${index}`));
   const [primaryFolder = ''] = folders;
   const stops: (() => Promise<unknown>)[] = [];

@@ -1,0 +1,78 @@
+import { afterAll, expect, test } from 'bun:test';
+import { mkdir } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { openDatabase } from '../../../src/db/database.ts';
+import { createClients, type Seen } from '../../support/faults/clients.ts';
+import { FAULTS } from '../../support/faults/faults.ts';
+import { setStage } from '../../support/faults/stage.ts';
+
+/** The table of all faults, for people to look at; not committed. */
+const TABLE = fileURLToPath(new URL('../../artifacts/faults.md', import.meta.url));
+const LIMIT_MS = 600_000;
+/** How long clients go on when the fault is over: what was refused is accepted again. */
+const AFTERWARDS_MS = 2000;
+
+const stage = await setStage();
+const clients = await createClients(stage.origin, stage.steam);
+const rows: string[][] = [];
+
+for (const fault of FAULTS) {
+  const missing = fault.missing?.(stage);
+  if (missing !== undefined) {
+    // A container may withhold a right; a program can be installed.
+    if (process.env.CI && !missing.startsWith('right'))
+      throw new Error(`${fault.name}: ${missing} is missing`);
+    console.warn(`SKIPPED: ${fault.name}, since there is no ${missing} here`);
+  }
+  test.skipIf(missing !== undefined)(
+    `nothing acknowledged is lost when ${fault.name}`,
+    async () => {
+      const seen = await clients.watch(async () => {
+        await fault.happen(stage);
+        await clients.waitUntilWell();
+        await Bun.sleep(AFTERWARDS_MS);
+      });
+      const lost = await clients.countLost(seen);
+      rows.push(toRow(fault.name, seen, lost));
+      expect(seen.malformed).toEqual([]);
+      expect(seen.statuses[500] ?? 0).toBe(0);
+      if (!fault.endsService) expect(seen.unanswered).toBe(0);
+      expect(countAcknowledged(seen)).toBeGreaterThan(0);
+      expect(lost).toBe(0);
+      await forgetTokens();
+    },
+    LIMIT_MS,
+  );
+}
+
+afterAll(async () => {
+  const head = ['fault', 'responses', 'of them 503', 'unanswered', 'malformed', 'acknowledged', 'lost'];
+  const table = [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
+  console.log(`\n${table}\n`);
+  await mkdir(fileURLToPath(new URL('.', `file://${TABLE}`)), { recursive: true });
+  await Bun.write(TABLE, `${table}\n`);
+});
+
+function toRow(name: string, seen: Seen, lost: number): string[] {
+  const responses = Object.values(seen.statuses).reduce((sum, count) => sum + count, 0);
+  const figures = [
+    responses,
+    seen.statuses[503] ?? 0,
+    seen.unanswered,
+    seen.malformed.length,
+    countAcknowledged(seen),
+    lost,
+  ];
+  return [name, ...figures.map(String)];
+}
+
+function countAcknowledged({ tokens, uploads }: Seen): number {
+  return tokens.length + [...uploads.values()].reduce((sum, { accepted }) => sum + accepted.length, 0);
+}
+
+/** A member has ten tokens at most. */
+async function forgetTokens(): Promise<void> {
+  const { connection, close } = openDatabase(stage.postgres.url, { max: 1 });
+  await connection`delete from api_tokens where id <> (select min(id) from api_tokens)`;
+  await close();
+}

@@ -1,0 +1,238 @@
+import { existsSync } from 'node:fs';
+import { rm, statfs, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openDatabase } from '../../../src/db/database.ts';
+import { createTestFolder } from '../service/program.ts';
+import type { Stage } from './stage.ts';
+
+/** Something that goes wrong, and how it ends. */
+export type Fault = {
+  name: string;
+  /** Whether our own process goes away, so that connections end. */
+  endsService?: boolean;
+  /** What this machine lacks for it; undefined when it can be tried. */
+  missing?: (stage: Stage) => string | undefined;
+  /** The fault, from its beginning until what it broke is repaired. */
+  happen: (stage: Stage) => Promise<void>;
+};
+
+const HOLD_MS = 4000;
+const KILLS = 50;
+const FAKETIME = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1';
+
+const hold = () => Bun.sleep(HOLD_MS);
+
+async function runOnPostgres({ postgres }: Stage, ...statements: string[]): Promise<void> {
+  const { connection, close } = openDatabase(postgres.url, { max: 1 });
+  for (const statement of statements) await connection.unsafe(statement);
+  await close();
+}
+
+const withoutRedis = ({ redis }: Stage) => (redis ? undefined : 'Redis');
+function withoutTracing(): string | undefined {
+  if (!Bun.which('strace')) return 'strace';
+  return Bun.spawnSync(['strace', '-o', '/dev/null', 'true']).success ? undefined : 'right to trace';
+}
+
+const ofPostgres: Fault[] = [
+  {
+    name: 'PostgreSQL is killed',
+    happen: async ({ postgres }) => {
+      await postgres.kill();
+      await hold();
+      await postgres.start();
+    },
+  },
+  {
+    name: 'PostgreSQL is paused',
+    happen: async ({ postgres }) => {
+      await postgres.signal('SIGSTOP');
+      await hold();
+      await postgres.signal('SIGCONT');
+    },
+  },
+  {
+    name: 'PostgreSQL is slow: 200 ms each way',
+    happen: async ({ postgresLink }) => {
+      postgresLink.slow(200);
+      await hold();
+      postgresLink.restore();
+    },
+  },
+  {
+    name: 'the disk of PostgreSQL is full',
+    missing: ({ postgresDisk }) => (postgresDisk.isMounted ? undefined : 'right to mount a disk'),
+    happen: async ({ postgres, postgresDisk: { path } }) => {
+      const { bavail, bsize } = await statfs(path);
+      // PostgreSQL may take some of the room meanwhile: then the disk is full a little earlier.
+      await writeFile(join(path, 'other'), new Uint8Array(bavail * bsize)).catch(() => {});
+      await hold();
+      await rm(join(path, 'other'));
+      // Without room for its log it has ended itself, as an operator's supervisor would see.
+      await postgres.kill();
+      await postgres.start();
+    },
+  },
+  {
+    name: 'PostgreSQL is read-only',
+    happen: async (stage) => {
+      await runOnPostgres(
+        stage,
+        'alter system set default_transaction_read_only = on',
+        'select pg_reload_conf()',
+      );
+      await hold();
+      await runOnPostgres(
+        stage,
+        'set default_transaction_read_only = off',
+        'alter system reset default_transaction_read_only',
+        'select pg_reload_conf()',
+      );
+    },
+  },
+  {
+    name: 'PostgreSQL has no connection left',
+    happen: async ({ postgres, postgresLink }) => {
+      const others = openDatabase(postgres.url, { max: 120 });
+      const taken = Array.from({ length: 120 }, () =>
+        others.connection.unsafe(`select pg_sleep(${HOLD_MS / 1000})`).catch(() => {}),
+      );
+      // Whoever is connected has to connect again.
+      for (let times = 0; times < 10; times++) {
+        postgresLink.restore();
+        await Bun.sleep(200);
+      }
+      await Promise.all(taken);
+      await others.close();
+    },
+  },
+];
+
+const ofRedis: readonly Omit<Fault, 'missing'>[] = [
+  {
+    name: 'Redis is killed',
+    happen: async ({ redis }) => {
+      redis?.signal('SIGKILL');
+      await hold();
+      await redis?.start();
+    },
+  },
+  {
+    name: 'Redis is paused',
+    happen: async ({ redis }) => {
+      redis?.signal('SIGSTOP');
+      await hold();
+      redis?.signal('SIGCONT');
+    },
+  },
+  {
+    name: 'Redis is slow: 200 ms each way',
+    happen: async ({ redis }) => {
+      redis?.link.slow(200);
+      await hold();
+      redis?.link.restore();
+    },
+  },
+  {
+    name: 'Redis is full',
+    happen: async ({ redis }) => {
+      redis?.tell('config', 'set', 'maxmemory', '1');
+      await hold();
+      redis?.tell('config', 'set', 'maxmemory', '0');
+    },
+  },
+  {
+    name: 'Redis is read-only',
+    happen: async ({ redis }) => {
+      redis?.tell('replicaof', '127.0.0.1', '1');
+      await hold();
+      redis?.tell('replicaof', 'no', 'one');
+    },
+  },
+  {
+    name: 'Redis has no connection left',
+    happen: async ({ redis }) => {
+      redis?.tell('config', 'set', 'maxclients', '1');
+      redis?.link.restore();
+      await hold();
+      redis?.tell('config', 'set', 'maxclients', '1000');
+    },
+  },
+];
+
+/** Of the disk's calls, every second one fails from now on, as of a disk that dies. */
+const failing = (calls: string): Fault['happen'] => {
+  return async ({ service }) => {
+    const rule = `${calls}:error=EIO:when=1+2`;
+    const tracer = Bun.spawn(
+      [
+        'strace',
+        '-f',
+        '-qq',
+        '-o',
+        '/dev/null',
+        '-e',
+        `trace=${calls}`,
+        '-e',
+        `inject=${rule}`,
+        '-p',
+        String(service.pid()),
+      ],
+      { stderr: 'ignore' },
+    );
+    await hold();
+    if (tracer.exitCode !== null) throw new Error('strace ended before it was told to');
+    tracer.kill('SIGINT');
+    await tracer.exited;
+  };
+};
+
+const ofTheMachine: Fault[] = [
+  { name: 'every second fsync fails', missing: withoutTracing, happen: failing('fsync,fdatasync') },
+  {
+    name: 'every second rename fails',
+    missing: withoutTracing,
+    happen: failing('rename,renameat,renameat2'),
+  },
+  {
+    name: `the service is killed ${KILLS} times`,
+    endsService: true,
+    happen: async ({ service }) => {
+      for (let kill = 0; kill < KILLS; kill++) {
+        await Bun.sleep(150);
+        await service.end('SIGKILL');
+        await service.start();
+      }
+    },
+  },
+  {
+    name: 'the clock jumps an hour on, two back and one on',
+    endsService: true,
+    missing: () => (existsSync(FAKETIME) ? undefined : 'faketime'),
+    happen: async ({ service }) => {
+      const folder = createTestFolder();
+      const file = join(folder.path, 'offset');
+      await writeFile(file, '+0');
+      await service.end('SIGTERM');
+      await service.start({
+        LD_PRELOAD: FAKETIME,
+        FAKETIME_TIMESTAMP_FILE: file,
+        FAKETIME_NO_CACHE: '1',
+        FAKETIME_DONT_FAKE_MONOTONIC: '1',
+      });
+      for (const offset of ['+3600', '-3600', '+0']) {
+        await writeFile(file, offset);
+        await Bun.sleep(HOLD_MS / 2);
+      }
+      await service.end('SIGTERM');
+      await service.start();
+      await folder.remove();
+    },
+  },
+];
+
+export const FAULTS: readonly Fault[] = [
+  ...ofPostgres,
+  ...ofRedis.map((fault) => ({ ...fault, missing: withoutRedis })),
+  ...ofTheMachine,
+];
