@@ -199,7 +199,7 @@ const ofTheMachine: Fault[] = [
     endsService: true,
     happen: async ({ service }) => {
       for (let kill = 0; kill < KILLS; kill++) {
-        await Bun.sleep(150);
+        await Bun.sleep(300);
         await service.end('SIGKILL');
         await service.start();
       }
