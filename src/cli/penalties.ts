@@ -7,6 +7,7 @@ import { importNdjson } from '../import/ndjson/ndjson.ts';
 import { importSimpleAdmin } from '../import/simple-admin/simple-admin.ts';
 import { importSourcebans } from '../import/sourcebans/sourcebans.ts';
 import { checkPenaltyTallies, type Recount, recountPenaltyTallies } from '../queries/penalties/recount.ts';
+import { describeLostErasures } from './lost-erasures.ts';
 import { showProgress } from './progress.ts';
 import { print, type Session } from './session.ts';
 
@@ -132,10 +133,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       },
     ).finally(progress.end);
     if (summary.lostErasures > 0) {
-      progress.line(
-        `warning: ${summary.lostErasures} erased people are not recognised, since the secret that they were erased by is ` +
-          'lost: this import may name them again (docs/privacy.md, "Erased people")',
-      );
+      progress.line(describeLostErasures(summary.lostErasures, 'this import may name them again'));
     }
     print(command, summary, describe(summary));
     // Nothing could be read: a script must not continue as if it had been imported.

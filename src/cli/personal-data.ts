@@ -2,10 +2,14 @@ import type { Command } from 'commander';
 import { openSoundFolders } from '../../media/sound-folders.ts';
 import { NotFound } from '../domain/errors.ts';
 import { exportPerson, isPersonKnown } from '../queries/personal-data/export.ts';
+import { countLostTombstones } from '../queries/personal-data/tombstones.ts';
 import { erasePlayer } from '../service/parts/erase-player.ts';
 import { confirm } from './confirm.ts';
+import { describeLostErasures } from './lost-erasures.ts';
 import { print, type Session } from './session.ts';
 import { loadSteamId } from './who.ts';
+
+const RESTORE_FIRST = 'imports name them again, so restore it before you erase anybody';
 
 /** `users export | erase`: for players without an account too. */
 export function addPersonalDataCommands(users: Command, session: Session): void {
@@ -28,13 +32,16 @@ export function addPersonalDataCommands(users: Command, session: Session): void 
       const steamId64 = await loadSteamId(session, id);
       const { db } = await session.database();
       if (!(await isPersonKnown(db, steamId64))) throw nothingKept(id);
+      // Before the question: this erasure makes a new secret, by which the old one, restored later, recognises nobody.
+      const lostErasures = await countLostTombstones(db);
+      if (lostErasures > 0) console.error(describeLostErasures(lostErasures, RESTORE_FIRST));
       const withPenalties = options.penalties === true;
       const what = withPenalties ? ' and make their penalties anonymous' : '';
       if (!options.yes) await confirm(`Erase ${steamId64}${what}? This cannot be undone.`);
       const folders = await openSoundFolders(session.config());
       const erased = await erasePlayer(db, folders, { steamId64, withPenalties, actor: 'operator' });
       const words = withPenalties ? `, and from ${erased.penalties} penalties` : '; their penalties stay';
-      print(command, { erased: steamId64, ...erased }, `Erased ${steamId64}${words}`);
+      print(command, { erased: steamId64, ...erased, lostErasures }, `Erased ${steamId64}${words}`);
     });
 }
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { users } from '../../../src/db/schema/accounts.ts';
+import { erasedPeople } from '../../../src/db/schema/erased-people.ts';
 import { settings } from '../../../src/db/schema/settings.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { aSteamId, insertUser } from '../../support/database/builders.ts';
@@ -49,15 +50,61 @@ describe.if(hasTerminal)('users erase at a terminal', () => {
   });
 });
 
-test('penalties import warns when erased people are no longer recognised', async () => {
-  await erasePerson(db, ID, { withPenalties: true, actor: 'operator', removeSounds: async () => {} });
-  await db.delete(settings).where(eq(settings.key, 'erasure_secret'));
-  const file = `${folder.path}/none.ndjson`;
-  await Bun.write(file, '');
-  const program = startProgram('src/cli.ts', env, ['penalties', 'import', 'ndjson', file]);
-  expect(await program.exited).toBe(0);
-  expect(program.stderr()).toBe(
-    'warning: 1 erased people are not recognised, since the secret that they were erased by is lost: ' +
-      'this import may name them again (docs/privacy.md, "Erased people")\n',
-  );
+describe('when the secret of erasures is lost', () => {
+  const LOST = (count: string, whatFollows: string) =>
+    `warning: ${count} not recognised, since the secret that they were erased by is lost: ` +
+    `${whatFollows} (docs/privacy.md, "Erased people")\n`;
+  const RESTORE_FIRST = 'imports name them again, so restore it before you erase anybody';
+  const removeSounds = async () => {};
+
+  async function loseSecretOf(...numbers: number[]): Promise<void> {
+    await db.delete(erasedPeople);
+    for (const number of numbers) {
+      await erasePerson(db, aSteamId(number), { withPenalties: true, actor: 'operator', removeSounds });
+    }
+    await db.delete(settings).where(eq(settings.key, 'erasure_secret'));
+  }
+  async function run(...args: string[]) {
+    const program = startProgram('src/cli.ts', env, args);
+    const code = await program.exited;
+    return { code, stdout: program.stdout(), stderr: program.stderr() };
+  }
+
+  test('penalties import warns that those erased by it are not recognised', async () => {
+    await loseSecretOf(1);
+    const file = `${folder.path}/none.ndjson`;
+    await Bun.write(file, '');
+    const { code, stderr } = await run('penalties', 'import', 'ndjson', file);
+    expect([code, stderr]).toEqual([0, LOST('1 erased person is', 'this import may name them again')]);
+  });
+
+  test('users erase warns before it asks, and makes no new secret while it does', async () => {
+    await loseSecretOf(2, 3);
+    const asked = await run('users', 'erase', ID);
+    expect([asked.code, asked.stderr]).toEqual([
+      1,
+      `${LOST('2 erased people are', RESTORE_FIRST)}There is nobody to ask here: give --yes\n`,
+    ]);
+    expect(await db.select().from(settings).where(eq(settings.key, 'erasure_secret'))).toBeEmpty();
+  });
+
+  test('users erase warns beside what it did, and again the next time, though there is a new secret', async () => {
+    await loseSecretOf(2, 3);
+    await insertUser(db, 4);
+    for (const number of [1, 4]) {
+      const erased = await run('--json', 'users', 'erase', aSteamId(number), '--penalties', '--yes');
+      expect([erased.code, erased.stderr]).toEqual([0, LOST('2 erased people are', RESTORE_FIRST)]);
+      expect(JSON.parse(erased.stdout)).toEqual({
+        erased: aSteamId(number),
+        account: true,
+        penalties: 0,
+        lostErasures: 2,
+      });
+    }
+  });
+
+  test('users erase says nothing of it where nobody is lost', async () => {
+    await db.delete(erasedPeople);
+    expect(await run('users', 'erase', ID, '--yes')).toMatchObject({ code: 0, stderr: '' });
+  });
 });
