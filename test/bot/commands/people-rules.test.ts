@@ -1,0 +1,83 @@
+import { expect, test } from 'bun:test';
+import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
+import { blockUser } from '../../../src/queries/users/user-blocks.ts';
+import { startTestBot } from '../../support/bot/bot.ts';
+import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
+import { type Actor, anActor } from '../../support/discord/actor.ts';
+
+const now = new Date('2026-11-21T12:00:00Z');
+const { fake, db, connect } = await startTestBot({ bot: { now: () => now } });
+const moderator = anActor({ isModerator: true });
+const NOBODY = 'There is no such community member.';
+await connect();
+
+/** A member with a penalty, one they gave and one they lifted, by names that are theirs alone. */
+async function aMember(number: number): Promise<{ id: string; name: string; actor: Actor }> {
+  const actor = anActor();
+  const [id, name] = [aSteamId(number), `Rzeznik${number}x`];
+  await insertUser(db, number, { nickname: name, discordId: actor.user.id, discordUsername: name });
+  await insertPenalties(db, [
+    { playerSteamId: id, playerName: name, reason: `Wallhack ${number}`, createdAt: now },
+    { playerSteamId: aSteamId(500), adminSteamId: id, adminName: name, createdAt: now },
+    {
+      playerSteamId: aSteamId(500),
+      status: 'UNBANNED',
+      liftedAt: now,
+      liftedBySteamId: id,
+      liftedByName: name,
+      createdAt: now,
+    },
+  ]);
+  return { id, name, actor };
+}
+
+const textOf = async (...command: Parameters<typeof fake.command>) =>
+  JSON.stringify((await fake.command(...command)).message?.embeds);
+
+/** What a moderator, and the member, see of the member by every option of both commands. */
+async function see({ id, name, actor }: Awaited<ReturnType<typeof aMember>>): Promise<string[]> {
+  const asked = ['lookup', 'ban-check'].flatMap((command) => [
+    textOf(command, { steamid: id }, moderator),
+    textOf(command, { player: name }, moderator),
+    textOf(command, { user: { user: actor.user } }, moderator),
+    textOf(command, { user: { user: actor.user } }, actor),
+  ]);
+  // Of whom they gave penalties to.
+  return Promise.all([...asked, textOf('ban-check', { steamid: aSteamId(500) }, moderator)]);
+}
+
+const descriptionOf = (embeds: string): string => JSON.parse(embeds)[0].description;
+
+const suggested = async (name: string) =>
+  JSON.stringify((await fake.autocomplete('ban-check', 'player', name.slice(0, 7), moderator)).choices);
+
+test('neither /lookup nor /ban-check shows anything of an erased player, to moderators or to themselves', async () => {
+  const member = await aMember(1);
+  for (const text of await see(member)) expect(text).toContain(member.name);
+  expect(await suggested(member.name)).toContain(member.id);
+
+  const removeSounds = async () => {};
+  await erasePerson(db, aSteamId(1), { withPenalties: true, actor: 'operator', removeSounds });
+
+  // What was asked for is in the response, as it was asked.
+  const unknownName = 'No known player is called **Rzeznik1x**. Pick one from the list.';
+  expect((await see(member)).map(descriptionOf)).toEqual([
+    NOBODY,
+    unknownName,
+    NOBODY,
+    NOBODY,
+    `### No penalties. 🎉\n\n\`${member.id}\``,
+    unknownName,
+    `<@${member.actor.user.id}> has no linked Steam account.`,
+    expect.stringContaining('Your Discord account is not linked to a Steam account yet.'),
+    expect.stringMatching(/Former admin(?!.*Rzeznik).*Lifted .* by Former admin/s),
+  ]);
+  expect(await suggested(member.name)).not.toContain(member.id);
+});
+
+test('a blocked member uses the bot as before, and nothing there tells of the block', async () => {
+  const member = await aMember(2);
+  const before = await see(member);
+  await blockUser(db, aSteamId(2), { reason: 'Scraping', now, actor: 'operator' });
+  expect(await see(member)).toEqual(before);
+});
