@@ -10,7 +10,7 @@ import { createLogger } from './runtime/log.ts';
 /** Wrong usage ends with 2, a failure with 1. Contract section 5. */
 const WRONG_USAGE = 2;
 const FAILURE = 1;
-/** What shells make of a program that a signal ended: 128 and the signal's number. */
+/** The exit codes that shells report for a program ended by a signal: 128 plus the signal's number. */
 const INTERRUPTED = 130;
 const TERMINATED = 143;
 

@@ -4,7 +4,7 @@ import { users } from '../db/schema/accounts.ts';
 import { type AuditActor, auditLog } from '../db/schema/audit-log.ts';
 import type { Actor } from '../domain/rights/actor.ts';
 
-/** What can be done that changes something; the page has a sentence for each. */
+/** Everything that is recorded; the audit page has a sentence for each. */
 export const AUDIT_ACTIONS = [
   'user.created',
   'user.signed-in',
@@ -54,29 +54,29 @@ export type AuditEntry = {
   /** As in {@link NewEntry}. */
   subject: string;
   details: Record<string, unknown>;
-  /** Undefined: the operator's tool, or a user who is gone. */
+  /** Undefined: the operator's tool, or a user who was deleted. */
   actor: { steamId64: string; nickname: string } | AuditActor | undefined;
 };
 
 type NewEntry = {
   actor: Actor;
   action: AuditAction;
-  /** What it was done to: a user's SteamID64, a server's slug, a source's name, a webhook, a Discord channel. */
+  /** What was changed: a user's SteamID64, a server's slug, a source's name, a webhook, a Discord channel. */
   subject: string;
   /** Never a token, a secret or an address. */
   details?: Record<string, unknown>;
 };
 
 /**
- * Writes one line. Called by the query that makes the change, in its transaction, so that neither exists without the
- * other and no caller can forget it.
+ * Writes one entry. Called by the query that makes the change, in its transaction: neither exists without the other,
+ * and no caller can forget it.
  */
 export async function recordAudit(db: Db, { actor, action, subject, details = {} }: NewEntry): Promise<void> {
   const { known, ...who } = await identify(db, actor);
   await db.insert(auditLog).values({ ...who, action, subject, details: { ...details, ...known } });
 }
 
-/** The same for what the operator does in a transaction of the driver. */
+/** The same for changes by the operator in a transaction of the driver. */
 export async function recordOperatorAudit(
   transaction: Transaction,
   { action, subject, details = {} }: Omit<NewEntry, 'actor'>,
@@ -85,7 +85,7 @@ export async function recordOperatorAudit(
     values (${action}, ${subject}, ${JSON.stringify(details)}::text::jsonb)`;
 }
 
-/** The columns that say who acted; a Discord account is stored by its own id only where no user is linked to it. */
+/** The actor's columns. A Discord id is stored only if no user is linked to it. */
 async function identify(db: Db, actor: Actor) {
   if (actor === 'operator') return { actorUserId: null, actor: null };
   if (typeof actor === 'string') return { actorUserId: null, actor };
@@ -96,7 +96,7 @@ async function identify(db: Db, actor: Actor) {
   return { actorUserId: null, actor: 'discord-member' as const, known: { discordId } };
 }
 
-/** A Discord channel as the subject of an entry; never 17 bare digits, which would be a SteamID64. */
+/** A Discord channel as the subject of an entry; with `#`, because 17 plain digits would be a SteamID64. */
 export function channelSubject(channelId: string): string {
   return `#${channelId}`;
 }

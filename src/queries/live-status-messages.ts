@@ -11,7 +11,7 @@ export async function listLiveStatusMessages(db: Db): Promise<LiveStatusMessage[
   return db.select().from(liveStatusMessages).orderBy(asc(liveStatusMessages.createdAt));
 }
 
-/** Remembers a message to keep up to date; one that is known stays as it is. Written to the audit log. */
+/** Saves a message to keep up to date; one that is saved already stays unchanged. Written to the audit log. */
 export async function saveLiveStatusMessage(
   db: Db,
   message: typeof liveStatusMessages.$inferInsert,
@@ -25,7 +25,7 @@ export async function saveLiveStatusMessage(
   });
 }
 
-/** Forgets a message that can no longer be kept up to date. Written to the audit log. */
+/** Deletes the record of a message that can no longer be updated. Written to the audit log. */
 export async function removeLiveStatusMessage(db: Db, messageId: string): Promise<void> {
   await db.transaction(async (tx) => {
     const [removed] = await tx

@@ -8,29 +8,29 @@ import { foldText } from '../domain/fold-text.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
 import { statusCondition } from './penalties/filter.ts';
 
-/** A player, with an account or without, as a search by name shows them. */
+/** A player that a search by name found, with or without an account. */
 export type FoundPlayer = {
   steamId64: SteamId64;
   /** The latest one known. */
   name: string;
-  /** The one that the search found them by. */
+  /** The name that matched. */
   matchedName: string;
   penalties: number;
   /** An active ban exists at `now`. */
   isBanned: boolean;
-  /** The newest penalty or sign-in; null: there was neither, an operator made the user. */
+  /** The newest penalty or sign-in; null for a user that an operator created. */
   lastSeenAt: Date | null;
 };
 
-/** Penalties, and sign-ins, among which a name that many have is looked for before the index of names is asked. */
+/** How many of the newest penalties and sign-ins are searched before the index of names is used. */
 const RECENT = 5000;
-/** The fewest characters that the index of names finds. */
+/** The shortest text that the index of names can find, in characters. */
 const SHORTEST = 3;
 
 /**
- * Players known by a name, of a penalty or their nickname, that contains a text, whatever letter case and diacritics:
- * first those who bear exactly this name, then the others, each the most recently seen first. A text of fewer than three
- * characters finds players among the recent ones alone, an empty one nobody.
+ * Players with a name (in a penalty or as nickname) that contains a text, ignoring letter case and diacritics: exact
+ * matches first, then the others, each the most recently seen first. A text of fewer than three characters only finds
+ * recent players, an empty one none.
  */
 export async function searchPlayers(
   db: Db,
@@ -65,8 +65,8 @@ const IS_PART = sql`${playerNames.folded} like ${unseen('pattern', 'text')}`;
 const BEST_FIRST = sql`matched.is_exact desc, seen_at desc nulls last, matched.steamid64 limit ${unseen('limit', 'bigint')}`;
 
 /**
- * A text that many names contain is found among the players seen last, a rare one by the index: the one would take the
- * index long to sort, the other would not be met for long.
+ * A text that many names contain is found among recent players, a rare one by the index: sorting many matches of the
+ * index would take long, and so would scanning all players for a rare text.
  */
 async function findMatches(select: Select, given: Given): Promise<Match[]> {
   const recent = await readMatches(select, 'recent players by name', () => RECENT_MATCHES, given);
@@ -93,8 +93,8 @@ async function readMatches(select: Select, name: string, build: () => SQL, given
 }
 
 /**
- * Of the players of the newest penalties and sign-ins, those seen since the later of the moments up to which both are
- * known: beyond it a player may be missing.
+ * Matches among the players of the newest penalties and sign-ins, but only those seen after the oldest entry of either
+ * list: before that, players may be missing.
  */
 const RECENT_MATCHES = sql`
   with penalised as materialized (
@@ -113,13 +113,13 @@ const RECENT_MATCHES = sql`
   where seen_at > greatest(${horizonOf('penalised')}, ${horizonOf('signed_in')})
   order by ${BEST_FIRST}`;
 
-/** The moment before which a list may lack players: beyond all time when it is whole. */
+/** The time before which a list may lack players; -infinity when it is complete. */
 function horizonOf(list: string): SQL {
   return sql`(select case when count(*) < ${sql.raw(String(RECENT))} then '-infinity' else min(seen_at) end
     from ${sql.identifier(list)})`;
 }
 
-/** Players by the index of names. @param grams what the index is asked for. */
+/** Players by the index of names. @param grams the hashes to look up in the index. */
 function indexed(grams: SQL): SQL {
   return sql`
     select ${MATCH.columns} from (
@@ -146,7 +146,7 @@ const DETAILS = selectionOf({
   )`),
 });
 
-/** The name that a player bore last, of those that a condition allows. */
+/** The latest name of a player that satisfies a condition. */
 function latestName(condition: SQL): SQL {
   return sql`(
     select name from (

@@ -1,16 +1,16 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
 
-/** Rows deleted by one statement: its locks are held for milliseconds. */
+/** Rows deleted by one statement, which holds its locks for milliseconds. */
 const BATCH = 1000;
-/** Ended tokens that are kept of each user, whatever their age. */
+/** The most ended tokens that are kept per user. */
 const ENDED_TOKENS_A_USER = 100;
 
 const HAS_ENDED = sql`least(revoked_at, expires_at) <= now()`;
 
 /**
- * Which rows of which table are old. Judged by the clock of the database: one of ours that is ahead must not empty a
- * table. Nonces get an hour more, for clocks that differ.
+ * Which rows of which table are old, by the clock of the database: a process clock that is ahead must not empty a table.
+ * Nonces are kept an hour longer, for clocks that differ.
  */
 const OLD_ROWS = [
   ['api_tokens', sql`least(revoked_at, expires_at) < now() - interval '90 days'`],
@@ -36,11 +36,11 @@ const OLD_ROWS = [
 export type DeletedRows = Record<(typeof OLD_ROWS)[number][0], number>;
 
 /**
- * Deletes what nobody needs any more: tokens ninety days after they ended, and all but a user's newest hundred ended
- * ones; audit entries after a year; ended sessions; what Steam said more than a day
- * ago; expired nonces. Several processes may do it at once.
- * @param signal ends it after the statement under way.
- * @returns how many rows went, by table.
+ * Deletes what is no longer needed: tokens 90 days after they ended, and all but a user's newest hundred ended ones;
+ * audit entries after a year; ended sessions; Steam's bans after a day; expired nonces. Several processes may do it at
+ * once.
+ * @param signal stops it after the current statement.
+ * @returns the number of deleted rows by table.
  */
 export async function deleteOldRows(db: Db, signal?: AbortSignal): Promise<DeletedRows> {
   const deleted: DeletedRows = {
@@ -61,7 +61,7 @@ export async function deleteOldRows(db: Db, signal?: AbortSignal): Promise<Delet
   return deleted;
 }
 
-/** By the rows' places, which hold while they are locked: the rows are found once, whatever the planner thinks. */
+/** By `ctid`, which is stable while the rows are locked, so that the rows are searched only once. */
 async function deleteBatch(db: Db, table: string, isOld: SQL): Promise<{ count: number }> {
   const name = sql.identifier(table);
   return db.execute(sql`

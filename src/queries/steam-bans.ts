@@ -7,7 +7,7 @@ import { holdOffErasures, listLatelyErased } from './personal-data/tombstones.ts
 /** Steam's own bans of a player, as Steam reported them at `checkedAt`. */
 export type SteamBans = typeof steamBans.$inferSelect;
 
-/** What Steam said of a player after a moment. */
+/** Steam's bans of a player, if they were checked after a given time. */
 export async function findSteamBans(
   db: Db,
   steamId64: SteamId64,
@@ -29,7 +29,7 @@ const checked = prepareOnce('checked_steam_bans', (db) =>
     ),
 );
 
-/** Keeps what Steam says of some players, each once; of those who were erased while it was asked nothing is kept. */
+/** Saves Steam's bans of some players, each listed once; without players who were erased during the call. */
 export async function saveSteamBans(db: Db, bans: readonly SteamBans[]): Promise<void> {
   await db.transaction(async (tx) => {
     await holdOffErasures(tx);
@@ -45,7 +45,7 @@ export async function saveSteamBans(db: Db, bans: readonly SteamBans[]): Promise
 async function upsertSteamBans(tx: Db, bans: readonly SteamBans[]): Promise<void> {
   await tx
     .insert(steamBans)
-    // In one order: two processes that save the same players wait for each other, and never in a circle.
+    // Sorted, so that two processes that save the same players cannot deadlock.
     .values(bans.toSorted((one, other) => (one.steamId64 < other.steamId64 ? -1 : 1)))
     .onConflictDoUpdate({
       target: steamBans.steamId64,
@@ -61,7 +61,7 @@ async function upsertSteamBans(tx: Db, bans: readonly SteamBans[]): Promise<void
 
 /**
  * Counts one more call to Steam on this day (UTC, by the clock of the database).
- * @returns false when there were `limit` already: then it must not be made.
+ * @returns false when `limit` is reached: then the call must not be made.
  */
 export async function countSteamCall(db: Db, { limit }: { limit: number }): Promise<boolean> {
   const counted = await db

@@ -13,8 +13,8 @@ export type DiscordFeed = typeof discordFeeds.$inferSelect;
 export type FeedSettings = Omit<DiscordFeed, 'id' | 'epoch' | 'cursor' | 'postingUpTo' | 'createdAt'>;
 
 /**
- * Starts a feed with what happens from now on. One of the same subject in the channel gets the new settings, and goes on
- * where it was. Written to the audit log.
+ * Starts a feed of changes from now on. An existing feed of the same subject in the channel gets the new settings and
+ * continues where it was. Written to the audit log.
  * @returns whether there was none before.
  */
 export async function startDiscordFeed(db: Db, settings: FeedSettings): Promise<{ isNew: boolean }> {
@@ -26,7 +26,7 @@ export async function startDiscordFeed(db: Db, settings: FeedSettings): Promise<
       .onConflictDoUpdate({ target: [discordFeeds.channelId, discordFeeds.subject], set: settings })
       .returning({ id: discordFeeds.id, isNew: sql<boolean>`xmax = 0` });
     if (!feed) throw new Error('the feed was not stored');
-    // Another number of players may now count: the servers' states are recorded again.
+    // The settings may ask for another number of players: the servers' states are recorded anew.
     if (!feed.isNew) {
       await transaction.delete(discordFeedServers).where(eq(discordFeedServers.feedId, feed.id));
     }
@@ -45,7 +45,7 @@ export async function listDiscordFeeds(db: Db): Promise<DiscordFeed[]> {
   return db.select().from(discordFeeds).orderBy(asc(discordFeeds.id));
 }
 
-/** The feeds of a guild, channel by channel, with the name of the server that they are confined to. */
+/** The feeds of a guild, grouped by channel, with the name of the server that they are limited to. */
 export async function listGuildFeeds(
   db: Db,
   guildId: string,
@@ -59,15 +59,15 @@ export async function listGuildFeeds(
   return rows.map(({ feed, server }) => ({ ...feed, serverName: server ? shownNameOf(server) : undefined }));
 }
 
-/** A feed as it is now; undefined once it was stopped. */
+/** The current state of a feed; undefined once it was stopped. */
 export async function findDiscordFeed(db: Db, id: number): Promise<DiscordFeed | undefined> {
   const [feed] = await db.select().from(discordFeeds).where(eq(discordFeeds.id, id));
   return feed;
 }
 
 /**
- * Stops the feed of a subject in a channel, and forgets its messages. Written to the audit log.
- * @param actor `service` where the bot may no longer post in the channel.
+ * Stops the feed of a subject in a channel, and deletes the records of its messages. Written to the audit log.
+ * @param actor `service` when the bot may no longer post in the channel.
  * @returns whether there was one.
  */
 export async function stopDiscordFeed(

@@ -18,10 +18,10 @@ export type WaitingPenalties = {
   first: { id: number; occurredAt: Date } | undefined;
 };
 
-/** An event, and what its penalty's server is called. */
+/** An event, with the name of its penalty's server. */
 export type FeedEvent = PenaltyEvent & { serverName: string | undefined };
 
-/** The new penalties between a feed's cursor and an event, that event included. */
+/** Counts the new penalties after a feed's cursor, up to and including an event. */
 export async function countWaitingPenalties(
   db: Db,
   feed: DiscordFeed,
@@ -45,7 +45,7 @@ export async function countWaitingPenalties(
   };
 }
 
-/** The newest of the new penalties that {@link countWaitingPenalties} counts. */
+/** The newest of the penalties that {@link countWaitingPenalties} counts. */
 export async function findWaitingPenalty(
   db: Db,
   feed: DiscordFeed,
@@ -55,18 +55,18 @@ export async function findWaitingPenalty(
 }
 
 /**
- * Writes down which events the next message stands for, before it is posted: whoever posts it after a crash posts the
- * same. Nothing, if another process was faster.
+ * Records which events the next message covers, before it is posted, so that after a crash the same message is posted.
+ * Does nothing if another process was faster.
  */
 export async function claimFeedPost(db: Db, feed: DiscordFeed, upTo: number): Promise<void> {
   await db.update(discordFeeds).set({ postingUpTo: upTo }).where(isUnchanged(feed));
 }
 
 /**
- * Moves a feed's cursor, and marks the messages whose penalties changed on the way; nothing, if another process was
+ * Advances a feed's cursor, and marks messages whose penalties changed in between; does nothing if another process was
  * faster.
- * @param feed as it was before, with the claim of the message that was posted, if one was.
- * @param posted the message that shows a penalty; undefined: none, or a summary.
+ * @param feed its state before, including the claim for the message that was posted, if any.
+ * @param posted the message that shows a single penalty; undefined: none was posted, or a summary.
  */
 export async function passFeedEvents(
   db: Db,
@@ -100,7 +100,7 @@ export async function passFeedEvents(
   });
 }
 
-/** Lets a feed go on with what happens from now on: its cursor is of another database. */
+/** Continues a feed from now on, because its cursor belongs to another database. */
 export async function restartDiscordFeed(
   db: Db,
   feed: DiscordFeed,
@@ -109,10 +109,10 @@ export async function restartDiscordFeed(
   await db.update(discordFeeds).set({ epoch, cursor: newestId, postingUpTo: null }).where(isUnchanged(feed));
 }
 
-/** A message that shows a penalty as it was before an event. */
+/** A message that does not show an event of its penalty yet. */
 export type DueEdit = { penaltyId: number; messageId: string; eventId: number; event: FeedEvent | undefined };
 
-/** The message of a feed that has waited longest for its edit. Its event may have been deleted by age. */
+/** The message of a feed that has waited longest for its edit. Its event may have been pruned. */
 export async function findDueEdit(db: Db, feedId: number): Promise<DueEdit | undefined> {
   const [post] = await db
     .select()
@@ -125,7 +125,7 @@ export async function findDueEdit(db: Db, feedId: number): Promise<DueEdit | und
   return { penaltyId, messageId, eventId, event: await findEvent(db, eq(penaltyEvents.id, eventId)) };
 }
 
-/** Notes that a message shows an event; a later one may be due already. */
+/** Records that a message shows an event; a later event may be due already. */
 export async function finishEdit(db: Db, feedId: number, { penaltyId, eventId }: DueEdit): Promise<void> {
   await db
     .update(discordFeedPosts)
@@ -133,7 +133,7 @@ export async function finishEdit(db: Db, feedId: number, { penaltyId, eventId }:
     .where(and(isPost(feedId, penaltyId), eq(discordFeedPosts.editEventId, eventId)));
 }
 
-/** Forgets a message that will not change any more. */
+/** Deletes the record of a message that will not change any more. */
 export async function forgetFeedPost(db: Db, feedId: number, { penaltyId }: DueEdit): Promise<void> {
   await db.delete(discordFeedPosts).where(isPost(feedId, penaltyId));
 }
@@ -163,7 +163,7 @@ function isWaiting({ cursor, penaltyTypes, serverId }: DiscordFeed, upTo: number
   );
 }
 
-/** The feed, unless its cursor or its claim was moved since it was read. */
+/** The feed, unless its cursor or claim has changed since it was read. */
 function isUnchanged({ id, cursor, postingUpTo }: DiscordFeed): SQL | undefined {
   return and(
     eq(discordFeeds.id, id),

@@ -5,10 +5,10 @@ import { discordFeedServers } from '../../db/schema/discord.ts';
 /** What a feed has posted about a server. */
 export type FeedServer = Omit<typeof discordFeedServers.$inferSelect, 'feedId'>;
 
-/** What a feed comes to know of a server. @property before undefined: it did not know the server. */
+/** A change of what a feed has recorded about a server. @property before undefined: nothing was recorded. */
 export type FeedServerUpdate = { before: FeedServer | undefined; after: FeedServer };
 
-/** What a feed has posted about each server that it knows, by id. */
+/** What a feed has recorded about servers, by id. */
 export async function listFeedServers(db: Db, feedId: number): Promise<FeedServer[]> {
   return db
     .select()
@@ -18,8 +18,8 @@ export async function listFeedServers(db: Db, feedId: number): Promise<FeedServe
 }
 
 /**
- * Writes down what is to be told of servers, before it is posted; all of it at once. What another process wrote down
- * meanwhile stays.
+ * Records what is to be posted about servers, before it is posted, in one transaction. What another process recorded
+ * in the meantime is kept.
  */
 export async function saveFeedServers(
   db: Db,
@@ -50,7 +50,7 @@ export async function saveFeedServers(
   });
 }
 
-/** Notes that what was pending of these servers is posted. */
+/** Records that what was pending for these servers is posted. */
 export async function finishFeedServers(db: Db, feedId: number, told: readonly FeedServer[]): Promise<void> {
   await db.transaction(async (transaction) => {
     for (const state of told) {

@@ -18,9 +18,9 @@ export type ActivePenalties = {
 const SELECTED = selectionOf(columnsOf('listed', LISTED));
 
 /**
- * What is in force against each of these players at `now`; who has nothing is absent.
- * @param players known ones: the penalties of the unknown player are too many to be counted.
- * @param limit penalties for each player at most.
+ * The active penalties of each of these players at `now`; players without any are absent.
+ * @param players without the unknown player, whose penalties are too many to count.
+ * @param limit the most penalties per player.
  */
 export async function listActivePenalties(
   db: Db,
@@ -28,7 +28,7 @@ export async function listActivePenalties(
   { limit, now }: { limit: number; now: Date },
 ): Promise<Map<SteamId64, ActivePenalties>> {
   if (players.includes(UNKNOWN_STEAM_ID)) throw new Error('unknown players have no list of their own');
-  // One more than is shown tells who has more, whose penalties have to be counted; hardly anybody has.
+  // One more than the limit shows which players have more; only theirs are counted, and those players are rare.
   const found = await selectFrom(db)(
     'active penalties of players',
     () => sql`

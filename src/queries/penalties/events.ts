@@ -19,16 +19,16 @@ export type PenaltyEvent = {
   penalty: Penalty;
 };
 
-/** Which cursors can be read from. */
+/** The range of event ids that can be read. */
 export type EventLog = {
   epoch: string;
-  /** The newest event; a pruned one when none is left; 0: none yet. */
+  /** The newest event, even if it was pruned; 0: none yet. */
   newestId: number;
   /** The newest event that is no longer kept. */
   prunedUpTo: number;
 };
 
-/** Where the log stands. In a transaction of one snapshot it agrees with the penalties that the transaction reads. */
+/** Reads the state of the log. In a repeatable-read transaction it matches the penalties that the transaction reads. */
 export async function readEventLog(db: Db): Promise<EventLog> {
   const [row] = await db
     .select({
@@ -53,7 +53,7 @@ export function cursorGone(): Gone {
 
 /**
  * Reads a client's cursor.
- * @throws {Gone} for one that is malformed, of another database, never given out, or older than what is kept.
+ * @throws {Gone} for one that is malformed, of another database, in the future, or older than what is kept.
  */
 export function locateCursor(text: string, { epoch, newestId, prunedUpTo }: EventLog): EventCursor {
   const cursor = tryParseEventCursor(text);
@@ -65,7 +65,7 @@ export function locateCursor(text: string, { epoch, newestId, prunedUpTo }: Even
 export type ChangePage = { epoch: string; changes: PenaltyEvent[]; newestId: number; hasMore: boolean };
 
 /**
- * The changes since a cursor, silent ones too; without a cursor none, and the present place.
+ * The changes since a cursor, silent ones included; without a cursor no changes, only the current position.
  * @throws {Gone} as {@link locateCursor}.
  */
 export async function listPenaltyChanges(
@@ -87,7 +87,7 @@ export async function listPenaltyChanges(
   );
 }
 
-/** The events after a place, oldest first: by default up to the newest, of all types, silent ones too. */
+/** The events after an id, oldest first: by default up to the newest, of all types, silent ones included. */
 export async function listPenaltyEvents(
   db: Db,
   afterId: number,
@@ -142,15 +142,15 @@ export function toPenaltyEvent({
 }
 
 /**
- * Records `penalty.expired` of the ACTIVE penalties that ended since the last call, by the earlier of `now` and the
- * database's clock. The rows themselves are marked later; that they are then is no event any more.
+ * Records `penalty.expired` for ACTIVE penalties that ended since the last call, by the earlier of `now` and the
+ * database's clock. The rows themselves are marked later, which causes no further event.
  * @returns how many were recorded.
  */
 export async function recordExpiredPenalties(db: Db, now: Date): Promise<number> {
   const upTo = sql`least(${now.toISOString()}::timestamptz, now())`;
   const due = sql`${penalties.status} = 'ACTIVE' and ${penalties.endsAt} <= ${upTo}
     and ${penalties.endsAt} > (select ${penaltyEventState.expiredUpTo} from ${penaltyEventState})`;
-  // The lock waits for every writer such as an import, so it is only taken when there is something to do.
+  // The lock waits for all writers, such as an import, so it is only taken when there is something to do.
   const found = await db.select({ id: penalties.id }).from(penalties).where(due).limit(1);
   if (found.length === 0) return 0;
   return retryVictim(() =>
@@ -181,8 +181,8 @@ const KEPT = sql`interval '30 days'`;
 
 /**
  * Deletes events older than 30 days, oldest first, in steps whose locks last milliseconds.
- * @param signal ends it after the step under way.
- * @returns how many went.
+ * @param signal stops it after the current step.
+ * @returns how many were deleted.
  */
 export async function prunePenaltyEvents(db: Db, signal?: AbortSignal, step = 5000): Promise<number> {
   let pruned = 0;

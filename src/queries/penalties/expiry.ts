@@ -5,14 +5,14 @@ import { penalties } from '../../db/schema/penalties.ts';
 import { isDue } from './filter.ts';
 
 /**
- * Whoever stores EXPIRED goes by this: the earlier of `now` and an hour before the database's own clock. A clock that is
- * ahead alone, or with the database's by less than an hour, ends nothing. Responses are corrected for what is not marked.
+ * The time by which EXPIRED is stored: the earlier of `now` and one hour before the database's clock, so that a process
+ * clock that is ahead, or both clocks ahead by less than an hour, expire nothing. Responses do not depend on the mark.
  */
 function expiryMark(now: Date): SQL<string> {
   return sql`least(${now.toISOString()}::timestamptz, now() - interval '1 hour')`;
 }
 
-/** The {@link expiryMark}, for rows that are marked before the database has them. */
+/** The {@link expiryMark}, for rows that are marked before they are written. */
 export async function loadExpiryMark(db: Db, now: Date): Promise<Date> {
   const [row] = await db.execute<{ mark: string }>(sql`select ${expiryMark(now)} as mark`);
   if (!row) throw new Error('the database does not tell its time');
@@ -20,9 +20,8 @@ export async function loadExpiryMark(db: Db, now: Date): Promise<Date> {
 }
 
 /**
- * Marks ACTIVE rows as EXPIRED that ended before the {@link expiryMark}, so that few are left for each response to
- * correct.
- * @param limit rows at most, in one statement.
+ * Marks ACTIVE rows as EXPIRED that ended before the {@link expiryMark}, so that responses have few rows to correct.
+ * @param limit the most rows of one statement.
  * @returns how many were marked.
  */
 export async function markExpiredPenalties(db: Db, now: Date, limit = 5000): Promise<number> {
@@ -32,7 +31,7 @@ export async function markExpiredPenalties(db: Db, now: Date, limit = 5000): Pro
       .from(penalties)
       .where(isDue(expiryMark(now)))
       .orderBy(asc(penalties.endsAt));
-  // An update waits for other writers such as an import, so it only runs when there is something to do.
+  // An update waits for other writers, such as an import, so it only runs when there is something to do.
   if ((await due().limit(1)).length === 0) return 0;
   const marked = await retryVictim(() =>
     db

@@ -7,13 +7,13 @@ import { readEventLog } from './events.ts';
 import { conditions, isDue, type PenaltyFilter, values } from './filter.ts';
 import { OLDEST_FIRST, type Penalty } from './row.ts';
 
-/** All penalties of a filter, of one snapshot. */
+/** All penalties of a filter, from one snapshot. */
 export type PenaltyExport = {
-  /** Where the changes after the snapshot begin. */
+  /** The position of the snapshot in the sequence of changes. */
   cursor: EventCursor;
-  /** The penalties, oldest first, some hundreds at a time; read as fast as they are asked for. */
+  /** The penalties, oldest first, in batches of some hundreds; read only as fast as they are consumed. */
   records: AsyncIterator<RecordLines, void>;
-  /** Frees the connection and the snapshot, whatever is under way. */
+  /** Closes the connection and the snapshot, even while a batch is being read. */
   close: () => Promise<void>;
 };
 
@@ -23,24 +23,24 @@ export type RecordLines = { bytes: Uint8Array<ArrayBuffer>; count: number };
 const RECORDS_AT_ONCE = 500;
 
 /**
- * Every list can be walked in order by an index: sorting ten million rows would take a minute, and a file of their size.
- * A process that hangs keeps its snapshot for a minute.
+ * Sorting is disabled, since every order has an index: sorting ten million rows would take a minute and as much disk.
+ * The idle timeout ends the snapshot of a process that hangs.
  */
 const BEGIN = `begin isolation level repeatable read read only;
   set local enable_sort = off; set local enable_incremental_sort = off; set local jit = off; set local timezone = 'UTC';
   set local idle_in_transaction_session_timeout = '60s'`;
 
 /**
- * Begins to read all penalties of a filter over a connection of its own.
- * @param fields what a record's fields are called, in their order.
- * @param now what statuses are judged by.
+ * Opens an export of all penalties of a filter on a connection of its own.
+ * @param fields the names of a record's fields, in order, and the columns they show.
+ * @param now the time by which statuses are computed.
  */
 export async function openPenaltyExport(
   databaseUrl: string,
   filter: PenaltyFilter,
   { fields, now }: { fields: Readonly<Record<string, keyof Penalty>>; now: Date },
 ): Promise<PenaltyExport> {
-  // PostgreSQL counts the pauses of a cursor as well: its time limit on statements would be one on the whole export.
+  // The pauses of a cursor count as well: a statement timeout would limit the whole export.
   const connection = connect(databaseUrl, {
     max: 1,
     applicationName: 'export',
@@ -66,7 +66,7 @@ async function* readLines(
   for await (const batch of batches) yield joinLines(batch.flat());
 }
 
-/** Bytes as they came: as texts they would be read and written once more, and be garbage twice. */
+/** Keeps the bytes: strings would be decoded and encoded again, and leave twice the garbage. */
 function joinLines(records: readonly Buffer[]): RecordLines {
   const bytes = new Uint8Array(records.reduce((sum, record) => sum + record.length + 1, 0));
   let at = 0;
@@ -80,7 +80,7 @@ function joinLines(records: readonly Buffer[]): RecordLines {
 
 const LINE_FEED = 0x0a;
 
-/** PostgreSQL writes the JSON: read and written here, a row would take the process's one thread ten times as long. */
+/** PostgreSQL produces the JSON: here it would take the process's single thread ten times as long. */
 function recordsOf(filter: PenaltyFilter, fields: Readonly<Record<string, keyof Penalty>>): SQL {
   const columns = Object.entries(fields).map(
     ([name, field]) => sql`${shown(field)} as ${sql.identifier(name)}`,
@@ -96,6 +96,6 @@ function shown(field: keyof Penalty): SQL {
     const now = sql`(select ${sql.placeholder('now')}::timestamptz)`;
     return sql`case when ${isDue(now)} then 'EXPIRED' else ${column} end`;
   }
-  // Their numbers exceed what a JSON number holds everywhere.
+  // SteamIDs exceed the safe range of JSON numbers.
   return field === 'playerSteamId' || field === 'adminSteamId' ? sql`${column}::text` : sql`${column}`;
 }

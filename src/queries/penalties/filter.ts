@@ -32,7 +32,7 @@ export type PenaltyFilter = {
   adminSteamId?: SteamId64 | undefined;
 };
 
-/** Which filters are set, and the closed sets' values: what makes one statement differ from another. */
+/** Identifies the statement of a filter: which filters are set, and the values that it contains literally. */
 export function shapeOf({ types, status, serverId, playerSteamId, adminSteamId }: PenaltyFilter): string {
   const set = Object.entries({ serverId, playerSteamId, adminSteamId }).filter(
     ([, value]) => value !== undefined,
@@ -41,8 +41,8 @@ export function shapeOf({ types, status, serverId, playerSteamId, adminSteamId }
 }
 
 /**
- * The WHERE clause of a filter; ids and `now` are placeholders, types and status are few and stay literal, so that
- * plans know them.
+ * The WHERE clause of a filter; ids and `now` are placeholders, types and status are few and literal, so that the
+ * planner knows them.
  */
 export function conditions({ types, status, serverId, playerSteamId, adminSteamId }: PenaltyFilter): SQL {
   const all = [
@@ -59,7 +59,7 @@ export function conditions({ types, status, serverId, playerSteamId, adminSteamI
   );
 }
 
-/** What the placeholders stand for. */
+/** The values of the placeholders. */
 export function values({ serverId, playerSteamId, adminSteamId }: PenaltyFilter, now: Date): Given {
   return { serverId, playerSteamId, adminSteamId, now: now.toISOString() };
 }
@@ -69,12 +69,12 @@ export function typeCondition(types: readonly PenaltyType[]): SQL {
   return sql`${penalties.type} in (${sql.raw(types.map((type) => `'${type}'`).join(', '))})`;
 }
 
-/** Rows whose stored status is behind the clock. */
+/** ACTIVE rows whose end has passed. */
 export function isDue(now: SQL): SQL {
   return sql`(${penalties.status} = 'ACTIVE' and ${penalties.endsAt} is not null and ${penalties.endsAt} <= ${now})`;
 }
 
-/** Rows that have a status at the placeholder `now`. */
+/** Rows whose status at the placeholder `now` is this one. */
 export function statusCondition(status: PenaltyStatus): SQL {
   if (status === 'UNBANNED') return sql`${penalties.status} = 'UNBANNED'`;
   const now = unseen('now', 'timestamptz');

@@ -6,24 +6,24 @@ import { loadAnonymiser } from '../personal-data/tombstones.ts';
 /** Key of a penalty within its source. */
 export type SourceKey = { sourceTable: string; sourceId: string };
 
-/** A penalty of a source, ready to be kept. */
+/** A penalty of a source, ready to be written. */
 export type ImportedPenalty = SourceKey &
   Omit<typeof penalties.$inferSelect, 'id' | 'source' | 'sourceTable' | 'sourceId' | 'goneAt'>;
 
 export type WriteCounts = { added: number; changed: number; unchanged: number };
 
 /**
- * Prepares a session to remember which rows an import has met: every function below needs it. It ends with the session,
- * which therefore has to be one connection.
+ * Creates the temporary table in which an import notes the rows it has seen; every function below needs it. It belongs
+ * to the session, which therefore has to be a single connection.
  */
 export async function startImportSession(session: Connection): Promise<void> {
   await session`create temp table import_seen (source_table text, source_id text)`;
 }
 
 /**
- * Adds the new rows of a source, without the people who were erased, changes the changed, leaves the rest untouched, and marks all of them as met; in one
- * statement, so that a killed process loses none.
- * @param isDryRun compares alone.
+ * Inserts new rows of a source, updates changed ones, leaves equal ones untouched, and marks all of them as seen, in one
+ * statement, so that a killed process loses none. People who were erased are anonymised.
+ * @param isDryRun only compares.
  */
 export async function writeImportedPenalties(
   session: Connection,
@@ -46,7 +46,7 @@ export async function writeImportedPenalties(
   return { added, changed, unchanged: unique.length - added - changed + repeated };
 }
 
-/** Marks rows as met that were not written. */
+/** Marks rows as seen that were not written. */
 export async function markSeen(session: Connection, keys: readonly SourceKey[]): Promise<void> {
   if (keys.length === 0) return;
   await session`insert into import_seen select * from unnest(${tablesOf(keys)}::text::text[], ${idsOf(keys)}::text::text[])`;
@@ -68,8 +68,8 @@ export async function deleteImportedPenalties(
 }
 
 /**
- * Marks the rows of some tables of a source that the import has not met as gone since `now`.
- * @param isDryRun counts them alone.
+ * Marks rows of some tables of a source that the import has not seen as gone since `now`.
+ * @param isDryRun only counts them.
  * @returns how many.
  */
 export async function markGonePenalties(
@@ -96,7 +96,7 @@ export async function markGonePenalties(
   return Number(counted?.gone);
 }
 
-/** What an import brings, in the order of the statements' parameters, the key first. */
+/** The imported columns in the order of the statements' parameters, the key first. */
 const COLUMNS = [
   'sourceTable',
   'sourceId',
@@ -124,8 +124,8 @@ const list = (prefix: string, columns: readonly string[]) =>
   columns.map((name) => `${prefix}${name}`).join(', ');
 
 /**
- * Each row beside the one of ours with its key. Rows that are equal are not even locked: a sweep over a million
- * unchanged rows writes nothing. A row seen again is not gone any more.
+ * Joins each row with the stored one of the same key. Equal rows are not even locked: a sweep over a million unchanged
+ * rows writes nothing. A row that is seen again is no longer gone.
  */
 const COMPARED = `incoming as materialized (
     select * from unnest(${types.map((type, index) => `$${index + 2}::text::${type}[]`).join(', ')})
@@ -150,7 +150,7 @@ const WRITE = `with ${COMPARED}, added as (
   )
   select (select count(*) from added) as added, (select count(*) from changed) as changed`;
 
-/** Of rows with one key the last counts: two of them in one statement would be added twice. */
+/** Keeps the last of rows with the same key: one statement would insert both. */
 function dropRepeatedKeys(rows: readonly ImportedPenalty[]) {
   const byKey = new Map(rows.map((row) => [`${row.sourceTable}\n${row.sourceId}`, row]));
   return {
@@ -167,7 +167,7 @@ function idsOf(keys: readonly SourceKey[]): string {
   return toArrayLiteral(keys.map(({ sourceId }) => sourceId));
 }
 
-/** PostgreSQL's own notation of an array: one parameter a column instead of one a value. */
+/** A PostgreSQL array literal: one parameter per column instead of one per value. */
 function toArrayLiteral(values: readonly (string | number | Date | null)[]): string {
   let literal = '{';
   for (const value of values) {

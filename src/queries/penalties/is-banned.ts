@@ -9,7 +9,7 @@ import { conditions, statusCondition, typeCondition, values } from './filter.ts'
 export async function isBanned(db: Db, playerSteamId: SteamId64, now: Date): Promise<boolean> {
   const found = await selectFrom(db)(
     'is banned',
-    // The status is written out, so that the planner can use the index of active penalties.
+    // The status is a literal, so that the planner can use the partial index of active penalties.
     () =>
       sql`select ${penalties.id} from ${penalties}
         where ${conditions({ playerSteamId, types: ['ban'], status: 'ACTIVE' })} limit 1`,
@@ -18,7 +18,7 @@ export async function isBanned(db: Db, playerSteamId: SteamId64, now: Date): Pro
   return found.length > 0;
 }
 
-/** An active ban of a player at the placeholder `now`: written so that the index of active penalties serves it. */
+/** An active ban of a player at the placeholder `now`, in a form that can use the index of active penalties. */
 export function activeBanOf(player: SQLWrapper): SQL {
   return sql`${penalties.playerSteamId} = ${player} and ${typeCondition(['ban'])} and ${statusCondition('ACTIVE')}`;
 }

@@ -28,7 +28,7 @@ export type PenaltyPage = {
   rows: Penalty[];
   /** All rows of the filter. */
   total: number;
-  /** Rows of each type, by every filter but `types`. */
+  /** Rows of each type, under every filter except `types`. */
   counts: PenaltyCounts;
 };
 
@@ -36,13 +36,13 @@ type PageOptions = {
   /** From 1. */
   page: number;
   perPage: number;
-  /** The one clock reading that rows, total and counts are judged by. */
+  /** The time by which rows, total and counts are computed. */
   now: Date;
 };
 
 /**
  * One page of penalties by `created` descending, then `id` descending, with exact total and counts.
- * A page past the end has no rows. Rows, total and counts are of one snapshot of the database.
+ * A page past the end has no rows. Rows, total and counts are from one snapshot.
  */
 export async function listPenalties(
   db: Db,
@@ -52,19 +52,19 @@ export async function listPenalties(
   return isCountedByTallies(filter) ? listByTallies(db, filter, options) : listByPlayer(db, filter, options);
 }
 
-/** Unknown players share one SteamID and may be many: alone they have tallies. Every other player's rows are few. */
+/** Unknown players share one SteamID and may be many, so they have tallies; any other player has few rows. */
 function isCountedByTallies({ playerSteamId, serverId, adminSteamId }: PenaltyFilter): boolean {
   if (playerSteamId === undefined) return true;
   return playerSteamId === UNKNOWN_STEAM_ID && serverId === undefined && adminSteamId === undefined;
 }
 
-/** What is listed, and after it the counts: one text, as they come with every row; without rows they come alone. */
+/** The listed columns, and the counts as one text: they are part of every row, or come alone if there are no rows. */
 const LISTED_AND_COUNTED = selectionOf({
   ...columnsOf('listed', LISTED),
   counts: sql`counted.counts`,
 });
 
-/** Counts and rows in one statement over the player's part of the index. */
+/** Counts and rows in one statement, by the player's index. */
 async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now }: PageOptions) {
   const { types: _, ...scope } = filter;
   const { columns, at } = LISTED_AND_COUNTED;
@@ -86,7 +86,7 @@ async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now 
   return { rows, counts, total: totalOf(counts, filter) };
 }
 
-/** Counts from tallies, rows from the days that hold them; all of one snapshot. */
+/** Counts from tallies, rows from the days that contain them; all from one snapshot. */
 function listByTallies(db: Db, filter: PenaltyFilter, { page, perPage, now }: PageOptions) {
   return selectFromSnapshot(db, async (select) => {
     const ever = await loadCounts(select, filter, now);
@@ -121,7 +121,7 @@ async function listRange(
       ].filter((condition) => condition !== undefined);
       const order = isBackwards ? OLDEST_FIRST : NEWEST_FIRST;
       const walk = sql`from ${penalties} where ${sql.join(within, sql` and `)}`;
-      // What an offset passes is walked in the index alone, up to the row that the page begins with.
+      // Rows before the offset are skipped in an index-only scan, up to the first row of the page.
       const key = sql`${penalties.createdAt}, ${penalties.id}`;
       const first = sql`select ${key} ${walk} order by ${order} limit 1 offset ${unseen('offset', 'bigint')}`;
       const onwards = sql`and (${key}) ${isBackwards ? sql`>=` : sql`<=`} (${first})`;

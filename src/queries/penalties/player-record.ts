@@ -8,13 +8,13 @@ import { shownNameOf } from '../servers/servers.ts';
 import { countsBy, type PenaltyCounts } from './filter.ts';
 import type { Penalty } from './row.ts';
 
-/** A penalty with the name of its server; null: of all servers, or of one that is unknown. */
+/** A penalty with the name of its server; null: it applies to all servers, or the server is unknown. */
 export type RecordedPenalty = Penalty & { serverName: string | null };
 
 export type PlayerRecord = {
-  /** One page: active penalties first, then the others, each newest first. With the status they have at `now`. */
+  /** One page: active penalties first, then the others, each newest first. With their status at `now`. */
   rows: RecordedPenalty[];
-  /** The page shown: the one asked for, or the last one there is. From 1. */
+  /** The page: the requested one, or the last one if there are fewer. From 1. */
   page: number;
   lastPage: number;
   /** Of the filter. */
@@ -36,10 +36,10 @@ type Options = {
   now: Date;
 };
 
-/** More than anybody has; what is shown of them is chosen in memory. */
+/** More than any player has; callers choose from them in memory. */
 const MOST_ACTIVE = 50;
 
-/** A player's whole record as a moderator reads it; every status is judged at `now`. */
+/** A player's whole record for moderators; every status is computed at `now`. */
 export async function loadPlayerRecord(
   db: Db,
   playerSteamId: SteamId64,

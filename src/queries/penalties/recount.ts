@@ -3,13 +3,13 @@ import { PENALTY_TALLIES_LOCK } from '../../db/locks.ts';
 import { recordOperatorAudit } from '../audit-log.ts';
 
 export type Recount = {
-  /** Tallies that there should be: of all, each server, each admin …, ever, by month and day. */
+  /** The number of tallies that should exist: of all, per server, per admin …; in total, by month and by day. */
   tallies: number;
-  /** Of them, and of those that should not be there, how many are or were wrong. */
+  /** How many are or were wrong, including those that should not exist. */
   wrong: number;
 };
 
-/** Compares the tallies with the penalties themselves, of one snapshot; nobody waits for it. */
+/** Compares the tallies with the penalties in one snapshot, without blocking writers. */
 export async function checkPenaltyTallies(databaseUrl: string): Promise<Recount> {
   return withPatientConnection(databaseUrl, async (connection) => {
     const [row] =
@@ -19,12 +19,12 @@ export async function checkPenaltyTallies(databaseUrl: string): Promise<Recount>
 }
 
 /**
- * Makes the tallies what the penalties themselves say, for the operator. Writers of penalties wait meanwhile; lists do
+ * Recomputes the tallies from the penalties, for the operator. Writers of penalties are blocked meanwhile, readers are
  * not. Written to the audit log.
  */
 export async function recountPenaltyTallies(databaseUrl: string): Promise<Recount> {
   return withPatientConnection(databaseUrl, async (connection) => {
-    // Each statement has to see what was committed while the first one waited.
+    // Read committed: each statement has to see what was committed while the first one waited for the lock.
     const { recount } = await connection.begin('isolation level read committed', async (transaction) => {
       const counted = await recountWithin(transaction);
       await recordOperatorAudit(transaction, {
@@ -38,7 +38,7 @@ export async function recountPenaltyTallies(databaseUrl: string): Promise<Recoun
   });
 }
 
-/** The same as a part of a transaction, of isolation level read committed. */
+/** The same within a transaction, which must have isolation level read committed. */
 export async function recountWithin(transaction: Transaction): Promise<Recount> {
   await transaction`select pg_advisory_xact_lock(hashtext(${PENALTY_TALLIES_LOCK}))`;
   await transaction`create temp table recount on commit drop as select * from recount_penalty_tallies()`;
@@ -46,7 +46,7 @@ export async function recountWithin(transaction: Transaction): Promise<Recount> 
   await transaction`delete from penalty_tallies as tally where not exists (
     select from recount where (recount.scope, recount.server_id, recount.admin_steamid, recount.period, recount.bucket)
       = (tally.scope, tally.server_id, tally.admin_steamid, tally.period, tally.bucket))`;
-  // Else only the triggers of the penalties add tallies (migration 0001).
+  // Otherwise only the triggers on penalties may insert tallies (migration 0001).
   await transaction`select set_config('community_api.recounts', 'on', true)`;
   await transaction`insert into penalty_tallies as tally (scope, server_id, admin_steamid, period, bucket, counts)
     select scope, server_id, admin_steamid, period, bucket, counts from recount
@@ -55,7 +55,7 @@ export async function recountWithin(transaction: Transaction): Promise<Recount> 
   return { tallies: Number(row?.tallies), wrong: Number(row?.wrong) };
 }
 
-/** Tallies that went down to zero are kept: without rows to count they are still right. */
+/** A tally of zeros without a recount is correct: tallies that drop to zero are kept. */
 const COUNTS = (connection: Pick<Connection, 'unsafe'>) =>
   connection.unsafe(`count(recount.counts) as tallies, count(*) filter (
     where coalesce(recount.counts, array_fill(0, array[15])) <> coalesce(tally.counts, array_fill(0, array[15]))) as wrong`);
@@ -64,7 +64,7 @@ const BESIDE = (connection: Pick<Connection, 'unsafe'>) =>
     'full join penalty_tallies as tally using (scope, server_id, admin_steamid, period, bucket)',
   );
 
-/** Millions of rows take minutes. */
+/** A connection without statement timeout, since millions of rows take minutes. */
 async function withPatientConnection<T>(
   databaseUrl: string,
   work: (connection: Connection) => Promise<T>,

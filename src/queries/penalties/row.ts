@@ -4,7 +4,7 @@ import { selectionOf, type Values } from '../../db/select.ts';
 import { type PenaltyStatus, type PenaltyType, statusAt } from '../../domain/penalty.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 
-/** What a list shows of a penalty. */
+/** The columns of a penalty that lists show. */
 const SHOWN = {
   id: penalties.id,
   type: penalties.type,
@@ -30,7 +30,7 @@ export type Penalty = Pick<typeof penalties.$inferSelect, keyof typeof SHOWN>;
 export const NEWEST_FIRST = sql`${penalties.createdAt} desc, ${penalties.id} desc`;
 export const OLDEST_FIRST = sql`${penalties.createdAt}, ${penalties.id}`;
 
-/** Reads a listed row, with the status it has at `now`. @param at where its columns are. */
+/** Reads a listed row, with its status at `now`. @param at the positions of its columns. */
 export function readPenalty(row: Values, at: Readonly<Record<keyof Penalty, number>>, now: Date): Penalty {
   const endsAt = readDate(row[at.endsAt]);
   return {

@@ -6,7 +6,7 @@ import type { PenaltyType } from '../../domain/penalty.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import { recordAudit } from '../audit-log.ts';
 
-/** What the penalties of one source name were imported from. */
+/** The origin of the penalties with one source name. */
 export type PenaltySource = Omit<typeof penaltySources.$inferSelect, 'completedAt'>;
 
 export async function findPenaltySource(db: Db, name: string): Promise<PenaltySource | undefined> {
@@ -15,7 +15,7 @@ export async function findPenaltySource(db: Db, name: string): Promise<PenaltySo
   return source;
 }
 
-/** Remembers a source, in place of what was remembered under its name. */
+/** Saves a source, replacing what was saved under its name. */
 export async function savePenaltySource(db: Db, { name, ...identity }: PenaltySource): Promise<void> {
   await db
     .insert(penaltySources)
@@ -23,7 +23,7 @@ export async function savePenaltySource(db: Db, { name, ...identity }: PenaltySo
     .onConflictDoUpdate({ target: penaltySources.name, set: identity });
 }
 
-/** Whether any penalty bears the name of a source. */
+/** Whether any penalty is of this source. */
 export async function hasPenaltiesOf(db: Db, source: string): Promise<boolean> {
   const found = await db
     .select({ id: penalties.id })
@@ -34,8 +34,8 @@ export async function hasPenaltiesOf(db: Db, source: string): Promise<boolean> {
 }
 
 /**
- * Penalties of one table of a source that are stored as active and not gone, by id.
- * @param types all that the table holds, which lets PostgreSQL use the index of types and statuses.
+ * Penalties of one table of a source that are stored as ACTIVE and not gone, by id.
+ * @param types all types in that table, so that PostgreSQL can use the index of types and statuses.
  */
 export async function listActivePenaltyKeys(
   db: Db,
@@ -60,7 +60,7 @@ export async function listActivePenaltyKeys(
   return rows.map(({ id, sourceId }) => ({ id, sourceId: sourceId ?? '' }));
 }
 
-/** Forgets a source: what it was, that it was ever imported, and which of our servers its ids mean. */
+/** Deletes a source: its origin, its first import, and its server aliases. */
 export async function forgetPenaltySource(db: Db, name: string): Promise<void> {
   await db.delete(serverAliases).where(eq(serverAliases.source, name));
   await db.delete(penaltySources).where(eq(penaltySources.name, name));
@@ -68,7 +68,7 @@ export async function forgetPenaltySource(db: Db, name: string): Promise<void> {
 
 /**
  * Marks an import of a source as completed: from the first time on, its changes cause notifications.
- * @param details what it did, for the audit log. Rounds of the mirror, which the settings start, are not in it.
+ * @param details for the audit log, which leaves out rounds of the mirror (actor `configuration`).
  */
 export async function completePenaltySource(
   db: Db,

@@ -20,16 +20,16 @@ import {
 } from './filter.ts';
 
 /**
- * Exact totals of a filter, and where a deep page lies, out of the tallies that triggers keep (`penaltyTallies` in the
- * schema); what they cannot see, rows whose time has run out since, is added here.
+ * Exact totals of a filter, and the position of deep pages, from the tallies that triggers maintain (`penaltyTallies` in
+ * the schema). Tallies count stored statuses; they are corrected here for ACTIVE rows whose end has passed.
  */
 
-/** Fifteen counts, as `penaltyTallies.counts` keeps them. */
+/** Fifteen counts in the order of `penaltyTallies.counts`. */
 type Counts = readonly number[];
 
-/** Days (UTC) that hold a page, and where in them it lies. Without `from`: all days. */
+/** The days (UTC) that contain a page, and its position in them. Without `from`: all days. */
 export type DayRange = {
-  /** Their beginning and end, in PostgreSQL's words: the end may be the year 10000, which a `Date` does not read. */
+  /** Begin and end as PostgreSQL text: the end may be in the year 10000, which `Date` does not parse. */
   from?: string;
   before?: string;
   offset: number;
@@ -38,13 +38,13 @@ export type DayRange = {
   rowsInRange: number;
 };
 
-/** A walk of this many index entries takes as long as asking which days to walk. */
+/** Scanning this many index entries takes as long as finding the days to scan. */
 const SHORT_WALK = 2000;
 
 const STORED = selectionOf({ counts: penaltyTallies.counts });
 const DUE = selectionOf({ type: penalties.type, rows: sql`count(*)` });
 
-/** The counts of a filter's server, admin or of all, corrected for rows whose time has run out by `now`. */
+/** The counts of a filter's server, admin or of all, corrected for rows that have ended by `now`. */
 export async function loadCounts(select: Select, filter: PenaltyFilter, now: Date): Promise<Counts> {
   const { types: _, status: __, ...scope } = filter;
   const subject = subjectOf(filter);
@@ -73,7 +73,7 @@ export function sumCounts(counts: Counts, status: PenaltyStatus | undefined): Pe
   return countsBy((type) => sumAll(slotsOf([type], status).map((slot) => counts[slot] ?? 0)));
 }
 
-/** Finds the days that hold the rows from `offset` to `offset + limit`, newest first. */
+/** Finds the days that contain the rows from `offset` to `offset + limit`, newest first. */
 export async function locatePage(
   select: Select,
   counts: Counts,
@@ -86,14 +86,14 @@ export async function locatePage(
   if (Math.min(walk, walkFromEnd) <= SHORT_WALK) return { offset, limit, rowsInRange: total };
 
   const subject = subjectOf(filter);
-  // Of few rows a month is short enough. Of a server and an admin together there are no days.
+  // With few rows a month is precise enough. For a server and an admin together there are no tallies by day.
   const byDay = inScope > 10 * SHORT_WALK && subject.scope !== TALLY_SCOPES.serverAndAdmin;
   const [found] = await select(
     `penalty page within ${byDay ? 'days' : 'months'} ${shapeOf(filter)}`,
     () => {
       const { status: _, ...others } = filter;
       const day = sql`(${penalties.createdAt} at time zone 'UTC')::date`;
-      // Left out by PostgreSQL where nothing reads it.
+      // PostgreSQL skips it if nothing reads it.
       const due = sql`due as (${dueRows(sql`${day} as day, count(*) as rows`, others)})`;
       const months = bucketsOfPage('month', filter, { newer: sql`0`, within: sql`true` });
       if (!byDay) return sql`with ${due} ${months}`;
@@ -116,7 +116,7 @@ export async function locatePage(
   };
 }
 
-/** The oldest month or day, the one after the newest, how many rows are newer than all of them, how many they hold. */
+/** The oldest month or day, the one after the newest, the number of newer rows, and the number of rows in them. */
 function spanOf(period: 'month' | 'day') {
   return selectionOf({
     oldest: sql`min(bucket)`,
@@ -127,7 +127,7 @@ function spanOf(period: 'month' | 'day') {
 }
 const SPANS = { month: spanOf('month'), day: spanOf('day') };
 
-/** The {@link SPANS span} of the months or days that hold the rows from `offset` to `end`. */
+/** The {@link SPANS span} of the months or days that contain the rows from `offset` to `end`. */
 function bucketsOfPage(
   period: 'month' | 'day',
   { types, status }: PenaltyFilter,
@@ -153,15 +153,15 @@ function bucketsOfPage(
     where upto > ${unseen('offset', 'bigint')} and upto - rows < ${unseen('end', 'bigint')}`;
 }
 
-/** Whether rows gain or lose this status by their time running out, which the tallies do not see. */
+/** Whether rows gain or lose this status when they end, which the tallies do not reflect. */
 function isOfTheClock(status: PenaltyStatus | undefined): boolean {
   return status === 'ACTIVE' || status === 'EXPIRED';
 }
 
 /**
- * How many rows of a filter, grouped by the first column, have a time that has run out and a stored status that does not say so yet.
- * They are few once swept, a server's or an admin's rows may be millions: the offset keeps the planner from reading the
- * latter first. The second bound lets it expect few, too: of one value unseen it would expect a third of all.
+ * ACTIVE rows of a filter whose end has passed, grouped by the first column. They are few, while a server or an admin
+ * may have millions of rows: `offset 0` keeps the planner from reading those first. The second bound on `ends_at` lowers
+ * its estimate: for a single unknown bound it would expect a third of all rows.
  */
 function dueRows(columns: SQL, filter: PenaltyFilter): SQL {
   return sql`
@@ -176,7 +176,7 @@ function sumAll(counts: Counts): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Where in `penaltyTallies.counts`, from 0, the rows of some types and of one status or all are counted. */
+/** The positions in `penaltyTallies.counts`, from 0, of some types and of one status or all. */
 function slotsOf(types: readonly PenaltyType[] = PENALTY_TYPES, status?: PenaltyStatus): number[] {
   const statuses: readonly PenaltyStatus[] = status ? [status] : PENALTY_STATUSES;
   return types.flatMap((type) => statuses.map((one) => slotOf(type, one)));
@@ -186,7 +186,7 @@ function slotOf(type: PenaltyType, status: PenaltyStatus): number {
   return PENALTY_TYPES.indexOf(type) * PENALTY_STATUSES.length + PENALTY_STATUSES.indexOf(status);
 }
 
-/** PostgreSQL counts from 1. */
+/** The sum of some counts; PostgreSQL's arrays begin at 1. */
 function sumOf(slots: readonly number[]): SQL {
   return sql.join(
     slots.map((slot) => sql`${penaltyTallies.counts}[${sql.raw(String(slot + 1))}]`),
@@ -194,7 +194,7 @@ function sumOf(slots: readonly number[]): SQL {
   );
 }
 
-/** Which tallies count the rows of a filter's server, admin or unknown player. */
+/** The key of the tallies for a filter's server, admin or unknown player. */
 function subjectOf({ serverId, adminSteamId, playerSteamId }: PenaltyFilter) {
   const subject = { serverId: serverId ?? 0, adminSteamId: adminSteamId ?? UNKNOWN_STEAM_ID };
   if (playerSteamId !== undefined) return { ...subject, scope: TALLY_SCOPES.unknownPlayer };

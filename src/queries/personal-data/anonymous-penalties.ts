@@ -7,21 +7,21 @@ import { penaltyEvents } from '../../db/schema/penalty-events.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { FORMER_ADMIN, NOBODY } from './tombstones.ts';
 
-/** Runs one step of an erasure in a transaction of its own, within the limit on statements. */
+/** Runs one step of an erasure in a transaction of its own, with a statement timeout. */
 export type RunStep = <T>(step: (tx: Db) => Promise<T>) => Promise<T>;
 
-/** Rows of one step: the lock that every writer of penalties waits for is held for a fraction of a second. */
+/** Rows of one step; it blocks all writers of penalties for a fraction of a second. */
 const STEP = 250;
 
 /**
- * Takes a player out of all penalties and their events: as the punished, as the admin, and as who lifted them. Each step
- * is whole by itself.
+ * Anonymises a player in all penalties and their events: as the punished player, as the admin, and as the one who lifted
+ * them. Each step is a transaction.
  * @returns how many penalties changed.
  */
 export async function anonymisePenalties(runStep: RunStep, steamId64: SteamId64): Promise<number> {
   let changed = 0;
   for (const table of [penalties, penaltyEvents] as const) {
-    // One role after another: each is found by an index of its own.
+    // One role after another: each has an index of its own.
     for (const role of [table.playerSteamId, table.adminSteamId, table.liftedBySteamId]) {
       for (let count = STEP; count === STEP; ) {
         count = await runStep((tx) => anonymiseStep(tx, table, { role, steamId64 }));
@@ -39,7 +39,7 @@ async function anonymiseStep(
   table: typeof penalties | typeof penaltyEvents,
   { role, steamId64 }: { role: PgColumn; steamId64: SteamId64 },
 ): Promise<number> {
-  // By itself, so that the next statement sees what the writers have written that it waited for.
+  // A statement of its own, so that the next one sees what was committed while this one waited.
   await lockPenalties(tx);
   const found = tx.select({ id: table.id }).from(table).where(eq(role, steamId64)).limit(STEP);
   const ids = (await found).map(({ id }) => id);
@@ -62,15 +62,15 @@ async function anonymiseStep(
   return ids.length;
 }
 
-/** Triggers count the penalties elsewhere now: nothing but zeros is left here. */
+/** Triggers have moved the counts to other tallies: only zeros are left in these. */
 async function deleteTallies(tx: Db, steamId64: SteamId64): Promise<void> {
   await lockPenalties(tx);
   await tx.delete(penaltyTallies).where(isTallyOf(steamId64));
 }
 
 /**
- * Which tallies are an admin's: of those of servers too, each of which has a total of its own.
- * By the primary key, whose second column is the server.
+ * The tallies of an admin, those per server included. To use the primary key, whose second column is the server, it
+ * lists the servers that have tallies of their own.
  */
 export function isTallyOf(steamId64: SteamId64): SQL {
   const { scope, serverId, adminSteamId } = penaltyTallies;

@@ -15,30 +15,30 @@ import { NOBODY, saveTombstone } from './tombstones.ts';
 /** The subject of audit entries about somebody who was erased. */
 const ERASED = 'erased';
 
-/** A statement of an erasure that waits or works longer is cancelled, so that nobody waits for it. */
+/** Longer statements of an erasure are cancelled, because they hold locks that others wait for. */
 const STATEMENT_LIMIT_MS = 10_000;
 
 export type Erasure = {
   /** Whether there was an account. */
   account: boolean;
-  /** How many penalties are anonymous now that were not. */
+  /** How many penalties became anonymous. */
   penalties: number;
 };
 
 export type ErasureOptions = {
-  /** Their penalties no longer name them either, nor do imports from now on. */
+  /** Anonymises their penalties too, also in later imports. */
   withPenalties: boolean;
   /** `member` for the player themself. */
   actor: Actor;
-  /** Removes rows and files of their sounds, while nobody can add one. */
+  /** Removes rows and files of their sounds; called while nobody can add one. */
   removeSounds: (tx: Db) => Promise<void>;
 };
 
 /**
- * Deletes what is kept about a player: the account with its tokens, sessions, Discord link and sounds, and what the
- * audit log says of them. Penalties go first, in steps of their own: whoever is interrupted repeats it. The rest is one
- * transaction, during which what is under way for the player waits, and then finds no account. Written to the audit log,
- * without naming anybody.
+ * Deletes what is stored about a player: the account with its tokens, sessions, Discord link and sounds, and their
+ * traces in the audit log. Penalties come first, in several transactions; after an interruption it can be repeated. The
+ * rest is one transaction: concurrent writes for the player wait for it and then find no account. Written to the audit
+ * log without naming the player.
  */
 export async function erasePerson(db: Db, steamId64: SteamId64, options: ErasureOptions): Promise<Erasure> {
   const { withPenalties } = options;
@@ -49,7 +49,7 @@ export async function erasePerson(db: Db, steamId64: SteamId64, options: Erasure
         return step(tx);
       }),
     );
-  // Committed before the first penalty changes: from then on no import writes the name anew.
+  // Committed before the first penalty changes: from now on no import restores the name.
   if (withPenalties) await runStep((tx) => saveTombstone(tx, steamId64, { staysAnonymous: true }));
   const penalties = withPenalties ? await anonymisePenalties(runStep, steamId64) : 0;
   return runStep((tx) => eraseAccount(tx, steamId64, { ...options, penalties }));
@@ -61,7 +61,7 @@ async function eraseAccount(
   { withPenalties, actor, removeSounds, penalties }: ErasureOptions & { penalties: number },
 ): Promise<Erasure> {
   await saveTombstone(tx, steamId64, { staysAnonymous: withPenalties });
-  // Uploads take this lock before they ask for the account.
+  // Uploads take this lock before they check the account.
   await lockPlayer(tx, steamId64);
   await removeSounds(tx);
   const [user] = await tx.select().from(users).where(eq(users.steamId64, steamId64)).for('update');
@@ -71,7 +71,7 @@ async function eraseAccount(
         .update(discordFeeds)
         .set({ startedBy: NOBODY })
         .where(eq(discordFeeds.startedBy, user.discordId));
-      // What they did on Discord before they linked their account.
+      // Entries from before they linked their Discord account.
       await tx
         .update(auditLog)
         .set({ actor: 'member', details: sql`${auditLog.details} - 'discordId'` })
@@ -86,7 +86,7 @@ async function eraseAccount(
     await tx.delete(users).where(eq(users.id, user.id));
   }
   await tx.delete(steamBans).where(eq(steamBans.steamId64, steamId64));
-  // After the account: what waited for a row of it has written its entry by now.
+  // After the account: concurrent changes to it have written their entries by now.
   await tx.update(auditLog).set({ subject: ERASED, details: {} }).where(eq(auditLog.subject, steamId64));
   await recordAudit(tx, {
     actor,

@@ -16,9 +16,9 @@ import { isTallyOf } from './anonymous-penalties.ts';
 import { findErasure, holdOffErasures } from './tombstones.ts';
 
 /**
- * Everything that is kept about a player, as it is in the tables, but for secrets (hashes of tokens and sessions) and for
- * what concerns others. From one snapshot; written to the audit log.
- * @returns undefined when nothing is kept.
+ * Everything that is stored about a player, as in the tables, except secrets (hashes of tokens and sessions) and data
+ * about others. From one snapshot; written to the audit log.
+ * @returns undefined when nothing is stored.
  */
 export async function exportPerson(
   db: Db,
@@ -30,7 +30,7 @@ export async function exportPerson(
     if (!data) return undefined;
     const isRecorded = await db.transaction(async (tx) => {
       await holdOffErasures(tx);
-      // Erased since: neither the data nor an entry about them is there any more.
+      // Erased since the snapshot: read again, and write no entry about them.
       const erasure = await findErasure(tx, steamId64);
       if (erasure?.erasedAt.getTime() !== data.erasure?.erasedAt.getTime()) return false;
       await recordAudit(tx, { actor, action: 'user.exported', subject: steamId64 });
@@ -70,7 +70,7 @@ async function readPerson(db: Db, steamId64: SteamId64) {
         or(
           eq(auditLog.subject, steamId64),
           user && eq(auditLog.actorUserId, user.id),
-          // What they did on Discord before they linked their account.
+          // Entries from before they linked their Discord account.
           user?.discordId
             ? and(
                 eq(auditLog.actor, 'discord-member'),
@@ -99,11 +99,11 @@ async function readAccount(db: Db, user: typeof users.$inferSelect | undefined) 
   };
 }
 
-/** Their own penalties whole; of those they gave or lifted what says nothing of others. */
+/** Their own penalties in full; of those they gave or lifted only what is not about others. */
 async function readPenalties(db: Db, steamId64: SteamId64) {
   const given = (table: typeof penalties | typeof penaltyEvents) =>
     or(eq(table.adminSteamId, steamId64), eq(table.liftedBySteamId, steamId64));
-  /** A column that is about the player only where they are the one of that role. */
+  /** A column that is exported only where the player has that role. */
   const own = (column: PgColumn, role: PgColumn): SQL<string | null> =>
     sql`case when ${role} = ${steamId64} then ${column} end`;
   const roles = (table: typeof penalties | typeof penaltyEvents) => ({
@@ -124,7 +124,7 @@ async function readPenalties(db: Db, steamId64: SteamId64) {
     .from(penaltyEvents)
     .where(eq(penaltyEvents.playerSteamId, steamId64))
     .orderBy(penaltyEvents.id);
-  /** Who lifted it has a name there; their SteamID is for operators. */
+  /** Without the SteamID of who lifted it, which only operators may see; the name stays. */
   const withoutLifter = <P extends { liftedBySteamId: SteamId64 | null }>({
     liftedBySteamId,
     ...row
@@ -155,7 +155,7 @@ async function readPenalties(db: Db, steamId64: SteamId64) {
   };
 }
 
-/** Whether anything is kept about a player that an export would show. */
+/** Whether anything is stored about a player that an export would contain. */
 export async function isPersonKnown(db: Db, steamId64: SteamId64): Promise<boolean> {
   const columns = [
     users.steamId64,

@@ -8,7 +8,7 @@ import { findOrSaveSetting, findSetting } from '../settings.ts';
 
 const SECRET = 'erasure_secret';
 
-/** What is kept of a name once its bearer is erased: of admins, whose names explain what others did. */
+/** Replaces the name of an erased admin in penalties of others; names of players become empty. */
 export const FORMER_ADMIN = 'Former admin';
 export const NOBODY = '0' as SteamId64;
 
@@ -23,9 +23,10 @@ type NamedPeople = {
 };
 
 /**
- * Remembers that somebody was erased. Nobody writes about people meanwhile who does not hold their row in `users`.
+ * Records that somebody was erased. Its lock, held until the transaction ends, blocks all who write about people without
+ * locking their row in `users`.
  * @param tx a transaction that has taken no lock yet.
- * @param options.staysAnonymous imports keep their penalties anonymous from now on; else what an earlier erasure said.
+ * @param options.staysAnonymous true: later imports keep their penalties anonymous; false: as an earlier erasure set it.
  */
 export async function saveTombstone(
   tx: Db,
@@ -44,12 +45,12 @@ export async function saveTombstone(
     });
 }
 
-/** Nobody is erased until the transaction ends. @param tx has taken no other lock yet. */
+/** Blocks erasures until the transaction ends. @param tx a transaction that has taken no lock yet. */
 export async function holdOffErasures(tx: Db): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock_shared(${LOCKS.erasure})`);
 }
 
-/** When somebody was last erased, as long as that is remembered. */
+/** The last erasure of somebody, while its tombstone exists. */
 export async function findErasure(
   db: Db,
   steamId64: SteamId64,
@@ -63,7 +64,7 @@ export async function findErasure(
   return erasure;
 }
 
-/** What was asked about somebody before they were erased has arrived by then. */
+/** Longer than any request to Steam that was running when somebody was erased. */
 const LATELY = sql`interval '1 minute'`;
 
 /** Which of these players were erased within the last minute. */
@@ -81,7 +82,7 @@ export async function listLatelyErased(
   return new Set(steamIds.filter((id) => hashes.has(hashOf(secret, id))));
 }
 
-/** How many were erased by a secret that is lost: nobody recognises them, and imports bring their names back. */
+/** How many tombstones were made with a lost secret: they no longer match, so imports would restore those names. */
 export async function countLostTombstones(db: Db): Promise<number> {
   const secret = await findSetting(db, SECRET);
   const [row] = await db
@@ -97,8 +98,8 @@ export async function countLostTombstones(db: Db): Promise<number> {
 }
 
 /**
- * What makes penalties anonymous that name erased people, for the rest of the transaction: nobody is erased meanwhile.
- * Without anybody erased it returns penalties as they are.
+ * Loads a function that anonymises erased people in penalties. Erasures are blocked until the transaction ends.
+ * When nobody was erased it returns penalties unchanged.
  */
 export async function loadAnonymiser(tx: Transaction): Promise<<P extends NamedPeople>(penalty: P) => P> {
   await tx`select pg_advisory_xact_lock_shared(${LOCKS.erasure})`;
@@ -127,7 +128,7 @@ function hashOf(secret: string, steamId64: SteamId64): string {
   return createHmac('sha256', secret).update(steamId64).digest('hex');
 }
 
-/** Tells secrets apart; the migration that added the column does the same. */
+/** Identifies a secret; computed in the same way by the migration that added the column. */
 function idOf(secret: string): string {
   return createHash('sha256').update(`erasure secret ${secret}`).digest('hex');
 }

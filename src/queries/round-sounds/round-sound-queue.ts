@@ -10,7 +10,7 @@ import type { SteamId64 } from '../../domain/steam-id.ts';
 import { recordAudit } from '../audit-log.ts';
 import { findRoundSounds, lockPlayer, type RoundSound } from './round-sounds.ts';
 
-/** What rendering found out about a sound. */
+/** The results of rendering a sound. */
 export type RoundSoundRendering = {
   sha256: string;
   sizeBytes: number;
@@ -22,16 +22,16 @@ export type RoundSoundRendering = {
   waveform: number[];
 };
 
-/** A row that a worker holds; `attempts` says which of its holders it is. */
+/** A row that a worker has claimed; `attempts` identifies the claim. */
 export type RoundSoundClaim = Pick<RoundSound, 'id' | 'attempts'>;
 
 /**
- * Puts an upload, whose bytes are safe in the inbox, in the queue. What the player uploaded before and is not
- * published gives way; the published sound stays until this one is ready.
- * @throws {NotFound} when the user who uploads is gone.
- * @param isInPlace whether the published files are this unfinished sound's: its worker died between moving them and
- *   saying so. Then it is the published sound.
- * @returns with the inbox folders of the uploads that gave way.
+ * Queues an upload whose file is stored in the inbox. Earlier unpublished uploads of the player are removed; the
+ * published sound stays until this one is ready.
+ * @throws {NotFound} when the account of the uploading user was deleted.
+ * @param isInPlace whether the published files belong to this unfinished sound, because its worker died between moving
+ * them and updating the row. Then it is marked as the published sound.
+ * @returns the sound, and the inbox folders of the removed uploads.
  */
 export async function saveUploadedSound(
   db: Db,
@@ -62,15 +62,15 @@ export async function saveUploadedSound(
   });
 }
 
-/** An upload that arrives after its account was deleted must not bring anything of it back. */
+/** An upload that finishes after its account was deleted must not be stored. */
 async function requireUser(tx: Db, userId: number): Promise<void> {
   const [user] = await tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).for('key share');
   if (!user) throw new NotFound('The account was deleted');
 }
 
 /**
- * Takes the oldest upload that waits, if there is one, to be measured: no other worker takes it until the lease ends.
- * @param leaseMs how long; a worker that dies leaves it to the others after that.
+ * Claims the oldest queued upload, if there is one; no other worker claims it until the lease ends.
+ * @param leaseMs how long; after that, others may claim the upload of a worker that died.
  */
 export async function claimQueuedSound(
   db: Db,
@@ -83,7 +83,7 @@ export async function claimQueuedSound(
   });
 }
 
-/** Changes the oldest of some sounds that no worker holds, and gives it; workers that look at once get different ones. */
+/** Updates and returns the oldest sound that no worker has claimed; concurrent workers get different ones. */
 export async function claimOldest(
   db: Db,
   which: SQL | undefined,
@@ -107,7 +107,7 @@ export async function claimOldest(
   });
 }
 
-/** Writes that a sound is rendered now, or nothing new, and renews the lease. False when the row is no longer this worker's (replaced, removed). */
+/** Renews the lease, and updates the status if given. False when the claim is lost (replaced, removed, claimed again). */
 export async function saveSoundProgress(
   db: Db,
   claim: RoundSoundClaim,
@@ -117,7 +117,7 @@ export async function saveSoundProgress(
   return updateClaimed(db, claim, { ...(status && { status }), claimedUntil: after(leaseMs) });
 }
 
-/** Writes what was rendered, before the files move into place. False as for {@link saveSoundProgress}. */
+/** Saves the results of rendering, before the files are moved. False as for {@link saveSoundProgress}. */
 export async function saveSoundRendering(
   db: Db,
   claim: RoundSoundClaim,
@@ -126,7 +126,7 @@ export async function saveSoundRendering(
   return updateClaimed(db, claim, rendering);
 }
 
-/** Ends an upload with the reason; a published sound of the player stays. False as for {@link saveSoundProgress}. */
+/** Marks an upload as failed; a published sound of the player stays. False as for {@link saveSoundProgress}. */
 export async function saveSoundFailure(
   db: Db,
   claim: RoundSoundClaim,
@@ -136,8 +136,8 @@ export async function saveSoundFailure(
 }
 
 /**
- * Gives a sound back to the queue, for now or for later.
- * @param countsAsAttempt false when nothing went wrong (the service stops).
+ * Returns a sound to the queue, immediately or after a delay.
+ * @param countsAsAttempt false when nothing failed (the service stops).
  */
 export async function releaseSound(
   db: Db,
@@ -152,9 +152,9 @@ export async function releaseSound(
 }
 
 /**
- * Makes a rendered sound the published one, in place of the player's earlier one.
- * @param moveIntoPlace swaps the files; runs while nobody else can touch this player's sound.
- * @returns false when the row is no longer this worker's: then nothing was moved.
+ * Publishes a rendered sound, replacing the player's earlier one.
+ * @param moveIntoPlace replaces the files; called while the player's sound is locked.
+ * @returns false when the claim is lost: then nothing was moved.
  */
 export async function publishSound(
   db: Db,
@@ -180,7 +180,7 @@ async function updateClaimed(
   return rows.length > 0;
 }
 
-/** Makes it the player's only sound: the earlier one goes, and what is left of one whose file was lost. */
+/** Makes it the player's only sound: every other row of theirs is deleted. */
 async function markReady(tx: Db, { id, steamId64 }: RoundSound): Promise<void> {
   await tx.delete(roundSounds).where(and(eq(roundSounds.steamId64, steamId64), ne(roundSounds.id, id)));
   await tx
@@ -197,7 +197,7 @@ function isOwn(claim: RoundSoundClaim) {
   );
 }
 
-/** By the clock of the database: the workers' own may differ. */
+/** By the clock of the database, since those of the workers may differ. */
 export function after(delayMs: number): SQL {
   return sql`clock_timestamp() + ${delayMs} * interval '1 millisecond'`;
 }

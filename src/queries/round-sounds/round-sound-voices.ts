@@ -4,25 +4,25 @@ import { roundSounds } from '../../db/schema/round-sounds.ts';
 import { after, claimOldest } from './round-sound-queue.ts';
 import { lockPlayer, type RoundSound } from './round-sounds.ts';
 
-/** A published sound that a worker holds; `voiceAttempts` says which of its holders it is. */
+/** A published sound that a worker has claimed; `voiceAttempts` identifies the claim. */
 type VoiceClaim = Pick<RoundSound, 'id' | 'voiceAttempts'>;
 
 /**
- * Takes the oldest published sound without a voice rendition, if there is one; no other worker takes it for now.
- * @param leaseMs how long; a worker that dies leaves it to the others after that.
+ * Claims the oldest published sound without a voice rendition, if there is one.
+ * @param leaseMs for how long; after that, others may claim the sound of a worker that died.
  */
 export async function claimVoicelessSound(
   db: Db,
   { leaseMs }: { leaseMs: number },
 ): Promise<RoundSound | undefined> {
   return claimOldest(db, isVoiceless, {
-    // smallint ends at 32,767.
+    // The largest smallint is 32,767.
     voiceAttempts: sql`least(${roundSounds.voiceAttempts} + 1, 32000)`,
     claimedUntil: after(leaseMs),
   });
 }
 
-/** Gives it back, to be taken again after a while; nothing happens when it is no longer this worker's. */
+/** Releases a claim, so that the sound can be claimed again after a delay; does nothing when the claim is lost. */
 export async function releaseVoicelessSound(
   db: Db,
   claim: VoiceClaim,
@@ -36,8 +36,8 @@ export async function releaseVoicelessSound(
 
 /**
  * Publishes the voice rendition of a published sound.
- * @param moveIntoPlace moves the file; runs while nobody else can touch this player's sound.
- * @returns false when the sound was replaced or removed meanwhile: then nothing was moved.
+ * @param moveIntoPlace moves the file; called while the player's sound is locked.
+ * @returns false when the sound was replaced or removed: then nothing was moved.
  */
 export async function publishVoice(
   db: Db,
@@ -60,7 +60,7 @@ export async function publishVoice(
   });
 }
 
-/** Says that the file of a voice rendition is gone, so that it is made again. */
+/** Records that the file of a voice rendition is missing, so that it is rendered again. */
 export async function saveVoiceLoss(db: Db, sound: RoundSound): Promise<void> {
   await db
     .update(roundSounds)

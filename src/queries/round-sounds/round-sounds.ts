@@ -11,7 +11,7 @@ import type { SteamId64 } from '../../domain/steam-id.ts';
 import { recordAudit } from '../audit-log.ts';
 
 export type RoundSound = typeof roundSounds.$inferSelect;
-/** What the lookup needs; `sha256` is the version of the file. */
+/** The columns that the lookup needs; `sha256` is the version of the file. */
 export type ReadyRoundSound = Pick<RoundSound, 'steamId64' | 'title' | 'sha256'>;
 
 /**
@@ -28,7 +28,7 @@ export async function listReadySounds(
     .map(({ rights: _, ...sound }) => sound);
 }
 
-/** The flags of the player, null for one without a user. */
+/** The flags of the player; null without an account. */
 const rights = {
   hasSvip: users.hasSvip,
   isServiceplus: users.isServiceplus,
@@ -49,7 +49,7 @@ const readySounds = prepareOnce('ready_sounds', (db) =>
     .where(eq(roundSounds.status, 'ready')),
 );
 
-/** A published sound as game servers need it; hashes and sizes are those of the published bytes. */
+/** A published sound for game servers; hashes and sizes are those of the published files. */
 export type PublishedRoundSound = {
   steamId64: SteamId64;
   title: string;
@@ -61,12 +61,12 @@ export type PublishedRoundSound = {
   voice?: PublishedFile;
 };
 
-/** `version` belongs into its address: it changes with the bytes. */
+/** `version` is part of the file's URL: it changes with the content. */
 export type PublishedFile = { sha256: string; sizeBytes: number; version: string };
 
 /**
- * The published sounds of these players, in no order; players without one, or who may have none, are left out.
- * @param options.audience who may; everyone by default.
+ * The published sounds of these players, in no order; players without one, or outside of the audience, are left out.
+ * @param options.audience everyone by default.
  */
 export async function listPublishedRoundSounds(
   db: Db,
@@ -131,7 +131,7 @@ export async function findReadyRoundSound(db: Db, steamId64: SteamId64): Promise
   return row;
 }
 
-/** A player's published sound, and the upload that is under way or failed; each may be absent. */
+/** A player's published sound, and their unfinished or failed upload; each may be absent. */
 export async function findRoundSounds(
   db: Db,
   steamId64: SteamId64,
@@ -148,8 +148,8 @@ export async function findRoundSounds(
 }
 
 /**
- * Sounds in whatever state, newest first; all of them unless limited.
- * @param before only older ones than this id, for the next page.
+ * Sounds in any state, newest first; all of them unless limited.
+ * @param before only sounds with a lower id, for the next page.
  */
 export async function listRoundSounds(
   db: Db,
@@ -163,15 +163,15 @@ export async function listRoundSounds(
   return limit === undefined ? query : query.limit(limit);
 }
 
-/** A sound in whatever state, by its row id. */
+/** A sound in any state, by its row id. */
 export async function findRoundSoundById(db: Db, id: number): Promise<RoundSound | undefined> {
   const [row] = await db.select().from(roundSounds).where(eq(roundSounds.id, id));
   return row;
 }
 
 /**
- * Removes all sounds of a player, published, under way and failed.
- * @param removeFiles deletes the published files; runs while nobody else can touch them.
+ * Removes all sounds of a player: published, unfinished and failed.
+ * @param removeFiles deletes the published files; called while the player's sound is locked.
  * @throws {NotFound} when the player has none.
  */
 export async function removeRoundSounds(
@@ -190,7 +190,7 @@ export async function removeRoundSounds(
   });
 }
 
-/** Runs `handleOrphan` if the player has no published sound, while nobody can publish one. */
+/** Calls `handleOrphan` if the player has no published sound, while none can be published. */
 export async function withoutReadySound(
   db: Db,
   steamId64: SteamId64,
@@ -202,7 +202,7 @@ export async function withoutReadySound(
   });
 }
 
-/** Marks a published sound whose file is gone; the player is told. */
+/** Marks a published sound whose file is missing as failed, which the player sees. */
 export async function saveSoundLoss(db: Db, id: number): Promise<void> {
   await db
     .update(roundSounds)
@@ -210,7 +210,7 @@ export async function saveSoundLoss(db: Db, id: number): Promise<void> {
     .where(and(eq(roundSounds.id, id), eq(roundSounds.status, 'ready')));
 }
 
-/** Published sounds whose size is not known: those from before sizes were kept. */
+/** Published sounds without a size: those from before sizes were stored. */
 export async function listUnmeasuredSounds(db: Db): Promise<RoundSound[]> {
   return db
     .select()
@@ -218,7 +218,7 @@ export async function listUnmeasuredSounds(db: Db): Promise<RoundSound[]> {
     .where(and(eq(roundSounds.status, 'ready'), isNull(roundSounds.sizeBytes)));
 }
 
-/** Keeps the size of a published file, unless it was replaced meanwhile. */
+/** Saves the size of a published file, unless the sound was replaced. */
 export async function saveSoundSize(db: Db, sound: RoundSound, sizeBytes: number): Promise<void> {
   await db
     .update(roundSounds)
@@ -226,7 +226,7 @@ export async function saveSoundSize(db: Db, sound: RoundSound, sizeBytes: number
     .where(and(eq(roundSounds.id, sound.id), eq(roundSounds.status, 'ready')));
 }
 
-/** How many uploads wait or are worked on, by status; one without any is left out. */
+/** The number of unfinished uploads by status; statuses without any are left out. */
 export async function countUnfinishedSounds(db: Db): Promise<{ status: RoundSoundStatus; count: number }[]> {
   return db
     .select({ status: roundSounds.status, count: count() })
@@ -235,13 +235,13 @@ export async function countUnfinishedSounds(db: Db): Promise<{ status: RoundSoun
     .groupBy(roundSounds.status);
 }
 
-/** How many sounds there are, in whatever state. */
+/** The number of sounds in any state. */
 export async function countRoundSounds(db: Db): Promise<number> {
   const [row] = await db.select({ count: count() }).from(roundSounds);
   return row?.count ?? 0;
 }
 
-/** Orders what happens to the published files of one player, until the transaction ends. */
+/** Serializes changes to the published files of one player, until the transaction ends. */
 export async function lockPlayer(tx: Db, steamId64: SteamId64): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.playerSound}, hashtext(${steamId64}))`);
 }

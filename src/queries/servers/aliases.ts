@@ -8,7 +8,7 @@ export async function listServerAliases(db: Db, source: string): Promise<Map<str
   return new Map(rows.map(({ sourceServerId, serverId }) => [sourceServerId, serverId]));
 }
 
-/** Remembers which of our servers an id of a source means; a pair that is known stays, as an operator may have changed it. */
+/** Saves which of our servers an id of a source stands for; an existing alias stays, as an operator may have changed it. */
 export async function saveServerAlias(db: Db, alias: typeof serverAliases.$inferInsert): Promise<void> {
   await db.insert(serverAliases).values(alias).onConflictDoNothing();
 }

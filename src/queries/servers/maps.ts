@@ -2,15 +2,15 @@ import { and, desc, eq, gte, lt, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { serverMapPeriods } from '../../db/schema/servers.ts';
 
-/** A map that a server was on. */
+/** A map that a server played. */
 export type PlayedMap = {
   map: string;
   seconds: number;
-  /** How many times it was changed to. */
+  /** How many times the server changed to it. */
   times: number;
 };
 
-/** The maps of a server in a stretch of time, the longest played first; what lies outside of it does not count. */
+/** The maps of a server in a period, the longest played first; time outside of the period does not count. */
 export async function listPlayedMaps(
   db: Db,
   serverId: number,

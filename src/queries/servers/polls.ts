@@ -17,7 +17,7 @@ export async function listPolledServers(db: Db) {
     .orderBy(asc(servers.id));
 }
 
-/** What a server said of itself in a poll. */
+/** What a server reported in a poll. */
 export type ServerState = {
   hostname: string;
   map: string;
@@ -30,19 +30,19 @@ export type ServerState = {
 /** Offline after this many missed polls in a row. */
 const MISSES_BEFORE_OFFLINE = 2;
 
-/** One poll of one server; without a state it was missed. */
+/** One poll of one server; without a state there was no response. */
 export type ServerPoll = { serverId: number; state: ServerState | undefined; polledAt: Date };
-/** What a server is after a poll was written. */
+/** The state of a server after a poll was written. */
 export type PolledServer = { serverId: number; isOnline: boolean; missedPolls: number };
 
-/** What the poll before told goes on if it was not longer ago than this: the longest interval and some more. */
+/** A map period or full server continues if the previous poll is at most this old: more than the longest interval. */
 const GOES_ON_WITHIN = sql`interval '2 hours'`;
 
 /**
- * Writes polls, at most one of each server: the snapshots with since when the server is full, a sample of each player
- * count, and which map is played, in one statement.
- * A missed poll keeps what was known, and makes the server offline at the second miss in a row.
- * Servers that are gone are left out of the result.
+ * Writes polls, at most one of each server, in one statement: the snapshots (with `full_since`), a sample of each player
+ * count, and the map periods.
+ * A missed poll keeps the last values; the second one in a row makes the server offline.
+ * Servers that were removed are left out of the result.
  */
 export async function saveServerPolls(db: Db, polls: readonly ServerPoll[]): Promise<PolledServer[]> {
   const rows = polls.map(({ serverId, state, polledAt }) => ({
@@ -97,7 +97,7 @@ export async function saveServerPolls(db: Db, polls: readonly ServerPoll[]): Pro
       from saved
       on conflict do nothing
     ), continued as (
-      -- What is known of a server here is what was known before this statement.
+      -- server_snapshots still has the rows from before this statement.
       update server_map_periods as period set ended_at = poll.polled_at
       from poll join server_snapshots known using (server_id)
       where poll.is_answered and known.is_online and known.map = poll.map
@@ -121,7 +121,7 @@ export async function saveServerPolls(db: Db, polls: readonly ServerPoll[]): Pro
   }));
 }
 
-/** The polled value; at a miss the known one while the server counts as online, and `otherwise` when it goes offline. */
+/** The polled value; after a miss the last one while the server counts as online, and `otherwise` when it goes offline. */
 function keptWhileOnline(column: 'players_count' | 'ping_ms' | 'players', otherwise: SQL): SQL {
   const name = sql.identifier(column);
   return sql`case when excluded.is_online then excluded.${name}

@@ -4,7 +4,7 @@ import { serverMapPeriods, serverSamples } from '../../db/schema/servers.ts';
 
 export type HistoryPoint = {
   at: Date;
-  /** Length of the stretch the point stands for, in seconds. */
+  /** Length of the period that the point covers, in seconds. */
   periodSeconds: number;
   playersAverage: number;
   playersMaximum: number;
@@ -14,8 +14,8 @@ export type HistoryPoint = {
 };
 
 /**
- * Player counts since a moment, oldest first, in steps of `stepSeconds` (300 or more); stretches without a poll are
- * absent. Averaged over each five minutes first: of some stretches every poll is kept, of others one row.
+ * Player counts of a period, oldest first, in steps of `stepSeconds` (300 or more); steps without a poll are absent.
+ * Averaged over five minutes first, since recent periods have a row per poll, and older ones a row per five minutes.
  */
 export async function listServerHistory(
   db: Db,
@@ -55,10 +55,10 @@ export async function listServerHistory(
   return rows.map((row) => ({ ...row, periodSeconds: stepSeconds }));
 }
 
-/** What old polls are thinned to. */
+/** The length of the periods that old polls are merged into. */
 const STRETCH_SECONDS = 300;
 
-/** The beginning of the stretch of so many seconds that a moment lies in. */
+/** The beginning of the period of this many seconds that contains a time. */
 function startOf(at: AnyColumn | SQL | SQL.Aliased<Date>, seconds: number): SQL<Date> {
   const length = sql.raw(String(seconds));
   return sql<Date>`to_timestamp(floor(extract(epoch from ${at}) / ${length}) * ${length})`;
@@ -66,9 +66,9 @@ function startOf(at: AnyColumn | SQL | SQL.Aliased<Date>, seconds: number): SQL<
 
 const DAY_MS = 86_400_000;
 
-/** Thins polls older than a day to averages and maxima of five minutes; drops samples and maps older than a year. */
+/** Merges polls older than a day into averages and maxima of five minutes; deletes samples and maps older than a year. */
 export async function thinServerSamples(db: Db, now: Date): Promise<void> {
-  // Cut at a multiple of five minutes, so that no stretch is thinned in two parts.
+  // A multiple of five minutes, so that no period is merged in two parts.
   const stretchMs = STRETCH_SECONDS * 1000;
   const cut = new Date(Math.floor((now.getTime() - DAY_MS) / stretchMs) * stretchMs).toISOString();
   await db.execute(sql`

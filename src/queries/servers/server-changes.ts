@@ -7,11 +7,11 @@ import { parseServerAddress } from '../../domain/server-address.ts';
 import { recordAudit } from '../audit-log.ts';
 import { findServerByAddress, parseServerName, type Server } from './servers.ts';
 
-/** What is absent stays as it is. */
+/** Absent values stay unchanged. */
 export type ServerChanges = Partial<Pick<Server, 'name' | 'address' | 'mode' | 'region'>>;
 
 /**
- * Changes a server that stays the same one: its history, its slug and its penalties are kept.
+ * Changes a server; its history, slug and penalties are kept.
  * @throws {InvalidInput} for a name or address that is not allowed.
  * @throws {NotFound} when no server has this slug; {@link Conflict} when the address belongs to another one.
  */

@@ -16,7 +16,7 @@ export type ServerStatus = { server: Server; snapshot: ServerSnapshot | null };
 /** In code points. */
 const LONGEST_NAME = 128;
 
-/** The servers that are shown, by name, with their latest poll. */
+/** All servers that are not hidden, by name, with their latest poll. */
 export async function listServerStatuses(db: Db): Promise<ServerStatus[]> {
   const rows = await shownServers(db).execute();
   return rows.map(({ server, snapshot }) => ({ server: withShownName(server), snapshot }));
@@ -53,7 +53,7 @@ export async function findServerByAddress(db: Db, address: string): Promise<Serv
   return server;
 }
 
-/** What a server is called: its slug where nobody can see its name, as names were once let in and may come by SQL. */
+/** The name of a server, or its slug if the name has no visible character (set by SQL or an early version). */
 export function shownNameOf({ name, slug }: Pick<Server, 'name' | 'slug'>): string {
   return hasVisibleCharacter(name) ? name : slug;
 }
@@ -63,7 +63,7 @@ function withShownName(server: Server): Server {
 }
 
 /**
- * Adds a server; the slug defaults to the name made url-safe, with a number where that is taken.
+ * Adds a server; the slug defaults to the URL-safe name, with a number if that is taken.
  * @throws {InvalidInput} for a name, slug or address that is not allowed.
  * @throws {Conflict} when the slug given, or the address, belongs to another server.
  */
@@ -98,10 +98,10 @@ export async function addServer(
   });
 }
 
-/** A server's name without spaces around it. @throws {InvalidInput} when it is too long or nobody could see it. */
+/** A server's name, trimmed. @throws {InvalidInput} when it is too long or has no visible character. */
 export function parseServerName(name: string): string {
   const label = name.trim();
-  // Characters, not UTF-16 units: an emoji is one.
+  // Counted in code points, not UTF-16 units.
   if ([...label].length <= LONGEST_NAME && !label.includes('\0') && hasVisibleCharacter(label)) return label;
   throw new InvalidInput(
     `name ${JSON.stringify(name.slice(0, 64))} is not allowed: give 1 to ${LONGEST_NAME} characters, at least one of them visible`,
@@ -151,7 +151,7 @@ export async function setServerHidden(
   });
 }
 
-/** A name made url-safe: lower case, without diacritics, words joined by hyphens; `server` when nothing is left. */
+/** A name as a URL-safe slug: lower case, without diacritics, words joined by hyphens; `server` when nothing is left. */
 function toSlug(name: string): string {
   const slug = foldText(name)
     .replace(/[^a-z0-9]+/g, '-')

@@ -10,9 +10,9 @@ import { hasVisibleCharacter } from '../../domain/visible-text.ts';
 import { recordAudit } from '../audit-log.ts';
 
 export type ApiToken = Omit<typeof apiTokens.$inferSelect, 'tokenHash'> & {
-  /** Whose it is. */
+  /** Of the owner. */
   steamId64: SteamId64;
-  /** Whether that is an admin or owner. */
+  /** Whether the token's owner is an admin or owner of the community. */
   isOfAdministrator: boolean;
 };
 
@@ -21,7 +21,7 @@ export const MAX_LIVE_TOKENS = 10;
 const MAX_NAME_LENGTH = 64;
 
 /**
- * Makes a token for a user; the only time its text is seen. Written to the audit log.
+ * Creates a token for a user and returns its text, which is not stored. Written to the audit log.
  * @param options.scopes what it may read; all of them by default.
  * @throws {InvalidInput} for a name that {@link isTokenName} refuses, or an expiry that has passed.
  * @throws {Conflict} when the user has 10 live tokens; {@link Blocked}; {@link NotFound} when there is no such user.
@@ -47,7 +47,7 @@ export async function createApiToken(
   if (expiresAt && expiresAt <= now) throw new InvalidInput('A token cannot expire in the past');
   const token = generateApiToken();
   return db.transaction(async (tx) => {
-    // Locks the owner's row: two requests at once must not make an eleventh token.
+    // Locks the user's row: two concurrent requests must not create an eleventh token.
     const [owner] = await tx
       .select({
         steamId64: users.steamId64,
@@ -89,7 +89,7 @@ export async function createApiToken(
   });
 }
 
-/** Which of these tokens are live, and of no blocked user. */
+/** Those of these tokens that are live and whose users are not blocked. */
 export async function listLiveTokenIds(db: Db, ids: readonly number[], now: Date): Promise<Set<number>> {
   const rows = await db
     .select({ id: apiTokens.id })
@@ -99,7 +99,7 @@ export async function listLiveTokenIds(db: Db, ids: readonly number[], now: Date
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Whether a token may be called so: 1 to 64 characters, something to see among them, no control characters. */
+/** Whether a name is allowed: 1 to 64 characters, at least one of them visible, no control characters. */
 export function isTokenName(name: string): boolean {
   return name.length <= MAX_NAME_LENGTH && hasVisibleCharacter(name) && !/\p{Cc}/u.test(name);
 }
@@ -113,7 +113,7 @@ export async function findLiveApiToken(db: Db, hash: string, now: Date): Promise
   return found && tokenStateOf(found.token, now) === 'live' ? withoutHash(found) : undefined;
 }
 
-/** What is shown of a token's owner. */
+/** The columns of a token's owner. */
 const OWNER = { steamId64: users.steamId64, isAdmin: users.isAdmin, isOwner: users.isOwner };
 
 const byHash = prepareOnce('live_api_token', (db) =>
@@ -131,9 +131,9 @@ const byHash = prepareOnce('live_api_token', (db) =>
 );
 
 /**
- * Tokens of all users, newest first, revoked and expired ones too: for the operator's tool.
- * @param before only those older than this id, for the next page.
- * @returns how many are older than these, besides.
+ * Tokens of all users, newest first, revoked and expired ones included: for the operator's tool.
+ * @param before only tokens with a lower id, for the next page.
+ * @returns also the number of older tokens that are not listed.
  */
 export async function listApiTokens(
   db: Db,
@@ -147,14 +147,14 @@ export async function listApiTokens(
   return { tokens, older: rest?.older ?? 0 };
 }
 
-/** The tokens of a user that work at `now`, newest first: never more than {@link MAX_LIVE_TOKENS} but by SQL. */
+/** The tokens of a user that are live at `now`, newest first: at most {@link MAX_LIVE_TOKENS}, unless added by SQL. */
 export async function listLiveApiTokens(db: Db, userId: number, now: Date): Promise<ApiToken[]> {
   return selectTokens(db, and(eq(apiTokens.userId, userId), isLive(now)));
 }
 
 /**
  * The revoked and expired tokens of a user, newest first.
- * @param before only those older than this id, for the next page.
+ * @param before only tokens with a lower id, for the next page.
  */
 export async function listEndedApiTokens(
   db: Db,
@@ -186,14 +186,14 @@ async function selectTokens(db: Db, condition: SQL | undefined, limit?: number):
   return rows.map(withoutHash);
 }
 
-/** How many tokens there are, live or not. */
+/** The number of tokens, live or not. */
 export async function countApiTokens(db: Db): Promise<number> {
   const [row] = await db.select({ count: count() }).from(apiTokens);
   return row?.count ?? 0;
 }
 
 /**
- * Revokes a token, at once and in every process: they hear of it by notification. Written to the audit log.
+ * Revokes a token; a notification makes it invalid in every process at once. Written to the audit log.
  * @param options.ofUserId when given, only a token of this user.
  * @throws {NotFound} when there is no such token; revoking twice changes nothing.
  */
@@ -221,7 +221,7 @@ export async function revokeApiToken(
   });
 }
 
-/** Writes that tokens were used; one statement for a batch of ids. */
+/** Saves when tokens were last used, in one statement for a batch of ids. */
 export async function saveApiTokenUses(db: Db, ids: readonly number[], usedAt: Date): Promise<void> {
   if (ids.length === 0) return;
   await db
@@ -235,13 +235,13 @@ export async function saveApiTokenUses(db: Db, ids: readonly number[], usedAt: D
     );
 }
 
-/** How many live tokens the user of a row has, for a select over users. */
+/** The number of live tokens of a user, as a column of a select from users. */
 export function liveTokenCount(now: Date): SQL<number> {
   const isOfUser = eq(apiTokens.userId, users.id);
   return sql<number>`(select count(*)::int from ${apiTokens} where ${and(isOfUser, isLive(now))})`;
 }
 
-/** As {@link tokenStateOf}; never null, so that its opposite is what has ended. */
+/** The rule of {@link tokenStateOf}; never null, so that it can be negated. */
 function isLive(now: Date): SQL {
   return sql`(${apiTokens.revokedAt} is null and (${apiTokens.expiresAt} is null or ${gt(apiTokens.expiresAt, now)}))`;
 }

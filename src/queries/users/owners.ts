@@ -7,7 +7,7 @@ import { recordAudit } from '../audit-log.ts';
 import { liftBlock } from './user-blocks.ts';
 import type { User } from './users.ts';
 
-/** What `OWNER_STEAMIDS` gives, and where it is kept that it did. */
+/** The flags that `OWNER_STEAMIDS` gives, and the columns that record that it did. */
 const GIVEN_FLAGS = [
   ['isOwner', 'ownerByConfig'],
   ['isAdmin', 'adminByConfig'],
@@ -15,8 +15,8 @@ const GIVEN_FLAGS = [
 type GivenFlag = (typeof GIVEN_FLAGS)[number][0];
 
 /**
- * Makes the users of `OWNER_STEAMIDS` owners and admins, and takes both from those it no longer names. A flag that was
- * given by hand, before or since, stays. Both are written to the audit log, by "configuration".
+ * Gives the users of `OWNER_STEAMIDS` the flags owner and admin, and removes them from users it no longer names. Flags
+ * that were set by hand, before or since, stay. Both are written to the audit log, with actor `configuration`.
  */
 export async function saveConfiguredOwners(db: Db, steamIds: readonly SteamId64[]): Promise<void> {
   await db.transaction(async (tx) => {
@@ -31,7 +31,7 @@ export async function saveConfiguredOwners(db: Db, steamIds: readonly SteamId64[
 }
 
 /**
- * Gives a user of `OWNER_STEAMIDS` both flags, and makes the user where there is none.
+ * Gives a user of `OWNER_STEAMIDS` both flags; creates the user when missing.
  * @param db a transaction.
  */
 export async function grantConfiguredOwner(db: Db, steamId64: SteamId64): Promise<void> {
@@ -52,7 +52,7 @@ export async function grantConfiguredOwner(db: Db, steamId64: SteamId64): Promis
   await recordFlags(db, steamId64, { flags: given, value: true });
 }
 
-/** @param user held by the transaction. */
+/** @param user whose row the transaction has locked. */
 async function revoke(db: Db, user: User): Promise<void> {
   const taken = GIVEN_FLAGS.filter(([, origin]) => user[origin]).map(([flag]) => flag);
   await db

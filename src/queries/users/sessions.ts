@@ -19,22 +19,22 @@ type NewSession = {
   userId: number;
   expiresAt: Date;
   now: Date;
-  /** What signed in; null where it did not say. */
+  /** Of the device that signed in; null when unknown. */
   browser: string | null;
   system: string | null;
 };
 
-/** Sessions that a user has at once; a further one ends the one that was used longest ago. */
+/** The most sessions of a user; another one ends the least recently used. */
 const MAX_SESSIONS = 100;
 
 const FOREIGN_KEY_VIOLATION = '23503';
 
-/** However much it is used, a session ends so long after the sign-in. */
+/** A session ends this long after the sign-in, even if it is in use. */
 const LONGEST_SESSION_MS = 180 * 86_400_000;
 
 /**
- * Opens a session; only the hash of its id is kept, so that a copy of the table signs nobody in.
- * @throws {NotFound} when the user has deleted their account since they signed in.
+ * Creates a session; only the hash of its id is stored, so that a stolen table is of no use for signing in.
+ * @throws {NotFound} when the user deleted their account during the sign-in.
  */
 export async function createSession(db: Db, { now, ...session }: NewSession): Promise<void> {
   const { userId } = session;
@@ -55,7 +55,7 @@ export async function createSession(db: Db, { now, ...session }: NewSession): Pr
   await db.delete(sessions).where(inArray(sessions.idHash, surplus));
 }
 
-/** The session and its user as they are now, unless it has ended. */
+/** A session that has not ended, with its user. */
 export async function findSession(db: Db, idHash: string, now: Date): Promise<Session | undefined> {
   const [row] = await db
     .select({ session: sessions, user: users })
@@ -67,12 +67,12 @@ export async function findSession(db: Db, idHash: string, now: Date): Promise<Se
   return { idHash, createdAt, seenAt, expiresAt, user: row.user };
 }
 
-/** When a session ends at the latest. */
+/** The latest possible end of a session. */
 export function lastEndOf({ createdAt }: { createdAt: Date }): Date {
   return new Date(createdAt.getTime() + LONGEST_SESSION_MS);
 }
 
-/** Moves the end of a session that is in use. A session that was ended meanwhile stays ended. */
+/** Extends a session that is in use. A session that was ended meanwhile stays ended. */
 export async function extendSession(
   db: Db,
   idHash: string,
@@ -81,12 +81,12 @@ export async function extendSession(
   await db.update(sessions).set({ expiresAt, seenAt: now }).where(eq(sessions.idHash, idHash));
 }
 
-/** Ends a session; one that is gone already is no error. */
+/** Ends a session; not an error if it has ended already. */
 export async function deleteSession(db: Db, idHash: string): Promise<void> {
   await db.delete(sessions).where(eq(sessions.idHash, idHash));
 }
 
-/** Ends every session of the user who asks for it. */
+/** Ends all sessions of a user, at their own request. */
 export async function deleteSessionsOf(
   db: Db,
   { id: userId, steamId64 }: Pick<User, 'id' | 'steamId64'>,
@@ -102,7 +102,7 @@ export async function deleteSessionsOf(
   });
 }
 
-/** Ends one session of the user who asks for it, whichever device it is on; one that is gone already is no error. */
+/** Ends one session of a user, at their own request; not an error if it has ended already. */
 export async function endSessionOf(
   db: Db,
   { id: userId, steamId64 }: Pick<User, 'id' | 'steamId64'>,

@@ -2,9 +2,9 @@ import type { Db } from '../../db/client.ts';
 import { usedNonces } from '../../db/schema/accounts.ts';
 
 /**
- * Uses up a value that may be used once; false when it was used before. Of two attempts at the same time exactly one
- * wins, whichever process they are in.
- * @param expiresAt from when on the value would be refused anyway, so that it may be forgotten.
+ * Claims a value that may be used once; false when it was used before. Of two concurrent attempts, in any processes,
+ * exactly one succeeds.
+ * @param expiresAt after this the value is invalid anyway, so that the row may be deleted.
  */
 export async function claimNonce(db: Db, nonce: string, expiresAt: Date): Promise<boolean> {
   const claimed = await db

@@ -10,8 +10,8 @@ import { lockUser, type User } from './users.ts';
 export const MAX_BLOCK_REASON_LENGTH = 200;
 
 /**
- * Blocks a user: from now on their tokens and sessions are refused, and so are uploads and sign-ins. Every process is
- * notified. Blocking once more changes the reason.
+ * Blocks a user: their tokens, sessions, uploads and sign-ins are refused. Every process is notified. Blocking again
+ * changes the reason.
  * @throws {NotFound} when there is no such user.
  * @throws {Forbidden} for an owner.
  * @throws {InvalidInput} for a reason of more than {@link MAX_BLOCK_REASON_LENGTH} characters.
@@ -38,7 +38,7 @@ export async function blockUser(
 }
 
 /**
- * Ends a block: tokens work again, and the user may sign in anew. Nothing happens when there is none.
+ * Ends a block: tokens work again, and the user may sign in. Does nothing when there is none.
  * @throws {NotFound} when there is no such user.
  */
 export async function unblockUser(db: Db, steamId64: SteamId64, { actor }: { actor: Actor }): Promise<void> {
@@ -46,8 +46,8 @@ export async function unblockUser(db: Db, steamId64: SteamId64, { actor }: { act
 }
 
 /**
- * Ends the block of a user, if there is one; their sessions from before it stay ended.
- * @param tx holds the user's row.
+ * Ends the block of a user, if there is one; their earlier sessions are deleted.
+ * @param tx a transaction that has locked the user's row.
  */
 export async function liftBlock(tx: Db, user: User, actor: Actor): Promise<void> {
   if (!user.blockedAt) return;
@@ -56,7 +56,7 @@ export async function liftBlock(tx: Db, user: User, actor: Actor): Promise<void>
   await recordAudit(tx, { actor, action: 'user.unblocked', subject: user.steamId64 });
 }
 
-/** @throws {Blocked} when the user is blocked; somebody without an account is not. */
+/** @throws {Blocked} when the user is blocked; people without an account are not. */
 export function requireUnblocked(user: Pick<User, 'blockedAt' | 'blockReason'> | undefined): void {
   if (user?.blockedAt) throw new Blocked(user.blockReason);
 }

@@ -10,7 +10,7 @@ import { grantConfiguredOwner } from './owners.ts';
 import { liftBlock, requireUnblocked } from './user-blocks.ts';
 import { findUserByDiscordId, lockUser, type User } from './users.ts';
 
-/** Values an operator or a sign-in may set; absent ones stay as they are. */
+/** Values that an operator or a sign-in may set; absent ones stay unchanged. */
 export type UserChanges = Partial<
   Omit<
     typeof users.$inferInsert,
@@ -23,7 +23,7 @@ export const USER_FLAGS = ['isAdmin', 'isOwner', 'hasSvip', 'isServiceplus'] as 
 export type UserFlags = Pick<User, (typeof USER_FLAGS)[number]>;
 
 /**
- * Makes the user where there is none, and changes what is given.
+ * Updates a user with the given values; creates the user when missing.
  * @throws {Conflict} when the Discord account is linked to another user.
  */
 export async function saveUser(
@@ -44,9 +44,9 @@ export async function saveUser(
 }
 
 /**
- * The row of a user who signed in, made the first time.
- * @param profile what Steam says of them; what it does not say stays as it was.
- * @param isOwner named in `OWNER_STEAMIDS`: gives both flags.
+ * Saves a sign-in; creates the user the first time.
+ * @param profile from Steam; absent values stay unchanged.
+ * @param isOwner whether `OWNER_STEAMIDS` names them, which gives both flags.
  * @throws {Blocked} when they are blocked.
  */
 export async function saveSignIn(
@@ -69,7 +69,7 @@ export async function saveSignIn(
 }
 
 /**
- * Links a Discord account to the user who asks for it; the same one again brings its name and avatar up to date.
+ * Links a Discord account to a user; linking the same one again updates its name and avatar.
  * @throws {Conflict} when it is linked to another user.
  */
 export async function linkDiscord(
@@ -88,7 +88,7 @@ export async function linkDiscord(
   });
 }
 
-/** Takes the link away for the user who asks for it; nothing happens when there is none. */
+/** Removes the Discord link of a user; does nothing when there is none. */
 export async function unlinkDiscord(
   db: Db,
   { id: userId, steamId64 }: Pick<User, 'id' | 'steamId64'>,
@@ -102,7 +102,7 @@ export async function unlinkDiscord(
   });
 }
 
-/** Hides the Discord link of the user who asks for it, or shows it again. */
+/** Hides the Discord link of a user, or shows it again. */
 export async function setDiscordHidden(
   db: Db,
   { id: userId, steamId64 }: Pick<User, 'id' | 'steamId64'>,
@@ -118,8 +118,8 @@ export async function setDiscordHidden(
 }
 
 /**
- * Sets what a user may do and is shown as.
- * @throws {NotFound} for a SteamID nobody signed in with.
+ * Sets the flags of a user.
+ * @throws {NotFound} when there is no such user.
  */
 export async function setUserFlags(
   db: Db,
@@ -138,7 +138,7 @@ export async function setUserFlags(
 }
 
 /**
- * The user, made where there is none and held until the transaction ends.
+ * The user, created when missing, with the row locked until the transaction ends.
  * @param actor the user themself by default.
  */
 async function lockOrCreateUser(tx: Db, steamId64: SteamId64, actor?: Actor): Promise<User> {
@@ -150,7 +150,7 @@ async function lockOrCreateUser(tx: Db, steamId64: SteamId64, actor?: Actor): Pr
       return created;
     }
     const [user] = await tx.select().from(users).where(eq(users.steamId64, steamId64)).for('update');
-    // Else the account was deleted between the two.
+    // Otherwise the account was deleted between the two statements.
     if (user) return user;
   }
 }
@@ -169,7 +169,7 @@ async function updateUser(tx: Db, steamId64: SteamId64, changes: UserChanges): P
     .where(eq(users.steamId64, steamId64))
     .returning()
     .catch((cause: unknown) => {
-      // The unique index decides, so that two at once cannot both win.
+      // Two concurrent links: the unique index lets only one succeed.
       throw hasErrorCode(cause, [UNIQUE_VIOLATION])
         ? linkedElsewhere(discordId, undefined, { cause })
         : cause;
@@ -178,10 +178,10 @@ async function updateUser(tx: Db, steamId64: SteamId64, changes: UserChanges): P
   return user;
 }
 
-/** Of users, after their SteamID, only the Discord account is unique. */
+/** In an update that does not change the SteamID, only the Discord account can violate a unique index. */
 const UNIQUE_VIOLATION = '23505';
 
-/** A flag that is set by hand is no longer the configuration's to take away. */
+/** A flag that is set by hand no longer depends on the configuration. */
 function originsOf({
   isAdmin,
   isOwner,

@@ -12,10 +12,10 @@ import { liveTokenCount } from './api-tokens.ts';
 
 export type User = typeof users.$inferSelect;
 export type LookedUpUser = User & { isBanned: boolean };
-/** A user as the moderation list shows them. */
+/** A user in the moderation list. */
 export type ListedUser = User & { liveTokens: number };
 
-/** The user with this Discord account, or else SteamID, and whether an active ban exists at `now`. Specification 4.5. */
+/** The user with this Discord account or SteamID, and whether an active ban exists at `now`. Specification 4.5. */
 export async function findUser(
   db: Db,
   who: { discordId: string } | { steamId64: SteamId64 },
@@ -28,14 +28,14 @@ export async function findUser(
   return user && { ...user, isBanned: await isBanned(db, user.steamId64, now) };
 }
 
-/** The user with this SteamID64, who has signed in or was made by an operator. */
+/** The user with this SteamID64: they signed in, or an operator created them. */
 export async function findUserBySteamId(db: Db, steamId64: SteamId64): Promise<User | undefined> {
   const [user] = await bySteamId(db).execute({ id: steamId64 });
   return user;
 }
 
 /**
- * The user with this SteamID64, held until the transaction ends.
+ * The user with this SteamID64, with the row locked until the transaction ends.
  * @throws {NotFound} when there is none.
  */
 export async function lockUser(tx: Db, steamId64: SteamId64): Promise<User> {
@@ -51,7 +51,7 @@ const bySteamId = prepareOnce('user_by_steamid', (db) =>
     .where(eq(users.steamId64, sql.placeholder('id'))),
 );
 
-/** The user a Discord account is linked to; undefined as well for what is no Discord id. */
+/** The user that a Discord account is linked to; undefined also for an invalid Discord id. */
 export async function findUserByDiscordId(db: Db, discordId: string): Promise<User | undefined> {
   if (!isDiscordId(discordId)) return undefined;
   const [user] = await byDiscordId(db).execute({ id: discordId });
@@ -74,7 +74,7 @@ export async function listUsersBySteamId(
   return toLookedUp(await bySteamIds(db).execute({ ids, now: now.toISOString() }));
 }
 
-/** The users that these Discord accounts are linked to; what is no Discord id is nobody's. */
+/** The users that these Discord accounts are linked to, in no order; invalid ids are ignored. */
 export async function listUsersByDiscordId(
   db: Db,
   ids: readonly string[],
@@ -136,7 +136,7 @@ function matchUsers(text: string): SQL | undefined {
   );
 }
 
-/** In any letter case of any language: in a database of locale C, ILIKE knows the letters of English alone. */
+/** Ignores case in any language: in a database of locale C, ILIKE only does so for ASCII letters. */
 function isLike(column: PgColumn, part: string): SQL {
   return sql`lower(${column} collate "und-x-icu") like lower(${part}::text collate "und-x-icu")`;
 }

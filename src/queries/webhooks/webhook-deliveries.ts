@@ -5,19 +5,19 @@ import { type Delivery, KEPT_DELIVERIES, type SwitchOffReason } from '../../doma
 import { recordAudit } from '../audit-log.ts';
 import { nameOf } from './webhooks.ts';
 
-/** How far the deliveries of a webhook are. */
+/** The delivery progress of a webhook. */
 export type Progress = {
   deliveredUpTo: number;
-  /** Failed tries of the next event. */
+  /** Failed tries to deliver the next event. */
   failures: number;
   retryAt: Date | null;
-  /** Set when it is switched off now, which goes to the audit log. */
+  /** Set when it is being switched off, which is written to the audit log. */
   switchedOff?: { at: Date; reason: SwitchOffReason } | undefined;
 };
 
 /**
- * Saves what was tried and how far the webhook is.
- * @returns false, and nothing is saved, when the webhook was removed or switched off meanwhile.
+ * Saves deliveries and the progress of a webhook.
+ * @returns false when the webhook was removed or switched off: then nothing is saved.
  */
 export async function saveProgress(
   db: Db,
@@ -50,7 +50,7 @@ export async function saveProgress(
   });
 }
 
-/** Keeps deliveries, the last {@link KEPT_DELIVERIES} of the webhook. */
+/** Saves deliveries, and keeps the last {@link KEPT_DELIVERIES} of the webhook. */
 export async function saveDeliveries(
   db: Db,
   webhookId: number,
@@ -66,7 +66,7 @@ export async function saveDeliveries(
     status,
     failure,
   }));
-  // One value instead of hundreds, which a busy webhook would spend more time on than on its messages.
+  // One JSON parameter instead of hundreds, which would cost a busy webhook more time than its messages.
   await db.execute(sql`
     insert into webhook_deliveries (webhook_id, message_id, type, at, duration_ms, status, failure)
     select ${webhookId}, given.* from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as given(
@@ -79,7 +79,7 @@ export async function saveDeliveries(
     .where(and(eq(webhookDeliveries.webhookId, webhookId), lte(webhookDeliveries.id, oldest)));
 }
 
-/** What is kept of a webhook's deliveries, newest first. */
+/** The stored deliveries of a webhook, newest first. */
 export async function listDeliveries(db: Db, webhookId: number): Promise<Delivery[]> {
   const { messageId, type, at, durationMs, status, failure } = webhookDeliveries;
   return db

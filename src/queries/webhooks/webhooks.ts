@@ -11,16 +11,16 @@ import { recordAudit } from '../audit-log.ts';
 /** An endpoint that receives changes, with the state of its deliveries. */
 export type Webhook = Omit<typeof webhooks.$inferSelect, 'secret'>;
 
-/** With what signs its messages. */
+/** A webhook with the secret that signs its messages. */
 export type SigningWebhook = typeof webhooks.$inferSelect;
 
 const { secret: _, ...SHOWN } = getTableColumns(webhooks);
 
 /**
- * Adds a webhook for the events from now on. Written to the audit log.
+ * Adds a webhook that receives events from now on. Written to the audit log.
  * @param options.url as `parseWebhookUrl` returns it.
  * @param options.types undefined: all.
- * @returns the secret as well, which no list shows again.
+ * @returns the webhook with its secret, which lists do not show.
  * @throws {Conflict} when there are {@link MAX_WEBHOOKS}.
  */
 export async function createWebhook(
@@ -63,7 +63,7 @@ export async function listWebhooks(db: Db): Promise<Webhook[]> {
   return db.select(SHOWN).from(webhooks).orderBy(asc(webhooks.id));
 }
 
-/** Those that are not switched off, with their secrets. */
+/** All webhooks that are not switched off, with their secrets. */
 export async function listActiveWebhooks(db: Db): Promise<SigningWebhook[]> {
   return db.select().from(webhooks).where(isNull(webhooks.switchedOffAt)).orderBy(asc(webhooks.id));
 }
@@ -75,7 +75,7 @@ export async function loadWebhook(db: Db, id: number): Promise<SigningWebhook> {
   return row;
 }
 
-/** Removes a webhook and what is kept of its deliveries. Written to the audit log. @throws {NotFound} */
+/** Removes a webhook and its stored deliveries. Written to the audit log. @throws {NotFound} */
 export async function removeWebhook(db: Db, id: number, { actor }: { actor: Actor }): Promise<void> {
   await db.transaction(async (tx) => {
     const [row] = await tx.delete(webhooks).where(eq(webhooks.id, id)).returning();
@@ -85,8 +85,8 @@ export async function removeWebhook(db: Db, id: number, { actor }: { actor: Acto
 }
 
 /**
- * Switches a webhook on again, or lets one that fails try again now. It goes on with the event that it stopped at, or
- * the oldest that is kept. Written to the audit log.
+ * Switches a webhook on again, or makes a failing one try again now. It continues with the event that it stopped at, or
+ * with the oldest that is kept. Written to the audit log.
  * @throws {NotFound}
  */
 export async function enableWebhook(db: Db, id: number, { actor }: { actor: Actor }): Promise<void> {
@@ -101,7 +101,7 @@ export async function enableWebhook(db: Db, id: number, { actor }: { actor: Acto
   });
 }
 
-/** Writes that somebody had a message sent, to the audit log. */
+/** Records a message that was sent by hand in the audit log. */
 export async function recordManualDelivery(
   db: Db,
   webhook: Pick<Webhook, 'id' | 'url'>,
@@ -114,7 +114,7 @@ export async function recordManualDelivery(
   await recordAudit(db, { actor, action, subject: nameOf(webhook), details: { messageId } });
 }
 
-/** How many webhooks there are that fail now, and that are switched off. */
+/** The number of webhooks that are failing, and of those that are switched off. */
 export async function countWebhooks(db: Db): Promise<{ failing: number; switchedOff: number }> {
   const [row] = await db
     .select({
@@ -125,7 +125,7 @@ export async function countWebhooks(db: Db): Promise<{ failing: number; switched
   return row ?? { failing: 0, switchedOff: 0 };
 }
 
-/** `3 (hooks.example.org)`: the rest of an address may be a secret. */
+/** Such as `3 (hooks.example.org)`: the rest of the URL may contain a secret. */
 export function nameOf({ id, url }: Pick<Webhook, 'id' | 'url'>): string {
   return `${id} (${new URL(url).host})`;
 }
