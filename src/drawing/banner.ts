@@ -4,7 +4,7 @@ import type { ServerView } from '../live/server-view.ts';
 import { drawPng, font, type PictureSize } from './canvas.ts';
 import { fitText, toDrawable } from './text.ts';
 
-/** By what they are called in addresses; the first is drawn when none is asked for. */
+/** Named as in URLs; the first is the default. */
 export const BANNER_SIZES = ['560x95', '160x248'] as const;
 export type BannerSize = (typeof BANNER_SIZES)[number];
 
@@ -34,7 +34,7 @@ const INK = {
 const DAY_MS = 86_400_000;
 const STEP_SECONDS = 1800;
 
-/** Draws the state of a server for forums, without a word that would need a language but "offline". */
+/** Draws the state of a server for forums. The only word is "offline", so that it needs no translation. */
 export function drawBanner(size: BannerSize, subject: BannerSubject): Promise<Uint8Array> {
   const { width, height } = PICTURE_SIZES[size];
   return drawPng({ width, height }, (context) => {

@@ -15,9 +15,9 @@ export type FindBanner = (slug: string, size: BannerSize) => Promise<Banner | un
 type Kept = {
   serverId: number;
   size: BannerSize;
-  /** What the latest drawing shows. */
+  /** Identifies what the latest drawing shows. */
   content: string;
-  /** The latest that is done; before the first, that one. */
+  /** The latest finished drawing; the pending one while it is the first. */
   banner: Promise<Banner>;
 };
 
@@ -28,17 +28,17 @@ type Deps = {
   log: Logger;
 } & Pick<BannerSubject, 'siteName' | 'accent'>;
 
-/** Beyond them those that nobody asked for longest are drawn when somebody asks again. */
+/** Beyond this, the least recently requested banners are dropped. */
 const MAX_KEPT = 200;
-/** A banner that nobody asks for is drawn no more. */
+/** A banner that is not requested for this long is dropped. */
 const KEPT_MS = 3_600_000;
-/** The curve moves on even where nothing else changes. */
+/** The curve is redrawn this often even if nothing else changes. */
 const CURVE_MS = 600_000;
 const CURVE_HOURS = 24;
 
 /**
- * Banners are drawn when what they show has changed, and not while somebody waits: only the first request of a banner
- * waits for its drawing, and later ones get the latest that is done.
+ * Redraws banners in the background when what they show has changed: only the first request for a banner waits for its
+ * drawing, later ones get the latest finished one.
  */
 export function createBanners(deps: Deps): FindBanner {
   const { serverList, log } = deps;
@@ -58,7 +58,7 @@ export function createBanners(deps: Deps): FindBanner {
     entry.content = content;
     draw(deps, status, entry.size).then(
       (banner) => {
-        // A later one may be done already.
+        // Unless a newer drawing has been started.
         if (entry.content === content) entry.banner = Promise.resolve(banner);
       },
       (error) => log.warn({ err: error, server: status.server.slug }, 'a banner was not drawn'),

@@ -18,12 +18,12 @@ export function font(weight: 400 | 600, sizePx: number): string {
   return `${weight} ${sizePx}px ${FONT_FAMILIES}`;
 }
 
-/** One canvas a size: pixels lie outside the heap, where the collector would let those of many pictures pile up. */
+/** One canvas per size, reused: pixels lie outside of the heap, so the garbage collector would let them pile up. */
 const canvases = new Map<string, Promise<Canvas>>();
-/** Pictures wait for each other, since they share the canvases. */
+/** Pictures are drawn one after another, since they share the canvases. */
 let lastPicture: Promise<unknown> = Promise.resolve();
 
-/** Draws one picture on a clear canvas. @returns it as a PNG. */
+/** Draws a picture on a cleared canvas. @returns a PNG. */
 export function drawPng(size: PictureSize, draw: (context: SKRSContext2D) => void): Promise<Uint8Array> {
   const picture = lastPicture.then(async () => {
     const canvas = await findCanvas(size);
@@ -44,8 +44,8 @@ function findCanvas(size: PictureSize): Promise<Canvas> {
 }
 
 /**
- * The library takes some 30 MB, so it is loaded for the first picture. It has no fonts of its own, and neither may the
- * machine: Inter is registered from its package.
+ * The library takes some 30 MB, so it is loaded with the first picture. Neither it nor the machine may have fonts: Inter
+ * is registered from its package.
  */
 async function openCanvas({ width, height }: PictureSize): Promise<Canvas> {
   const { createCanvas, GlobalFonts } = await import('@napi-rs/canvas');

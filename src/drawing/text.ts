@@ -1,19 +1,19 @@
 import type { SKRSContext2D } from '@napi-rs/canvas';
 import { hasVisibleCharacter } from '../domain/visible-text.ts';
 
-/** What the fonts of the canvas have glyphs for: Latin, Greek and Cyrillic letters, and common signs. */
+/** Everything but what the fonts have glyphs for: Latin, Greek and Cyrillic letters, and common symbols. */
 const WITHOUT_GLYPH =
   /[^\u0020-\u007e\u00a1-\u00ac\u00ae-\u024f\u0384-\u038a\u038c\u038e-\u03a1\u03a3-\u03ff\u0400-\u045f\u0490\u0491\u1e00-\u1e9f\u2013\u2014\u2018-\u201e\u2022\u2026\u20ac\u2116\u2122]+/gu;
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-/** A text without what would be drawn as empty boxes; `fallback` where nothing to read is left. */
+/** A text without characters that would be drawn as empty boxes; `fallback` if nothing readable is left. */
 export function toDrawable(text: string, fallback: string): string {
   const drawable = text.normalize('NFC').replace(WITHOUT_GLYPH, ' ').replace(/\s+/g, ' ').trim();
   return hasVisibleCharacter(drawable) && /[\p{L}\p{N}]/u.test(drawable) ? drawable : fallback;
 }
 
-/** A text as it fits a width in the font that is set, cut with an ellipsis where it does not. */
+/** A text that fits a width in the current font, shortened with an ellipsis if necessary. */
 export function fitText(context: SKRSContext2D, text: string, maxWidth: number): string {
   if (context.measureText(text).width <= maxWidth) return text;
   const parts = [...graphemes.segment(text)].map(({ segment }) => segment);

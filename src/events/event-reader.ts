@@ -2,26 +2,26 @@ import type { Logger } from 'pino';
 import type { Db } from '../db/client.ts';
 import { listPenaltyEvents, type PenaltyEvent, readEventLog } from '../queries/penalties/events.ts';
 
-/** The one reader of the outbox in a process. */
+/** Reads the outbox for all parts of a process. */
 export type EventReader = {
-  /** Told in every cursor. */
+  /** Part of every cursor. */
   epoch: string;
-  /** The newest event that subscribers were given. */
+  /** The newest event that subscribers have received. */
   newestId: () => number;
-  /** Calls back with all new events, in their order, silent ones too. @returns what ends it. */
+  /** Calls back with all new events in order, silent ones included. @returns a function that unsubscribes. */
   subscribe: (listener: (events: readonly PenaltyEvent[]) => void) => () => void;
-  /** Reads soon: something was recorded. */
+  /** Reads soon: events were recorded. */
   invalidate: () => void;
   stop: () => void;
 };
 
 const BATCH = 500;
-/** Notifications of a burst are answered by one read. */
+/** One read covers a burst of notifications. */
 const GATHER_MS = 100;
 /** Events are read at least this often, in case a notification was lost. */
 const REFRESH_MS = 1000;
 
-/** Reads on from the events that are there now. @throws what the first read throws. */
+/** Reads events that are recorded from now on. @throws what the first read throws. */
 export async function createEventReader(db: Db, log: Logger): Promise<EventReader> {
   const listeners = new Set<(events: readonly PenaltyEvent[]) => void>();
   const { epoch, newestId: firstId } = await readEventLog(db);

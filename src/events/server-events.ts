@@ -1,14 +1,14 @@
 import type { ServerStatus } from '../queries/servers/servers.ts';
 
-/** What can happen to a server, seen from one poll to the next. */
+/** Changes of a server from one poll to the next. */
 export const SERVER_EVENT_TYPES = ['server.up', 'server.down', 'server.map', 'server.players'] as const;
 export type ServerEventType = (typeof SERVER_EVENT_TYPES)[number];
 
 export type ServerEvent = { type: ServerEventType; occurredAt: Date; server: ServerStatus };
 
 /**
- * What happened between two readings of the servers. A server that was not there before, and one that is hidden or
- * removed, is no event; one that comes up tells neither its map nor its players besides.
+ * The changes between two readings of the servers. Servers that are new, hidden or removed cause no event; `server.up`
+ * comes without events for map and players.
  */
 export function compareServers(
   before: readonly ServerStatus[],

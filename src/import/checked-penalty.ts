@@ -14,8 +14,8 @@ export const NOT_LIFTED: Lift = {
 };
 
 /**
- * What every penalty has to be, whatever source it comes from: its times lie in years that can be kept and shown, and
- * are cut to the whole seconds that lists show. The table does the same to whoever else writes.
+ * Checks what holds for penalties of every source: their times lie in the allowed years, and are truncated to whole
+ * seconds. The table enforces the same for other writers.
  * @throws {InvalidInput} that names the time.
  */
 export function checkPenalty(penalty: ImportedPenalty): ImportedPenalty {

@@ -34,7 +34,7 @@ export type IksOptions = ImportOptions & {
   source?: string | undefined;
 };
 
-/** `iks_admins_warns` is left out: those are warnings of admins. */
+/** Without `iks_admins_warns`, which contains warnings given to admins. */
 const TABLES = ['iks_bans', 'iks_comms'] as const;
 type TableName = (typeof TABLES)[number];
 
@@ -42,15 +42,15 @@ const SERVERS: SourceServerTable = {
   name: 'iks_servers',
   needed: ['id', 'ip'],
   wanted: ['name'],
-  // `ip` holds the port as well.
+  // `ip` includes the port.
   toServer: ({ id, name, ip }) => ({ sourceServerId: id ?? '', name: name ?? null, address: ip ?? '' }),
 };
 
 /**
- * Imports the bans and communication bans of an IKS Admin 3 database; repeating it changes only what changed there.
- * Rows that IKS marked as deleted are not read: those we have are marked as gone, and kept.
+ * Imports the bans and communication bans of an IKS Admin 3 database; a repeated import only writes what changed there.
+ * Rows that IKS marked as deleted are not read: those that were imported are marked as gone, and kept.
  * @throws {InvalidInput} for an address or a database of another kind.
- * @throws {Unavailable} when the source does not answer.
+ * @throws {Unavailable} when the source does not respond.
  */
 export async function importIks(
   deps: ImportDeps,
@@ -95,7 +95,7 @@ async function findTable(
   if (!table) return undefined;
   const { columns } = table;
   const [selected, joins] = [[...table.selected], [...table.joins]];
-  // The first releases misspelt the column.
+  // Misspelt in the first releases.
   const unbannedBy = ['unbanned_by', 'ubanned_by'].find((column) => columns.has(column));
   selected.push(unbannedBy ? `p.${unbannedBy} as unbanned_by` : 'null as unbanned_by');
   if ((await database.listColumns('iks_admins')).has('steam_id')) {
@@ -169,7 +169,7 @@ function parseMuteType(type: string | null | undefined): PenaltyType {
   }
 }
 
-/** IKS does not record when a penalty was lifted: the last change of a lifted row stands for it. */
+/** IKS does not record when a penalty was lifted: the time of the row's last change is used. */
 function parseLift(row: SourceRow): Lift {
   return {
     liftedAt: parseUnixSeconds(row.updated_at) ?? null,

@@ -1,27 +1,27 @@
-/** A source row that was set aside (quarantined) or kept with a warning. */
+/** A source row that was quarantined, or imported with a warning. */
 export type RowReport = { table: string; id: string; reason: string };
 
 export type ImportProgress = {
   /** Rows read so far. */
   read: number;
-  /** How much of the source that is, 0 to 1; undefined when that is unknown (standard input). */
+  /** The share of the source, 0 to 1; undefined when its size is unknown (standard input). */
   share: number | undefined;
 };
 
-/** What is called while an import runs; all of it is optional. */
+/** Optional callbacks of a running import. */
 export type ImportListener = {
   onProgress?: ((progress: ImportProgress) => void) | undefined;
-  /** Every quarantined row, as it is met. */
+  /** Called for every quarantined row. */
   onQuarantine?: ((row: RowReport) => void) | undefined;
-  /** Another import of the same source is running: this one waits for it. */
+  /** Called when this import waits for another one of the same source. */
   onWait?: (() => void) | undefined;
-  /** Every row that was kept although something about it is odd. */
+  /** Called for every row that was imported with a warning. */
   onWarning?: ((row: RowReport) => void) | undefined;
 };
 
 export type ImportSummary = {
   source: string;
-  /** Nothing was written: the numbers say what would have been. */
+  /** Nothing was written: the numbers are what would have been. */
   isDryRun: boolean;
   read: number;
   added: number;
@@ -31,16 +31,16 @@ export type ImportSummary = {
   gone: number;
   quarantined: number;
   warnings: number;
-  /** People who were erased and are no longer recognised, since the erasure secret is another one: they may be named again. */
+  /** Tombstones of another erasure secret: these people are no longer recognised, and may be named again. */
   lostErasures: number;
-  /** Names of the servers that were added, hidden until an operator shows them. */
+  /** Names of the servers that were added; they are hidden until an operator shows them. */
   serversAdded: string[];
   /** The first {@link LISTED_REPORTS} of each; `quarantined` and `warnings` count all of them. */
   quarantinedRows: RowReport[];
   warnedRows: RowReport[];
 };
 
-/** A broken source may quarantine every row; memory stays flat all the same. */
+/** Bounds memory, since a broken source may quarantine every row. */
 const LISTED_REPORTS = 1000;
 
 /** The summary of an import that has read nothing yet. */
@@ -62,14 +62,14 @@ export function startSummary(source: string, isDryRun: boolean): ImportSummary {
   };
 }
 
-/** Sets a row aside: it is not imported, and the report names it. */
+/** Reports a row that is not imported. */
 export function quarantine(summary: ImportSummary, listener: ImportListener, row: RowReport): void {
   summary.quarantined += 1;
   if (summary.quarantinedRows.length < LISTED_REPORTS) summary.quarantinedRows.push(row);
   listener.onQuarantine?.(row);
 }
 
-/** Warns of something odd about a row that is kept. */
+/** Reports something odd about a row that is imported. */
 export function warn(summary: ImportSummary, listener: ImportListener, row: RowReport): void {
   summary.warnings += 1;
   if (summary.warnedRows.length < LISTED_REPORTS) summary.warnedRows.push(row);

@@ -20,7 +20,7 @@ import { openPenaltyWriter, type PenaltyWriter } from './writer.ts';
 
 export type ImportDeps = {
   db: Db;
-  /** For the connection that holds the source's lock while the import lasts. */
+  /** For the connection that holds the source's lock during the import. */
   databaseUrl: string;
   now: () => Date;
   /** Who imports; `configuration` for the mirror. */
@@ -32,29 +32,29 @@ export type ImportOptions = ImportListener & {
   isDryRun?: boolean;
   /** Waits for another import of the same source to end (the default) instead of refusing. */
   waits?: boolean;
-  /** The source has moved: it is the known one at a new address. */
+  /** The source is the known one, at a new address. */
   replacesSource?: boolean;
-  /** Stops the import between two pages: what was written stays. */
+  /** Stops the import between two pages; written pages stay. */
   signal?: AbortSignal;
 };
 
-/** One import under way. */
+/** A running import. */
 export type ImportRun = ImportDeps & {
   source: string;
   isDryRun: boolean;
-  /** What ended by then is stored as EXPIRED where the source has it as active; see {@link loadExpiryMark}. */
+  /** Active penalties that ended by this time are stored as EXPIRED; see {@link loadExpiryMark}. */
   expiryMark: () => Date;
   writer: PenaltyWriter;
   summary: ImportSummary;
   listener: ImportListener;
   signal: AbortSignal | undefined;
-  /** Rows the source holds, for the share done; undefined when that is unknown. */
+  /** The number of rows in the source, for progress; undefined when unknown. */
   total: number | undefined;
 };
 
 /**
  * Runs an import under its source's lock and returns what it did.
- * @param source what the rows come from; its name is part of their key.
+ * @param source the origin of the rows; its name is part of their key.
  * @throws {InvalidInput} for a name of more than 64 characters or none.
  * @throws {OtherSource} when the penalties under this name came from another database.
  * @throws {Conflict} when another import of this source is running and `waits` is false.
@@ -94,32 +94,32 @@ export async function runImport(
   }
 }
 
-/** Moves on by a clock that is never set: else a long import would undo what the sweep marks meanwhile. */
+/** Advances with a monotonic clock; otherwise a long import would undo what the expiry sweep marks meanwhile. */
 async function startExpiryMark({ db, now }: ImportDeps): Promise<() => Date> {
   const startedMs = performance.now();
   const mark = await loadExpiryMark(db, now());
   return () => new Date(mark.getTime() + performance.now() - startedMs);
 }
 
-/** Says what is odd about an item that is kept. */
+/** Reports something odd about an item that is imported. */
 export type Warn = (reason: string) => void;
 
-/** How to make penalties of the items (rows, or groups of rows) of one table. */
+/** Converts the items (rows, or groups of rows) of one table into penalties. */
 export type ItemParser<Item> = {
   table: string;
   idOf: (item: Item) => string;
-  /** How many rows of the source an item is; 1 by default. */
+  /** The number of source rows in an item; 1 by default. */
   rowsIn?: (item: Item) => number;
   /**
-   * Gives the status as the source has it, whatever the clock says.
+   * Returns the status of the source, without regard to the clock.
    * @throws {InvalidInput} for an item that cannot be imported: it is quarantined with the message.
    */
   parse: (item: Item, warn: Warn) => ImportedPenalty;
 };
 
 /**
- * Writes page after page; a bad item is quarantined, the rest is kept. The next page is read and parsed while the
- * database takes in the one before.
+ * Writes page after page; a bad item is quarantined, the rest is written. The next page is read and parsed while the
+ * previous one is being written.
  */
 export async function importPages<Item>(
   run: ImportRun,
@@ -131,7 +131,7 @@ export async function importPages<Item>(
     const parsed = parsePage(run, page, parser);
     await writing;
     writing = writePage(run, parsed);
-    // Awaited above or below; until then a failure is not an unhandled one.
+    // Awaited above or below; this only prevents an unhandled rejection until then.
     writing.catch(() => {});
   }
   await writing;
@@ -149,7 +149,7 @@ export async function importPage<Item>(
 type ParsedPage = {
   rows: ImportedPenalty[];
   setAside: SourceKey[];
-  /** Rows read up to and with this page. */
+  /** Rows read up to and including this page. */
   read: number;
 };
 
@@ -170,7 +170,7 @@ function parsePage<Item>(
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;
       quarantine(summary, listener, report(error.message));
-      // It is at the source all the same: what an earlier import kept of it is not gone.
+      // It still exists at the source, so an earlier import of it must not be marked as gone.
       parsed.setAside.push({ sourceTable: table, sourceId: idOf(item) });
     }
   }

@@ -1,17 +1,17 @@
 import type { Db } from '../db/client.ts';
 import { findSetting, saveSetting } from '../queries/settings.ts';
 
-/** How far the mirror has come; kept in the database, so that it continues there after a restart or in another process. */
+/** The progress of the mirror, stored in the database so that it continues after a restart or in another process. */
 export type MirrorState = {
-  /** Identifies the source: a new address starts from the beginning. */
+  /** Identifies the source: with a new address the mirror starts from the beginning. */
   sourceHash: string;
   /** When every row was last read. */
   sweptAt: Date;
   /** The source's own clock, in Unix seconds, at the beginning of the last round. */
   sourceSeconds: number;
   /**
-   * By table: the largest id read; up to which of our ids our active penalties were looked up; up to which of the
-   * source's ids its active rows were compared.
+   * By table: the largest id read; the id up to which our active penalties were looked up; the id up to which the
+   * source's active rows were compared.
    */
   tables: Record<string, { lastId: number; activeCursor: number; sourceCursor: number }>;
 };

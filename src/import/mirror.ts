@@ -16,7 +16,7 @@ import type { SourceDatabase } from './source/source-database.ts';
 
 export type Mirror = {
   start: () => void;
-  /** Ends the round under way; settles within three seconds. */
+  /** Aborts the running round; settles within three seconds. */
   stop: () => Promise<void>;
   health: () => MirrorHealth;
 };
@@ -26,9 +26,9 @@ export type MirrorHealth = {
   isMirroring: boolean;
   /** Whether the last round succeeded; undefined before the first. */
   isUp: boolean | undefined;
-  /** Rounds that have failed in a row. */
+  /** Failed rounds in a row. */
   failures: number;
-  /** Why nothing is mirrored until an operator says how to go on. */
+  /** Why nothing is mirrored until an operator decides how to go on. */
   refusal: string | undefined;
   lastRoundAt: Date | undefined;
   lastSweepAt: Date | undefined;
@@ -52,9 +52,9 @@ type Settings = {
   intervalSeconds: number;
 };
 
-/** Small pages: the process handles requests between two of them. */
+/** Small pages, so that the process can handle requests between them. */
 const PAGE_ROWS = 1000;
-/** The hour of the plugin's day at which every row is read again. */
+/** The hour, in the plugin's time zone, at which every row is read again. */
 const SWEEP_HOUR_MS = 4 * 3_600_000;
 
 const REFUSAL =
@@ -66,9 +66,9 @@ const WAYS_ON =
   '`bun run cli penalties import simpleadmin --replace-source` if it is that one at a new address';
 
 /**
- * Keeps our penalties in step with a CS2-SimpleAdmin database: a first full read, then what changed each interval, and
- * a full read each night, which finds what the rounds miss. One process mirrors; another takes over when it dies. An
- * outage of the source is one log line and a metric, and stops nothing else.
+ * Mirrors the penalties of a CS2-SimpleAdmin database: a first full read, then the changes of each interval, and a full
+ * read each night, which finds what the rounds miss. One process mirrors; another takes over when it dies. An outage of
+ * the source causes one log line and a metric, and affects nothing else.
  */
 export function createMirror(
   { db, databaseUrl, log, metrics, now = () => new Date() }: Deps,
@@ -83,9 +83,9 @@ export function createMirror(
     lastRoundAt: undefined,
     lastSweepAt: undefined,
   };
-  /** When the last round succeeded, by a clock that is never set. */
+  /** When the last round succeeded, by a monotonic clock. */
   let lastRoundMs: number | undefined;
-  /** Once, until it is mended. */
+  /** Logged once until it is fixed. */
   let isLossTold = false;
   const countRows = metrics.addCounter('mirror_rows_total', 'Rows the mirror wrote.', ['change']);
   metrics.addGauge('mirror_up', 'Whether the last round of the mirror succeeded.', () =>
@@ -123,7 +123,7 @@ export function createMirror(
     } catch (error) {
       if (stopping.signal.aborted) return;
       if (error instanceof OtherSource) refuse(error);
-      // Else an operator's import does the same work right now.
+      // On a Conflict, an operator's import of the same source is running.
       else if (!(error instanceof Conflict)) fail(error);
     }
   }
@@ -140,7 +140,7 @@ export function createMirror(
     if (health.refusal === undefined) log.error({ source, known, given }, `${REFUSAL}: ${WAYS_ON}`);
     health.isUp = false;
     health.failures += 1;
-    // Anybody may read it: the addresses are for the log alone.
+    // Without the addresses, which are only logged: anybody may read /readyz.
     health.refusal = REFUSAL;
   }
 
@@ -157,7 +157,7 @@ export function createMirror(
         return;
       }
       const [sweptAt, sourceSeconds] = [now(), await loadSourceClock(database)];
-      // Read before the rows are: what is added meanwhile is new in the next round.
+      // Loaded before the rows: what is added meanwhile counts as new in the next round.
       next = await loadStateAfterSweep(database, { sourceHash, sweptAt, sourceSeconds });
       await sweepSimpleAdmin(importRun, database, { timezone, pageRows: PAGE_ROWS });
     };
@@ -165,7 +165,7 @@ export function createMirror(
       waits: false,
       signal: stopping.signal,
       onQuarantine: (row) => warnOnce(row, 'a row of SimpleAdmin was not imported'),
-      // Odd penalties are many and are kept; a missing server is something an operator can correct.
+      // Warnings about penalties are too many to log; one about a server is something that an operator can correct.
       onWarning: (row) => {
         if (row.table === SIMPLE_ADMIN_SERVERS.name)
           warnOnce(row, 'a server of SimpleAdmin was not imported');
@@ -182,7 +182,7 @@ export function createMirror(
     report(summary, isSweep);
   }
 
-  /** A row that is wrong stays wrong in every round. */
+  /** Logs a row once, since it is read again in every round. */
   function warnOnce({ table, id, reason }: RowReport, message: string): void {
     const key = `${table} ${id} ${reason}`;
     if (warned.has(key) || warned.size >= 1000) return;
@@ -221,7 +221,7 @@ function hashOf({ name, address }: PenaltySource): string {
   return new Bun.CryptoHasher('sha256').update(JSON.stringify([name, address])).digest('hex');
 }
 
-/** The day in a zone, which begins at four in the morning. */
+/** The date in a zone, with days that begin at 04:00. */
 function dayOf(at: Date, timezone: string): string {
   return new Intl.DateTimeFormat('en-CA', { timeZone: timezone }).format(at.getTime() - SWEEP_HOUR_MS);
 }

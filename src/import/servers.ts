@@ -14,17 +14,17 @@ import { cleanText, LONGEST_NAME } from './source/clean-text.ts';
 import type { SourceDatabase, SourceRow } from './source/source-database.ts';
 import { selectColumns, selectSourceRows } from './source/tables.ts';
 
-/** A game server as a source knows it. */
+/** A game server of a source. */
 type SourceServer = { sourceServerId: string; name: string | null; address: string };
 
-/** Where a source keeps its servers. */
+/** The table of servers in a source. */
 export type SourceServerTable = {
   name: string;
-  /** Columns that say what a server's address is; without them no server is matched. */
+  /** Columns of a server's address; without them no server is matched. */
   needed: readonly string[];
-  /** Columns that may be absent: then they are null. */
+  /** Columns that may be absent; then their values are null. */
   wanted: readonly string[];
-  /** Which rows are servers; all of them by default. In it the rows are `p`. */
+  /** Which rows are servers; all of them by default. The table's alias is `p`. */
   condition?: string;
   toServer: (row: SourceRow) => SourceServer;
 };
@@ -35,11 +35,11 @@ export type ServerIds = ReadonlyMap<string, number>;
 const DEFAULT_PORT = 27_015;
 
 /**
- * Finds our server for each server of a source, by its address (a host name of ours also by what it resolves to), and
- * remembers the pair: several ids of a source may mean one server of ours. A server we do not have is added, hidden
- * until an operator shows it. A remembered pair stays, so that an operator may change it. A server whose address or name
- * we do not allow is a warning in the summary.
- * @returns 0, no server, for what cannot be one of ours; -1 for what a dry run would make.
+ * Finds our server for each server of a source by its address (our host names are also resolved), and saves it as an
+ * alias: several ids of a source may stand for one server. An unknown server is added, hidden until an operator shows
+ * it. Existing aliases are kept, so that an operator may change them. A server with an address or name that is not
+ * allowed is a warning in the summary.
+ * @returns our ids: 0, no server, for one that is not allowed; -1 for one that a dry run would add.
  */
 export async function matchSourceServers(
   run: ImportRun,
@@ -64,7 +64,7 @@ export async function matchSourceServers(
   }
   return serverIds;
 
-  /** @throws {InvalidInput} for an address or a name that no server of ours may have. */
+  /** @throws {InvalidInput} for an address or name that is not allowed. */
   async function matchOne(
     ours: Map<string, number>,
     { name, address }: Omit<SourceServer, 'sourceServerId'>,
@@ -89,9 +89,9 @@ const NO_SERVER = 0;
 const MADE_BY_DRY_RUN = -1;
 
 /**
- * Our server for the id that a penalty bears at its source. An operator may number servers from 0, so known ids come
- * first; of the others an empty one, 0 and negative ones mean that there is none.
- * @returns 0 for no server. @param warn called when the source has no such server any more.
+ * Our server for the server id of a source's penalty. Known ids come first, since a source may number servers from 0;
+ * otherwise an empty id, 0 and negative ids mean no server.
+ * @returns 0 for no server. @param warn called when the source no longer has this server.
  */
 export function findServerId(serverIds: ServerIds, id: string | null | undefined, warn: Warn): number {
   if (id === null || id === undefined) return NO_SERVER;
@@ -112,7 +112,7 @@ async function listSourceServers(
   return rows.map(toServer);
 }
 
-/** Adds a hidden server, unless another import adds the same one at this moment. */
+/** Adds a hidden server, or finds the one that another import has just added. */
 async function addOrFindServer(
   db: Db,
   server: { name: string; address: string; actor: Actor },
@@ -130,7 +130,7 @@ async function addOrFindServer(
 
 const RESOLVE_LIMIT_MS = 2000;
 
-/** Our servers by address, those named by a host also by its IP addresses: sources know the IP. */
+/** Our servers by address; those with a host name also by its IP addresses, which sources have. */
 async function listOurAddresses(db: Db): Promise<Map<string, number>> {
   const rows = await listServers(db);
   const resolved = await Promise.all(
@@ -150,7 +150,7 @@ async function resolve(host: string): Promise<string[]> {
   return found.map(({ address }) => address);
 }
 
-/** `HOST:PORT` in lower case, with Steam's usual port when none is given. @throws {InvalidInput} for what is no address. */
+/** `HOST:PORT` in lower case, with the default port if none is given. @throws {InvalidInput} for an invalid address. */
 function normalizeAddress(address: string): string {
   const trimmed = address.trim().toLowerCase();
   const complete = /:[0-9]+$/.test(trimmed) ? trimmed : `${trimmed}:${DEFAULT_PORT}`;

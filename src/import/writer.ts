@@ -11,15 +11,15 @@ import {
   writeImportedPenalties,
 } from '../queries/penalties/imported.ts';
 
-/** Writes one source's penalties; made by {@link openPenaltyWriter}, and closed whatever happens. */
+/** Writes the penalties of one source; created by {@link openPenaltyWriter}, and always to be closed. */
 export type PenaltyWriter = {
-  /** Adds the new rows, changes the changed, leaves the rest untouched; what was written stays if the process dies. */
+  /** Inserts new rows, updates changed ones, leaves equal ones untouched; written rows stay if the process dies. */
   write: (rows: readonly ImportedPenalty[]) => Promise<WriteCounts>;
-  /** Says that rows are still at the source though they were not written. */
+  /** Marks rows as existing at the source although they were not written. */
   markSeen: (rows: readonly SourceKey[]) => Promise<void>;
   /** Deletes rows that became part of another row (the halves of a silence). */
   deleteMerged: (rows: readonly SourceKey[]) => Promise<void>;
-  /** Marks the rows of these tables that were neither written nor marked as seen. @returns how many. */
+  /** Marks rows of these tables as gone that were neither written nor marked as seen. @returns how many. */
   markGone: (sourceTables: readonly string[], now: Date) => Promise<number>;
   close: () => Promise<void>;
 };

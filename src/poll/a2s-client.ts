@@ -14,21 +14,21 @@ import { QueryFailure } from './query-failure.ts';
 import type { ServerSocket } from './server-socket.ts';
 import { createSplitResponses } from './split-response.ts';
 
-/** Asks one server, one request at a time. Moments are those of `performance.now()`. */
+/** Queries one server, one request at a time. Times are those of `performance.now()`. */
 export type A2sClient = {
-  /** @throws {QueryFailure} when no whole response has come by `untilMs`. */
+  /** @throws {QueryFailure} when no complete response has arrived by `untilMs`. */
   askInfo: (options: { untilMs: number }) => Promise<A2sInfo>;
-  /** @returns undefined when no response has come by `untilMs`. @throws {QueryFailure} for a malformed one. */
+  /** @returns undefined when no response has arrived by `untilMs`. @throws {QueryFailure} for a malformed one. */
   askPlayers: (info: A2sInfo, options: { untilMs: number }) => Promise<A2sPlayer[] | undefined>;
-  /** Shortest round trip in milliseconds, at least 1: 0 means offline. */
+  /** The shortest round trip in milliseconds, at least 1, since 0 means offline. */
   pingMs: () => number;
 };
 
-/** How often a request is sent again when nothing comes back. */
+/** How often a request is repeated without a response. */
 const REPEATS = 2;
-/** How many new challenges one request follows. */
+/** How many new challenges are accepted for one request. */
 const MAX_CHALLENGES = 3;
-/** Three copies of two responses of 32 parts are 192; more is not a response. */
+/** More than a server can need: three copies of two responses of 32 parts are 192. */
 const MAX_DATAGRAMS = 256;
 
 /** Speaks A2S over a socket of its own. */
@@ -38,7 +38,7 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
   let shortestMs = Number.POSITIVE_INFINITY;
   let datagrams = 0;
 
-  /** The body of the packet that a datagram is, or completes; undefined while parts are missing, and for what is not A2S. */
+  /** The body of a packet once it is complete; undefined while parts are missing, and for datagrams that are not A2S. */
   function readBody(datagram: Buffer): Buffer | undefined {
     datagrams += 1;
     if (datagrams > MAX_DATAGRAMS) throw new QueryFailure('malformed');
@@ -53,8 +53,8 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
   }
 
   /**
-   * Sends a request until a response of this type comes, again with each new challenge.
-   * @returns what follows the type; when it has not come by `untilMs`, what came instead.
+   * Sends a request, and again with each new challenge, until a response of this type arrives.
+   * @returns the body after the type; if it has not arrived by `untilMs`, whether anything else has (`noise`).
    */
   function ask(
     buildRequest: (challenge: number | undefined) => Buffer,
@@ -91,7 +91,7 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
       send();
     }
 
-    /** Since the first copy of the request: which copy is answered is unknown, and so a ping is never too short. */
+    /** Measured from the first copy of the request: a response may be to any copy, and a ping must not be too short. */
     function noteRoundTrip(): void {
       shortestMs = Math.min(shortestMs, performance.now() - sentAtMs);
     }
@@ -106,7 +106,7 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
         return;
       }
       const given = body && type === RESPONSE_TYPES.challenge ? readChallenge(body) : undefined;
-      // The same once more: a second copy, or a server that takes no challenge.
+      // The same challenge again: a duplicate datagram, or a server that does not accept its own challenge.
       if (given === undefined || given === challenge) {
         heard = 'noise';
         return;
@@ -147,7 +147,7 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
   };
 }
 
-/** @param body the type and what follows it. @throws {QueryFailure} `malformed` when it is cut. */
+/** @param body including the type. @throws {QueryFailure} `malformed` when it is truncated. */
 function readChallenge(body: Buffer): number {
   const reader = createPacketReader(body);
   reader.skip(1);

@@ -12,14 +12,14 @@ export const RESPONSE_TYPES = {
   players: 0x44,
   /** S2C_CHALLENGE: the request is to be repeated with this challenge. */
   challenge: 0x41,
-  /** "Banned by server": the server has banned the client's address. */
+  /** The server has banned the client's address. */
   banned: 0x6c,
 } as const;
 
 const A2S_INFO = 0x54;
 const A2S_PLAYER = 0x55;
 const INFO_PAYLOAD = Buffer.from('Source Engine Query\0', 'latin1');
-/** Asks for a challenge where a request cannot be sent without one. */
+/** Requests a challenge, in a request that must contain one. */
 const NO_CHALLENGE = 0xffff_ffff;
 
 /** Steam's app id of Counter-Strike: Global Offensive and of Counter-Strike 2. */
@@ -27,7 +27,7 @@ const COUNTER_STRIKE = 730;
 /** A server that hides its players lists one of this name. */
 const MADE_UP_PLAYER = 'Max Players';
 
-/** What we read of an A2S_INFO response. */
+/** The fields of an A2S_INFO response that are used. */
 export type A2sInfo = {
   hostname: string;
   map: string;
@@ -61,9 +61,9 @@ function buildRequest(type: number, payload: Buffer, challenges: number[]): Buff
 }
 
 /**
- * Reads an A2S_INFO response. Its extra data must be complete but is ignored: the counts are the two bytes that
- * every server sends, whatever its keywords say. Bytes behind the end are ignored.
- * @param body what follows the type.
+ * Parses an A2S_INFO response. Its extra data must be complete but is ignored, player counts in its keywords included.
+ * Trailing bytes are ignored.
+ * @param body without the type.
  * @throws {QueryFailure} `malformed` when it ends too early.
  */
 export function parseInfo(body: Buffer): A2sInfo {
@@ -96,9 +96,9 @@ function skipExtraData(reader: PacketReader): void {
 }
 
 /**
- * Reads an A2S_PLAYER response, entries without a name included; at most 255. Bytes behind the end are ignored.
- * @param body what follows the type.
- * @throws {QueryFailure} `malformed` when it lists fewer players than it says.
+ * Parses an A2S_PLAYER response, entries without a name included; at most 255. Trailing bytes are ignored.
+ * @param body without the type.
+ * @throws {QueryFailure} `malformed` when it contains fewer players than announced.
  */
 export function parsePlayers(body: Buffer, { appId }: Pick<A2sInfo, 'appId'>): A2sPlayer[] {
   const reader = createPacketReader(body);

@@ -17,10 +17,10 @@ const MAX_TEXT_LENGTH = 256;
 
 /**
  * Queries a game server for its state and players over A2S.
- * A server that responds to A2S_INFO alone counts as answered, without players.
+ * A server that responds only to A2S_INFO counts as answered, without players.
  * @param address `host:port`; a host name is resolved at each call, IPv4 first.
  * @param timeoutMs for everything together, resolving included.
- * @param signal ends the query at once, as missed.
+ * @param signal aborts the query; the poll is then missed.
  */
 export async function queryGameServer(
   address: string,
@@ -45,7 +45,7 @@ export async function queryGameServer(
   }
 }
 
-/** @throws {QueryFailure} for what no host can be read from: rows may come from elsewhere than `addServer`. */
+/** @throws {QueryFailure} for an invalid address, which a row that `addServer` did not write may have. */
 function parseAddress(address: string): ServerAddress {
   const parsed = tryParseServerAddress(address);
   if (parsed) return parsed;
@@ -59,13 +59,13 @@ async function ask(
   const client = createA2sClient(socket);
   const info = await client.askInfo({ untilMs: deadlineMs });
   if (info.map === '' && info.maxPlayers === 0) throw new QueryFailure('no-game');
-  // A server may never send its players: half of the time is kept for asking whether it is online.
+  // A server may never send its players: they get at most half of the time.
   const untilMs = Math.min(deadlineMs, performance.now() + timeoutMs / 2);
   const players = await client.askPlayers(info, { untilMs });
-  return toAnswer(info, { players: players ?? [], pingMs: client.pingMs() });
+  return toState(info, { players: players ?? [], pingMs: client.pingMs() });
 }
 
-function toAnswer(
+function toState(
   { hostname, map, playersCount, maxPlayers }: A2sInfo,
   { players, pingMs }: { players: A2sPlayer[]; pingMs: number },
 ): ServerState {
@@ -84,7 +84,7 @@ function byScore(a: ServerPlayer, b: ServerPlayer): number {
   return b.score - a.score;
 }
 
-/** Without control characters: NUL, which PostgreSQL refuses, and the colour codes of the game's own text. */
+/** Removes control characters: NUL, which PostgreSQL refuses, and the game's colour codes. */
 function clean(text: string): string {
   return [...text.replace(/\p{Cc}/gu, '')].slice(0, MAX_TEXT_LENGTH).join('');
 }

@@ -6,7 +6,7 @@ export type PacketReader = {
   readUint16: () => number;
   readUint32: () => number;
   readInt32: () => number;
-  /** Up to the next NUL, as UTF-8; bytes that are no UTF-8 become U+FFFD. */
+  /** Up to the next NUL, as UTF-8; invalid bytes become U+FFFD. */
   readText: () => string;
   skip: (bytes: number) => void;
   isAtEnd: () => boolean;
@@ -17,7 +17,7 @@ export type PacketReader = {
 /** Starts at the first byte of `packet`, which is not copied. */
 export function createPacketReader(packet: Buffer): PacketReader {
   let offset = 0;
-  /** Steps over so many bytes and returns where they start. */
+  /** Advances by some bytes and returns the offset before. */
   const step = (bytes: number): number => {
     const start = offset;
     offset += bytes;

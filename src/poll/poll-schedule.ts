@@ -10,7 +10,7 @@ export type PollSchedule<T extends Scheduled> = {
 
 type Options<T> = {
   intervalMs: number;
-  /** Most polls under way. Far above what an interval needs, since a slow server takes part of it for long. */
+  /** The most concurrent polls. Far above the average need, since slow servers occupy polls for long. */
   maxRunning: number;
   /** Must not reject. */
   poll: (target: T) => Promise<void>;
@@ -18,14 +18,14 @@ type Options<T> = {
 
 type Entry<T> = { target: T; timer: ReturnType<typeof setTimeout> | undefined; isRunning: boolean };
 
-/** Polls started in one iteration of the event loop, which stays well below 20 ms. */
+/** Polls started in one iteration of the event loop, to keep it well below 20 ms. */
 const STARTS_PER_ITERATION = 8;
 /** Multiples of the golden ratio spread consecutive ids evenly, however many there are. */
 const GOLDEN_RATIO = 0.618_033_988_749_895;
 
 /**
- * Polls each target once an interval, at a moment of its own, so that many spread over the interval.
- * A target is never polled twice at a time: a poll is skipped while the one before is under way.
+ * Polls each target once per interval, at a phase of its own, so that polls are spread over the interval.
+ * A target is never polled twice at once: a poll is skipped while the previous one is running.
  */
 export function createPollSchedule<T extends Scheduled>({
   intervalMs,
@@ -58,7 +58,7 @@ export function createPollSchedule<T extends Scheduled>({
     });
   }
 
-  /** Whether the entry was not removed while it waited. */
+  /** False for an entry that was removed while it waited. */
   function isPolled(entry: Entry<T>): boolean {
     return !isStopped && entries.get(entry.target.id) === entry && !entry.isRunning;
   }
@@ -107,7 +107,7 @@ export function createPollSchedule<T extends Scheduled>({
 }
 
 /**
- * Time from now to the target's next moment, at least half an interval after its last start.
+ * Time until the target's next poll by its phase, at least half an interval after the last start.
  * @param startedAt of the last poll, by `performance.now()`.
  */
 export function delayAfter(

@@ -4,7 +4,7 @@ import type { PolledServer, ServerPoll } from '../queries/servers/polls.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../runtime/time-limit.ts';
 
 export type PollWriter = {
-  /** Resolves once the poll is written; with undefined when it was dropped or its server is gone. */
+  /** Resolves once the poll is written; with undefined when it was dropped or its server was removed. */
   write: (poll: ServerPoll) => Promise<PolledServer | undefined>;
   lastWrittenAt: () => Date | undefined;
   /** Writes what is left, and settles at the latest after `limitMs`. */
@@ -18,15 +18,15 @@ type Options = {
 
 type Pending = { poll: ServerPoll; settle: (saved: PolledServer | undefined) => void };
 
-/** Polls are gathered this long, since each write notifies every process, and each then reads what changed. */
+/** How long polls are collected for one write, since each write notifies every process, which then reads the changes. */
 const GATHER_MS = 250;
 const MAX_BATCH = 500;
-/** A write that takes longer has lost its database. */
+/** A longer write counts as an outage of the database. */
 const WRITE_LIMIT_MS = 20_000;
 
 /**
- * Writes polls in batches. While the database is out of reach they are dropped: the next poll has the
- * newest state, and a poll that could not be written is not a miss of the server.
+ * Writes polls in batches. During an outage of the database they are dropped: the next poll has the newest state, and a
+ * poll that could not be written does not count as missed.
  */
 export function createPollWriter({ save, log }: Options): PollWriter {
   let pending: Pending[] = [];

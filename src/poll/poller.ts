@@ -10,9 +10,9 @@ import { createPollWriter } from './poll-writer.ts';
 import type { QueryFailureReason } from './query-failure.ts';
 
 export type Poller = {
-  /** Settles when it is known whether this process polls or stands by. */
+  /** Settles once it is known whether this process polls or is on standby. */
   start: () => Promise<void>;
-  /** Ends the polls under way; settles within a second. */
+  /** Aborts running polls; settles within a second. */
   stop: () => Promise<void>;
   health: () => PollerHealth;
 };
@@ -23,14 +23,14 @@ export type PollerHealth = {
   servers: number;
   /** Queries under way. */
   running: number;
-  /** Servers that are due and wait until fewer queries run. */
+  /** Servers that are due and wait for a free query. */
   waiting: number;
   lastSavedAt: Date | undefined;
 };
 
 type Options = {
   db: Db;
-  /** For the connection that holds the lease: one process polls, whatever number runs. */
+  /** For the connection that holds the lease: only one process polls. */
   databaseUrl: string;
   log: Logger;
   intervalSeconds: number;
@@ -38,7 +38,7 @@ type Options = {
   onServersChanged?: (listener: () => void) => void;
 };
 
-/** Longest wait for one server; shorter for a short interval, so that an offline server does not prolong it. */
+/** The longest wait for one server; with a short interval less, so that an offline server does not delay polls. */
 const MAX_TIMEOUT_MS = 3000;
 const MIN_TIMEOUT_MS = 1000;
 const MAX_RUNNING = 256;
@@ -58,7 +58,7 @@ export function createPoller({ db, databaseUrl, log, intervalSeconds, onServersC
   const timeoutMs = Math.min(MAX_TIMEOUT_MS, Math.max(MIN_TIMEOUT_MS, intervalMs));
   const stopping = new AbortController();
   const changes = createChangeLog(log);
-  /** Refuses what is written once another process polls. */
+  /** Refuses writes once another process polls. */
   let fenced = db;
   const writer = createPollWriter({ save: (polls) => saveServerPolls(fenced, polls), log });
   const schedule = createPollSchedule<Target>({ intervalMs, maxRunning: MAX_RUNNING, poll });
@@ -80,7 +80,7 @@ export function createPoller({ db, databaseUrl, log, intervalSeconds, onServersC
     }
   }
 
-  /** Lists the servers; a call meanwhile makes it list them once more. */
+  /** Lists the servers; a call during that lists them once more. */
   async function reload(): Promise<void> {
     isReloadWanted = true;
     if (isReloading) return;
@@ -153,7 +153,7 @@ function createChangeLog(log: Logger) {
   const isOnline = new Map<number, boolean | null>();
   const lastReason = new Map<number, QueryFailureReason>();
   return {
-    /** Starts from the last saved poll of servers that are new to this process. */
+    /** Initialises servers that are new to this process from their last saved poll. */
     expect: (targets: readonly Target[]) => {
       for (const target of targets) if (!isOnline.has(target.id)) isOnline.set(target.id, target.isOnline);
       if (isOnline.size <= targets.length) return;

@@ -1,12 +1,12 @@
 /** Why a game server gave no usable response. */
 const QUERY_FAILURE_REASONS = [
   'time-out',
-  /** What came back is not a whole response. */
+  /** The response is not A2S, or incomplete. */
   'malformed',
   /** The server has no map and no slots: it is starting, or is no game server. */
   'no-game',
   'banned-by-server',
-  /** Nobody listens at the port. */
+  /** No process listens on the port. */
   'refused',
   'unreachable',
   'host-unknown',

@@ -4,8 +4,8 @@ import { withTimeLimit } from '../runtime/time-limit.ts';
 import { QueryFailure } from './query-failure.ts';
 
 /**
- * The address of a host, IPv4 where it has both. Asked by c-ares: the system's resolver would hold one of the few
- * threads that also read files, for as long as a name server does not respond.
+ * The address of a host, preferably IPv4. Resolved by c-ares: while a name server does not respond, the system's
+ * resolver would occupy one of the few threads that also read files.
  * @throws {QueryFailure} `host-unknown`, after `timeoutMs` at the latest.
  */
 export async function resolveHost(host: string, { timeoutMs }: { timeoutMs: number }): Promise<string> {

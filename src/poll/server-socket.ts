@@ -3,14 +3,14 @@ import { isIPv6 } from 'node:net';
 import { errorCode } from '../domain/error-causes.ts';
 import { QueryFailure } from './query-failure.ts';
 
-/** A UDP socket that speaks with one server. */
+/** A UDP socket for one server. */
 export type ServerSocket = {
   /** Sends a datagram; a failure is reported to the listener. */
   send: (datagram: Buffer) => void;
-  /** Sets the listener of datagrams and failures. A failure that has happened already is reported at once. */
+  /** Sets the listener for datagrams and failures. An earlier failure is reported at once. */
   listen: (listener: SocketListener) => void;
   stopListening: () => void;
-  /** Reports to the listener, and to every later one, that the exchange has failed. */
+  /** Reports a failure to this listener and to every later one. */
   fail: (failure: QueryFailure) => void;
   close: () => void;
 };
@@ -22,8 +22,8 @@ export type SocketListener = {
 };
 
 /**
- * Opens a socket of its own, connected to the server: the system then drops what others send, reports a port where
- * nobody listens at once, and chooses a port that nobody can foresee. One socket for all servers would lose all three.
+ * Opens a socket that is connected to the server: the system then drops datagrams of others, reports a closed port at
+ * once, and picks a random local port. One socket for all servers would have none of that.
  * @param host an IPv4 or IPv6 address.
  */
 export async function openServerSocket(host: string, port: number): Promise<ServerSocket> {
@@ -40,12 +40,12 @@ export async function openServerSocket(host: string, port: number): Promise<Serv
   const failWith = (cause: unknown) => fail(new QueryFailure(reasonOf(cause), { cause }));
   socket.on('error', failWith);
   socket.on('message', (datagram, from) => {
-    // Before it was connected the socket took datagrams from everybody.
+    // Before it was connected, the socket accepted datagrams from any address.
     if (from.address === server?.address && from.port === server.port) listener?.onDatagram(datagram);
   });
   await new Promise<void>((settle) => {
     socket.once('error', () => settle());
-    // Called with an error too, whatever its type says.
+    // Contrary to its type, the callback also gets an error.
     socket.connect(port, host, (error?: Error) => {
       if (error) failWith(error);
       else server = socket.remoteAddress();

@@ -4,9 +4,9 @@ import { QueryFailure } from './query-failure.ts';
 /** Reassembles split responses. https://developer.valvesoftware.com/wiki/Server_queries#Multi-packet_Response_Format */
 export type SplitResponses = {
   /**
-   * Takes one part, of which the first four bytes have been read.
-   * @returns the whole packet once its last part has come.
-   * @throws {QueryFailure} `malformed` for what no server has to send.
+   * Adds one part, without its first four bytes.
+   * @returns the whole packet once its last part has arrived.
+   * @throws {QueryFailure} `malformed` for invalid or compressed parts.
    */
   add: (part: Buffer) => Buffer | undefined;
 };
@@ -14,14 +14,14 @@ export type SplitResponses = {
 /** 255 players whose names have 32 characters of four bytes are 35,000 bytes, 29 parts of Valve's 1248. */
 const MAX_PARTS = 32;
 const MAX_RESPONSE_BYTES = 65_536;
-/** A request that was repeated may be answered twice, the parts of both mixed. */
+/** A repeated request may get two responses, with interleaved parts. */
 const MAX_UNFINISHED = 2;
-/** The highest bit of a response's id. */
+/** The highest bit of a response's id marks compression. */
 const IS_COMPRESSED = 0x8000_0000;
 
 type Unfinished = { parts: Map<number, Buffer>; total: number; sizeBytes: number };
 
-/** Keeps at most two unfinished responses of 64 KiB each; the oldest makes room. */
+/** Keeps at most two unfinished responses of 64 KiB each; the oldest is dropped for a new one. */
 export function createSplitResponses(): SplitResponses {
   const unfinished = new Map<number, Unfinished>();
 
@@ -37,7 +37,7 @@ export function createSplitResponses(): SplitResponses {
     add: (part) => {
       const reader = createPacketReader(part);
       const id = reader.readUint32();
-      // A few hundred bytes of bzip2 can hold a gigabyte, and no server of Counter-Strike 2 compresses.
+      // A few hundred bytes of bzip2 can expand to a gigabyte, and Counter-Strike 2 never compresses.
       if (id >= IS_COMPRESSED) throw new QueryFailure('malformed');
       const total = reader.readByte();
       const number = reader.readByte();

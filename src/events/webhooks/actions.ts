@@ -16,7 +16,7 @@ import { eventMessage, type PresentEvent, testMessage } from './messages.ts';
 import type { Post } from './post.ts';
 import { type Message, type Sent, sendMessage } from './send.ts';
 
-/** What people do with webhooks by hand, from a page or a terminal. */
+/** Actions on webhooks from a page or the operator's tool. */
 export type WebhookActions = {
   /**
    * @param db may be a transaction.
@@ -27,9 +27,9 @@ export type WebhookActions = {
     db: Db,
     webhook: { url: string; types?: readonly PenaltyEventType[] | undefined; actor: Actor },
   ) => Promise<SigningWebhook>;
-  /** Sends a test at once, to a webhook that is switched off as well. @throws {NotFound} */
+  /** Sends a test at once, even to a webhook that is switched off. @throws {NotFound} */
   test: (id: number, actor: Actor) => Promise<Sent>;
-  /** Sends a message again at once, ahead of those that wait. @throws {NotFound} for one that is unknown or no longer kept. */
+  /** Sends a message again at once, ahead of queued ones. @throws {NotFound} if it is unknown or no longer kept. */
   resend: (id: number, messageId: string, actor: Actor) => Promise<Sent>;
 };
 

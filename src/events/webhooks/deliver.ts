@@ -8,9 +8,9 @@ import type { Message, Sent } from './send.ts';
 import { createWakeSignal } from './wake-signal.ts';
 
 export type DeliverDeps = {
-  /** The newest event that can be read. */
+  /** The newest event that is available. */
   newestId: () => number;
-  /** Those of some types after one event and up to another, oldest first, without silent ones. */
+  /** Events of some types after one id and up to another, oldest first, without silent ones. */
   listEvents: (
     afterId: number,
     options: { upToId: number; types: SigningWebhook['types']; limit: number },
@@ -25,22 +25,22 @@ export type DeliverDeps = {
 };
 
 const BATCH = 100;
-/** What was read is delivered for this long, then read again: who was erased meanwhile is not told of. */
+/** Events are delivered for this long after they were read, then read again, so that erased people are left out. */
 const READ_FOR_MS = 1000;
-/** What was delivered is saved this often. After a crash it is delivered again, with the same ids. */
+/** How often progress is saved. After a crash, later deliveries are repeated with the same ids. */
 const SAVE_MS = 1000;
-/** Events of other types that are passed over before that is saved. */
+/** How many events of other types are skipped before progress is saved. */
 const SAVE_PASSED = 1000;
-/** How often the clock is read while a retry is due later, and how soon a failure of our own is forgotten. */
+/** How often the queue checks for due retries, and how long it pauses after a failure of the service itself. */
 const CHECK_MS = 1000;
 /** HTTP 410 Gone: the endpoint asks for no further deliveries. */
 const GONE = 410;
 
-/** The deliveries to one endpoint, in the order of events: the next is not tried before the one before succeeded. */
+/** The deliveries to one endpoint in the order of events: each waits until the one before has succeeded. */
 export type WebhookQueue = {
   /** There may be new events. */
   wake: () => void;
-  /** Does not wait for the pause after a failed try. */
+  /** Ends the pause after a failed try. */
   retryNow: () => void;
   /** Settles when the webhook was removed or switched off, or the signal aborted. */
   ended: Promise<void>;
@@ -107,7 +107,7 @@ export function runWebhookQueue(
     return save();
   }
 
-  /** Delivers what is there, up to the first failure. @returns whether there may be more. */
+  /** Delivers available events up to the first failure. @returns whether there may be more. */
   async function work(): Promise<boolean> {
     if (retryAt !== null && now() < retryAt) return false;
     const newestId = deps.newestId();

@@ -8,13 +8,13 @@ export type WebhookDelivery = {
   lead: (signal: AbortSignal) => Promise<void>;
   /** There may be new events. */
   wake: () => void;
-  /** A webhook came, went or was switched on. */
+  /** A webhook was added, removed or switched on. */
   reload: () => void;
 };
 
 type Deps = DeliverDeps & {
   listWebhooks: () => Promise<SigningWebhook[]>;
-  /** The newest event of the database; a webhook beyond it is of another one. */
+  /** The newest event of the database; a webhook that is ahead of it comes from another database. */
   readNewestId: () => Promise<number>;
   /** For tests, in milliseconds: as in `runWebhookQueue`. */
   checkMs?: number;
@@ -30,7 +30,7 @@ export function createWebhookDelivery(deps: Deps): WebhookDelivery {
   const running = new Map<number, Running>();
   const wakeSignal = createWakeSignal();
 
-  /** Starts what is to run and does not, and stops what runs and is not to. */
+  /** Starts queues of new webhooks and stops those of removed ones. */
   async function load(signal: AbortSignal): Promise<void> {
     const webhooks = await deps.listWebhooks();
     const newestId = await deps.readNewestId();

@@ -3,11 +3,11 @@ import { InvalidInput } from '../../domain/errors.ts';
 import { LONGEST_WEBHOOK_URL } from '../../domain/webhook.ts';
 import { createAddressMatcher, isPublicAddress } from '../../runtime/address.ts';
 
-/** Which endpoints messages may go to. */
+/** Which endpoints are allowed. */
 export type EndpointRules = {
   /**
-   * Reads the address of an endpoint, as an admin writes it. What its name resolves to is judged at each connect.
-   * @throws {InvalidInput} that says what is allowed.
+   * Validates the URL of an endpoint. What its host name resolves to is checked at each connection.
+   * @throws {InvalidInput}
    */
   parseUrl: (text: string) => string;
   /** Whether a connection may be made to an IP address. */
@@ -29,7 +29,7 @@ export function createEndpointRules(allow: readonly string[]): EndpointRules {
     if (url.href.length > LONGEST_WEBHOOK_URL) {
       throw refusal(text, `one of at most ${LONGEST_WEBHOOK_URL} characters`);
     }
-    // The parser has made 127.0.0.1 of 0x7f.1, 2130706433 and the like.
+    // The URL parser has normalized 0x7f.1, 2130706433 and the like to 127.0.0.1.
     const host = hostOf(url);
     if (isIP(host) !== 0 && !mayConnect(host, url.protocol)) {
       throw refusal(text, 'one on the internet, or inside the networks of WEBHOOK_ALLOW');
@@ -40,7 +40,7 @@ export function createEndpointRules(allow: readonly string[]): EndpointRules {
   return { parseUrl, mayConnect };
 }
 
-/** The name or IP address, which stands in brackets in an URL when it is an IPv6 one. */
+/** The host name or IP address of a URL; IPv6 without its brackets. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1');
 }

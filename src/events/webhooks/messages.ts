@@ -3,13 +3,13 @@ import { formatMessageId, generateTestMessageId, TEST_TYPE } from '../../domain/
 import type { PenaltyEvent } from '../../queries/penalties/events.ts';
 import type { Message } from './send.ts';
 
-/** The object that `/penalties/changes` shows for an event. */
+/** Builds the object that `/penalties/changes` shows for an event. */
 export type PresentEvent = (event: PenaltyEvent, cursor: string) => { occurred_at: string };
 
 /** Each event is serialised once, however many endpoints receive it. */
 const texts = new WeakMap<PenaltyEvent, string>();
 
-/** What an endpoint is sent of an event: the same for every try, and for every time it is asked for again. */
+/** The message about an event: the same for every try and every manual repetition. */
 export function eventMessage(
   present: PresentEvent,
   { webhookId, epoch, event }: { webhookId: number; epoch: string; event: PenaltyEvent },
@@ -24,7 +24,7 @@ function textOf({ type }: PenaltyEvent, data: ReturnType<PresentEvent>): string 
   return JSON.stringify({ type, timestamp: data.occurred_at, data });
 }
 
-/** Shows that an endpoint can be reached; it carries no data. */
+/** A message without data that tests whether an endpoint can be reached. */
 export function testMessage(webhookId: number, now: Date): Message {
   return {
     id: generateTestMessageId(webhookId),

@@ -1,9 +1,10 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import { errorCode } from '../../domain/error-causes.ts';
 import type { DeliveryFailure } from '../../domain/webhook.ts';
 import { hostOf } from './endpoint.ts';
 
-/** No response came. */
+/** There was no response. */
 export class PostFailure extends Error {
   override name = 'PostFailure';
 
@@ -21,37 +22,37 @@ type Address = { address: string; family: number };
 type Message = {
   headers: Record<string, string>;
   body: string;
-  /** Gives the message up. */
+  /** Aborts the request. */
   signal?: AbortSignal | undefined;
 };
 
 /**
- * Posts a message; the status decides, and what else the response holds is read to 4 KB and dropped. Redirects are not
- * followed. Connections are kept for the next message, and no proxy of the environment stands in.
+ * Posts a message; up to 4 KB of the response body are read and ignored. Redirects are not followed, connections are
+ * reused, and proxies of the environment are not used.
  * @returns the status of the response.
  * @throws {PostFailure}
  */
 export type Post = (url: string, message: Message) => Promise<number>;
 
 type Options = {
-  /** Judges every address that a connection is made to. */
+  /** Checked for every address before a connection is made. */
   mayConnect: (address: string, protocol: string) => boolean;
   /** All addresses of a name. */
   resolve?: (name: string) => Promise<Address[]>;
-  /** How long a name stands for the same addresses while messages are taken there; 5 s by default. */
+  /** How long resolved addresses are reused while messages succeed; 5 s by default. */
   resolvedForMs?: number;
   /** From the start to the end of the response; 10 s by default. */
   limitMs?: number;
-  /** What TLS trusts besides the known authorities. */
+  /** A certificate authority that TLS trusts besides the known ones. */
   ca?: string;
 };
 
 const RESPONSE_LIMIT_BYTES = 4096;
-/** Connections that nothing was sent over for so long are closed. */
+/** Idle connections are closed after this time. */
 const IDLE_SECONDS = 60;
-/** Nothing was sent: another address of the name may be reached. */
+/** Nothing was sent: another address of the host may work. */
 const NOT_CONNECTED = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL'];
-/** The other side closed the connection: perhaps one that it had kept for long enough, just when it was used again. */
+/** The other side closed the connection: perhaps an idle one, just when it was reused. */
 const CLOSED = 'ECONNRESET';
 
 export function createPost({
@@ -62,10 +63,10 @@ export function createPost({
   ca,
 }: Options): Post {
   const session = new Bun.FetchSession({ proxy: false, keepAlive: { idleTimeout: IDLE_SECONDS } });
-  /** By protocol and host: addresses that may be connected to, and that took the last message. */
+  /** By origin: allowed addresses, at least one of which took the last message. */
   const resolved = new Map<string, { addresses: Address[]; untilMs: number }>();
 
-  /** The addresses of a host that may be connected to: what it resolves to later does not matter any more. */
+  /** The allowed addresses of a host, resolved once: a later change in DNS cannot lead elsewhere. */
   async function resolveAllowed(host: string, protocol: string): Promise<Address[]> {
     const found = isIP(host) ? [{ address: host, family: isIP(host) }] : await resolveName(host);
     const allowed = found.filter(({ address }) => mayConnect(address, protocol));
@@ -82,7 +83,7 @@ export function createPost({
     }
   }
 
-  /** Connects to the address, never to the name: nothing is resolved a second time. */
+  /** Connects to the checked address, not to the name, which would be resolved again. */
   function send(
     url: URL,
     { address, family }: Address,
@@ -104,14 +105,14 @@ export function createPost({
     });
   }
 
-  /** Tries one address after another until one is connected to. */
+  /** Tries one address after another until a connection succeeds. */
   async function sendToFirst(url: URL, addresses: readonly Address[], message: Message): Promise<Response> {
     let failure: unknown;
     for (const address of addresses) {
       try {
         return await send(url, address, message);
       } catch (error) {
-        if (!NOT_CONNECTED.includes(codeOf(error))) throw error;
+        if (!NOT_CONNECTED.includes(errorCode(error))) throw error;
         failure = error;
       }
     }
@@ -129,7 +130,7 @@ export function createPost({
             untilMs: performance.now() + resolvedForMs,
           };
     const response = await sendToFirst(url, current.addresses, message).catch((error: unknown) => {
-      if (known && codeOf(error) === CLOSED) return sendToFirst(url, current.addresses, message);
+      if (known && errorCode(error) === CLOSED) return sendToFirst(url, current.addresses, message);
       throw error;
     });
     resolved.set(url.origin, current);
@@ -140,7 +141,7 @@ export function createPost({
   return async (text, { signal, ...message }) => {
     const ending = new AbortController();
     const end = (error: PostFailure) => ending.abort(error);
-    // Not withTimeLimit: at the limit a body is only read no further, and the status that came before it counts.
+    // Not withTimeLimit: if the status has arrived by then it counts, and only reading the body is stopped.
     const timer = setTimeout(
       () => end(new PostFailure('timeout', `no response within ${limitMs} ms`)),
       limitMs,
@@ -186,12 +187,8 @@ async function drain({ body }: Response): Promise<void> {
   await reader.cancel();
 }
 
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
-}
-
 function toFailure(error: unknown): unknown {
   if (error instanceof PostFailure || !(error instanceof Error)) return error;
-  const isTls = /CERT|TLS|SSL|SIGNATURE|ISSUER/.test(codeOf(error));
+  const isTls = /CERT|TLS|SSL|SIGNATURE|ISSUER/.test(errorCode(error));
   return new PostFailure(isTls ? 'tls' : 'unreachable', error.message, { cause: error });
 }

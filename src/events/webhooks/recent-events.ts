@@ -8,15 +8,15 @@ type Deps = {
   listEvents: DeliverDeps['listEvents'];
 };
 
-/** Events that were read together, and the one before them. */
+/** Events that were read together, and the id before the first of them. */
 type Reading = { afterId: number; events: readonly PenaltyEvent[]; readAtMs: number };
 
-/** Who was erased is told of no longer than this. */
+/** How long events stay in memory, so that erased people are not in messages for longer. */
 const KEPT_MS = 2000;
-/** Of an import that is not silent, the rest is read from the database. */
+/** Of a large import, the rest is read from the database. */
 const MOST_EVENTS = 1000;
 
-/** Lists events for webhooks: what the reader has just found is shared by all of them, the rest is in the database. */
+/** Lists events for webhooks: the newest from memory, shared by all webhooks, older ones from the database. */
 export function createRecentEvents({ reader, listEvents }: Deps): DeliverDeps['listEvents'] {
   let readings: Reading[] = [];
   let lastId = reader.newestId();

@@ -9,10 +9,10 @@ export type Message = {
   text: string;
 };
 
-/** The outcome of an attempt, and the error for whoever can correct it. */
+/** The outcome of a try, with the error for the operator. */
 export type Sent = Delivery & { cause?: Error };
 
-/** Sends a message to an endpoint once, signed as Standard Webhooks has it. Whatever fails is part of the result. */
+/** Sends a message to an endpoint once, signed as in Standard Webhooks. A failure is part of the result. */
 export async function sendMessage(
   post: Post,
   { url, secret }: { url: string; secret: string },

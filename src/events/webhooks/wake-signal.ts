@@ -1,6 +1,6 @@
 import { withTimeLimit } from '../../runtime/time-limit.ts';
 
-/** Ends the pause of a loop early. A wake-up while the loop is at work ends its next pause at once. */
+/** Ends the pause of a loop early. After a wake-up while the loop is working, its next pause ends at once. */
 export type WakeSignal = {
   wake: () => void;
   /** Settles after a wake-up, after `limitMs`, or when the signal aborts. */

@@ -14,13 +14,13 @@ export type NdjsonOptions = ImportOptions & {
   chunks: AsyncIterable<Uint8Array>;
   /** Its size, to show progress; undefined when it is unknown. */
   totalBytes?: number | undefined;
-  /** Names where the lines come from when several systems export them; `ndjson` by default. */
+  /** Names the source when several systems export lines; `ndjson` by default. */
   source?: string | undefined;
 };
 
 /**
- * Imports penalties from newline-delimited JSON, in a stream. A bad line is reported with its number and skipped; blank
- * lines are nothing. Repeating an import changes nothing; lines that a later file lacks stay.
+ * Imports penalties from a stream of newline-delimited JSON. A bad line is reported with its number and skipped; blank
+ * lines are ignored. A repeated import changes nothing; penalties that a later file lacks stay.
  */
 export async function importNdjson(
   deps: ImportDeps,

@@ -14,18 +14,18 @@ import {
   toAdminSteamId,
 } from '../source/values.ts';
 
-/** Tables within the source `ndjson`: one a type for lines with a `source_id`, one for lines known by their content. */
+/** The `sourceTable` of lines without `source_id`, which are identified by their content; for others it is their type. */
 const BY_CONTENT = 'content';
 /** In code points. */
 const LONGEST_SOURCE_ID = 256;
 
 /**
- * Makes a penalty of one line: the fields of the specification's section 2.3 with `penalty_type`, plus optional
- * `source_id` and `unbanned_at`. `penalty_type`, `player_steamid` and `created` are needed; further fields are ignored.
+ * Parses one line: the fields of the specification's section 2.3 with `penalty_type`, plus optional `source_id` and
+ * `unbanned_at`. `penalty_type`, `player_steamid` and `created` are required; other fields are ignored.
  *
- * The key of a line is its `penalty_type` and `source_id`. Without a `source_id` it is a digest of what never changes
- * about a penalty (`id`, type, player, admin, reason, duration, server, `created`), so that a later file may bring
- * another `status`, `ends` or `unbanned_at` of the same penalty.
+ * The key of a line is its `penalty_type` and `source_id`. Without a `source_id` it is a digest of the fields of a
+ * penalty that never change (`id`, type, player, admin, reason, duration, server, `created`), so that a later file can
+ * change its `status`, `ends` or `unbanned_at`.
  * @throws {InvalidInput} that names the field and quotes its value.
  */
 export function parseNdjsonLine(text: string): ImportedPenalty {
@@ -70,7 +70,7 @@ function parseObject(text: string): Fields {
   throw new InvalidInput('it is not a JSON object');
 }
 
-/** A string; null and nothing are undefined. @throws {InvalidInput} for another type. */
+/** A string; undefined for null and an absent field. @throws {InvalidInput} for another type. */
 function parseText(fields: Fields, name: string): string | undefined {
   const value = fields[name];
   if (value === undefined || value === null) return undefined;
@@ -78,7 +78,7 @@ function parseText(fields: Fields, name: string): string | undefined {
   throw new InvalidInput(`${name} ${quote(value)} is not a string`);
 }
 
-/** The text of a SteamID; 0 may be a number. Other numbers are refused: JSON's lose the last digits of a SteamID64. */
+/** The text of a SteamID, or the number 0. Other numbers are refused: they lose the last digits of a SteamID64. */
 function parseSteamIdText(fields: Fields, name: string): string | undefined {
   const value = fields[name];
   if (value === 0) return '0';
@@ -94,7 +94,7 @@ function parseServerId(fields: Fields): number {
   throw new InvalidInput(`server_id ${quote(value)} is not a whole number from 0 to 2147483647`);
 }
 
-/** A duration of 0 is permanent, whatever `ends` says; without a duration `ends` gives it. */
+/** A duration of 0 is permanent, even with `ends`; without a duration it follows from `ends`. */
 function parseDuration(fields: Fields, createdAt: Date): { durationMinutes: number; endsAt: Date | null } {
   const duration = fields.duration;
   const ends = parseTime(fields, 'ends');
@@ -113,7 +113,7 @@ function parseDuration(fields: Fields, createdAt: Date): { durationMinutes: numb
 function parseStatus(fields: Fields, liftedAt: Date | null): PenaltyStatus {
   const text = parseText(fields, 'status');
   const status = text === undefined || text === '' ? 'ACTIVE' : parsePenaltyStatus(text);
-  // A time of lifting is more reliable than a status, which exporters forget to update.
+  // `unbanned_at` is more reliable than `status`, which exporters forget to update.
   return liftedAt ? 'UNBANNED' : status;
 }
 

@@ -14,9 +14,9 @@ import {
 } from './rows.ts';
 import { SIMPLE_ADMIN_SERVERS } from './simple-admin.ts';
 
-/** Ids are handed out before a row is committed: some appear later than larger ones. */
+/** Ids are assigned before a row is committed: some appear later than larger ones. */
 const ID_OVERLAP = 500;
-/** In the same way some `updated_at` appear late. */
+/** For the same reason rows with an older `updated_at` may appear late. */
 const SECONDS_OVERLAP = 300;
 /** How many active penalties of a table are compared in one round: of ours, and of the source's. */
 const ACTIVE_WINDOW = 5000;
@@ -31,8 +31,8 @@ const TYPES: Record<SimpleAdminTableName, PenaltyType[]> = {
 /**
  * Imports what changed since the last round:
  * - new rows, by their ids;
- * - changed rows, by `updated_at` where MySQL maintains it; else our active penalties are looked up, some in each round;
- * - rows active at the source, some in each round: those made active again, and those that our clock ended too early.
+ * - changed rows, by `updated_at` where MySQL maintains it; otherwise our active penalties are looked up, some per round;
+ * - rows that are active at the source, some per round: they may be active again, or we may have expired them too early.
  * @returns the state for the next round.
  */
 export async function importSimpleAdminChanges(
@@ -54,7 +54,7 @@ export async function importSimpleAdminChanges(
       await importPage(run, page, parser);
       lastId = Math.max(lastId, Number(page.at(-1)?.id));
     }
-    // SQLite has no ON UPDATE: only some versions of the plugin set the column there.
+    // SQLite has no ON UPDATE, and only some versions of the plugin set the column themselves.
     if (database.kind === 'mysql' && table.columns.has('updated_at')) {
       const since = state.sourceSeconds - SECONDS_OVERLAP;
       const updated = { ...table, condition: `p.updated_at >= from_unixtime(${since})` };
@@ -92,7 +92,7 @@ export async function loadStateAfterSweep(
   return { sourceHash, sweptAt, sourceSeconds, tables };
 }
 
-/** The time by the source's own clock, in Unix seconds: its rows are dated by it. */
+/** The time of the source's clock, which dates its rows, in Unix seconds. */
 export async function loadSourceClock(database: SourceDatabase): Promise<number> {
   const [row] = await database.select(
     database.kind === 'mysql' ? 'select unix_timestamp() as now' : "select strftime('%s', 'now') as now",

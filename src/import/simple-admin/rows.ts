@@ -15,7 +15,7 @@ import {
 } from '../source/values.ts';
 import { parseWallClock, type WallClock } from '../source/wall-clock.ts';
 
-/** The three tables of CS2-SimpleAdmin, and where each keeps who lifted a penalty. */
+/** The three tables of CS2-SimpleAdmin, and where each stores who lifted a penalty. */
 const TABLES = [
   { name: 'sa_bans', lifts: 'sa_unbans', liftId: 'unban_id', panelReason: 'unban_reason' },
   { name: 'sa_mutes', lifts: 'sa_unmutes', liftId: 'unmute_id', panelReason: 'unmute_reason' },
@@ -40,8 +40,8 @@ const WANTED = [
 ];
 
 /**
- * Looks at the columns that are there: they differ by version, and an SQLite file is often stuck at an old one.
- * @throws {InvalidInput} when the database holds none of the tables, or one lacks what a penalty cannot do without.
+ * Finds the tables and their columns, which differ by version; SQLite files often have an old one.
+ * @throws {InvalidInput} when the database has none of the tables, or one lacks a required column.
  */
 export async function findSimpleAdminTables(database: SourceDatabase): Promise<SimpleAdminTable[]> {
   const hasAdmins = (await database.listColumns('sa_admins')).has('player_name');
@@ -73,11 +73,11 @@ export type SimpleAdminRowOptions = {
   serverIds: ServerIds;
   /** The plugin's configured zone; SQLite files are in UTC. */
   toInstant: (wallClock: WallClock) => Date;
-  /** Takes the minutes a player was online (`passed`) as what counts down a mute, instead of the clock. */
+  /** Counts down a mute by the minutes that the player was online (`passed`), instead of by the clock. */
   trustsOnlineTime: boolean;
 };
 
-/** How to make penalties of the rows of one of the tables. */
+/** The parser for the rows of one of the tables. */
 export function createSimpleAdminParser(
   table: SimpleAdminTableName,
   options: SimpleAdminRowOptions,
@@ -98,7 +98,7 @@ function parseRow(
   const durationMinutes = parseDurationMinutes(row.duration, 'minutes');
   const times = parseTimes(row, durationMinutes, warn);
   const countsOnlineTime = trustsOnlineTime && durationMinutes > 0 && /^[0-9]+$/.test(row.passed ?? '');
-  // Nobody knows when a player will have been online for long enough: such a mute has no end on the clock.
+  // When the player will have been online for long enough is unknown: such a mute has no end time.
   const endsAt = times.ends === undefined || countsOnlineTime ? null : toInstant(times.ends);
   const status = parseStatus(row.status ?? '', warn);
   const isServed = countsOnlineTime && Number(row.passed) >= durationMinutes;
@@ -121,12 +121,12 @@ function parseRow(
 }
 
 const HOUR_MS = 3_600_000;
-/** The plugin and the database write their times a moment apart. */
+/** Times written by the plugin and by the database differ by up to this. */
 const CLOCK_NOISE_MS = 2000;
-/** No two zones are further apart. */
+/** The largest difference between two time zones. */
 const WIDEST_GAP_HOURS = 26;
 
-/** When it began and ends, on the plugin's wall clock; what is permanent has no end, whatever `ends` says. */
+/** Creation and end by the plugin's wall clock; a permanent penalty has no end, even if `ends` is set. */
 function parseTimes(row: SourceRow, durationMinutes: number, warn: Warn) {
   const durationMs = durationMinutes * 60_000;
   const isPermanent = durationMinutes === 0;
@@ -189,7 +189,7 @@ function parseLift(row: SourceRow): Lift {
   if (row.lifter_id === null || row.lifter_id === undefined) return { ...NOT_LIFTED, liftReason };
   return {
     liftedAt: parseUnixSeconds(row.lifted_at) ?? null,
-    // Admin 0 is the console, whose row old versions lack.
+    // Admin 0 is the console, which has no row in old versions.
     liftedByName: cleanText(row.lifter_name, LONGEST_NAME) || (row.lifter_id === '0' ? 'Console' : null),
     liftedBySteamId: toAdminSteamId(row.lifter_steamid),
     liftReason,

@@ -30,19 +30,19 @@ export const SIMPLE_ADMIN_SERVERS: SourceServerTable = {
 export type SimpleAdminOptions = ImportOptions & {
   /** `mysql://…` or `sqlite:PATH`. */
   url: string;
-  /** The plugin's configured zone, `UTC` by default. SQLite files are in UTC whatever this says. */
+  /** The plugin's configured zone, `UTC` by default; ignored for SQLite files, which are in UTC. */
   timezone?: string | undefined;
   /** Names the source when several are imported; `simpleadmin` by default. */
   source?: string | undefined;
-  /** Takes `sa_mutes.passed` (minutes online) as what counts down, where it is there; off by default. */
+  /** Counts down by `sa_mutes.passed` (minutes online) where it is set; off by default. */
   trustsOnlineTime?: boolean | undefined;
 };
 
 /**
- * Imports the bans, mutes and warnings of a CS2-SimpleAdmin database; repeating it changes only what changed there.
- * Rows that are not there any more are marked and kept: removing an admin deletes the bans they lifted.
+ * Imports the bans, mutes and warnings of a CS2-SimpleAdmin database; a repeated import only writes what changed there.
+ * Rows that have vanished there are marked as gone and kept, because removing an admin there deletes bans they lifted.
  * @throws {InvalidInput} for an address, a zone or a database of another kind.
- * @throws {Unavailable} when the source does not answer.
+ * @throws {Unavailable} when the source does not respond.
  */
 export async function importSimpleAdmin(
   deps: ImportDeps,
@@ -59,12 +59,12 @@ export async function importSimpleAdmin(
   }
 }
 
-/** What a SimpleAdmin database is remembered as. */
+/** The saved origin of a SimpleAdmin database. */
 export function simpleAdminSource(name: string, { address }: SourceDatabase): PenaltySource {
   return { name, kind: 'simpleadmin', address, prefix: '' };
 }
 
-/** Reads every row of the source, and marks ours that it has no more. @param pageRows rows read and written at once. */
+/** Reads every row of the source, and marks those that have vanished there as gone. @param pageRows rows per page. */
 export async function sweepSimpleAdmin(
   run: ImportRun,
   database: SourceDatabase,

@@ -1,10 +1,10 @@
-/** In code points, which is what the columns of the sources count: 128 emoji are a name. */
+/** In code points, as the columns of the sources count. */
 export const LONGEST_NAME = 128;
 export const LONGEST_REASON = 2000;
 
-/** PostgreSQL keeps no NUL in a text. */
+/** PostgreSQL does not accept NUL in text. */
 const NUL = String.fromCharCode(0);
-/** Windows-1252, which MySQL calls latin1: what the bytes 0x80 to 0x9F stand for; gaps are the control characters. */
+/** The characters of bytes 0x80 to 0x9F in Windows-1252, which MySQL calls latin1; gaps are control characters. */
 const HIGH_CHARACTERS =
   '\u20ac\u0081\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\u008d\u017d\u008f' +
   '\u0090\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\u009d\u017e\u0178';
@@ -12,8 +12,8 @@ const HIGH_CHARACTERS =
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /**
- * Makes a text of a source fit to keep: without NUL bytes, without halves of characters, cut between two visible
- * characters. Everything else stays as it is, mark-up and invisible characters included: whoever shows it escapes it.
+ * Prepares a text of a source for storage: removes NUL and unpaired surrogates, and cuts between two graphemes. The rest
+ * stays unchanged, markup and invisible characters included: it is escaped when shown.
  * @param longest in code points.
  */
 export function cleanText(text: string | null | undefined, longest: number): string {
@@ -24,7 +24,7 @@ export function cleanText(text: string | null | undefined, longest: number): str
 }
 
 function cutBetweenCharacters(text: string, longest: number): string {
-  // A code point is at most two UTF-16 units, so the rest of a very long text need not be read.
+  // A code point has at most two UTF-16 units, so the rest of a very long text is not needed.
   const points = [...text.slice(0, 2 * longest + 2)];
   if (points.length <= longest) return text;
   const head = points.slice(0, longest).join('');
@@ -33,14 +33,14 @@ function cutBetweenCharacters(text: string, longest: number): string {
     if (index + segment.length > head.length) break;
     end = index + segment.length;
   }
-  // A single character of many marks can be longer than the limit: it is cut all the same.
+  // A single grapheme of many combining marks can exceed the limit: then it is cut.
   return (end > 0 ? head.slice(0, end) : head).trimEnd();
 }
 
 /**
- * Undoes UTF-8 that was read as Windows-1252 (from before the tables were utf8mb4), when it is certain: every
- * character that is not ASCII belongs to a well-formed UTF-8 sequence, and there are at least two sequences. One alone
- * may be a player's own choice of letters.
+ * Repairs UTF-8 that was decoded as Windows-1252 (from before the tables were utf8mb4), if that is certain: every
+ * non-ASCII character belongs to a valid UTF-8 sequence, and there are at least two sequences. A single one may be what
+ * the player typed.
  */
 function repairMojibake(text: string): string {
   if (!/[\u00c2-\u00f4]/.test(text)) return text;

@@ -8,8 +8,8 @@ const MYSQL = /^(mysql|mariadb):\/\//;
 const SQLITE = 'sqlite:';
 
 /**
- * Checks the form of a source's address, without asking anybody.
- * @throws {InvalidInput} when it is none; one line without secrets.
+ * Checks the form of a source's address, without connecting.
+ * @throws {InvalidInput} one line without secrets.
  */
 export function checkSourceUrl(url: string): void {
   if (MYSQL.test(url)) parseMysqlAddress(url);
@@ -19,7 +19,7 @@ export function checkSourceUrl(url: string): void {
 /**
  * Opens `mysql://user:password@host:port/database` (or `mariadb://`), or `sqlite:PATH`, read-only.
  * @throws {InvalidInput} when the address is of another form.
- * @throws {Unavailable} when nothing answers there, or the file is not there.
+ * @throws {Unavailable} when there is no response, or no such file.
  */
 export async function openSourceDatabase(url: string): Promise<SourceDatabase> {
   if (MYSQL.test(url)) return openMysqlSource(url);

@@ -9,12 +9,12 @@ import {
   savePenaltySource,
 } from '../../queries/penalties/sources.ts';
 
-/** The penalties under a source's name came from another database: importing this one would overwrite them. */
+/** The penalties of a source name came from another database: importing this one would overwrite them. */
 export class OtherSource extends Conflict {
   override name = 'OtherSource';
 
   constructor(
-    /** What the name stands for so far, in words. */
+    /** The origin so far, in words. */
     readonly known: string,
     /** What was to be imported. */
     readonly given: string,
@@ -28,10 +28,10 @@ export class OtherSource extends Conflict {
 }
 
 /**
- * Remembers what a source is the first time, and compares it from then on. A name that no penalty bears is free. Called
- * with the source's lock held.
- * @param replaces the source stays the same one, at this new address.
- * @throws {OtherSource} for another database than the one remembered.
+ * Saves the origin of a source the first time, and compares it later. A name without any penalties can be reused. The
+ * caller holds the source's lock.
+ * @param replaces the source is the same one, at this new address.
+ * @throws {OtherSource} when the saved origin is another database.
  */
 export async function claimSource(
   db: Db,
@@ -44,7 +44,7 @@ export async function claimSource(
     if (await hasPenaltiesOf(db, source.name)) {
       throw new OtherSource(describe(known), describe(source), source.name);
     }
-    // The ids of another database mean other servers.
+    // Server ids of another database stand for other servers.
     if (!isDryRun) await forgetPenaltySource(db, source.name);
   }
   if (!isDryRun) await savePenaltySource(db, source);

@@ -1,13 +1,13 @@
-/** A line and its number, from 1; `text` is undefined when the line is no UTF-8 or longer than {@link LONGEST_LINE}. */
+/** A line and its number, from 1; `text` is undefined if it is invalid UTF-8 or longer than {@link LONGEST_LINE}. */
 export type Line = { number: number; text: string | undefined; bytesRead: number };
 
-/** Bytes of one line. No penalty needs more, and a file without line ends must not fill the memory. */
+/** In bytes. No penalty needs more, and a file without line ends must not fill the memory. */
 const LONGEST_LINE = 1_048_576;
 
 const NEWLINE = 10;
 const CARRIAGE_RETURN = 13;
 
-/** Splits bytes into lines, at LF or CRLF, in batches; a byte order mark at the beginning is dropped. */
+/** Splits bytes into batches of lines at LF or CRLF; a byte order mark at the beginning is removed. */
 export async function* readLines(
   chunks: AsyncIterable<Uint8Array>,
   { batchLines }: { batchLines: number },
@@ -31,7 +31,7 @@ export async function* readLines(
     const rest = chunk.subarray(start);
     bytesRead += rest.length;
     pendingBytes += rest.length;
-    // Of a line that is too long only its length is kept.
+    // Of a line that is too long only the length is kept.
     if (pendingBytes > LONGEST_LINE) pending = [];
     else pending.push(rest.slice());
   }

@@ -1,12 +1,12 @@
 import { InvalidInput } from '../../domain/errors.ts';
 
-/** https://dev.mysql.com/doc/refman/8.4/en/connection-options.html#option_general_ssl-mode, without those that protect nothing. */
+/** The modes of https://dev.mysql.com/doc/refman/8.4/en/connection-options.html#option_general_ssl-mode that enforce TLS. */
 const TLS_MODES = ['required', 'verify-ca', 'verify-identity'] as const;
 
 export type MysqlTls = {
-  /** `required` encrypts; `verify-ca` checks who signed the certificate as well, `verify-identity` also its name. */
+  /** `required` only encrypts; `verify-ca` also checks the certificate authority, `verify-identity` also the host name. */
   mode: (typeof TLS_MODES)[number];
-  /** PEM file of who may have signed; undefined: the system's authorities. */
+  /** PEM file of certificate authorities; undefined: the system's. */
   caPath: string | undefined;
 };
 
@@ -24,12 +24,12 @@ const ESCAPES = 'in the user and the password write % as %25, / as %2F, ? as %3F
 
 /**
  * Reads `mysql://user:password@host:port/database?ssl-mode=…&ssl-ca=PATH`; port 3306 and user `root` when not given.
- * @throws {InvalidInput} one line; nothing of the address is in it that could be a part of the password.
+ * @throws {InvalidInput} one line, without any part of the address that could belong to the password.
  */
 export function parseMysqlAddress(address: string): MysqlAddress {
   if (!URL.canParse(address)) throw new InvalidInput(address.includes('@') ? `${FORM}; ${ESCAPES}` : FORM);
   const { hostname, port, username, password, pathname, search, searchParams, hash } = new URL(address);
-  // The password went on where it seems to have ended.
+  // An unescaped character ended the password too early.
   if (`${pathname}${search}${hash}`.includes('@') || hash !== '')
     throw new InvalidInput(`${FORM}; ${ESCAPES}`);
   const database = decode(pathname.slice(1));
@@ -57,7 +57,7 @@ const PARAMETERS = ['ssl-mode', 'ssl-ca'];
 function parseTls(parameters: URLSearchParams): MysqlTls | undefined {
   for (const name of parameters.keys()) {
     if (!PARAMETERS.includes(name)) {
-      // Without a value it may be anything, a piece of a password too.
+      // Without a value it may be a part of the password.
       const shown = parameters.get(name) === '' ? '' : ` ${JSON.stringify(name.slice(0, 64))}`;
       throw new InvalidInput(
         `unknown parameter${shown} in the address of a source: use ${PARAMETERS.join(' or ')}`,

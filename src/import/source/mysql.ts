@@ -15,12 +15,12 @@ const CLOSE_LIMIT_MS = 500;
  * that a TIMESTAMP comes back as the wall clock that was written.
  * @param url `mysql://user:password@host:port/database?ssl-mode=…`
  * @throws {InvalidInput} for an address of another form, or an `ssl-ca` that cannot be read.
- * @throws {Unavailable} when the server does not answer, is not who it should be or refuses the sign-in.
+ * @throws {Unavailable} when the server does not respond, fails TLS verification or refuses the login.
  */
 export async function openMysqlSource(url: string): Promise<SourceDatabase> {
   const { tls, ...address } = parseMysqlAddress(url);
   const ssl = tls && (await toTlsOptions(tls));
-  // Few services read from MySQL: only they load the driver.
+  // The driver is only loaded when needed.
   const { createConnection } = await import('mysql2/promise');
   const connection = await createConnection({
     ...address,
@@ -28,12 +28,12 @@ export async function openMysqlSource(url: string): Promise<SourceDatabase> {
     charset: 'utf8mb4',
     connectTimeout: CONNECT_TIMEOUT_MS,
     enableKeepAlive: true,
-    // Every value as its text: dates without a zone, ids above 2^53.
+    // Every value as text: dates have no zone, and ids may exceed 2^53.
     typeCast: (field) => field.string(),
   }).catch((error: unknown) => {
     throw outage(address, error);
   });
-  // A connection that breaks between two queries fails the next one; the event alone must not end the process.
+  // A connection that breaks between two queries fails the next one; the event itself must not end the process.
   connection.on('error', () => {});
   await connection.query('SET SESSION TRANSACTION READ ONLY');
   return {
@@ -48,7 +48,7 @@ export async function openMysqlSource(url: string): Promise<SourceDatabase> {
       return new Set(rows.map((row) => (row.name ?? '').toLowerCase()));
     },
     close: async () => {
-      // A query that still runs would be waited for.
+      // end() would wait for a running query.
       await withTimeLimit(connection.end(), CLOSE_LIMIT_MS).catch(() => {});
       connection.destroy();
     },
@@ -71,7 +71,7 @@ export async function openMysqlSource(url: string): Promise<SourceDatabase> {
   }
 }
 
-/** What the driver makes of `ssl-mode`. */
+/** The driver's options for `ssl-mode`. */
 async function toTlsOptions({ mode, caPath }: MysqlTls): Promise<SslOptions> {
   return {
     rejectUnauthorized: mode !== 'required',
@@ -83,7 +83,7 @@ async function toTlsOptions({ mode, caPath }: MysqlTls): Promise<SslOptions> {
 async function readAuthorities(path: string): Promise<string> {
   try {
     const pem = await readFile(path, 'utf8');
-    // What is no certificate would only fail in the middle of the connection.
+    // Checks it now: an invalid certificate would only fail during the connection.
     new X509Certificate(pem);
     return pem;
   } catch (error) {
@@ -94,7 +94,7 @@ async function readAuthorities(path: string): Promise<string> {
   }
 }
 
-/** One name for this machine, whichever way it is written. */
+/** The same name for all spellings of the local host. */
 function nameHost(host: string): string {
   return /^(localhost|127\.0\.0\.1|::1)$/i.test(host) ? 'localhost' : host.toLowerCase();
 }

@@ -10,13 +10,13 @@ export type SqliteRequest = {
   parameters: readonly (string | number)[];
 };
 
-/** The rows are JSON: between threads a text is passed faster than thousands of objects. */
+/** The rows are JSON, because a string is passed between threads faster than thousands of objects. */
 export type SqliteResponse = { id: number } & ({ rows: string } | { failure: string });
 
 /**
- * Opens an SQLite file that a game server may be writing to, for reading alone. It is read in a worker thread: neither a
- * long read nor a file that another process holds keeps this process from anything else.
- * @throws {Unavailable} when the file is not there, is no database, or is held by another process for five seconds.
+ * Opens an SQLite file read-only, while a game server may be writing to it. It is read in a worker thread: neither a long
+ * read nor a locked file blocks this process.
+ * @throws {Unavailable} when the file is missing, is no database, or is locked by another process for five seconds.
  */
 export async function openSqliteSource(path: string): Promise<SourceDatabase> {
   const worker = new Worker(new URL('./sqlite.worker.ts', import.meta.url));

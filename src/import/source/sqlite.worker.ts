@@ -2,11 +2,11 @@ import { Database, type SQLQueryBindings } from 'bun:sqlite';
 import type { SourceRow } from './source-database.ts';
 import type { SqliteRequest, SqliteResponse } from './sqlite.ts';
 
-/** How long another process may hold the file. */
+/** How long another process may lock the file. */
 const BUSY_LIMIT_MS = 5000;
 const BUSY_PAUSE_MS = 50;
 
-/** The thread an SQLite file is read in: bun:sqlite holds the thread it is called on, for as long as a read takes. */
+/** Runs in a worker, because bun:sqlite blocks its thread during a read. */
 let database: Database | undefined;
 
 addEventListener('message', async ({ data }: MessageEvent<SqliteRequest>) => {
@@ -23,7 +23,7 @@ async function run(request: SqliteRequest): Promise<SqliteResponse> {
       if (isHopeless)
         return { id: request.id, failure: error instanceof Error ? error.message : String(error) };
     }
-    // Not SQLite's own wait, which nobody could end.
+    // Instead of SQLite's busy timeout, which cannot be aborted.
     await Bun.sleep(BUSY_PAUSE_MS);
   }
 }
@@ -45,7 +45,7 @@ function read({ path, statement, parameters }: SqliteRequest): string {
 function textOf(value: unknown): string | null {
   if (value === null || value === undefined) return null;
   if (value instanceof Uint8Array) return new TextDecoder().decode(value);
-  // A number that lost digits must not look like one that has them all.
+  // A number that has lost digits must not look exact.
   if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) return value.toExponential();
   return String(value);
 }

@@ -1,25 +1,24 @@
 import { InvalidInput } from '../../domain/errors.ts';
 import type { SourceDatabase, SourceRow } from './source-database.ts';
 
-/** Rows of one page. Large enough to be quick, small enough that a million rows never sit in memory. */
+/** Rows of one page: large enough to be fast, small enough for memory. */
 export const PAGE_ROWS = 10_000;
 
-/** A table of a source, and what is read of it. In its SQL the rows are `p`. */
+/** A table of a source, and what is read of it. Its alias in SQL is `p`. */
 export type SourceTable<Name extends string = string> = {
   name: Name;
-  /** The columns it has in this database: they differ by version. */
+  /** The columns that it has in this database; they differ by version. */
   columns: ReadonlySet<string>;
   selected: readonly string[];
   joins: readonly string[];
-  /** Which rows are read; all of them unless narrowed. */
+  /** Which rows are read; all of them by default. */
   condition: string;
 };
 
 /**
- * Finds a table with the columns that a penalty cannot do without, and those that it can, which are null where the
- * database has none.
+ * Finds a table with the required columns, and optional ones, which are selected as null when missing.
  * @returns undefined when there is no such table.
- * @throws {InvalidInput} that names the needed columns it lacks.
+ * @throws {InvalidInput} that names the required columns that are missing.
  */
 export async function findSourceTable<Name extends string>(
   database: SourceDatabase,
@@ -36,12 +35,12 @@ export async function findSourceTable<Name extends string>(
   return { name, columns, selected, joins: [], condition: 'true' };
 }
 
-/** Columns by their own names in lower case, however the database writes them; null for those it does not have. */
+/** Selects columns under their names in lower case; null for those that are missing. */
 export function selectColumns(columns: ReadonlySet<string>, wanted: readonly string[]): string[] {
   return wanted.map((column) => (columns.has(column) ? `p.${column} as ${column}` : `null as ${column}`));
 }
 
-/** How many rows of some tables are read. */
+/** The number of rows that will be read of some tables. */
 export async function countSourceRows(
   database: SourceDatabase,
   tables: readonly Pick<SourceTable, 'name' | 'condition'>[],
@@ -54,7 +53,7 @@ export async function countSourceRows(
   return total;
 }
 
-/** Reads rows of a table. @param rest what follows its condition: `and …`, `order by …`, `limit …`. */
+/** Reads rows of a table. @param rest SQL after the condition: `and …`, `order by …`, `limit …`. */
 export async function selectSourceRows(
   database: SourceDatabase,
   { name, selected, joins, condition }: Omit<SourceTable, 'columns'>,
@@ -68,12 +67,12 @@ export async function selectSourceRows(
 type PageOptions = {
   /** The column whose values order the rows. */
   key?: string;
-  /** Reads what is beyond this key; everything by default. */
+  /** Reads rows after this key; all by default. */
   after?: string | number;
   pageRows?: number;
 };
 
-/** One page of the rows of a table beyond a key. */
+/** One page of rows after a key. */
 export async function selectSourcePage(
   database: SourceDatabase,
   table: SourceTable,
@@ -96,9 +95,9 @@ export function readSourcePages(
 }
 
 /**
- * Reads a table in pages along a key, asking for the next page while the caller works on this one. Pages, not one
- * long result: an open result would hold a lock on the source (MyISAM, SQLite) for as long as the import lasts.
- * @param readPage the rows after the last row of the page before; `undefined` asks for the first page.
+ * Reads a table in pages along a key, and reads the next page while the caller processes the current one. An open result
+ * would instead lock the source (MyISAM, SQLite) during the whole import.
+ * @param readPage returns the rows after the last row of the previous page; `undefined` for the first page.
  */
 export async function* readPages(
   readPage: (last: SourceRow | undefined) => Promise<SourceRow[]>,
@@ -106,7 +105,7 @@ export async function* readPages(
   let page = await readPage(undefined);
   while (page.length > 0) {
     const next = readPage(page[page.length - 1]);
-    // Awaited below; until then a failure is not an unhandled one.
+    // Awaited below; this only prevents an unhandled rejection until then.
     next.catch(() => {});
     yield page;
     page = await next;

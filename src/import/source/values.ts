@@ -7,7 +7,7 @@ const LAST_SECOND = Date.UTC(9999, 11, 31) / 1000;
 /**
  * Reads the punished player of a source row.
  * @returns `'0'` for null, `''` and 0: an IP ban.
- * @throws {InvalidInput} for what names no player (`BOT`, `STEAM_ID_PENDING`) or is no SteamID.
+ * @throws {InvalidInput} for `BOT`, `STEAM_ID_PENDING` and anything else that is no SteamID.
  */
 export function parsePlayerSteamId(text: string | null | undefined): SteamId64 {
   const trimmed = (text ?? '').trim();
@@ -17,12 +17,12 @@ export function parsePlayerSteamId(text: string | null | undefined): SteamId64 {
   throw new InvalidInput(`the player's SteamID ${quote(trimmed)} names no player`);
 }
 
-/** The acting admin; the console in all its spellings, and whatever is no SteamID, is `'0'`. */
+/** The acting admin; `'0'` for the console in any spelling, and for anything else that is no SteamID. */
 export function toAdminSteamId(text: string | null | undefined): SteamId64 {
   return tryParseSourceSteamId((text ?? '').trim()) ?? UNKNOWN_STEAM_ID;
 }
 
-/** Some plugins keep a SteamID64 in hexadecimal: 15 digits that begin with the public universe's 1100001. */
+/** Some plugins store a SteamID64 in hexadecimal: 15 digits that begin with 1100001, the public universe. */
 function tryParseSourceSteamId(text: string): SteamId64 | undefined {
   const hexadecimal = /^(?:0x|steam:)?(1100001[0-9a-f]{8})$/i.exec(text);
   return tryParseSteamId(hexadecimal ? String(BigInt(`0x${hexadecimal[1]}`)) : text);
@@ -30,8 +30,8 @@ function tryParseSourceSteamId(text: string): SteamId64 | undefined {
 
 /**
  * Reads a duration.
- * @returns whole minutes, rounded up, so that nothing short becomes 0, which is permanent.
- * @throws {InvalidInput} when it is negative, no whole number, or longer than 4,000 years.
+ * @returns whole minutes, rounded up, so that short ones do not become 0, which is permanent.
+ * @throws {InvalidInput} when it is negative, not a whole number, or longer than 4,000 years.
  */
 export function parseDurationMinutes(text: string | null | undefined, unit: 'minutes' | 'seconds'): number {
   const value = /^-?[0-9]{1,15}$/.test(text ?? '') ? Number(text) : Number.NaN;
@@ -43,7 +43,7 @@ export function parseDurationMinutes(text: string | null | undefined, unit: 'min
 }
 
 /**
- * The duration that an end implies, in whole minutes, at least 1: 0 would be permanent.
+ * The duration from creation to end in whole minutes, at least 1, since 0 is permanent.
  * @throws {InvalidInput} when it is longer than 4,000 years.
  */
 export function minutesBetween(createdAt: Date, endsAt: Date): number {
@@ -55,7 +55,7 @@ export function minutesBetween(createdAt: Date, endsAt: Date): number {
 /**
  * Reads Unix seconds.
  * @returns undefined for null, empty and 0.
- * @throws {InvalidInput} for what is no moment from 1970 to 9999.
+ * @throws {InvalidInput} for anything outside of 1970 to 9999.
  */
 export function parseUnixSeconds(text: string | null | undefined): Date | undefined {
   if (text === null || text === undefined || text === '') return undefined;

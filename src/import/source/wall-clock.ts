@@ -2,8 +2,8 @@ import { InvalidInput } from '../../domain/errors.ts';
 import { PENALTY_YEARS } from '../../domain/penalty.ts';
 
 /**
- * A date and time without a zone, as milliseconds: what a clock on the wall shows, counted as if it hung in Greenwich.
- * Only {@link wallClockToInstant} makes a moment of it.
+ * A date and time without a zone (what a clock on the wall shows), in milliseconds as if it were UTC.
+ * {@link wallClockToInstant} converts it to a point in time.
  */
 export type WallClock = number;
 
@@ -13,7 +13,7 @@ const PATTERN = /^(\d{4})-(\d{2})-(\d{2})(?:[ T](\d{2}):(\d{2})(?::(\d{2})(?:\.(
 /**
  * Reads `YYYY-MM-DD HH:MM:SS[.fff]`.
  * @returns undefined for null, empty, zero dates (`0000-00-00 …`) and dates before 1971.
- * @throws {InvalidInput} for anything else, days that no calendar and times that no clock has included.
+ * @throws {InvalidInput} for anything else, including impossible days and times.
  */
 export function parseWallClock(text: string | null | undefined): WallClock | undefined {
   if (text === null || text === undefined || text === '') return undefined;
@@ -24,7 +24,7 @@ export function parseWallClock(text: string | null | undefined): WallClock | und
   if (year < PENALTY_YEARS.first || month === 0 || day === 0) return undefined;
   const milliseconds = Math.trunc(Number(`0.${match[7] ?? 0}`) * 1000);
   const wallClock = Date.UTC(year, month - 1, day, hour, minute, second, milliseconds);
-  // Date.UTC rolls over what is too large: minute 99, the 31st of February.
+  // Date.UTC rolls over values that are too large, such as minute 99 or the 31st of February.
   const isCalendarDay = new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day;
   const isEndOfDay = hour === 24 && minute === 0 && second === 0 && milliseconds === 0;
   const isTimeOfDay = (hour <= 23 && minute <= 59 && second <= 59) || isEndOfDay;
@@ -33,14 +33,14 @@ export function parseWallClock(text: string | null | undefined): WallClock | und
 }
 
 /**
- * Makes a converter from the wall clock of a zone to the moment it showed that. In the hour that autumn repeats, the
- * first one; in the hour that spring leaves out, what a clock not yet put forward would show.
- * @param zone an IANA name, `UTC` or `Europe/Warsaw`.
- * @throws {InvalidInput} for a name that is no zone.
+ * Creates a converter from the wall clock of a zone to a point in time. In the hour that is repeated in autumn it takes
+ * the first occurrence; in the hour that is skipped in spring it applies the offset from before the change.
+ * @param zone an IANA name, such as `UTC` or `Europe/Warsaw`.
+ * @throws {InvalidInput} for an unknown zone.
  */
 export function wallClockToInstant(zone: string): (wallClock: WallClock) => Date {
   const offsetAt = zoneOffset(zone);
-  /** Offsets of the days on which the clock is not changed: all but two a year. */
+  /** Offsets of days without a clock change; undefined for the others, about two a year. */
   const offsetByDay = new Map<number, number | undefined>();
   return (wallClock) => {
     const day = Math.floor(wallClock / DAY_MS);
@@ -54,7 +54,7 @@ export function wallClockToInstant(zone: string): (wallClock: WallClock) => Date
     return before === offsetAt((day + 2) * DAY_MS) ? before : undefined;
   }
 
-  /** The offset that held before the change, unless only the one after it shows this wall clock. */
+  /** The offset before the change, unless this wall clock only occurs after it. */
   function changingOffset(wallClock: WallClock): number {
     const before = offsetAt(wallClock - DAY_MS);
     const after = offsetAt(wallClock + DAY_MS);
@@ -64,7 +64,7 @@ export function wallClockToInstant(zone: string): (wallClock: WallClock) => Date
   }
 }
 
-/** How far the zone's wall clock is ahead of UTC at a moment, in milliseconds. */
+/** The offset of a zone from UTC at a point in time, in milliseconds. */
 function zoneOffset(zone: string): (instantMs: number) => number {
   let format: Intl.DateTimeFormat;
   try {

@@ -15,14 +15,14 @@ import {
 } from '../source/values.ts';
 import { isLifted } from './silences.ts';
 
-/** A communication ban "for this session" is kept as so many minutes: nobody records when a session ended. */
+/** A communication ban "for this session" gets this duration, since the end of a session is not recorded. */
 const SESSION_MINUTES = 120;
 
 export type SourcebansRowOptions = { serverIds: ServerIds };
 
 /**
- * Makes a penalty of one row, or of the two halves of a silence.
- * @throws {InvalidInput} for what cannot be imported.
+ * Converts one row, or the two halves of a silence, into a penalty.
+ * @throws {InvalidInput} for a row that cannot be imported.
  */
 export function parseSourcebansRow(
   table: 'bans' | 'comms',

@@ -3,7 +3,7 @@ import { PAGE_ROWS, readPages, type SourceTable, selectSourceRows } from '../sou
 
 /**
  * Reads the communication bans of SourceBans++ in groups: the two halves of a silence together, every other row alone.
- * Ordered by what halves share, so that they are neighbours.
+ * Sorted by what halves have in common, so that they are adjacent.
  */
 export async function* readComms(
   database: SourceDatabase,
@@ -33,7 +33,7 @@ function isAlike(one: SourceRow, other: SourceRow): boolean {
   return one.authid === other.authid && one.created === other.created && one.length === other.length;
 }
 
-/** Pairs each mute with a gag that shares its fate; the lower id comes first and names the pair. */
+/** Pairs each mute with a gag that has the same state; the lower id comes first and identifies the pair. */
 function pairSilences(alike: SourceRow[]): SourceRow[][] {
   const groups: SourceRow[][] = [];
   const unpaired = [...alike];
@@ -44,7 +44,7 @@ function pairSilences(alike: SourceRow[]): SourceRow[][] {
   return groups;
 }
 
-/** Lifting both halves takes two statements: they are a few seconds apart at most. */
+/** Both halves are lifted by two statements, at most a few seconds apart. */
 const SAME_LIFT_SECONDS = 60;
 
 function isOtherHalf(row: SourceRow, other: SourceRow): boolean {
@@ -58,7 +58,7 @@ function isOtherHalf(row: SourceRow, other: SourceRow): boolean {
   );
 }
 
-/** Whether an admin ended it: unbanned, or deleted. */
+/** Whether an admin lifted it: unbanned or deleted. */
 export function isLifted(row: SourceRow): boolean {
   return row.removetype === 'U' || row.removetype === 'D';
 }

@@ -23,17 +23,17 @@ const SOURCEBANS_SOURCE = 'sourcebans';
 export type SourcebansOptions = ImportOptions & {
   /** `mysql://…`. */
   url: string;
-  /** What the names of the tables begin with, `sb_` by default; `sb` means the same. */
+  /** The prefix of the table names, `sb_` by default; `sb` means the same. */
   prefix?: string | undefined;
   /** Names the source when several are imported; `sourcebans` by default. */
   source?: string | undefined;
 };
 
 /**
- * Imports the bans and communication bans of a SourceBans++ database; repeating it changes only what changed there.
- * A mute and a gag of one player, moment and length are one silence, until one of them is lifted alone.
+ * Imports the bans and communication bans of a SourceBans++ database; a repeated import only writes what changed there.
+ * A mute and a gag of the same player, time and length are one silence, unless only one of them is lifted.
  * @throws {InvalidInput} for an address, a prefix or a database of another kind.
- * @throws {Unavailable} when the source does not answer.
+ * @throws {Unavailable} when the source does not respond.
  */
 export async function importSourcebans(
   deps: ImportDeps,
@@ -95,7 +95,7 @@ async function importComms(
   options: SourcebansRowOptions,
 ): Promise<void> {
   for await (const page of pages) {
-    // The half of a silence that was kept apart while only one was lifted is part of the other row again.
+    // A half that was a penalty of its own (when only one was lifted) is now part of the other row.
     const merged: SourceKey[] = [];
     await importPage(run, page, {
       table: 'comms',
@@ -151,7 +151,7 @@ function serverTable(prefix: string): SourceServerTable {
     name: `${prefix}servers`,
     needed: ['sid', 'ip', 'port'],
     wanted: [],
-    // Bans made on the web bear server 0.
+    // Server 0 stands for bans made on the web panel.
     condition: 'p.sid > 0',
     toServer: ({ sid, ip, port }) => {
       const address = formatServerAddress({ host: ip ?? '', port: port ?? '' });
