@@ -1,0 +1,90 @@
+import { afterAll, expect, test } from 'bun:test';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { DEPLOY, isInstalled, readCompose, run } from '../../support/docs/deployment.ts';
+import { createTestFolder } from '../../support/service/program.ts';
+
+const folder = createTestFolder();
+afterAll(folder.remove);
+const { services, volumes } = await readCompose();
+const settings = new Set(
+  [...(await Bun.file('.env.example').text()).matchAll(/^([A-Z][A-Z0-9_]+)=/gm)].map(([, name]) => name),
+);
+const ours = Object.values(services).filter(({ image }) => image === 'community-api');
+/** What the layout asks for in `.env` beside the settings of the service. */
+const OF_THE_LAYOUT = ['POSTGRES_PASSWORD', 'REPLICATION_PASSWORD', 'SITE_ADDRESS'];
+
+test('compose.scale.yaml has two API processes, a worker, and what they need', () => {
+  expect(Object.keys(services)).toEqual([
+    'api1',
+    'api2',
+    'worker',
+    'caddy',
+    'postgres',
+    'replica',
+    'valkey',
+    'prometheus',
+  ]);
+  const roles = ours.flatMap(({ environment }) => environment?.ROLES?.split(',') ?? []);
+  expect(roles.sort()).toEqual(['api', 'api', 'bot', 'media', 'poller', 'sync']);
+});
+
+test('it names settings, files and volumes that there are', async () => {
+  const given = ours.flatMap(({ environment }) => Object.keys(environment ?? {}));
+  expect(given.filter((name) => !settings.has(name))).toEqual([]);
+  const text = await Bun.file('compose.scale.yaml').text();
+  const substituted = [...text.matchAll(/\$\{([A-Z_]+)/g)].map(([, name = '']) => name);
+  expect(substituted.filter((name) => !settings.has(name) && !OF_THE_LAYOUT.includes(name))).toEqual([]);
+  for (const name of OF_THE_LAYOUT) expect(text.split('\n')[1]).toContain(name);
+  const mounted = Object.values(services).flatMap((service) => service.volumes ?? []);
+  const sources = mounted.map((volume) => volume.split(':')[0] ?? '');
+  expect(sources.length).toBeGreaterThan(8);
+  expect(
+    sources.filter((source) => !(source.startsWith('./') ? existsSync(source) : source in volumes)),
+  ).toEqual([]);
+});
+
+test.skipIf(!isInstalled('caddy'))('the Caddyfile is valid', async () => {
+  const env = { SITE_ADDRESS: 'play.example.org', BACKENDS: 'api1:3000 api2:3000' };
+  const validate = ['caddy', 'validate', '--adapter', 'caddyfile', '--config', `${DEPLOY}/Caddyfile`];
+  expect((await run(validate, env)).output).toContain('Valid configuration');
+});
+
+test('the scripts are valid', async () => {
+  for (const name of ['primary.sh', 'replica.sh']) {
+    expect(await run(['bash', '-n', `${DEPLOY}/postgres/${name}`])).toEqual({ code: 0, output: '' });
+  }
+});
+
+test('the unit has known settings alone', async () => {
+  const unit = await Bun.file(`${DEPLOY}/systemd/community-api@.service`).text();
+  const given = [...unit.matchAll(/^Environment=(.*)$/gm)].flatMap(([, line = '']) => line.split(' '));
+  const names = given.map((assignment) => assignment.split('=')[0] ?? '');
+  expect(names.filter((name) => !settings.has(name))).toEqual(['NODE_ENV', 'BUN_JSC_forceRAMSize']);
+  if (!Bun.which('systemd-analyze')) return console.warn('NOT VERIFIED: systemd-analyze is not installed');
+  const path = join(folder.path, 'community-api@api1.service');
+  await Bun.write(path, unit.replace('/usr/local/bin/bun', process.execPath));
+  expect(await run(['systemd-analyze', 'verify', path])).toEqual({ code: 0, output: '' });
+});
+
+test.skipIf(!isInstalled('promtool'))('Prometheus scrapes the processes of the layout', async () => {
+  const path = `${DEPLOY}/prometheus/prometheus.yml`;
+  expect((await run(['promtool', 'check', 'config', path])).code).toBe(0);
+  const { scrape_configs: jobs } = Bun.YAML.parse(await Bun.file(path).text()) as {
+    scrape_configs: { static_configs: { targets: string[] }[] }[];
+  };
+  const targets = jobs.flatMap((job) => job.static_configs.flatMap((config) => config.targets));
+  expect(targets).toEqual(['api1:3000', 'api2:3000', 'worker:3001']);
+  expect(services.prometheus?.volumes?.[0]).toBe(`./${DEPLOY}/prometheus:/etc/prometheus:ro`);
+});
+
+test.skipIf(!isInstalled('promtool'))('every alert fires when it should, and not before', async () => {
+  const alerts = await Bun.file(`${DEPLOY}/prometheus/alerts.yml`).text();
+  const tests = await Bun.file(`${DEPLOY}/prometheus/alerts.test.yml`).text();
+  const names = [...alerts.matchAll(/- alert: (\w+)/g)].map(([, name = '']) => name);
+  expect(names.length).toBeGreaterThan(10);
+  for (const name of names) expect(tests.split(`alertname: ${name}`).length).toBeGreaterThan(2);
+  expect((await run(['promtool', 'check', 'rules', `${DEPLOY}/prometheus/alerts.yml`])).code).toBe(0);
+  const tested = await run(['promtool', 'test', 'rules', `${DEPLOY}/prometheus/alerts.test.yml`]);
+  expect([tested.code, tested.output]).toEqual([0, expect.stringContaining('SUCCESS')]);
+});

@@ -1,0 +1,113 @@
+import { chmod, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { SYSTEM_BIN, startFilledPostgres, startSystemPostgres } from '../database/system-postgres.ts';
+import { findFreePort } from '../machine/free-port.ts';
+import { waitFor } from '../wait.ts';
+
+export const DEPLOY = 'docs/deploy';
+
+type ComposeService = {
+  image: string;
+  environment?: Record<string, string>;
+  volumes?: string[];
+  env_file?: { path: string };
+};
+export type Compose = { services: Record<string, ComposeService>; volumes: Record<string, unknown> };
+
+export async function readCompose(): Promise<Compose> {
+  return Bun.YAML.parse(await Bun.file('compose.scale.yaml').text()) as Compose;
+}
+
+/** Without a program the tests that need it are skipped; where CI is set, that is a failure. */
+export function isInstalled(name: 'caddy' | 'promtool'): boolean {
+  if (Bun.which(name)) return true;
+  if (process.env.CI) throw new Error(`${name} is not installed`);
+  console.warn(`SKIPPED: ${name} is not installed, so some files of ${DEPLOY} are not tested`);
+  return false;
+}
+
+/** Runs a program to its end. */
+export async function run(command: string[], env: Record<string, string> = {}) {
+  const child = Bun.spawn(command, {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  return { code: await child.exited, output: `${stdout}${stderr}` };
+}
+
+/** A primary and its streaming replica, made by the scripts of the deployment; stopped after the file's tests. */
+export async function startDeployedPostgres(folder: string) {
+  const primary = await startSystemPostgres();
+  const { hostname, port } = new URL(primary.url);
+  const env = {
+    PATH: `${folder}:${SYSTEM_BIN}:${process.env.PATH}`,
+    POSTGRES_USER: 'postgres',
+    POSTGRES_DB: 'postgres',
+    REPLICATION_PASSWORD: "it's secret",
+  };
+  const script = async (name: string, more: Record<string, string>) => {
+    const { code, output } = await run(['bash', `${DEPLOY}/postgres/${name}`, 'postgres'], {
+      ...env,
+      ...more,
+    });
+    if (code !== 0) throw new Error(`${name} ended with ${code}: ${output}`);
+  };
+  await script('primary.sh', {
+    PGHOST: hostname,
+    PGPORT: port,
+    PGPASSWORD: primary.password,
+    PGDATA: primary.dir,
+  });
+  // The image's start: it gives the files to the server's account; the server itself is started by the test.
+  const entrypoint = join(folder, 'docker-entrypoint.sh');
+  await writeFile(
+    entrypoint,
+    '#!/bin/bash\nif [ "$(id -u)" = 0 ]; then chown -R --reference="$OWNED_LIKE" "$PGDATA"; fi\n',
+  );
+  await chmod(entrypoint, 0o755);
+  const replica = await startFilledPostgres(primary.password, (dir) =>
+    script('replica.sh', {
+      PGDATA: dir,
+      PRIMARY_HOST: hostname,
+      PRIMARY_PORT: port,
+      OWNED_LIKE: primary.dir,
+    }),
+  );
+  return { primary, replica };
+}
+
+/** Caddy with the deployment's Caddyfile before these ports. */
+export async function startDeployedCaddy({ folder, backends }: { folder: string; backends: number[] }) {
+  const origin = `http://127.0.0.1:${findFreePort()}`;
+  const env = {
+    HOME: folder,
+    SITE_ADDRESS: origin,
+    BACKENDS: backends.map((port) => `127.0.0.1:${port}`).join(' '),
+  };
+  const adapt = ['caddy', 'adapt', '--adapter', 'caddyfile', '--config', `${DEPLOY}/Caddyfile`];
+  const adapted = Bun.spawn(adapt, { env: { PATH: process.env.PATH, ...env }, stderr: 'ignore' });
+  // Its administration listens on a fixed port, which another Caddy of this machine may have.
+  const config = { ...JSON.parse(await adapted.stdout.text()), admin: { disabled: true } };
+  const file = join(folder, 'caddy.json');
+  await writeFile(file, JSON.stringify(config));
+  const caddy = Bun.spawn(['caddy', 'run', '--config', file], {
+    env: { PATH: process.env.PATH, ...env },
+    stdout: 'ignore',
+    stderr: 'ignore',
+  });
+  await waitFor(() =>
+    fetch(`${origin}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  );
+  return {
+    origin,
+    stop: () => {
+      caddy.kill('SIGKILL');
+      return caddy.exited;
+    },
+  };
+}
