@@ -1,0 +1,124 @@
+import { Database } from 'bun:sqlite';
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eq } from 'drizzle-orm';
+import { servers } from '../../../../src/db/schema/servers.ts';
+import { Unavailable } from '../../../../src/domain/errors.ts';
+import { importSimpleAdmin } from '../../../../src/import/simple-admin/simple-admin.ts';
+import { insertServer } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { tallyDifferences } from '../../../support/database/tallies.ts';
+import { importDeps, storedPenalties, storedPenalty } from '../../../support/import/penalty-rows.ts';
+import { aRow, createSimpleAdminFiles, insertRows } from '../../../support/import/simple-admin-rows.ts';
+
+const database = await createTestDatabase();
+const { db, connection } = database;
+const deps = importDeps(database, '2026-11-21T12:00:00Z');
+const createFile = createSimpleAdminFiles();
+beforeEach(async () => {
+  await connection`truncate penalties, servers, server_aliases cascade`;
+});
+
+describe('CS2-SimpleAdmin in an SQLite file', () => {
+  for (const migration of [5, 11, 15] as const) {
+    test(`reads a file stuck at migration ${migration}, in UTC, with every digit of the ids`, async () => {
+      const url = createFile(migration, (file) => {
+        file.run(
+          "insert into sa_unbans (ban_id, admin_id, reason, date) values (2, 0, 'Mistake', '2026-11-21 11:50:00')",
+        );
+        insertRows(file, 'sa_bans', [
+          aRow({ player_steamid: '76561198000000003' }),
+          { ...aRow({ status: 'UNBANNED' }), unban_id: 1 },
+        ]);
+        insertRows(file, 'sa_mutes', [{ ...aRow(), type: 'SILENCE' }]);
+        if (migration >= 11) insertRows(file, 'sa_warns', [aRow()]);
+      });
+      const rows = migration >= 11 ? 4 : 3;
+      expect(await importSimpleAdmin(deps, { url, timezone: 'Europe/Warsaw' })).toMatchObject({
+        read: rows,
+        added: rows,
+      });
+      expect(await storedPenalty(db, 'sa_bans', 1)).toMatchObject({
+        playerSteamId: '76561198000000003',
+        createdAt: new Date('2026-11-21T11:30:00Z'),
+      });
+      expect(await storedPenalty(db, 'sa_bans', 2)).toMatchObject({
+        status: 'UNBANNED',
+        liftedAt: new Date('2026-11-21T11:50:00Z'),
+        liftedByName: 'Console',
+        liftReason: 'Mistake',
+      });
+      expect(await importSimpleAdmin(deps, { url })).toMatchObject({
+        unchanged: rows,
+        added: 0,
+        changed: 0,
+        gone: 0,
+      });
+    });
+  }
+
+  test('the same player with several active rows of one second keeps them all', async () => {
+    const url = createFile(11, (file) => insertRows(file, 'sa_bans', [aRow(), aRow(), aRow()]));
+    expect(await importSimpleAdmin(deps, { url })).toMatchObject({ added: 3 });
+    expect(await tallyDifferences(connection)).toEqual([]);
+  });
+
+  test('a mute that counts minutes online ends by the clock, unless asked otherwise', async () => {
+    const passed = { created: '2026-11-20 11:30:00', ends: '2026-11-20 12:30:00', type: 'MUTE' };
+    const url = createFile(11, (file) => {
+      insertRows(file, 'sa_mutes', [
+        { ...aRow(), ...passed, passed: 10 },
+        { ...aRow(), ...passed, passed: 60 },
+        { ...aRow(), ...passed, passed: null },
+      ]);
+    });
+    await importSimpleAdmin(deps, { url });
+    expect((await storedPenalties(db)).map((row) => row.status)).toEqual(['EXPIRED', 'EXPIRED', 'EXPIRED']);
+    await importSimpleAdmin(deps, { url, trustsOnlineTime: true });
+    expect((await storedPenalties(db)).map((row) => [row.status, row.endsAt === null])).toEqual([
+      ['ACTIVE', true],
+      ['EXPIRED', true],
+      ['EXPIRED', false],
+    ]);
+  });
+
+  test('a quarantined row that an earlier import kept is not gone', async () => {
+    const url = createFile(11, (file) => insertRows(file, 'sa_bans', [aRow()]));
+    await importSimpleAdmin(deps, { url });
+    const file = new Database(url.slice('sqlite:'.length));
+    file.run('update sa_bans set duration = -1');
+    file.close();
+    expect(await importSimpleAdmin(deps, { url })).toMatchObject({ quarantined: 1, gone: 0, changed: 0 });
+  });
+
+  test('a server of ours that has a host name is matched by what the name resolves to', async () => {
+    const ours = await insertServer(db, { address: 'localhost:27015' });
+    const url = createFile(11, (file) => {
+      insertRows(file, 'sa_servers', [{ hostname: 'Ours', address: '127.0.0.1:27015' }]);
+      insertRows(file, 'sa_bans', [aRow({ server_id: 1 })]);
+    });
+    expect(await importSimpleAdmin(deps, { url })).toMatchObject({ added: 1, serversAdded: [] });
+    expect((await storedPenalty(db, 'sa_bans', 1))?.serverId).toBe(ours.id);
+  });
+
+  test('a server whose name nobody can see is called by its address', async () => {
+    const url = createFile(11, (file) => {
+      insertRows(file, 'sa_servers', [{ hostname: '\u3164\u200b', address: '203.0.113.9:27015' }]);
+      insertRows(file, 'sa_bans', [aRow({ server_id: 1 })]);
+    });
+    expect(await importSimpleAdmin(deps, { url })).toMatchObject({ serversAdded: ['203.0.113.9:27015'] });
+    const { serverId } = (await storedPenalty(db, 'sa_bans', 1)) ?? {};
+    const [made] = await db
+      .select()
+      .from(servers)
+      .where(eq(servers.id, serverId ?? 0));
+    expect(made).toMatchObject({ name: '203.0.113.9:27015', slug: '203-0-113-9-27015', isHidden: true });
+  });
+
+  test('a file that is not there is refused, and is not made', async () => {
+    const path = join(tmpdir(), `absent-${Bun.randomUUIDv7()}.sqlite`);
+    await expect(importSimpleAdmin(deps, { url: `sqlite:${path}` })).rejects.toThrow(Unavailable);
+    expect(await Bun.file(path).exists()).toBe(false);
+  });
+});
