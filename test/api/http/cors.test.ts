@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'bun:test';
+import { PATHS, serveEveryPath } from '../../support/http/every-path.ts';
+import { bearer, headersOf } from '../../support/service/service.ts';
+
+const { service, token } = await serveEveryPath();
+const EXPOSED =
+  'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset';
+
+describe('CORS', () => {
+  const origin = { Origin: 'https://website.example' };
+
+  test('any origin may read any response, errors too, and no credentials are asked for', async () => {
+    for (const [path, init, status] of [
+      ['/servers', {}, 200],
+      ['/servers', { headers: { 'If-None-Match': '*' } }, 304],
+      ['/servers/nope', {}, 404],
+      ['/nope', {}, 404],
+      ['/bans', {}, 401],
+      ['/bans', bearer(token), 200],
+      ['/bans?status=x', bearer(token), 400],
+      ['/servers', { method: 'POST' }, 405],
+    ] as const) {
+      const headers = { ...origin, ...('headers' in init && init.headers) };
+      const response = await service.get(path, { ...init, headers });
+      expect([path, response.status]).toEqual([path, status]);
+      expect(response.headers.get('access-control-allow-origin')).toBe('*');
+      expect(response.headers.get('access-control-expose-headers')).toBe(EXPOSED);
+      expect(response.headers.has('access-control-allow-credentials')).toBe(false);
+      expect(response.headers.get('vary') ?? '').not.toContain('*');
+    }
+  });
+
+  test('a preflight is answered on every path, without a token', async () => {
+    for (const path of PATHS) {
+      const response = await service.get(path, {
+        method: 'OPTIONS',
+        headers: {
+          ...origin,
+          'Access-Control-Request-Method': 'GET',
+          'Access-Control-Request-Headers': 'authorization',
+        },
+      });
+      expect([path, response.status, response.text]).toEqual([path, 204, '']);
+      expect(headersOf(response)).toEqual({
+        'access-control-allow-origin': '*',
+        'access-control-expose-headers': EXPOSED,
+        'access-control-allow-methods': 'GET, HEAD, OPTIONS',
+        'access-control-allow-headers': 'Authorization, Content-Type, If-None-Match',
+        'access-control-max-age': '86400',
+      });
+    }
+  });
+});

@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'bun:test';
+import { PUBLIC_PATHS, serveEveryPath } from '../../support/http/every-path.ts';
+import { sendRaw } from '../../support/http/raw-http.ts';
+import { bearer } from '../../support/service/service.ts';
+
+const { service, token } = await serveEveryPath();
+
+describe('If-None-Match', () => {
+  const ask = (path: string, tag: string) => service.get(path, { headers: { 'If-None-Match': tag } });
+
+  test('is 304 without a body for the tag, weak or strong, in a list, or *', async () => {
+    for (const path of PUBLIC_PATHS) {
+      const { headers } = await service.get(path);
+      const etag = headers.get('etag') ?? '';
+      expect(etag).toMatch(/^W\/"[0-9a-z]+"$/);
+      for (const tag of [
+        etag,
+        etag.slice(2),
+        ` ${etag} `,
+        `"x", ${etag}`,
+        `W/"x",${etag},"y"`,
+        `"x" , ${etag.slice(2)}`,
+        '*',
+        ' * ',
+      ]) {
+        const response = await ask(path, tag);
+        expect([path, tag, response.status, response.text]).toEqual([path, tag, 304, '']);
+        expect(response.headers.get('etag')).toBe(etag);
+        expect(response.headers.get('cache-control')).toBe(headers.get('cache-control') ?? '');
+        expect(response.headers.has('x-ratelimit-remaining')).toBe(true);
+      }
+    }
+  });
+
+  test('is 200 for any other tag', async () => {
+    const { headers } = await service.get('/servers');
+    const etag = headers.get('etag') ?? '';
+    for (const tag of [
+      '"x"',
+      '',
+      'W/""',
+      etag.slice(3, -1),
+      etag.toUpperCase(),
+      `"${etag}"`,
+      '**',
+      'w/*',
+      ',',
+    ]) {
+      expect([tag, (await ask('/servers', tag)).status]).toEqual([tag, 200]);
+    }
+  });
+
+  test('counts as absent when it is longer than 8,192 characters', async () => {
+    const { headers } = await service.get('/servers');
+    const etag = headers.get('etag') ?? '';
+    const list = (length: number) => etag.padStart(length, ',');
+    expect((await ask('/servers', list(8192))).status).toBe(304);
+    expect((await ask('/servers', list(8193))).status).toBe(200);
+    expect((await ask('/servers', '"x",'.repeat(25_000))).status).toBe(200);
+  });
+
+  test('is 304 for HEAD as well', async () => {
+    const response = await service.get('/servers', { method: 'HEAD', headers: { 'If-None-Match': '*' } });
+    expect(response.status).toBe(304);
+  });
+
+  test('makes no 304 of an error, nor of a protected response', async () => {
+    expect((await ask('/servers/nope', '*')).status).toBe(404);
+    const response = await service.get('/bans', {
+      headers: { ...bearer(token).headers, 'If-None-Match': '*' },
+    });
+    expect([response.status, response.headers.has('etag')]).toEqual([200, false]);
+  });
+});
+
+describe('compression', () => {
+  const encoded = async (accept: string) =>
+    (await sendRaw(service.origin, '/api/v1/servers', { headers: { 'Accept-Encoding': accept } })).headers;
+
+  test('is by gzip where the client takes it, under one weak tag', async () => {
+    const plain = await service.ask('/api/v1/servers', { headers: { 'Accept-Encoding': 'identity' } });
+    const zipped = await service.ask('/api/v1/servers', { headers: { 'Accept-Encoding': 'br, gzip' } });
+    expect(zipped.text).toBe(plain.text);
+    expect(zipped.headers.get('etag')).toBe(plain.headers.get('etag') ?? '');
+    for (const [accept, encoding] of [
+      ['gzip', 'gzip'],
+      ['deflate, gzip;q=0.5', 'gzip'],
+      ['x-gzip', 'gzip'],
+      ['br', null],
+      ['identity', null],
+      ['gzip;q=0', null],
+      ['gzip; q=0.000, br', null],
+      ['', null],
+    ] as const) {
+      expect([accept, (await encoded(accept)).get('content-encoding')]).toEqual([accept, encoding]);
+    }
+  });
+});
