@@ -1,0 +1,89 @@
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdir, readdir, rm, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { reconcileSounds } from '../../media/reconcile.ts';
+import { UPLOAD_NAME } from '../../media/rendering/decode.ts';
+import { partialPath, publishedPath } from '../../media/sound-folders.ts';
+import {
+  findRoundSounds,
+  listReadySounds,
+  listRoundSounds,
+} from '../../src/queries/round-sounds/round-sounds.ts';
+import { createSoundQueue, QUEUE_LOG as log, PLAYER, SILENCE, TONE } from '../support/audio/sound-queue.ts';
+import { aSteamId } from '../support/database/builders.ts';
+import { waitFor } from '../support/wait.ts';
+
+setDefaultTimeout(60_000);
+
+const queue = await createSoundQueue();
+const { db, upload, startWorker, settled } = queue;
+
+describe('reconciliation', () => {
+  test('puts published files aside that no row knows, and removes unfinished copies', async () => {
+    await Bun.write(publishedPath(queue.folders, aSteamId(9)), 'x');
+    await Bun.write(partialPath(queue.folders, 12345), 'x');
+    await Bun.write(join(queue.folders.published, 'note.txt'), 'an operator left this');
+    await reconcileSounds(db, queue.folders, log);
+    expect((await readdir(queue.folders.published)).sort()).toEqual(['.published-sounds', 'note.txt']);
+    expect(await readdir(queue.folders.orphans)).toHaveLength(1);
+    await reconcileSounds(db, queue.folders, log, { now: Date.now() + 31 * 24 * 3_600_000 });
+    expect(await readdir(queue.folders.orphans)).toEqual([]);
+  });
+
+  test('keeps an upload whose row comes while it looks', async () => {
+    const uploadKey = Bun.randomUUIDv7();
+    await Bun.write(join(queue.folders.inbox, uploadKey, UPLOAD_NAME), TONE);
+    let looks = 0;
+    const watched = new Proxy(db, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== 'function') return value;
+        // The second look comes after the row.
+        if (name === 'select' && ++looks === 2) Bun.spawnSync(insertRow(uploadKey));
+        return value.bind(target);
+      },
+    });
+    await reconcileSounds(watched, queue.folders, log);
+    expect(await listRoundSounds(db)).toHaveLength(1);
+    expect(await readdir(queue.folders.inbox)).toEqual([uploadKey]);
+  });
+
+  test('marks a published sound whose file is gone', async () => {
+    await upload(TONE);
+    startWorker();
+    await settled(PLAYER);
+    await rm(publishedPath(queue.folders, PLAYER));
+    await reconcileSounds(db, queue.folders, log);
+    expect(await listReadySounds(db)).toEqual([]);
+    expect((await findRoundSounds(db, PLAYER)).latest).toMatchObject({ status: 'failed', failure: 'lost' });
+  });
+
+  test('believes no loss when the whole folder is not there, as when it is not mounted', async () => {
+    await upload(TONE);
+    startWorker();
+    await settled(PLAYER);
+    await rm(queue.folders.published, { recursive: true });
+    await mkdir(queue.folders.published);
+    await reconcileSounds(db, queue.folders, log);
+    expect(await listReadySounds(db)).toHaveLength(1);
+  });
+
+  test('removes the folder of an upload that ended', async () => {
+    const { uploadKey } = await upload(SILENCE);
+    startWorker();
+    await settled(PLAYER);
+    await waitFor(async () => (await readdir(queue.folders.inbox)).length === 0);
+    await mkdir(join(queue.folders.inbox, uploadKey));
+    await utimes(join(queue.folders.inbox, uploadKey), new Date(), new Date());
+    await reconcileSounds(db, queue.folders, log);
+    expect(await readdir(queue.folders.inbox)).toEqual([]);
+  });
+});
+
+/** A command that puts an upload in the queue, for where nothing can be awaited. */
+function insertRow(uploadKey: string): string[] {
+  const statement = 'insert into round_sounds (steamid64, title, upload_key) values ($1, $2, $3)';
+  const values = JSON.stringify([PLAYER, 'tone.wav', uploadKey]);
+  const script = `const db = new Bun.SQL(${JSON.stringify(queue.databaseUrl)}); await db.unsafe(${JSON.stringify(statement)}, ${values}); await db.close();`;
+  return ['bun', '-e', script];
+}

@@ -1,0 +1,129 @@
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { readdir, readlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { reconcileSounds } from '../../media/reconcile.ts';
+import { publishedPath } from '../../media/sound-folders.ts';
+import { roundSounds } from '../../src/db/schema/round-sounds.ts';
+import {
+  findReadyRoundSound,
+  findRoundSounds,
+  listRoundSounds,
+} from '../../src/queries/round-sounds/round-sounds.ts';
+import {
+  createSoundQueue,
+  hashOfFile,
+  QUEUE_LOG as log,
+  OTHER_TONE,
+  PLAYER,
+  PUBLISHED_NAMES,
+  SILENCE,
+  TONE,
+} from '../support/audio/sound-queue.ts';
+import { waitFor } from '../support/wait.ts';
+
+setDefaultTimeout(60_000);
+
+const queue = await createSoundQueue();
+const { db, missingFfmpeg, upload, startWorker, stopWorkers, settled } = queue;
+
+describe('after kill -9', () => {
+  const MOVES = ['before-move', 'between-moves', 'after-move'];
+  const POINTS = ['call 1', 'call 2', 'call 3', 'call 4', 'call 5', 'call 6', ...MOVES];
+  test.each(POINTS)('at %s the upload is finished by the next process', async (point) => {
+    await upload(TONE);
+    await runProcess('work', point);
+    const { ready, latest } = await findRoundSounds(db, PLAYER);
+    expect(ready).toBeUndefined();
+    expect(latest?.status).toBeOneOf(['measuring', 'rendering']);
+    const isMoved = ['between-moves', 'after-move'].includes(point);
+    expect(await Bun.file(publishedPath(queue.folders, PLAYER)).exists()).toBe(isMoved);
+
+    // What was rendered already is published even where ffmpeg is gone meanwhile.
+    const isRendered = MOVES.includes(point);
+    startWorker({ leaseMs: 1000, ...(isRendered && { ffmpeg: missingFfmpeg }) });
+    const after = await settled(PLAYER);
+    expect(after.ready).toMatchObject({ status: 'ready', attempts: 2 });
+    await waitFor(async () => (await readdir(queue.folders.inbox)).length === 0);
+    expect((await readdir(queue.folders.published)).sort()).toEqual(PUBLISHED_NAMES);
+    expect(await countChildren()).toBe(0);
+  });
+
+  test('while replacing, the earlier sound is whole before and the new one after', async () => {
+    await upload(TONE, { fileName: 'first.wav' });
+    startWorker();
+    const first = (await settled(PLAYER)).ready;
+    await stopWorkers();
+    await upload(OTHER_TONE, { fileName: 'second.wav' });
+    await runProcess('work', 'before-move');
+    expect(await hashOfFile(publishedPath(queue.folders, PLAYER))).toBe(first?.sha256 ?? '');
+    expect((await findReadyRoundSound(db, PLAYER))?.title).toBe('first.wav');
+    startWorker({ leaseMs: 1000 });
+    await waitFor(async () => (await findReadyRoundSound(db, PLAYER))?.title === 'second.wav');
+    expect(await hashOfFile(publishedPath(queue.folders, PLAYER))).toBe(
+      (await findReadyRoundSound(db, PLAYER))?.sha256 ?? '',
+    );
+  });
+
+  test('the swapped file has its row, whatever the player uploads before the next process comes to it', async () => {
+    await upload(TONE, { fileName: 'first.wav' });
+    startWorker();
+    await settled(PLAYER);
+    await stopWorkers();
+    await upload(OTHER_TONE, { fileName: 'second.wav' });
+    await runProcess('work', 'after-move');
+    await upload(SILENCE, { fileName: 'silence.wav' });
+    startWorker({ leaseMs: 1000 });
+    const { ready, latest } = await settled(PLAYER);
+    expect([ready?.title, latest?.title, latest?.failure]).toEqual(['second.wav', 'silence.wav', 'silent']);
+    expect(await hashOfFile(publishedPath(queue.folders, PLAYER))).toBe(ready?.sha256 ?? '');
+    await waitFor(async () => (await readdir(queue.folders.inbox)).length === 0);
+  });
+
+  test('at the last attempt a sound that is in its place already is published', async () => {
+    await upload(TONE);
+    await runProcess('work', 'after-move');
+    await db.update(roundSounds).set({ attempts: 5 });
+    startWorker({ leaseMs: 1000 });
+    expect((await settled(PLAYER)).ready?.title).toBe('tone.wav');
+  });
+
+  test('with the bytes stored and no row, the next start removes the bytes', async () => {
+    await runProcess('upload', 'before-row');
+    expect(await readdir(queue.folders.inbox)).toHaveLength(1);
+    expect(await listRoundSounds(db)).toEqual([]);
+    await reconcileSounds(db, queue.folders, log);
+    expect(await readdir(queue.folders.inbox)).toHaveLength(1);
+    await reconcileSounds(db, queue.folders, log, { now: Date.now() + 16 * 60_000 });
+    expect(await readdir(queue.folders.inbox)).toEqual([]);
+  });
+
+  test('with the row written and no answer sent, the upload is published', async () => {
+    await runProcess('upload', 'after-row');
+    startWorker();
+    expect((await settled(PLAYER)).ready).toMatchObject({ title: 'killed.wav' });
+  });
+});
+
+/** Runs the helper process until it kills itself. */
+async function runProcess(task: 'work' | 'upload', point: string): Promise<void> {
+  const file = join(queue.home, 'source.wav');
+  await Bun.write(file, TONE);
+  const script = join(import.meta.dir, '../support/audio/media-process.ts');
+  const child = Bun.spawn(['bun', script, queue.databaseUrl, queue.home, task, point, file, PLAYER], {
+    stdout: 'inherit',
+    stderr: 'inherit',
+  });
+  await child.exited;
+  expect(child.signalCode).toBe('SIGKILL');
+}
+
+/** Processes of ffmpeg that work on one of this test's uploads. */
+async function countChildren(): Promise<number> {
+  const ids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
+  const folderOf = (id: string): Promise<string> =>
+    Bun.file(`/proc/${id}/cmdline`)
+      .text()
+      .then(async (line) => (line.includes('ffmpeg') ? await readlink(`/proc/${id}/cwd`) : ''))
+      .catch(() => '');
+  return (await Promise.all(ids.map(folderOf))).filter((path) => path.startsWith(queue.home)).length;
+}

@@ -1,0 +1,102 @@
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { eq } from 'drizzle-orm';
+import { type Ffmpeg, FfmpegError } from '../../media/ffmpeg/ffmpeg.ts';
+import { UPLOAD_NAME } from '../../media/rendering/decode.ts';
+import { roundSounds } from '../../src/db/schema/round-sounds.ts';
+import { findRoundSounds } from '../../src/queries/round-sounds/round-sounds.ts';
+import {
+  createSoundQueue,
+  QUEUE_LOG as log,
+  openQueueEngine,
+  PLAYER,
+  TONE,
+} from '../support/audio/sound-queue.ts';
+import { waitFor } from '../support/wait.ts';
+
+setDefaultTimeout(60_000);
+
+const queue = await createSoundQueue();
+const { db, ffmpeg, missingFfmpeg, upload, startWorker, settled } = queue;
+
+describe('trouble of our own', () => {
+  test('a missing ffmpeg puts the upload off until there is one', async () => {
+    let failures = 2;
+    const flaky: Ffmpeg = {
+      ...ffmpeg,
+      async run(job, limits) {
+        if (failures-- > 0) throw new FfmpegError('missing', 'ffmpeg is gone');
+        await ffmpeg.run(job, limits);
+      },
+    };
+    await upload(TONE);
+    startWorker({ ffmpeg: flaky });
+    expect((await settled(PLAYER)).ready).toMatchObject({ status: 'ready', attempts: 3 });
+  });
+
+  test('an ffmpeg that never comes back fails the upload with a reason, after five attempts', async () => {
+    await upload(TONE);
+    startWorker({ ffmpeg: missingFfmpeg });
+    const { latest } = await settled(PLAYER);
+    expect(latest).toMatchObject({ status: 'failed', failure: 'unavailable', attempts: 5 });
+    await waitFor(async () => (await readdir(queue.folders.inbox)).length === 0);
+  });
+
+  test('a full disk puts the upload off, and leaves no half of a file', async () => {
+    let failures = 1;
+    const moveFile = async (from: string, to: string): Promise<void> => {
+      if (failures-- > 0) throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
+      await rename(from, to);
+    };
+    await upload(TONE);
+    startWorker({ moveFile });
+    expect((await settled(PLAYER)).ready).toMatchObject({ status: 'ready', attempts: 2 });
+  });
+
+  test('an upload whose file vanished fails as lost', async () => {
+    const { uploadKey } = await upload(TONE);
+    await rm(join(queue.folders.inbox, uploadKey), { recursive: true });
+    startWorker();
+    expect((await settled(PLAYER)).latest).toMatchObject({ status: 'failed', failure: 'lost' });
+  });
+
+  test('a worker that lost its lease leaves the upload to the one who has it', async () => {
+    const { id, uploadKey } = await upload(TONE);
+    const overtaken: Ffmpeg = {
+      ...ffmpeg,
+      async run() {
+        await db.update(roundSounds).set({ attempts: 2 }).where(eq(roundSounds.id, id));
+        throw new FfmpegError('overran', 'ffmpeg took too long');
+      },
+    };
+    const warned = Promise.withResolvers<void>();
+    const worker = startWorker({ ffmpeg: overtaken, log: { ...log, warn: () => warned.resolve() } });
+    await warned.promise;
+    await worker.stop();
+    expect(await readdir(join(queue.folders.inbox, uploadKey))).toContain(UPLOAD_NAME);
+    expect((await findRoundSounds(db, PLAYER)).latest).toMatchObject({ status: 'measuring', attempts: 2 });
+  });
+
+  test('an orderly stop gives the upload back without counting an attempt', async () => {
+    const entered = Promise.withResolvers<void>();
+    const engine = await openQueueEngine(queue.root);
+    const stuck: Ffmpeg = {
+      ...engine,
+      run: (job, limits) => {
+        entered.resolve();
+        const input = { ...job.input, options: ['-stream_loop', '-1', '-f', 'wav'] };
+        return engine.run({ ...job, input, output: { options: ['-af', 'aresample=192000'] } }, limits);
+      },
+    };
+    await upload(TONE);
+    const worker = startWorker({ ffmpeg: stuck, ownsEngine: true });
+    await entered.promise;
+    await worker.stop();
+    expect((await findRoundSounds(db, PLAYER)).latest).toMatchObject({
+      status: 'queued',
+      attempts: 0,
+      claimedUntil: null,
+    });
+  });
+});

@@ -1,0 +1,140 @@
+import { afterAll, afterEach, beforeEach } from 'bun:test';
+import { join } from 'node:path';
+import { createEmbeddedFfmpeg } from '../../../media/ffmpeg/embedded.ts';
+import { type Ffmpeg, FfmpegError } from '../../../media/ffmpeg/ffmpeg.ts';
+import type { RoundSoundWorkerDeps } from '../../../media/process-upload.ts';
+import { createRoundSoundWorker, type RoundSoundWorker } from '../../../media/round-sounds.ts';
+import { openSoundFolders, type SoundFolders } from '../../../media/sound-folders.ts';
+import { storeUpload } from '../../../media/uploads.ts';
+import { auditLog } from '../../../src/db/schema/audit-log.ts';
+import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { findRoundSounds, type RoundSound } from '../../../src/queries/round-sounds/round-sounds.ts';
+import { aSteamId } from '../database/builders.ts';
+import { createTestDatabase } from '../database/database.ts';
+import { waitFor } from '../wait.ts';
+import { anAudio, silence, sine, toWav } from './audio.ts';
+import { HAS_NATIVE_FFMPEG, makeFolder, openEngine, SILENT_LOG } from './ffmpeg-engines.ts';
+
+export const TONE = toWav(anAudio({ seconds: 1, shape: sine(440, 0.3) }), 's16');
+export const OTHER_TONE = toWav(anAudio({ seconds: 2, shape: sine(880, 0.1) }), 's16');
+export const SILENCE = toWav(silence(1), 's16');
+export const PLAYER = aSteamId(1);
+/** What lies in the folder of published sounds once {@link PLAYER} has one. */
+export const PUBLISHED_NAMES = ['.published-sounds', `${PLAYER}.mp3`, `${PLAYER}.voice.mp3`];
+export const QUEUE_LOG: RoundSoundWorkerDeps['log'] = { ...SILENT_LOG, error: () => undefined };
+
+/**
+ * The queue of uploads on a database and an ffmpeg of the test file's own. Each test begins with no sound and empty
+ * folders; its workers are stopped after it.
+ */
+export async function createSoundQueue() {
+  const { db, url: databaseUrl } = await createTestDatabase();
+  const root = await makeFolder('queue');
+  const ffmpeg = await openQueueEngine(root.path);
+  const missingFfmpeg: Ffmpeg = {
+    ...ffmpeg,
+    run: () => Promise.reject(new FfmpegError('missing', 'gone')),
+  };
+  const workers: RoundSoundWorker[] = [];
+  let home = '';
+  let folders: SoundFolders;
+  const stopWorkers = async (): Promise<void> => {
+    await Promise.all(workers.splice(0).map((worker) => worker.stop()));
+  };
+
+  beforeEach(async () => {
+    home = join(root.path, Bun.randomUUIDv7());
+    folders = await openSoundFolders({ dataDir: join(home, 'data'), storageDir: join(home, 'storage') });
+    await db.delete(roundSounds);
+    await db.delete(auditLog);
+  });
+  afterEach(stopWorkers);
+  afterAll(async () => {
+    await ffmpeg.close();
+    await root.remove();
+  });
+
+  async function upload(
+    bytes: Uint8Array,
+    options: { fileName?: string; player?: SteamId64; maxBytes?: number } = {},
+  ): Promise<RoundSound> {
+    const { fileName = 'tone.wav', player = PLAYER, maxBytes = 20_000_000 } = options;
+    const stream = new Blob([new Uint8Array(bytes)]).stream();
+    return storeUpload(db, folders, {
+      upload: { steamId64: player, fileName, bytes: stream, actor: 'operator' },
+      maxBytes,
+    });
+  }
+
+  function startWorker(
+    options: {
+      ffmpeg?: Ffmpeg;
+      ownsEngine?: boolean;
+      leaseMs?: number;
+      log?: RoundSoundWorkerDeps['log'];
+      moveFile?: (from: string, to: string) => Promise<void>;
+    } = {},
+  ): RoundSoundWorker {
+    const engine = options.ffmpeg ?? ffmpeg;
+    const shared: Ffmpeg = { ...engine, close: options.ownsEngine ? engine.close : async () => undefined };
+    const worker = createRoundSoundWorker(
+      {
+        db,
+        folders,
+        log: options.log ?? QUEUE_LOG,
+        ffmpeg: shared,
+        ...(options.moveFile && { moveFile: options.moveFile }),
+      },
+      {
+        maxSeconds: 10,
+        targetLufs: -18,
+        leaseMs: options.leaseMs ?? 10_000,
+        idleMs: 30,
+        retryMs: 5,
+        graceMs: 200,
+      },
+    );
+    workers.push(worker);
+    worker.start();
+    return worker;
+  }
+
+  /** Waits until the player's newest upload is ready or failed. */
+  async function settled(player: SteamId64): Promise<Awaited<ReturnType<typeof findRoundSounds>>> {
+    await waitFor(async () => {
+      const { ready, latest } = await findRoundSounds(db, player);
+      return latest ? latest.status === 'failed' : ready !== undefined;
+    });
+    return findRoundSounds(db, player);
+  }
+
+  return {
+    db,
+    databaseUrl,
+    ffmpeg,
+    missingFfmpeg,
+    root: root.path,
+    /** The present test's folder of all others. */
+    get home() {
+      return home;
+    },
+    /** The present test's folders. */
+    get folders() {
+      return folders;
+    },
+    upload,
+    startWorker,
+    stopWorkers,
+    settled,
+  };
+}
+
+/** The engine for tests of the queue: whichever is here. */
+export async function openQueueEngine(workDirectory: string): Promise<Ffmpeg> {
+  return HAS_NATIVE_FFMPEG ? openEngine('native', workDirectory) : createEmbeddedFfmpeg();
+}
+
+export async function hashOfFile(path: string): Promise<string> {
+  return new Bun.CryptoHasher('sha256').update(await Bun.file(path).bytes()).digest('hex');
+}
