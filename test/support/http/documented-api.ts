@@ -1,0 +1,201 @@
+import { afterAll, expect } from 'bun:test';
+import { BASES } from '../../../api/app.ts';
+import {
+  aSteamId,
+  insertPenalties,
+  insertReadySound,
+  insertServer,
+  insertUser,
+  saveServerPoll,
+} from '../database/builders.ts';
+import { createTestDatabase } from '../database/database.ts';
+import { startSteamApi } from '../providers/steam-api.ts';
+import {
+  aToken,
+  bearer,
+  NOW,
+  startTestService,
+  type TestService,
+  type WireResponse,
+} from '../service/service.ts';
+import {
+  createSchemaValidator,
+  type DocumentedOperation,
+  type DocumentedResponse,
+  readOpenApiDocument,
+} from './openapi-document.ts';
+
+/** An operation of the document, with its address below a base. */
+export type Operation = DocumentedOperation & { path: string; isProtected: boolean };
+
+/** Sent by every HTTP server; no client learns of them from an API's document. */
+const TRANSPORT_HEADERS = [
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'transfer-encoding',
+  'date',
+  'connection',
+];
+
+type Case = { status: number; address: string; init?: RequestInit; at?: TestService };
+
+export type DocumentedApi = Awaited<ReturnType<typeof serveDocumentedApi>>;
+
+/** A service that holds what the document's examples name, on a database of the test file's own. */
+export async function serveDocumentedApi() {
+  const database = await createTestDatabase();
+  const { db } = database;
+  const steam = startSteamApi();
+  afterAll(steam.stop);
+  const service = await startTestService({
+    databaseUrl: database.url,
+    env: { STEAM_API_URL: steam.url, STEAM_API_KEY: steam.key },
+  });
+  const { token } = await aToken(db, 900);
+  // The document's examples: server 3, only-mirage-1; player 76561198000000001; Discord id 80351110224678912.
+  const silent = await insertServer(db, { slug: 'silent' });
+  await insertServer(db, { slug: 'second' });
+  const server = await insertServer(db, { slug: 'only-mirage-1', name: 'Only Mirage #1' });
+  await saveServerPoll(db, server.id, {
+    state: {
+      hostname: 'Only Mirage | 128 tick',
+      map: 'de_mirage',
+      playersCount: 2,
+      maxPlayers: 10,
+      pingMs: 12,
+      players: [
+        { name: 'Ala', score: 3 },
+        { name: 'Rzeźnik', score: -1 },
+      ],
+    },
+    polledAt: new Date(NOW.getTime() - 5000),
+  });
+  await insertUser(db, 1, { nickname: 'Rzeźnik', discordId: '80351110224678912' });
+  await insertReadySound(db, aSteamId(1), 'track.mp3', {
+    voiceSha256: 'b2'.repeat(32),
+    voiceSizeBytes: 50_617,
+  });
+  await insertPenalties(db, [
+    { type: 'ban', playerSteamId: aSteamId(1) },
+    { type: 'ban', durationMinutes: 60, endsAt: new Date('2026-11-01T13:00:00Z') },
+    { type: 'mute', status: 'UNBANNED', adminSteamId: aSteamId(900) },
+    { type: 'gag' },
+    { type: 'silence', serverId: 0 },
+    { type: 'warn', reason: '<b>"quoted"</b> 🎧 \u202Ertl' },
+  ]);
+  const { raw, document } = await readOpenApiDocument(service);
+  const { check, checkBody } = createSchemaValidator(raw);
+  const operations: Operation[] = Object.entries(document.paths).map(([path, { get }]) => ({
+    path: path.slice('/api/v1'.length),
+    isProtected: get.security !== undefined,
+    ...get,
+  }));
+  /** A cursor holds for one database: the document's example of it is of none. */
+  const CURSOR = await service
+    .ask('/api/v1/penalties/changes', bearer(token))
+    .then(({ body }) => (body as { meta: { cursor: string } }).meta.cursor);
+
+  /** All that can be given together: of two lists one. */
+  function queryExamplesOf(operation: Operation): Record<string, string | number> {
+    const together = queryParametersOf(operation).filter(({ name }) => name !== 'discord_ids');
+    return Object.fromEntries(
+      together.map(({ name, example }) => [name, name === 'cursor' ? CURSOR : example]),
+    );
+  }
+
+  /** Asks under both bases and compares status, body, header names and header values with the document. */
+  async function expectDocumented(
+    operation: Operation,
+    { status, address, init = bearer(token), at = service }: Case,
+  ): Promise<WireResponse> {
+    const documented = responseOf(operation, status);
+    const content = Object.entries(documented.content ?? {})[0];
+    // A stream has no end; its head is that of every GET.
+    const method = content?.[0] === 'text/event-stream' ? 'HEAD' : 'GET';
+    let last: WireResponse | undefined;
+    for (const base of BASES) {
+      last = await at.ask(`${base}${address}`, { ...init, method });
+      expect([address, last.status]).toEqual([address, status]);
+      const reference = content?.[1].schema.$ref;
+      if (reference === undefined || method === 'HEAD') expect(last.text).toBe('');
+      else for (const body of bodiesOf(last)) expect(checkBody(reference, body)).toEqual([]);
+      const sent = [...last.headers.keys()].filter((name) => !TRANSPORT_HEADERS.includes(name)).sort();
+      const names = Object.keys(documented.headers).map((name) => name.toLowerCase());
+      expect({ address, status, headers: sent }).toEqual({ address, status, headers: names.sort() });
+      expect({ address, wrong: wrongHeaders(documented, last.headers) }).toEqual({ address, wrong: [] });
+    }
+    if (!last) throw new Error('there are two bases');
+    return last;
+  }
+
+  /** Headers whose value the schema does not allow; a header of one value has it as its only allowed one. */
+  function wrongHeaders({ headers }: DocumentedResponse, sent: Headers): string[] {
+    return Object.entries(headers).flatMap(([name, { schema }]) => {
+      const text = sent.get(name) ?? '';
+      const value = schema.type === 'integer' ? Number(text) : text;
+      return check(schema, value).map((problem) => `${name}: ${text} ${problem}`);
+    });
+  }
+
+  return {
+    database,
+    service,
+    token,
+    silent,
+    operations,
+    checkBody,
+    expectDocumented,
+    queryExamplesOf,
+  };
+}
+
+/** An operation's address with these values, and with the document's own examples for what else the path needs. */
+export function addressOf(operation: Operation, values: Record<string, string | number> = {}): string {
+  let path = operation.path;
+  for (const { name, example } of operation.parameters) {
+    path = path.replace(`{${name}}`, encodeURIComponent(values[name] ?? example));
+  }
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (!operation.path.includes(`{${name}}`)) search.set(name, String(value));
+  }
+  return search.size > 0 ? `${path}?${search}` : path;
+}
+
+/** What an operation needs to succeed. */
+export function neededQueryOf(operation: Operation): Record<string, string | number> {
+  if (operation.operationId === 'lookupUser') return { steamid64: aSteamId(1) };
+  if (operation.operationId === 'lookupUsers') return { steamids: aSteamId(1) };
+  const needed = queryParametersOf(operation).filter(({ required }) => required);
+  return Object.fromEntries(needed.map(({ name, example }) => [name, example]));
+}
+
+export function queryParametersOf({ parameters }: Operation) {
+  return parameters.filter((parameter) => parameter.in === 'query');
+}
+
+/** One response of an operation.
+ * @throws when the document has none of this status.
+ */
+export function responseOf({ path, responses }: Operation, status: number): DocumentedResponse {
+  const response = responses[String(status)];
+  if (!response) throw new Error(`${path} documents no ${status}`);
+  return response;
+}
+
+export function examplesOf(
+  operation: DocumentedOperation,
+  status: number,
+): Record<string, { value: unknown }> {
+  return operation.responses[String(status)]?.content?.['application/json']?.examples ?? {};
+}
+
+/** What the schema describes: the whole body, or each line of NDJSON. */
+function bodiesOf({ headers, text, body }: WireResponse): unknown[] {
+  if (headers.get('content-type') !== 'application/x-ndjson') return [body];
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+}
