@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { createApiToken } from '../../../../src/queries/users/api-tokens.ts';
+import { createSession } from '../../../../src/queries/users/sessions.ts';
+import type { User } from '../../../../src/queries/users/users.ts';
 import { insertReadySound, insertUser } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
+import { waitFor } from '../../../support/wait.ts';
 import { ARTIFACTS, type BrowserSite, startBrowserSite } from '../../../support/web/browser-site.ts';
 import { CHROMIUM_PATH } from '../../../support/web/chromium.ts';
 
@@ -22,10 +26,7 @@ describe.skipIf(!isPossible)('the notice of an action', () => {
 
   let lastPlayer = 0;
   /** A page of somebody with enough tokens that its cards do not fit one window. */
-  async function open(
-    width: number,
-    hasScript: boolean,
-  ): Promise<{ page: Page; owner: string; other: string }> {
+  async function open(width: number, hasScript: boolean): Promise<{ page: Page; owner: User; other: User }> {
     lastPlayer += 10;
     const owner = await insertUser(db, lastPlayer, { nickname: 'Owner', isOwner: true, isAdmin: true });
     const other = await insertUser(db, lastPlayer + 1, { nickname: 'Other' });
@@ -40,108 +41,149 @@ describe.skipIf(!isPossible)('the notice of an action', () => {
       javaScriptEnabled: hasScript,
       viewport: { width, height: width === 320 ? 568 : 720 },
     });
-    return { page, owner: owner.steamId64, other: other.steamId64 };
+    return { page, owner, other };
   }
 
-  /** The words of the notice, which has to be in the window and in its card; undefined: in no card. */
-  async function readNotice(page: Page, card: string | undefined): Promise<string> {
+  /** Waits until the one notice says the words, in its card (undefined: in none) and inside the window. */
+  async function expectNotice(page: Page, card: string | undefined, words: string): Promise<void> {
     const notice = page.locator('.notice');
-    await notice.waitFor();
+    await notice.filter({ hasText: words }).waitFor();
     expect(await notice.count()).toBe(1);
-    const box = await notice.boundingBox();
-    const { width = 0, height = 0 } = page.viewportSize() ?? {};
-    const isInWindow =
-      box !== null && box.y >= 0 && box.y + box.height <= height && box.x >= 0 && box.x + box.width <= width;
-    if (!isInWindow) await page.screenshot({ path: join(ARTIFACTS, `notice-${card}-${width}.png`) });
-    expect([card, box, isInWindow]).toEqual([card, box, true]);
     const closest = await page.evaluate<string | undefined>(
       "document.querySelector('.notice').closest('.card')?.id",
     );
     expect(closest).toBe(card);
-    return (await notice.textContent())?.trim() ?? '';
+    const { width = 0, height = 0 } = page.viewportSize() ?? {};
+    const isInWindow = async () => {
+      const box = await notice.boundingBox();
+      return box && box.y >= 0 && box.y + box.height <= height && box.x >= 0 && box.x + box.width <= width;
+    };
+    // The browser scrolls to the card some time after it has parsed it.
+    await waitFor(isInWindow, { what: `the notice in #${card} is in the window` }).catch(async (error) => {
+      await page.screenshot({ path: join(ARTIFACTS, `notice-${card}-${width}.png`) });
+      throw error;
+    });
   }
 
-  /** Follows a link that asks first, and says yes: in a dialog, or on a page of its own. */
-  async function confirm(page: Page, link: string, hasScript: boolean): Promise<void> {
-    await page.locator(link).first().click();
-    await page.locator(hasScript ? 'dialog button[type="submit"]' : 'main form button').click();
-  }
-
-  for (const [width, hasScript] of [
+  describe.each([
     [320, true],
     [320, false],
     [1280, true],
     [1280, false],
-  ] as const) {
-    test(`is where the person looks, at ${width} px, ${hasScript ? 'with' : 'without'} a script`, async () => {
-      const { page, owner, other } = await open(width, hasScript);
-      await confirm(page, '#tokens a.button-danger', hasScript);
-      expect(await readNotice(page, 'tokens')).toContain('Token revoked.');
+  ])('at %d px, with a script: %p', (width, hasScript) => {
+    let page: Page;
+    let owner: User;
+    let other: User;
+    beforeAll(async () => {
+      ({ page, owner, other } = await open(width, hasScript));
+    });
+    afterAll(() => page?.context().close());
+
+    const goTo = (path: string) => page.goto(`${site.origin}/account${path}`);
+    /** Follows a link that asks first, and says yes: in a dialog, or on a page of its own. */
+    async function confirm(link: string): Promise<void> {
+      await page.locator(link).first().click();
+      await page.locator(hasScript ? 'dialog button[type="submit"]' : 'main form button').click();
+    }
+
+    test('of a revoked token is in its card, once', async () => {
+      await goTo('');
+      await confirm('#tokens a.button-danger');
+      await expectNotice(page, 'tokens', 'Token revoked.');
       await page.reload();
       expect(await page.locator('.notice').count()).toBe(0);
+    });
 
+    test('of a token created twice is in its card', async () => {
+      await goTo('');
       await page.fill('#token-name', 'Twice');
       await page.click('form.create button');
       await page.locator('#new-token').waitFor();
       await page.reload();
-      expect(await readNotice(page, 'tokens')).toContain('no second token was created');
+      await expectNotice(page, 'tokens', 'no second token was created');
+    });
 
+    test('of a Discord account linked, unlinked and not linked is in its card', async () => {
+      await goTo('');
       await page.click('form[action="/account/discord/link"] button');
-      expect(await readNotice(page, 'discord')).toContain('Your Discord account is linked.');
-      await confirm(page, '#discord a.button-danger', hasScript);
-      expect(await readNotice(page, 'discord')).toContain('no longer linked');
+      await expectNotice(page, 'discord', 'Your Discord account is linked.');
+      await confirm('#discord a.button-danger');
+      await expectNotice(page, 'discord', 'no longer linked');
       site.discord.consent = 'deny';
       await page.click('form[action="/account/discord/link"] button');
-      expect(await readNotice(page, 'discord')).toContain('You cancelled linking at Discord.');
+      await expectNotice(page, 'discord', 'You cancelled linking at Discord.');
       site.discord.consent = 'allow';
+    });
 
-      await confirm(page, '#sound a.button-danger', hasScript);
-      expect(await readNotice(page, 'sound')).toContain('Sound deleted.');
-      if (!hasScript) {
-        await page.setInputFiles('#sound-file', {
-          name: 'a.mp3',
-          mimeType: 'audio/mpeg',
-          buffer: Buffer.from('x'),
-        });
-        await page.click('.sound-upload button');
-        expect(await readNotice(page, 'sound')).toContain('Your file has been uploaded');
-      }
+    test('of a sound deleted and uploaded is in its card', async () => {
+      await goTo('');
+      await confirm('#sound a.button-danger');
+      await expectNotice(page, 'sound', 'Sound deleted.');
+      if (hasScript) return;
+      await page.setInputFiles('#sound-file', {
+        name: 'a.mp3',
+        mimeType: 'audio/mpeg',
+        buffer: Buffer.from('x'),
+      });
+      await page.click('.sound-upload button');
+      await expectNotice(page, 'sound', 'Your file has been uploaded');
+    });
 
-      await page.goto(`${site.origin}/account/moderation/users/${other}`);
-      await confirm(page, '#tokens a.button-danger', hasScript);
-      expect(await readNotice(page, 'tokens')).toContain('Token revoked.');
+    test("of a player's token and flags are in their cards", async () => {
+      await goTo(`/moderation/users/${other.steamId64}`);
+      await confirm('#tokens a.button-danger');
+      await expectNotice(page, 'tokens', 'Token revoked.');
       await page.check('input[name="hasSvip"]');
       await page.click('#flags button');
-      expect(await readNotice(page, 'flags')).toContain('Flags saved.');
-      await page.click('#block form[action$="/block"] button');
-      expect(await readNotice(page, 'block')).toContain('User blocked.');
-      await page.click('#block form[action$="/unblock"] button');
-      expect(await readNotice(page, 'block')).toContain('User unblocked.');
+      await expectNotice(page, 'flags', 'Flags saved.');
+    });
 
-      await page.goto(`${site.origin}/account/moderation/webhooks`);
+    test('of a player blocked and unblocked is in its card', async () => {
+      await goTo(`/moderation/users/${other.steamId64}`);
+      await page.click('#block form[action$="/block"] button');
+      await expectNotice(page, 'block', 'User blocked.');
+      await page.click('#block form[action$="/unblock"] button');
+      await expectNotice(page, 'block', 'User unblocked.');
+    });
+
+    test('of a removed webhook is in the card of all', async () => {
+      await goTo('/moderation/webhooks');
       await page.fill('#webhook-url', 'http://127.0.0.1:9/hook');
       await page.click('#webhooks form button');
-      await page.getByText('Secret of the webhook').first().waitFor();
-      await page.goto(`${site.origin}/account/moderation/webhooks`);
-      await page.locator('#webhooks tbody a').first().click();
-      await confirm(page, 'a.button-danger', hasScript);
-      expect(await readNotice(page, 'webhooks')).toContain('Webhook removed.');
-
-      await page.goto(`${site.origin}/account/moderation/sounds`);
-      await confirm(page, `#sounds a[href*="${other}/delete"]`, hasScript);
-      expect(await readNotice(page, 'sounds')).toContain('Sound deleted.');
-
-      const elsewhere = await site.signIn(owner);
-      await page.goto(`${site.origin}/account`);
-      await page.click('#sessions form[action="/account/sessions/end"] button');
-      expect(await readNotice(page, 'sessions')).toContain('That session has ended.');
-      await elsewhere.context().close();
-
-      await page.click('form[action="/account/sign-out-everywhere"] button');
-      expect(await readNotice(page, undefined)).toContain('You have been signed out on every device.');
-      await page.goto(`${site.origin}/account/moderation`);
-      expect(await readNotice(page, undefined)).toContain('Please sign in to see that page.');
-      await page.context().close();
+      await page.locator('#webhook-secret').waitFor();
+      await page.click('main a.button-primary');
+      await confirm('#webhook a.button-danger');
+      await expectNotice(page, 'webhooks', 'Webhook removed.');
     });
-  }
+
+    test("of a player's sound deleted is in the card of all", async () => {
+      await goTo('/moderation/sounds');
+      await confirm(`#sounds a[href*="${other.steamId64}/delete"]`);
+      await expectNotice(page, 'sounds', 'Sound deleted.');
+    });
+
+    test('of a session ended elsewhere is in its card', async () => {
+      const now = new Date();
+      await createSession(db, {
+        idHash: createHash('sha256').update(`${width} ${hasScript}`).digest('hex'),
+        userId: owner.id,
+        now,
+        expiresAt: new Date(now.getTime() + 3_600_000),
+        browser: 'Firefox',
+        system: 'Linux',
+      });
+      await goTo('');
+      await page.click('#sessions form[action="/account/sessions/end"] button');
+      await expectNotice(page, 'sessions', 'That session has ended.');
+    });
+
+    // Last, since it ends the session of all others.
+    test('of signing out is in no card', async () => {
+      await goTo('');
+      await page.click('form[action="/account/sign-out-everywhere"] button');
+      await expectNotice(page, undefined, 'You have been signed out on every device.');
+      await goTo('/moderation');
+      await expectNotice(page, undefined, 'Please sign in to see that page.');
+    });
+  });
 });
