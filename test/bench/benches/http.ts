@@ -13,7 +13,7 @@ const ROUNDS = 3;
 const SECONDS = 5;
 const PATH = '/api/v1/servers';
 const WHY_ROUTED =
-  "routing, the peer's address, the limiter and its headers are some 3 µs beside the 6 µs of a bare answer";
+  "the peer's address, the limiter, its headers and the metrics are some 2 µs beside the 6 µs of a bare response";
 
 export const http: Bench = {
   name: 'http',
@@ -77,12 +77,7 @@ export const http: Bench = {
           atLeast: 0.85,
           whyShort: WHY_ROUTED,
         }),
-        throughput('GET /servers', list, {
-          floor: 2,
-          name: 'Fastify on Node',
-          atLeast: 3,
-          whyShort: `bare Bun.serve, which nothing on Bun exceeds, is ${bareRatio(2)} itself here: wrk and the kernel share two cores with the server`,
-        }),
+        againstFastify(list),
         throughput('GET /servers', list, {
           floor: 3,
           name: 'Express on Node',
@@ -104,6 +99,21 @@ export const http: Bench = {
     }
   },
 };
+
+/** Whatever runs on Bun gains over Node what bare Bun gains at most: ours is held against that gain, in the same run. */
+function againstFastify([ours, bare, fastify]: readonly LoadFigures[]): Row {
+  if (!ours || !bare || !fastify) throw new Error('nothing was measured');
+  const share = ours.requestsPerSecond / bare.requestsPerSecond;
+  return {
+    what: 'GET /servers, gain over Fastify on Node',
+    ours: formatRatio(ours.requestsPerSecond / fastify.requestsPerSecond),
+    floor: `bare Bun.serve: ${formatRatio(bare.requestsPerSecond / fastify.requestsPerSecond)}`,
+    ratio: formatRatio(share),
+    target: '≥ 0.95×',
+    isReached: share >= 0.95,
+    ...(share < 0.95 && { note: WHY_ROUTED }),
+  };
+}
 
 async function readResponse(url: string): Promise<{ body: string; headers: Record<string, string> }> {
   const response = await fetch(url, { headers: { 'Accept-Encoding': 'identity' } });
