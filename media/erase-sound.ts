@@ -9,8 +9,8 @@ import type { SoundFolders } from './sound-folders.ts';
 import { removeSound } from './uploads.ts';
 
 /**
- * Removes everything of a player's sounds: rows, published and pending files, and those that lost their row.
- * @param db a transaction that holds the player's lock, so that nothing of theirs is published or put aside meanwhile.
+ * Removes all sounds of a player: rows, published and queued files, and orphaned files.
+ * @param db a transaction that holds the player's lock, so that none of their files is published or moved meanwhile.
  */
 export async function eraseSound(
   db: Db,

@@ -28,22 +28,22 @@ export type RoundSoundWorkerDeps = {
     warn(details: object, message: string): void;
     error(details: object, message: string): void;
   };
-  /** Told of every upload that came to its end here, and how long the last attempt took. */
+  /** Called for every upload that was finished here, with the duration of the last attempt. */
   onSettled?: (outcome: 'published' | RoundSoundFailure, durationMs: number) => void;
-  /** The one of the file system by default. */
+  /** `rename` by default. */
   moveFile?: MoveFile;
 };
 
 export type RoundSoundWorkerOptions = {
   maxSeconds: number;
   targetLufs: number;
-  /** How long a dead worker's sound is left alone; 15 s by default. */
+  /** How long a claim lasts without renewal; 15 s by default. */
   leaseMs?: number;
-  /** How often the queue is looked at without being told; 5 s by default. */
+  /** How often the queue is checked without a notification; 5 s by default. */
   idleMs?: number;
-  /** First of the growing pauses after trouble of ours; 5 s by default. */
+  /** The first of the growing pauses after a failure of the service; 5 s by default. */
   retryMs?: number;
-  /** How long `stop` waits for the sound under way before it gives it back; 5 s by default. */
+  /** How long `stop` waits for the current sound before it is returned to the queue; 5 s by default. */
   graceMs?: number;
 };
 
@@ -51,14 +51,14 @@ const MOST_ATTEMPTS = 5;
 const NO_SOUND = 'an upload did not become a sound';
 const LEASE_LOST = 'the lease of a sound ran out; another worker has it';
 
-/** The row went to somebody else, or away, while we worked on it. */
+/** The claim was lost during the work: the row was claimed by another worker, replaced or removed. */
 class Superseded extends Error {
   override name = 'Superseded';
 }
 
 export type WorkContext = RoundSoundWorkerOptions & { leaseMs: number; isStopping: () => boolean };
 
-/** Brings one taken upload to its end, or gives it back. Throws only when the database is out of reach. */
+/** Finishes a claimed upload, or returns it to the queue. Throws only when the database is out of reach. */
 export async function processUpload(
   deps: RoundSoundWorkerDeps,
   context: WorkContext,
@@ -123,7 +123,7 @@ async function renderAndPublish(
   await publish(deps, sound, RENDITIONS);
 }
 
-/** One for each attempt: a worker that lost its lease without noticing must not write into ours. */
+/** A folder per attempt: a worker that lost its lease without noticing must not write into this one. */
 async function openScratchFolder(folders: SoundFolders, sound: RoundSound): Promise<string> {
   const folder = uploadFolder(folders, sound.uploadKey);
   const scratch = join(folder, `attempt-${sound.attempts}`);
@@ -138,8 +138,8 @@ async function openScratchFolder(folders: SoundFolders, sound: RoundSound): Prom
 }
 
 /**
- * A worker before us may have died between writing what it rendered and saying that it is published.
- * @returns false when everything has to be done again.
+ * Finishes what an earlier worker rendered, if it died between saving the results and publishing them.
+ * @returns false when the upload has to be rendered again.
  */
 async function finishEarlierAttempt(deps: RoundSoundWorkerDeps, sound: RoundSound): Promise<boolean> {
   const unmoved = await findUnmoved(deps.folders, sound);
@@ -148,7 +148,7 @@ async function finishEarlierAttempt(deps: RoundSoundWorkerDeps, sound: RoundSoun
   return true;
 }
 
-/** @param renditions the files to move into place; the others are there already. */
+/** @param renditions the files that are not in place yet. */
 async function publish(
   { db, folders, moveFile }: RoundSoundWorkerDeps,
   sound: RoundSound,
@@ -158,7 +158,7 @@ async function publish(
   if (!(await publishSound(db, sound, move))) throw new Superseded();
 }
 
-/** @returns why the upload failed; undefined when it goes on, here or elsewhere, or gave way. */
+/** @returns why the upload failed; undefined when it will be tried again, or was replaced or removed. */
 async function settleFailure(
   deps: RoundSoundWorkerDeps,
   context: WorkContext,
@@ -190,12 +190,12 @@ async function settleFailure(
   }
   const reason = failure ?? 'unavailable';
   if (!(await saveSoundFailure(db, sound, reason))) {
-    // Its files are the other worker's now.
+    // The files now belong to the other worker.
     log.warn(about, LEASE_LOST);
     return undefined;
   }
   if (error instanceof SoundRefused && reason !== 'unavailable') {
-    // A member's wrong file is no trouble of ours: ffmpeg's last words are enough.
+    // A bad upload is no failure of the service: the end of ffmpeg's output is enough.
     const detail = error.cause instanceof Error ? error.cause.message : undefined;
     log.info({ ...whose, reason, detail }, NO_SOUND);
   } else log.warn({ ...about, reason }, NO_SOUND);
@@ -204,7 +204,7 @@ async function settleFailure(
   return reason;
 }
 
-/** What the player is told, or undefined for trouble of ours that may pass. */
+/** The reason for the player; undefined for a failure of the service that may be temporary. */
 async function findFailure(error: unknown, folder: string): Promise<RoundSoundFailure | undefined> {
   if (error instanceof SoundRefused) return error.reason;
   if (error instanceof FfmpegError || isDiskTrouble(error)) return undefined;

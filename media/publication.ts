@@ -5,14 +5,14 @@ import type { RoundSound } from '../src/queries/round-sounds/round-sounds.ts';
 import { hashFile, partialPath, publishedPath, type SoundFolders, syncToDisk } from './sound-folders.ts';
 
 /**
- * The files of a sound on their way into place. A rendered file is first a complete partial copy whose hash is in the row,
- * then renamed. Two files cannot be renamed at once, so whoever comes after a crash between the two moves the other.
+ * Publishing the files of a sound. A rendered file is first copied as `.partial`, with its hash in the row, then renamed.
+ * Two files cannot be renamed at once: after a crash between the two, the next worker renames the other.
  */
 
-/** How a file is swapped for another. */
+/** Replaces one file by another. */
 export type MoveFile = (from: string, to: string) => Promise<void>;
 
-/** Puts a rendered file, safe on the disk, beside the published ones. */
+/** Copies a rendered file next to the published ones, and syncs it to the disk. */
 export async function copyAsPartial(
   folders: SoundFolders,
   { soundId, rendition, from }: { soundId: number; rendition: Rendition; from: string },
@@ -25,8 +25,8 @@ export async function copyAsPartial(
 }
 
 /**
- * Which files of a rendered sound have still to be moved into place; the others are there.
- * @returns `undefined` when it was not rendered, or one of its files is neither here nor there.
+ * The files of a rendered sound that still have to be moved into place.
+ * @returns `undefined` when it was not rendered, or one of its files is missing in both places.
  */
 export async function findUnmoved(
   folders: SoundFolders,
@@ -44,7 +44,7 @@ export async function findUnmoved(
   return unmoved;
 }
 
-/** Moves partial copies into place, and waits until that is on the disk. */
+/** Moves partial copies into place, and syncs the folder to the disk. */
 export async function moveIntoPlace(
   folders: SoundFolders,
   sound: Pick<RoundSound, 'id' | 'steamId64'>,
@@ -60,8 +60,8 @@ export async function moveIntoPlace(
 }
 
 /**
- * Whether the published files are those of this sound. One whose worker died between moving the two is moved to its end.
- * Nobody else may touch the files of the player meanwhile.
+ * Whether the published files are those of this sound; completes the move if a worker died between the two files.
+ * The caller holds the player's lock.
  */
 export async function completeMove(folders: SoundFolders, sound: RoundSound): Promise<boolean> {
   const unmoved = await findUnmoved(folders, sound);
@@ -70,12 +70,12 @@ export async function completeMove(folders: SoundFolders, sound: RoundSound): Pr
   return true;
 }
 
-/** Removes what was not moved. */
+/** Removes partial copies. */
 export async function removePartials(folders: SoundFolders, soundId: number): Promise<void> {
   for (const rendition of RENDITIONS) await rm(partialPath(folders, soundId, rendition), { force: true });
 }
 
-/** Removes the published files. The sound itself last: as long as it is there, a lost voice rendition is made again. */
+/** Removes the published files, the stereo one last: while it exists, a missing voice rendition is rendered again. */
 export async function removePublished(folders: SoundFolders, steamId64: SteamId64): Promise<void> {
   for (const rendition of RENDITIONS.toReversed()) {
     await rm(publishedPath(folders, steamId64, rendition), { force: true });

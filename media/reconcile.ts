@@ -15,16 +15,16 @@ import { findPartial, publishedPath, type SoundFolders, uploadFolder } from './s
 
 type Log = { warn(details: object, message: string): void; error(details: object, message: string): void };
 
-/** A folder without a row may be an upload whose row comes in a moment. */
+/** A folder without a row may be an upload whose row is about to be inserted. */
 const UPLOAD_GRACE_MS = 15 * 60_000;
 const KEEP_ORPHANS_MS = 30 * 24 * 60 * 60_000;
-/** Tells our folder from an empty mount point, where files seem lost that are not. */
+/** Distinguishes the folder from an empty mount point, where files only seem to be lost. */
 const MARK_NAME = '.published-sounds';
 
 /**
- * Makes disk and rows agree again after whatever happened: uploads without a row go, unfinished copies go, published
- * files without a row are put aside for 30 days, and published rows without a file are marked as lost.
- * @param graceMs how old an upload without a row has to be; 15 minutes by default.
+ * Makes disk and rows consistent: uploads without a row and unfinished copies are removed, published files without a row
+ * are kept as orphans for 30 days, and published rows without a file are marked as lost.
+ * @param graceMs the minimum age of an upload without a row; 15 minutes by default.
  */
 export async function reconcileSounds(
   db: Db,
@@ -43,7 +43,7 @@ async function removeOrphanUploads(
   folders: SoundFolders,
   { graceMs, now }: { graceMs: number; now: number },
 ): Promise<void> {
-  // The folders before the rows, and these at once: an upload that comes in between is young, or under way.
+  // Folders are read before rows: an upload that arrives in between is either too young or has a row.
   const keys = await readdir(folders.inbox);
   const statuses = new Map((await listRoundSounds(db)).map(({ uploadKey, status }) => [uploadKey, status]));
   for (const key of keys) {
@@ -70,7 +70,7 @@ async function removeOrphanFiles(db: Db, folders: SoundFolders, log: Log): Promi
     const steamId64 = findFileOwner(name);
     if (steamId64 === undefined) continue;
     await withoutReadySound(db, steamId64, async () => {
-      // A worker died after the move and before its row was ready: the next one finishes that.
+      // A worker died between moving the file and updating the row: the next one completes that.
       const { latest } = await findRoundSounds(db, steamId64);
       if (latest && latest.sha256 !== null && latest.status !== 'failed') return;
       await mkdir(folders.orphans, { recursive: true });
@@ -111,7 +111,7 @@ async function markLostSounds(db: Db, folders: SoundFolders, log: Log): Promise<
   }
 }
 
-/** By its size alone: to hash every file every hour would keep the disk busy. */
+/** Compares only the size: hashing every file every hour would keep the disk busy. */
 async function isVoiceLost(folders: SoundFolders, sound: RoundSound): Promise<boolean> {
   if (sound.voiceSha256 === null) return false;
   const sizeBytes = await sizeOf(publishedPath(folders, sound.steamId64, 'voice'));

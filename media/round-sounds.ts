@@ -8,17 +8,17 @@ import { makeVoice } from './voice-backlog.ts';
 export type RoundSoundWorker = {
   /** Reconciles disk and rows, then works until stopped. */
   start(): void;
-  /** Looks at the queue now. */
+  /** Checks the queue now. */
   wake(): void;
-  /** Ends in order: what is under way is finished or given back. */
+  /** Stops after the current sound is finished or returned to the queue. */
   stop(): Promise<void>;
 };
 
 const RECONCILE_EVERY_MS = 60 * 60_000;
 
 /**
- * Turns accepted uploads into published sounds, one after another. What it does may be cut off at any moment: a row
- * is taken for a lease that it keeps renewing, every step can be repeated, and the published file changes in one move.
+ * Turns accepted uploads into published sounds, one after another. It may be killed at any time: a claim is a lease that
+ * is renewed, every step can be repeated, and the published file is replaced by a rename.
  */
 export function createRoundSoundWorker(
   deps: RoundSoundWorkerDeps,
@@ -30,7 +30,7 @@ export function createRoundSoundWorker(
   let waking = new AbortController();
   let loop: Promise<void> | undefined;
 
-  /** Ends early when it is woken; a call that came before it counts as well. */
+  /** Ends early when woken, also by a call of `wake` before the pause. */
   const pause = async (): Promise<void> => {
     await sleep(idleMs, undefined, { signal: waking.signal }).catch(() => undefined);
     forgetCalls();

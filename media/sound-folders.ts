@@ -7,18 +7,18 @@ import type { SteamId64 } from '../src/domain/steam-id.ts';
 import { makeFolder } from '../src/runtime/folder.ts';
 import { isNotFound } from './disk-trouble.ts';
 
-/** Where sounds lie on the disk. Processes that share a database share these folders too. */
+/** The folders of sounds. Processes that share a database share them too. */
 export type SoundFolders = {
   /** One folder for each accepted upload, until it is ready or failed. */
   inbox: string;
-  /** What is served: `{steamid64}.mp3` and `{steamid64}.voice.mp3`. Hidden names are never served. */
+  /** The files that are served: `{steamid64}.mp3` and `{steamid64}.voice.mp3`. Hidden names are never served. */
   published: string;
-  /** Files found in `published` that no row knows; kept a while, never served. */
+  /** Files without a row that were found in `published`; kept for a while, never served. */
   orphans: string;
 };
 
 /**
- * The folders under the configured `DATA_DIR` and `STORAGE_DIR`; made when missing.
+ * The folders under the configured `DATA_DIR` and `STORAGE_DIR`; created when missing.
  * @throws {InvalidInput} or {Unavailable} when they cannot be used, in one line that names the setting.
  */
 export async function openSoundFolders(config: {
@@ -35,7 +35,7 @@ export async function openSoundFolders(config: {
   return folders;
 }
 
-/** Where a player's sound is served from. */
+/** The file from which a player's sound is served. */
 export function publishedPath(
   folders: SoundFolders,
   steamId64: SteamId64,
@@ -44,23 +44,23 @@ export function publishedPath(
   return join(folders.published, soundFileName(steamId64, rendition));
 }
 
-/** A rendered file on its way to {@link publishedPath}: on the same file system, under a name that is not served. */
+/** A rendered file before it is renamed to {@link publishedPath}: in the same folder, under a name that is not served. */
 export function partialPath(folders: SoundFolders, soundId: number, rendition: Rendition = 'stereo'): string {
   return join(folders.published, rendition === 'voice' ? `.${soundId}.voice.partial` : `.${soundId}.partial`);
 }
 
-/** The sound and rendition of a name that {@link partialPath} makes; `undefined` for any other name. */
+/** The sound and rendition of a file name from {@link partialPath}; `undefined` for any other name. */
 export function findPartial(fileName: string): { soundId: number; rendition: Rendition } | undefined {
   const [, id, voice] = /^\.(\d+)(\.voice)?\.partial$/.exec(fileName) ?? [];
   return id === undefined ? undefined : { soundId: Number(id), rendition: voice ? 'voice' : 'stereo' };
 }
 
-/** Where an upload waits for its turn. `uploadKey` is one we made, never what a visitor sent. */
+/** The folder of a queued upload. `uploadKey` is generated, never taken from a request. */
 export function uploadFolder(folders: SoundFolders, uploadKey: string): string {
   return join(folders.inbox, uploadKey);
 }
 
-/** Waits until the file, or the names in the folder, are on the disk and not only in its cache. */
+/** Syncs a file, or the entries of a folder, to the disk. */
 export async function syncToDisk(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {

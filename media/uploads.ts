@@ -23,14 +23,14 @@ import { publishedPath, type SoundFolders, syncToDisk, uploadFolder } from './so
 const PART_NAME = 'upload.part';
 
 /**
- * Accepts an upload: when this returns, the bytes and their place in the queue survive the power cord.
- * The row comes after the bytes; a crash in between leaves a folder without a row, which the next start removes.
- * @param maxBytes the largest upload.
+ * Accepts an upload: when this returns, the file and its place in the queue survive a power failure.
+ * The row is inserted after the file; a crash in between leaves a folder without a row, which the next start removes.
+ * @param maxBytes the largest allowed upload.
  * @param audience who may have a sound; everyone by default.
- * @throws {Forbidden} when its player may have none, or is blocked by the time it has arrived.
- * @throws {NotFound} when the user who uploads has deleted their account meanwhile.
+ * @throws {Forbidden} when the player may have no sound, or is blocked before the upload is complete.
+ * @throws {NotFound} when the uploading user has deleted their account meanwhile.
  * @throws {InvalidInput} when it is empty or too large.
- * @throws {Unavailable} when the disk has no room.
+ * @throws {Unavailable} when the disk is full or fails.
  * @throws what `upload.bytes` fails with.
  */
 export async function storeUpload(
@@ -61,11 +61,11 @@ export async function storeUpload(
       { steamId64, title, uploadKey, startMs, actor },
       (earlier) => completeMove(folders, earlier),
     );
-    // Without a row now: what cannot be removed goes with the next comparison of disk and rows.
+    // They have no row now: if removing fails, the next `reconcileSounds` removes them.
     await removeUploads(folders, supersededKeys).catch(() => undefined);
     return sound;
   } catch (error) {
-    // When the reply to its insert was lost, the row may exist all the same: then the folder must stay.
+    // If the response to the insert was lost, the row may exist: then the folder must stay.
     const isRefused = isDiskTrouble(error) || error instanceof NotFound;
     if (!isStored || isRefused) await rm(folder, { recursive: true, force: true });
     if (isDiskTrouble(error)) throw new Unavailable('There is no room for uploads now', { cause: error });
@@ -82,7 +82,7 @@ async function requireSoundRight(db: Db, steamId64: SteamId64, audience: SoundAu
   );
 }
 
-/** Keeps the sizes of published files from before they were kept. One without a file stays as it is. */
+/** Saves the sizes of published files from before sizes were stored; sounds without a file are skipped. */
 export async function saveMissingSizes(db: Db, folders: SoundFolders): Promise<void> {
   for (const sound of await listUnmeasuredSounds(db)) {
     const file = Bun.file(publishedPath(folders, sound.steamId64));

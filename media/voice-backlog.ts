@@ -11,8 +11,8 @@ import { hashFile, publishedPath, uploadFolder } from './sound-folders.ts';
 const LONGEST_PAUSE_MS = 60 * 60_000;
 
 /**
- * Makes the voice rendition of a published sound that lacks it, out of the published file. What goes wrong is tried again
- * later, ever more seldom: nothing is asked of the player. Throws only when the database is out of reach.
+ * Renders the missing voice rendition of a published sound from the published file. A failure is tried again later, with
+ * growing pauses, and not reported to the player. Throws only when the database is out of reach.
  */
 export async function makeVoice(
   deps: RoundSoundWorkerDeps,
@@ -21,7 +21,7 @@ export async function makeVoice(
 ): Promise<void> {
   const { db, folders, log } = deps;
   const about = { steamId64: sound.steamId64, sound: sound.id };
-  // In the inbox: what a killed process leaves there is removed as an upload without a row.
+  // In the inbox, where the remains of a killed process are removed as an upload without a row.
   const scratch = uploadFolder(folders, `voice-${sound.id}-${Bun.randomUUIDv7()}`);
   try {
     await mkdir(scratch);

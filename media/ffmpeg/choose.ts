@@ -4,12 +4,12 @@ import { type Ffmpeg, FfmpegError, type FfmpegLog } from './ffmpeg.ts';
 import { createNativeFfmpeg, OLDEST_VERSION } from './native.ts';
 
 /**
- * Picks the ffmpeg: the configured one, else the system's (5.1 or newer, with what we need), else the embedded one.
- * A native ffmpeg that vanishes later is replaced by the next choice, with a log line.
+ * Chooses the ffmpeg: the configured one, otherwise the system's (5.1 or newer, with the required filters), otherwise the
+ * embedded one. A native ffmpeg that vanishes later is replaced by the next choice, with a log line.
  * @param options.ffmpegPath the operator's `FFMPEG_PATH`.
- * @param options.systemName what to look for in the system's path otherwise; `ffmpeg` by default.
- * @param options.workDirectory ours; holds the launcher script.
- * @throws {InvalidInput} when the configured ffmpeg does not do.
+ * @param options.systemName the program to look for in PATH otherwise; `ffmpeg` by default.
+ * @param options.workDirectory the folder for the launcher script.
+ * @throws {InvalidInput} when the configured ffmpeg cannot be used.
  */
 export async function chooseFfmpeg(
   log: FfmpegLog,

@@ -6,13 +6,13 @@ import { type Ffmpeg, FfmpegError, type FfmpegJob, type FfmpegLimits } from './f
 /** One call of ffmpeg for the worker. */
 export type EmbeddedTask = {
   args: readonly string[];
-  /** All that ffmpeg gets to see: its name for a file, and the descriptor of ours. */
+  /** The only files that ffmpeg can access: the name it uses, and the open descriptor. */
   files: readonly { name: string; descriptor: number }[];
   /** Largest file it may write. */
   fileBytes: number;
 };
 
-/** Without a failure all files are written. `crashed` is everything that is not ffmpeg's own verdict. */
+/** Without a failure all files are written. `crashed` is every failure that ffmpeg did not report itself. */
 export type EmbeddedResult = {
   failure?: 'rejected' | 'crashed';
   message?: string;
@@ -20,13 +20,13 @@ export type EmbeddedResult = {
   code?: string | undefined;
 };
 
-/** The program holds some 150 MB while it is loaded, and loads in half a second. */
+/** How long it stays loaded without a job: it takes some 150 MB, and half a second to load. */
 const IDLE_MS = 10_000;
 
 /**
- * ffmpeg 5.1 as WebAssembly (`@ffmpeg/core`, GPL), in a worker thread: nothing of the operating system is needed.
- * It has no files but the ones of its job and no network. A worker that overruns its time, or crashes, is terminated
- * and the next call gets a fresh one.
+ * ffmpeg 5.1 as WebAssembly (`@ffmpeg/core`, GPL) in a worker thread, independent of the operating system.
+ * It can access the files of its job only, and no network. A worker that exceeds its time limit or crashes is
+ * terminated, and the next call gets a new one.
  */
 export function createEmbeddedFfmpeg(): Ffmpeg {
   let engine: Engine | undefined;
@@ -49,7 +49,7 @@ export function createEmbeddedFfmpeg(): Ffmpeg {
       const result = await runInWorker(worker, toTask(job, { files, limits }), limits.wallMs).catch(
         async (error: unknown) => {
           discard();
-          // Until then it may still write, and the number of a closed file is soon another file's.
+          // Until then it may still write, and the descriptor of a closed file may be reused for another one.
           await ended;
           throw error;
         },
@@ -110,7 +110,7 @@ function throwFailure({ failure, message = '', code }: EmbeddedResult): void {
   if (failure === undefined) return;
   if (failure === 'rejected') throw new FfmpegError('rejected', message);
   if (code !== undefined) throw Object.assign(new Error(message), { code });
-  // Traps of WebAssembly: out of memory, out of bounds, unreachable.
+  // A WebAssembly trap: out of memory, out of bounds, unreachable.
   throw new FfmpegError('overran', `the embedded ffmpeg crashed: ${message}`);
 }
 

@@ -4,19 +4,19 @@ import { fileURLToPath } from 'node:url';
 import type { FfmpegCore, FileOperations } from '@ffmpeg/core';
 import type { EmbeddedResult, EmbeddedTask } from './embedded.ts';
 
-/** As large as ffmpeg's own memory may grow; past it, ffmpeg finds no more and gives up. */
+/** The limit of ffmpeg's memory; beyond it, allocations fail. */
 const MOST_MEMORY_BYTES = 96 * 1024 * 1024;
 const WASM_PAGE_BYTES = 65_536;
 
 /**
- * The thread ffmpeg runs in. Its file system is empty but for the files named in the task, which it reads and writes
- * where they are, so what an upload makes ffmpeg open is never another file of this machine, and there are no sockets.
+ * The worker that ffmpeg runs in. Its file system only contains the files of the task, which it reads and writes in
+ * place: an upload cannot make ffmpeg open any other file of this machine, and there are no sockets.
  */
-// Not awaited here: a message that comes before the listener below would be lost.
+// Not awaited here: a message that arrives before the listener below is added would be lost.
 const compiling = compileCore();
 addEventListener('message', async ({ data }: MessageEvent<EmbeddedTask>) => {
   postMessage(await runTask(data));
-  // The memory of the instance, tens of megabytes, would wait for the next collection.
+  // Frees the memory of the instance, tens of megabytes, at once.
   Bun.gc(true);
 });
 
@@ -28,7 +28,7 @@ async function runTask(task: EmbeddedTask): Promise<EmbeddedResult> {
       lendFile(core, name, { descriptor, mostBytes: task.fileBytes });
     }
     const status = core.exec(...task.args);
-    // ffmpeg may take it for the end of the input, and call what it has done a success.
+    // ffmpeg may treat this as the end of the input, and report success.
     if (memory.isUsedUp) return { failure: 'crashed', message: 'it needs more memory than it may have' };
     const complaint = lastLines.join(' | ').slice(-400);
     if (status !== 0)
@@ -44,8 +44,8 @@ async function runTask(task: EmbeddedTask): Promise<EmbeddedResult> {
 }
 
 /**
- * Gives ffmpeg a file of this machine under a name of its own. The bytes go through and none stay: held in memory, an
- * upload and what it decodes to would take several times their size.
+ * Gives ffmpeg access to an open file under a name. Bytes are passed through: in memory, an upload and its decoded audio
+ * would take several times their size.
  */
 function lendFile(
   core: FfmpegCore,
@@ -77,12 +77,12 @@ async function compileCore(): Promise<WebAssembly.Module> {
   return WebAssembly.compile(await readFile(fileURLToPath(import.meta.resolve('@ffmpeg/core/wasm'))));
 }
 
-/** A fresh one each time (some 10 ms): a call leaves its stack and globals behind, and uploads must not meet. */
+/** A new instance for each call (some 10 ms): a call leaves state behind, and uploads must be isolated. */
 async function startCore(
   compiled: WebAssembly.Module,
   lastLines: string[],
 ): Promise<{ core: FfmpegCore; memory: MemoryUse }> {
-  // The build is made for a browser's worker: it reads these names while it starts.
+  // The build is made for a browser's worker, and reads these globals at the start.
   Reflect.set(globalThis, 'self', globalThis);
   Reflect.set(globalThis, 'location', { href: import.meta.url });
   Reflect.set(globalThis, 'importScripts', () => undefined);
@@ -111,7 +111,7 @@ function limitMemory({ exports }: WebAssembly.Instance, use: MemoryUse): void {
     if (!(memory instanceof WebAssembly.Memory)) continue;
     const grow = memory.grow.bind(memory);
     memory.grow = (pages) => {
-      // A smaller step may be tried, and granted, after one that was too large.
+      // After a step that is too large, a smaller one may be tried and succeed.
       use.isUsedUp = memory.buffer.byteLength + pages * WASM_PAGE_BYTES > MOST_MEMORY_BYTES;
       if (use.isUsedUp) throw new RangeError('ffmpeg has all the memory it may have');
       return grow(pages);

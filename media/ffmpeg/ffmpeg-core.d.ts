@@ -1,7 +1,7 @@
-/** What we use of the WebAssembly build; the package has no types of its own. */
+/** The part of the WebAssembly build that is used; the package has no types. */
 declare module '@ffmpeg/core' {
   export type FfmpegCore = {
-    /** Once an instance: a second call may find the stack used up. */
+    /** To be called once per instance: a second call may exhaust the stack. */
     exec(...args: string[]): number;
     setLogger(logger: (entry: { type: string; message: string }) => void): void;
     FS: {
@@ -12,9 +12,9 @@ declare module '@ffmpeg/core' {
   /** An open file of Emscripten's file system in memory. */
   export type FileStream = { node: FileNode };
   export type FileNode = {
-    /** The size that `stat` tells. */
+    /** The size that `stat` reports. */
     usedBytes: number;
-    /** How its bytes are reached, from the next time it is opened. */
+    /** Used from the next time that the file is opened. */
     stream_ops: FileOperations;
   };
   export type FileOperations = {
@@ -22,7 +22,7 @@ declare module '@ffmpeg/core' {
     read: Transfer;
     write: Transfer;
   };
-  /** Moves bytes between the buffer, from `offset` on, and the file, from `position` on; tells how many. */
+  /** Transfers bytes between the buffer, from `offset`, and the file, from `position`. @returns how many. */
   type Transfer = (
     stream: FileStream,
     buffer: Int8Array,
@@ -32,7 +32,7 @@ declare module '@ffmpeg/core' {
   ) => number;
   type Done = (instance: WebAssembly.Instance, compiled: WebAssembly.Module) => void;
   const createCore: (options: {
-    /** Takes the place of fetching and compiling; calls `done` with the instance later. */
+    /** Replaces fetching and compiling; calls `done` with the instance later. */
     instantiateWasm(imports: WebAssembly.Imports, done: Done): object;
   }) => Promise<FfmpegCore>;
   export default createCore;

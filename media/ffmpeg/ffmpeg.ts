@@ -1,15 +1,15 @@
-/** One call of ffmpeg: one input, one output, every name relative to `directory` and chosen by us. */
+/** One call of ffmpeg: one input, one output; names are relative to `directory` and never taken from users. */
 export type FfmpegJob = {
   directory: string;
   input: { name: string; options: readonly string[] };
-  /** Without a name the output is thrown away (`-f null`). */
+  /** Without a name the output is discarded (`-f null`). */
   output: { name?: string; options: readonly string[] };
   /** Files that filters write besides the output. */
   sideOutputs?: readonly string[];
 };
 
 export type FfmpegLimits = {
-  /** Wall clock; past it the process and its children are killed. */
+  /** Wall clock time, after which the process and its children are killed. */
   wallMs: number;
   cpuSeconds: number;
   /** Address space. */
@@ -18,7 +18,7 @@ export type FfmpegLimits = {
   fileBytes: number;
 };
 
-/** What one call may use; far above what a sound of a minute needs. */
+/** The limits of one call; far above what a sound of one minute needs. */
 export const RENDER_LIMITS: FfmpegLimits = {
   wallMs: 30_000,
   cpuSeconds: 20,
@@ -28,8 +28,8 @@ export const RENDER_LIMITS: FfmpegLimits = {
 
 /**
  * Why a call failed.
- * - `rejected`: ffmpeg ran and gave up on what it was given.
- * - `overran`: it hit one of the limits.
+ * - `rejected`: ffmpeg ran and failed on its input.
+ * - `overran`: it exceeded one of the limits.
  * - `missing`: ffmpeg itself could not be started.
  */
 export type FfmpegFailure = 'rejected' | 'overran' | 'missing';
@@ -46,24 +46,24 @@ export class FfmpegError extends Error {
   }
 }
 
-/** Whether ffmpeg complains that its output found no room. */
+/** Whether ffmpeg reports that the disk is full. */
 export function saysNoSpace(text: string): boolean {
   return /No space left on device|Disk quota exceeded/.test(text);
 }
 
 export type Ffmpeg = {
-  /** What runs, for the log: `native 5.1.9 (/usr/bin/ffmpeg)`. */
+  /** For the log, such as `native 5.1.9 (/usr/bin/ffmpeg)`. */
   readonly description: string;
   /**
    * Runs one job to its end.
    * @throws {FfmpegError}
    */
   run(job: FfmpegJob, limits: FfmpegLimits): Promise<void>;
-  /** Kills what still runs and frees the memory held. */
+  /** Kills running jobs and frees memory. */
   close(): Promise<void>;
 };
 
-/** Where the engine tells about itself. */
+/** The logger of the ffmpeg engines. */
 export type FfmpegLog = {
   info(details: object, message: string): void;
   warn(details: object, message: string): void;

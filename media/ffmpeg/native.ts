@@ -18,15 +18,15 @@ const execute = promisify(execFile);
 export const OLDEST_VERSION = [5, 1] as const;
 const PROBE_TIMEOUT_MS = 10_000;
 const NICENESS = '10';
-/** What the shell says when it cannot start a command. */
+/** Exit codes of the shell when it cannot start a command. */
 const NOT_STARTED_STATUSES = ['126', '127'];
-/** The limits as the kernel reports them: SIGXCPU, SIGXFSZ, and our own SIGKILL. */
+/** Signals for exceeded limits: SIGXCPU and SIGXFSZ of the kernel, and SIGKILL of our time limit. */
 const LIMIT_SIGNALS = /SIGXCPU|SIGXFSZ|SIGKILL/;
 
 /**
- * ffmpeg of the operating system, confined: CPU, memory, file size and open files limited, nice, without a network,
- * in a process group of its own that dies with us. Confinements that this machine does not offer are left out, and logged.
- * @returns the reason in words when there is no such ffmpeg, or it lacks what we need.
+ * The operating system's ffmpeg, confined: limits on CPU, memory, file size and open files, low priority, no network, in
+ * a process group of its own that dies with this process. Confinements that the machine lacks are logged and left out.
+ * @returns the reason as text when there is no such ffmpeg, or it lacks something required.
  */
 export async function createNativeFfmpeg(
   log: FfmpegLog,
@@ -65,7 +65,7 @@ function runCommand(
   const { limits, running, isClosed } = context;
   const { promise, resolve: succeed, reject } = Promise.withResolvers<void>();
   const command = createCommand({ cwd: job.directory, stdoutLines: 0, logger: undefined });
-  // fluent-ffmpeg keeps the path for the whole process: say it anew before each command.
+  // fluent-ffmpeg stores the path globally: it has to be set before each command.
   command.setFfmpegPath(launcher);
   guardSpawn(command);
   command.input(job.input.name);
@@ -78,7 +78,7 @@ function runCommand(
   let hasOverrun = false;
   const timer = setTimeout(() => {
     hasOverrun = true;
-    // fluent-ffmpeg's own timeout sends SIGTERM, to the one process.
+    // Not fluent-ffmpeg's own timeout, which sends SIGTERM, and only to one process.
     if (child) killGroup(child);
   }, limits.wallMs);
   const settle = (): void => {
@@ -94,7 +94,7 @@ function runCommand(
   });
   command.on('end', (_stdout: unknown, stderr: unknown) => {
     settle();
-    // Where only the end of a file finds no room, ffmpeg complains and calls it a success.
+    // When the disk is full only at the end of a file, ffmpeg prints an error but exits with success.
     const complaint = typeof stderr === 'string' ? stderr : '';
     if (saysNoSpace(complaint)) reject(new FfmpegError('rejected', lastWordsOf(complaint)));
     else succeed();
@@ -108,8 +108,8 @@ function runCommand(
 }
 
 /**
- * When a process cannot be started at all (no such folder, no process left), fluent-ffmpeg reads a buffer that was
- * never made, and throws where no promise sees it. This gives it an empty one.
+ * When a process cannot be started at all (no such folder, no free process), fluent-ffmpeg reads a buffer that it never
+ * created, and throws outside of any promise. This passes it an empty one.
  */
 function guardSpawn(command: FfmpegCommand): void {
   const spawn: unknown = Reflect.get(command, '_spawnFfmpeg');
@@ -129,7 +129,7 @@ function describeFailure(error: Error, stderr: string, hasOverrun: boolean): Err
   if (hasOverrun) return new FfmpegError('overran', 'ffmpeg took too long and was killed', { cause: error });
   if (LIMIT_SIGNALS.test(error.message)) return new FfmpegError('overran', message, { cause: error });
   const status = /exited with code (\d+)/.exec(error.message)?.[1];
-  // Not started for another reason (the folder is gone, no process is left): no verdict about ffmpeg.
+  // Not started for another reason (missing folder, no free process), which says nothing about ffmpeg.
   if (status === undefined) return new Error(message, { cause: error });
   const isMissing = NOT_STARTED_STATUSES.includes(status);
   return new FfmpegError(isMissing ? 'missing' : 'rejected', message, { cause: error });
@@ -145,14 +145,14 @@ function killGroup(child: ChildProcess): void {
     try {
       process.kill(target, 'SIGKILL');
     } catch {
-      // Gone already, or (without setsid) no group of its own.
+      // It has ended already, or (without setsid) has no group of its own.
     }
   }
 }
 
 /**
- * fluent-ffmpeg starts one program with ffmpeg's arguments and nothing else, so the confinement is a script that
- * ends in `exec`: the process id it knows stays that of ffmpeg.
+ * fluent-ffmpeg can only start one program with ffmpeg's arguments, so the confinement is a script that ends with `exec`:
+ * the process id stays that of ffmpeg.
  */
 async function writeLauncher(
   directory: string,
@@ -171,7 +171,7 @@ async function writeLauncher(
 
 type Wrapper = { name: string; words: (limits: FfmpegLimits) => string[] };
 
-/** Outermost first. Each replaces itself by the next, so that one process remains. */
+/** Outermost first. Each replaces itself with the next, so that there is only one process. */
 const WRAPPERS: readonly Wrapper[] = [
   { name: 'setsid', words: () => ['setsid'] },
   { name: 'unshare', words: () => ['unshare', '-rn'] },
@@ -188,7 +188,7 @@ const WRAPPERS: readonly Wrapper[] = [
     ],
   },
   { name: 'nice', words: () => ['nice', '-n', NICENESS] },
-  // Innermost: a change of namespace would take the wish to die with the parent away again.
+  // Innermost, because changing the namespace would reset it.
   { name: 'setpriv', words: () => ['setpriv', '--pdeathsig', 'KILL'] },
 ];
 
@@ -239,7 +239,7 @@ async function readVersion(path: string): Promise<string | undefined> {
   }
 }
 
-/** Builds from a repository carry no release number (`N-109468-g…`); the probe of the filters decides about them. */
+/** False for development builds without a release number (`N-109468-g…`): only the filters are checked for them. */
 function isTooOld(version: string): boolean {
   const [, major, minor] = /^n?(\d+)\.(\d+)/.exec(version) ?? [];
   if (major === undefined || minor === undefined) return false;

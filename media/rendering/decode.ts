@@ -7,18 +7,18 @@ import type { Demuxer } from './sniff.ts';
 import { decideTrim, findFirstSound, isTrimCertain, longestTrim, type Trim, trimFilters } from './trim.ts';
 import { toFrames } from './units.ts';
 
-/** The names inside the folder of an upload; nothing of the user's is ever a file name. */
+/** File names in the folder of an upload; they never come from the user. */
 export const UPLOAD_NAME = 'upload.bin';
 const DECODED_NAME = 'decoded.f32';
 const MEASUREMENT_NAME = 'source.txt';
-/** What is left behind, for who cleans up. */
+/** Temporary files, for cleaning up. */
 export const DECODE_SCRATCH = [DECODED_NAME, MEASUREMENT_NAME];
 
-/** How much of an upload is searched for its first sound. */
+/** How much of an upload is searched for its first audible sound. */
 const MOST_DECODED_SECONDS = 75;
-/** Decoded after the longest cut, to hear that the sound goes on there. */
+/** Decoded beyond the longest excerpt, to detect whether the sound continues. */
 const SECONDS_AFTER_CUT = 2;
-/** Louder than this is no recording but damage. */
+/** A louder sample means a damaged file. */
 const LOUDEST_SAMPLE = 1000;
 
 const { sampleRate: SAMPLE_RATE } = DECODED_FORMAT;
@@ -29,19 +29,19 @@ export const DECODED_INPUT: FfmpegJob['input'] = {
   options: [...QUIET, ...pcmOptions(DECODED_FORMAT)],
 };
 
-/** `trim` is what is kept of {@link DECODED_INPUT}, `source` the loudness of that. */
+/** `trim` is the part of {@link DECODED_INPUT} that is kept, `source` its loudness. */
 export type DecodedUpload = { trim: Trim; source: Loudness };
 
 export type DecodeOptions = {
   demuxer: Demuxer;
   maxSeconds: number;
-  /** Where the cut begins, counted from the first sound. */
+  /** Where the excerpt begins, counted from the first audible sound. */
   startMs: number;
 };
 
 /**
- * Decodes what is kept of an upload, a little more around it, and measures the kept part.
- * @throws {SoundRefused} when the upload is to blame. {FfmpegError}
+ * Decodes the kept part of an upload with a little more around it, and measures the kept part.
+ * @throws {SoundRefused} when the upload is the cause; {@link FfmpegError}.
  */
 export async function decodeUpload(
   ffmpeg: Ffmpeg,
@@ -55,8 +55,8 @@ export async function decodeUpload(
 type Kept = { scan: PcmScan; trim: Trim };
 
 /**
- * Decodes a little more than can be kept, and measures the cut that a long clip most likely gets on the way. Where that
- * does not settle what is kept, all of it is decoded, and measured once that is known.
+ * Decodes a little more than can be kept, and at the same time measures the most likely excerpt of a long clip. If the
+ * kept part cannot be decided from that, more is decoded, and the kept part is measured afterwards.
  */
 async function decodeFromFirstSound(
   ffmpeg: Ffmpeg,
@@ -79,7 +79,7 @@ async function decodeFromFirstSound(
   return source ? { trim, source } : measureKept(ffmpeg, directory, { scan, trim });
 }
 
-/** Finds the first sound, then decodes from where the cut begins, however far that is into the upload. */
+/** Finds the first audible sound, then decodes from the start of the excerpt, wherever that is in the upload. */
 async function decodeFromStart(
   ffmpeg: Ffmpeg,
   directory: string,
@@ -112,7 +112,7 @@ async function measureKept(ffmpeg: Ffmpeg, directory: string, { scan, trim }: Ke
   return { trim, source };
 }
 
-/** Of what was uploaded only the loudness: its true peak matters after the gain, and is measured there. */
+/** Without true peaks, which only matter after the gain and are measured then. */
 function measuredClip(scan: PcmScan, trim: Trim) {
   return { ...measurementOf(trim), samplePeak: computePeak(scan, trim) };
 }
@@ -141,8 +141,8 @@ function measureJob(directory: string, trim: Trim): FfmpegJob {
 }
 
 /**
- * The only call that reads what a stranger sent. The demuxer is forced; others, other protocols than plain files,
- * many streams, and long probing are refused by ffmpeg itself. Pictures, subtitles and data are not decoded.
+ * The only call that reads an uploaded file. The demuxer is fixed; other demuxers, protocols other than plain files, many
+ * streams and long probing are refused by ffmpeg itself. Pictures, subtitles and data are not decoded.
  */
 function decodeJob(
   directory: string,
@@ -150,8 +150,8 @@ function decodeJob(
 ): FfmpegJob {
   const { demuxer, seconds, startFrame = 0, likely } = options;
   const startSeconds = Math.ceil(startFrame / SAMPLE_RATE);
-  // By count: `-t` goes by time stamps, and a recording that was paused has a gap in them. Twice, as a second of some
-  // rates is a handful of samples, and one frame of them hours.
+  // Trimmed by sample count: `-t` uses timestamps, which have gaps in a recording that was paused. Also before
+  // resampling, because at very low sample rates a single frame can last hours.
   const toPcm = [
     `[0:a:0]asetpts=N/SR/TB,atrim=end=${startSeconds + seconds + 1}`,
     `aresample=${SAMPLE_RATE},aformat=sample_fmts=flt:channel_layouts=stereo`,
@@ -171,7 +171,7 @@ function decodeJob(
         ...['-format_whitelist', 'mp3,wav,w64,aiff,ogg,flac,mov,matroska,aac,caf'],
         ...['-max_streams', '16', '-probesize', '5000000', '-analyzeduration', '5000000'],
         ...['-t', String(MOST_DECODED_SECONDS + startSeconds), '-vn', '-sn', '-dn', '-f', demuxer],
-        // Off by default; said all the same, as it would open what the upload names.
+        // The defaults, set explicitly: otherwise ffmpeg would open files that the upload names.
         ...(demuxer === 'mov' ? ['-enable_drefs', '0', '-use_absolute_path', '0'] : []),
       ],
     },

@@ -19,7 +19,7 @@ import { QUIET, runOnOwn, SoundRefused } from './run-ffmpeg.ts';
 const ATTEMPT_NAME = 'attempt.mp3';
 const VERIFIED_NAME = 'verified.f32';
 const MEASUREMENT_NAME = 'encoded.txt';
-/** What is left behind, for who cleans up. */
+/** Temporary files, for cleaning up. */
 export const ENCODE_SCRATCH = [ATTEMPT_NAME, VERIFIED_NAME, MEASUREMENT_NAME];
 
 const FRAMES_PER_MP3_FRAME = 1152;
@@ -34,20 +34,20 @@ export type Mp3Format = PcmFormat & {
 
 export type EncodeRequest = {
   input: FfmpegJob['input'];
-  /** What is done to the input before the gain. */
+  /** Filters on the input before the gain. */
   filters: readonly string[];
-  /** Of the input after these filters. */
+  /** The loudness of the input after these filters. */
   source: Loudness;
-  /** Length of the result, at its own sample rate. */
+  /** Length of the result at its sample rate. */
   frames: number;
   format: Mp3Format;
   targetLufs: number;
 };
 
-/** The encoded file as players decode it. */
+/** Measurements of the encoded file as players decode it. */
 export type Encoded = Loudness & { durationMs: number; waveform: number[] };
 
-/** Encodes and measures the result, until it is as loud as asked for, or as near as its peaks allow. */
+/** Encodes and measures repeatedly, until the result has the target loudness, or as close as its peaks allow. */
 export async function encodeUntilRight(
   ffmpeg: Ffmpeg,
   directory: string,
@@ -74,7 +74,7 @@ export async function encodeUntilRight(
   return best;
 }
 
-/** Decodes the encoded file as players will, and measures that. */
+/** Decodes the encoded file like a player, and measures the result. */
 async function verify(
   ffmpeg: Ffmpeg,
   directory: string,
@@ -103,7 +103,7 @@ async function verify(
   };
 }
 
-/** Without tags or anything that differs from one run to the next. */
+/** Deterministic: without tags or anything else that differs between runs. */
 function encodeJob(directory: string, { input, filters, format }: EncodeRequest, plan: GainPlan): FfmpegJob {
   const { sampleRate, channels, bitRateKbps } = format;
   return {

@@ -1,32 +1,32 @@
 import type { Loudness } from './measurement.ts';
 import { toRatio } from './units.ts';
 
-/** How much gain a rendition gets, and when it is good enough. */
+/** How much gain a rendition gets, and which results are accepted. */
 
-/** A sound has to be this close to the loudness asked for. */
+/** The accepted distance from the target loudness. */
 const TOLERANCE_LU = 0.3;
 const CEILING_DBTP = -1;
 const MOST_GAIN_DB = 40;
-/** Below this a clip has nothing to hear. */
+/** Quieter clips count as silent. */
 export const SILENT_LUFS = -60;
 
-/** Sounds that stay this far down need no measuring of true peaks, which takes as long as the rest of the measuring. */
+/** Sounds this far below the ceiling need no true-peak measurement, which takes as long as all other measuring. */
 const FAR_BELOW_CEILING_DB = 5;
 
-/** Below this, two attempts tell nothing about how the limiter behaves. */
+/** With smaller gain differences, two attempts do not show the effect of the limiter. */
 const SMALLEST_STEP_DB = 0.2;
 const USUAL_LIMITED_SLOPE = 0.6;
 const LEAST_SLOPE = 0.15;
 
-/** What a gain is planned for. */
+/** The input of gain planning. */
 export type GainTask = {
   source: Loudness;
   targetLufs: number;
   /** How much quieter the encoder makes it. */
   encoderLossDb: number;
-  /** What the limiter aims at: below the ceiling, as resampling and the encoder add peaks of their own. */
+  /** The limiter's threshold, below the ceiling because resampling and encoding add peaks. */
   limiterCeilingDb: number;
-  /** The most that the limiter may take away, as more is heard as distortion; then the sound stays quieter instead. */
+  /** The most that the limiter may reduce peaks: more is audible as distortion, so the sound stays quieter instead. */
   mostReductionDb: number;
 };
 
@@ -34,15 +34,15 @@ export type GainTask = {
 export type GainPlan = { gainDb: number; ceilingDb: number | undefined };
 
 /**
- * The gain that brings a clip to the loudness asked for, and whether the limiter has to help.
- * A clip that would need more limiting than may be is planned quieter.
+ * The gain for the target loudness, and whether the limiter is needed.
+ * A clip that would need too much limiting is planned quieter.
  */
 export function planGain(task: GainTask): GainPlan {
   const wanted = task.targetLufs - task.source.integratedLufs + task.encoderLossDb;
   return boundGain(task, { gainDb: wanted, ceilingDb: undefined });
 }
 
-/** Whether an encoded sound may be published; the gain of a clip at its bounds cannot rise, so it may be quieter. */
+/** Whether an encoded sound is accepted. It may be too quiet if its gain is at its maximum. */
 export function isRightLoudness(result: Loudness, task: GainTask, plan: GainPlan): boolean {
   if (result.truePeakDbtp > CEILING_DBTP) return false;
   const error = result.integratedLufs - task.targetLufs;
@@ -50,10 +50,10 @@ export function isRightLoudness(result: Loudness, task: GainTask, plan: GainPlan
   return error < 0 && plan.gainDb > computeMostGain(task, plan) - 0.05;
 }
 
-/** What came of a plan. */
+/** A plan and the measured result. */
 export type GainAttempt = { plan: GainPlan; result: Loudness };
 
-/** The next plan, from what the last one came out as, and the one before it. */
+/** The next plan, computed from the last two attempts. */
 export function correctGain(last: GainAttempt, before: GainAttempt | undefined, task: GainTask): GainPlan {
   const { plan, result } = last;
   const overshoot = result.truePeakDbtp - CEILING_DBTP;
@@ -65,7 +65,7 @@ export function correctGain(last: GainAttempt, before: GainAttempt | undefined, 
   return boundGain(task, { gainDb, ceilingDb });
 }
 
-/** How much louder a decibel of gain makes it: one, but where the limiter takes a part of it away again. */
+/** The loudness gained per decibel of gain: 1, or less if the limiter is active. */
 function computeSlope(last: GainAttempt, before: GainAttempt | undefined): number {
   if (last.plan.ceilingDb === undefined) return 1;
   const moreGainDb = last.plan.gainDb - (before?.plan.gainDb ?? last.plan.gainDb);
@@ -74,7 +74,7 @@ function computeSlope(last: GainAttempt, before: GainAttempt | undefined): numbe
   return Math.min(1, Math.max(LEAST_SLOPE, slope));
 }
 
-/** Of what was encoded, the one to publish when none is right: peaks kept first, then nearest to the target. */
+/** Which result to publish if none is accepted: first those below the peak ceiling, then the closest to the target. */
 export function isBetterLoudness(candidate: Loudness, other: Loudness, targetLufs: number): boolean {
   const candidateFits = candidate.truePeakDbtp <= CEILING_DBTP;
   const otherFits = other.truePeakDbtp <= CEILING_DBTP;
@@ -95,7 +95,7 @@ function computeMostGain(task: GainTask, { ceilingDb }: GainPlan): number {
   return Math.min(MOST_GAIN_DB, ceiling + mostReductionDb - source.truePeakDbtp);
 }
 
-/** Gain, then the limiter on a signal sampled four times as often, where true peaks are samples. */
+/** Gain, then the limiter at four times the sample rate, where true peaks are visible as samples. */
 export function gainFilters({ gainDb, ceilingDb }: GainPlan, sampleRate: number): string[] {
   const volume = `volume=${gainDb.toFixed(4)}dB:precision=double`;
   if (ceilingDb === undefined) return [volume];
@@ -108,7 +108,7 @@ export function gainFilters({ gainDb, ceilingDb }: GainPlan, sampleRate: number)
   ];
 }
 
-/** Whether an encoded sound may come near the ceiling, so that its true peak has to be measured. */
+/** Whether the true peak has to be measured, because it may be near the ceiling. */
 export function needsTruePeak(source: Loudness, plan: GainPlan): boolean {
   const expected = source.truePeakDbtp + plan.gainDb;
   return plan.ceilingDb !== undefined || expected > CEILING_DBTP - FAR_BELOW_CEILING_DB;

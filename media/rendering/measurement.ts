@@ -8,22 +8,22 @@ import { toDecibels, toFrames } from './units.ts';
 const SHORTEST_MEASURED_SECONDS = 3;
 const MOST_TURNS = 400;
 const STEP_SECONDS = 0.1;
-/** How far peaks between the samples usually rise above these; at worst some 3 dB. */
+/** How far true peaks usually exceed the largest sample; at worst some 3 dB. */
 const USUAL_OVERSHOOT_DB = 0.5;
 
-/** One measurement. Where the true peak was not measured it is the largest sample and what usually lies between samples. */
+/** One measurement. If the true peak was not measured, it is estimated from the largest sample. */
 export type Loudness = { integratedLufs: number; truePeakDbtp: number };
 
 export type MeasuredClip = { frames: number; sampleRate: number };
 
 type MeasureOptions = MeasuredClip & {
-  /** Where the measurement is written, for {@link readMeasurement}. */
+  /** The file for the measurement, which {@link readMeasurement} reads. */
   fileName: string;
-  /** `sample` costs nothing; `true` takes as long as all the rest; none by default. */
+  /** `sample` is free; `true` takes as long as everything else; none by default. */
   peaks?: 'sample' | 'true';
 };
 
-/** Measures the first `frames` frames into the file, and passes them on, looped. */
+/** Measures the first `frames` frames, looped if too short, and writes the result to the file. */
 export function measureFilters({ frames, sampleRate, fileName, peaks }: MeasureOptions): string[] {
   const options = `metadata=1:framelog=verbose${peaks === 'sample' ? ':peak=sample' : ''}`;
   return [
@@ -34,7 +34,7 @@ export function measureFilters({ frames, sampleRate, fileName, peaks }: MeasureO
   ];
 }
 
-/** The filter hands on all its turns in one go, each in a buffer of its own: a loop of loops keeps them few. */
+/** `aloop` emits all repetitions at once, each in a buffer of its own: nested loops keep the number small. */
 function loopFilters(frames: number, sampleRate: number): string[] {
   const size = Math.max(frames, 1);
   const turns = Math.ceil(toFrames(SHORTEST_MEASURED_SECONDS, sampleRate) / size);
@@ -48,9 +48,9 @@ function loopFilters(frames: number, sampleRate: number): string[] {
 }
 
 /**
- * The meter resamples as if the signal had been there before, and misses the peak of a sound that starts with a jump:
- * so it gets silence first. That would count as loudness: so this is measured apart. The silence is one step long, for
- * the steps to stay the same and to carry the peaks to the end of the chain.
+ * The meter's resampler misses the peak of a sound that starts abruptly, so silence is added before it. Since silence
+ * would change the loudness, true peaks are measured by a filter of their own, and the silence is removed again. It is
+ * exactly one step long, so that steps stay aligned and the peaks in the metadata reach the end of the chain.
  */
 function truePeakFilters(sampleRate: number): string[] {
   const stepFrames = toFrames(STEP_SECONDS, sampleRate);
@@ -64,9 +64,9 @@ function truePeakFilters(sampleRate: number): string[] {
 
 /**
  * Reads what {@link measureFilters} wrote.
- * @param clip also its largest absolute sample, for where no peak was measured.
- * @returns `undefined` unless it goes on to the end of the clip. The filter says nothing when the disk is full; and
- *   where the format of an upload changes in the middle, ffmpeg starts again from there.
+ * @param clip with its largest absolute sample, used if no peak was measured.
+ * @returns `undefined` if it does not reach the end of the clip: the filter does not report a full disk, and ffmpeg
+ * restarts it when the format of an upload changes in the middle.
  */
 export async function readMeasurement(
   directory: string,
@@ -75,7 +75,7 @@ export async function readMeasurement(
   return tryParseMeasurement(await readFile(join(directory, clip.fileName), 'utf8'), clip);
 }
 
-/** The text is a block of `key=value` lines every 100 ms; the last of each counts. */
+/** The text has a block of `key=value` lines every 100 ms; the last value of each key counts. */
 function tryParseMeasurement(
   text: string,
   { frames, sampleRate, samplePeak = 0 }: MeasuredClip & { samplePeak?: number },

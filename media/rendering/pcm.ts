@@ -1,11 +1,11 @@
 import { open } from 'node:fs/promises';
 
-/** How decoded audio lies on the disk between the steps: interleaved, 32-bit float, little-endian. */
+/** The format of decoded audio between the steps: interleaved, 32-bit float, little-endian. */
 export type PcmFormat = { sampleRate: number; channels: 1 | 2 };
 
-/** What every upload is decoded to. */
+/** The format that every upload is decoded to. */
 export const DECODED_FORMAT: PcmFormat = { sampleRate: 44_100, channels: 2 };
-/** About a millisecond: how finely silence is cut. */
+/** About a millisecond: the precision of trimming silence. */
 export const FRAMES_PER_BLOCK = 44;
 const BLOCKS_PER_READ = 512;
 
@@ -13,16 +13,16 @@ export type PcmScan = {
   frames: number;
   /** Largest absolute sample of each block of `FRAMES_PER_BLOCK` frames; 1 is full scale. */
   blockPeaks: Float32Array;
-  /** Samples that are no number: the sign of a damaged file. */
+  /** Samples that are NaN or infinite, the sign of a damaged file. */
   invalidSamples: number;
 };
 
-/** The options by which ffmpeg reads or writes this format. */
+/** The options with which ffmpeg reads or writes this format. */
 export function pcmOptions({ sampleRate, channels }: PcmFormat): string[] {
   return ['-f', 'f32le', '-ar', String(sampleRate), '-ac', String(channels)];
 }
 
-/** Reads decoded audio in small steps, so that the event loop stays free. */
+/** Scans decoded audio in small steps, so that the event loop is not blocked. */
 export async function scanPcm(
   path: string,
   { channels, maxFrames = Number.POSITIVE_INFINITY }: { channels: 1 | 2; maxFrames?: number },
@@ -54,7 +54,7 @@ export async function scanPcm(
   }
 }
 
-/** The largest absolute sample, of all or of a part (frames, the end exclusive); 1 is full scale. */
+/** The largest absolute sample of all or of a part (in frames, end exclusive); 1 is full scale. */
 export function computePeak({ blockPeaks }: PcmScan, part?: { start: number; end: number }): number {
   const blocks = part
     ? blockPeaks.subarray(Math.floor(part.start / FRAMES_PER_BLOCK), Math.ceil(part.end / FRAMES_PER_BLOCK))

@@ -21,7 +21,7 @@ const SOUND_FORMAT: Mp3Format = {
 
 export type RenderedSound = {
   durationMs: number;
-  /** Of the kept part before, and of the published file after, in LUFS. */
+  /** In LUFS: of the kept part of the upload, and of the published file. */
   loudnessBefore: number;
   loudnessAfter: number;
   truePeakDbtp: number;
@@ -32,16 +32,16 @@ export type RenderedSound = {
 export type RenderOptions = {
   maxSeconds: number;
   targetLufs: number;
-  /** Where the cut begins, counted from the first sound; 0 by default. */
+  /** Where the excerpt begins, counted from the first audible sound; 0 by default. */
   startMs?: number;
-  /** Told when the clip is measured and rendering begins. */
+  /** Called after measuring, when rendering begins. */
   onRendering?: () => Promise<void>;
 };
 
 /**
- * Makes `sound.mp3` out of `upload.bin` in the folder: decodes, trims, measures, corrects the loudness, encodes,
- * and verifies the encoded file. The same upload gives the same bytes. What it needs besides is removed.
- * @throws {SoundRefused} when the upload is to blame.
+ * Renders `upload.bin` of the folder as `sound.mp3`: decodes, trims, measures, corrects the loudness, encodes, and
+ * verifies the encoded file. The same upload gives the same bytes. Temporary files are removed.
+ * @throws {SoundRefused} when the upload is the cause.
  * @throws {FfmpegError} when ffmpeg is missing.
  */
 export async function renderSound(

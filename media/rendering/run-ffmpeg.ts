@@ -2,10 +2,10 @@ import type { RoundSoundFailure } from '../../src/domain/round-sound.ts';
 import { isDiskTrouble } from '../disk-trouble.ts';
 import { type Ffmpeg, FfmpegError, type FfmpegJob, RENDER_LIMITS } from '../ffmpeg/ffmpeg.ts';
 
-/** Begins every call: no banner, no questions, one thread. */
+/** The first options of every call: no banner, no prompts, one thread. */
 export const QUIET = ['-hide_banner', '-nostdin', '-v', 'error', '-threads', '1'];
 
-/** The upload cannot become a sound; `reason` is what the player is told. */
+/** The upload cannot become a sound; `reason` is shown to the player. */
 export class SoundRefused extends Error {
   override name = 'SoundRefused';
 
@@ -18,8 +18,8 @@ export class SoundRefused extends Error {
 }
 
 /**
- * A call whose failure is the upload's fault, unless ffmpeg could not be started or the disk is to blame.
- * @throws {SoundRefused} {FfmpegError}
+ * Runs a job whose failure is caused by the upload, unless ffmpeg could not be started or the disk failed.
+ * @throws {SoundRefused} or {@link FfmpegError}.
  */
 export async function runOnUpload(ffmpeg: Ffmpeg, job: FfmpegJob): Promise<void> {
   try {
@@ -32,8 +32,8 @@ export async function runOnUpload(ffmpeg: Ffmpeg, job: FfmpegJob): Promise<void>
 }
 
 /**
- * A call on files that we made: that ffmpeg rejects them, half written on a full disk, is no fault of the upload.
- * @throws {SoundRefused} only when it takes more time or memory than a sound may; {FfmpegError}
+ * Runs a job on files that an earlier job wrote: a failure (such as a full disk) is not caused by the upload.
+ * @throws {SoundRefused} only when it exceeds the limits on time or memory; {@link FfmpegError}.
  */
 export async function runOnOwn(ffmpeg: Ffmpeg, job: FfmpegJob): Promise<void> {
   try {

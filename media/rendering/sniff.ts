@@ -1,16 +1,17 @@
 import { type FileHandle, open } from 'node:fs/promises';
 
-/** The demuxers that an upload may reach, named as ffmpeg's `-f` takes them. */
+/** The demuxers that uploads may use, with their names for ffmpeg's `-f`. */
 export type Demuxer = 'wav' | 'ogg' | 'flac' | 'mov' | 'matroska' | 'aiff' | 'caf' | 'mp3' | 'aac';
 
-/** What `sniffAudio` needs of a file that begins with no ID3 tag. */
+/** The bytes that `sniffAudio` needs. */
 const HEAD_BYTES = 16;
 const ID3_HEADER_BYTES = 10;
 
 /**
- * Tells the demuxer of an upload from its first bytes, before ffmpeg sees it; its name and declared type play no part.
- * Playlists (HLS, ffconcat, DASH) and everything else that names other files have no signature here, so never start ffmpeg.
- * @returns `undefined` for what is no audio that we take.
+ * Determines the demuxer of an upload from its first bytes, before ffmpeg reads it; its name and declared type are
+ * ignored. Playlists (HLS, ffconcat, DASH) and other formats that refer to files have no signature here, so they never
+ * reach ffmpeg.
+ * @returns `undefined` for any other format.
  */
 export async function sniffAudioFile(path: string): Promise<Demuxer | undefined> {
   const file = await open(path, 'r');
@@ -18,7 +19,7 @@ export async function sniffAudioFile(path: string): Promise<Demuxer | undefined>
     const head = await readAt(file, 0, HEAD_BYTES);
     const tagBytes = id3Bytes(head);
     if (tagBytes === undefined) return sniffAudio(head);
-    // A tag may stand before ADTS and FLAC as well; after padding or junk, MPEG audio finds its own way.
+    // ADTS and FLAC may have an ID3 tag too; anything else is treated as MP3, whose demuxer skips padding and junk.
     const behind = sniffAudio(await readAt(file, tagBytes, HEAD_BYTES));
     return behind === 'aac' || behind === 'flac' ? behind : 'mp3';
   } finally {
@@ -40,7 +41,7 @@ export function sniffAudio(head: Uint8Array): Demuxer | undefined {
 }
 
 /**
- * A frame header of MPEG audio or of ADTS: eleven (twelve) set bits, then fields without reserved values.
+ * A frame header of MPEG audio or ADTS: eleven (ADTS: twelve) set bits, then fields without reserved values.
  * @see http://www.mp3-tech.org/programmer/frame_header.html
  */
 function sniffMpegSync(head: Uint8Array): 'mp3' | 'aac' | undefined {

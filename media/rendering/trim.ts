@@ -1,11 +1,11 @@
 import { computePeak, DECODED_FORMAT, FRAMES_PER_BLOCK, type PcmScan } from './pcm.ts';
 import { toFrames, toRatio } from './units.ts';
 
-/** What is kept of a clip: silence around it goes, pauses inside stay, the rest is cut at the longest length. */
+/** Trimming: silence at both ends is removed, pauses inside stay, and the end is cut at the maximum length. */
 
 const SILENCE_BELOW_PEAK_DB = 45;
 const SILENCE_FLOOR_DBFS = -60;
-/** Floating-point files may exceed full scale; not by more than this, or all of it is looked at. */
+/** Assumed maximum of floating-point files, which may exceed full scale; see {@link isTrimCertain}. */
 const LOUDEST_PEAK_DBFS = 6;
 const KEEP_BEFORE_SECONDS = 0.01;
 const KEEP_AFTER_SECONDS = 0.15;
@@ -18,13 +18,13 @@ export type Trim = { start: number; end: number; isStripped: boolean; isCut: boo
 
 type TrimOptions = {
   maxSeconds: number;
-  /** Where the cut begins; 10 ms before the first sound by default. */
+  /** Where the excerpt begins; 10 ms before the first audible sound by default. */
   startFrame?: number | undefined;
 };
 
 /**
- * What is kept of a clip.
- * @returns `undefined` when all of it is silent, or all that follows `startFrame`.
+ * Decides which part of a clip is kept.
+ * @returns `undefined` when the clip, or everything after `startFrame`, is silent.
  */
 export function decideTrim(scan: PcmScan, { maxSeconds, startFrame }: TrimOptions): Trim | undefined {
   const first = findFirstSound(scan);
@@ -43,15 +43,15 @@ export function decideTrim(scan: PcmScan, { maxSeconds, startFrame }: TrimOption
   };
 }
 
-/** The frame at which the first block begins that can be heard; `undefined` when all is silent. */
+/** The first frame of the first audible block; `undefined` when all is silent. */
 export function findFirstSound(scan: PcmScan): number | undefined {
   const first = scan.blockPeaks.findIndex(isAudibleIn(scan));
   return first === -1 ? undefined : first * FRAMES_PER_BLOCK;
 }
 
 /**
- * Whether {@link decideTrim} says the same about the beginning of a clip as it would about all of it: however loud the
- * rest is, the start is where it is, and sound goes on after the cut.
+ * Whether {@link decideTrim} would give the same result for the whole clip as for this beginning of it: however loud the
+ * rest is, the start stays the same, and the sound continues after the cut.
  */
 export function isTrimCertain(scan: PcmScan, options: { maxSeconds: number }): boolean {
   const trim = decideTrim(scan, options);
@@ -64,12 +64,12 @@ export function isTrimCertain(scan: PcmScan, options: { maxSeconds: number }): b
   return loudFirst !== -1 && loudStart === trim.start && loudLast * FRAMES_PER_BLOCK >= trim.end;
 }
 
-/** The cut that most long clips get: nothing stripped, as long as may be. */
+/** The most likely result for long clips: from the beginning, with the maximum length. */
 export function longestTrim(options: { maxSeconds: number }): Trim {
   return { start: 0, end: frames(options.maxSeconds), isStripped: false, isCut: true };
 }
 
-/** Cuts the kept part out and rounds its edges. */
+/** Extracts the kept part and fades its ends. */
 export function trimFilters(trim: Trim): string[] {
   const length = trim.end - trim.start;
   const endFade = Math.min(frames(trim.isCut ? CUT_FADE_SECONDS : END_FADE_SECONDS), length);

@@ -16,16 +16,16 @@ const VOICE_FORMAT: Mp3Format = {
   bitRateKbps: 96,
   encoderLossDb: 0.4,
   limiterCeilingDb: -2,
-  // One channel has to carry what two did: peaks rise by 3 dB, of a sound that may have been limited before.
+  // One channel replaces two, so peaks rise by 3 dB, of a sound that may already be limited.
   mostReductionDb: 15,
 };
 
-/** One channel of two equal ones is this much quieter than both: BS.1770 adds the power of the channels. */
+/** One of two equal channels is this much quieter than both: BS.1770 adds the power of the channels. */
 const ONE_OF_TWO_CHANNELS_LU = 3.01;
-/** An average that loses more than this has lost what was played: then the louder channel stands for both. */
+/** If averaging loses more than this, the channels cancel each other out: then the louder channel is used. */
 const MOST_AVERAGING_LOSS_LU = 6;
 
-/** Filters that make one channel of two; `both` keeps them. */
+/** Filters that mix two channels into one; `both` keeps them. */
 const MIXES = {
   both: 'anull',
   average: 'pan=mono|c0=0.5*c0+0.5*c1',
@@ -35,14 +35,13 @@ const MIXES = {
 type Mix = keyof typeof MIXES;
 const MIX_NAMES = ['both', 'average', 'left', 'right'] as const satisfies Mix[];
 
-/** How the published sound is read. */
+/** The published sound as input. */
 const INPUT = { name: SOUND_NAME, options: [...QUIET, '-f', 'mp3'] };
 
 /**
- * Makes `voice.mp3` out of `sound.mp3` in the folder, for game servers that play it as voice: mono, as loud by one
- * channel as the sound is by two, of the same length. Made from the published sound, so that earlier sounds get the
- * same one.
- * @param options.durationMs of the sound.
+ * Renders `sound.mp3` of the folder as `voice.mp3`, for game servers that play it as voice: mono, with the same loudness
+ * and length. It is rendered from the published sound, so that sounds from before get the same result.
+ * @param options.durationMs the duration of the sound.
  * @throws {FfmpegError} when ffmpeg is missing.
  */
 export async function renderVoice(

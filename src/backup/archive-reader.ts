@@ -9,21 +9,21 @@ import { errorCauses, errorCode, hasErrorCode } from '../domain/error-causes.ts'
 import { InvalidInput } from '../domain/errors.ts';
 import { type BackupEntry, findEntryKind, MANIFEST_NAME, type Manifest, parseManifest } from './manifest.ts';
 
-/** What reading has come to. */
+/** Called with the share of the file that has been read, 0 to 1. */
 export type ReadProgress = (share: number) => void;
 
 type Options = {
-  /** Gets every entry but the manifest, in order. */
+  /** Called for every entry except the manifest, in order. */
   onEntry?: (name: string, bytes: Uint8Array) => Promise<void>;
   onProgress?: ReadProgress | undefined;
 };
 
-/** What begins every gzip file. RFC 1952, section 2.3.1. */
+/** The first bytes of a gzip file. RFC 1952, section 2.3.1. */
 const GZIP_MAGIC = [0x1f, 0x8b];
 
 /**
- * Reads a whole backup and compares every entry with what the manifest says of it.
- * @throws {InvalidInput} one line, when it is no backup, or not complete, or was altered; what `onEntry` throws.
+ * Reads a whole backup and verifies every entry against the manifest.
+ * @throws {InvalidInput} one line, when it is no backup, incomplete or altered; what `onEntry` throws.
  */
 export async function readArchive(file: string, { onEntry, onProgress }: Options = {}): Promise<Manifest> {
   await requireGzip(file);
@@ -78,7 +78,7 @@ async function requireGzip(file: string): Promise<void> {
   throw new InvalidInput(`${file} is not a backup of this service: those are .tar.gz`);
 }
 
-/** Entries one after another, each whole: none is larger than an upload, or some megabytes of a table. */
+/** Yields whole entries in order: each is at most as large as an upload, or some megabytes of a table. */
 async function* decode(
   file: string,
   onProgress?: ReadProgress,

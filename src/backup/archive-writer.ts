@@ -9,20 +9,20 @@ import { createTarPacker } from 'modern-tar';
 import type { BackupEntry } from './manifest.ts';
 
 export type ArchiveWriter = {
-  /** Adds an entry, and waits until it has gone on to the file. */
+  /** Adds an entry, and waits until it has been passed on to the file. */
   add: (name: string, bytes: Uint8Array) => Promise<BackupEntry>;
-  /** The file appears under its name: complete, and safe on the disk. */
+  /** Syncs the complete file to the disk and gives it its final name. */
   finish: () => Promise<void>;
-  /** Leaves nothing behind. */
+  /** Removes the unfinished file. */
   abandon: () => Promise<void>;
 };
 
-/** Of tar: a header is one, and every entry is filled up to whole ones. */
+/** The block size of tar: a header is one block, and entries are padded to whole blocks. */
 const BLOCK_BYTES = 512;
-/** It holds secrets. */
+/** The backup contains secrets. */
 const OWNER_ONLY = 0o600;
 
-/** Writes a `.tar.gz` beside `path`, which appears only when it is complete. */
+/** Writes a `.tar.gz` under a temporary name; `path` appears only when it is complete. */
 export function openArchiveWriter(path: string): ArchiveWriter {
   const draft = `${path}.${process.pid}.partial`;
   const { readable, controller } = createTarPacker();
@@ -40,7 +40,7 @@ export function openArchiveWriter(path: string): ArchiveWriter {
   }
   const output = createWriteStream(draft, { flags: 'wx', mode: OWNER_ONLY });
   const written = pipeline(Readable.from(pass()), createGzip(), output);
-  // Whoever waits next is told.
+  // The next caller that awaits it gets the error; this only prevents an unhandled rejection.
   written.catch(() => {});
 
   return {
@@ -50,7 +50,7 @@ export function openArchiveWriter(path: string): ArchiveWriter {
         .getWriter();
       await entry.write(bytes);
       await entry.close();
-      // The packer queues without limit. Names are short and ASCII, so that none has a second header.
+      // The packer's queue is unlimited, so wait here. Names are short ASCII, so that each entry has one header.
       queuedBytes += BLOCK_BYTES + Math.ceil(bytes.byteLength / BLOCK_BYTES) * BLOCK_BYTES;
       while (passedBytes < queuedBytes) await Promise.race([passed.promise, written]);
       const sha256 = createHash('sha256').update(bytes).digest('hex');

@@ -1,17 +1,17 @@
 import { InvalidInput } from '../domain/errors.ts';
 
-/** What the last entry of a backup says of all others. */
+/** The last entry of a backup, which describes all others. */
 export type Manifest = {
   format: typeof FORMAT;
   formatVersion: number;
-  /** The moment that all of it shows, ISO 8601. */
+  /** The time of the snapshot, ISO 8601. */
   takenAt: string;
-  /** Of the program that made it, and of the PostgreSQL server that it was made from. */
+  /** Versions of the program that wrote it, and of the PostgreSQL server. */
   productVersion: string;
   postgresVersion: string;
-  /** When each migration that the database had had was made, in order: what names its schema. */
+  /** Creation times of the applied migrations, in order; they identify the schema. */
   migrations: number[];
-  /** In an order in which they can be loaded: none refers to a later one. */
+  /** In loading order: no table references a later one. */
   tables: { name: string; rows: number }[];
   sequences: SequenceState[];
   /** Every other entry, in the order of the archive. */
@@ -31,13 +31,13 @@ export const tablePart = (table: string, part: number): string =>
 export const soundEntry = (fileName: string): string => `sounds/${fileName}`;
 export const uploadEntry = (uploadKey: string): string => `uploads/${uploadKey}`;
 
-/** What an entry holds. */
+/** The content of an entry. */
 export type EntryKind =
   | { kind: 'table'; table: string }
   | { kind: 'sound'; fileName: string }
   | { kind: 'upload'; uploadKey: string };
 
-/** @returns undefined for a name that no backup of ours has. */
+/** @returns undefined for a name that no backup contains. */
 export function findEntryKind(name: string): EntryKind | undefined {
   const [, table] = /^tables\/([a-z_]{1,63})\/[0-9]{6,}\.ndjson$/.exec(name) ?? [];
   if (table !== undefined) return { kind: 'table', table };
@@ -49,8 +49,8 @@ export function findEntryKind(name: string): EntryKind | undefined {
 
 /**
  * Reads a manifest.
- * @param file is named in the error.
- * @throws {InvalidInput} when it is none, or of a format that this version does not know.
+ * @param file its name, for the error message.
+ * @throws {InvalidInput} when it is invalid, or has a format that this version does not know.
  */
 export function parseManifest(bytes: Uint8Array, file: string): Manifest {
   const manifest = readJson(bytes);

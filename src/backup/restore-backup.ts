@@ -16,7 +16,7 @@ export type RestoreTarget = { databaseUrl: string; folders: SoundFolders; upload
 
 export type RestoreOptions = {
   log: Logger;
-  /** Asked before anything is lost; throws to leave everything as it is. Undefined: only an empty database is restored into. */
+  /** Called before data is replaced; throws to cancel. Undefined: only an empty database is accepted. */
   confirmLoss?: ((contents: string, manifest: Manifest) => Promise<void>) | undefined;
   onStep?: (step: 'checking' | 'restoring') => void;
   onProgress?: ReadProgress;
@@ -24,18 +24,18 @@ export type RestoreOptions = {
 };
 
 export type RestoreReport = Manifest & {
-  /** Totals of penalties that the backup had wrong; they are right now. */
+  /** Tallies that were wrong in the backup; they have been corrected. */
   wrongTotals: number;
-  /** People whose penalties were made anonymous here after the backup was made: they are named again. */
+  /** People who were erased in this database after the backup was made: the backup contains them again. */
   erasedSince: number;
 };
 
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
- * Puts a backup in the place of what is in the database and the folders: all of it or nothing. The whole file is checked
+ * Replaces the contents of the database and the folders by a backup: all of it or nothing. The whole file is verified
  * before anything is changed.
- * @throws {InvalidInput} one line: the file is not whole, the schemas do not fit, the database is in use or not empty.
+ * @throws {InvalidInput} one line: the file is invalid, the schemas do not fit, the database is in use or not empty.
  */
 export async function restoreBackup(
   file: string,
@@ -88,7 +88,7 @@ type Work = {
   signal: AbortSignal | undefined;
 };
 
-/** Everything in one transaction; a service that starts meanwhile waits until it is over. */
+/** Restores everything in one transaction; a service that starts meanwhile waits until it ends. */
 async function restoreAll(connection: Connection, { file, manifest, sounds, onProgress, signal }: Work) {
   return connection.begin('isolation level read committed', async (transaction) => {
     await transaction.unsafe(`set local timezone = 'UTC'`);
@@ -119,7 +119,7 @@ async function restoreAll(connection: Connection, { file, manifest, sounds, onPr
   });
 }
 
-/** Whoever is in one of the tables, or comes before they are locked, is not to be harmed. */
+/** Locks all tables at once, or refuses when another process uses one of them. */
 async function lockTables(transaction: Transaction): Promise<void> {
   const tables = [...(await listTables(transaction)), 'leases'];
   for (const table of tables) {

@@ -4,13 +4,12 @@ import { findFileOwner } from '../domain/round-sound.ts';
 import { STORAGE_ID_FILE } from '../runtime/folder.ts';
 import type { SoundFolders } from './sound-links.ts';
 
-/** The sounds of a backup on their way: nobody serves them until they are published. */
+/** The sounds of a backup in temporary folders, not served until they are published. */
 export type RestoredSounds = {
   addSound: (fileName: string, bytes: Uint8Array) => Promise<void>;
   addUpload: (uploadKey: string, bytes: Uint8Array) => Promise<void>;
   /**
-   * Makes them the published sounds and the waiting uploads; what was published before is put aside, as are files without
-   * a row.
+   * Makes them the published sounds and the queued uploads; files that were published before are moved to the orphans.
    */
   publish: (storageId: string | undefined) => Promise<void>;
   discard: () => Promise<void>;
@@ -46,7 +45,7 @@ export async function openRestoredSounds(folders: SoundFolders, uploadName: stri
         await rm(join(folders.inbox, key), { recursive: true, force: true });
         await rename(join(uploads, key), join(folders.inbox, key));
       }
-      // The database that was restored knows the folder that it had.
+      // The restored database contains the id of its former folder.
       if (storageId !== undefined) await writeFile(join(storage, STORAGE_ID_FILE), `${storageId}\n`);
       await discard();
     },
@@ -54,7 +53,7 @@ export async function openRestoredSounds(folders: SoundFolders, uploadName: stri
   };
 }
 
-/** What a restore that was killed left; no other one runs. */
+/** Removes the folders of a restore that was killed; no other restore can be running. */
 async function removeLeftBehind(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (name.startsWith(PREFIX)) await rm(join(folder, name), { recursive: true, force: true });

@@ -10,12 +10,12 @@ export type RestoredTables = {
   finish: (manifest: Manifest) => Promise<Recount>;
 };
 
-/** Worked out of other tables by rules of the server it is on: its hashes and its folding of letters. */
+/** Rebuilt from other tables, because its hashes and folded names depend on the PostgreSQL server. */
 const DERIVED_NAMES = 'player_names';
 
 /**
- * Empties the tables for the rows of a backup, which are visible to others once the transaction commits. No trigger fires:
- * what triggers keep is in the backup, or worked out again.
+ * Empties the tables for the rows of a backup; others see them once the transaction commits. Triggers are disabled: what
+ * they maintain is in the backup, or is rebuilt.
  */
 export async function beginTables(transaction: Transaction, manifest: Manifest): Promise<RestoredTables> {
   const tables = await listTables(transaction);
@@ -51,7 +51,7 @@ export async function beginTables(transaction: Transaction, manifest: Manifest):
   };
 }
 
-/** As migration 0010 does. */
+/** The same as in migration 0010. */
 const REMEMBER_NAMES = `
   insert into player_names (steamid64, is_nickname, name, folded, grams)
   select steamid64, is_nickname, name, folded, grams
@@ -65,8 +65,8 @@ const REMEMBER_NAMES = `
   cross join lateral name_grams(folded)`;
 
 /**
- * Ids of events are given a second time, to other events, when something happened after the backup: cursors that clients
- * hold are to be recognised as those of another database.
+ * Gives the event log a new epoch: events since the backup are lost, and their ids will be reused, so that cursors of
+ * clients have to be recognised as those of another database.
  */
 async function startNewEpoch(transaction: Transaction, hasFeeds: boolean): Promise<void> {
   const [before] = await transaction.unsafe('select epoch from penalty_event_state');

@@ -7,12 +7,12 @@ import type { Queries } from './tables.ts';
 /** The folders of `media`. */
 export type SoundFolders = { inbox: string; published: string; orphans: string };
 
-/** A file that a snapshot names, held so that it outlives being replaced or removed. */
+/** A file that a snapshot names, with a link of its own, so that it can still be read after it is replaced or removed. */
 export type HeldFile = { kind: 'sound' | 'upload'; name: string; path: string };
 
 export type HeldSounds = {
   files: HeldFile[];
-  /** Files that the snapshot names and that are not there, or are others. */
+  /** Files that the snapshot names, but that are missing or have another content. */
   missing: string[];
   release: () => Promise<void>;
 };
@@ -22,14 +22,14 @@ type Named = Omit<HeldFile, 'path'> & { from: string; sha256: string | undefined
 const PREFIX = '.backup-';
 const LEFT_BEHIND_MS = 86_400_000;
 
-/** Holds the files of published and of waiting sounds that a transaction's snapshot names, by a second name on the disk. */
+/** Links the files of published and queued sounds that a transaction's snapshot names. */
 export async function holdSounds(
   queries: Queries,
   folders: SoundFolders,
   { uploadName }: { uploadName: string },
 ): Promise<HeldSounds> {
   const id = `${PREFIX}${crypto.randomUUID()}`;
-  // Beside the folders, of which one is tidied of what no row knows.
+  // Next to these folders, not in them: unknown uploads in the inbox are removed.
   const [storage, data] = [dirname(folders.published), dirname(folders.inbox)];
   const homes = { sound: join(storage, id), upload: join(data, id) };
   const release = async () => {
@@ -90,7 +90,7 @@ async function hold(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to).catch((error: unknown) => {
       if (hasErrorCode(error, ['ENOENT'])) throw error;
-      // A file system without links.
+      // Not every file system has hard links.
       return copyFile(from, to);
     });
     return true;
@@ -100,7 +100,7 @@ async function hold(from: string, to: string): Promise<boolean> {
   }
 }
 
-/** What a backup that was killed left. */
+/** Removes the links of a backup that was killed. */
 async function removeLeftBehind(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!name.startsWith(PREFIX)) continue;

@@ -5,16 +5,16 @@ import type { SequenceState } from './manifest.ts';
 /** A connection or a transaction. */
 export type Queries = Pick<Connection, 'unsafe'>;
 
-/** Which process runs what at this moment: of no use to another database. */
+/** The state of running processes, which is of no use in another database. */
 const PROCESS_STATE = new Set(['leases']);
 /**
- * Some 2 MiB of the table, and two or three times as much as JSON. A row stays on its page for as long as a snapshot
- * shows it.
+ * Some 2 MiB of the table, and two or three times as much as JSON. A row does not move to another page while a snapshot
+ * can see it.
  */
 const PAGES_PER_PART = 256;
 const PAGE_BYTES = 8192;
 
-/** The tables that a backup holds, of whatever version the schema is: none refers to a later one. */
+/** The tables of a backup, for any version of the schema, in an order in which none references a later one. */
 export async function listTables(queries: Queries): Promise<string[]> {
   const known = await loadTableNames();
   const rows = await queries.unsafe(
@@ -44,8 +44,8 @@ function sortByReferences(names: readonly string[], listTargets: (name: string) 
 }
 
 /**
- * A table as lines of JSON, some megabytes at a time. One query a part, since the driver's stream of `COPY … TO STDOUT`
- * never ends once it was paused, and takes a step for every row.
+ * A table as lines of JSON, some megabytes at a time. One query per part, because the driver's stream of
+ * `COPY … TO STDOUT` never ends after a pause, and is slow (one event per row).
  */
 export async function* readTable(
   queries: Queries,
@@ -62,7 +62,7 @@ export async function* readTable(
   }
 }
 
-/** Adds a part of {@link readTable} to a table. @returns how many rows. */
+/** Inserts a part from {@link readTable} into a table. @returns the number of rows. */
 export async function writeTablePart(queries: Queries, table: string, bytes: Uint8Array): Promise<number> {
   const lines = new TextDecoder().decode(bytes).replace(/\n$/, '');
   const { count } = await queries.unsafe(
@@ -74,7 +74,7 @@ export async function writeTablePart(queries: Queries, table: string, bytes: Uin
   return count;
 }
 
-/** Where the sequences of identity columns are; they are in no snapshot, and never behind the rows of one. */
+/** The state of the sequences of identity columns. It is not part of the snapshot, but never behind its rows. */
 export async function readSequences(queries: Queries, tables: readonly string[]): Promise<SequenceState[]> {
   const owned = await queries.unsafe(
     `select sequence.relname as name from pg_class as sequence

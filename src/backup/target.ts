@@ -4,14 +4,14 @@ import { InvalidInput } from '../domain/errors.ts';
 import type { Manifest } from './manifest.ts';
 import type { Queries } from './tables.ts';
 
-/** What every database of ours has, whether or not anything was done with it. */
+/** Tables that have rows even in an unused database. */
 const ALWAYS_FILLED = new Set(['penalty_event_state', 'settings', 'leases', 'steam_calls']);
-/** Those that say the most about what would be lost. */
-const TOLD = ['penalties', 'users', 'servers', 'round_sounds', 'api_tokens'];
+/** The tables that best describe what would be lost. */
+const MAIN_TABLES = ['penalties', 'users', 'servers', 'round_sounds', 'api_tokens'];
 
 /**
- * Refuses a backup whose schema this version does not know, or that is older than the one of the target.
- * @param applied the migrations that the target has had.
+ * Refuses a backup whose schema this version does not know, or that is older than the target's.
+ * @param applied the migrations of the target.
  * @throws {InvalidInput}
  */
 export function requireFittingSchema(file: string, manifest: Manifest, applied: readonly number[]): void {
@@ -37,8 +37,8 @@ export function requireFittingSchema(file: string, manifest: Manifest, applied: 
 }
 
 /**
- * Refuses while another process of ours uses the database: a service, or the operator's tool.
- * @throws {InvalidInput} that names what it is.
+ * Refuses while a service or another command of the operator's tool uses the database.
+ * @throws {InvalidInput} that names its sessions.
  */
 export async function requireNobody(queries: Queries): Promise<void> {
   const rows = await queries.unsafe(
@@ -54,7 +54,7 @@ export async function requireNobody(queries: Queries): Promise<void> {
   );
 }
 
-/** @returns what is in the database, `12 penalties, 3 users`; undefined when nothing is. */
+/** @returns the contents of the database, such as `12 penalties, 3 users`; undefined when it is empty. */
 export async function describeContents(
   queries: Queries,
   tables: readonly string[],
@@ -66,7 +66,7 @@ export async function describeContents(
     if (row?.isFilled === true) filled.push(table);
   }
   if (filled.length === 0) return undefined;
-  const told = filled.filter((table) => TOLD.includes(table));
+  const told = filled.filter((table) => MAIN_TABLES.includes(table));
   const words: string[] = [];
   for (const table of told.length > 0 ? told : filled) {
     const [row] = await queries.unsafe(`select count(*) as rows from "${table}"`);

@@ -20,9 +20,9 @@ import { listTables, readSequences, readTable } from './tables.ts';
 export type BackupSource = {
   databaseUrl: string;
   folders: SoundFolders;
-  /** What a waiting upload is called in its folder. */
+  /** The file name of a queued upload in its folder. */
   uploadName: string;
-  /** Of this program. */
+  /** The version of this program. */
   productVersion: string;
 };
 
@@ -32,17 +32,17 @@ export type BackupOptions = {
 };
 
 export type BackupReport = Manifest & {
-  /** Sound files that the database names and that are not on the disk as it says. */
+  /** Sound files that the database names, but that are missing or have another content. */
   missing: string[];
 };
 
-/** A sound that is published while the files are held is the next snapshot's. */
+/** Attempts: a sound that is published while files are being linked does not match the snapshot. */
 const SNAPSHOTS = 5;
 const PAUSE_MS = 300;
 
 /**
- * Writes the database and the sounds of one moment into one file, which appears when it is complete. Nobody waits for it.
- * @throws {InvalidInput} when there is nothing of ours in the database.
+ * Writes the database and the sounds of one snapshot into one file, which appears when it is complete. It blocks nobody.
+ * @throws {InvalidInput} when it is not a database of this service.
  */
 export async function writeBackup(
   file: string,
@@ -124,7 +124,7 @@ async function writeSnapshot(
       tableRows += rows;
       read += rows;
       entries.push(await archive.add(tablePart(table, part), bytes));
-      // What the planner expects, which may be less than there is.
+      // Of the planner's estimate, which may be too low.
       onProgress?.({ read, share: Math.min(read / Math.max(Number(about?.rows), 1), 0.99) });
     }
     counts.push({ name: table, rows: tableRows });

@@ -3,8 +3,8 @@ import { errorCode } from '../domain/error-causes.ts';
 import { InvalidInput } from '../domain/errors.ts';
 
 /**
- * Asks the operator before something that cannot be undone; continues only after `y` or `yes`.
- * @throws {InvalidInput} for any other reply, and where nobody can be asked: scripts give `--yes`.
+ * Asks the operator to confirm something that cannot be undone with `y` or `yes`.
+ * @throws {InvalidInput} for any other reply, and without a terminal: scripts give `--yes`.
  */
 export async function confirm(question: string): Promise<void> {
   if (!process.stdin.isTTY) throw new InvalidInput('There is nobody to ask here: give --yes');

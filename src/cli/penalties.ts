@@ -11,7 +11,7 @@ import { describeLostErasures } from './lost-erasures.ts';
 import { showProgress } from './progress.ts';
 import { print, type Session } from './session.ts';
 
-/** Warnings are about rows that were kept: the first few are printed, all are counted, `--json` lists a thousand. */
+/** How many warnings are printed; all of them are counted, and `--json` lists the first thousand. */
 const WARNINGS_SHOWN = 20;
 
 const MYSQL_FORM =
@@ -77,7 +77,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
             url,
             timezone: options.timezone ?? configured.timezone,
             trustsOnlineTime: options.onlineTime,
-            // The mirror's, so that one continues the other.
+            // The same as the mirror's, so that one continues the other.
             source: options.source ?? configured.source,
           }),
         );
@@ -136,7 +136,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       progress.line(describeLostErasures(summary.lostErasures, 'this import may name them again'));
     }
     print(command, summary, describe(summary));
-    // Nothing could be read: a script must not continue as if it had been imported.
+    // Every row was quarantined: a script must not continue as if they had been imported.
     if (summary.read > 0 && summary.quarantined === summary.read) process.exitCode = 1;
   }
 }

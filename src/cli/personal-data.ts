@@ -11,7 +11,7 @@ import { loadSteamId } from './who.ts';
 
 const RESTORE_FIRST = 'imports name them again, so restore it before you erase anybody';
 
-/** `users export | erase`: for players without an account too. */
+/** `users export | erase`, also for players without an account. */
 export function addPersonalDataCommands(users: Command, session: Session): void {
   users
     .command('export <id>')

@@ -1,13 +1,13 @@
 import type { ImportProgress } from '../import/import-report.ts';
 
-/** Shows long work: one line that is rewritten on a terminal, a line every few seconds elsewhere. */
+/** Shows the progress of long work: one rewritten line on a terminal, a line every few seconds elsewhere. */
 export type ProgressDisplay = {
   update: (progress: ImportProgress) => void;
-  /** The same where nothing but the share, 0 to 1, is known. */
+  /** The same when only the share, 0 to 1, is known. */
   share: (share: number) => void;
   /** Prints a line of its own. */
   line: (text: string) => void;
-  /** Removes what is being rewritten. */
+  /** Removes the rewritten line. */
   end: () => void;
 };
 
@@ -17,7 +17,7 @@ const CLEAR_LINE = '\r\u001b[2K';
 
 type Output = { isTTY?: boolean; write: (text: string) => unknown };
 
-/** @param clockMs a clock that never goes back, in milliseconds. */
+/** @param clockMs a monotonic clock, in milliseconds. */
 export function showProgress(output: Output, clockMs: () => number): ProgressDisplay {
   const startMs = clockMs();
   const isTerminal = output.isTTY === true;
@@ -42,7 +42,7 @@ export function showProgress(output: Output, clockMs: () => number): ProgressDis
   };
 }
 
-/** `120000 rows, 24000 rows/s, 12 %, 37s left`. */
+/** Such as `120000 rows, 24000 rows/s, 12 %, 37s left`. */
 export function describeProgress({ read, share }: ImportProgress, seconds: number): string {
   const parts = [`${read} rows`, `${Math.round(read / Math.max(seconds, 0.001))} rows/s`];
   if (share !== undefined && share > 0) {
@@ -51,7 +51,7 @@ export function describeProgress({ read, share }: ImportProgress, seconds: numbe
   return parts.join(', ');
 }
 
-/** By the two largest units: `1h 39m`, `0s`. */
+/** In the two largest units: `1h 39m`, `0s`. */
 function formatSeconds(seconds: number): string {
   const whole = Math.ceil(seconds);
   const hours = Math.floor(whole / 3600);

@@ -20,7 +20,7 @@ export function describeServer({ server, snapshot }: ServerStatus): string[] {
   ];
 }
 
-/** Whether a server answered a query, and what to do when it did not. */
+/** Whether a server responded to a query, and what to do if not. */
 export function describeQueryOutcome(address: string, outcome: PollOutcome): string {
   if (outcome.isAnswered) {
     const { map, playersCount, maxPlayers, pingMs } = outcome.state;

@@ -14,7 +14,7 @@ import { print, type Session, toTable } from './session.ts';
 
 type NewServer = { name: string; address: string; slug?: string; mode?: string; region?: string };
 
-/** How long `add` and `set` wait for a server to respond: one that is up needs a tenth of it. */
+/** How long `add` and `set` wait for a server's response: ten times what a running one needs. */
 const QUERY_TIMEOUT_MS = 2000;
 
 /** `servers add | set | list | remove | hide | unhide`. */

@@ -5,21 +5,21 @@ import { openAddress, openMigratedDatabase } from '../db/open.ts';
 import type { DatabaseAddress } from '../db/open-failure.ts';
 import type { Config } from '../runtime/config.ts';
 
-/** What a command works with; the database is opened by the first command that asks for it. */
+/** The dependencies of commands; configuration and database are opened when first used. */
 export type Session = {
   config: () => Config;
   log: () => Logger;
   database: () => Promise<Database>;
-  /** The database as it is: not migrated, not opened. */
+  /** The address of the database, which is neither migrated nor connected to. */
   address: () => Promise<DatabaseAddress>;
   /** Aborted when the command is interrupted. */
   signal: AbortSignal;
-  /** Waits for work before the database is closed; the signal tells it to end. */
+  /** Makes `close` wait for work that uses the database; the signal asks it to end. */
   waitFor: <T>(work: Promise<T>) => Promise<T>;
   close: () => Promise<void>;
 };
 
-/** @param load reads configuration when it is first needed, so that help works with a broken one. */
+/** @param load reads the configuration when first needed, so that `--help` works with an invalid one. */
 export function createSession(load: () => { config: Config; log: Logger }): Session {
   let loaded: ReturnType<typeof load> | undefined;
   const closers: (() => Promise<void>)[] = [];
@@ -60,7 +60,7 @@ export function createSession(load: () => { config: Config; log: Logger }): Sess
       return work;
     },
     close: async () => {
-      // An interrupted command may still be opening it, or waiting for another process.
+      // An interrupted command may still be opening the database, or waiting for another process.
       closing.abort();
       await opened?.catch(() => undefined);
       await addressed?.catch(() => undefined);
@@ -69,13 +69,13 @@ export function createSession(load: () => { config: Config; log: Logger }): Sess
   };
 }
 
-/** Prints a result: as JSON with `--json`, else in words. */
+/** Prints a result: as JSON with `--json`, otherwise as text. */
 export function print(command: Command, value: unknown, words: string): void {
   const { json } = command.optsWithGlobals<{ json?: boolean }>();
   console.log(json ? JSON.stringify(value, null, 2) : words);
 }
 
-/** Rows in columns as wide as their content; `none` when there are no rows. */
+/** Formats rows as a table; returns `none` when there are no rows. */
 export function toTable(header: string[], rows: string[][], none: string): string {
   if (rows.length === 0) return none;
   const widths = header.map((title, column) =>

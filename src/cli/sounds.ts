@@ -16,7 +16,7 @@ import { print, type Session, toTable } from './session.ts';
 import { resolveSteamId } from './who.ts';
 
 const LONGEST_WAIT_MS = 5 * 60_000;
-const LOOK_EVERY_MS = 200;
+const CHECK_EVERY_MS = 200;
 
 const REASONS: Record<NonNullable<RoundSound['failure']>, string> = {
   'not-audio': 'it is not audio in a format we can use (MP3, WAV, FLAC, OGG, M4A, MP4 …)',
@@ -43,7 +43,7 @@ export function addSoundCommands(program: Command, session: Session): void {
       if (!(await file.exists())) throw new InvalidInput(`There is no file ${JSON.stringify(path)}`);
       const { db } = await session.database();
       const folders = await openSoundFolders(session.config());
-      // Before anything is stored: what this refuses (FFMPEG_PATH) must not stay in the queue.
+      // Before the upload is stored: with a bad FFMPEG_PATH it must not stay in the queue.
       const worker = await createWorker(db, folders, session);
       const { id } = await storeUpload(db, folders, {
         upload: { steamId64, fileName: basename(path), startMs, bytes: file.stream(), actor: 'operator' },
@@ -91,7 +91,7 @@ export function addSoundCommands(program: Command, session: Session): void {
     });
 }
 
-/** Works the queue in this process once it is started, in case no service does. */
+/** A worker that, once started, processes the queue in this process, in case no service does. */
 async function createWorker(db: Db, folders: SoundFolders, session: Session): Promise<RoundSoundWorker> {
   const { ffmpegPath, dataDir, sound } = session.config();
   const log = session.log();
@@ -102,7 +102,7 @@ async function createWorker(db: Db, folders: SoundFolders, session: Session): Pr
   );
 }
 
-/** @throws {InvalidInput} with the reason when the upload fails · {Unavailable} when nobody finishes it in time. */
+/** @throws {InvalidInput} with the reason when the upload fails; {Unavailable} when it is not finished in time. */
 async function waitUntilDone(db: Db, id: number): Promise<RoundSound> {
   const deadlineMs = performance.now() + LONGEST_WAIT_MS;
   while (performance.now() < deadlineMs) {
@@ -110,7 +110,7 @@ async function waitUntilDone(db: Db, id: number): Promise<RoundSound> {
     if (!sound) throw new Unavailable('The upload was replaced or removed meanwhile');
     if (sound.status === 'ready') return sound;
     if (sound.failure) throw new InvalidInput(`No sound was made: ${REASONS[sound.failure]}`);
-    await Bun.sleep(LOOK_EVERY_MS);
+    await Bun.sleep(CHECK_EVERY_MS);
   }
   throw new Unavailable('The upload is safe in the queue, but nobody has finished it yet');
 }

@@ -21,7 +21,7 @@ export function describeListedUser(user: ListedUser): string[] {
   ];
 }
 
-/** A user in lines: what it is, and its value. */
+/** A user as lines of names and values. */
 export function describeUser(user: User & { isBanned: boolean }): string {
   const { discordId, discordUsername, hidesDiscord, blockedAt } = user;
   const lines: [string, string][] = [

@@ -91,7 +91,7 @@ function changesOf(options: UserOptions, command: Command): UserChanges {
       `--discord-id ${JSON.stringify(discordId)} is not allowed: give a Discord id, or nothing to unlink`,
     );
   }
-  // A flag not named at all has a default in commander: only what stands on the command line counts.
+  // Commander gives flags a default: only those on the command line count.
   const isGiven = (flag: string) => command.getOptionValueSource(flag) === 'cli';
   return {
     ...(nickname !== undefined && { nickname: clean(nickname) }),

@@ -91,7 +91,7 @@ function parseId(text: string): number {
   throw new InvalidInput(`${JSON.stringify(text)} is no webhook id: see webhooks list`);
 }
 
-/** Prints what came of a message; the command fails with it. */
+/** Prints the outcome of a message; the command fails if it was not delivered. */
 function report(command: Command, { cause, ...delivery }: Sent): void {
   const { status, failure, durationMs, messageId } = delivery;
   const result = status === null ? `${failure}: ${cause?.message ?? ''}` : `status ${status}`;

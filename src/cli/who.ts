@@ -7,8 +7,8 @@ import { createVanityResolver } from '../steam/vanity-names.ts';
 import type { Session } from './session.ts';
 
 /**
- * The user that an id names: a SteamID in any notation, the address of a Steam profile, or a Discord id.
- * @throws {NotFound} when nobody has it.
+ * The user with this SteamID in any notation, Steam profile address, or Discord id.
+ * @throws {NotFound} when there is none.
  */
 export async function loadUser(session: Session, id: string) {
   const who = await readWho(session, id);
@@ -18,16 +18,16 @@ export async function loadUser(session: Session, id: string) {
   return { db, user };
 }
 
-/** The SteamID that an id names: itself, or that of the user with a Discord account. @throws {NotFound} */
+/** The SteamID itself, or that of the user with this Discord account. @throws {NotFound} */
 export async function loadSteamId(session: Session, id: string): Promise<SteamId64> {
   const who = await readWho(session, id);
   return 'steamId64' in who ? who.steamId64 : (await loadUser(session, id)).user.steamId64;
 }
 
 /**
- * The SteamID that a text names: in any notation, or by the address of a profile.
- * @throws {InvalidInput} for anything else; {NotFound} for a custom address that Steam does not know;
- * {@link Unavailable} for one that it cannot be asked about.
+ * Reads a SteamID in any notation, or resolves a profile address.
+ * @throws {InvalidInput} for anything else; {@link NotFound} for a custom address that Steam does not know;
+ * {@link Unavailable} when Steam cannot be asked.
  */
 export async function resolveSteamId(session: Session, text: string): Promise<SteamId64> {
   return (await tryResolve(session, text)) ?? parseSteamId(text);

@@ -17,20 +17,19 @@ const PENALTIES = 4800;
 const HISTORY_DAYS = 14;
 const SAMPLE_MS = 300_000;
 const MAP_MS = 2_700_000;
-/** Rows in one statement; PostgreSQL takes 65,535 values. */
+/** Rows per statement; PostgreSQL allows 65,535 parameters. */
 const CHUNK = 1000;
 const MARKER = 'demo.community';
 
-/** Everybody of the demo, the same every time. */
+/** All people of the demo, always the same. */
 export function listDemoPeople(): Person[] {
   return createPeople(PEOPLE, DEMO_SEED);
 }
 
 /**
- * Makes the demo's community once: servers, users, penalties. All of it or nothing is there, whenever the process dies;
- * a second call changes nothing.
- * @param now what ages and running penalties are relative to.
- * @returns whether it was made now.
+ * Creates the demo's servers, users and penalties once, in one transaction; a second call changes nothing.
+ * @param now the time that ages and active penalties are relative to.
+ * @returns whether they were created now.
  */
 export async function seedCommunity(db: Db, now: Date): Promise<boolean> {
   return db.transaction(async (tx) => {
@@ -63,8 +62,8 @@ export async function seedCommunity(db: Db, now: Date): Promise<boolean> {
 }
 
 /**
- * Fills the servers' player counts and maps up to now: two weeks at first, and the time the demo was off at a later start.
- * Polls that were really made stay as they are.
+ * Fills in the servers' player counts and maps up to now: two weeks at the first start, later the time that the demo was
+ * off. Samples of real polls are kept.
  */
 export async function fillHistory(db: Db, now: Date): Promise<void> {
   const until = Math.floor(now.getTime() / SAMPLE_MS) * SAMPLE_MS;
@@ -97,7 +96,7 @@ export async function fillHistory(db: Db, now: Date): Promise<void> {
   }
 }
 
-/** The maps that a server was on, one after the other. */
+/** The periods in which a server played its maps. */
 function listDemoMaps({ maps }: DemoServer, { from, until }: { from: number; until: number }) {
   const starts: number[] = [];
   for (let at = from; at < until; at += MAP_MS) starts.push(at);
@@ -108,11 +107,11 @@ function listDemoMaps({ maps }: DemoServer, { from, until }: { from: number; unt
   }));
 }
 
-/** Points the demo's servers at where their simulated games listen now. @param addresses by slug. */
+/** Saves the addresses of the simulated game servers. @param addresses by slug. */
 export async function saveDemoAddresses(db: Db, addresses: ReadonlyMap<string, string>): Promise<void> {
   await db.transaction(async (tx) => {
     const slugs = [...addresses.keys()];
-    // By way of a placeholder: one may get the port that another had.
+    // Placeholders first, since addresses are unique: a server may get the port that another one had.
     await tx
       .update(servers)
       .set({ address: sql`'demo-' || ${servers.slug} || '.invalid:1'` })

@@ -35,14 +35,14 @@ export type Demo = {
   stop: () => Promise<void>;
 };
 
-/** What the composition root hands over: the demo is the same program on other data. */
+/** Passed in by the composition root: the demo is the same program on other data. */
 export type DemoDeps = {
   runService: (
     config: Config,
     log: Logger,
     options: { demoPeople: Record<keyof typeof DEMO_PEOPLE, SteamId64> },
   ) => Promise<{ stop: () => Promise<void> }>;
-  /** Puts a file in the queue of round-end sounds, as an upload does. */
+  /** Queues a file as a round-end sound, like an upload. */
   uploadSound: (
     db: Db,
     config: Config,
@@ -53,7 +53,7 @@ export type DemoDeps = {
 const TICK_MS = 1000;
 const FIRST_POLL_LIMIT_MS = 4000;
 const TOKEN_NAME = 'demo';
-/** Of the people, whom visitors sign in as; the owner has every flag, and the token. */
+/** The people that visitors can sign in as, by their position; the owner has every flag and the token. */
 const DEMO_PEOPLE = { owner: 15, admin: 1, member: MEMBER } as const;
 
 /**
@@ -134,7 +134,7 @@ export async function startDemo(
   }
 }
 
-/** The configured port, or a free one for 0; checked first, since the rest takes seconds. */
+/** The configured port, or a free one for 0; checked first, since the rest of the start takes seconds. */
 async function findPort({ host, port }: Config): Promise<number> {
   try {
     const probe = Bun.serve({ hostname: host, port, reusePort: false, fetch: () => new Response() });
@@ -157,12 +157,12 @@ async function findOrCreateToken(db: Db, owner: Person, file: string): Promise<s
   }
   const { token } = await createApiToken(db, user.id, { name: TOKEN_NAME, now, actor: 'operator' });
   await writeFile(file, `${token}\n`, { mode: 0o600 });
-  // The mode above counts for a new file only.
+  // writeFile sets the mode of new files only.
   await chmod(file, 0o600);
   return token;
 }
 
-/** So that who follows the printed links finds the servers online. */
+/** So that the servers are online when the links are printed. */
 async function waitForFirstPolls(db: Db, signal: AbortSignal): Promise<void> {
   const deadline = performance.now() + FIRST_POLL_LIMIT_MS;
   const startedAt = new Date();

@@ -6,14 +6,14 @@ import { type SimulatedGameServer, startSimulatedGameServer } from './simulated-
 export type DemoGames = {
   /** `host:port` of each running game, by the slug of its server. */
   addresses: ReadonlyMap<string, string>;
-  /** Lets time pass to `now`: players come and go, scores rise, maps change, one server goes down and comes back. */
+  /** Advances the games to `now`: players come and go, scores rise, maps change, one server goes down and comes back. */
   advance: (now: Date) => void;
   stop: () => Promise<void>;
 };
 
 type Game = { plan: DemoServer; server: SimulatedGameServer; random: Random; mapEndsAt: number };
 
-/** A map lasts between one and three minutes: so that a visitor sees it change. */
+/** A map lasts between one and three minutes, so that visitors see it change. */
 const SHORTEST_MAP_MS = 60_000;
 const LONGEST_MAP_MS = 180_000;
 /** The unsteady server is down for one minute of every four, from the second minute on. */
@@ -21,7 +21,7 @@ const UNSTEADY_PERIOD_MS = 240_000;
 const DOWN_FROM_MS = 90_000;
 const DOWN_UNTIL_MS = 150_000;
 
-/** Starts the simulated games of all demo servers on loopback, with players at play. */
+/** Starts the simulated games of all demo servers on loopback, with players. */
 export async function startDemoGames(
   people: readonly Person[],
   { now, seed }: { now: Date; seed: number },
@@ -66,7 +66,7 @@ function advanceGame(game: Game, people: readonly Person[], at: Date, startedAt:
   const wanted = countDemoPlayers(plan, at);
   if (players.length < wanted && random.chance(0.4)) join(game, people, at.getTime());
   if (players.length > wanted && random.chance(0.4)) leave(game);
-  // Somebody is always changing places, even when the number stays.
+  // Players also come and go while their number stays the same.
   if (random.chance(0.03)) leave(game);
   for (const player of players) {
     if (random.chance(0.06)) player.score += 1;

@@ -8,17 +8,17 @@ type NewPenalty = typeof penalties.$inferInsert;
 
 type Options = { count: number; serverIds: readonly number[]; now: Date; seed: number };
 
-/** People before this one are the users with flags, among them the admins. */
+/** People before this position are users with flags, among them the admins. */
 const FIRST_PLAYER = 16;
-/** Of the people: a user without flags, who has penalties to look at. */
+/** The position of a user without flags who has penalties to look at. */
 export const MEMBER = 0;
-/** A server that is gone: sources keep naming it. */
+/** A server that was removed, but that penalties still name. */
 const GONE_SERVER_ID = 9001;
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 const OLDEST_DAYS = 3.2 * 365;
 
-/** How often each type is given, of 100. */
+/** The share of each type in percent. */
 const WEIGHTS: Record<PenaltyType, number> = { ban: 38, mute: 18, gag: 16, silence: 8, warn: 20 };
 
 /** Minutes; 0 is permanent. */
@@ -57,7 +57,7 @@ export function createPenalties(people: readonly Person[], options: Options): Ne
   const { count, now, seed } = options;
   const random = createRandom(seed + 2);
   const rows = Array.from({ length: count }, () => createPenalty(people, random, options));
-  // Some run out while somebody looks, within the next half hour.
+  // Some end within the next half hour, so that visitors see it.
   for (let number = 0; number < 12; number++) {
     const endsAt = new Date(now.getTime() + (number + 1) * 2.5 * MINUTE_MS);
     rows.push({
@@ -77,7 +77,7 @@ export function createPenalties(people: readonly Person[], options: Options): Ne
   return rows.sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
 }
 
-/** What the member's own page shows: in force with and without an end, expired, and lifted. */
+/** The penalties of the member: active, expired and lifted. */
 function createMemberPenalties(people: readonly Person[], random: Random, options: Options): NewPenalty[] {
   const member = people[MEMBER];
   if (!member) return [];
@@ -123,7 +123,7 @@ function createPenalty(people: readonly Person[], random: Random, { serverIds, n
   const player = pickPlayer(people, random);
   const admin = pickAdmin(people, random);
   const durationMinutes = random.pick(DURATIONS[type]);
-  // Many lately, few long ago.
+  // Most of them are recent.
   const ageMs = Math.ceil(random.next() ** 2.4 * OLDEST_DAYS * DAY_MS) + MINUTE_MS;
   const createdAt = new Date(now.getTime() - ageMs);
   const endsAt = durationMinutes === 0 ? null : new Date(createdAt.getTime() + durationMinutes * MINUTE_MS);
@@ -170,7 +170,7 @@ function pickType(random: Random): PenaltyType {
   return 'warn';
 }
 
-/** A few come back again and again. */
+/** Some players are much more frequent than others. */
 function pickPlayer(people: readonly Person[], random: Random): Person {
   const number = Math.floor(random.next() ** 1.8 * (people.length - FIRST_PLAYER)) + FIRST_PLAYER;
   return people[number] ?? random.pick(people);

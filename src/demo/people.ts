@@ -4,7 +4,7 @@ import { createRandom } from './random.ts';
 /** Somebody who plays on the demo's servers. */
 export type Person = { steamId64: SteamId64; name: string };
 
-/** Names as players have them: many scripts, decoration, and what a careless page or query trips over. */
+/** Realistic player names: many scripts, decoration, and characters that pages and queries must escape. */
 const NAMES = `
   Rzeźnik · Żółw Ninja · Pan Kłos · Gżegżółka · Ćma barowa · Łowca Dusz · Świstak · Kapitan Bąk ·
   babcia_halina · Wiesiek z bloku · SZYBKI LOPEZ · zły porucznik · Mistrz Yogurt · Źrebak ·
@@ -45,12 +45,12 @@ const TAGS = [
 ] as const;
 const ENDINGS = ['', '', '', '', ' ツ', '_', ' #2', ' 🇵🇱', '.exe', ' [AFK]', '1998', ' jr.'] as const;
 
-/** Account ids that Steam has not given out: nobody real is on the demo's lists. */
+/** Account ids that Steam has not assigned yet, so that no real person is listed. */
 const FIRST_ACCOUNT_ID = 4_100_000_000;
 
 /** @returns a SteamID64 of the demo, the same for the same number (0 to 1,800). */
 function demoSteamId(number: number): SteamId64 {
-  // Steps of a prime, so that ids of neighbours look as unlike as real ones.
+  // Steps of a prime, so that ids look as different as real ones.
   return parseSteamId(`[U:1:${FIRST_ACCOUNT_ID + number * 104_729}]`);
 }
 

@@ -1,6 +1,6 @@
 import { hashToShare } from './random.ts';
 
-/** A server of the demo: how it is configured, and how its simulated game is. */
+/** A server of the demo and its simulated game. */
 export type DemoServer = {
   slug: string;
   name: string;
@@ -9,12 +9,12 @@ export type DemoServer = {
   region: string;
   maxPlayers: number;
   maps: readonly string[];
-  /** Share of the places taken in the evening, 0 to 1. */
+  /** Share of the slots that are occupied in the evening, 0 to 1. */
   popularity: number;
-  /** Time each response takes, in milliseconds: shown as its ping. */
+  /** Delay of each response in milliseconds, which becomes its ping. */
   delayMs: number;
   bots: number;
-  /** A server without the plugin that makes CS2 send player names: they are empty. */
+  /** A server without the plugin that makes CS2 send player names; they are empty. */
   isStock: boolean;
   /** Goes down and comes back, again and again. */
   isUnsteady: boolean;
@@ -127,8 +127,8 @@ export const DEMO_SERVERS: readonly DemoServer[] = [
 const QUARTER_HOUR_MS = 900_000;
 
 /**
- * How many play on a demo server at a moment: few in the morning, many in the evening, more at weekends, with
- * quarter hours of its own. The same for the same server and moment, so that history and present fit together.
+ * The number of players on a demo server: few in the morning, many in the evening, more at weekends, with random changes
+ * every quarter of an hour. Deterministic by server and time, so that history and present fit together.
  */
 export function countDemoPlayers(server: DemoServer, at: Date): number {
   const quarter = Math.floor(at.getTime() / QUARTER_HOUR_MS);
@@ -140,6 +140,6 @@ export function countDemoPlayers(server: DemoServer, at: Date): number {
   const evening = (1 + Math.cos(((hour - 19) / 12) * Math.PI)) / 2;
   const weekend = [0, 6].includes(at.getUTCDay()) ? 1.15 : 1;
   const share = server.popularity * (0.22 + 0.78 * evening) * weekend * (0.75 + 0.5 * noise);
-  // Never empty: people look at the demo in the morning too.
+  // Never empty, even in the morning.
   return Math.max(2, Math.min(server.maxPlayers, Math.round(server.maxPlayers * share)));
 }

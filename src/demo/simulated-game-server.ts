@@ -1,14 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 
-/** What the game on a simulated server is like; change it at any time. */
+/** The state of the game on a simulated server; it may be changed at any time. */
 export type SimulatedGame = {
   hostname: string;
   map: string;
   /** 0 to 255. */
   maxPlayers: number;
   players: SimulatedPlayer[];
-  /** Counted apart: CS2 leaves bots out of the players of A2S_INFO. */
+  /** Counted separately: CS2 does not count bots as players in A2S_INFO. */
   bots: number;
 };
 
@@ -19,14 +19,14 @@ export type SimulatedPlayer = {
   joinedAt: number;
 };
 
-/** How a simulated server responds; change it at any time. */
+/** How a simulated server responds; it may be changed at any time. */
 export type SimulatedManner = {
   /**
    * `normal`; `silent`: never; `info-only`: A2S_INFO but never A2S_PLAYER; `banned`: "Banned by server" to everything;
    * `garbage`: bytes that are no response; `empty`: datagrams without a byte.
    */
   responses: 'normal' | 'silent' | 'info-only' | 'banned' | 'garbage' | 'empty';
-  /** Which requests must show a challenge first: CS2 asks for `both`. */
+  /** Which requests need a challenge; `both` in CS2. */
   challenges: 'both' | 'players' | 'none';
   /** Time before each response, in milliseconds. */
   delayMs: number;
@@ -34,13 +34,13 @@ export type SimulatedManner = {
   splitAboveBytes: number;
   /** Sends the parts of a split response last first. */
   partsReversed: boolean;
-  /** Cuts the A2S_INFO response after so many bytes. */
+  /** Truncates the A2S_INFO response to this size. */
   infoBytes?: number;
-  /** Cuts the A2S_PLAYER response after so many bytes. */
+  /** Truncates the A2S_PLAYER response to this size. */
   playerBytes?: number;
-  /** Says so many players in A2S_INFO, whoever is on the list. */
+  /** The player count in A2S_INFO, instead of the number of `players`. */
   playersCount?: number;
-  /** Loses the first so many requests. */
+  /** Ignores this many requests first. */
   loseRequests: number;
 };
 
@@ -50,7 +50,7 @@ export type SimulatedGameServer = {
   port: number;
   game: SimulatedGame;
   manner: SimulatedManner;
-  /** Requests that arrived, answered or not. */
+  /** Requests received, with or without a response. */
   requests: { info: number; player: number };
   stop: () => Promise<void>;
 };
@@ -78,7 +78,7 @@ const PROTOCOL = 17;
 const SPLIT_SIZE_BYTES = 1248;
 
 /**
- * Starts a game server that speaks A2S over UDP as Valve's does: A2S_INFO, A2S_PLAYER, challenges, split responses.
+ * Starts a game server that implements A2S over UDP like Valve's: A2S_INFO, A2S_PLAYER, challenges, split responses.
  * https://developer.valvesoftware.com/wiki/Server_queries
  * @param host loopback by default; an IPv6 address listens on IPv6.
  * @param port 0, the default, takes a free one.
@@ -116,17 +116,17 @@ export async function startSimulatedGameServer({
   socket.on('message', (request, from) => {
     const datagrams = respond(server, request, challengeOf(secret, from));
     if (datagrams.length === 0) return;
-    // The socket may be closed by the time a delayed response is due, or the client's port gone.
+    // By the time a delayed response is due, the socket or the client's port may be closed.
     const send = () => datagrams.forEach((datagram) => void trySend(socket, datagram, from));
     if (server.manner.delayMs > 0) setTimeout(send, server.manner.delayMs).unref();
     else send();
   });
-  // A client that left makes the system report "connection refused" here; a server goes on.
+  // The system reports "connection refused" here for a client that has left; that is no error of the server.
   socket.on('error', () => {});
   return server;
 }
 
-/** The datagrams of the response; none for what is no request. */
+/** The datagrams of the response; none for an invalid request. */
 function respond(server: SimulatedGameServer, request: Buffer, challenge: number): Buffer[] {
   const { manner } = server;
   const isInfo = request[4] === A2S_INFO && request.subarray(5, 25).equals(INFO_QUESTION);
@@ -161,7 +161,7 @@ function infoBody({ game, manner, port }: SimulatedGameServer): Buffer {
     text('Counter-Strike 2'),
     uint16(APP_ID),
     Buffer.from([manner.playersCount ?? Math.min(game.players.length, 255), game.maxPlayers, game.bots]),
-    // Dedicated, on Linux, without a password, with VAC.
+    // A dedicated server on Linux, without a password, with VAC.
     Buffer.from('dl\0\x01', 'latin1'),
     text('1.41.2.5'),
     // Extra data: port, keywords, game id.
@@ -184,11 +184,11 @@ function playerBody({ game }: SimulatedGameServer): Buffer {
   return Buffer.concat([Buffer.from([listed.length]), ...entries]);
 }
 
-/** Source's split format: -2, response id, how many, which, size, part. */
+/** Source's split format: -2, response id, number of parts, part number, part size, payload. */
 function split(whole: Buffer, { splitAboveBytes, partsReversed }: SimulatedManner): Buffer[] {
   if (whole.length <= splitAboveBytes) return [whole];
   const id = randomBytes(4);
-  // The highest bit would say that the response is compressed.
+  // The highest bit marks a compressed response.
   id.writeUInt8(id.readUInt8(3) & 0x7f, 3);
   const partBytes = Math.min(splitAboveBytes, SPLIT_SIZE_BYTES);
   const total = Math.ceil(whole.length / partBytes);
@@ -204,7 +204,7 @@ function split(whole: Buffer, { splitAboveBytes, partsReversed }: SimulatedManne
   return partsReversed ? parts.reverse() : parts;
 }
 
-/** Differs by client, so that nobody can direct a response at somebody else. */
+/** Different for each client, so that responses cannot be sent to a forged address. */
 function challengeOf(secret: Buffer, { address, port }: RemoteInfo): number {
   const digest = createHash('sha256').update(secret).update(`${address} ${port}`).digest();
   return (digest.readUInt32LE(0) & 0x7fff_ffff) | 1;

@@ -4,7 +4,7 @@ const NOTES_HZ = [220, 261.63, 329.63, 440, 523.25, 659.26, 880, 659.26, 523.25,
 const NOTE_SECONDS = 0.3;
 const HEADER_BYTES = 44;
 
-/** A short tune as a WAV file (mono, 16 bit): what the demo's owner has uploaded as a round-end sound. */
+/** A short tune as a WAV file (mono, 16 bit), the round-end sound of the demo's owner. */
 export function buildDemoTune(): Uint8Array<ArrayBuffer> {
   const samplesPerNote = Math.round(SAMPLE_RATE * NOTE_SECONDS);
   const dataBytes = NOTES_HZ.length * samplesPerNote * 2;

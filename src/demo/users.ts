@@ -4,10 +4,10 @@ import { createRandom, type Random } from './random.ts';
 
 type NewUser = typeof users.$inferInsert;
 
-/** Of the people, who signed in. The first sixteen are one of every combination of the four flags. */
+/** The number of people who are users. The first sixteen have every combination of the four flags. */
 const DEMO_USERS = 60;
 const FLAGGED = 16;
-/** Discord ids of a time to come: nobody real has one. */
+/** Discord ids of the future, which no real account has. */
 const FIRST_DISCORD_ID = 1_999_000_000_000_000_000n;
 
 /**
@@ -45,7 +45,7 @@ function discordOf(person: Person, number: number, random: Random) {
   return {
     discordId: String(FIRST_DISCORD_ID + BigInt(number) * 7_310_585_129n),
     discordUsername: plain.length >= 2 ? plain.slice(0, 32) : `gracz${1000 + number}`,
-    // Some have none, and animated ones begin with a_.
+    // Some users have no avatar; hashes of animated ones begin with a_.
     discordAvatar: random.chance(0.15) ? '' : random.chance(0.1) ? `a_${hash}` : hash,
   };
 }
