@@ -20,7 +20,7 @@ import { aSteamId } from '../support/database/builders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
 import { waitFor } from '../support/wait.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const PLAYER = aSteamId(1);
 const CLIP = toWav(anAudio({ seconds: 2, shape: musicLike(0.3) }), 's16');
