@@ -20,7 +20,7 @@ export type TokenChecker = {
 };
 
 /** How long a token found is believed without a notification: bounds how late a revocation is seen if one is lost. */
-const BELIEVED_MS = 500;
+export const BELIEVED_MS = 500;
 /** Beyond this the live token used least recently is forgotten. */
 const MAX_REMEMBERED = 10_000;
 

@@ -23,7 +23,7 @@ type Options<Rows, T> = {
 /** A round of polls sends a burst of notifications; one read covers them all. */
 const GATHER_MS = 100;
 /** Reads without a notification too: one may be lost, and the result may be at most 5 s old (contract). */
-const REFRESH_MS = 2000;
+export const REFRESH_MS = 2000;
 
 /** Reads at once, whenever it is invalidated, and every two seconds. @throws what the first read throws. */
 export async function createLiveQuery<Rows, T>({

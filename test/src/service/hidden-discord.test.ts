@@ -84,7 +84,7 @@ describe('a hidden Discord account', () => {
       .set({ isAdmin: false })
       .where(eq(users.steamId64, aSteamId(2)));
     const byDiscord = () => service.ask(`/api/v1/users/lookup?discord_id=${DISCORD_ID}`, bearer(ADMIN));
-    await waitFor(async () => (await byDiscord()).status === 404, { limitMs: 1000 });
+    await waitFor(async () => (await byDiscord()).status === 404);
     expect(await see(ADMIN)).toEqual(HIDDEN);
   });
 });
