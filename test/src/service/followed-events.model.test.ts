@@ -48,19 +48,36 @@ async function startService(): Promise<string> {
   return `http://127.0.0.1:${port}/api/v1`;
 }
 
-/** A program that keeps a copy by the stream alone, and comes back with the last cursor that it saw. */
+/**
+ * A program that keeps a copy by the stream alone. It comes back with the last cursor that it saw, as every client of
+ * server-sent events does: when it left, when the service ends the stream, and after a refusal that says when to retry.
+ */
 class Follower {
   readonly copy = new PenaltyCopy();
   private stream: EventStreamClient | undefined;
   private taken = 0;
+  /** The service ended the stream. */
+  private isEnded = false;
 
   constructor(private cursor: string) {}
 
   async connect(base: string): Promise<void> {
     const headers = { Authorization: `Bearer ${token}`, 'Last-Event-ID': this.cursor };
-    this.stream = await openEventStream(`${base}/events`, headers);
+    const stream = await waitFor(
+      async () => {
+        const opened = await openEventStream(`${base}/events`, headers);
+        if (opened.status === 200) return opened;
+        if (!opened.headers.has('retry-after')) throw new Error(`the stream was refused: ${opened.status}`);
+        return undefined;
+      },
+      { everyMs: 200 },
+    );
+    this.stream = stream;
     this.taken = 0;
-    if (this.stream.status !== 200) throw new Error(`the stream was refused: ${this.stream.status}`);
+    this.isEnded = false;
+    void stream.closed.then(() => {
+      this.isEnded ||= this.stream === stream;
+    });
   }
 
   /** Takes what came so far. */
@@ -74,6 +91,15 @@ class Follower {
   leave(): void {
     this.take();
     this.stream?.leave();
+  }
+
+  /** Takes what came so far, and comes back where the stream has ended. */
+  async follow(base: string): Promise<void> {
+    if (this.isEnded) {
+      this.leave();
+      await this.connect(base);
+    }
+    this.take();
   }
 }
 
@@ -102,8 +128,8 @@ async function play(steps: Step[]): Promise<void> {
   }
   const expected = await readPenaltyCopy(database);
   await waitFor(
-    () => {
-      follower.take();
+    async () => {
+      await follower.follow(base);
       return follower.copy.toJson() === expected;
     },
     { limitMs: 120_000, what: 'the follower has what the table has' },
