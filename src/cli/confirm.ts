@@ -7,7 +7,7 @@ import { InvalidInput } from '../domain/errors.ts';
  * @throws {InvalidInput} for any other reply, and without a terminal: scripts give `--yes`.
  */
 export async function confirm(question: string): Promise<void> {
-  if (!process.stdin.isTTY) throw new InvalidInput('There is nobody to ask here: give --yes');
+  if (!process.stdin.isTTY) throw new InvalidInput("Without a terminal this can't be confirmed: use --yes");
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     const reply = await terminal.question(`${question} [y/N] `).catch((error: unknown) => {

@@ -125,7 +125,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
         replacesSource: replaceSource,
         onProgress: progress.update,
         onWait: () => progress.line('waiting for another import of this source to end'),
-        onQuarantine: (row) => progress.line(`quarantined ${name(row)}: ${row.reason}`),
+        onSetAside: (row) => progress.line(`set aside: ${name(row)}: ${row.reason}`),
         onWarning: (row) => {
           warnings += 1;
           if (warnings <= WARNINGS_SHOWN) progress.line(`warning: ${name(row)}: ${row.reason}`);
@@ -136,8 +136,8 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       progress.line(describeLostErasures(summary.lostErasures, 'this import may name them again'));
     }
     print(command, summary, describe(summary));
-    // Every row was quarantined: a script must not continue as if they had been imported.
-    if (summary.read > 0 && summary.quarantined === summary.read) process.exitCode = 1;
+    // Every row was set aside: a script must not continue as if they had been imported.
+    if (summary.read > 0 && summary.setAside === summary.read) process.exitCode = 1;
   }
 }
 
@@ -152,11 +152,11 @@ function name({ table, id }: RowReport): string {
 }
 
 function describe(summary: ImportSummary): string {
-  const { source, isDryRun, read, added, changed, unchanged, gone, quarantined, warnings, serversAdded } =
+  const { source, isDryRun, read, added, changed, unchanged, gone, setAside, warnings, serversAdded } =
     summary;
   const lines = [
     `${isDryRun ? 'Would import' : 'Imported'} from ${source}: ${read} read, ${added} added, ${changed} changed, ` +
-      `${unchanged} unchanged, ${gone} gone at the source, ${quarantined} quarantined`,
+      `${unchanged} unchanged, ${gone} gone at the source, ${setAside} set aside`,
   ];
   if (warnings > WARNINGS_SHOWN) lines.push(`${warnings} warnings (--json lists the first 1000)`);
   if (serversAdded.length > 0) {

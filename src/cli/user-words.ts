@@ -1,6 +1,6 @@
 import type { ListedUser, User } from '../queries/users/users.ts';
 
-export const USER_HEADER = ['STEAMID64', 'NAME', 'FLAGS', 'DISCORD', 'TOKENS', 'SINCE'];
+export const USER_HEADER = ['STEAMID64', 'NAME', 'FLAGS', 'DISCORD', 'TOKENS', 'SINCE', 'LAST SIGN-IN'];
 
 const FLAGS = [
   ['isOwner', 'owner'],
@@ -13,11 +13,12 @@ const FLAGS = [
 export function describeListedUser(user: ListedUser): string[] {
   return [
     user.steamId64,
-    user.nickname,
+    user.nickname || '-',
     flagsOf(user),
     user.discordUsername || (user.discordId ?? '-'),
     String(user.liveTokens),
     user.createdAt.toISOString().slice(0, 10),
+    user.signedInAt?.toISOString().slice(0, 10) ?? 'never',
   ];
 }
 

@@ -1,4 +1,4 @@
-/** A source row that was quarantined, or imported with a warning. */
+/** A source row that was set aside, or imported with a warning. */
 export type RowReport = { table: string; id: string; reason: string };
 
 export type ImportProgress = {
@@ -11,8 +11,8 @@ export type ImportProgress = {
 /** Optional callbacks of a running import. */
 export type ImportListener = {
   onProgress?: ((progress: ImportProgress) => void) | undefined;
-  /** Called for every quarantined row. */
-  onQuarantine?: ((row: RowReport) => void) | undefined;
+  /** Called for every row that was set aside. */
+  onSetAside?: ((row: RowReport) => void) | undefined;
   /** Called when this import waits for another one of the same source. */
   onWait?: (() => void) | undefined;
   /** Called for every row that was imported with a warning. */
@@ -29,18 +29,18 @@ export type ImportSummary = {
   unchanged: number;
   /** Penalties that the source no longer has: marked and kept. */
   gone: number;
-  quarantined: number;
+  setAside: number;
   warnings: number;
   /** Tombstones of another erasure secret: these people are no longer recognised, and may be named again. */
   lostErasures: number;
   /** Names of the servers that were added; they are hidden until an operator shows them. */
   serversAdded: string[];
-  /** The first {@link LISTED_REPORTS} of each; `quarantined` and `warnings` count all of them. */
-  quarantinedRows: RowReport[];
+  /** The first {@link LISTED_REPORTS} of each; `setAside` and `warnings` count all of them. */
+  rowsSetAside: RowReport[];
   warnedRows: RowReport[];
 };
 
-/** Bounds memory, since a broken source may quarantine every row. */
+/** Bounds memory, since a broken source may have every row set aside. */
 const LISTED_REPORTS = 1000;
 
 /** The summary of an import that has read nothing yet. */
@@ -53,20 +53,20 @@ export function startSummary(source: string, isDryRun: boolean): ImportSummary {
     changed: 0,
     unchanged: 0,
     gone: 0,
-    quarantined: 0,
+    setAside: 0,
     warnings: 0,
     lostErasures: 0,
     serversAdded: [],
-    quarantinedRows: [],
+    rowsSetAside: [],
     warnedRows: [],
   };
 }
 
-/** Reports a row that is not imported. */
-export function quarantine(summary: ImportSummary, listener: ImportListener, row: RowReport): void {
-  summary.quarantined += 1;
-  if (summary.quarantinedRows.length < LISTED_REPORTS) summary.quarantinedRows.push(row);
-  listener.onQuarantine?.(row);
+/** Reports a row that is set aside: it is not imported. */
+export function setRowAside(summary: ImportSummary, listener: ImportListener, row: RowReport): void {
+  summary.setAside += 1;
+  if (summary.rowsSetAside.length < LISTED_REPORTS) summary.rowsSetAside.push(row);
+  listener.onSetAside?.(row);
 }
 
 /** Reports something odd about a row that is imported. */

@@ -10,8 +10,8 @@ import { checkPenalty } from './checked-penalty.ts';
 import {
   type ImportListener,
   type ImportSummary,
-  quarantine,
   type RowReport,
+  setRowAside,
   startSummary,
   warn,
 } from './import-report.ts';
@@ -85,8 +85,8 @@ export async function runImport(
     const shared = { source: name, isDryRun, expiryMark, writer, summary, listener, signal };
     await importAll({ ...deps, ...shared, total: undefined });
     if (isDryRun) return summary;
-    const { read, added, changed, gone, quarantined, serversAdded } = summary;
-    const details = { read, added, changed, gone, quarantined, serversAdded };
+    const { read, added, changed, gone, setAside, serversAdded } = summary;
+    const details = { read, added, changed, gone, setAside, serversAdded };
     await completePenaltySource(deps.db, name, { actor: deps.actor, details });
     return summary;
   } finally {
@@ -112,13 +112,13 @@ export type ItemParser<Item> = {
   rowsIn?: (item: Item) => number;
   /**
    * Returns the status of the source, without regard to the clock.
-   * @throws {InvalidInput} for an item that cannot be imported: it is quarantined with the message.
+   * @throws {InvalidInput} for an item that cannot be imported: it is set aside with the message.
    */
   parse: (item: Item, warn: Warn) => ImportedPenalty;
 };
 
 /**
- * Writes page after page; a bad item is quarantined, the rest is written. The next page is read and parsed while the
+ * Writes page after page; a bad item is set aside, the rest is written. The next page is read and parsed while the
  * previous one is being written.
  */
 export async function importPages<Item>(
@@ -169,7 +169,7 @@ function parsePage<Item>(
       parsed.rows.push({ ...penalty, status: statusAt(penalty.status, penalty.endsAt, mark) });
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;
-      quarantine(summary, listener, report(error.message));
+      setRowAside(summary, listener, report(error.message));
       // It still exists at the source, so an earlier import of it must not be marked as gone.
       parsed.setAside.push({ sourceTable: table, sourceId: idOf(item) });
     }

@@ -164,11 +164,10 @@ export function createMirror(
     const options: ImportOptions = {
       waits: false,
       signal: stopping.signal,
-      onQuarantine: (row) => warnOnce(row, 'a row of SimpleAdmin was not imported'),
+      onSetAside: (row) => warnOnce(row, 'a row of SimpleAdmin was set aside'),
       // Warnings about penalties are too many to log; one about a server is something that an operator can correct.
       onWarning: (row) => {
-        if (row.table === SIMPLE_ADMIN_SERVERS.name)
-          warnOnce(row, 'a server of SimpleAdmin was not imported');
+        if (row.table === SIMPLE_ADMIN_SERVERS.name) warnOnce(row, 'a server of SimpleAdmin was set aside');
       },
     };
     const summary = await runImport(
@@ -191,7 +190,7 @@ export function createMirror(
   }
 
   function report(
-    { read, added, changed, gone, quarantined, serversAdded, lostErasures }: ImportSummary,
+    { read, added, changed, gone, setAside, serversAdded, lostErasures }: ImportSummary,
     isSweep: boolean,
   ): void {
     if (lostErasures > 0 && !isLossTold) {
@@ -202,7 +201,7 @@ export function createMirror(
     countRows({ change: 'changed' }, changed);
     countRows({ change: 'gone' }, gone);
     if (!isSweep && added + changed + serversAdded.length === 0) return;
-    log.info({ isSweep, read, added, changed, gone, quarantined, serversAdded }, 'mirrored SimpleAdmin');
+    log.info({ isSweep, read, added, changed, gone, setAside, serversAdded }, 'mirrored SimpleAdmin');
   }
 
   return {

@@ -19,7 +19,7 @@ export type NdjsonOptions = ImportOptions & {
 };
 
 /**
- * Imports penalties from a stream of newline-delimited JSON. A bad line is reported with its number and skipped; blank
+ * Imports penalties from a stream of newline-delimited JSON. A bad line is set aside, with its number; blank
  * lines are ignored. A repeated import changes nothing; penalties that a later file lacks stay.
  */
 export async function importNdjson(

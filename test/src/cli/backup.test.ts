@@ -160,7 +160,7 @@ describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the 
     });
     expect(await embedded.cli('restore', again, '--replace')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('There is nobody to ask here: give --yes\n'),
+      stderr: expect.stringContaining("Without a terminal this can't be confirmed: use --yes\n"),
     });
     expect(await readPlace(embedded)).toEqual(before);
 

@@ -44,17 +44,17 @@ test('penalties import ndjson: good lines are kept, bad ones named with their nu
   const first = await runCli('penalties', 'import', 'ndjson', file);
   expect(first).toMatchObject({ code: 0 });
   expect(first.stdout).toBe(
-    'Imported from ndjson: 4 read, 2 added, 0 changed, 0 unchanged, 0 gone at the source, 2 quarantined\n',
+    'Imported from ndjson: 4 read, 2 added, 0 changed, 0 unchanged, 0 gone at the source, 2 set aside\n',
   );
-  expect(first.stderr).toContain('quarantined line 2: it is not JSON');
-  expect(first.stderr).toContain('quarantined line 3: the duration -1 is negative\n');
+  expect(first.stderr).toContain('set aside: line 2: it is not JSON');
+  expect(first.stderr).toContain('set aside: line 3: the duration -1 is negative\n');
   const again = await runCli('--json', 'penalties', 'import', 'ndjson', file);
   expect(JSON.parse(again.stdout)).toMatchObject({
     added: 0,
     changed: 0,
     unchanged: 2,
-    quarantined: 2,
-    quarantinedRows: [
+    setAside: 2,
+    rowsSetAside: [
       { table: 'line', id: '2' },
       { table: 'line', id: '3', reason: 'the duration -1 is negative' },
     ],
@@ -64,7 +64,7 @@ test('penalties import ndjson: good lines are kept, bad ones named with their nu
   expect(audited[0]).toEqual({
     action: 'penalties.imported',
     subject: 'ndjson',
-    details: { read: 4, added: 2, changed: 0, gone: 0, quarantined: 2, serversAdded: [] },
+    details: { read: 4, added: 2, changed: 0, gone: 0, setAside: 2, serversAdded: [] },
   });
 });
 

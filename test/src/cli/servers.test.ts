@@ -151,7 +151,7 @@ describe('servers', () => {
     expect(await fail('servers', 'remove', 'one')).toEqual([
       1,
       '',
-      'There is nobody to ask here: give --yes\n',
+      "Without a terminal this can't be confirmed: use --yes\n",
     ]);
     expect(await succeed('servers', 'remove', 'one', '--yes')).toBe('Removed one\n');
     await waitFor(async () => !(await isListed()));

@@ -40,7 +40,7 @@ describe('users', () => {
       /^Name +Rzeźnik\nSteamID64 +\d{17}\nProfile +https:\S+\nFlags +owner, .*\n/,
     );
     expect(await succeed('users', 'list', 'RZEŹ')).toMatch(
-      /^STEAMID64 +NAME +FLAGS +DISCORD +TOKENS +SINCE\n\d{17} +Rzeźnik +owner, .*\n$/,
+      /^STEAMID64 +NAME +FLAGS +DISCORD +TOKENS +SINCE +LAST SIGN-IN\n\d{17} +Rzeźnik +owner, svip +rzeznik +0 +\d{4}-\d\d-\d\d +never\n$/,
     );
     expect(await succeed('users', 'list', 'nobody')).toBe('No users.\n');
     expect(await fail('users', 'show', 'https://steamcommunity.com/id/rzeznik')).toEqual([

@@ -102,9 +102,9 @@ test.each(BAD_ROWS)(
   async ({ create, run, row, reason }) => {
     const url = create();
     const summary = await run(url);
-    expect(summary).toMatchObject({ read: 2, added: 1, quarantined: 1 });
+    expect(summary).toMatchObject({ read: 2, added: 1, setAside: 1 });
     const said = typeof reason === 'string' ? reason : expect.stringMatching(reason);
-    expect(summary.quarantinedRows).toEqual([{ ...row, reason: said }]);
+    expect(summary.rowsSetAside).toEqual([{ ...row, reason: said }]);
     expect((await storedPenalties(db)).map((kept) => kept.reason)).toEqual(['good']);
     expect(await run(url)).toMatchObject({ added: 0, changed: 0, unchanged: 1, gone: 0 });
   },
@@ -120,7 +120,7 @@ test('the first and the last moment that a penalty may have are kept', async () 
       unbanned_at: '9999-12-31T23:59:59Z',
     },
   ];
-  expect(await importNdjson(deps, { chunks: ndjson(...lines) })).toMatchObject({ added: 2, quarantined: 0 });
+  expect(await importNdjson(deps, { chunks: ndjson(...lines) })).toMatchObject({ added: 2, setAside: 0 });
 });
 
 test('a server of a source whose name has 128 characters of two UTF-16 units each is made', async () => {
@@ -138,7 +138,7 @@ test('a server of a source whose name has 128 characters of two UTF-16 units eac
 
 test('a source_id of 256 characters of two UTF-16 units each is kept', async () => {
   const summary = await importNdjson(deps, { chunks: ndjson({ ...LINE, source_id: '🎯'.repeat(256) }) });
-  expect(summary).toMatchObject({ added: 1, quarantined: 0 });
+  expect(summary).toMatchObject({ added: 1, setAside: 0 });
 });
 
 test('a server of a source that cannot be one of ours is a warning, and its penalties have no server', async () => {
@@ -148,7 +148,7 @@ test('a server of a source that cannot be one of ours is a warning, and its pena
       ('${PLAYER}', '0', 'Console', 'Aim', 0, '2026-11-21 11:30:00', 1),
       ('${PLAYER}', '0', 'Console', 'Aim', 0, '2026-11-21 11:30:00', 2)`);
   const summary = await importSimpleAdmin(deps, { url });
-  expect(summary).toMatchObject({ added: 2, quarantined: 0, serversAdded: ['Mirage'] });
+  expect(summary).toMatchObject({ added: 2, setAside: 0, serversAdded: ['Mirage'] });
   expect(summary.warnedRows).toEqual([
     {
       table: 'sa_servers',

@@ -78,7 +78,7 @@ describe.if(await isMariaDbAtHand())('IKS Admin on MariaDB', () => {
       expect(await importIks(deps, { url: source.url })).toMatchObject({
         read: 8,
         added: 8,
-        quarantined: 0,
+        setAside: 0,
         warnings: 0,
       });
       const stored = await storedPenalties(db);
@@ -125,7 +125,7 @@ describe.if(await isMariaDbAtHand())('IKS Admin on MariaDB', () => {
     });
   }
 
-  test('rows that contradict themselves follow end_at, and say so; rows that cannot be are quarantined', async () => {
+  test('rows that contradict themselves follow end_at, and say so; rows that cannot be are set aside', async () => {
     const source = await createTestMariaDb();
     await source.run(iksSchema('present'));
     await insert(
@@ -139,7 +139,7 @@ describe.if(await isMariaDbAtHand())('IKS Admin on MariaDB', () => {
     );
     await insert(source, 'iks_comms', { mute_type: 9 });
     const summary = await importIks(deps, { url: source.url });
-    expect(summary).toMatchObject({ added: 3, warnings: 3, quarantined: 3 });
+    expect(summary).toMatchObject({ added: 3, warnings: 3, setAside: 3 });
     expect(
       (await storedPenalties(db)).map((row) => [row.sourceId, row.durationMinutes, row.serverId]),
     ).toEqual([
@@ -147,7 +147,7 @@ describe.if(await isMariaDbAtHand())('IKS Admin on MariaDB', () => {
       ['2', 60, 0],
       ['5', 60, 0],
     ]);
-    expect(summary.quarantinedRows.map(({ table, id, reason }) => `${table} ${id} ${reason}`)).toEqual([
+    expect(summary.rowsSetAside.map(({ table, id, reason }) => `${table} ${id} ${reason}`)).toEqual([
       'iks_bans 3 the duration -1 is negative',
       'iks_bans 4 it has no date of creation',
       'iks_comms 1 the mute_type "9" is not known: 0 mute, 1 gag, 2 silence',

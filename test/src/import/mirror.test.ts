@@ -203,7 +203,7 @@ describe('the mirror of an SQLite file', () => {
     await waitFor(() => mirror.health().lastRoundAt);
     await nextRound(mirror);
     expect(await storedPenalties(db)).toHaveLength(1);
-    expect(warnings()).toEqual(['a row of SimpleAdmin was not imported']);
+    expect(warnings()).toEqual(['a row of SimpleAdmin was set aside']);
   });
 
   test('times that nobody can keep and servers that nobody can reach stop nothing, and are named once', async () => {
@@ -218,8 +218,8 @@ describe('the mirror of an SQLite file', () => {
     expect(mirror.health()).toMatchObject({ isUp: true, failures: 0 });
     expect(await storedPenalties(db)).toMatchObject([{ reason: 'good', serverId: 0 }]);
     expect(warnings()).toEqual([
-      'a server of SimpleAdmin was not imported',
-      'a row of SimpleAdmin was not imported',
+      'a server of SimpleAdmin was set aside',
+      'a row of SimpleAdmin was set aside',
     ]);
   });
 

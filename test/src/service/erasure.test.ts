@@ -173,7 +173,7 @@ describe('users erase', () => {
     expect(await cli('users', 'erase', id, '--penalties')).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'There is nobody to ask here: give --yes\n',
+      stderr: "Without a terminal this can't be confirmed: use --yes\n",
     });
     expect((await cli('users', 'erase', `[U:1:${39_734_272 + number}]`, '--penalties', '--yes')).code).toBe(
       0,

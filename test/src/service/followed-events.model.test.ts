@@ -15,7 +15,8 @@ import { createTestFolder, type Program, startProgram } from '../../support/serv
 import { aToken } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
-setDefaultTimeout(600_000);
+/** A history starts up to seven processes: on a busy machine forty of them take a quarter of an hour. */
+setDefaultTimeout(3_600_000);
 
 const database = await createTestDatabase();
 const { db, connection, url } = database;

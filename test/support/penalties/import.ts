@@ -35,7 +35,7 @@ export async function importRows(
     await waitFor(async () => hasBegun && (await connection`select ${sessions()}`).length === 0, {
       limitMs: 60_000,
     });
-  } else expect(await imported).toMatchObject({ read: rows.length, quarantined: 0 });
+  } else expect(await imported).toMatchObject({ read: rows.length, setAside: 0 });
   const stored = await connection`
     select id, source_table || ' ' || source_id as key from penalties where source = 'ndjson'`;
   return new Map(stored.map(({ id, key }) => [String(key), Number(id)]));

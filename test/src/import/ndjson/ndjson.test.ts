@@ -41,7 +41,7 @@ test('imports every field, keeps what is there, and changes nothing when repeate
     { ...ban, source_id: 19, created: '2026-11-20T11:30:00', duration: 10 },
   ];
   const first = await importLines(lines);
-  expect(first).toMatchObject({ read: 5, added: 5, changed: 0, unchanged: 0, quarantined: 0 });
+  expect(first).toMatchObject({ read: 5, added: 5, changed: 0, unchanged: 0, setAside: 0 });
   const stored = await storedPenalties(database.db);
   expect(
     stored.map((row) => [row.sourceTable, row.sourceId, row.status, row.endsAt?.toISOString() ?? null]),
@@ -96,9 +96,9 @@ test('reports bad lines with number and reason, and keeps the rest', async () =>
     { ...ban, player_name: 5 },
   ];
   const summary = await importLines(['\ufeff', '   ', ...bad, { ...ban, player_name: `a${NUL}b` }, '']);
-  expect(summary).toMatchObject({ read: bad.length + 1, added: 1, quarantined: bad.length });
-  expect(summary.quarantinedRows.map((row) => Number(row.id))).toEqual(bad.map((_, index) => index + 3));
-  expect(summary.quarantinedRows.map((row) => row.reason)).toMatchInlineSnapshot(`
+  expect(summary).toMatchObject({ read: bad.length + 1, added: 1, setAside: bad.length });
+  expect(summary.rowsSetAside.map((row) => Number(row.id))).toEqual(bad.map((_, index) => index + 3));
+  expect(summary.rowsSetAside.map((row) => row.reason)).toMatchInlineSnapshot(`
     [
       "it is not JSON: JSON Parse error: Expected '}'",
       "it is not a JSON object",
@@ -134,8 +134,8 @@ test('lines that are no UTF-8 or endless are skipped, CRLF and a missing last li
     line('b').slice(0, -2),
   ]);
   const summary = await importNdjson(deps, { chunks: inPieces(bytes, 65_536) });
-  expect(summary).toMatchObject({ read: 4, added: 2, quarantined: 2 });
-  expect(summary.quarantinedRows.map((row) => row.id)).toEqual(['2', '3']);
+  expect(summary).toMatchObject({ read: 4, added: 2, setAside: 2 });
+  expect(summary.rowsSetAside.map((row) => row.id)).toEqual(['2', '3']);
 });
 
 test('a dry run says what it would do and writes nothing', async () => {

@@ -30,17 +30,17 @@ describe('a row of CS2-SimpleAdmin', () => {
     ['steam:1100001025e4c01', '76561198000000001'],
   ])('the player %p is kept as %s', async (steamId, expected) => {
     const { row, summary } = await importBan({ player_steamid: steamId });
-    expect(summary.quarantined).toBe(0);
+    expect(summary.setAside).toBe(0);
     expect(row?.playerSteamId as string).toBe(expected);
   });
 
   test.each(['BOT', 'STEAM_ID_PENDING', '0xdeadbeef', '7.6561198e+16', '-1', '99999999999999999999'])(
-    'the player %s is quarantined, with table, id and reason',
+    'the player %s is set aside, with table, id and reason',
     async (steamId) => {
       const { row, summary } = await importBan({ player_steamid: steamId });
       expect(row).toBeUndefined();
-      expect(summary).toMatchObject({ read: 2, added: 1, quarantined: 1 });
-      expect(summary.quarantinedRows).toEqual([
+      expect(summary).toMatchObject({ read: 2, added: 1, setAside: 1 });
+      expect(summary.rowsSetAside).toEqual([
         {
           table: 'sa_bans',
           id: '1',
@@ -59,7 +59,7 @@ describe('a row of CS2-SimpleAdmin', () => {
     for (const ends of ['2026-11-21 11:30:00', null, '2019-01-01 00:00:00', '0000-00-00 00:00:00', 'junk']) {
       const { row, summary } = await importBan({ duration: 0, ends });
       expect(row).toMatchObject({ status: 'ACTIVE', durationMinutes: 0, endsAt: null });
-      expect(summary).toMatchObject({ quarantined: 0, warnings: 0 });
+      expect(summary).toMatchObject({ setAside: 0, warnings: 0 });
       await connection`truncate penalties`;
     }
   });
@@ -79,7 +79,7 @@ describe('a row of CS2-SimpleAdmin', () => {
     ]);
   });
 
-  test('zero dates: an end is worked out, a creation too where there is an end, else the row is quarantined', async () => {
+  test('zero dates: an end is worked out, a creation too where there is an end, else the row is set aside', async () => {
     const noEnd = await importBan({ ends: '0000-00-00 00:00:00' });
     expect(noEnd.row?.endsAt).toEqual(new Date('2026-11-21T12:30:00Z'));
     expect(noEnd.summary.warnings).toBe(1);
@@ -89,7 +89,7 @@ describe('a row of CS2-SimpleAdmin', () => {
     await connection`truncate penalties`;
     const neither = await importBan({ created: '0000-00-00 00:00:00', ends: '0000-00-00 00:00:00' });
     expect(neither.row).toBeUndefined();
-    expect(neither.summary.quarantinedRows[0]).toEqual({
+    expect(neither.summary.rowsSetAside[0]).toEqual({
       table: 'sa_bans',
       id: '1',
       reason: 'it has no date of creation',
@@ -112,10 +112,10 @@ describe('a row of CS2-SimpleAdmin', () => {
     ['created', '2026-11-21 11:99:00', '"2026-11-21 11:99:00" is not a date'],
     ['ends', '2026-11-21 12:30:61', '"2026-11-21 12:30:61" is not a date'],
     ['status', 'WHATEVER', 'the status "WHATEVER" is not known'],
-  ])('a %s of %p is quarantined', async (column, value, reason) => {
+  ])('a %s of %p is set aside', async (column, value, reason) => {
     const { row, summary } = await importBan({ [column]: value });
     expect(row).toBeUndefined();
-    expect(summary.quarantinedRows).toEqual([{ table: 'sa_bans', id: '1', reason }]);
+    expect(summary.rowsSetAside).toEqual([{ table: 'sa_bans', id: '1', reason }]);
   });
 
   test('a whole hour between the end and creation plus duration is reported: two clocks', async () => {
@@ -148,7 +148,7 @@ describe('a row of CS2-SimpleAdmin', () => {
         names.map((name) => aRow({ player_name: name, admin_name: name, reason: name })),
       ),
     );
-    expect(await importSimpleAdmin(deps, { url })).toMatchObject({ added: names.length, quarantined: 0 });
+    expect(await importSimpleAdmin(deps, { url })).toMatchObject({ added: names.length, setAside: 0 });
     const stored = await storedPenalties(db);
     const expected = names.map((name) => name.replaceAll(String.fromCharCode(0), ''));
     expect(stored.map((row) => row.playerName)).toEqual(expected);

@@ -83,13 +83,13 @@ describe('CS2-SimpleAdmin in an SQLite file', () => {
     ]);
   });
 
-  test('a quarantined row that an earlier import kept is not gone', async () => {
+  test('a row set aside that an earlier import kept is not gone', async () => {
     const url = createFile(11, (file) => insertRows(file, 'sa_bans', [aRow()]));
     await importSimpleAdmin(deps, { url });
     const file = new Database(url.slice('sqlite:'.length));
     file.run('update sa_bans set duration = -1');
     file.close();
-    expect(await importSimpleAdmin(deps, { url })).toMatchObject({ quarantined: 1, gone: 0, changed: 0 });
+    expect(await importSimpleAdmin(deps, { url })).toMatchObject({ setAside: 1, gone: 0, changed: 0 });
   });
 
   test('a server of ours that has a host name is matched by what the name resolves to', async () => {

@@ -64,7 +64,7 @@ describe.if(hasMariaDb)('CS2-SimpleAdmin on MariaDB', () => {
       expect(await importSimpleAdmin(deps, { url: source.url })).toMatchObject({
         read: expected,
         added: expected,
-        quarantined: 0,
+        setAside: 0,
         warnings: 0,
         serversAdded: ['Mirage 24/7'],
       });
@@ -259,7 +259,7 @@ describe.if(hasMariaDb)('CS2-SimpleAdmin on MariaDB', () => {
     await source.run(...insertion('sa_mutes', [{ ...aRow({ player_name: 'Café Müller' }), type: 'GAG' }]));
     expect(await importSimpleAdmin(deps, { url: source.url })).toMatchObject({
       added: 3,
-      quarantined: 1,
+      setAside: 1,
       warnings: 1,
     });
     expect(await storedPenalty(db, 'sa_bans', 2)).toMatchObject({

@@ -72,7 +72,7 @@ describe.if(await isMariaDbAtHand())('SourceBans++ on MariaDB', () => {
       expect(first).toMatchObject({
         read: 7 + comms,
         added: 7 + comms,
-        quarantined: 0,
+        setAside: 0,
         warnings: 1,
         serversAdded: ['10.0.0.2:27016'],
       });
@@ -210,14 +210,14 @@ describe.if(await isMariaDbAtHand())('SourceBans++ on MariaDB', () => {
       await source.run(`insert into sb_comms (authid, created, ends, length, reason, type)
       select concat('STEAM_0:', mod(mod(seq, 12001), 2), ':', 1 + floor(mod(seq, 12001) / 2)), ${NOW}, ${NOW} + 60, 60, '', 1 + floor(seq / 12001) from seq_0_to_24001`);
       const summary = await importSourcebans(deps, { url: source.url });
-      expect(summary).toMatchObject({ read: 24_002, quarantined: 0 });
+      expect(summary).toMatchObject({ read: 24_002, setAside: 0 });
       const [counts] =
         await connection`select count(*) filter (where type = 'silence') as silences, count(*) as n from penalties`;
       expect(counts).toEqual({ silences: '12001', n: '12001' });
     },
   );
 
-  test('rows that cannot be are quarantined, the rest is kept', async () => {
+  test('rows that cannot be are set aside, the rest is kept', async () => {
     const source = await createTestMariaDb();
     await source.run(sourcebansSchema('sb_', '1.8'));
     await insert(
@@ -232,8 +232,8 @@ describe.if(await isMariaDbAtHand())('SourceBans++ on MariaDB', () => {
     );
     await insert(source, 'sb_comms', { type: 3 }, { type: 1, length: -2 });
     const summary = await importSourcebans(deps, { url: source.url });
-    expect(summary).toMatchObject({ read: 8, added: 1, quarantined: 7 });
-    expect(summary.quarantinedRows.map(({ table, id, reason }) => `${table} ${id} ${reason}`)).toEqual([
+    expect(summary).toMatchObject({ read: 8, added: 1, setAside: 7 });
+    expect(summary.rowsSetAside.map(({ table, id, reason }) => `${table} ${id} ${reason}`)).toEqual([
       'bans 1 the duration -5 is negative',
       'bans 2 the player\'s SteamID "STEAM_ID_PENDING" names no player',
       'bans 3 the player\'s SteamID "BOT" names no player',
