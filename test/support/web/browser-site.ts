@@ -18,7 +18,11 @@ export const ARTIFACTS = fileURLToPath(new URL('../../artifacts', import.meta.ur
 export type BrowserSite = Awaited<ReturnType<typeof startBrowserSite>>;
 
 /** The whole service, with Steam and Discord pretended, and a Chromium to look at it. */
-export async function startBrowserSite(databaseUrl: string, settings: Record<string, string> = {}) {
+export async function startBrowserSite(
+  databaseUrl: string,
+  settings: Record<string, string> = {},
+  options: Parameters<typeof runService>[2] = {},
+) {
   mkdirSync(ARTIFACTS, { recursive: true });
   const folder = mkdtempSync(join(tmpdir(), 'browser-site-'));
   const steam = startSteamOpenIdProvider();
@@ -43,7 +47,7 @@ export async function startBrowserSite(databaseUrl: string, settings: Record<str
     ROLES: 'api',
     ...settings,
   });
-  const service = await runService(config, pino({ level: 'error' }));
+  const service = await runService(config, pino({ level: 'error' }), options);
   const browser: Browser = await launchChromium();
   return {
     origin,

@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { servers } from '../../../../src/db/schema/servers.ts';
+import { aSteamId } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { PATIENCE_MS } from '../../../support/wait.ts';
+import { type BrowserSite, startBrowserSite } from '../../../support/web/browser-site.ts';
+import { CHROMIUM_PATH } from '../../../support/web/chromium.ts';
+import { OWNER, PLAYER, seedEveryPage } from '../../../support/web/every-page.ts';
+
+setDefaultTimeout(600_000);
+
+const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
+if (!isPossible)
+  console.warn('SKIPPED: what can be clicked in a real browser, since there is no Chromium here');
+const { db, url } = await createTestDatabase();
+const VIEWPORT = { width: 390, height: 844 };
+
+/** Every button and link that is shown, and those of them whose centre something else lies over. */
+async function findCovered(page: Page): Promise<{ shown: number; covered: string[] }> {
+  return page.evaluate(`(() => {
+    const shown = [...document.querySelectorAll('a[href], button, summary, input[type=submit]')].filter((element) => {
+      const { width, height } = element.getBoundingClientRect();
+      return element.checkVisibility({ visibilityProperty: true }) && width > 1 && height > 1 && !element.matches('.skip');
+    });
+    const covered = shown.filter((element) => {
+      element.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' });
+      // A link that goes over two lines is clicked on its first.
+      const { left, top, width, height } = element.getClientRects()[0];
+      const met = document.elementFromPoint(left + width / 2, top + height / 2);
+      return !element.contains(met);
+    });
+    return { shown: shown.length, covered: covered.map((element) => element.outerHTML.slice(0, 160)) };
+  })()`);
+}
+
+describe.skipIf(!isPossible)('at 390 px every button and link can be clicked', () => {
+  let site: BrowserSite;
+  let slug = '';
+  beforeAll(async () => {
+    await seedEveryPage(db, 'Ala');
+    slug = (await db.select().from(servers))[0]?.slug ?? '';
+    const demoPeople = { owner: OWNER, admin: PLAYER, member: aSteamId(10) };
+    site = await startBrowserSite(url, { PUBLIC_PENALTIES: '1' }, { demoPeople });
+  });
+  afterAll(async () => {
+    await site?.stop();
+  });
+
+  async function visit(page: Page, paths: readonly string[]): Promise<void> {
+    for (const path of paths) {
+      await page.goto(site.origin + path);
+      const { shown, covered } = await findCovered(page);
+      expect({ path, covered }).toEqual({ path, covered: [] });
+      expect(shown).toBeGreaterThan(0);
+    }
+  }
+
+  for (const locale of ['en-GB', 'pl-PL']) {
+    test(`of the pages that everybody sees, in ${locale}`, async () => {
+      const context = await site.openContext({ locale, viewport: VIEWPORT, reducedMotion: 'reduce' });
+      const page = await context.newPage();
+      page.setDefaultTimeout(PATIENCE_MS);
+      await visit(page, ['/account', '/', `/servers/${slug}`, `/connect/${slug}`, '/penalties', '/missing']);
+      await context.close();
+    });
+
+    test(`of the pages of members and admins, in ${locale}`, async () => {
+      const page = await site.signIn(OWNER, { locale, viewport: VIEWPORT, reducedMotion: 'reduce' });
+      await visit(page, [
+        '/account',
+        '/account/tokens/1/revoke',
+        '/account/discord/unlink',
+        '/account/roundsound/delete',
+        '/account/delete',
+        '/account/moderation',
+        `/account/moderation/users/${PLAYER}`,
+        '/account/moderation/audit',
+        '/account/moderation/sounds',
+        '/account/moderation/webhooks',
+        '/account/moderation/webhooks/1',
+      ]);
+      await page.context().close();
+    });
+  }
+});
