@@ -1,6 +1,7 @@
 import { account, data, discord, sessions, tokens } from './en/account.ts';
-import { errors, notices } from './en/messages.ts';
+import { errors } from './en/errors.ts';
 import { moderation } from './en/moderation.ts';
+import { notices } from './en/notices.ts';
 import { penalties } from './en/penalties.ts';
 import { roundSound } from './en/round-sound.ts';
 import { shell, signIn } from './en/shell.ts';

@@ -1,7 +1,8 @@
 import type { Texts } from './en.ts';
 import { account, data, discord, sessions, tokens } from './pl/account.ts';
-import { errors, notices } from './pl/messages.ts';
+import { errors } from './pl/errors.ts';
 import { moderation } from './pl/moderation.ts';
+import { notices } from './pl/notices.ts';
 import { penalties } from './pl/penalties.ts';
 import { roundSound } from './pl/round-sound.ts';
 import { shell, signIn } from './pl/shell.ts';

@@ -1,33 +1,6 @@
 import { pluralForm } from '../../../../../src/domain/plural.ts';
 
-/** What the last action came to. */
-export const notices = {
-  'sign-in-first': 'Please sign in to see that page.',
-  'signed-out': 'You have been signed out.',
-  'signed-out-everywhere': 'You have been signed out on every device.',
-  'session-ended': 'That session has ended. The device is signed out.',
-  'token-revoked': 'Token revoked. It stopped working immediately.',
-  'token-already-created': 'You have already sent that form, so no second token was created.',
-  'discord-linked': 'Your Discord account is linked.',
-  'discord-unlinked': 'Your Discord account is no longer linked.',
-  'user-blocked': 'User blocked. Their tokens and sessions no longer work.',
-  'user-unblocked': 'User unblocked. Their tokens work again.',
-  'discord-hidden': 'Your Discord account is hidden from others now.',
-  'discord-shown': 'Others can see your Discord account again.',
-  'account-deleted': 'Your account and everything that belonged to it has been deleted.',
-  'flags-saved': 'Flags saved.',
-  'sound-uploaded': 'Your file has been uploaded and is being processed.',
-  'sound-removed': 'Sound deleted.',
-  'webhook-already-added': 'You have already sent that form, so no second webhook was added.',
-  'webhook-delivered': 'Sent, and the address accepted the message.',
-  'webhook-not-delivered': 'Sent, but the address did not accept the message: the list says why.',
-  'webhook-enabled': 'The webhook is on again and continues where it stopped.',
-  'webhook-removed': 'Webhook removed.',
-  'sign-in-cancelled': 'You cancelled signing in at Steam. Nothing has changed.',
-  'link-cancelled': 'You cancelled linking at Discord. Nothing has changed.',
-};
-
-/** Failures. */
+/** Error pages: their headings, and a sentence for each failure. */
 export const errors = {
   titles: {
     unauthorized: 'Not signed in',
