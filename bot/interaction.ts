@@ -12,7 +12,7 @@ import type { ChosenRole, CommandOptions, ComponentPress, Invoker } from './comm
 import { parseCustomId } from './custom-id.ts';
 import type { BotPermission } from './locales/feed-en.ts';
 import { localizationOf } from './locales/localization.ts';
-import type { ModeratorRule } from './moderators.ts';
+import { MANAGER_PERMISSION, MODERATOR_PERMISSION, type ModeratorRule } from './moderators.ts';
 
 export type CommandInteraction = ChatInputCommandInteraction | UserContextMenuCommandInteraction;
 export type ComponentInteraction = ButtonInteraction | StringSelectMenuInteraction;
@@ -31,8 +31,8 @@ export function toInvoker(
   const rules = moderators.holdsIn(guildId);
   return {
     discordId: user.id,
-    canModerateMembers: rules && memberPermissions?.has(PermissionFlagsBits.ModerateMembers) === true,
-    canManageGuild: rules && memberPermissions?.has(PermissionFlagsBits.ManageGuild) === true,
+    canModerateMembers: rules && memberPermissions?.has(MODERATOR_PERMISSION) === true,
+    canManageGuild: rules && memberPermissions?.has(MANAGER_PERMISSION) === true,
     guildId: guildId ?? undefined,
     channelId: interaction.channelId ?? '',
     botLacks: neededPermissions(interaction.channel?.isThread() ?? false)

@@ -20,7 +20,7 @@ import { type MessageView, noticeMessage } from '../embeds/message.ts';
 import { en } from '../locales/en.ts';
 import type { Localization } from '../locales/localization.ts';
 import { pl } from '../locales/pl.ts';
-import { booleanOption, localized, MODERATE_MEMBERS, stringOption, userOption } from './definition.ts';
+import { booleanOption, FOR_MODERATORS, localized, stringOption, userOption } from './definition.ts';
 import { completePlayer } from './player-choice.ts';
 import { loadSteamBans, type SteamBansDeps } from './steam-bans.ts';
 import { requireOwnSteamId, resolveSteamOptions, type SubjectDeps } from './subject.ts';
@@ -56,7 +56,7 @@ export const CHECK_BANS_DEFINITION: Command['data'] = {
   type: ApplicationCommandType.User,
   name: en.commands.checkBans.name,
   name_localizations: { pl: pl.commands.checkBans.name },
-  default_member_permissions: MODERATE_MEMBERS,
+  default_member_permissions: FOR_MODERATORS,
 };
 
 /** "Check bans" in the menu on a user: the record of the account linked to them. */

@@ -1,16 +1,13 @@
-import {
-  type APIApplicationCommandBasicOption,
-  ApplicationCommandOptionType,
-  PermissionFlagsBits,
-} from 'discord.js';
+import { type APIApplicationCommandBasicOption, ApplicationCommandOptionType } from 'discord.js';
 import type { Texts } from '../locales/en.ts';
 import { en } from '../locales/en.ts';
 import { pl } from '../locales/pl.ts';
+import { MANAGER_PERMISSION, MODERATOR_PERMISSION } from '../moderators.ts';
 
-/** The default permission of a command for moderators, in the form Discord takes. */
-export const MODERATE_MEMBERS = String(PermissionFlagsBits.ModerateMembers);
-/** The default permission of a command for who runs the guild. */
-export const MANAGE_GUILD = String(PermissionFlagsBits.ManageGuild);
+/** `default_member_permissions` of a command for moderators: a bit set as a decimal string. */
+export const FOR_MODERATORS = String(MODERATOR_PERMISSION);
+/** `default_member_permissions` of a command for those who manage the guild. */
+export const FOR_MANAGERS = String(MANAGER_PERMISSION);
 
 type Named = { name: string; description: string };
 

@@ -9,9 +9,9 @@ import { COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
 import type { FeedTexts } from '../locales/feed-en.ts';
 import {
   choiceOption,
+  FOR_MANAGERS,
   integerOption,
   localized,
-  MANAGE_GUILD,
   roleOption,
   stringOption,
   subcommand,
@@ -36,7 +36,7 @@ const MOST_PLAYERS = 255;
 export const FEED_DEFINITION: Command['data'] = {
   ...localized(({ feed }) => feed),
   type: ApplicationCommandType.ChatInput,
-  default_member_permissions: MANAGE_GUILD,
+  default_member_permissions: FOR_MANAGERS,
   options: [
     subcommand(
       ({ feed }) => feed.start,

@@ -13,7 +13,7 @@ import { type MessageView, noticeMessage } from '../embeds/message.ts';
 import { userMessage } from '../embeds/user.ts';
 import type { Localization } from '../locales/localization.ts';
 import type { BanCheckDeps } from './ban-check.ts';
-import { booleanOption, localized, MODERATE_MEMBERS, stringOption, userOption } from './definition.ts';
+import { booleanOption, FOR_MODERATORS, localized, stringOption, userOption } from './definition.ts';
 import { completePlayer } from './player-choice.ts';
 import { loadSteamBans } from './steam-bans.ts';
 import { resolveSteamOptions } from './subject.ts';
@@ -23,7 +23,7 @@ import { moderateMembersRequired, showsDiscord, visibilityOf } from './visibilit
 export const LOOKUP_DEFINITION: Command['data'] = {
   ...localized(({ lookup }) => lookup),
   type: ApplicationCommandType.ChatInput,
-  default_member_permissions: MODERATE_MEMBERS,
+  default_member_permissions: FOR_MODERATORS,
   options: [
     userOption(({ lookup }) => lookup.options.user),
     stringOption(({ lookup }) => lookup.options.steamid),
