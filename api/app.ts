@@ -30,11 +30,11 @@ import type { PagesDeps } from './web/pages-deps.ts';
 export type ApiDeps = RouteDeps & {
   publicUrl: string;
   version: string;
-  /** Requests a minute, as the limiters have them; for the OpenAPI document. */
+  /** The limits that the OpenAPI document states, in requests a minute. */
   limits: RateLimits;
   servers: Omit<Parameters<typeof servers>[1], 'bodies'> &
     Parameters<typeof serverHistory>[1] & {
-      /** Told whether a body was kept ready. */
+      /** Called for each lookup in the body cache. */
       onBodyLookup: (isHit: boolean) => void;
     };
   penalties: Omit<Parameters<typeof penalties>[1], 'baseUrl'> &
@@ -52,10 +52,10 @@ export type ApiDeps = RouteDeps & {
   storage: Omit<Parameters<typeof storage>[0], 'clientKey'>;
 };
 
-/** Made once for both bases. */
+/** What both bases share. */
 type Shared = { routes: Routes; bodies: BodyCache; deps: ApiDeps };
 
-/** What the OpenAPI document describes. */
+/** Every operation of the OpenAPI document. */
 export const OPERATIONS: readonly Operation[] = [
   ...SERVER_OPERATIONS,
   ...SERVER_HISTORY_OPERATIONS,
@@ -70,7 +70,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...EVENT_OPERATIONS,
 ];
 
-/** What no route takes has no parameters either. */
+/** For requests that match no route. */
 const NO_OPERATION = { id: UNKNOWN_ROUTE, parameters: {} };
 
 /** Both forms of the base address (specification 1.6); they share handlers, caches and limits. */
@@ -104,7 +104,7 @@ export function createApi(deps: ApiDeps) {
   const withPages = withErrorPages(app, { bases: BASES, toErrorPage: web.toErrorPage });
   const templates = app.routes.map(({ path }) => path);
   return {
-    app: withPageMetrics(withPages, { bases: BASES, templates, noteRequest: deps.noteRequest }),
+    app: withPageMetrics(withPages, { bases: BASES, templates, recordRequest: deps.recordRequest }),
     hotRoutes,
   };
 }
@@ -118,12 +118,12 @@ export function createHealthApi({ log, health: deps }: Pick<ApiDeps, 'log' | 'he
 function createApp(log: Logger) {
   const toErrorResponse = createErrorMapper(log);
   return new Elysia({
-    // Elysia takes every host for one of four characters at least; a container's may be called `api`.
+    // By default Elysia assumes a host name of at least four characters; a container may be called `api`.
     handler: { standardHostname: false },
   }).onError(({ code, error }) => respondToError(code, error, toErrorResponse));
 }
 
-/** Version 1 under one base. What no route takes ends here too: limited, in JSON, with 405 for a known path. */
+/** Version 1 under one base, and its fallback: a rate-limited 404 in JSON, 405 for a known path. */
 function version1(prefix: string, { routes, bodies, deps }: Shared) {
   const app = new Elysia({ prefix })
     .use(servers(routes, { ...deps.servers, bodies }))

@@ -1,15 +1,14 @@
 import type { App } from './http/listen.ts';
 
-/** Makes a page of an error that would be sent as JSON. */
+/** Turns a JSON error response into an HTML page. */
 export type ToErrorPage = (request: Request, error: Response) => Promise<Response>;
 
-/** What programs read, whatever they accept. */
+/** Read by programs: JSON whatever the Accept header says. */
 const FOR_PROGRAMS = ['/healthz', '/readyz', '/swagger/json'];
 
 /**
- * The same app, except that a browser (who accepts `text/html`) is shown a page wherever it would get 404, 429 or a
- * failure of ours as JSON.
- * @param bases below which everything stays JSON.
+ * Wraps an app: a client that accepts `text/html` gets a page in place of a 404, 429 or 5xx in JSON.
+ * @param bases path prefixes of the API, where errors stay JSON.
  */
 export function withErrorPages(
   app: App,

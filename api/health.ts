@@ -9,13 +9,13 @@ export type HealthDeps = {
   /** Whether the database is reachable and migrated, and how each part is. */
   readiness: () => Promise<Readiness>;
   metrics: Metrics;
-  /** Networks whose every request may read `/metrics`, whatever it was forwarded for. */
+  /** Networks whose peers may read `/metrics`, even when the request was forwarded. */
   metricsAllow: readonly string[];
 };
 
 const NO_STORE = { 'Cache-Control': 'no-store' };
 
-/** `/healthz`: the process lives. `/readyz`: it can answer. `/metrics`: Prometheus text. None of them counts for limits. */
+/** `/healthz` (liveness), `/readyz` (readiness) and `/metrics` (Prometheus text), none of them rate-limited. */
 export function health({ readiness, metrics, metricsAllow }: HealthDeps) {
   const isAllowed = createAddressMatcher(metricsAllow);
 

@@ -1,20 +1,19 @@
 import type { App } from './http/listen.ts';
-import type { NoteRequest } from './http/routes.ts';
+import type { RecordRequest } from './http/routes.ts';
 
-/** What no route takes: made-up addresses would be labels without end. */
+/** The label of requests that match no route: labels of made-up paths would be unbounded. */
 export const UNKNOWN_ROUTE = 'unknown';
 
 /**
- * The same app, whose pages and files are told to `/metrics` too, by the templates of their addresses. The API's routes do
- * that themselves.
+ * Wraps an app to record its pages and files in the metrics, by path template. The API's routes record themselves.
  */
 export function withPageMetrics(
   app: App,
   {
     bases,
     templates,
-    noteRequest,
-  }: { bases: readonly string[]; templates: readonly string[]; noteRequest: NoteRequest },
+    recordRequest,
+  }: { bases: readonly string[]; templates: readonly string[]; recordRequest: RecordRequest },
 ): App {
   const pages = [...new Set(templates)].filter((path) => !bases.some((base) => path.startsWith(base)));
   const exact = new Set(pages.filter((path) => !/[:*]/.test(path)));
@@ -43,14 +42,14 @@ export function withPageMetrics(
       const startedMs = performance.now();
       return Promise.resolve(app.fetch(request)).then((response) => {
         const seconds = (performance.now() - startedMs) / 1000;
-        noteRequest({ kind: 'page', route: routeOf(pathname), status: response.status, seconds });
+        recordRequest({ kind: 'page', route: routeOf(pathname), status: response.status, seconds });
         return response;
       });
     },
   };
 }
 
-/** As it was sent: `URL` would resolve `..` and escape what is not. */
+/** The path as it was sent: `URL` would resolve `..` and percent-encode characters. */
 export function pathOf(url: string): string {
   const start = url.indexOf('/', url.indexOf('://') + 3);
   const query = url.indexOf('?', start);

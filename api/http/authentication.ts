@@ -4,39 +4,39 @@ import { hashApiToken, isApiToken, tokenStateOf } from '../../src/domain/api-tok
 import { type ApiToken, findLiveApiToken, saveApiTokenUses } from '../../src/queries/users/api-tokens.ts';
 import { splitQuery } from './query.ts';
 
-/** Tokens are named by their hash here: what a caller shows is kept nowhere. */
+/** Identifies tokens by their hash; the plain token is never kept. */
 export type TokenChecker = {
   /**
-   * Whether the token was live when it was last looked up, or is being looked up. Any other one may be made up: its
-   * sender has to be within a limit before it is looked up.
+   * Whether the token is cached as live, or being looked up. Any other may be made up, so the caller counts it against
+   * the limit of its sender before {@link TokenChecker.find}.
    */
   isKnown: (hash: string) => boolean;
-  /** The live token, or undefined; fails as its query does. */
+  /** The live token, or undefined. Rejects when the query fails. */
   find: (hash: string, now: Date) => Promise<ApiToken | undefined>;
-  /** Looks every token up again: some token changed. */
+  /** Invalidates every cached token; called when any token changed. */
   forget: () => void;
-  /** Writes the last uses that are not written yet. */
+  /** Saves the collected times of last use. */
   flush: () => Promise<void>;
 };
 
-/** How long a token found is believed without a notification: bounds how late a revocation is seen if one is lost. */
-export const BELIEVED_MS = 500;
-/** Beyond this the live token used least recently is forgotten. */
-const MAX_REMEMBERED = 10_000;
+/** How long a lookup is cached. Bounds how late a revocation takes effect if its notification is lost. */
+export const TOKEN_CACHED_MS = 500;
+/** Beyond this the least recently used live token is evicted. */
+const MAX_CACHED = 10_000;
 
-type Finding = {
+type CachedToken = {
   token: ApiToken;
-  /** When it was looked up. */
+  /** When the lookup began. */
   atMs: number;
-  /** How often tokens had changed by then. */
+  /** The number of invalidations before the lookup began. */
   changes: number;
 };
 
 /**
- * Looks tokens up, a live one at most twice a second, and gathers their last uses for {@link TokenChecker.flush}.
- * Only live tokens are remembered, so that made-up ones displace none.
+ * Looks up tokens, each live one at most twice a second, and collects their times of last use for
+ * {@link TokenChecker.flush}. Only live tokens are cached, so that made-up ones evict none.
  * @param clockMs a monotonic clock, in milliseconds.
- * @param onLookup told whether a token needed not be looked up.
+ * @param onLookup called for each lookup; `isHit` when the cache had the token.
  */
 export function createTokenChecker(
   db: Db,
@@ -45,25 +45,25 @@ export function createTokenChecker(
     onLookup = () => {},
   }: { clockMs?: () => number; onLookup?: (isHit: boolean) => void } = {},
 ): TokenChecker {
-  const findings = new LRUCache<string, Finding>({ max: MAX_REMEMBERED });
+  const cache = new LRUCache<string, CachedToken>({ max: MAX_CACHED });
   const lookups = new Map<string, Promise<ApiToken | undefined>>();
   const usedIds = new Set<number>();
   let changes = 0;
 
   async function lookUp(hash: string, now: Date): Promise<ApiToken | undefined> {
-    const begun = { atMs: clockMs(), changes };
+    const state = { atMs: clockMs(), changes };
     const token = await findLiveApiToken(db, hash, now);
-    if (token) findings.set(hash, { token, ...begun });
-    else findings.delete(hash);
+    if (token) cache.set(hash, { token, ...state });
+    else cache.delete(hash);
     return token;
   }
 
-  async function recall(hash: string, now: Date): Promise<ApiToken | undefined> {
-    const known = findings.get(hash);
-    const isBelieved =
-      known !== undefined && known.changes === changes && clockMs() - known.atMs < BELIEVED_MS;
-    onLookup(isBelieved);
-    if (isBelieved) return known.token;
+  async function findCached(hash: string, now: Date): Promise<ApiToken | undefined> {
+    const cached = cache.get(hash);
+    const isHit =
+      cached !== undefined && cached.changes === changes && clockMs() - cached.atMs < TOKEN_CACHED_MS;
+    onLookup(isHit);
+    if (isHit) return cached.token;
     const running = lookups.get(hash);
     if (running) return running;
     const lookup = lookUp(hash, now);
@@ -76,16 +76,16 @@ export function createTokenChecker(
   }
 
   return {
-    isKnown: (hash) => findings.has(hash) || lookups.has(hash),
+    isKnown: (hash) => cache.has(hash) || lookups.has(hash),
     find: async (hash, now) => {
-      const token = await recall(hash, now);
+      const token = await findCached(hash, now);
       if (!token || tokenStateOf(token, now) !== 'live') return undefined;
       usedIds.add(token.id);
       return token;
     },
     forget: () => {
       changes += 1;
-      // What began before the change may not have seen it.
+      // A lookup that began before the change may not have seen it.
       lookups.clear();
     },
     flush: async () => {
@@ -102,15 +102,15 @@ export function createTokenChecker(
 }
 
 /**
- * The token a request shows: `Authorization: Bearer` before the query's `api_token`. Specification section 5.
- * Spec silent: another Authorization scheme is no token of ours and counts as none.
+ * The token that a request carries: `Authorization: Bearer`, else the query's `api_token`. Specification section 5.
+ * Spec silent: any other Authorization scheme is ignored.
  */
 export function readShownToken({ headers, url }: Request): string | undefined {
   const bearer = /^Bearer +(.+)$/i.exec(headers.get('authorization')?.trim() ?? '')?.[1];
   return bearer ?? (splitQuery(url).getAll('api_token').at(-1) || undefined);
 }
 
-/** The hash of a shown token; undefined for what has not the form of one, and so need not be looked up. */
+/** The hash of a token; undefined for a text that does not have the form of one, which needs no lookup. */
 export function hashShownToken(shown: string | undefined): string | undefined {
   return shown !== undefined && isApiToken(shown) ? hashApiToken(shown) : undefined;
 }

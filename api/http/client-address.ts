@@ -1,13 +1,13 @@
 import ipaddr from 'ipaddr.js';
 
-/** Proxies that are followed from one to the next; left of them anybody may have written any number. */
+/** The longest chain of proxies that is followed; the header may be longer, since clients can send any. */
 const MAX_HOPS = 32;
 /** An IPv6 address in brackets, its port and the space before it. */
 const LONGEST_HOP = 64;
 
 /**
  * The address a request came from: the peer's, or behind a trusted proxy the rightmost address of X-Forwarded-For that
- * is no trusted proxy itself. What stands left of it anybody may have written.
+ * is not itself a trusted proxy. Entries to its left may be forged.
  */
 export function findClientAddress(
   peer: string,
@@ -23,7 +23,7 @@ export function findClientAddress(
   return peer;
 }
 
-/** The addresses at the end of the header, as far as a chain of proxies may reach. */
+/** The last addresses of the header, at most {@link MAX_HOPS}. */
 function lastHops(forwardedFor: string): string[] {
   const hops = forwardedFor
     .slice(-MAX_HOPS * LONGEST_HOP)
@@ -32,7 +32,7 @@ function lastHops(forwardedFor: string): string[] {
   return hops.map((hop) => withoutPort(hop.trim()));
 }
 
-/** What a client is limited by: an IPv4 address, or the /64 of an IPv6 one, which one customer holds whole. */
+/** The key of a client's limits: an IPv4 address, or the /64 of an IPv6 address, since a customer gets a whole /64. */
 export function rateLimitKey(address: string): string {
   if (!address.includes(':')) return address;
   if (!ipaddr.isValid(address)) return address;

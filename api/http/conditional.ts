@@ -5,12 +5,12 @@ export type Validators = {
   modifiedAt?: Date;
 };
 
-/** Tags are compared one by one up to here; a client of ours keeps one. A longer list costs its sender a body. */
+/** In characters. A longer list counts as no match, so its sender gets the whole body. */
 const LONGEST_LIST = 8192;
 
 /**
- * Whether the client has what it would be sent, so that 304 is the response: RFC 9110 section 13.1. `If-None-Match`
- * decides when it is given, else `If-Modified-Since`.
+ * Whether the client's copy is current, so that the response is 304: RFC 9110 section 13.1. `If-None-Match`
+ * takes precedence over `If-Modified-Since`.
  */
 export function isUnchanged(headers: Headers, { etag, modifiedAt }: Validators): boolean {
   const known = headers.get('if-none-match');
@@ -19,13 +19,13 @@ export function isUnchanged(headers: Headers, { etag, modifiedAt }: Validators):
   return since ? modifiedAt.getTime() <= Date.parse(since) : false;
 }
 
-/** Whether `If-Range` names what is there now, or is absent: RFC 9110 section 13.1.5, compared strongly. */
+/** Whether `If-Range` matches or is absent: RFC 9110 section 13.1.5, strong comparison. */
 export function isRangeOfSame(headers: Headers, { etag, modifiedAt }: Validators): boolean {
   const condition = headers.get('if-range');
   return condition === null || condition === etag || condition === modifiedAt?.toUTCString();
 }
 
-/** A list of tags or `*`, compared weakly: RFC 9110 section 13.1.2. */
+/** @param list `*` or tags, by weak comparison: RFC 9110 section 13.1.2. */
 function matchesEtag(list: string, etag: string): boolean {
   if (list === etag || list.trim() === '*') return true;
   if (list.length > LONGEST_LIST) return false;

@@ -1,4 +1,4 @@
-/** Bytes made once and sent many times. */
+/** A body that is encoded once and sent many times. */
 export type EncodedBody = {
   bytes: Uint8Array<ArrayBuffer>;
   gzip: Uint8Array<ArrayBuffer>;
@@ -6,20 +6,20 @@ export type EncodedBody = {
   etag: string;
 };
 
-/** gzip is named, and not with the weight 0 that refuses it. */
+/** Matches gzip unless its weight is 0, which refuses it. */
 const ACCEPTS_GZIP = /gzip(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i;
 
 const encoder = new TextEncoder();
 
-/** Whether a client reads compressed bodies. */
+/** Whether the client accepts gzip. */
 export function acceptsGzip(headers: Headers): boolean {
   const accepted = headers.get('accept-encoding');
   return accepted !== null && ACCEPTS_GZIP.test(accepted);
 }
 
 /**
- * Compresses and fingerprints what a client is sent.
- * @param identity what the ETag is of; the content by default.
+ * Compresses a body and computes its ETag.
+ * @param identity what the ETag is computed from; the content by default.
  */
 export function encodeBody(
   content: string | Uint8Array<ArrayBuffer>,

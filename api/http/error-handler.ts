@@ -12,10 +12,10 @@ import {
   Unavailable,
 } from '../../src/domain/errors.ts';
 
-/** What a client learns of an error. */
+/** An error as it is sent to the client. */
 export type ErrorResponse = { status: number; message: string; headers?: Record<string, string> };
 
-/** The path is known, and does not take this method: 405. Only HTTP knows methods, so it is no domain error. */
+/** The path exists, but not for this method: 405. No domain error, since only HTTP has methods. */
 export class MethodNotAllowed extends Error {
   override name = 'MethodNotAllowed';
 
@@ -24,10 +24,10 @@ export class MethodNotAllowed extends Error {
   }
 }
 
-/** Seconds after which trying again makes sense: an outage is found and ended within two. */
+/** In seconds: an outage is detected, and its end too, within two. */
 const RETRY_AFTER = { 'Retry-After': '2' };
 
-/** An outage fails every request: it is logged when it begins, and then this often. */
+/** During an outage every request fails: it is logged when it begins, and then once in this time. */
 const OUTAGE_LOG_MS = 10_000;
 
 export const SERVER_ERROR: ErrorResponse = { status: 500, message: 'Server error' };
@@ -39,7 +39,7 @@ export const DATABASE_UNREACHABLE: ErrorResponse = {
 
 export type ErrorMapper = (error: unknown) => ErrorResponse;
 
-/** {@link toErrorResponse}, and a log line for what is no expected failure. */
+/** {@link toErrorResponse}, which also logs unexpected failures. */
 export function createErrorMapper(
   log: Logger,
   { clockMs = () => performance.now() }: { clockMs?: () => number } = {},
@@ -63,7 +63,7 @@ export function toErrorResponse(error: unknown): ErrorResponse {
   }
   if (error instanceof InvalidInput) return { status: 400, message: error.message };
   if (error instanceof Unauthorized) {
-    // RFC 6750 section 3.1: no error code for who has shown no token.
+    // RFC 6750 section 3.1: no error code when the request has no token.
     const challenge = error instanceof InvalidToken ? 'Bearer error="invalid_token"' : 'Bearer';
     return { status: 401, message: error.message, headers: { 'WWW-Authenticate': challenge } };
   }

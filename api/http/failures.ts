@@ -30,7 +30,7 @@ export const TOKEN_INVALID = defineFailure(
   'The token is unknown, revoked or expired, or its owner is blocked.',
   () => new InvalidToken('The API token is invalid'),
 );
-/** The token is not allowed to read what was asked for. */
+/** The token lacks the scope. */
 export function scopeMissing(scope: TokenScope): ThrownFailure {
   const error = () => new Forbidden(`This token lacks the scope "${scope}"`);
   return defineFailure(`ScopeMissing.${scope}`, `The token lacks the scope "${scope}".`, error);

@@ -6,12 +6,12 @@ const HOST = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]{1,255})(?::[0-9]{0,5})?$/i
 const EXPECTED = 'give the name or address of this service, such as play.example.org or 127.0.0.1:3000';
 
 /**
- * What is wrong with the Host header of a request, in a sentence; undefined for one that is well-formed. Of another, Bun
- * makes `request.url` a text without authority, which `URL` refuses and in which routers find the wrong path.
+ * What is wrong with the Host header of a request, in a sentence; undefined when it is well-formed. With a malformed
+ * one, Bun builds a `request.url` without authority: `URL` throws on it, and routers find the wrong path in it.
  */
 export type FindHostFault = (request: Request) => string | undefined;
 
-/** Remembers the last good one: clients of one service nearly always send the same. */
+/** Caches the last valid one: the clients of a service nearly always send the same. */
 export function createHostCheck(): FindHostFault {
   let lastGood: string | undefined;
   return (request) => {
@@ -27,12 +27,12 @@ export function createHostCheck(): FindHostFault {
 
 const isLoopbackAddress = createAddressMatcher(['127.0.0.0/8', '::1']);
 
-/** What proxies add to a request that they forward. */
+/** Headers that proxies add. */
 const FORWARDING_HEADER = /^(?:x-forwarded-.*|x-real-ip|forwarded|via|cf-.*)$/;
 
 /**
- * Whether a request was made on this machine. A proxy on it is loopback too, and some of them tell it only by the Host
- * that they pass on.
+ * Whether a request was made on this machine. The peer of a forwarded request may be loopback too, and with some
+ * proxies only the Host header shows that the request was forwarded.
  * @param peer the address that the connection comes from.
  */
 export function isMadeHere(request: Request, peer: string): boolean {
@@ -43,7 +43,7 @@ export function isMadeHere(request: Request, peer: string): boolean {
   );
 }
 
-/** Whether a host name or address, as `URL` writes it, is this machine's own. */
+/** Whether a host name or address, as `URL` writes it, is loopback. */
 export function namesLoopback(hostname: string): boolean {
   return /^localhost\.?$/.test(hostname) || isLoopbackAddress(hostname.replace(/^\[|\]$/g, ''));
 }

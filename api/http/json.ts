@@ -1,11 +1,11 @@
 import { type EncodedBody, encodeBody } from './encoding.ts';
 
-/** A JSON response, made once and sent many times. */
+/** A JSON body that is serialised once and sent many times. */
 export type JsonBody = EncodedBody;
 
 /**
- * Serialises, compresses and fingerprints a value.
- * @param options.identity the part of it that its ETag is of; all of it by default.
+ * Serialises and compresses a value, and computes its ETag.
+ * @param options.identity the part that the ETag is computed from; all of it by default.
  */
 export function buildJsonBody(value: unknown, { identity }: { identity?: unknown } = {}): JsonBody {
   return encodeBody(JSON.stringify(value), identity === undefined ? undefined : JSON.stringify(identity));

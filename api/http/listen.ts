@@ -5,7 +5,7 @@ import { createErrorMapper } from './error-handler.ts';
 import { createHostCheck } from './host.ts';
 import { respondError } from './responses.ts';
 
-/** An Elysia app, as far as listening is concerned: handlers read `server` from it. */
+/** The part of an Elysia app that listening needs; handlers read `server` from it. */
 export type App = {
   fetch: (request: Request) => Response | Promise<Response>;
   server: Server<unknown> | null;
@@ -14,19 +14,19 @@ export type App = {
 type Handler = (request: Request, server: Server<unknown>) => Response | Promise<Response>;
 
 /**
- * Handlers of GET, by path, that Bun's own router calls: for the few addresses that everybody asks for all the time.
- * Elysia's router would take a tenth of the time of a response that is kept ready.
+ * GET handlers by path, called by Bun's own router: for the few paths that are requested most. Elysia's router would
+ * take a tenth of the time of a cached response.
  */
 export type HotRoutes = Readonly<Record<string, Handler>>;
 
 type ListenOptions = {
   host: string;
-  /** 0 for a free one. */
+  /** 0: any free port. */
   port: number;
   maxBodyBytes: number;
   hotRoutes?: HotRoutes | undefined;
   log: Logger;
-  /** Whether clients are to open their next connection elsewhere. */
+  /** Whether responses close their connection, so that clients connect to another process. */
   isStopping: () => boolean;
 };
 
@@ -35,8 +35,9 @@ const MAX_HEADER_BYTES = 128 * 1024;
 const IDLE_SECONDS = 30;
 
 /**
- * Serves an app over HTTP, and is the only way in: no handler sees a request whose Host is malformed, and what nobody caught is logged here and stays here.
- * @throws what Bun throws for a port that cannot be had.
+ * Serves an app over HTTP. Requests with a malformed Host never reach a handler; an uncaught error is logged, and its
+ * text is not sent.
+ * @throws what Bun throws when it cannot listen on the port.
  */
 export function listen(
   app: App,
@@ -44,7 +45,7 @@ export function listen(
 ): Server<unknown> {
   const findHostFault = createHostCheck();
   const toErrorResponse = createErrorMapper(log);
-  // Bun reads it when it begins to listen; at its own 16 KB a long query would be refused without a body.
+  // Bun reads this when it begins to listen. By its default of 16 KB it would refuse a long query without a body.
   Reflect.set(http, 'maxHeaderSize', MAX_HEADER_BYTES);
   const checked =
     (handle: Handler): Handler =>
@@ -72,7 +73,7 @@ export function listen(
   return server;
 }
 
-/** Tells the client, by the response, to send nothing more on its connection. */
+/** Adds `Connection: close` to a response. */
 async function closeConnection(responding: Response | Promise<Response>): Promise<Response> {
   const response = await responding;
   response.headers.set('Connection', 'close');

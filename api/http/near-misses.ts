@@ -2,10 +2,10 @@ import { distance } from 'fastest-levenshtein';
 import { InvalidInput } from '../../src/domain/errors.ts';
 import { defineFailure } from './failures.ts';
 
-/** A parameter's name, and, of a filter, other names that people give it. */
+/** A parameter's name, and for a filter the wrong names that people try. */
 type Named = { name: string; aliases?: readonly string[] };
 
-/** The error of a filter whose name is spelled wrong, for the OpenAPI document. */
+/** A misspelled filter, for the OpenAPI document. */
 export const FILTER_MISSPELLED = defineFailure(
   'FilterMisspelled',
   'A key is nearly the name of a filter. Other unknown keys are ignored.',
@@ -13,8 +13,8 @@ export const FILTER_MISSPELLED = defineFailure(
 );
 
 /**
- * Refuses keys that are meant for a filter and would be ignored: a list for one player that is everybody's list harms
- * more than an error. Keys that resemble no filter, such as cache busters, pass.
+ * Rejects keys that resemble a filter. Ignoring one would return everybody's list in place of one player's, which is
+ * worse than an error. Keys that resemble no filter, such as cache busters, are ignored.
  * @throws {InvalidInput} that names the filter.
  */
 export function refuseNearMisses(parameters: readonly Named[], keys: Iterable<string>): void {
@@ -27,7 +27,7 @@ export function refuseNearMisses(parameters: readonly Named[], keys: Iterable<st
   }
 }
 
-/** The filter that a key resembles most. */
+/** The filter that a key is probably meant for. */
 function findMeant(key: string, filters: readonly Named[]): Named | undefined {
   const alias = filters.find(({ aliases = [] }) => aliases.some((other) => fold(other) === key));
   if (alias) return alias;
@@ -36,7 +36,7 @@ function findMeant(key: string, filters: readonly Named[]): Named | undefined {
     .sort((one, other) => distance(key, fold(one.name)) - distance(key, fold(other.name)))[0];
 }
 
-/** Two letters off, in a short name one, or all letters in another order. */
+/** At most two edits apart (one in a short name), or an anagram. */
 function isNear(key: string, name: string): boolean {
   if (Math.abs(key.length - name.length) > 2) return false;
   return distance(key, name) <= (name.length > 4 ? 2 : 1) || sortLetters(key) === sortLetters(name);
@@ -46,7 +46,7 @@ function sortLetters(text: string): string {
   return [...text].sort().join('');
 }
 
-/** Without letter case and the marks that some write between words or after a list. */
+/** Lower case, without separators between words and without `[]` after a list. */
 function fold(name: string): string {
   return name.toLowerCase().replace(/[-_.\s[\]]/g, '');
 }

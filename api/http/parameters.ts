@@ -1,24 +1,24 @@
 import { refuseNearMisses } from './near-misses.ts';
 import { requireShortQuery, splitQuery } from './query.ts';
 
-/** One parameter of a route: what the handler reads and what the OpenAPI document says are the same object. */
+/** One parameter of a route, used by its handler and by the OpenAPI document alike. */
 export type Parameter<Value = unknown> = {
   /** The name of its component in the document; unique. */
   id: string;
   in: 'path' | 'query';
-  /** Its name in the address. */
+  /** Its name in the path or query. */
   name: string;
   description: string;
-  /** What a client should send; `parse` may take more (letter case, notations), as the description says. */
+  /** What a client should send; `parse` may accept more (letter case, notations), as the description says. */
   schema: ParameterSchema;
   example: string | number;
-  /** Of the query: without it `parse` throws. */
+  /** For query parameters; `parse` throws when it is absent. */
   isRequired?: boolean;
-  /** Of a filter: other names that people give it. They are refused, as is what nearly spells its own name. */
+  /** For filters: wrong names that people try. They are rejected, as are misspellings of `name`. */
   aliases?: readonly string[];
-  /** A text that `parse` refuses, for the document's example of status 400; absent when it takes every text. */
+  /** A text that `parse` rejects, for the document's example of status 400; absent when it accepts every text. */
   refused?: string;
-  /** Another parameter of the query: when that is given, this one is not read. */
+  /** Another query parameter that takes precedence: when it is given, this one is not read. */
   ignoredBeside?: string;
   /**
    * @param text undefined when the parameter is absent or empty.
@@ -36,13 +36,13 @@ export type ParameterSchema = {
   pattern?: string;
 };
 
-/** A route's parameters, by the names that its handler has for their values. */
+/** A route's parameters, by the names that its handler uses. */
 export type Parameters = Readonly<Record<string, Parameter>>;
 
-/** What a handler receives. */
+/** The parsed values that a handler receives. */
 export type Values<P extends Parameters> = { [Name in keyof P]: ReturnType<P[Name]['parse']> };
 
-/** Makes the parser of an optional parameter: what is absent stays undefined. */
+/** Makes the parser of an optional parameter, which is undefined when absent. */
 export function optional<Value>(
   parse: (text: string) => Value,
 ): (text: string | undefined) => Value | undefined {
@@ -50,10 +50,9 @@ export function optional<Value>(
 }
 
 /**
- * Reads every parameter of a route. A repeated key counts once, the last; an empty one is absent. The query is split only
- * where a parameter is read from it.
- * @throws {InvalidInput} of a query that is too long, else of the first parameter that is not allowed, else of a filter's name
- * that is spelled wrong.
+ * Parses every parameter of a route. Of a repeated key the last counts; an empty one is absent. The query is only
+ * split when a parameter is read from it.
+ * @throws {InvalidInput} for a query that is too long, else the first invalid parameter, else a misspelled filter.
  */
 export function parseParameters<P extends Parameters>(
   parameters: P,

@@ -1,16 +1,16 @@
 import { InvalidInput } from '../../src/domain/errors.ts';
 import { defineFailure } from './failures.ts';
 
-/** No query of ours has more; splitting 120,000 characters takes milliseconds, before any limit. */
+/** In characters. Splitting a query of 120,000 takes milliseconds, and happens before any rate limit. */
 const LONGEST_QUERY = 8192;
 
-/** Whether {@link splitQuery} leaves something of an address out. */
+/** Whether {@link splitQuery} would cut the query of an address. */
 export function isQueryTooLong(address: string): boolean {
   const start = address.indexOf('?');
   return start !== -1 && address.length - start - 1 > LONGEST_QUERY;
 }
 
-/** The pairs of an address's query, of its first 8,192 characters at most. */
+/** The parameters in the first 8,192 characters of an address's query. */
 export function splitQuery(address: string): URLSearchParams {
   const start = address.indexOf('?');
   return new URLSearchParams(start === -1 ? '' : address.slice(start + 1, start + 1 + LONGEST_QUERY));
@@ -22,7 +22,7 @@ export const QUERY_TOO_LONG = defineFailure(
   () => new InvalidInput(`The query is too long: give at most ${LONGEST_QUERY} characters`),
 );
 
-/** @throws {InvalidInput} when the query of an address is too long to be split. */
+/** @throws {InvalidInput} when the query of an address has more than 8,192 characters. */
 export function requireShortQuery(address: string): void {
   if (isQueryTooLong(address)) throw QUERY_TOO_LONG.error();
 }

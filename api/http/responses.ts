@@ -10,7 +10,7 @@ export type Policy = 'public' | 'protected';
 /** A public response before the headers that depend on the request. */
 type CachedResponse = { body: JsonBody; cacheControl: string };
 
-/** A protected response: a value sent as JSON, or a stream of another type; with headers of its own. */
+/** A protected response: a value sent as JSON, or a stream of another type, with additional headers. */
 export type ProtectedResponse = { headers?: Record<string, string> } & (
   | { json: unknown }
   | { stream: ReadableStream; contentType: string }
@@ -25,12 +25,12 @@ export const CORS_HEADERS = {
     'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset',
 };
 
-/** A status change must be visible within 5 s: 2 s until the notified list is read again, and 3 s in caches. */
+/** A status change must be visible within 5 s: 2 s until the list is reloaded after a notification, 3 s in caches. */
 export const PUBLIC_CACHE_CONTROL = 'public, max-age=2, stale-while-revalidate=1';
 export const PROTECTED_CACHE_CONTROL = 'private, no-cache';
 export const ERROR_CACHE_CONTROL = { public: 'no-store', protected: 'private, no-store' } as const;
 
-/** Sends a body that many requests share: 304 when the client has it, compressed when it accepts that. */
+/** Sends a cached body: 304 when the client has it, compressed when it accepts gzip. */
 export function respondFromCache(
   request: Request,
   response: CachedResponse,
@@ -46,7 +46,7 @@ export function respondFromCache(
     : new Response(body.bytes, { headers: withRateLimit(plain, verdict) });
 }
 
-/** Sends what a protected route made. */
+/** Sends the response of a protected route. */
 export function respondProtected(response: ProtectedResponse, verdict: RateLimitVerdict): Response {
   const headers = {
     ...commonHeaders('protected', verdict, PROTECTED_CACHE_CONTROL),
@@ -58,7 +58,7 @@ export function respondProtected(response: ProtectedResponse, verdict: RateLimit
   return Response.json(response.json, { headers: { ...headers, 'Content-Type': JSON_TYPE } });
 }
 
-/** The error body of specification section 7. Without headers, those of an error that no rate limit applies to. */
+/** The error body of specification section 7. By default with the headers of an error without a rate limit. */
 export function respondError(
   { status, message, headers: own }: ErrorResponse,
   headers: Record<string, string> = { 'Cache-Control': ERROR_CACHE_CONTROL.public, ...CORS_HEADERS },
@@ -69,7 +69,7 @@ export function respondError(
   });
 }
 
-/** What every response under a rate limit carries. */
+/** The headers of every rate-limited response. */
 export function commonHeaders(
   policy: Policy,
   verdict: RateLimitVerdict,
@@ -83,7 +83,7 @@ export function commonHeaders(
   };
 }
 
-/** What a cached response carries besides `Content-Type` and `Content-Encoding`, at status 200 and 304 alike. */
+/** The headers that a cached response has with status 200 and 304, besides `Content-Type` and `Content-Encoding`. */
 export function cachedHeaders(
   { etag, cacheControl }: { etag: string; cacheControl: string },
   verdict: RateLimitVerdict,
@@ -91,13 +91,13 @@ export function cachedHeaders(
   return { ...commonHeaders('public', verdict, cacheControl), ETag: etag, Vary: 'Accept-Encoding' };
 }
 
-/** The error of a request beyond the limit. */
+/** The error for a request over the limit. */
 export function tooManyRequests({ resetSeconds }: RateLimitVerdict, now: Date): ErrorResponse {
   const headers = { 'Retry-After': String(resetSeconds) };
   return withReset({ status: 429, message: 'Too many requests', headers }, now);
 }
 
-/** The same error; with the time to come again, if it is a limit of any kind that was reached. */
+/** The same error, for a 429 with the time of the next attempt. */
 export function withReset(error: ErrorResponse, now: Date): ErrorResponse {
   const retryAfter = Number(error.headers?.['Retry-After']);
   if (error.status !== 429 || Number.isNaN(retryAfter)) return error;
@@ -105,7 +105,7 @@ export function withReset(error: ErrorResponse, now: Date): ErrorResponse {
   return { ...error, headers: { ...error.headers, 'X-RateLimit-Reset': String(resetAt) } };
 }
 
-/** The headers by which a client learns of the limit; the last two are the IETF draft's. */
+/** The rate-limit headers; the last two are those of the IETF draft. */
 export function rateLimitHeaders(
   policy: Policy,
   { limit, remaining, resetSeconds }: RateLimitVerdict,
@@ -121,7 +121,7 @@ export function rateLimitHeaders(
 type HeaderSets = { plain: Headers; gzip: Headers; unchanged: Headers };
 const headersByBody = new WeakMap<JsonBody, HeaderSets>();
 
-/** The headers of every response with these bytes: copying them takes half the time of naming them. */
+/** The headers that all responses with this body share, built once: copying them takes half as long. */
 function headersOf({ body, cacheControl }: CachedResponse, verdict: RateLimitVerdict): HeaderSets {
   const known = headersByBody.get(body);
   if (known) return known;
@@ -135,7 +135,7 @@ function headersOf({ body, cacheControl }: CachedResponse, verdict: RateLimitVer
   return made;
 }
 
-/** Writes what differs from one response to the next into the shared headers, which a new response copies. */
+/** Writes the values that differ between responses into the shared headers; each new Response copies them. */
 function withRateLimit(headers: Headers, { remaining, resetSeconds }: RateLimitVerdict): Headers {
   headers.set('X-RateLimit-Remaining', String(remaining));
   headers.set('RateLimit', `"public";r=${remaining};t=${resetSeconds}`);

@@ -23,8 +23,8 @@ import {
   withReset,
 } from './responses.ts';
 
-/** @param request its route: an `operationId`, the template of a page's address, or `unknown`. */
-export type NoteRequest = (request: {
+/** Records a request in the metrics. `route`: an `operationId`, the path template of a page, or `unknown`. */
+export type RecordRequest = (request: {
   kind: 'public' | 'protected' | 'page';
   route: string;
   status: number;
@@ -37,29 +37,28 @@ export type RouteDeps = {
   limiters: { public: RateLimiter; protected: RateLimiter };
   isTrustedProxy: (address: string) => boolean;
   now: () => Date;
-  /** Tells `/metrics` of a request. */
-  noteRequest: NoteRequest;
+  recordRequest: RecordRequest;
 };
 
-/** What Elysia hands over; never the whole context, which would make it parse what nobody reads. */
+/** The part of Elysia's context that routes use. With the whole of it, Elysia would parse things nobody reads. */
 export type Incoming = {
   request: Request;
   server: Server<unknown> | null;
-  /** The parts of the path that the route names. */
+  /** Path parameters. */
   params?: Readonly<Record<string, string>>;
 };
 
-/** What these wrappers need to know of an operation. */
+/** The part of an operation that these wrappers use. */
 type Operation<P extends Parameters> = {
   /** Its `operationId`. */
   id: string;
   parameters: P;
-  /** Of a public one; {@link PUBLIC_CACHE_CONTROL} by default. */
+  /** For public operations; {@link PUBLIC_CACHE_CONTROL} by default. */
   cacheControl?: string;
-  /** Of a protected one: its work is not ended with the others that wait too long, nor counted among them. */
+  /** For protected operations: exempt from the shared wait limit. */
   hasOwnTimeLimit?: boolean;
 };
-/** `scope` is what the token must be allowed to read. */
+/** `scope`: the scope that the token needs. */
 type ProtectedOperation<P extends Parameters> = Operation<P> & { scope: TokenScope };
 
 type PublicWork<P extends Parameters> = (values: Values<P>) => JsonBody | Promise<JsonBody>;
@@ -70,7 +69,7 @@ type ProtectedWork<P extends Parameters> = (
 
 export type Routes = ReturnType<typeof createRoutes>;
 
-/** What a request without a token is limited by: the address it came from, behind trusted proxies the one they name. */
+/** The rate-limit key of a request without a token: its address, behind trusted proxies the forwarded one. */
 export function clientKey(
   { request, server }: Incoming,
   { isTrustedProxy }: Pick<RouteDeps, 'isTrustedProxy'>,
@@ -81,7 +80,7 @@ export function clientKey(
 }
 
 /**
- * Wraps a route's own work in what every route does, in this order: rate limit, token, its scope, then parameters.
+ * Wraps a handler in the steps of every route, in this order: rate limit, token, scope, parameters.
  * `open` is for public routes, `guarded` for those that need a token.
  */
 export function createRoutes(deps: RouteDeps) {
@@ -89,8 +88,8 @@ export function createRoutes(deps: RouteDeps) {
   const toErrorResponse = createErrorMapper(deps.log);
   const limitWait = createWaitLimit(REQUEST_LIMITS);
 
-  const noted = (kind: Policy, route: string, startedMs: number, response: Response): Response => {
-    deps.noteRequest({
+  const recorded = (kind: Policy, route: string, startedMs: number, response: Response): Response => {
+    deps.recordRequest({
       kind,
       route,
       status: response.status,
@@ -99,7 +98,7 @@ export function createRoutes(deps: RouteDeps) {
     return response;
   };
 
-  // Without a promise where nothing waits: cached responses are as many as the process can send.
+  // Synchronous for cached responses: a promise for each would cost throughput.
   function open<P extends Parameters>(
     incoming: Incoming,
     operation: Operation<P>,
@@ -112,8 +111,8 @@ export function createRoutes(deps: RouteDeps) {
         ? taken.then((verdict) => respondOpen(verdict, incoming, operation, work))
         : respondOpen(taken, incoming, operation, work);
     return response instanceof Promise
-      ? response.then((settled) => noted('public', operation.id, startedMs, settled))
-      : noted('public', operation.id, startedMs, response);
+      ? response.then((settled) => recorded('public', operation.id, startedMs, settled))
+      : recorded('public', operation.id, startedMs, response);
   }
 
   async function guarded<P extends Parameters>(
@@ -122,7 +121,7 @@ export function createRoutes(deps: RouteDeps) {
     work: ProtectedWork<P>,
   ): Promise<Response> {
     const startedMs = performance.now();
-    return noted('protected', operation.id, startedMs, await respondGuarded(incoming, operation, work));
+    return recorded('protected', operation.id, startedMs, await respondGuarded(incoming, operation, work));
   }
 
   function respondOpen<P extends Parameters>(
@@ -138,7 +137,7 @@ export function createRoutes(deps: RouteDeps) {
     try {
       const worked = work(parseParameters(parameters, incoming));
       if (!(worked instanceof Promise)) return send(worked);
-      // After the wait limit the work goes on, and nobody handles its failure.
+      // The work continues after the wait limit; without a handler its rejection would end the process.
       worked.catch(() => {});
       return limitWait(() => worked).then(send, fail);
     } catch (error) {
@@ -196,7 +195,7 @@ export function createRoutes(deps: RouteDeps) {
   return { open, guarded };
 }
 
-/** @throws {Forbidden} when the token is not allowed to read this. */
+/** @throws {Forbidden} when the token lacks the scope. */
 export function requireScope(token: Pick<ApiToken, 'scopes'>, scope: TokenScope): void {
   if (!token.scopes.includes(scope)) throw scopeMissing(scope).error();
 }

@@ -1,6 +1,6 @@
-/** Lets each key have one thing at a time. */
+/** A mutex for each key. */
 export type Slots = {
-  /** Takes the key's slot. @returns what gives it up; undefined when it is taken. */
+  /** Takes the key's slot. @returns the function that releases it; undefined when the slot is taken. */
   claim: (key: string) => Promise<(() => void) | undefined>;
 };
 

@@ -2,17 +2,17 @@ export type OpenDownloads = {
   /**
    * Counts a download until it is no longer open.
    * @param isOpen whether the response is still being sent and the client still there.
-   * @returns false, and counts nothing, when the client has as many open as they may.
+   * @returns false, without counting it, when the client has the maximum number open.
    */
   begin: (client: string, isOpen: () => boolean) => boolean;
 };
 
-/** Clients remembered before the downloads that have ended are looked for. */
+/** The number of clients at which finished downloads are first swept. */
 const FIRST_SWEEP = 1024;
 
 /**
- * Bounds the downloads that a client has open. Bun says nothing when a response has been sent, so whether one is open is
- * asked when it matters: at the client's next download, and of everybody whenever the number of clients has doubled.
+ * Bounds the open downloads of each client. Bun has no event for a response that was sent, so open downloads are
+ * counted anew at the client's next download, and those of all clients whenever their number has doubled.
  */
 export function createOpenDownloads(maxPerClient: number): OpenDownloads {
   const byClient = new Map<string, (() => boolean)[]>();

@@ -2,8 +2,8 @@
 export type ByteRange = { start: number; end: number };
 
 /**
- * Reads a `Range` header: one range of bytes. Undefined for none, for what the header's grammar does not allow, and for
- * several at once: then the whole is sent (RFC 9110 section 14.2).
+ * Reads a `Range` header with a single byte range. Undefined for none, for a malformed one and for several ranges: the
+ * response is then the whole file (RFC 9110 section 14.2).
  */
 export function tryParseRange(
   header: string | null,

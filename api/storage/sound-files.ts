@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 import { errorCode } from '../../src/domain/error-causes.ts';
 
 export type SoundFile = {
-  /** The bytes, in memory once however many download them. */
+  /** One copy in memory for all downloads. */
   blob: Blob;
   /** SHA-256 of the bytes, in hexadecimal. */
   hash: string;
@@ -15,20 +15,20 @@ export type SoundFile = {
 };
 
 export type SoundFiles = {
-  /** @param name of a file in the folder. Undefined: there is none, or a link or a folder. */
+  /** @returns undefined when the name is none of a regular file in the folder. */
   read: (name: string) => Promise<SoundFile | undefined>;
 };
 
 /** Some 250 sounds of ten seconds; a sound of a minute is 1.4 MB. */
 const CACHED_BYTES = 64 * 1024 * 1024;
-/** What looking at or opening a file says when there is none to serve: none at all, a link, a folder. */
+/** Errors of `lstat` and `open` for a missing file, a link, a folder. */
 const NO_FILE_CODES = new Set(['ENOENT', 'ELOOP', 'EISDIR']);
 
-/** Reads and hashes each version of a file once while it is asked for; that a file was replaced is seen at every request. */
+/** Reads and hashes each version of a file once while it is cached; every request checks whether the file was replaced. */
 export function createSoundFiles(folder: string): SoundFiles {
   const cache = new LRUCache<string, SoundFile>({
     maxSize: CACHED_BYTES,
-    // lru-cache takes no size of 0.
+    // lru-cache rejects a size of 0.
     sizeCalculation: ({ blob }) => Math.max(blob.size, 1),
   });
   const loading = new Map<string, Promise<SoundFile | undefined>>();
@@ -61,9 +61,9 @@ export function createSoundFiles(folder: string): SoundFiles {
   };
 }
 
-/** All of it from one open file, so that a replacement in the middle mixes nothing. */
+/** From one file handle, so that bytes and metadata are of one version even if the file is replaced meanwhile. */
 async function readVersion(path: string): Promise<{ version: string; file: SoundFile } | undefined> {
-  // A link that somebody put there is not followed out of the folder.
+  // Symbolic links are not followed: they could lead out of the folder.
   const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   try {
     const stats = await handle.stat({ bigint: true });
@@ -78,7 +78,7 @@ async function readVersion(path: string): Promise<{ version: string; file: Sound
   }
 }
 
-/** A file that is replaced is another one; one that is written to has another time or size. */
+/** A replaced file has another inode, an overwritten one another time or size. */
 function versionOf(path: string, { ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return [path, ino, size, mtimeNs, ctimeNs].join(' ');
 }

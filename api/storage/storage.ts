@@ -11,9 +11,9 @@ type Incoming = { request: Request; server: Server<unknown> | null };
 type StorageDeps = {
   /** `STORAGE_DIR/roundsound` */
   soundFolder: string;
-  /** Whether a file may be served now; its player may have lost the right to a sound. Always by default. */
+  /** Whether a file may be served: its player may have lost the right to a sound. By default always. */
   isServed?: (fileName: string) => boolean;
-  /** What a client is counted by: their address, behind trusted proxies the one they name. */
+  /** The key by which a client's downloads are counted: its address, behind trusted proxies the forwarded one. */
   clientKey: (incoming: Incoming) => string;
 };
 
@@ -22,9 +22,9 @@ type Sources = Required<Pick<StorageDeps, 'clientKey' | 'isServed'>> & {
   downloads: OpenDownloads;
 };
 
-/** A published sound and nothing else: no other name, no way up, no hidden file. */
+/** Published sounds only: no path traversal, no hidden files. */
 const SOUND_FILE = /^[0-9]{17}(?:\.voice)?\.mp3$/;
-/** Of one client. A browser opens six connections to a host; an address may be shared. */
+/** For each client. A browser opens six connections to a host, and several people may share an address. */
 const MAX_OPEN_DOWNLOADS = 16;
 const RETRY_AFTER_SECONDS = '5';
 const METHODS = 'GET, HEAD, OPTIONS';
@@ -34,16 +34,16 @@ const HEADERS = {
   'Cross-Origin-Resource-Policy': 'cross-origin',
   'X-Content-Type-Options': 'nosniff',
 };
-/** A link with the version of what is there, the beginning of its SHA-256, names one content for ever. */
+/** For `?v=` with the first characters of the file's SHA-256: such an address never changes its content. */
 const VERSIONED_CACHE_CONTROL = 'public, max-age=31536000, immutable';
-/** The plain address, as the API gives it: revalidated after a minute, with 304 while nothing has changed. */
+/** For the address without version, as the API gives it: revalidated after a minute. */
 const PLAIN_CACHE_CONTROL = 'public, max-age=60, must-revalidate';
 
 const SHORTEST_VERSION = 16;
 
 const HIDDEN = { detail: { hide: true } };
 
-/** `/storage/roundsound/{steamid64}.mp3` and `.voice.mp3`. Not rate-limited, open to every origin; downloads at once are bounded. */
+/** `/storage/roundsound/{steamid64}.mp3` and `.voice.mp3`. Not rate-limited, CORS for every origin; concurrent downloads are bounded. */
 export function storage({ soundFolder, clientKey, isServed = () => true }: StorageDeps) {
   const path = '/storage/roundsound/:file';
   const sources: Sources = {
@@ -70,7 +70,7 @@ async function respondWithSound(sources: Sources, name: string, incoming: Incomi
   const headers = headersOf(file, splitQuery(request.url).get('v'));
   if (isUnchanged(request.headers, file)) return new Response(null, { status: 304, headers });
   if (request.method === 'HEAD') {
-    // RFC 9110 section 14.2: a range is asked of GET alone.
+    // RFC 9110 section 14.2: Range applies to GET only.
     return new Response(null, { headers: { ...headers, 'Content-Length': String(blob.size) } });
   }
   const range = isRangeOfSame(request.headers, file)
@@ -95,7 +95,7 @@ async function respondWithSound(sources: Sources, name: string, incoming: Incomi
 }
 
 function headersOf({ hash, etag, modifiedAt }: SoundFile, version: string | null): Record<string, string> {
-  // An old link must not keep what took its place: the player may go back to the first sound, and to its link.
+  // An old link must not cache the new sound as immutable: the player may upload the old one again.
   const isVersioned = version !== null && version.length >= SHORTEST_VERSION && hash.startsWith(version);
   return {
     ...HEADERS,
@@ -109,7 +109,7 @@ function headersOf({ hash, etag, modifiedAt }: SoundFile, version: string | null
 }
 
 function beginDownload({ clientKey, downloads }: Sources, { request, server }: Incoming): boolean {
-  // Bun forgets the address of a request once its response is sent or its client has left.
+  // Bun drops the address of a request once its response is sent or the client has disconnected.
   const isOpen = () => server?.requestIP(request) != null;
   return downloads.begin(clientKey({ request, server }), isOpen);
 }

@@ -87,7 +87,7 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
       public: config.rateLimit.publicPerMinute,
       protected: config.rateLimit.protectedPerMinute,
     },
-    noteRequest: createRequestNotes(metrics),
+    recordRequest: createRequestNotes(metrics),
     publicUrl: config.publicUrl,
     version: packageJson.version,
     servers: { serverList, readHistory, now, onBodyLookup: countLookups(metrics, 'bodies') },

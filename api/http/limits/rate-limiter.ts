@@ -1,4 +1,4 @@
-/** What a limiter says of one request. */
+/** The limiter's decision on one request. */
 export type RateLimitVerdict = {
   isAllowed: boolean;
   /** Requests allowed in any window. */
@@ -10,9 +10,9 @@ export type RateLimitVerdict = {
 };
 
 export type RateLimiter = {
-  /** Counts a request of `key` and judges it; a refused one does not count. Never lets more than the limit through in any window. */
+  /** Counts a request of `key` if it is allowed. At most `limit` requests are allowed in any window. */
   take: (key: string) => RateLimitVerdict | Promise<RateLimitVerdict>;
-  /** Whether {@link RateLimiter.take} would let a request through now; counts nothing. */
+  /** The decision that {@link RateLimiter.take} would make now, without counting. */
   check: (key: string) => RateLimitVerdict | Promise<RateLimitVerdict>;
 };
 
@@ -26,7 +26,7 @@ export type MemoryRateLimiterOptions = {
 };
 
 const WINDOW_MS = 60_000;
-/** Up to this limit every request's own time is kept; beyond it times are rounded up, so that a key stays small. */
+/** Up to this limit the exact time of each request is kept; above it times are rounded up, which bounds the log. */
 const MAX_MARKS = 64;
 const MAX_KEYS = 100_000;
 const SHARED_KEYS = 8192;
@@ -38,7 +38,7 @@ type Log = { times: number[]; counts: number[]; total: number };
  * An exact sliding log in memory. The cost of a request does not depend on the limit.
  *
  * Memory is bounded: logs idle for a whole window are dropped a generation at a time, and past 100,000 keys in a window
- * further ones share logs, so that a flood of addresses can neither exhaust memory nor wash its own traces away.
+ * further ones share logs, so that a flood of addresses can neither exhaust memory nor evict a limited address.
  */
 export function createMemoryRateLimiter(
   limit: number,
@@ -50,17 +50,17 @@ export function createMemoryRateLimiter(
 ): RateLimiter {
   let current = new Map<string, Log>();
   let previous = new Map<string, Log>();
-  let turnsAtMs = 0;
-  /** Until then a request counted in a shared log may still count. */
+  let nextGenerationAtMs = 0;
+  /** When the last request in a shared log leaves the window. */
   let sharedUntilMs = 0;
   const roundedMs = roundingOf(limit, windowMs);
 
   function logOf(key: string, nowMs: number): Log {
-    if (nowMs >= turnsAtMs || nowMs < turnsAtMs - windowMs) {
-      // What was not asked for in a whole window holds no request that still counts.
-      previous = nowMs >= turnsAtMs + windowMs ? new Map() : current;
+    if (nowMs >= nextGenerationAtMs || nowMs < nextGenerationAtMs - windowMs) {
+      // After a whole window without requests, no log holds one that still counts.
+      previous = nowMs >= nextGenerationAtMs + windowMs ? new Map() : current;
       current = new Map();
-      turnsAtMs = nowMs + windowMs;
+      nextGenerationAtMs = nowMs + windowMs;
     }
     const name = hasOwnLog(key, nowMs) ? key : sharedKey(key);
     if (name !== key) sharedUntilMs = nowMs + windowMs + roundedMs;
@@ -75,7 +75,7 @@ export function createMemoryRateLimiter(
     if (current.has(key) || previous.has(key)) return true;
     if (current.size >= maxKeys) return false;
     if (nowMs >= sharedUntilMs) return true;
-    // There is room again; but what it used in a shared log must not be forgotten.
+    // There is room again, but the requests that this key has in a shared log still count.
     const shared = current.get(sharedKey(key)) ?? previous.get(sharedKey(key));
     if (!shared) return true;
     dropOutside(shared, nowMs, { windowMs, roundedMs });
@@ -100,7 +100,7 @@ export function createMemoryRateLimiter(
   return { take: (key) => judge(key, true), check: (key) => judge(key, false) };
 }
 
-/** To what multiple times are rounded up, so that a key keeps few marks whatever the limit; 0: not at all. */
+/** The step in milliseconds to which times are rounded up, so that a log stays small whatever the limit; 0: exact. */
 export function roundingOf(limit: number, windowMs = WINDOW_MS): number {
   return limit <= MAX_MARKS ? 0 : windowMs / (MAX_MARKS - 4);
 }
@@ -123,7 +123,7 @@ export function toVerdict({
   return { isAllowed, limit, remaining: limit - total, resetSeconds };
 }
 
-/** Drops what has left the window, and what lies ahead: the clock was set back. */
+/** Drops times that have left the window, and times in the future, left by a clock that was set back. */
 function dropOutside(
   log: Log,
   nowMs: number,
@@ -152,7 +152,7 @@ function mark(log: Log, nowMs: number, roundedMs: number): void {
     log.counts[last] = (log.counts[last] ?? 0) + 1;
     return;
   }
-  // Rounded up, never down: a mark may leave the window late, never early.
+  // Rounded up, so that a request may leave the window late but never early.
   log.times.push(roundedMs === 0 ? nowMs : (Math.floor(nowMs / roundedMs) + 1) * roundedMs);
   log.counts.push(1);
 }

@@ -4,12 +4,12 @@ import { createMemorySlots, type Slots } from '../slots.ts';
 import { createMemoryRateLimiter, type RateLimiter, roundingOf, toVerdict } from './rate-limiter.ts';
 
 const COMMAND_LIMIT_MS = 50;
-/** After a failure the local limiter serves this long before Redis is asked again. */
+/** How long the local limiter is used after a failure before Redis is tried again. */
 const PAUSE_MS = 1000;
 
 /**
  * The same sliding log as in memory, kept in Redis so that several processes share it, by Redis's own clock:
- * the processes' clocks may differ. Marks that lie ahead, because that clock was set back, are dropped.
+ * the processes' clocks may differ. Times in the future, left by a clock that was set back, are dropped.
  * KEYS[1] the key; ARGV: limit, window, rounding (both in ms), 1 to count the request. Returns allowed, total, age of the oldest mark.
  */
 const SCRIPT = `
@@ -45,16 +45,16 @@ type Options = {
   log: Logger;
   /** Milliseconds by a monotonic clock, for this process alone. */
   clockMs?: () => number;
-  /** A command that takes longer is not waited for; 50 ms by default. */
+  /** Time limit of a command, 50 ms by default. */
   commandLimitMs?: number;
-  /** Told of each command: how long it took, and whether it succeeded. */
-  onCommand?: (seconds: number, isDone: boolean) => void;
+  /** Called after each command. */
+  onCommand?: (seconds: number, isSuccess: boolean) => void;
 };
 
 export type RedisLimits = {
   /** @param name distinguishes limiters in one Redis. */
   createLimiter: (name: string, limit: number, options?: { windowMs?: number }) => RateLimiter;
-  /** @param name likewise. */
+  /** @param name distinguishes slots in one Redis. */
   createSlots: (name: string) => Slots;
   close: () => void;
 };
@@ -67,7 +67,7 @@ export function openRedisLimits({
   commandLimitMs = COMMAND_LIMIT_MS,
   onCommand = () => {},
 }: Options): RedisLimits {
-  // Without the offline queue off, a command would hang for as long as Redis is away.
+  // With the offline queue on, a command would hang for as long as Redis is unreachable.
   const client = new Bun.RedisClient(url, {
     enableOfflineQueue: false,
     autoReconnect: true,
@@ -77,23 +77,23 @@ export function openRedisLimits({
   let isDown = false;
   client.connect().catch(() => undefined);
 
-  /** The result from Redis, or this process's own while Redis is out of reach. */
-  async function ask<T>(command: () => Promise<T>, byItself: () => T | Promise<T>): Promise<T> {
-    if (clockMs() < pausedUntilMs) return byItself();
+  /** Runs a command in Redis, or its local fallback while Redis is unreachable. */
+  async function run<T>(command: () => Promise<T>, fallback: () => T | Promise<T>): Promise<T> {
+    if (clockMs() < pausedUntilMs) return fallback();
     const startedMs = performance.now();
-    const note = (isDone: boolean) => onCommand((performance.now() - startedMs) / 1000, isDone);
+    const record = (isSuccess: boolean) => onCommand((performance.now() - startedMs) / 1000, isSuccess);
     try {
       const result = await withTimeLimit(connected().then(command), commandLimitMs);
-      note(true);
+      record(true);
       if (isDown) log.info('Redis is back: limits are shared again');
       isDown = false;
       return result;
     } catch (error) {
-      note(false);
+      record(false);
       pausedUntilMs = clockMs() + PAUSE_MS;
       if (!isDown) log.warn({ err: error }, 'Redis is out of reach: this process limits for itself');
       isDown = true;
-      return byItself();
+      return fallback();
     }
   }
 
@@ -117,12 +117,12 @@ export function openRedisLimits({
     };
     return {
       take: (key) =>
-        ask(
+        run(
           () => judge(key, true),
           () => local.take(key),
         ),
       check: (key) =>
-        ask(
+        run(
           () => judge(key, false),
           () => local.check(key),
         ),
@@ -132,7 +132,7 @@ export function openRedisLimits({
   const createSlots: RedisLimits['createSlots'] = (name) => {
     const local = createMemorySlots();
     const send = async (command: string, ...args: string[]) =>
-      ask(
+      run(
         () => client.send(command, args),
         () => undefined,
       );
@@ -142,7 +142,7 @@ export function openRedisLimits({
         if (!releaseLocal) return undefined;
         const slot = `community-api:${name}:${key}`;
         const holder = crypto.randomUUID();
-        const isTaken = await ask(
+        const isTaken = await run(
           async () => (await client.send('SET', [slot, holder, 'NX', 'PX', String(SLOT_MS)])) === null,
           () => false,
         );
@@ -166,7 +166,7 @@ export function openRedisLimits({
   return { createLimiter, createSlots, close: () => client.close() };
 }
 
-/** How long the slot of a process that died stays taken. */
+/** When the slot of a process that died expires. */
 const SLOT_MS = 60_000;
 const RENEW = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end`;
 const RELEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end`;

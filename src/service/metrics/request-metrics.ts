@@ -1,8 +1,8 @@
-import type { NoteRequest } from '../../../api/http/routes.ts';
+import type { RecordRequest } from '../../../api/http/routes.ts';
 import { LATENCY_SECONDS, type Metrics } from '../../runtime/metrics.ts';
 
 /** Counts and times requests by their routes. */
-export function createRequestNotes(metrics: Metrics): NoteRequest {
+export function createRequestNotes(metrics: Metrics): RecordRequest {
   const count = metrics.addCounter('http_requests_total', 'Requests by route and status.', [
     'kind',
     'route',

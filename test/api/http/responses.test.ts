@@ -16,7 +16,7 @@ const routes = createRoutes({
   limiters: { public: createMemoryRateLimiter(10), protected: createMemoryRateLimiter(10) },
   isTrustedProxy: () => false,
   now: () => NOW,
-  noteRequest: () => {},
+  recordRequest: () => {},
 });
 let isCancelled = false;
 const app = new Elysia()
