@@ -5,7 +5,7 @@ import type { Operation } from './operation.ts';
 import { ErrorModel, responseComponents, sharedHeaderComponents } from './responses.ts';
 
 /**
- * What the operations' descriptions refer to.
+ * The document's `components`, which the operations refer to.
  * @throws when two parameters or two models have one name.
  */
 export function buildComponents(operations: readonly Operation[], limits: RateLimits) {

@@ -28,7 +28,7 @@ export function describeOperation(operation: Operation) {
   };
 }
 
-/** Read by the cache of responses, not by a handler. */
+/** Evaluated when the response is sent, not by a handler. */
 export const IF_NONE_MATCH = {
   id: 'ifNoneMatch',
   in: 'header',
@@ -38,7 +38,7 @@ export const IF_NONE_MATCH = {
   example: EXAMPLE_ETAG,
 } as const;
 
-/** The document's own form of a parameter. */
+/** A parameter as a Parameter Object of OpenAPI. */
 export function describeParameter({
   in: place,
   name,
@@ -58,7 +58,7 @@ export function describeParameter({
   };
 }
 
-/** Those of the path stand in full: @elysiajs/swagger adds what it does not find there. */
+/** Path parameters are inlined: @elysiajs/swagger does not recognise a reference and would add them again. */
 function referToParameter(parameter: Parameter) {
   return parameter.in === 'path' ? describeParameter(parameter) : referTo('parameters', parameter.id);
 }

@@ -1,4 +1,4 @@
-/** A JSON Schema, or what stands inside one. */
+/** A JSON Schema or a subschema. */
 type Schema = { readonly [keyword: string]: unknown };
 
 /** A reference to a component of the document. */
@@ -54,7 +54,7 @@ export function toOpenApiSchema(model: unknown): unknown {
   return Array.isArray(anyOf) ? mergeAlternatives(plain, anyOf.filter(isSchema)) : plain;
 }
 
-/** The only value of 3.0.3 that is null. */
+/** `null` in OpenAPI 3.0.3. */
 const NULL = { type: 'string', nullable: true, enum: [null] };
 
 function mergeAlternatives(plain: Schema, alternatives: readonly Schema[]): Schema {
@@ -65,7 +65,7 @@ function mergeAlternatives(plain: Schema, alternatives: readonly Schema[]): Sche
     .filter(isSchema);
   const nullable = isNullable ? { nullable: true } : {};
   const [only] = left;
-  // Beside a reference nothing else counts.
+  // Keywords beside `$ref` are ignored in OpenAPI 3.0.3.
   if (isNullable && left.some(({ $ref }) => $ref !== undefined)) return { ...plain, anyOf: [...left, NULL] };
   if (left.length === 1) return { ...only, ...plain, ...nullable };
   const values = left.flatMap((schema) => (Array.isArray(schema.enum) ? schema.enum : []));

@@ -30,7 +30,7 @@ export function openApi({ publicUrl, version, limits, operations }: Deps) {
             ],
             tags: TAGS.map((name) => ({ name })),
             components: {
-              // Through text: the plugin's types know finished schemas only, and TypeBox's own symbols stay out.
+              // Through JSON: that drops TypeBox's symbols, and the plugin's types accept plain schemas only.
               ...JSON.parse(JSON.stringify(buildComponents(operations, limits))),
               securitySchemes: {
                 bearer: { type: 'http', scheme: 'bearer', description: 'A token made on the account page.' },
@@ -40,7 +40,7 @@ export function openApi({ publicUrl, version, limits, operations }: Deps) {
           },
         }),
       )
-      // Takes the place of the plugin's own page, which loads its script from another host.
+      // In place of the plugin's page, which loads its script from another host.
       .use(openApiPage({ publicUrl, version, limits }))
   );
 }

@@ -58,7 +58,7 @@ const FIXED: Record<string, string> = {
 /** An ETag as the service makes them. */
 export const EXAMPLE_ETAG = 'W/"1x2y3z"';
 
-/** An example of what the rate limiter says of a request. */
+/** An example of a rate limiter's decision. */
 export function exampleVerdict(limit: number): RateLimitVerdict {
   return { isAllowed: true, limit, remaining: limit - 1, resetSeconds: 60 };
 }

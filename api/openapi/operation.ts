@@ -8,23 +8,23 @@ import type { DocumentedHeader } from './headers.ts';
 /** The groups of the document, in their order. */
 export const TAGS = ['Servers', 'Players', 'Penalties', 'Users', 'Events'] as const;
 
-/** One route, as its handler and the OpenAPI document know it. */
+/** One route, as its handler and the OpenAPI document use it. */
 export type Operation<P extends Parameters = Parameters> = {
   /** A verb and a noun in camelCase: clients generated from the document call their functions so. */
   id: string;
   tag: (typeof TAGS)[number];
   summary: string;
   description?: string;
-  /** Whether the specification of version 1 does not have it. */
+  /** Whether it is an extension of the specification of version 1. */
   isExtension?: boolean;
   /** Which limit counts its requests; a protected operation needs a token. */
   policy: Policy;
-  /** What the token must be allowed to read; every protected operation has one. */
+  /** The scope that a token needs; every protected operation has one. */
   scope?: TokenScope;
-  /** Of a protected operation that waits for others than the database: it says itself for how long. */
+  /** For protected operations that wait for more than the database: exempt from the shared wait limit. */
   hasOwnTimeLimit?: boolean;
   parameters: P;
-  /** Of a public operation, some seconds by default; nobody keeps the responses of a protected one. */
+  /** For public operations, some seconds by default; protected responses are never cached. */
   cacheControl?: string;
   success: {
     /** Has an `$id`. */
@@ -34,6 +34,6 @@ export type Operation<P extends Parameters = Parameters> = {
     /** Headers besides those of every response. */
     headers?: Record<string, DocumentedHeader>;
   };
-  /** How it fails, besides refused parameters and what happens to every operation of its policy. */
+  /** Its own failures, besides invalid parameters and those of every operation of its policy. */
   failures: readonly Failure[];
 };

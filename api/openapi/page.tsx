@@ -18,7 +18,7 @@ export function openApiPage(facts: GuideFacts) {
 }
 
 const START_SCRIPT = `SwaggerUIBundle({ url: '/swagger/json', dom_id: '#swagger-ui', deepLinking: true, validatorUrl: null });\n`;
-/** Swagger UI has dark colours, and leaves it to the page when to use them. */
+/** Swagger UI has a dark mode, but the page has to switch it on. */
 const DARK_SCRIPT = `const dark = matchMedia('(prefers-color-scheme: dark)');
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
 dark.addEventListener('change', follow);

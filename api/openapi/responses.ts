@@ -102,7 +102,7 @@ function describeSuccess({ policy, cacheControl, success }: Operation) {
   };
 }
 
-/** Responses without a body differ in their cache control alone. */
+/** Responses with status 304 differ only in their cache control. */
 function notModifiedKey({ cacheControl = PUBLIC_CACHE_CONTROL }: Operation): string {
   return `NotModified.${toKey(cacheControl)}`;
 }
@@ -123,7 +123,7 @@ function errorHeaders(policy: Policy, verdict = ANY_VERDICT) {
   return commonHeaders(policy, verdict, ERROR_CACHE_CONTROL[policy]);
 }
 
-/** All that can fail, by status; with the key of a component where other operations fail in the same way. */
+/** Failures by status, with the key of a component where several operations share them. */
 function groupFailures({ policy, parameters, scope, failures: own }: Operation) {
   const hasQuery = Object.values(parameters).some((parameter) => parameter.in === 'query');
   const hasFilter = Object.values(parameters).some(({ aliases }) => aliases !== undefined);
@@ -143,7 +143,7 @@ function groupFailures({ policy, parameters, scope, failures: own }: Operation) 
   });
 }
 
-/** The errors that a parameter's parser gives: for the text it refuses, and for none where it needs one. */
+/** The errors of a parameter's parser: for its `refused` example, and for its absence when it is required. */
 function describeRefusals({ name, refused, isRequired, parse }: Parameter): Failure[] {
   return [
     ...(refused === undefined ? [] : [{ example: name, text: refused }]),

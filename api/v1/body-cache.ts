@@ -1,19 +1,19 @@
 import type { ServerList } from '../../src/live/server-list.ts';
 import { buildJsonBody, type JsonBody } from '../http/json.ts';
 
-/** The body kept under a key, built when there is none. */
+/** The cached body of a key, built on a miss. */
 export type BodyCache = (key: string, build: () => unknown) => JsonBody;
 
-/** Keeps bodies until the list of servers changes; `onLookup` is told whether one was there. */
+/** Caches bodies until the list of servers changes. @param onLookup called for each lookup. */
 export function createBodyCache(serverList: ServerList, onLookup: (isHit: boolean) => void): BodyCache {
   let bodies = new Map<string, JsonBody>();
   serverList.onChange(() => {
     bodies = new Map();
   });
   return (key, build) => {
-    const known = bodies.get(key);
-    onLookup(known !== undefined);
-    if (known) return known;
+    const cached = bodies.get(key);
+    onLookup(cached !== undefined);
+    if (cached) return cached;
     const body = buildJsonBody(build());
     bodies.set(key, body);
     return body;

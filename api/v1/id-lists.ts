@@ -3,10 +3,10 @@ import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import { optional, type Parameter } from '../http/parameters.ts';
 import { parseDiscordId, parseSteamIdOf, STEAM_ID_NOTATIONS } from './parameters.ts';
 
-/** How many ids one request may name. */
+/** The most ids of one request. */
 export const MAX_IDS = 100;
 
-/** An id that a request names, and how it was written first. */
+/** An id of a request, and its first spelling there. */
 export type AskedId<Id extends string = string> = { id: Id; query: string };
 
 const LIST = `1 to ${MAX_IDS}, separated by commas; spaces and empty elements are ignored, and duplicates count once`;
@@ -24,7 +24,7 @@ export const STEAM_IDS_PARAMETER = {
   parse: (text: string | undefined) => parseIds('steamids', text ?? '', parseSteamIdOf),
 } as const satisfies Parameter<AskedId<SteamId64>[]>;
 
-/** The same list where another one may be given in its place. */
+/** The same list, optional where another list may be given instead. */
 export const OPTIONAL_STEAM_IDS_PARAMETER = {
   ...STEAM_IDS_PARAMETER,
   id: 'optional_steamids',
@@ -49,9 +49,9 @@ export function idsOf<Id extends string>(asked: readonly AskedId<Id>[]): Id[] {
 }
 
 /**
- * Reads a list of ids, in the order in which they are first named.
- * @param parse reads one of them; given the name of the parameter for its error.
- * @throws {InvalidInput} for one that cannot be read, for none and for too many.
+ * Parses a list of ids, without duplicates, in the order of their first occurrence.
+ * @param parse parses one id; `name` is the parameter's, for errors.
+ * @throws {InvalidInput} for an invalid id, an empty list and too many ids.
  */
 function parseIds<Id extends string>(
   name: string,

@@ -22,7 +22,7 @@ export function steamIdParameter(named: Named, { example }: { example: string })
 
 type Bounds = { minimum: number; maximum: number; example: number };
 
-/** A whole number that is refused outside its bounds. */
+/** A whole number within bounds. */
 export function integerParameter(named: Named, { minimum, maximum, example }: Bounds) {
   const digits = new RegExp(`^[0-9]{1,${String(maximum).length}}$`);
   return {
@@ -39,7 +39,7 @@ export function integerParameter(named: Named, { minimum, maximum, example }: Bo
   } as const satisfies Parameter<number | undefined>;
 }
 
-/** The error of a parameter, which quotes at most 64 characters of it. */
+/** The error for an invalid parameter; quotes at most 64 characters of its value. */
 export function notAllowed(name: string, text: string, allowed: string): InvalidInput {
   return new InvalidInput(`${name} ${JSON.stringify(text.slice(0, 64))} is not allowed: give ${allowed}`);
 }
@@ -60,7 +60,7 @@ export function parseDiscordId(name: string, text: string): string {
   throw notAllowed(name, text, '1 to 20 digits');
 }
 
-/** A part of the path; malformed percent signs, which the router leaves as they are, stay so. */
+/** Decodes a path segment; one with malformed percent-encoding is returned as it is. */
 export function decodePathPart(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -2,10 +2,10 @@ import { GUIDE_EN } from './en.tsx';
 import type { GuideFacts } from './parts.tsx';
 import { GUIDE_PL } from './pl.tsx';
 
-/** Ways to read the reference: a guide before it, in English or in Polish. */
+/** The guide by language. */
 const GUIDES = { en: GUIDE_EN, pl: GUIDE_PL } as const;
 
-/** The page: the guide, and below it the element that the reference is drawn into. */
+/** The page: the guide, and below it the element that Swagger UI renders the reference into. */
 export function GuidePage({ locale, facts }: { locale: keyof typeof GUIDES; facts: GuideFacts }) {
   const guide = GUIDES[locale];
   return (

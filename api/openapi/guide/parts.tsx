@@ -1,7 +1,7 @@
 import type { RateLimits } from '../headers.ts';
 import type { Sample } from './samples.ts';
 
-/** What the guide says of the service that shows it. */
+/** Facts about this installation that the guide mentions. */
 export type GuideFacts = { publicUrl: string; version: string; limits: RateLimits };
 
 type Html = ReturnType<typeof Samples>;
@@ -9,7 +9,7 @@ type Html = ReturnType<typeof Samples>;
 /** One language of the guide. */
 export type Guide = {
   title: string;
-  /** What it is, in a sentence or two. */
+  /** The introduction: one or two sentences. */
   lead: string;
   /** The link to the other language, and the one to the reference. */
   otherLanguage: { label: string; href: string };
@@ -25,7 +25,7 @@ export function Samples({ samples }: { samples: readonly Sample[] }) {
       {samples.map(({ id, language, code }) => (
         <figure>
           <figcaption>{language}</figcaption>
-          {/* Reached by keyboard, as it may be wider than the window. */}
+          {/* Focusable, so that it can be scrolled by keyboard. */}
           <pre id={id} tabindex={0}>
             <code>{code}</code>
           </pre>

@@ -1,4 +1,4 @@
-/** Programs that work when they are pasted, against the service whose page shows them. */
+/** A program that runs as pasted, against this installation. */
 export type Sample = { id: string; language: 'curl' | 'PHP' | 'TypeScript'; code: string };
 
 /** The first request: no token. */
@@ -57,7 +57,7 @@ console.log(\`\${body.meta.total} active bans\`);`,
   ];
 }
 
-/** The same list twice: the second time nothing is sent. */
+/** Requests one list twice: the second response is 304 without a body. */
 export function conditionalRequest(publicUrl: string): Sample {
   const url = `${publicUrl}/api/v1/servers`;
   return {
@@ -68,7 +68,7 @@ curl -s -o /dev/null -w '%{http_code}\\n' -H "If-None-Match: $ETAG" '${url}'`,
   };
 }
 
-/** Everything that happens, as it happens. */
+/** Follows the event stream. */
 export function streamRequest(publicUrl: string): Sample {
   return {
     id: 'events-curl',

@@ -51,7 +51,7 @@ export const EventStreamModel = t.String({
   ],
 });
 
-/** One change, as `/penalties/changes`, the stream and webhooks send it. */
+/** An event of a penalty, as `/penalties/changes`, the event stream and webhooks send it. */
 export function presentChange({ type, occurredAt, isDeleted, penalty }: PenaltyEvent, cursor: string) {
   return {
     cursor,

@@ -4,7 +4,7 @@ import type { PenaltyEvent } from '../../../src/queries/penalties/events.ts';
 import { withTimeLimit } from '../../../src/runtime/time-limit.ts';
 import type { EventType } from './event-models.ts';
 
-/** An event as it is sent: `id` is absent where nothing can be resumed. */
+/** An event as it is sent; without `id` when a stream cannot resume from it. */
 export type StreamedEvent = { type: EventType; id?: string; data: unknown };
 
 type Options = {
@@ -12,13 +12,13 @@ type Options = {
   tokenId: number;
   expiresAt: Date | null;
   types: ReadonlySet<EventType>;
-  /** The event to go on after. */
+  /** The id of the event after which the stream begins. */
   afterId: number;
 };
 
 type Deps = {
   reader: EventReader;
-  /** The events after a place, oldest first. */
+  /** Events after an id, oldest first. */
   listEvents: (afterId: number, limit: number) => Promise<PenaltyEvent[]>;
   /** Which of these tokens are still accepted. */
   listLiveTokenIds: (tokenIds: readonly number[], now: Date) => Promise<ReadonlySet<number>>;
@@ -27,25 +27,25 @@ type Deps = {
   now: () => Date;
 };
 
-/** What a client may leave unread; beyond it, it is given {@link ROOM_LIMIT_MS} to read on, else disconnected. */
+/** Unread bytes; a client with more must read within {@link ROOM_LIMIT_MS}, or is disconnected. */
 const MOST_BUFFERED_BYTES = 1_000_000;
 const ROOM_LIMIT_MS = 5000;
 const KEEP_ALIVE_MS = 15_000;
 /** Tokens are checked at least this often, in case a notification of a change was lost. */
 export const CHECK_MS = 1000;
 const BATCH = 500;
-/** Streams that are written to without a pause: some milliseconds. */
+/** Streams written to before other requests get the event loop: some milliseconds of work. */
 const GROUP = 50;
-/** Streams of one owner at once, in one process. */
+/** Open streams of one owner in one process. */
 export const MOST_STREAMS = 5;
 
 type Stream = Options & {
   controller: ReadableStreamDefaultController<Uint8Array>;
-  /** The same for streams of the same types. */
+  /** Equal for streams of the same event types. */
   key: string;
-  /** The last event that was sent or passed over. */
+  /** The id of the last event that was sent or skipped. */
   position: number;
-  /** Reads from the database what it has not got yet; then events come from the reader as they are found. */
+  /** Whether it still reads older events from the database; afterwards it gets each event as the reader finds it. */
   isCatchingUp: boolean;
   onRoom: (() => void) | undefined;
 };
@@ -53,7 +53,7 @@ type Stream = Options & {
 export type EventStreams = ReturnType<typeof createEventStreams>;
 
 /**
- * The open event streams of a process. An event is put into words once, however many streams it is sent to.
+ * The open event streams of a process. Each event is serialised once, however many streams it is sent to.
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
 export function createEventStreams({ reader, listEvents, listLiveTokenIds, cursorOf, present, now }: Deps) {
@@ -61,8 +61,8 @@ export function createEventStreams({ reader, listEvents, listLiveTokenIds, curso
   const frames = new WeakMap<PenaltyEvent, Uint8Array>();
 
   const frameOf = (event: PenaltyEvent): Uint8Array => {
-    const known = frames.get(event);
-    if (known) return known;
+    const cached = frames.get(event);
+    if (cached) return cached;
     const made = toFrame(present(event));
     frames.set(event, made);
     return made;
@@ -77,7 +77,7 @@ export function createEventStreams({ reader, listEvents, listLiveTokenIds, curso
           const key = [...options.types].sort().join();
           stream = { ...options, controller, key, position, isCatchingUp: true, onRoom: undefined };
           streams.add(stream);
-          // Clients that see no event for long resume from here.
+          // A client that reconnects before its first event resumes from here.
           controller.enqueue(encode(`retry: 3000\nid: ${cursorOf(position)}\n\n`));
           void catchUp(stream);
         },
@@ -104,7 +104,7 @@ export function createEventStreams({ reader, listEvents, listLiveTokenIds, curso
       }
       stream.isCatchingUp = false;
     } catch {
-      // The client does not read, or the database is away: it connects again and resumes.
+      // The client does not read, or the database is unreachable: the client reconnects and resumes.
       close(stream);
     }
   }
@@ -117,7 +117,7 @@ export function createEventStreams({ reader, listEvents, listLiveTokenIds, curso
 
   let sending = Promise.resolve();
 
-  /** One after another, and in groups, so that other requests are served between them. */
+  /** In groups, so that other requests are served in between. */
   function sendLive(send: (stream: Stream) => void): void {
     sending = sending.then(async () => {
       let sent = 0;
@@ -179,7 +179,7 @@ export function createEventStreams({ reader, listEvents, listLiveTokenIds, curso
     return Buffer.concat(events.filter((event) => !event.isSilent && types.has(event.type)).map(frameOf));
   }
 
-  /** Streams of the same types get the same bytes in one piece. */
+  /** Streams of the same event types share one buffer. */
   function sendPenaltyEvents(events: readonly PenaltyEvent[]): void {
     const [first] = events;
     const newestId = events.at(-1)?.id ?? 0;
@@ -212,7 +212,7 @@ export function createEventStreams({ reader, listEvents, listLiveTokenIds, curso
     /** Streams that an owner has open. */
     countOf: (userId: number) => [...streams].filter((stream) => stream.userId === userId).length,
     count: () => streams.size,
-    /** Sends an event that is not recorded, to the streams that are open now. */
+    /** Sends an event that is not stored to the streams open now. */
     send: (event: StreamedEvent) => {
       const frame = toFrame(event);
       sendLive((stream) => {

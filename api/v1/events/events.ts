@@ -109,13 +109,13 @@ export const EVENT_OPERATIONS: readonly Operation[] = [LIST_CHANGES, STREAM_EVEN
 
 type Deps = {
   streams: EventStreams;
-  /** @throws {Gone} for a cursor that cannot be gone on from. */
+  /** @throws {Gone} for a cursor that cannot be resumed from. */
   listChanges: (cursor: string | undefined, limit: number) => Promise<ChangePage>;
-  /** The event that a cursor names; without one, the newest there is. @throws {Gone} likewise. */
+  /** The id of a cursor's event; without a cursor, of the newest. @throws {Gone} for one that cannot be resumed from. */
   locateEvent: (cursor: string | undefined) => Promise<number>;
 };
 
-/** Changes of penalties and the stream of events: extensions, section 2 and 3. */
+/** Changes of penalties, and the event stream: extensions, sections 2 and 3. */
 export function events(routes: Routes, { streams, listChanges, locateEvent }: Deps) {
   return new Elysia()
     .get(
@@ -153,8 +153,8 @@ export function events(routes: Routes, { streams, listChanges, locateEvent }: De
 }
 
 /**
- * The types of events that a token gets: those it asks for, else all that it may see.
- * @throws {Forbidden} when it asks for what it may not see.
+ * The event types of a stream: those requested, by default all that the token's scopes allow.
+ * @throws {Forbidden} when a requested type needs a scope that the token lacks.
  */
 function typesFor(
   token: Pick<ApiToken, 'scopes'>,

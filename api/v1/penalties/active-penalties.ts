@@ -8,7 +8,7 @@ import { idsOf, STEAM_IDS_PARAMETER } from '../id-lists.ts';
 import { STRICT, successModel } from '../models.ts';
 import { PenaltyModel, presentPenalty } from './penalty-models.ts';
 
-/** Penalties of one player at most. */
+/** The most penalties listed of one player. */
 const LIMIT = 20;
 
 const PlayerModel = t.Object(
@@ -54,7 +54,7 @@ type Deps = {
   ) => Promise<ReadonlyMap<SteamId64, ActivePenalties>>;
 };
 
-/** `/penalties/active`: what a website asks about everybody it shows. */
+/** `/penalties/active`: the active penalties of many players at once. */
 export function activePenalties(routes: Routes, { listActivePenalties }: Deps) {
   return new Elysia().get(
     '/penalties/active',

@@ -1,19 +1,19 @@
 import type { PenaltyExport } from '../../../src/queries/penalties/export.ts';
 
-/** What a client has to read at least, in bytes a second: some four hundred records. */
+/** The lowest rate at which a client must read, in bytes a second: some four hundred records. */
 const LEAST_PER_SECOND = 128 * 1024;
 /**
- * How far a client may fall behind that, stops included. Time that the database takes is not counted, and what was read
- * ahead of it is not saved up: a client that stops, or reads a byte at a time, holds a snapshot for no longer than this.
+ * How far a client may fall behind that rate, pauses included. Time that the database takes does not count, and reading
+ * faster earns no credit: a client that stops, or reads byte by byte, holds a snapshot for no longer than this.
  */
 const PATIENCE_MS = 25_000;
 /** How long the database may take for some hundred records. */
 const DATABASE_LIMIT_MS = 30_000;
-/** Ten million records take as many bytes as 32 Mbit/s carry in this time; a snapshot keeps the database from tidying up. */
+/** Enough for ten million records at 32 Mbit/s. Limited because an open snapshot keeps PostgreSQL from vacuuming. */
 const WHOLE_LIMIT_MS = 15 * 60_000;
 
 type Deps = {
-  /** The last line, by the number of records before it. */
+  /** Formats the last line. @param count the number of records before it. */
   formatEnd: (count: number) => string;
   /** Called once, however it ends. */
   onEnd: () => void;
@@ -21,23 +21,23 @@ type Deps = {
 
 export type ExportStream = {
   body: ReadableStream<Uint8Array>;
-  /** Breaks the response off, so that the client sees that it is incomplete. */
+  /** Aborts the response, so that the client sees that it is incomplete. */
   abort: (reason: string) => void;
 };
 
 /**
- * Sends an export line by line, as fast as the client reads and no faster. A client that reads too slowly is given up,
- * and one that disconnects frees everything at once.
+ * Streams an export line by line, with backpressure. A client that reads too slowly is disconnected; when a client
+ * disconnects, its connection and snapshot are released at once.
  */
 export function streamExport(opened: PenaltyExport, { formatEnd, onEnd }: Deps): ExportStream {
   let count = 0;
   let isOver = false;
   let patienceMs = PATIENCE_MS;
   let waitingSinceMs = performance.now();
-  /** For whatever is waited for: the client, or the database. */
+  /** The time limit of the current wait, for the client or for the database. */
   let patience: ReturnType<typeof setTimeout> | undefined;
   let controllerOf: ReadableStreamDefaultController<Uint8Array> | undefined;
-  // Timers of their own, not withTimeLimit: one restarts with each read, and both have to abort the response.
+  // Not withTimeLimit: both limits have to abort the response, and the other one restarts with each read.
   const whole = setTimeout(() => abort('the export took too long'), WHOLE_LIMIT_MS);
 
   function end(): void {
@@ -55,7 +55,7 @@ export function streamExport(opened: PenaltyExport, { formatEnd, onEnd }: Deps):
     controllerOf?.error(new Error(reason));
   }
 
-  /** From when the client has something to read until it wants more. */
+  /** Starts when the client has data to read, and ends when it asks for more. */
   function waitForClient(): void {
     waitingSinceMs = performance.now();
     patience = setTimeout(() => abort('the client reads too slowly'), patienceMs);

@@ -75,20 +75,20 @@ export const PENALTY_OPERATIONS: readonly Operation[] = [
 type PageOptions = { page: number; perPage: number; now: Date };
 type Deps = {
   listPenalties: (filter: PenaltyFilter, options: PageOptions) => Promise<PenaltyPage>;
-  /** The base that these routes are under, with the host that users see. */
+  /** The base address of these routes, with the public origin. */
   baseUrl: string;
 };
-/** What the handler of a list reads from the query. */
+/** The parsed query of a list. */
 type Given = PenaltyFilter & Omit<PageOptions, 'now'>;
-/** What differs between the lists. */
+/** The differences between the lists. */
 type Presentation = {
-  /** The only one of the list. */
+  /** The list's only type; undefined for all. */
   type?: PenaltyType;
   present: (penalty: Penalty) => unknown;
   hasCounts?: boolean;
 };
 
-/** Penalty lists: specification 4.2 and 4.3. Never cached: a status is the truth at the time of the response. */
+/** Penalty lists: specification 4.2 and 4.3. Never cached: a status holds at the time of the response. */
 export function penalties(routes: Routes, { listPenalties, baseUrl }: Deps) {
   async function list(
     path: string,

@@ -20,9 +20,9 @@ import { ADMIN_PARAMETER, FILTER_PARAMETERS, TYPE_PARAMETER } from './penalty-pa
 const NDJSON = 'application/x-ndjson';
 /** Exports that an owner may start in any hour. */
 export const EXPORTS_PER_HOUR = 6;
-/** Of all owners in this process: each holds a connection and a snapshot. */
+/** In this process, over all owners: each export holds a connection and a snapshot. */
 const MOST_AT_ONCE = 4;
-/** When a client asks again whose other export still runs. */
+/** `Retry-After` for an owner whose other export is still running. */
 const RETRY_SECONDS = 10;
 
 const ExportEndModel = t.Object(
@@ -79,7 +79,7 @@ export const PENALTY_EXPORT_OPERATIONS: readonly Operation[] = [EXPORT_PENALTIES
 
 type Options = { fields: Readonly<Record<string, keyof Penalty>>; now: Date };
 type Deps = {
-  /** Which of these tokens are still accepted. */
+  /** Which of these tokens are live. */
   listLiveTokenIds: (tokenIds: readonly number[], now: Date) => Promise<ReadonlySet<number>>;
   openExport: (filter: PenaltyFilter, options: Options) => Promise<PenaltyExport>;
   /** Counts the exports that an owner starts. */
@@ -92,11 +92,11 @@ export type PenaltyExports = ReturnType<typeof createPenaltyExports>;
 
 /** The exports that this process sends; made once for both bases. */
 export function createPenaltyExports({ openExport, limiter, slots, listLiveTokenIds }: Deps) {
-  /** What is sent, and the token that asked for it. */
+  /** Running exports, and the id of the token of each. */
   const running = new Map<ExportStream, number>();
   let opening = 0;
 
-  /** @throws {LimitReached} when the owner may not begin another one. */
+  /** @throws {LimitReached} when the owner may not start another export. */
   async function begin(
     { id: tokenId, userId: ownerId }: Pick<ApiToken, 'id' | 'userId'>,
     filter: PenaltyFilter,
@@ -105,7 +105,7 @@ export function createPenaltyExports({ openExport, limiter, slots, listLiveToken
     const release = await slots.claim(`user ${ownerId}`);
     if (!release) throw EXPORT_RUNNING.error();
     try {
-      // What is wrong with the owner comes before what is wrong with the service.
+      // The owner's own limit is reported before the limit of the process.
       refuseSpent(await limiter.check(`user ${ownerId}`));
       if (running.size + opening >= MOST_AT_ONCE) throw EXPORTS_BUSY.error();
       return await openFor(ownerId, { tokenId, filter, now, release });
@@ -128,7 +128,7 @@ export function createPenaltyExports({ openExport, limiter, slots, listLiveToken
     opening += 1;
     try {
       opened = await openExport(filter, { fields: RECORD_FIELDS, now });
-      // Counted once it has begun: what the database refuses is no export.
+      // Counted only once it has started: one that the database refuses does not count.
       refuseSpent(await limiter.take(`user ${ownerId}`));
     } catch (error) {
       await opened?.close();
@@ -148,7 +148,7 @@ export function createPenaltyExports({ openExport, limiter, slots, listLiveToken
     return stream.body;
   }
 
-  /** Ends the exports whose token is no longer accepted: revoked, expired, or its owner blocked. */
+  /** Aborts the exports whose token has been revoked or has expired, or whose owner is blocked. */
   async function checkTokens(now: Date): Promise<void> {
     if (running.size === 0) return;
     const checked = [...running];
@@ -166,7 +166,7 @@ export function createPenaltyExports({ openExport, limiter, slots, listLiveToken
   };
 }
 
-/** `/penalties/export`: what a website copies, before it follows the changes. */
+/** `/penalties/export`: a full copy, for clients that then follow `/penalties/changes`. */
 export function penaltyExport(routes: Routes, { exports }: { exports: PenaltyExports }) {
   return new Elysia().get(
     '/penalties/export',

@@ -1,7 +1,7 @@
 import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
 import type { DocumentedHeader } from '../../openapi/headers.ts';
 
-/** A list as it was asked for. */
+/** The parsed query of a list. */
 type Given = PenaltyFilter & { page: number; perPage: number };
 
 export const LINK_HEADER: Record<'Link', DocumentedHeader> = {
@@ -15,7 +15,7 @@ export const LINK_HEADER: Record<'Link', DocumentedHeader> = {
 };
 
 /**
- * The pages around one: RFC 8288. Filters are written in the form that this service prefers, however they were given.
+ * The `Link` header of a page: RFC 8288. Filters are written in canonical form, however they were given.
  * @param address of the list, without a query.
  */
 export function formatPageLinks(address: string, given: Given, lastPage: number): string {
@@ -35,7 +35,7 @@ export function formatPageLinks(address: string, given: Given, lastPage: number)
 function formatQuery(given: Given): URLSearchParams {
   const { types, status, serverId, playerSteamId, adminSteamId, perPage, page } = given;
   const query = {
-    // A request names one type; several are what a list has without one.
+    // A request filters by one type at most; several types mean that it has no such filter.
     type: types?.length === 1 ? types[0] : undefined,
     status,
     server_id: serverId,

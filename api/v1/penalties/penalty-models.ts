@@ -94,7 +94,7 @@ export function presentMute(penalty: Penalty) {
   return toRecord(penalty, { type: penalty.type });
 }
 
-/** What {@link presentPenalty} calls each field, for records that the database writes: exports. */
+/** The names that {@link presentPenalty} gives the columns, for exports, whose records are built in SQL. */
 export const RECORD_FIELDS = {
   penalty_type: 'type',
   id: 'id',
@@ -110,7 +110,7 @@ export const RECORD_FIELDS = {
   ends: 'endsAt',
 } as const satisfies Record<keyof Static<typeof PenaltyModel>, keyof Penalty>;
 
-/** One literal for all lists: what is undefined is not sent. Spreading a record into another costs as much as a row's query. */
+/** One literal for all lists, as undefined fields are not sent: spreading a record into another takes as long as its query. */
 function toRecord(
   penalty: Penalty,
   own: { penalty_type?: PenaltyType; type?: PenaltyType },

@@ -12,7 +12,7 @@ import { integerParameter, steamIdParameter } from '../parameters.ts';
 
 const DEFAULT_PER_PAGE = 50;
 export const MAX_PER_PAGE = 100;
-/** A page that nobody reaches is a page past the end, within what the database can count. */
+/** Higher pages are clamped to this one, which is past the end and within PostgreSQL's bigint. */
 const LAST_PAGE = 1_000_000_000_000;
 
 const POLISH_WORDS = Object.values(POLISH_STATUSES);
@@ -60,7 +60,7 @@ export const ADMIN_PARAMETER = steamIdParameter(
   { example: '76561198000000900' },
 );
 
-/** Never refused: what is no positive whole number is the default. */
+/** Never rejected: anything but a positive whole number means the default. */
 export const PAGE_PARAMETERS = {
   perPage: {
     id: 'per_page',
@@ -87,7 +87,7 @@ export const MUTE_TYPE_PARAMETER = typeParameter('muteType', MUTE_TYPES, { absen
 
 type Types = readonly [PenaltyType, ...PenaltyType[]];
 
-/** @param absent the filter without this parameter; undefined is the fastest query for all types. */
+/** @param absent the filter when the parameter is absent; undefined gives the fastest query for all types. */
 function typeParameter(id: string, types: Types, { absent }: { absent: Types | undefined }) {
   return {
     id,
@@ -102,7 +102,7 @@ function typeParameter(id: string, types: Types, { absent }: { absent: Types | u
   } as const satisfies Parameter<readonly PenaltyType[] | undefined>;
 }
 
-/** A positive whole number; what is none is the default. */
+/** A positive whole number; the default for any other text. */
 export function parsePositive(text: string | undefined, byDefault: number): number {
   const number = text !== undefined && /^\+?[0-9]+$/.test(text) ? Number(text) : 0;
   return number < 1 ? byDefault : number;

@@ -62,7 +62,7 @@ type Deps = {
   searchPlayers: (name: string, options: { limit: number; now: Date }) => Promise<FoundPlayer[]>;
 };
 
-/** `/players/search`: who somebody means of whom they know a name. */
+/** `/players/search`: players by part of a name. */
 export function playerSearch(routes: Routes, { searchPlayers }: Deps) {
   return new Elysia().get(
     '/players/search',
@@ -88,7 +88,7 @@ function present(player: FoundPlayer): Static<typeof FoundPlayerModel> {
   };
 }
 
-/** However its letters are composed, and without counting what is searched as nothing. */
+/** Parses a name in Unicode form NFC; characters that the search ignores do not count towards its length. */
 function parseName(text = ''): string {
   const name = text.trim().normalize('NFC');
   const { length } = [...name];

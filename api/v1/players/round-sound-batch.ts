@@ -81,7 +81,7 @@ type Deps = {
   now: () => Date;
 };
 
-/** `/players/roundsounds`: what a game server asks when the map begins. */
+/** `/players/roundsounds`: the sounds of many players at once, for a game server at the start of a map. */
 export function roundSoundBatch(routes: Routes, { listPublished, publicUrl, now }: Deps) {
   const urlOf = (steamId: SteamId64, rendition: Rendition, { version }: PublishedFile) =>
     `${publicUrl}/storage/roundsound/${soundFileName(steamId, rendition)}?v=${version}`;

@@ -24,7 +24,7 @@ const RoundSoundModel = t.Union(
   { $id: 'RoundSound' },
 );
 
-/** Undefined for what is no SteamID: nobody's, so without a sound. */
+/** Undefined for an invalid SteamID, which has no sound. */
 const PLAYER_PARAMETER = {
   id: 'player',
   in: 'path',

@@ -70,7 +70,7 @@ export const SERVER_HISTORY_OPERATIONS: readonly Operation[] = [GET_SERVER_HISTO
 
 type Deps = { serverList: ServerList; readHistory: ReadHistory };
 
-/** `/servers/{slug}/history`: what the poller recorded. */
+/** `/servers/{slug}/history`: the samples of the poller. */
 export function serverHistory(routes: Routes, { serverList, readHistory }: Deps) {
   return new Elysia().get(
     '/servers/:server/history',

@@ -18,7 +18,7 @@ export const SLUG_PARAMETER = {
   parse: (text: string | undefined) => text ?? '',
 } as const satisfies Parameter<string>;
 
-/** Undefined for what is no id: no server has it. */
+/** Undefined for an invalid id, which no server has. */
 export const SERVER_ID_PARAMETER = {
   id: 'serverId',
   in: 'path',

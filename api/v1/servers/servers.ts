@@ -48,18 +48,18 @@ export const SERVER_OPERATIONS: readonly Operation[] = [LIST_SERVERS, GET_SERVER
 
 type Deps = {
   serverList: ServerList;
-  /** One for both bases, so that they send the same bytes. */
+  /** Shared by both bases. */
   bodies: BodyCache;
   now: () => Date;
 };
 
-/** Responds to `/servers`. */
+/** The handler of `/servers`. */
 export function createServerLister(routes: Routes, { serverList, bodies, now }: Deps) {
   const buildList = () => bodies('list', () => presentServerList(serverList.current(), now()));
   return (incoming: Incoming) => routes.open(incoming, LIST_SERVERS, buildList);
 }
 
-/** Public server status: specification 4.1. Bodies are built once per change of the list. */
+/** Public server status: specification 4.1. Bodies are rebuilt when the list changes. */
 export function servers(routes: Routes, { serverList, bodies, now }: Deps) {
   const listServers = createServerLister(routes, { serverList, bodies, now });
   return new Elysia()

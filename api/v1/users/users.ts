@@ -127,8 +127,8 @@ export function users(routes: Routes, { findUser, listUsersBySteamId, listUsersB
 }
 
 /**
- * The user as the owner of a token may see them: where they hide their Discord account, without it.
- * @param isByDiscord asked for by the Discord account: nobody, where it is hidden.
+ * The user as the owner of a token may see them: without the Discord account if they hide it.
+ * @param isByDiscord whether the lookup was by Discord id, which finds nobody who hides theirs.
  */
 function toVisible(user: LookedUpUser, token: ApiToken, isByDiscord: boolean): LookedUpUser | undefined {
   const viewer = { steamId64: token.steamId64, isAdministrator: token.isOfAdministrator };
@@ -136,7 +136,7 @@ function toVisible(user: LookedUpUser, token: ApiToken, isByDiscord: boolean): L
   return isByDiscord ? undefined : withoutDiscord(user);
 }
 
-/** Everyone who was asked for, users and others. */
+/** An entry for each requested id, whether it belongs to a user or not. */
 function listed<Id extends string>(asked: readonly AskedId<Id>[], byId: ReadonlyMap<Id, LookedUpUser>) {
   const data = asked.map(({ id, query }) => {
     const user = byId.get(id);
