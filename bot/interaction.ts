@@ -12,7 +12,8 @@ import type { ChosenRole, CommandOptions, ComponentPress, Invoker } from './comm
 import { parseCustomId } from './custom-id.ts';
 import type { BotPermission } from './locales/feed-en.ts';
 import { localizationOf } from './locales/localization.ts';
-import { MANAGER_PERMISSION, MODERATOR_PERMISSION, type ModeratorRule } from './moderators.ts';
+import type { ModeratorRule } from './moderators.ts';
+import { MANAGER_PERMISSION, MODERATOR_PERMISSION } from './permissions.ts';
 
 export type CommandInteraction = ChatInputCommandInteraction | UserContextMenuCommandInteraction;
 export type ComponentInteraction = ButtonInteraction | StringSelectMenuInteraction;

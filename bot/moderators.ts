@@ -1,13 +1,7 @@
 import type { REST } from '@discordjs/rest';
-import { PermissionFlagsBits } from 'discord.js';
 import type { Logger } from 'pino';
 import { withTimeLimit } from '../src/runtime/time-limit.ts';
 import { readApplication } from './register.ts';
-
-/** What makes a member a moderator: "Timeout Members" in Discord's settings, `MODERATE_MEMBERS` in its API. */
-export const MODERATOR_PERMISSION = PermissionFlagsBits.ModerateMembers;
-/** What lets a member manage feeds: "Manage Server" in Discord's settings, `MANAGE_GUILD` in its API. */
-export const MANAGER_PERMISSION = PermissionFlagsBits.ManageGuild;
 
 export type ModeratorRule = {
   /** Begins to ask Discord, from the first login on; nothing is asked where the guild is given. */

@@ -2,7 +2,7 @@ import { type APIApplicationCommandBasicOption, ApplicationCommandOptionType } f
 import type { Texts } from '../locales/en.ts';
 import { en } from '../locales/en.ts';
 import { pl } from '../locales/pl.ts';
-import { MANAGER_PERMISSION, MODERATOR_PERMISSION } from '../moderators.ts';
+import { MANAGER_PERMISSION, MODERATOR_PERMISSION } from '../permissions.ts';
 
 /** `default_member_permissions` of a command for moderators: a bit set as a decimal string. */
 export const FOR_MODERATORS = String(MODERATOR_PERMISSION);
