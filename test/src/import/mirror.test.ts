@@ -1,89 +1,14 @@
-import { Database as SqliteDatabase } from 'bun:sqlite';
-import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { rename } from 'node:fs/promises';
-import { join } from 'node:path';
-import pino from 'pino';
-import { createMirror, type Mirror } from '../../../src/import/mirror.ts';
 import { importSimpleAdmin } from '../../../src/import/simple-admin/simple-admin.ts';
-import { createMetrics } from '../../../src/runtime/metrics.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
-import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
-import { createTestMariaDb, isMariaDbAtHand } from '../../support/import/mariadb.ts';
+import { BAN, createMirrors, ENDED_EARLY, MUTE } from '../../support/import/mirror.ts';
 import { storedPenalties, storedPenalty } from '../../support/import/penalty-rows.ts';
-import { simpleAdminMysqlSchema, simpleAdminSqliteSchema } from '../../support/import/simple-admin-schema.ts';
-import { createTestFolder } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
 
-const { db, url: databaseUrl, connection } = await createTestDatabase();
-const folder = createTestFolder();
-afterAll(folder.remove);
-
-type LogLine = { level: number; msg: string; isSweep?: boolean; [key: string]: unknown };
-let lines: LogLine[] = [];
-let now = new Date('2026-11-21T12:00:00Z');
-let started: Mirror[] = [];
-
-beforeEach(async () => {
-  await connection`truncate penalties, servers, server_aliases, penalty_sources, settings cascade`;
-  lines = [];
-  now = new Date('2026-11-21T12:00:00Z');
-});
-afterEach(async () => {
-  await Promise.all(started.map((mirror) => mirror.stop()));
-  started = [];
-});
-
-function startMirror(url: string, { source = 'simpleadmin', timezone = 'UTC', intervalSeconds = 0.02 } = {}) {
-  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const metrics = createMetrics();
-  const mirror = createMirror(
-    { db, databaseUrl, log, metrics, now: () => now },
-    { url, source, timezone, intervalSeconds },
-  );
-  started.push(mirror);
-  mirror.start();
-  return { mirror, metrics };
-}
-
-/** Waits until a round that began after this call has ended. */
-async function nextRound(mirror: Mirror): Promise<void> {
-  now = new Date(now.getTime() + 1000);
-  const asked = now;
-  await waitFor(() => (mirror.health().lastRoundAt ?? new Date(0)) >= asked);
-  now = new Date(now.getTime() + 1000);
-  const again = now;
-  await waitFor(() => (mirror.health().lastRoundAt ?? new Date(0)) >= again);
-}
-
-const warnings = () => lines.filter((line) => line.level >= 40).map((line) => line.msg);
-const sweeps = () => lines.filter((line) => line.isSweep);
-
-const BAN = `(player_name, player_steamid, admin_steamid, admin_name, reason, duration, created, ends)
-  values ('Rzeźnik', '76561198000000001', '0', 'Console', 'Aim', 60, '2026-11-21 11:30:00', '2026-11-21 12:30:00')`;
-const MUTE = BAN.replace('(', '(type, ').replace('values (', "values ('GAG', ");
-
-let files = 0;
-function createFile(): { url: string; path: string; run: (statement: string) => void } {
-  files += 1;
-  const path = join(folder.path, `${files}.sqlite`);
-  const run = (statement: string) => {
-    const file = new SqliteDatabase(path);
-    // The mirror may be reading at this moment.
-    file.run('pragma busy_timeout = 5000');
-    file.run(statement);
-    file.close();
-  };
-  run(simpleAdminSqliteSchema({ migration: 11 }));
-  return { path, url: `sqlite:${path}`, run };
-}
-
-/** Rows 1 of each table, ended early, and others with ids so much larger that new ids do not reach back to them. */
-const ENDED_EARLY = ['sa_bans', 'sa_mutes', 'sa_warns'].map((table) => {
-  const [type, values] = table === 'sa_mutes' ? ['type, ', "'GAG', "] : ['', ''];
-  const row = `'76561198000000001', '0', 'Console', 'Aim', 60, '2026-11-21 11:30:00', '2026-11-21 12:30:00'`;
-  return `insert into ${table} (${type}id, status, player_steamid, admin_steamid, admin_name, reason, duration, created, ends)
-    values (${values}1, 'EXPIRED', ${row}), (${values}9000, 'ACTIVE', ${row})`;
-});
+const database = await createTestDatabase();
+const { db, url: databaseUrl, connection } = database;
+const { clock, lines, startMirror, nextRound, warnings, sweeps, createFile } = createMirrors(database);
 
 describe('the mirror of an SQLite file', () => {
   test('brings over what is new, changed, lifted and expired', async () => {
@@ -118,7 +43,7 @@ describe('the mirror of an SQLite file', () => {
   test('its age is measured by a clock that is never set', async () => {
     const { mirror, metrics } = startMirror(createFile().url);
     await waitFor(() => mirror.health().lastRoundAt);
-    now = new Date(now.getTime() + 3_600_000);
+    clock.now = new Date(clock.now.getTime() + 3_600_000);
     const age = /community_api_mirror_age_seconds ([0-9.e+-]+)/.exec((await metrics.render()).text)?.[1];
     expect(Number(age)).toBeWithin(0, 60);
   });
@@ -139,10 +64,10 @@ describe('the mirror of an SQLite file', () => {
     await nextRound(mirror);
     expect(await storedPenalty(db, 'sa_bans', 1)).toMatchObject({ reason: 'Aim', status: 'EXPIRED' });
     // Four in the morning in Warsaw is three in Greenwich.
-    now = new Date('2026-11-22T02:59:00Z');
+    clock.now = new Date('2026-11-22T02:59:00Z');
     await nextRound(mirror);
     expect(sweeps()).toHaveLength(1);
-    now = new Date('2026-11-22T03:00:00Z');
+    clock.now = new Date('2026-11-22T03:00:00Z');
     await nextRound(mirror);
     expect(sweeps()).toHaveLength(2);
     expect(await storedPenalty(db, 'sa_bans', 1)).toMatchObject({ reason: 'Edited long after' });
@@ -284,7 +209,7 @@ describe('the mirror of an SQLite file', () => {
     const { mirror } = startMirror(moved.url);
     await waitFor(() => mirror.health().refusal);
     await importSimpleAdmin(
-      { db, databaseUrl, now: () => now, actor: 'operator' },
+      { db, databaseUrl, now: () => clock.now, actor: 'operator' },
       { url: moved.url, replacesSource: true },
     );
     await waitFor(() => mirror.health().isUp);
@@ -308,66 +233,5 @@ describe('the mirror of an SQLite file', () => {
     const [row] = await connection`select count(*)::int as n from penalties`;
     expect(row?.n).toBeLessThan(50_000);
     expect(warnings()).toEqual([]);
-  });
-});
-
-describe.if(await isMariaDbAtHand())('the mirror of MariaDB', () => {
-  test('finds changed bans by updated_at, whatever their status, and the rest by looking up active ones', async () => {
-    const source = await createTestMariaDb();
-    await source.run(simpleAdminMysqlSchema({ migration: 12 }));
-    await source.run(`insert into sa_bans ${BAN.replace('12:30:00', '11:31:00')}`);
-    for (let id = 2; id <= 3; id++) await source.run(`insert into sa_bans ${BAN}`);
-    await source.run(`insert into sa_mutes ${MUTE}`);
-    const { mirror } = startMirror(source.url);
-    await waitFor(() => mirror.health().lastRoundAt);
-    // Ids far above: no overlap of new ids reaches the first ones.
-    await source.run(`insert into sa_bans (id, ${BAN.slice(1).replace('values (', 'values (5000, ')}`);
-    await nextRound(mirror);
-    await source.run("update sa_bans set reason = 'Edited' where id = 1");
-    await source.run("insert into sa_unbans (ban_id, reason) values (2, 'Appeal')");
-    await source.run("update sa_bans set status = 'UNBANNED', unban_id = 1 where id = 2");
-    await source.run("update sa_mutes set status = 'UNMUTED'");
-    await nextRound(mirror);
-    expect(await storedPenalty(db, 'sa_bans', 1)).toMatchObject({ reason: 'Edited', status: 'EXPIRED' });
-    expect(await storedPenalty(db, 'sa_bans', 2)).toMatchObject({ status: 'UNBANNED', liftReason: 'Appeal' });
-    expect(await storedPenalty(db, 'sa_bans', 5000)).toMatchObject({ status: 'ACTIVE' });
-    expect(await storedPenalty(db, 'sa_mutes', 1)).toMatchObject({ status: 'UNBANNED' });
-    expect(sweeps()).toHaveLength(1);
-  });
-
-  test('what is made active again is found whether or not a column tells of the change', async () => {
-    const source = await createTestMariaDb();
-    await source.run(simpleAdminMysqlSchema({ migration: 15 }));
-    for (const statement of ENDED_EARLY) await source.run(statement);
-    const { mirror } = startMirror(source.url);
-    await waitFor(() => mirror.health().lastRoundAt);
-    for (const table of ['sa_bans', 'sa_mutes', 'sa_warns'])
-      await source.run(`update ${table} set status = 'ACTIVE' where id = 1`);
-    await nextRound(mirror);
-    for (const table of ['sa_bans', 'sa_mutes', 'sa_warns'])
-      expect(await storedPenalty(db, table, 1)).toMatchObject({ status: 'ACTIVE' });
-
-    // A clock of ours that was ahead ended it with us alone: nothing changed at the source.
-    await connection`update penalties set status = 'EXPIRED' where source_id = '1'`;
-    await nextRound(mirror);
-    for (const table of ['sa_bans', 'sa_mutes', 'sa_warns'])
-      expect(await storedPenalty(db, table, 1)).toMatchObject({ status: 'ACTIVE' });
-    expect(sweeps()).toHaveLength(1);
-  });
-
-  test('a server that goes away in the middle is one log line, and the mirror recovers', async () => {
-    const source = await createTestMariaDb();
-    await source.run(simpleAdminMysqlSchema({ migration: 15 }));
-    const proxy = await startDatabaseProxy(source.url);
-    const { mirror } = startMirror(proxy.url);
-    await waitFor(() => mirror.health().isUp);
-    proxy.cut();
-    await waitFor(() => mirror.health().failures >= 3);
-    await source.run(`insert into sa_bans ${BAN}`);
-    proxy.restore();
-    await waitFor(async () => (await storedPenalties(db)).length === 1);
-    expect(warnings()).toEqual(['the mirror of SimpleAdmin does not work: trying again']);
-    await mirror.stop();
-    await proxy.stop();
   });
 });

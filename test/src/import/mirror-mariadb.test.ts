@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'bun:test';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
+import { createTestMariaDb, isMariaDbAtHand } from '../../support/import/mariadb.ts';
+import { BAN, createMirrors, ENDED_EARLY, MUTE } from '../../support/import/mirror.ts';
+import { storedPenalties, storedPenalty } from '../../support/import/penalty-rows.ts';
+import { simpleAdminMysqlSchema } from '../../support/import/simple-admin-schema.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const database = await createTestDatabase();
+const { db, connection } = database;
+const { startMirror, nextRound, warnings, sweeps } = createMirrors(database);
+
+describe.if(await isMariaDbAtHand())('the mirror of MariaDB', () => {
+  test('finds changed bans by updated_at, whatever their status, and the rest by looking up active ones', async () => {
+    const source = await createTestMariaDb();
+    await source.run(simpleAdminMysqlSchema({ migration: 12 }));
+    await source.run(`insert into sa_bans ${BAN.replace('12:30:00', '11:31:00')}`);
+    for (let id = 2; id <= 3; id++) await source.run(`insert into sa_bans ${BAN}`);
+    await source.run(`insert into sa_mutes ${MUTE}`);
+    const { mirror } = startMirror(source.url);
+    await waitFor(() => mirror.health().lastRoundAt);
+    // Ids far above: no overlap of new ids reaches the first ones.
+    await source.run(`insert into sa_bans (id, ${BAN.slice(1).replace('values (', 'values (5000, ')}`);
+    await nextRound(mirror);
+    await source.run("update sa_bans set reason = 'Edited' where id = 1");
+    await source.run("insert into sa_unbans (ban_id, reason) values (2, 'Appeal')");
+    await source.run("update sa_bans set status = 'UNBANNED', unban_id = 1 where id = 2");
+    await source.run("update sa_mutes set status = 'UNMUTED'");
+    await nextRound(mirror);
+    expect(await storedPenalty(db, 'sa_bans', 1)).toMatchObject({ reason: 'Edited', status: 'EXPIRED' });
+    expect(await storedPenalty(db, 'sa_bans', 2)).toMatchObject({ status: 'UNBANNED', liftReason: 'Appeal' });
+    expect(await storedPenalty(db, 'sa_bans', 5000)).toMatchObject({ status: 'ACTIVE' });
+    expect(await storedPenalty(db, 'sa_mutes', 1)).toMatchObject({ status: 'UNBANNED' });
+    expect(sweeps()).toHaveLength(1);
+  });
+
+  test('what is made active again is found whether or not a column tells of the change', async () => {
+    const source = await createTestMariaDb();
+    await source.run(simpleAdminMysqlSchema({ migration: 15 }));
+    for (const statement of ENDED_EARLY) await source.run(statement);
+    const { mirror } = startMirror(source.url);
+    await waitFor(() => mirror.health().lastRoundAt);
+    for (const table of ['sa_bans', 'sa_mutes', 'sa_warns'])
+      await source.run(`update ${table} set status = 'ACTIVE' where id = 1`);
+    await nextRound(mirror);
+    for (const table of ['sa_bans', 'sa_mutes', 'sa_warns'])
+      expect(await storedPenalty(db, table, 1)).toMatchObject({ status: 'ACTIVE' });
+
+    // A clock of ours that was ahead ended it with us alone: nothing changed at the source.
+    await connection`update penalties set status = 'EXPIRED' where source_id = '1'`;
+    await nextRound(mirror);
+    for (const table of ['sa_bans', 'sa_mutes', 'sa_warns'])
+      expect(await storedPenalty(db, table, 1)).toMatchObject({ status: 'ACTIVE' });
+    expect(sweeps()).toHaveLength(1);
+  });
+
+  test('a server that goes away in the middle is one log line, and the mirror recovers', async () => {
+    const source = await createTestMariaDb();
+    await source.run(simpleAdminMysqlSchema({ migration: 15 }));
+    const proxy = await startDatabaseProxy(source.url);
+    const { mirror } = startMirror(proxy.url);
+    await waitFor(() => mirror.health().isUp);
+    proxy.cut();
+    await waitFor(() => mirror.health().failures >= 3);
+    await source.run(`insert into sa_bans ${BAN}`);
+    proxy.restore();
+    await waitFor(async () => (await storedPenalties(db)).length === 1);
+    expect(warnings()).toEqual(['the mirror of SimpleAdmin does not work: trying again']);
+    await mirror.stop();
+    await proxy.stop();
+  });
+});

@@ -1,0 +1,92 @@
+import { Database as SqliteDatabase } from 'bun:sqlite';
+import { afterAll, afterEach, beforeEach } from 'bun:test';
+import { join } from 'node:path';
+import pino from 'pino';
+import type { Database } from '../../../src/db/database.ts';
+import { createMirror, type Mirror } from '../../../src/import/mirror.ts';
+import { createMetrics } from '../../../src/runtime/metrics.ts';
+import { createTestFolder } from '../service/program.ts';
+import { waitFor } from '../wait.ts';
+import { simpleAdminSqliteSchema } from './simple-admin-schema.ts';
+
+/** A ban's columns and values, as they stand behind the name of a table. */
+export const BAN = `(player_name, player_steamid, admin_steamid, admin_name, reason, duration, created, ends)
+  values ('Rzeźnik', '76561198000000001', '0', 'Console', 'Aim', 60, '2026-11-21 11:30:00', '2026-11-21 12:30:00')`;
+export const MUTE = BAN.replace('(', '(type, ').replace('values (', "values ('GAG', ");
+
+/** Rows 1 of each table, ended early, and others with ids so much larger that new ids do not reach back to them. */
+export const ENDED_EARLY = ['sa_bans', 'sa_mutes', 'sa_warns'].map((table) => {
+  const [type, values] = table === 'sa_mutes' ? ['type, ', "'GAG', "] : ['', ''];
+  const row = `'76561198000000001', '0', 'Console', 'Aim', 60, '2026-11-21 11:30:00', '2026-11-21 12:30:00'`;
+  return `insert into ${table} (${type}id, status, player_steamid, admin_steamid, admin_name, reason, duration, created, ends)
+    values (${values}1, 'EXPIRED', ${row}), (${values}9000, 'ACTIVE', ${row})`;
+});
+
+type LogLine = { level: number; msg: string; isSweep?: boolean; [key: string]: unknown };
+
+/**
+ * Starts mirrors on the test file's database, on a clock that the test sets. Before each test nothing is stored and nothing
+ * logged; its mirrors are stopped after it.
+ */
+export function createMirrors({ db, url: databaseUrl, connection }: Database) {
+  const folder = createTestFolder();
+  afterAll(folder.remove);
+  const lines: LogLine[] = [];
+  const clock = { now: new Date('2026-11-21T12:00:00Z') };
+  let started: Mirror[] = [];
+
+  beforeEach(async () => {
+    await connection`truncate penalties, servers, server_aliases, penalty_sources, settings cascade`;
+    lines.length = 0;
+    clock.now = new Date('2026-11-21T12:00:00Z');
+  });
+  afterEach(async () => {
+    await Promise.all(started.map((mirror) => mirror.stop()));
+    started = [];
+  });
+
+  function startMirror(
+    url: string,
+    { source = 'simpleadmin', timezone = 'UTC', intervalSeconds = 0.02 } = {},
+  ) {
+    const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+    const metrics = createMetrics();
+    const mirror = createMirror(
+      { db, databaseUrl, log, metrics, now: () => clock.now },
+      { url, source, timezone, intervalSeconds },
+    );
+    started.push(mirror);
+    mirror.start();
+    return { mirror, metrics };
+  }
+
+  /** Waits until a round that began after this call has ended. */
+  async function nextRound(mirror: Mirror): Promise<void> {
+    clock.now = new Date(clock.now.getTime() + 1000);
+    const asked = clock.now;
+    await waitFor(() => (mirror.health().lastRoundAt ?? new Date(0)) >= asked);
+    clock.now = new Date(clock.now.getTime() + 1000);
+    const again = clock.now;
+    await waitFor(() => (mirror.health().lastRoundAt ?? new Date(0)) >= again);
+  }
+
+  const warnings = () => lines.filter((line) => line.level >= 40).map((line) => line.msg);
+  const sweeps = () => lines.filter((line) => line.isSweep);
+
+  let files = 0;
+  function createFile(): { url: string; path: string; run: (statement: string) => void } {
+    files += 1;
+    const path = join(folder.path, `${files}.sqlite`);
+    const run = (statement: string) => {
+      const file = new SqliteDatabase(path);
+      // The mirror may be reading at this moment.
+      file.run('pragma busy_timeout = 5000');
+      file.run(statement);
+      file.close();
+    };
+    run(simpleAdminSqliteSchema({ migration: 11 }));
+    return { path, url: `sqlite:${path}`, run };
+  }
+
+  return { clock, lines, startMirror, nextRound, warnings, sweeps, createFile };
+}
