@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'bun:test';
+import { connect as connectSocket } from 'node:net';
+import { BASES } from '../../../../api/app.ts';
+import { startExports } from '../../../support/http/exports.ts';
+import { aToken, bearer, startTestService } from '../../../support/service/service.ts';
+import { waitFor } from '../../../support/wait.ts';
+
+const { db, database, connection, service, caller, fill, open, readToEnd, countSessions } =
+  await startExports();
+
+describe('limits of /penalties/export', () => {
+  const start = () => service.ask('/api/v1/penalties/export', bearer(caller.token));
+
+  test('six in any hour, of which refused requests are none, then 429 until the first is an hour old', async () => {
+    for (let turn = 0; turn < 5; turn++) {
+      expect((await start()).status).toBe(200);
+      expect((await service.ask('/api/v1/penalties/export?type=kick', bearer(caller.token))).status).toBe(
+        400,
+      );
+      await service.ask('/api/v1/penalties/export', { ...bearer(caller.token), method: 'HEAD' });
+      service.clock.monotonicMs += 60_000;
+    }
+    expect((await start()).status).toBe(200);
+    for (let turn = 0; turn < 3; turn++) {
+      const { status, headers, body } = await start();
+      expect([status, headers.get('retry-after'), body]).toEqual([
+        429,
+        '3300',
+        {
+          success: false,
+          message: 'At most 6 exports an hour: read /penalties/changes meanwhile',
+        },
+      ]);
+    }
+    const another = await aToken(db, caller.owner + 10_000);
+    expect((await service.ask('/api/v1/penalties/export', bearer(another.token))).status).toBe(200);
+    service.clock.monotonicMs += 3_300_000;
+    expect((await start()).status).toBe(200);
+    expect((await start()).status).toBe(429);
+  });
+
+  test('one at a time for an owner, whichever of their tokens; the next when it ended, or they left', async () => {
+    await fill(15_000);
+    const running = await open();
+    const other = await aToken(db, caller.owner);
+    for (const base of BASES) {
+      const second = await service.ask(`${base}/penalties/export`, bearer(other.token));
+      expect([second.status, second.headers.get('retry-after'), second.body]).toEqual([
+        429,
+        '10',
+        { success: false, message: 'One export at a time: another one of yours still runs' },
+      ]);
+    }
+    await running.cancel();
+    await waitFor(async () => (await start()).status === 200);
+    await waitFor(async () => (await countSessions()) === 0);
+  });
+
+  test('at most four in a process, the fifth owner is told to come back', async () => {
+    const spent = caller.token;
+    for (let turn = 0; turn < 6; turn++) expect((await start()).status).toBe(200);
+    await fill(15_000);
+    const [readers, tokens]: [Awaited<ReturnType<typeof open>>[], string[]] = [[], []];
+    for (let turn = 0; turn < 4; turn++) {
+      await caller.becomeAnother();
+      tokens.push(caller.token);
+      readers.push(await open());
+    }
+    await caller.becomeAnother();
+    const another = caller.token;
+    expect((await start()).status).toBe(503);
+    // Nor is that one of the six.
+    expect((await start()).status).toBe(503);
+    // What is wrong with the owner is said first: who runs one, and who has spent theirs.
+    caller.token = tokens[0] ?? '';
+    expect((await start()).status).toBe(429);
+    caller.token = spent;
+    expect((await start()).status).toBe(429);
+    for (const reader of readers) await reader.cancel();
+    caller.token = another;
+    await waitFor(async () => (await start()).status === 200);
+  });
+});
+
+describe('an export whose client', () => {
+  test('reads slowly is whole all the same, longer than a statement may take', async () => {
+    await fill(15_000);
+    const reader = await open();
+    await Bun.sleep(16_000);
+    const { text } = await readToEnd(reader);
+    expect(JSON.parse(text.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({ end: true, count: 15_000 });
+  });
+
+  test('leaves frees its connection at once', async () => {
+    await fill(15_000);
+    const reader = await open();
+    expect(await countSessions()).toBe(1);
+    await reader.cancel();
+    await waitFor(async () => (await countSessions()) === 0);
+  });
+
+  test('reads nothing, or a byte at a time, is broken off within half a minute, without the last line', async () => {
+    await fill(15_000);
+    const received = await readNothing();
+    await caller.becomeAnother();
+    const trickling = readByteByByte();
+    try {
+      await waitFor(async () => (await countSessions()) === 2);
+      const sinceMs = performance.now();
+      await waitFor(async () => (await countSessions()) === 0);
+      expect(performance.now() - sinceMs).toBeLessThan(40_000);
+    } finally {
+      trickling.kill();
+    }
+    expect(await received.readRest()).not.toContain('"end":true');
+  });
+
+  test('is told by a broken response when the database breaks off', async () => {
+    await fill(15_000);
+    const reader = await open();
+    await connection`select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name like 'export%' and datname = current_database()`;
+    const { text, isBroken } = await readToEnd(reader);
+    expect([isBroken, text.includes('"end":true')]).toEqual([true, false]);
+  });
+});
+
+test('a service that stops breaks exports off, and waits for none', async () => {
+  await fill(15_000);
+  const stopping = await startTestService({ databaseUrl: database.url });
+  const reader = await open(stopping.origin);
+  const sinceMs = performance.now();
+  await stopping.stop();
+  expect(performance.now() - sinceMs).toBeLessThan(2500);
+  const { text } = await readToEnd(reader);
+  expect(text).not.toContain('"end":true');
+  await waitFor(async () => (await countSessions()) === 0);
+});
+
+/** A client that asks and then reads nothing at all, until it is told to. */
+async function readNothing() {
+  const socket = connectSocket({ port: Number(new URL(service.origin).port), host: '127.0.0.1' });
+  socket.pause();
+  socket.write(
+    `GET /api/v1/penalties/export HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${caller.token}\r\n\r\n`,
+  );
+  await waitFor(async () => (await countSessions()) === 1);
+  return {
+    readRest: async () => {
+      let text = '';
+      const closed = Promise.withResolvers<void>();
+      socket.on('data', (bytes) => {
+        text += bytes.toString();
+      });
+      socket.on('close', () => closed.resolve());
+      socket.on('error', () => closed.resolve());
+      socket.resume();
+      await closed.promise;
+      return text;
+    },
+  };
+}
+
+/** A client of which the kernel hands over five bytes a second. */
+function readByteByByte() {
+  const { port } = new URL(service.origin);
+  const request = `GET /api/v1/penalties/export HTTP/1.1\\r\\nHost: x\\r\\nAuthorization: Bearer ${caller.token}\\r\\n\\r\\n`;
+  const script = `exec 3<>/dev/tcp/127.0.0.1/${port}; printf '${request}' >&3
+    while :; do head -c 1 <&3 >/dev/null; sleep 0.2; done`;
+  return Bun.spawn(['bash', '-c', script], { stdout: 'ignore', stderr: 'ignore' });
+}

@@ -1,0 +1,123 @@
+import { beforeEach, expect } from 'bun:test';
+import { BASES } from '../../../api/app.ts';
+import { aSteamId } from '../database/builders.ts';
+import { createTestDatabase } from '../database/database.ts';
+import { aToken, bearer, startTestService } from '../service/service.ts';
+
+/** The last line of a whole export. */
+export type ExportEnd = { end: true; count: number; cursor: string };
+
+/**
+ * A service whose penalties are exported by `caller`. Before each test there are no penalties, and the caller is an owner who
+ * has exported nothing.
+ */
+export async function startExports() {
+  const database = await createTestDatabase();
+  const { db, connection } = database;
+  const service = await startTestService({ databaseUrl: database.url });
+  const caller = {
+    owner: 900,
+    token: '',
+    async becomeAnother(): Promise<void> {
+      caller.owner += 1;
+      ({ token: caller.token } = await aToken(db, caller.owner));
+    },
+  };
+  beforeEach(async () => {
+    await connection`truncate penalties`;
+    await caller.becomeAnother();
+  });
+
+  /** Asks one base after another: an owner has one export at a time. */
+  async function exportAll(query = ''): Promise<{ records: unknown[]; end: ExportEnd }> {
+    const texts: string[] = [];
+    for (const base of BASES) {
+      const { status, headers, text } = await service.ask(
+        `${base}/penalties/export${query}`,
+        bearer(caller.token),
+      );
+      expect([status, headers.get('content-type')]).toEqual([200, 'application/x-ndjson']);
+      expect(text).toEndWith('\n');
+      texts.push(text);
+    }
+    expect(texts[1]).toBe(texts[0] ?? '');
+    const lines = (texts[0] ?? '')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const end = lines.pop();
+    expect(end).toStrictEqual({
+      end: true,
+      count: lines.length,
+      cursor: expect.stringMatching(/^[0-9a-f]{8}-[0-9]+$/),
+    });
+    return { records: lines, end };
+  }
+
+  /** What `/penalties` lists, oldest first. */
+  async function listAll(query = ''): Promise<unknown[]> {
+    const { body } = await service.get(
+      `/penalties?per_page=100${query.replace('?', '&')}`,
+      bearer(caller.token),
+    );
+    return (body as { data: unknown[] }).data.toReversed();
+  }
+
+  /** Fifteen thousand are 45 MB: more than the kernel takes for a client that does not read (33 MB). */
+  async function fill(rows: number): Promise<void> {
+    await connection`
+      insert into penalties (type, status, player_name, player_steamid, admin_steamid, duration_minutes, reason, created_at)
+      select 'warn', 'ACTIVE', 'Player', ${aSteamId(1)}::bigint, 0, 0, repeat('x', 3000),
+        timestamptz '2026-01-01Z' + (n * 7919 % 1000) * interval '1 minute'
+      from generate_series(1, ${rows}::int) as n`;
+  }
+
+  /** Begins an export and reads its first bytes. */
+  async function open(origin = service.origin) {
+    const { status, body } = await fetch(`${origin}/api/v1/penalties/export`, bearer(caller.token));
+    expect(status).toBe(200);
+    if (!body) throw new Error('there is no body');
+    const reader = body.getReader();
+    const first = await reader.read();
+    return { reader, first: new TextDecoder().decode(first.value), cancel: () => reader.cancel() };
+  }
+
+  /** Connections that exports hold. */
+  async function countSessions(): Promise<number> {
+    const [row] = await connection<{ count: string }[]>`select count(*) from pg_stat_activity
+      where application_name like 'export%' and datname = current_database()`;
+    return Number(row?.count);
+  }
+
+  return {
+    database,
+    db,
+    connection,
+    service,
+    caller,
+    exportAll,
+    listAll,
+    fill,
+    open,
+    readToEnd,
+    countSessions,
+  };
+}
+
+/** A running export: what was read of it, and what reads the rest. */
+type OpenExport = { reader: { read: () => Promise<{ done: boolean; value?: Uint8Array }> }; first: string };
+
+/** What is left of an export, and whether it was broken off. */
+async function readToEnd({ reader, first }: OpenExport) {
+  let text = first;
+  const decoder = new TextDecoder();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return { text, isBroken: false };
+      text += decoder.decode(value, { stream: true });
+    }
+  } catch {
+    return { text, isBroken: true };
+  }
+}
