@@ -10,6 +10,7 @@ import {
   saveSoundRendering,
 } from '../src/queries/round-sounds/round-sound-queue.ts';
 import { findRoundSoundById, type RoundSound } from '../src/queries/round-sounds/round-sounds.ts';
+import { retryPauseMs } from '../src/runtime/retry-pause.ts';
 import { isDiskTrouble, isNotFound } from './disk-trouble.ts';
 import { type Ffmpeg, FfmpegError } from './ffmpeg/ffmpeg.ts';
 import { copyAsPartial, findUnmoved, type MoveFile, moveIntoPlace, removePartials } from './publication.ts';
@@ -48,6 +49,7 @@ export type RoundSoundWorkerOptions = {
 };
 
 const MOST_ATTEMPTS = 5;
+const LONGEST_PAUSE_MS = 60 * 60_000;
 const NO_SOUND = 'an upload did not become a sound';
 const LEASE_LOST = 'the lease of a sound ran out; another worker has it';
 
@@ -183,7 +185,7 @@ async function settleFailure(
   }
   const failure = await findFailure(error, uploadFolder(folders, sound.uploadKey));
   if (failure === undefined && sound.attempts < MOST_ATTEMPTS) {
-    const delayMs = (context.retryMs ?? 5000) * 4 ** (sound.attempts - 1);
+    const delayMs = renderPauseMs(sound.attempts, context.retryMs);
     log.warn({ ...about, delayMs }, 'a sound cannot be rendered now; trying again later');
     await releaseSound(db, sound, { delayMs });
     return undefined;
@@ -202,6 +204,11 @@ async function settleFailure(
   await removePartials(folders, sound.id);
   await rm(uploadFolder(folders, sound.uploadKey), { recursive: true, force: true });
   return reason;
+}
+
+/** How long to wait after a failed attempt: four times as long after each further one, at most an hour. */
+export function renderPauseMs(attempts: number, firstMs = 5000): number {
+  return retryPauseMs(attempts, { firstMs, longestMs: LONGEST_PAUSE_MS, factor: 4 });
 }
 
 /** The reason for the player; undefined for a failure of the service that may be temporary. */

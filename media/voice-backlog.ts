@@ -2,13 +2,11 @@ import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { publishVoice, releaseVoicelessSound } from '../src/queries/round-sounds/round-sound-voices.ts';
 import type { RoundSound } from '../src/queries/round-sounds/round-sounds.ts';
-import type { RoundSoundWorkerDeps, WorkContext } from './process-upload.ts';
+import { type RoundSoundWorkerDeps, renderPauseMs, type WorkContext } from './process-upload.ts';
 import { copyAsPartial, moveIntoPlace } from './publication.ts';
 import { SOUND_NAME } from './rendering/render.ts';
 import { renderVoice, VOICE_NAME } from './rendering/voice.ts';
 import { hashFile, publishedPath, uploadFolder } from './sound-folders.ts';
-
-const LONGEST_PAUSE_MS = 60 * 60_000;
 
 /**
  * Renders the missing voice rendition of a published sound from the published file. A failure is tried again later, with
@@ -29,7 +27,7 @@ export async function makeVoice(
       log.info(about, 'a published sound has its voice rendition');
     }
   } catch (error) {
-    const delayMs = context.isStopping() ? 0 : pauseAfter(sound.voiceAttempts, context.retryMs);
+    const delayMs = context.isStopping() ? 0 : renderPauseMs(sound.voiceAttempts, context.retryMs);
     await releaseVoicelessSound(db, sound, { delayMs });
     if (!context.isStopping()) {
       log.warn({ ...about, err: error, delayMs }, 'a voice rendition cannot be made now; trying again later');
@@ -57,8 +55,4 @@ async function renderAndPublish(
     file,
     moveIntoPlace: () => moveIntoPlace(folders, sound, { renditions, moveFile }),
   });
-}
-
-function pauseAfter(attempts: number, retryMs = 5000): number {
-  return Math.min(retryMs * 4 ** (attempts - 1), LONGEST_PAUSE_MS);
 }

@@ -127,6 +127,25 @@ test('each package has one home', () => {
   expect(wrong.map(show)).toEqual([]);
 });
 
+/** Where the service's own database is queried; `src/queries/README.md` says why. */
+const SQL_HOMES = ['src/queries/', 'src/db/', 'src/backup/', 'src/demo/community.ts'];
+const LOCKS_TAKEN = ['src/import/writer.ts', 'src/demo/demo.ts'];
+
+test('SQL is written in its homes alone', async () => {
+  const speakers: string[] = [];
+  for (const file of new Glob('{src,api,bot,media}/**/*.{ts,tsx}').scanSync('.')) {
+    if (SQL_HOMES.some((home) => file.startsWith(home))) continue;
+    const code = await Bun.file(file).text();
+    const statements = [
+      ...code.matchAll(/\b(?:sql|connection|session|transaction|tx)(?:<[^>]*>)?`[^`]*`|\.unsafe\(/g),
+    ];
+    const isForeign = ([text]: RegExpExecArray) =>
+      !(LOCKS_TAKEN.includes(file) && /pg_(?:try_)?advisory_lock/.test(text));
+    if (statements.some(isForeign)) speakers.push(file);
+  }
+  expect(speakers).toEqual([]);
+});
+
 /** Programs that a page shows, as text. */
 const SAMPLES = 'api/openapi/guide/samples.ts';
 

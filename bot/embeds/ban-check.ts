@@ -1,11 +1,12 @@
 import { type APIEmbed, HeadingLevel, heading, inlineCode, subtext, TimestampStyles } from 'discord.js';
 import { PENALTY_TYPES, type PenaltyType } from '../../src/domain/penalty.ts';
+import { steamProfileUrl } from '../../src/domain/profile-address.ts';
 import { LIMITS } from '../discord-limits.ts';
 import type { Texts } from '../locales/en.ts';
 import { absoluteAndRelativeTime, cut, escapeText, relativeTime, toPlainLine } from '../text.ts';
 import { recordControls } from './ban-check-controls.ts';
 import type { PenaltyView, RecordView } from './ban-check-view.ts';
-import { COLOURS, type MessageView, steamProfileUrl } from './message.ts';
+import { COLOURS, type MessageView } from './message.ts';
 import { adminOf, STATUS_LOOKS } from './penalty.ts';
 import { steamBansLine } from './steam-bans.ts';
 

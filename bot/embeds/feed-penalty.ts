@@ -1,4 +1,5 @@
 import { statusAt } from '../../src/domain/penalty.ts';
+import { steamProfileUrl } from '../../src/domain/profile-address.ts';
 import { UNKNOWN_STEAM_ID } from '../../src/domain/steam-id.ts';
 import type { FeedEvent } from '../../src/queries/discord-feeds/penalty-posts.ts';
 import type { PenaltyCounts } from '../../src/queries/penalties/filter.ts';
@@ -30,7 +31,7 @@ export function feedPenalty(
     embeds: [
       {
         ...embed,
-        ...(isKnown && { url: `https://steamcommunity.com/profiles/${playerSteamId}` }),
+        ...(isKnown && { url: steamProfileUrl(playerSteamId) }),
         ...(isRemoved && {
           title: `🗑️ ${words.removed} · ${texts.record.entry(penalty)}`,
           color: COLOURS.offline,

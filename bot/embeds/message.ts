@@ -7,6 +7,7 @@ import {
   ButtonStyle,
   ComponentType,
 } from 'discord.js';
+import { steamProfileUrl } from '../../src/domain/profile-address.ts';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import type { Texts } from '../locales/en.ts';
 
@@ -55,10 +56,6 @@ export function linkButton(label: string, url: string): APIButtonComponent {
 /** A button that opens a player's profile at Steam. */
 export function steamProfileButton({ buttons }: Texts, steamId: SteamId64): APIButtonComponent {
   return linkButton(buttons.profile, steamProfileUrl(steamId));
-}
-
-export function steamProfileUrl(steamId: SteamId64): string {
-  return `https://steamcommunity.com/profiles/${steamId}`;
 }
 
 /** One row: up to five buttons, or one menu. */

@@ -2,6 +2,7 @@ import { fstatSync, readSync, writeSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { FfmpegCore, FileOperations } from '@ffmpeg/core';
+import { errorCode } from '../../src/domain/error-causes.ts';
 import type { EmbeddedResult, EmbeddedTask } from './embedded.ts';
 
 /** The limit of ffmpeg's memory; beyond it, allocations fail. */
@@ -38,7 +39,7 @@ async function runTask(task: EmbeddedTask): Promise<EmbeddedResult> {
     return {
       failure: 'crashed',
       message: error instanceof Error ? error.message : String(error),
-      code: codeOf(error),
+      code: errorCode(error) || undefined,
     };
   }
 }
@@ -67,10 +68,6 @@ function lendFile(
     },
   };
   Object.assign(node, { usedBytes: fstatSync(descriptor).size, stream_ops: operations });
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
 async function compileCore(): Promise<WebAssembly.Module> {

@@ -1,3 +1,4 @@
+import { steamProfileUrl } from '../domain/profile-address.ts';
 import type { ListedUser, User } from '../queries/users/users.ts';
 
 export const USER_HEADER = ['STEAMID64', 'NAME', 'FLAGS', 'DISCORD', 'TOKENS', 'SINCE', 'LAST SIGN-IN'];
@@ -28,7 +29,7 @@ export function describeUser(user: User & { isBanned: boolean }): string {
   const lines: [string, string][] = [
     ['Name', user.nickname || '-'],
     ['SteamID64', user.steamId64],
-    ['Profile', `https://steamcommunity.com/profiles/${user.steamId64}`],
+    ['Profile', steamProfileUrl(user.steamId64)],
     ['Flags', flagsOf(user)],
     [
       'Discord',

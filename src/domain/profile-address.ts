@@ -25,6 +25,11 @@ export function tryParseSteamReference(text: string): SteamReference | undefined
   return /^[A-Za-z0-9_-]{2,32}$/.test(name) ? { vanityName: name } : undefined;
 }
 
+/** The address of a player's profile. */
+export function steamProfileUrl(steamId64: SteamId64): string {
+  return `https://steamcommunity.com/profiles/${steamId64}`;
+}
+
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);

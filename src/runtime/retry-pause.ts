@@ -1,11 +1,12 @@
 /**
- * How long to wait before the next attempt, in milliseconds: `firstMs` after the first failure, twice as long after each
- * further one, at most `longestMs`.
+ * How long to wait before the next attempt, in milliseconds: `firstMs` after the first failure, `factor` times as long
+ * after each further one, at most `longestMs`.
  * @param failures how many attempts have failed in a row, at least 1.
+ * @param options.factor 2 by default.
  */
 export function retryPauseMs(
   failures: number,
-  { firstMs, longestMs }: { firstMs: number; longestMs: number },
+  { firstMs, longestMs, factor = 2 }: { firstMs: number; longestMs: number; factor?: number },
 ): number {
-  return Math.min(firstMs * 2 ** (failures - 1), longestMs);
+  return Math.min(firstMs * factor ** (failures - 1), longestMs);
 }

@@ -1,4 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { steamProfileUrl } from '../../../src/domain/profile-address.ts';
 import { accountId } from '../../../src/domain/steam-id.ts';
 import { Badges } from '../layout/badges.tsx';
 import { CopyButton } from '../layout/copy-button.tsx';
@@ -40,11 +41,7 @@ export function Profile({ visit, cards }: ProfileProps): JSX.Element {
             <FullMoment at={user.createdAt} locale={locale} />
           </dd>
         </dl>
-        <a
-          class="button button-quiet"
-          href={`https://steamcommunity.com/profiles/${user.steamId64}`}
-          rel="noreferrer noopener"
-        >
+        <a class="button button-quiet" href={steamProfileUrl(user.steamId64)} rel="noreferrer noopener">
           {t.steamProfile}
         </a>
       </div>

@@ -1,6 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
 import { withDestination } from '../visit/destination.ts';
-import { isAdministrator, type Visit } from '../visit/visit.ts';
+import type { Visit } from '../visit/visit.ts';
 import { CsrfField } from './csrf-field.tsx';
 import { Icon } from './icons.tsx';
 import type { Locale } from './locales/locale.ts';

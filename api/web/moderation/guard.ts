@@ -1,6 +1,6 @@
 import { Forbidden } from '../../../src/domain/errors.ts';
+import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
 import type { MemberRoute } from '../visit/member-route.ts';
-import { isAdministrator } from '../visit/visit.ts';
 
 /** The routes, refused to everyone but administrators. @throws {Forbidden} at such a request. */
 export function forAdministrators(routes: readonly MemberRoute[]): MemberRoute[] {

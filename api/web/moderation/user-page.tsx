@@ -1,6 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
 import { NotFound } from '../../../src/domain/errors.ts';
+import { steamProfileUrl } from '../../../src/domain/profile-address.ts';
 import { type SteamId64, tryParseSteamId } from '../../../src/domain/steam-id.ts';
 import type { PlayerRecord } from '../../../src/queries/penalties/player-record.ts';
 import { findUserBySteamId, type User } from '../../../src/queries/users/users.ts';
@@ -96,7 +97,7 @@ function SteamProfileFact({ steamId64, visit }: { steamId64: SteamId64; visit: M
     <>
       <dt>{textsOf(visit.locale).moderation.columns.steamId}</dt>
       <dd>
-        <a href={`https://steamcommunity.com/profiles/${steamId64}`} rel="noreferrer noopener">
+        <a href={steamProfileUrl(steamId64)} rel="noreferrer noopener">
           <code>{steamId64}</code>
         </a>
       </dd>

@@ -125,11 +125,6 @@ export async function readMemberForm(
   return fields;
 }
 
-/** Whether a user may open the pages of moderation: admins and owners. */
-export function isAdministrator(user: Pick<User, 'isAdmin' | 'isOwner'>): boolean {
-  return user.isAdmin || user.isOwner;
-}
-
 /** Whether one of our scripts sent the request: it reads JSON instead of a page. */
 export function wantsJson(request: Request): boolean {
   return request.headers.get('accept')?.includes('application/json') ?? false;

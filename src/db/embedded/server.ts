@@ -3,6 +3,7 @@ import { chmod, chown, open, readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { Logger } from 'pino';
 import { Unavailable } from '../../domain/errors.ts';
+import { retryPauseMs } from '../../runtime/retry-pause.ts';
 import { type Connection, connect } from '../client.ts';
 import { LOCKS } from '../locks.ts';
 import { runAs } from './account.ts';
@@ -13,6 +14,7 @@ import { readPostmasterPid, removeStalePidFile } from './postmaster.ts';
 export type JoinedServer = { connection: Connection; pid: number; port: number };
 
 const JOIN_LIMIT_MS = 60_000;
+const RETRY_PAUSE = { firstMs: 50, longestMs: 1000 };
 
 /** Starts the server unless it runs, and registers this process as one of its users. */
 export async function joinServer(
@@ -22,7 +24,7 @@ export async function joinServer(
   port?: number,
 ): Promise<JoinedServer> {
   const deadlineMs = performance.now() + JOIN_LIMIT_MS;
-  for (let attempt = 0; ; attempt++) {
+  for (let attempt = 1; ; attempt++) {
     const running = await withStartLock(cluster, () => ensureRunning(cluster, log, port));
     const connection = connect(serverUrl(running.port, password), {
       max: 1,
@@ -40,7 +42,7 @@ export async function joinServer(
         });
       }
       // Its last user stopped it after we found it running: try again.
-      await Bun.sleep(Math.min(50 * 2 ** attempt, 1000));
+      await Bun.sleep(retryPauseMs(attempt, RETRY_PAUSE));
     }
   }
 }

@@ -1,4 +1,5 @@
 import { InvalidInput } from '../errors.ts';
+import { isAdministrator } from './administrator.ts';
 
 /** Who a round-end sound can be for; owners count as admins. */
 export const SOUND_GROUPS = ['svip', 'serviceplus', 'admin'] as const;
@@ -34,7 +35,7 @@ export function mayHaveSound(audience: SoundAudience, user: SoundRights | undefi
   const isIn: Record<SoundGroup, boolean> = {
     svip: user.hasSvip,
     serviceplus: user.isServiceplus,
-    admin: user.isAdmin || user.isOwner,
+    admin: isAdministrator(user),
   };
   return audience.some((group) => isIn[group]);
 }

@@ -1,3 +1,5 @@
+import { isAdministrator } from './administrator.ts';
+
 /** Who may create tokens on the account page: `TOKENS_FOR`. */
 export const TOKEN_AUDIENCES = ['everyone', 'admins'] as const;
 export type TokenAudience = (typeof TOKEN_AUDIENCES)[number];
@@ -5,7 +7,7 @@ export type TokenAudience = (typeof TOKEN_AUDIENCES)[number];
 /** Whether a user may create tokens; owners count as admins. */
 export function mayCreateTokens(
   audience: TokenAudience,
-  { isAdmin, isOwner }: { isAdmin: boolean; isOwner: boolean },
+  user: { isAdmin: boolean; isOwner: boolean },
 ): boolean {
-  return audience === 'everyone' || isAdmin || isOwner;
+  return audience === 'everyone' || isAdministrator(user);
 }

@@ -2,9 +2,8 @@ import { sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { columnsOf, selectFrom, selectionOf, unseen } from '../../db/select.ts';
-import { PENALTY_TYPES } from '../../domain/penalty.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
-import { countOfType, countsBy, type PenaltyCounts, statusCondition } from './filter.ts';
+import { COUNTS_BY_TYPE, countsBy, type PenaltyCounts, readCounts, statusCondition } from './filter.ts';
 import { LISTED, NEWEST_FIRST, type Penalty, readPenalty } from './row.ts';
 
 /** A player's penalties that are ACTIVE at some moment. */
@@ -15,6 +14,7 @@ export type ActivePenalties = {
   newest: Penalty[];
 };
 
+const COUNTED = selectionOf({ player: penalties.playerSteamId, counts: COUNTS_BY_TYPE });
 const SELECTED = selectionOf(columnsOf('listed', LISTED));
 
 /**
@@ -62,17 +62,13 @@ async function countActivePenalties(
   const rows = await selectFrom(db)(
     'count of active penalties of players',
     () => sql`
-      select ${penalties.playerSteamId}, ${sql.join(PENALTY_TYPES.map(countOfType), sql`, `)} from ${penalties}
+      select ${COUNTED.columns} from ${penalties}
       where ${penalties.playerSteamId} = any(${unseen('players', 'bigint[]')}::bigint[]) and ${statusCondition('ACTIVE')}
       group by ${penalties.playerSteamId}`,
     { players: toArrayLiteral(players), now: now.toISOString() },
   );
-  return new Map(
-    rows.map(([player, ...counts]) => [
-      String(player),
-      countsBy((type) => Number(counts[PENALTY_TYPES.indexOf(type)])),
-    ]),
-  );
+  const { at } = COUNTED;
+  return new Map(rows.map((row) => [String(row[at.player]), readCounts(row[at.counts])]));
 }
 
 function countPenalties(all: readonly Penalty[]): PenaltyCounts {

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { penalties } from '../../db/schema/penalties.ts';
 import { type Given, unseen } from '../../db/select.ts';
-import type { PenaltyStatus, PenaltyType } from '../../domain/penalty.ts';
+import { PENALTY_TYPES, type PenaltyStatus, type PenaltyType } from '../../domain/penalty.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 
 export type PenaltyCounts = Record<PenaltyType, number>;
@@ -17,9 +17,17 @@ export function countsBy(count: (type: PenaltyType) => number): PenaltyCounts {
   };
 }
 
-/** The number of rows of a type. */
-export function countOfType(type: PenaltyType): SQL {
+/** The number of rows of each type, as one text for {@link readCounts}. */
+export const COUNTS_BY_TYPE: SQL = sql`concat_ws(' ', ${sql.join(PENALTY_TYPES.map(countOfType), sql`, `)})`;
+
+function countOfType(type: PenaltyType): SQL {
   return sql`count(*) filter (where ${penalties.type} = ${sql.raw(`'${type}'`)})`;
+}
+
+/** Reads {@link COUNTS_BY_TYPE}. */
+export function readCounts(value: unknown): PenaltyCounts {
+  const counts = String(value).split(' ');
+  return countsBy((type) => Number(counts[PENALTY_TYPES.indexOf(type)]));
 }
 
 export type PenaltyFilter = {

@@ -12,11 +12,11 @@ import {
 import { PENALTY_TYPES } from '../../domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import {
+  COUNTS_BY_TYPE,
   conditions,
-  countOfType,
-  countsBy,
   type PenaltyCounts,
   type PenaltyFilter,
+  readCounts,
   shapeOf,
   values,
 } from './filter.ts';
@@ -72,7 +72,7 @@ async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now 
     `penalties of player ${shapeOf(filter)}`,
     () => sql`
       select ${columns} from (
-        select concat_ws(' ', ${sql.join(PENALTY_TYPES.map(countOfType), sql`, `)}) as counts
+        select ${COUNTS_BY_TYPE} as counts
         from ${penalties} where ${conditions(scope)}
       ) as counted left join (
         select ${LISTED.columns} from ${penalties} where ${conditions(filter)}
@@ -80,8 +80,7 @@ async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now 
       ) as listed on true order by listed."createdAt" desc, listed.id desc`,
     { ...values(filter, now), limit: perPage, offset: (page - 1) * perPage },
   );
-  const counted = String(found[0]?.[at.counts] ?? '').split(' ');
-  const counts = countsBy((type) => Number(counted[PENALTY_TYPES.indexOf(type)] ?? 0));
+  const counts = readCounts(found[0]?.[at.counts]);
   const rows = found.filter((row) => row[at.id] !== null).map((row) => readPenalty(row, at, now));
   return { rows, counts, total: totalOf(counts, filter) };
 }

@@ -4,6 +4,7 @@ import { apiTokens, users } from '../../db/schema/accounts.ts';
 import { generateApiToken, hashApiToken, tokenStateOf } from '../../domain/api-token.ts';
 import { Blocked, Conflict, InvalidInput, NotFound } from '../../domain/errors.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
+import { isAdministrator } from '../../domain/rights/administrator.ts';
 import { TOKEN_SCOPES, type TokenScope } from '../../domain/rights/token-scope.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { hasVisibleCharacter } from '../../domain/visible-text.ts';
@@ -253,5 +254,5 @@ type TokenRow = {
 
 function withoutHash({ token, owner }: TokenRow): ApiToken {
   const { tokenHash: _, ...rest } = token;
-  return { ...rest, steamId64: owner.steamId64, isOfAdministrator: owner.isAdmin || owner.isOwner };
+  return { ...rest, steamId64: owner.steamId64, isOfAdministrator: isAdministrator(owner) };
 }
