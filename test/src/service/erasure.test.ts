@@ -1,163 +1,70 @@
-import { beforeEach, describe, expect, test } from 'bun:test';
-import { mkdir } from 'node:fs/promises';
+import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { and, eq } from 'drizzle-orm';
-import { publishedPath, uploadFolder } from '../../../media/sound-folders.ts';
 import { LOCKS } from '../../../src/db/locks.ts';
 import { users } from '../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../src/db/schema/audit-log.ts';
-import { discordFeeds } from '../../../src/db/schema/discord.ts';
 import { erasedPeople } from '../../../src/db/schema/erased-people.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
-import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
-import { steamBans } from '../../../src/db/schema/steam.ts';
-import { recordAudit } from '../../../src/queries/audit-log.ts';
 import { loadAnonymiser } from '../../../src/queries/personal-data/tombstones.ts';
 import { erasePlayer } from '../../../src/service/parts/erase-player.ts';
-import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
-import { findTraces } from '../../support/database/traces.ts';
+import { aSteamId } from '../../support/database/builders.ts';
+import { openErasures } from '../../support/service/erasures.ts';
 import { aToken, bearer } from '../../support/service/service.ts';
-import { openWholeService } from '../../support/service/whole-service.ts';
 import { waitFor } from '../../support/wait.ts';
 
-const { db, connection, service, folder, signInAs, cli } = await openWholeService();
-const dataDir = join(folder.path, 'data');
-const storageDir = join(folder.path, 'storage');
-const soundFolders = {
-  inbox: join(dataDir, 'inbox'),
-  published: join(storageDir, 'roundsound'),
-  orphans: join(storageDir, 'roundsound-orphans'),
-};
-const { token: reader } = await aToken(db, 900, { now: new Date() });
-const get = async (path: string) => (await service.get(path, bearer(reader))).text;
-
-let number = 0;
-let id = aSteamId(0);
-/** Names that only the player of this test bears. */
-let nickname = '';
-let penaltyName = '';
-let discordId = '';
-beforeEach(() => {
-  number += 1;
-  id = aSteamId(number);
-  nickname = `Ksywka${number}x`;
-  penaltyName = `Rzeznik${number}x`;
-  discordId = `8035111022467${8000 + number}`;
-});
-const traces = () =>
-  findTraces(connection, [dataDir, storageDir], [id, nickname, penaltyName, discordId, `disc${number}x`]);
-
-/** A penalty of the player, one they gave, and one they lifted. */
-async function insertRecord(): Promise<void> {
-  await insertPenalties(db, [
-    { playerSteamId: id, playerName: penaltyName, reason: `Wallhack ${number}`, createdAt: new Date() },
-    { playerSteamId: aSteamId(777), adminSteamId: id, adminName: penaltyName, createdAt: new Date() },
-    {
-      playerSteamId: aSteamId(778),
-      status: 'UNBANNED',
-      liftedAt: new Date(),
-      liftedBySteamId: id,
-      liftedByName: penaltyName,
-      createdAt: new Date(),
-    },
-  ]);
-}
-
-/** Everything that can be kept about somebody, in tables and files. */
-async function insertEverything(): Promise<void> {
-  const user = await insertUser(db, number, { nickname, discordId, discordUsername: `disc${number}x` });
-  await aToken(db, number, { now: new Date() });
-  await insertRecord();
-  await db.insert(steamBans).values({
-    steamId64: id,
-    vacBans: 1,
-    gameBans: 0,
-    daysSinceLastBan: 3,
-    isCommunityBanned: false,
-    checkedAt: new Date(),
-  });
-  await db.insert(discordFeeds).values({
-    subject: 'penalties',
-    channelId: String(number),
-    guildId: '1',
-    startedBy: discordId,
-    locale: 'pl',
-    epoch: 'x',
-    cursor: 0,
-  });
-  await recordAudit(db, {
-    actor: { userId: user.id },
-    action: 'discord.linked',
-    subject: id,
-    details: { discordId, username: nickname },
-  });
-  await recordAudit(db, {
-    actor: { userId: user.id },
-    action: 'feed.started',
-    subject: `#${number}`,
-    details: { feed: 'penalties' },
-  });
-  await db.insert(auditLog).values({
-    actor: 'discord-member',
-    action: 'feed.stopped',
-    subject: `#${number}`,
-    details: { feed: 'penalties', discordId },
-  });
-  await insertFiles();
-}
-
-async function insertFiles(): Promise<void> {
-  for (const path of Object.values(soundFolders)) await mkdir(path, { recursive: true });
-  const [ready, queued] = await db
-    .insert(roundSounds)
-    .values([
-      { steamId64: id, title: nickname, status: 'ready', uploadKey: `r${number}` },
-      { steamId64: id, title: nickname, uploadKey: `q${number}`, claimedUntil: new Date('2030-01-01') },
-    ])
-    .returning();
-  if (!ready || !queued) throw new Error('no sounds');
-  await Bun.write(publishedPath(soundFolders, id), penaltyName);
-  await Bun.write(publishedPath(soundFolders, id, 'voice'), penaltyName);
-  await Bun.write(join(uploadFolder(soundFolders, queued.uploadKey), 'upload'), penaltyName);
-  await Bun.write(join(soundFolders.orphans, `1-${id}.mp3`), penaltyName);
-}
+const {
+  db,
+  connection,
+  service,
+  signInAs,
+  cli,
+  get,
+  reader,
+  folder,
+  player,
+  traces,
+  insertRecord,
+  insertEverything,
+  soundFolders,
+} = await openErasures();
 
 describe('users erase', () => {
   test('--penalties leaves no trace of a player in any table or file, and every response follows', async () => {
     await insertEverything();
     expect((await traces()).length).toBeGreaterThan(15);
-    const [before] = await db.select().from(penalties).where(eq(penalties.playerSteamId, id));
+    const [before] = await db.select().from(penalties).where(eq(penalties.playerSteamId, player.id));
 
-    const erased = await cli('users', 'erase', id, '--penalties', '--yes');
-    expect(erased).toEqual({ code: 0, stdout: `Erased ${id}, and from 3 penalties\n`, stderr: '' });
+    const erased = await cli('users', 'erase', player.id, '--penalties', '--yes');
+    expect(erased).toEqual({ code: 0, stdout: `Erased ${player.id}, and from 3 penalties\n`, stderr: '' });
     expect(await traces()).toEqual([]);
 
-    await waitFor(async () => (await service.ask(`/storage/roundsound/${id}.mp3`)).status === 404);
+    await waitFor(async () => (await service.ask(`/storage/roundsound/${player.id}.mp3`)).status === 404);
     const [after] = await db
       .select()
       .from(penalties)
       .where(eq(penalties.id, before?.id ?? 0));
-    expect(after).toMatchObject({ playerSteamId: '0', playerName: '', reason: `Wallhack ${number}` });
+    expect(after).toMatchObject({ playerSteamId: '0', playerName: '', reason: `Wallhack ${player.number}` });
     const [given] = await db
       .select()
       .from(penalties)
       .where(eq(penalties.playerSteamId, aSteamId(777)));
     expect(given).toMatchObject({ adminSteamId: '0', adminName: 'Former admin' });
-    expect(await get(`/penalties?steamid=${id}`)).toContain('"total":0');
-    expect(await get(`/penalties/active?steamids=${id}`)).toContain('"is_banned":false');
-    expect(await get(`/players/search?name=${penaltyName}`)).toContain('"data":[]');
-    expect(await get('/penalties/changes')).not.toContain(penaltyName);
-    expect((await service.get(`/users/lookup?steamid64=${id}`, bearer(reader))).status).toBe(404);
+    expect(await get(`/penalties?steamid=${player.id}`)).toContain('"total":0');
+    expect(await get(`/penalties/active?steamids=${player.id}`)).toContain('"is_banned":false');
+    expect(await get(`/players/search?name=${player.penaltyName}`)).toContain('"data":[]');
+    expect(await get('/penalties/changes')).not.toContain(player.penaltyName);
+    expect((await service.get(`/users/lookup?steamid64=${player.id}`, bearer(reader))).status).toBe(404);
     const entries = await db.select().from(auditLog).where(eq(auditLog.action, 'user.erased'));
     expect(entries.at(-1)).toMatchObject({ subject: 'erased', details: { penalties: 3 } });
-    expect(await cli('users', 'export', id)).toMatchObject({ code: 1, stdout: '' });
-    expect(await cli('users', 'erase', id, '--yes')).toMatchObject({ code: 1, stdout: '' });
+    expect(await cli('users', 'export', player.id)).toMatchObject({ code: 1, stdout: '' });
+    expect(await cli('users', 'erase', player.id, '--yes')).toMatchObject({ code: 1, stdout: '' });
   });
 
   test('without --penalties leaves the penalties, and their names, alone', async () => {
     await insertEverything();
-    const erased = await cli('users', 'erase', id, '--yes');
-    expect(erased).toEqual({ code: 0, stdout: `Erased ${id}; their penalties stay\n`, stderr: '' });
+    const erased = await cli('users', 'erase', player.id, '--yes');
+    expect(erased).toEqual({ code: 0, stdout: `Erased ${player.id}; their penalties stay\n`, stderr: '' });
     const left = (await traces()).map((trace) => trace.replace(/^\d+ rows of (\w+):.*/, '$1'));
     expect([...new Set(left)].sort()).toEqual([
       'penalties',
@@ -165,19 +72,19 @@ describe('users erase', () => {
       'penalty_tallies',
       'player_names',
     ]);
-    expect(await db.select().from(users).where(eq(users.steamId64, id))).toBeEmpty();
+    expect(await db.select().from(users).where(eq(users.steamId64, player.id))).toBeEmpty();
   });
 
   test('works for players without an account, and asks unless --yes is given', async () => {
     await insertRecord();
-    expect(await cli('users', 'erase', id, '--penalties')).toEqual({
+    expect(await cli('users', 'erase', player.id, '--penalties')).toEqual({
       code: 1,
       stdout: '',
       stderr: "Without a terminal this can't be confirmed: use --yes\n",
     });
-    expect((await cli('users', 'erase', `[U:1:${39_734_272 + number}]`, '--penalties', '--yes')).code).toBe(
-      0,
-    );
+    expect(
+      (await cli('users', 'erase', `[U:1:${39_734_272 + player.number}]`, '--penalties', '--yes')).code,
+    ).toBe(0);
     expect(await traces()).toEqual([]);
     expect(await cli('users', 'erase', aSteamId(9999), '--yes')).toEqual({
       code: 1,
@@ -190,21 +97,25 @@ describe('users erase', () => {
     let erasing: Promise<unknown> = Promise.resolve();
     await connection.begin(async (importing) => {
       await loadAnonymiser(importing);
-      erasing = erasePlayer(db, soundFolders, { steamId64: id, withPenalties: true, actor: 'operator' });
+      erasing = erasePlayer(db, soundFolders, {
+        steamId64: player.id,
+        withPenalties: true,
+        actor: 'operator',
+      });
       await waitFor(async () => {
         const [waiting] = await connection`
           select 1 from pg_locks where locktype = 'advisory' and objid = ${LOCKS.erasure} and not granted`;
         return waiting !== undefined;
       });
       await importing`insert into penalties (type, status, player_name, player_steamid, admin_steamid, duration_minutes, created_at)
-        values ('ban', 'ACTIVE', ${penaltyName}, ${id}, 0, 0, now())`;
+        values ('ban', 'ACTIVE', ${player.penaltyName}, ${player.id}, 0, 0, now())`;
     });
     await erasing;
     expect(await traces()).toEqual([]);
   });
 
   test('holds against imports: they keep the rows without the person, and change nothing twice', async () => {
-    const file = join(folder.path, `erased-${number}.ndjson`);
+    const file = join(folder.path, `erased-${player.number}.ndjson`);
     const line = (id: string, values: object) =>
       JSON.stringify({
         penalty_type: 'ban',
@@ -216,14 +127,14 @@ describe('users erase', () => {
         ...values,
       });
     const lines = [
-      line('1', { player_steamid: id, player_name: penaltyName }),
-      line('2', { admin_steamid: id, admin_name: penaltyName }),
+      line('1', { player_steamid: player.id, player_name: player.penaltyName }),
+      line('2', { admin_steamid: player.id, admin_name: player.penaltyName }),
       line('3', {}),
     ];
     await Bun.write(file, `${lines.slice(0, 1).join('\n')}\n`);
-    const source = ['--source', `s${number}`];
+    const source = ['--source', `s${player.number}`];
     expect((await cli('penalties', 'import', 'ndjson', file, ...source)).code).toBe(0);
-    expect((await cli('users', 'erase', id, '--penalties', '--yes')).code).toBe(0);
+    expect((await cli('users', 'erase', player.id, '--penalties', '--yes')).code).toBe(0);
     expect(await traces()).toEqual([]);
 
     await Bun.write(file, `${lines.join('\n')}\n`);
@@ -238,32 +149,32 @@ describe('users erase', () => {
     const rows = await db
       .select()
       .from(penalties)
-      .where(and(eq(penalties.source, `s${number}`)))
+      .where(and(eq(penalties.source, `s${player.number}`)))
       .orderBy(penalties.sourceId);
     expect(rows).toMatchObject([
       { playerSteamId: '0', playerName: '' },
       { playerSteamId: aSteamId(776), adminSteamId: '0', adminName: 'Former admin' },
       { playerSteamId: aSteamId(776), playerName: 'Other' },
     ]);
-    expect(JSON.stringify(await db.select().from(erasedPeople))).not.toContain(id);
+    expect(JSON.stringify(await db.select().from(erasedPeople))).not.toContain(player.id);
   });
 });
 
 describe('own data', () => {
   test('is one JSON attachment: all that is kept but secrets', async () => {
     await insertEverything();
-    const browser = await signInAs(number);
+    const browser = await signInAs(player.number);
     expect((await browser.get('/account')).text).toContain('href="/account/data"');
     const page = await browser.get('/account/data');
     expect(page.headers.get('content-type')).toContain('application/json');
-    expect(page.headers.get('content-disposition')).toBe(`attachment; filename="${id}.json"`);
+    expect(page.headers.get('content-disposition')).toBe(`attachment; filename="${player.id}.json"`);
     const data = JSON.parse(page.text);
     expect(data).toMatchObject({
-      steamId64: id,
-      account: { discordId, nickname },
+      steamId64: player.id,
+      account: { discordId: player.discordId, nickname: player.nickname },
       tokens: [{ name: 'test' }],
       sessions: [{}],
-      penalties: [{ playerName: penaltyName }],
+      penalties: [{ playerName: player.penaltyName }],
       steamBans: [{ vacBans: 1 }],
     });
     expect(data.penaltiesGiven).toHaveLength(2);
@@ -273,22 +184,22 @@ describe('own data', () => {
     for (const secret of ['tokenHash', 'idHash']) expect(page.text).not.toContain(secret);
     expect(page.text).not.toContain(aSteamId(777));
 
-    const exported = await cli('users', 'export', id);
-    expect(JSON.parse(exported.stdout).account.discordId).toBe(discordId);
-    expect(JSON.parse((await cli('users', 'export', discordId)).stdout).steamId64).toBe(id);
+    const exported = await cli('users', 'export', player.id);
+    expect(JSON.parse(exported.stdout).account.discordId).toBe(player.discordId);
+    expect(JSON.parse((await cli('users', 'export', player.discordId)).stdout).steamId64).toBe(player.id);
     expect(await cli('users', 'export', aSteamId(9999))).toEqual({
       code: 1,
       stdout: '',
       stderr: `Nothing is kept about "${aSteamId(9999)}"\n`,
     });
-    const entries = await db.select().from(auditLog).where(eq(auditLog.subject, id));
+    const entries = await db.select().from(auditLog).where(eq(auditLog.subject, player.id));
     expect(entries.filter(({ action }) => action === 'user.exported')).toHaveLength(3);
   });
 
   test('goes with the account, at once, but for the penalties', async () => {
     await insertEverything();
-    const { token } = await aToken(db, number, { now: new Date() });
-    const browser = await signInAs(number);
+    const { token } = await aToken(db, player.number, { now: new Date() });
+    const browser = await signInAs(player.number);
     const asked = await browser.get('/account/delete');
     expect(asked.text).toContain('Delete your account?');
     const done = await browser.follow(await browser.post('/account/delete'));
