@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import { saveConfiguredOwners } from '../../../../src/queries/users/owners.ts';
+import { aSteamId, insertUser } from '../../../support/database/builders.ts';
+
+import { OWNER, openModeration } from '../../../support/web/moderation.ts';
+
+const { db, as, owner, admin, userOf } = await openModeration();
+
+describe('an owner', () => {
+  test('sets and takes flags; only what changed is written down', async () => {
+    const path = `/account/moderation/users/${aSteamId(2)}`;
+    const page = await owner.post(`${path}/flags`, { hasSvip: 'on', isServiceplus: 'on' });
+    expect((await owner.follow(page)).text).toContain('Flags saved');
+    expect(await userOf(2)).toMatchObject({
+      isAdmin: false,
+      isOwner: false,
+      hasSvip: true,
+      isServiceplus: true,
+    });
+    await owner.post(`${path}/flags`, { hasSvip: 'on' });
+    expect(await userOf(2)).toMatchObject({ hasSvip: true, isServiceplus: false });
+    await owner.post(`${path}/flags`, { hasSvip: 'on' });
+    const entries = await db
+      .select()
+      .from(auditLog)
+      .where(eq(auditLog.subject, aSteamId(2)));
+    expect(entries.filter(({ action }) => action === 'user.flags-set').map(({ details }) => details)).toEqual(
+      [{ hasSvip: true, isServiceplus: true }, { isServiceplus: false }],
+    );
+  });
+
+  test('cannot lose the flag by his own hand or against the configuration', async () => {
+    await owner.post(`/account/moderation/users/${OWNER}/flags`, {});
+    expect(await userOf(900)).toMatchObject({ isOwner: true, isAdmin: true });
+    await insertUser(db, 60, { isOwner: true, isAdmin: true });
+    const second = await as(60);
+    await second.post(`/account/moderation/users/${OWNER}/flags`, {});
+    expect(await userOf(900)).toMatchObject({ isOwner: true, isAdmin: true });
+    await second.post(`/account/moderation/users/${aSteamId(60)}/flags`, {});
+    expect(await userOf(60)).toMatchObject({ isOwner: true, isAdmin: false });
+    await owner.post(`/account/moderation/users/${aSteamId(60)}/flags`, {});
+    expect((await userOf(60)).isOwner).toBe(false);
+  });
+
+  test('gets 404 for users there are not', async () => {
+    for (const id of ['0', 'abc', aSteamId(77_777), '%00']) {
+      expect([id, (await owner.post(`/account/moderation/users/${id}/flags`)).status]).toEqual([id, 404]);
+    }
+  });
+});
+
+describe('the audit log', () => {
+  test('names the configuration where it made somebody owner, and where that ended', async () => {
+    await saveConfiguredOwners(db, [OWNER, aSteamId(60)]);
+    const granted = (await admin.get('/account/moderation/audit')).text;
+    expect(granted).toContain('<span class="hint">configuration</span>');
+    expect(granted).toContain(`href="/account/moderation/users/${aSteamId(60)}"`);
+    expect(granted).toContain('Admin: true · Owner: true');
+    await saveConfiguredOwners(db, [OWNER]);
+    expect((await admin.get('/account/moderation/audit')).text).toContain('Admin: false · Owner: false');
+    const polish = await admin.get('/account/moderation/audit?lang=pl');
+    expect(polish.text).toContain('<span class="hint">konfiguracja</span>');
+    expect(polish.text).toContain('Admin: false · Właściciel: false');
+    await admin.get('/account?lang=en');
+  });
+
+  test('tells who did what to whom, newest first, a page at a time', async () => {
+    const page = await admin.get('/account/moderation/audit');
+    expect(page.text).toContain('set flags');
+    expect(page.text).toContain('SVIP: true · Premium: true');
+    const actor = await userOf(900);
+    await db.insert(auditLog).values(
+      Array.from({ length: 60 }, (_, index) => ({
+        actorUserId: index === 0 ? null : actor.id,
+        action: 'token.created',
+        subject: aSteamId(2),
+        details: { name: `Filler ${index}` },
+      })),
+    );
+    const newest = await admin.get('/account/moderation/audit');
+    expect(newest.text).toContain('Filler 59');
+    expect(newest.text).not.toContain('Filler 9<');
+    const before = /audit\?before=(\d+)/.exec(newest.text)?.[1];
+    const older = await admin.get(`/account/moderation/audit?before=${before}`);
+    expect(older.text).toContain('name: Filler 9<');
+    expect(older.text).toContain('operator');
+    expect(older.text).toContain('Newest entries');
+  });
+});

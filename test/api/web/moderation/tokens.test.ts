@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'bun:test';
+import { eq, sql } from 'drizzle-orm';
+import { apiTokens } from '../../../../src/db/schema/accounts.ts';
+import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import { hashApiToken } from '../../../../src/domain/api-token.ts';
+import { createApiToken, findLiveApiToken } from '../../../../src/queries/users/api-tokens.ts';
+import { aSteamId, insertUser } from '../../../support/database/builders.ts';
+import type { Page } from '../../../support/web/browser.ts';
+
+import { openModeration } from '../../../support/web/moderation.ts';
+
+const { db, as, admin, userOf } = await openModeration();
+
+describe('an admin', () => {
+  test('revokes any token, which is written down', async () => {
+    const target = await userOf(1);
+    const { token, id } = await createApiToken(db, target.id, {
+      name: 'Leaked',
+      now: new Date(),
+      actor: 'operator',
+    });
+    const user = `/account/moderation/users/${aSteamId(1)}`;
+    expect((await admin.get(user)).text).toContain('Leaked');
+    expect((await admin.get(`${user}/tokens/${id}/revoke`)).text).toContain('Rzeźnik: Programs that use');
+    const page = await admin.post(`${user}/tokens/${id}/revoke`);
+    expect([page.status, page.location]).toEqual([303, `${user}#tokens`]);
+    const after = await admin.follow(page);
+    expect(after.text).toContain('Token revoked');
+    expect(after.text).toContain('state-revoked');
+    expect(await findLiveApiToken(db, hashApiToken(token), new Date())).toBeUndefined();
+
+    const [entry] = await db.select().from(auditLog).where(eq(auditLog.action, 'token.revoked'));
+    expect(entry).toMatchObject({
+      actorUserId: (await userOf(4)).id,
+      subject: aSteamId(1),
+      details: { tokenId: id, name: 'Leaked' },
+    });
+    expect((await admin.post(`${user}/tokens/${id}/revoke`)).status).toBe(404);
+    expect((await admin.post(`/account/moderation/users/${aSteamId(2)}/tokens/${id}/revoke`)).status).toBe(
+      404,
+    );
+  });
+
+  test('may not set flags', async () => {
+    const path = `/account/moderation/users/${aSteamId(4)}/flags`;
+    expect((await admin.post(path, { isOwner: 'on', isAdmin: 'on' })).status).toBe(403);
+    expect((await userOf(4)).isOwner).toBe(false);
+    expect((await admin.get(`/account/moderation/users/${aSteamId(4)}`)).text).toContain(
+      'Only owners can change flags',
+    );
+  });
+});
+
+describe("a user's tokens", () => {
+  const LIVE = 3;
+  const ENDED = 5_000;
+
+  test('come a page at a time, those that live first, however many were revoked', async () => {
+    const clicker = await insertUser(db, 70, { nickname: 'Clicker' });
+    for (let number = 1; number <= LIVE; number++) {
+      await createApiToken(db, clicker.id, { name: `Live ${number}`, now: new Date(), actor: 'operator' });
+    }
+    await db.execute(sql`insert into api_tokens (user_id, name, token_hash, last_four, revoked_at, expires_at)
+      select ${clicker.id}, 'Ended ' || n || '.', 'clicker ' || n, 'abcd',
+        case when n % 2 = 0 then now() end, case when n % 2 = 1 then now() end
+      from generate_series(1, ${ENDED}::integer) n`);
+
+    const path = `/account/moderation/users/${clicker.steamId64}`;
+    const first = await admin.get(path);
+    expect(first.text.length).toBeLessThan(60_000);
+    expect(namesOn(first)).toEqual([
+      ...['Live 3', 'Live 2', 'Live 1'],
+      ...Array.from({ length: 25 }, (_, index) => `Ended ${ENDED - index}.`),
+    ]);
+    expect(first.text).not.toContain('Newest tokens');
+    const second = await admin.get(olderOf(first));
+    expect(namesOn(second)).toEqual(Array.from({ length: 25 }, (_, index) => `Ended ${ENDED - 25 - index}.`));
+    expect(second.text).toContain(`href="${path}#tokens"`);
+
+    const [beforeLast] = await db.select().from(apiTokens).where(eq(apiTokens.name, 'Ended 2.'));
+    const last = await admin.get(`${path}?before=${beforeLast?.id}`);
+    expect(namesOn(last)).toEqual(['Ended 1.']);
+    expect(olderOf(last)).toBe('');
+    for (const before of ['0', '-1', 'x', '1e9', '999999999999999', '99999999999999999999']) {
+      expect([before, (await admin.get(`${path}?before=${before}`)).status]).toEqual([before, 200]);
+    }
+  });
+
+  test('of their own page are the live ones alone', async () => {
+    const page = await (await as(70)).get('/account');
+    expect(page.text.length).toBeLessThan(20_000);
+    expect(namesOn(page)).toEqual(['Live 3', 'Live 2', 'Live 1']);
+  });
+
+  function namesOn({ text }: Page): string[] {
+    return [...text.matchAll(/<th scope="row" class="list-title list-words">([^<]*)</g)].map(
+      ([, name]) => name ?? '',
+    );
+  }
+
+  function olderOf({ text }: Page): string {
+    return /href="([^"]*\?before=\d+)#tokens"/.exec(text)?.[1] ?? '';
+  }
+});
