@@ -21,7 +21,7 @@ import { createRest } from './rest.ts';
 
 export type BotDeps = {
   token: string;
-  /** Register the commands in this guild alone, and know moderators of this guild alone. */
+  /** The only guild in which commands are registered and moderators recognised; undefined: all guilds. */
   guildId: string | undefined;
   /** Base of Discord's REST API; the gateway's address comes from it too. */
   apiUrl: string;
@@ -48,16 +48,16 @@ export type BotTimings = ConnectionTimings & {
   deferAfterMs: number;
   /** Edits of one live status message are at least this far apart. */
   liveIntervalMs: number;
-  /** How often feeds look for news that they were not woken for. */
+  /** How often feeds check for changes whose notification was lost. */
   feedIntervalMs: number;
-  /** How often Discord is asked whether the application is still private. */
+  /** How often to check that the application is still private. */
   applicationCheckMs: number;
   /** How long responses under way may take once the bot stops. */
   drainMs: number;
 };
 
 export type BotHealth = ConnectionHealth & {
-  /** Why nobody is a moderator; undefined where moderators are recognised. */
+  /** Why nobody is a moderator; undefined when moderators are recognised. */
   moderators: string | undefined;
 };
 
@@ -74,8 +74,8 @@ const TIMINGS: BotTimings = {
 };
 
 /**
- * The Discord bot: commands, live status messages, feeds, and the connection to Discord. Nothing it does rejects or ends the
- * process; `health` says how it is.
+ * The Discord bot: commands, live status messages, feeds, and the connection to Discord. None of its failures rejects or
+ * ends the process; `health` reports its state.
  */
 export function createBot(deps: BotDeps) {
   const { log, servers, publicUrl, database, guildId, token, apiUrl } = deps;
@@ -145,7 +145,7 @@ export function createBot(deps: BotDeps) {
       feeds.start();
       registering ??= registerAtStart(
         { rest, db, log },
-        { guildId, signal: stopping.signal, onRegistered: commandMentions.learn },
+        { guildId, signal: stopping.signal, onRegistered: commandMentions.setIds },
       );
     },
   });
@@ -161,7 +161,7 @@ export function createBot(deps: BotDeps) {
       await withTimeLimit(draining, timings.drainMs).catch(() => undefined);
       await connection.stop();
     },
-    /** Penalties changed: their feeds look at once. */
+    /** Called when penalties change, so that their feeds check at once. */
     wakeFeeds: feeds.wake,
     health: (): BotHealth => ({ ...connection.health(), moderators: moderators.objection() }),
   };

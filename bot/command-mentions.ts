@@ -4,25 +4,25 @@ import type { Texts } from './locales/en.ts';
 /** Ids of the registered slash commands, by name. */
 export type CommandIds = Readonly<Record<string, string>>;
 
-/** The commands that messages name. */
+/** The commands that messages mention. */
 export type MentionedCommand = 'ban-check' | 'feed start' | 'feed stop';
 
 /**
- * A command as messages name it: a mention, which Discord shows by the name that its reader knows and which can be pressed;
- * as plain text in the language of the message while its id is not known.
+ * Formats a command in a message: as a clickable mention, which Discord shows in each reader's language, or as plain
+ * text in the language of the message until the command's id is known.
  */
 export type MentionCommand = (command: MentionedCommand, texts: Texts) => string;
 
-/** What messages call the commands, once it is `learned` which ids Discord gave them. */
-export function createCommandMentions(): { mention: MentionCommand; learn: (ids: CommandIds) => void } {
-  let known: CommandIds = {};
+/** Formats commands in messages; `setIds` is called once the commands are registered. */
+export function createCommandMentions(): { mention: MentionCommand; setIds: (ids: CommandIds) => void } {
+  let idsByName: CommandIds = {};
   return {
-    learn: (ids) => {
-      known = ids;
+    setIds: (ids) => {
+      idsByName = ids;
     },
     mention: (command, texts) => {
       const [name = '', subcommand] = command.split(' ');
-      const id = Object.hasOwn(known, name) ? known[name] : undefined;
+      const id = Object.hasOwn(idsByName, name) ? idsByName[name] : undefined;
       if (id === undefined) return inlineCode(`/${plainName(command, texts)}`);
       return subcommand === undefined
         ? chatInputApplicationCommandMention(name, id)

@@ -5,22 +5,22 @@ import type { Texts } from './locales/en.ts';
 import type { BotPermission } from './locales/feed-en.ts';
 import type { Localization } from './locales/localization.ts';
 
-/** Who caused an interaction, and where; read from this interaction alone, so it holds now. */
+/** Who caused an interaction, and where; read from that interaction, so it is current. */
 export type Invoker = {
   discordId: string;
   /**
-   * Whether Discord gives them the permission Moderate Members in this guild (the account page's admins are others).
-   * Checked in code, whatever the guild's settings for the command say.
+   * Whether they have the permission Timeout Members in this guild (unrelated to admins of the account page).
+   * Checked in code, whatever the guild's settings for the command are.
    */
   canModerateMembers: boolean;
-  /** Whether Discord gives them the permission Manage Server in this guild; by the same rule. */
+  /** Whether they have the permission Manage Server in this guild; likewise. */
   canManageGuild: boolean;
   /** Undefined in a direct message. */
   guildId: string | undefined;
   channelId: string;
-  /** What the bot lacks to send messages with embeds in this channel; empty: nothing. */
+  /** The permissions that the bot lacks to send messages with embeds in this channel. */
   botLacks: readonly BotPermission[];
-  /** Whether the bot may mention roles in this channel that not everybody may mention. */
+  /** Whether the bot may mention any role in this channel, even a role that is not mentionable. */
   botCanMentionRoles: boolean;
   /** Their own language. */
   localization: Localization;
@@ -28,7 +28,7 @@ export type Invoker = {
   guildLocalization: Localization;
 };
 
-/** A role of the guild that was chosen. */
+/** A role that was chosen as an option. */
 export type ChosenRole = { id: string; isMentionable: boolean };
 
 /** Options of a command by name; those not given are absent. */
@@ -45,9 +45,9 @@ export type CommandOptions = {
 
 /** A button that was pressed, or a choice in a menu. */
 export type ComponentPress = {
-  /** Of the `custom_id`. Anyone can send any: each is checked where it is used. */
+  /** From the `custom_id`. They can be forged, so each is checked where it is used. */
   args: readonly string[];
-  /** What was chosen in a menu. */
+  /** The chosen values of a menu. */
   values: readonly string[];
   /** Who invoked the command that the message responds to; undefined for a message the bot posted by itself. */
   messageOwnerId: string | undefined;
@@ -55,20 +55,20 @@ export type ComponentPress = {
 };
 
 /**
- * The response to an interaction. Its kind is known before any query, so that a slow one can be deferred with the right
- * visibility: a new message for everyone in the channel, a new one for the invoker alone, or a change of the message
- * that the component belongs to.
+ * The response to an interaction. Its kind is decided before any query, so that a slow response can be deferred with the
+ * right visibility: a new message for everyone in the channel, a new one for the invoker alone, or an update of the
+ * message that the component belongs to.
  */
 export type CommandResponse = {
   kind: 'public' | 'ephemeral' | 'update';
-  /** @throws {Refusal} what the invoker reads instead. */
+  /** @throws {Refusal} with the message that the invoker gets instead. */
   render: () => Promise<MessageView> | MessageView;
 };
 
-/** A suggestion: what is shown, and what is sent when it is chosen; at most 100 characters each. */
+/** A suggestion of autocomplete: its label, and the value that is sent; at most 100 characters each. */
 export type Choice = { name: string; value: string };
 
-/** A slash command, or an entry of the user menu. */
+/** A slash command, or a command of the user context menu. */
 export type Command = {
   data: RESTPostAPIApplicationCommandsJSONBody;
   execute: (invoker: Invoker, options: CommandOptions) => CommandResponse;
@@ -79,14 +79,14 @@ export type Command = {
   autocomplete?: (invoker: Invoker, typed: string, option: string) => Promise<Choice[]> | Choice[];
 };
 
-/** Buttons and menus by the name that their `custom_id` begins with. */
+/** Handlers of buttons and menus, by the name at the start of their `custom_id`. */
 export type Components = Readonly<
   Record<string, (invoker: Invoker, press: ComponentPress) => CommandResponse>
 >;
 
 type Explain = (texts: Texts, mention: MentionCommand) => MessageView;
 
-/** Says in the invoker's language, to them alone, why they do not get what they asked for. */
+/** A refused command: tells the invoker why, in their language, visible to them alone. */
 export class Refusal extends Error {
   override name = 'Refusal';
   readonly explain: Explain;

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
-/** Allows each user a few commands at once, then one every little while. */
+/** Limits the commands of each user: a burst, then one at a time. */
 export type Cooldown = {
   /**
    * Counts one command.
@@ -18,7 +18,7 @@ type Options = {
   clockMs?: () => number;
 };
 
-/** Beyond this the user seen least recently is forgotten, and may send a whole burst again. */
+/** Beyond this the least recent user is evicted, and may send a whole burst again. */
 const REMEMBERED_USERS = 5000;
 
 /** A token bucket for each user, in memory. */

@@ -1,6 +1,6 @@
 import { LIMITS } from './discord-limits.ts';
 
-/** A component's state travels in its `custom_id`, so that buttons survive a restart. */
+/** A component's state is stored in its `custom_id`, so that buttons survive a restart. */
 export type CustomId = { name: string; args: string[] };
 
 const SEPARATOR = ':';

@@ -8,7 +8,7 @@ import { isDiscordError } from './rest.ts';
 
 type Kind = CommandResponse['kind'];
 
-/** Brings messages to Discord in response to interactions, deferred or not. */
+/** Sends responses to interactions, deferred or not. */
 export type Delivery = {
   /** Acknowledges the interaction; the message follows by `deliver`. */
   defer: (interaction: DeferrableInteraction, kind: Kind) => Promise<void>;
@@ -39,7 +39,7 @@ export function createDelivery(sendWithLinkFallback: SendWithLinkFallback): Deli
   };
 }
 
-/** Whether Discord no longer takes a response to the interaction: it is too late, or it has had one. */
+/** Whether Discord no longer accepts a response to the interaction: it has expired, or has a response. */
 export function isInteractionOver(error: unknown): boolean {
   return isDiscordError(
     error,

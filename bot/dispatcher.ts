@@ -21,8 +21,8 @@ import type { ModeratorRule } from './moderators.ts';
 import { relativeTime } from './text.ts';
 
 /**
- * How an interaction ended: with the response it asked for, with a reason why not, slowed down by the cooldown, with a
- * failure of ours, or without any response that reached Discord.
+ * How an interaction ended: with its response, with a refusal, with the notice of the cooldown, with an internal failure,
+ * or without any response that reached Discord.
  */
 export const INTERACTION_OUTCOMES = [
   'completed',
@@ -41,7 +41,6 @@ export type DispatcherDeps = {
   log: Logger;
   /** Where Discord's permissions make moderators. */
   moderators: Pick<ModeratorRule, 'holdsIn' | 'settled'>;
-  /** What messages call the commands. */
   mention: MentionCommand;
   now: () => Date;
   /** A response that takes longer is deferred; Discord waits 3000. */
@@ -54,7 +53,7 @@ const SUGGEST_LIMIT_MS = 2000;
 /** How long a deferred response may take; Discord would wait 15 minutes. */
 const RENDER_LIMIT_MS = 60_000;
 
-/** Takes each interaction from Discord to one response, whatever fails on the way. */
+/** Gives every interaction exactly one response, even when its handler fails. */
 export function createDispatcher(deps: DispatcherDeps) {
   const { components, delivery, log, now } = deps;
   const commands = new Map(deps.commands.map((command) => [command.data.name, command]));
@@ -86,7 +85,7 @@ export function createDispatcher(deps: DispatcherDeps) {
       return 'completed';
     } catch (error) {
       if (interaction.responded) throw error;
-      // Who types can go on without them; the command itself says what is wrong.
+      // The command works without suggestions, and reports errors itself.
       log.warn({ err: error, interaction: interaction.commandName }, 'suggestions could not be found');
       await interaction.respond([]);
       return 'failed';
@@ -163,7 +162,7 @@ export function createDispatcher(deps: DispatcherDeps) {
   };
 }
 
-/** To a command or component of an earlier version. */
+/** The response to a command or component of an earlier version. */
 const OUTDATED: CommandResponse = {
   kind: 'ephemeral',
   render: () => {

@@ -7,7 +7,7 @@ import { COLOURS, type MessageView, noticeMessage } from './embeds/message.ts';
 import type { Texts } from './locales/en.ts';
 
 /**
- * What the invoker reads when a response failed: that it was our fault, and an error id that the log has too, but
+ * The message to the invoker when a response failed: an apology and an error id, which is in the log too. It contains
  * nothing of the error itself.
  * @param name the command or component, for the log.
  */

@@ -17,11 +17,11 @@ import { MANAGER_PERMISSION, MODERATOR_PERMISSION } from './permissions.ts';
 
 export type CommandInteraction = ChatInputCommandInteraction | UserContextMenuCommandInteraction;
 export type ComponentInteraction = ButtonInteraction | StringSelectMenuInteraction;
-/** What gets a message in response, now or after it was deferred. */
+/** Interactions that are answered with a message; they can be deferred. */
 export type DeferrableInteraction = CommandInteraction | ComponentInteraction;
 
 /**
- * Who caused an interaction, by what Discord says in it.
+ * Who caused an interaction, read from the interaction itself.
  * @param moderators where Discord's permissions make moderators.
  */
 export function toInvoker(
@@ -45,7 +45,7 @@ export function toInvoker(
   };
 }
 
-/** What it takes to send messages with embeds. */
+/** The permissions needed to send messages with embeds. */
 function neededPermissions(isThread: boolean): [BotPermission, bigint][] {
   return [
     ['viewChannel', PermissionFlagsBits.ViewChannel],
@@ -56,7 +56,7 @@ function neededPermissions(isThread: boolean): [BotPermission, bigint][] {
   ];
 }
 
-/** The options of a command, those of its subcommand; the user of a menu entry is the option `user`. */
+/** The options of a command or of its subcommand; the user of a context menu is the option `user`. */
 export function toCommandOptions(interaction: CommandInteraction): CommandOptions {
   const strings: Record<string, string> = {};
   const booleans: Record<string, boolean> = {};
@@ -82,7 +82,7 @@ export function toCommandOptions(interaction: CommandInteraction): CommandOption
   return { subcommand, strings, booleans, users, numbers, roles };
 }
 
-/** What was pressed or chosen, without the component's name. */
+/** A component press, without the component's name. */
 export function toComponentPress(interaction: ComponentInteraction): ComponentPress {
   return {
     args: parseCustomId(interaction.customId).args,

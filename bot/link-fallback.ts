@@ -3,15 +3,15 @@ import type { Logger } from 'pino';
 import { type MessageView, withoutLinks } from './embeds/message.ts';
 import { isDiscordError } from './rest.ts';
 
-/** Sends a message; a second time without link buttons if Discord refuses their address. */
+/** Sends a message, and again without link buttons if Discord rejects their address. */
 export type SendWithLinkFallback = <T>(
   view: MessageView,
   send: (view: MessageView) => Promise<T>,
 ) => Promise<T>;
 
 /**
- * Discord refuses a whole message for a link button to a host such as `localhost`. Once it has, all messages go without
- * link buttons, since all of them lead to PUBLIC_URL.
+ * Discord rejects a whole message for a link button to a host such as `localhost`. From then on all messages are sent
+ * without link buttons, since all of them lead to PUBLIC_URL.
  */
 export function createLinkFallback(log: Logger): SendWithLinkFallback {
   let refusesLinks = false;

@@ -4,14 +4,14 @@ import { withTimeLimit } from '../src/runtime/time-limit.ts';
 import { readApplication } from './register.ts';
 
 export type ModeratorRule = {
-  /** Begins to ask Discord, from the first login on; nothing is asked where the guild is given. */
+  /** Starts the check of the application, at the first login; without effect when `guildId` is set. */
   start: () => void;
   stop: () => void;
-  /** Resolves once Discord has answered or failed to, at the latest after a second. */
+  /** Resolves once the first check has ended, at the latest after a second. */
   settled: () => Promise<void>;
   /** Whether the members with Timeout Members are moderators in this guild; in a direct message nobody is. */
   holdsIn: (guildId: string | null) => boolean;
-  /** Why nobody is a moderator, for the operator; undefined where the rule holds. */
+  /** Why nobody is a moderator, for the operator; undefined when moderators are recognised. */
   objection: () => string | undefined;
 };
 
@@ -20,15 +20,15 @@ type Options = {
   /** `DISCORD_GUILD_ID` */
   guildId: string | undefined;
   log: Logger;
-  /** How often Discord is asked whether the application is still private. */
+  /** How often to check that the application is still private. */
   checkEveryMs: number;
 };
 
 const SETTLED_WITHIN_MS = 1000;
 
 /**
- * Where Discord's permissions make moderators: in the guild of `DISCORD_GUILD_ID`, else in every guild the bot is in,
- * but nowhere while the application is public. Whoever adds a public bot to a guild of their own moderates that guild.
+ * In which guilds Discord's permissions make moderators: in that of `DISCORD_GUILD_ID`, else in every guild of the bot,
+ * but in none while the application is public, since anybody could add the bot to a guild of their own and moderate it.
  */
 export function createModeratorRule({ rest, guildId, log, checkEveryMs }: Options): ModeratorRule {
   let isPublic: boolean | undefined;
@@ -74,7 +74,7 @@ export function createModeratorRule({ rest, guildId, log, checkEveryMs }: Option
         await withTimeLimit(first.promise, SETTLED_WITHIN_MS).catch(() => undefined);
       }
     },
-    holdsIn: (asked) => asked !== null && (guildId === undefined ? isPublic === false : asked === guildId),
+    holdsIn: (id) => id !== null && (guildId === undefined ? isPublic === false : id === guildId),
     objection: () => {
       if (guildId !== undefined || isPublic === false) return undefined;
       return isPublic

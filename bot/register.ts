@@ -21,7 +21,7 @@ import { isDiscordError, isDiscordRefusal } from './rest.ts';
 type RegisterDeps = { rest: REST; db: Db };
 
 type RegisterOptions = {
-  /** The one guild that gets the commands, at once; undefined: every guild the bot is in. */
+  /** The only guild with the commands; undefined: every guild of the bot. */
   guildId: string | undefined;
   /** Registers them even if nothing changed. */
   isForced?: boolean;
@@ -33,11 +33,11 @@ export type Registration = {
   commands: number;
   /** The guild's id, or `global`. */
   scope: string;
-  /** Of the slash commands, as Discord gave them. */
+  /** The ids that Discord assigned to the slash commands. */
   ids: CommandIds;
 };
 
-/** The setting that holds what was registered last: application id, scope, hash of the definitions, and the commands' ids. */
+/** The setting with the last registration: application id, scope, hash of the definitions, ids of the commands. */
 const SETTING = 'discord_commands';
 const GLOBAL = 'global';
 const PAUSES = { firstMs: 5000, longestMs: 600_000 };
@@ -79,9 +79,9 @@ export async function registerAtStart(
 }
 
 /**
- * Replaces all registered commands by ours in one request, if their definitions changed since the last time. Ours in the
- * other scope (global or a guild) are removed, or each command would show twice.
- * @throws {InvalidInput} when Discord refuses; {Unavailable} when it cannot be reached.
+ * Replaces all registered commands in one request, if the definitions have changed since the last registration. Those in
+ * the previous scope (global or a guild) are removed, or each command would appear twice.
+ * @throws {InvalidInput} when Discord rejects them; {Unavailable} when it cannot be reached.
  */
 export async function registerCommands(
   { rest, db }: RegisterDeps,
@@ -108,7 +108,7 @@ export async function registerCommands(
   }
 }
 
-/** The ids of the slash commands in Discord's response; what is not as expected is left out. */
+/** The ids of the slash commands in Discord's response; unexpected entries are skipped. */
 function idsOf(response: unknown): CommandIds {
   const entries = (Array.isArray(response) ? response : []).flatMap((command: unknown) => {
     if (typeof command !== 'object' || command === null) return [];
@@ -119,7 +119,7 @@ function idsOf(response: unknown): CommandIds {
   return Object.fromEntries(entries);
 }
 
-/** `ban-check=123,server=456`: neither names nor ids hold these signs. */
+/** `ban-check=123,server=456`: neither names nor ids contain `=` or a comma. */
 function writeIds(ids: CommandIds): string {
   return Object.entries(ids)
     .map(([name, id]) => `${name}=${id}`)

@@ -33,7 +33,7 @@ export function cut(text: string, max: number): string {
  */
 export function escapeText(text: string, { max = 128, fallback = '' } = {}): string {
   const line = toPlainLine(text, fallback);
-  // Room for the two signs that isolate a name.
+  // Room for the two bidi isolation characters.
   const shown = cut(line, isolate(line) === line ? max : max - 1);
   return isolate(shown.replace(MARKUP, '\\$&'));
 }

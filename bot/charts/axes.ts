@@ -21,8 +21,8 @@ export function drawGrid(context: SKRSContext2D, { y, top }: Scale): void {
 }
 
 /**
- * Vertical lines every four hours of the clock in the reader's time zone, midnight with the name of the day. Zones are
- * whole quarters of an hour apart, so those are looked through.
+ * Vertical lines at every fourth hour of the reader's time zone, midnight with the name of the day. Offsets of time
+ * zones are multiples of 15 minutes, so each quarter of an hour is tried.
  */
 export function drawHours(
   context: SKRSContext2D,

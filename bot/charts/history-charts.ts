@@ -6,19 +6,19 @@ import type { Localization } from '../locales/localization.ts';
 import { chartAltText } from './alt-text.ts';
 import { drawPlayerChart } from './player-chart.ts';
 
-/** @returns undefined when too little is known for a chart, or when it cannot be made. */
+/** @returns undefined when there are too few points for a chart, or when it cannot be drawn. */
 export type ChartOf = (serverId: number, localization: Localization) => Promise<Attachment | undefined>;
 
 type CachedChart = { readAt: number; chart: Promise<Attachment | undefined> };
 
 const HOURS = 24;
 const MAX_CACHED_CHARTS = 200;
-/** Fewer make no line. */
+/** A line needs two. */
 const MIN_POINTS = 2;
 
 /**
- * Charts of a server's last day, each drawn once for each reading of the history and each locale, however many people
- * ask. One that cannot be made is logged and left out: the card is useful without it.
+ * Charts of a server's last day, drawn once for each locale and each load of the history, and cached. A chart that
+ * cannot be drawn is logged and omitted: the card is useful without it.
  */
 export function createHistoryCharts({
   readHistory,

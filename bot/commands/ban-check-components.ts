@@ -14,8 +14,8 @@ import { type BanCheckDeps, renderRecord } from './ban-check.ts';
 import { requireMaySee } from './subject.ts';
 
 /**
- * The pages and filters of a record, and the button that opens it from a profile. Each press is checked anew: whose
- * message it is, and whether the invoker may see the record.
+ * The page buttons and filters of a record, and the button that opens it from a profile. Each press is checked anew:
+ * who owns the message, and whether the invoker may see the record.
  */
 export function recordComponents(deps: BanCheckDeps): Components {
   const update = (invoker: Invoker, press: ComponentPress, state: State): CommandResponse => ({
@@ -46,7 +46,7 @@ export function recordComponents(deps: BanCheckDeps): Components {
   };
 }
 
-/** What a `custom_id` says, unchecked. */
+/** The state in a `custom_id`, not yet checked. */
 type State = {
   ownerId: string | undefined;
   steamId: string | undefined;
@@ -60,7 +60,7 @@ async function renderState(
   { messageOwnerId, isEphemeral }: ComponentPress,
   { ownerId, steamId, page, filter }: State,
 ): Promise<MessageView> {
-  // Anyone can forge the owner in a custom id, nobody the owner of the message.
+  // The owner in a custom id can be forged, the owner of the message cannot.
   const isOwn =
     ownerId === invoker.discordId && (messageOwnerId === undefined || messageOwnerId === invoker.discordId);
   if (!isOwn) throw new Refusal(({ refusals }) => noticeMessage(refusals.notYours));

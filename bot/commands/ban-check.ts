@@ -40,7 +40,7 @@ export const BAN_CHECK_DEFINITION: Command['data'] = {
   ],
 };
 
-/** `/ban-check`: one's own record, or for moderators anyone's. */
+/** `/ban-check`: the invoker's own record; for moderators anyone's. */
 export function banCheckCommand(deps: BanCheckDeps): Command {
   return {
     data: BAN_CHECK_DEFINITION,
@@ -59,7 +59,7 @@ export const CHECK_BANS_DEFINITION: Command['data'] = {
   default_member_permissions: FOR_MODERATORS,
 };
 
-/** "Check bans" in the menu on a user: the record of the account linked to them. */
+/** "Check bans" in the user context menu: the record of the linked player. */
 export function checkBansCommand(deps: BanCheckDeps): Command {
   return {
     data: CHECK_BANS_DEFINITION,
@@ -87,9 +87,9 @@ async function renderFirstPage(deps: BanCheckDeps, check: Check): Promise<Messag
 }
 
 /**
- * Whose record is meant, once it is certain that the invoker may see it. A Discord user wins over a SteamID, as in the
- * API's lookup, and a SteamID over a nickname.
- * @throws {Refusal}
+ * The player whose record is requested. A Discord user takes precedence over a SteamID, as in the API's lookup, and a
+ * SteamID over a nickname.
+ * @throws {Refusal} when there is none, or when the invoker may not see it.
  */
 async function resolveSubject(deps: BanCheckDeps, { invoker, options, kind }: Check): Promise<SteamId64> {
   const discordId = options.users.user;
@@ -103,7 +103,7 @@ async function resolveSubject(deps: BanCheckDeps, { invoker, options, kind }: Ch
   return subject ?? requireOwnSteamId(deps, invoker);
 }
 
-/** A page of a player's record; the caller has made sure that the invoker may see it. */
+/** A page of a player's record. The caller has checked that the invoker may see it. */
 export async function renderRecord(
   deps: BanCheckDeps,
   invoker: Invoker,

@@ -15,7 +15,7 @@ import type { ServerDeps } from './server-messages.ts';
 
 export type CommandDeps = ServerDeps & BanCheckDeps & FeedDeps;
 
-/** The slash commands, the entry of the user menu, and the buttons and menus of their messages. */
+/** All commands, and the handlers of the buttons and menus in their messages. */
 export function createCommands(deps: CommandDeps): { commands: readonly Command[]; components: Components } {
   return {
     commands: [
@@ -29,7 +29,7 @@ export function createCommands(deps: CommandDeps): { commands: readonly Command[
   };
 }
 
-/** What is registered with Discord. */
+/** The definitions to register with Discord. */
 export const COMMAND_DEFINITIONS: readonly Command['data'][] = [
   SERVER_DEFINITION,
   BAN_CHECK_DEFINITION,

@@ -42,7 +42,7 @@ export function booleanOption(pick: (texts: Texts['commands']) => Named) {
   return { ...localized(pick), type: ApplicationCommandOptionType.Boolean as const, required: false };
 }
 
-/** A required choice among a few. */
+/** A required text with fixed choices. */
 export function choiceOption<Value extends string>(
   pick: (texts: Texts['commands']) => Named,
   choices: readonly Value[],
@@ -79,7 +79,7 @@ export function roleOption(pick: (texts: Texts['commands']) => Named) {
   return { ...localized(pick), type: ApplicationCommandOptionType.Role as const, required: false };
 }
 
-/** A part of a command, with options of its own. */
+/** A subcommand. */
 export function subcommand(
   pick: (texts: Texts['commands']) => Named,
   options: APIApplicationCommandBasicOption[] = [],

@@ -23,13 +23,12 @@ import type { ServerDeps } from './server-messages.ts';
 export type FeedDeps = {
   database: Pick<Database, 'db'>;
   servers: ServerDeps['servers'];
-  /** What messages call the commands. */
   mention: MentionCommand;
-  /** A feed was started, changed or stopped. */
+  /** Called after a feed was started, changed or stopped. */
   onFeedsChanged: () => void;
 };
 
-/** A server has 255 slots at most: A2S_INFO sends the number in one byte. */
+/** A2S_INFO has one byte for the number of slots. */
 const MOST_PLAYERS = 255;
 
 /** `/feed start what types? server? players? role?`, `/feed list`, `/feed stop what` */
@@ -85,7 +84,7 @@ export function feedCommand(deps: FeedDeps): Command {
 
 type Manager = Invoker & { guildId: string };
 
-/** @throws {Refusal} for who may not manage the guild. */
+/** @throws {Refusal} when the invoker may not manage the guild. */
 function requireManager(invoker: Invoker): Manager {
   const { guildId } = invoker;
   if (invoker.canManageGuild && guildId !== undefined) return { ...invoker, guildId };

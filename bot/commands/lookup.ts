@@ -65,9 +65,8 @@ async function renderUser(
 }
 
 /**
- * Who is meant, once it is certain that the invoker may see them. One option is needed; of several, the Discord user wins, then the
- * SteamID.
- * @throws {Refusal}
+ * The player to look up. One option is required; of several, the Discord user takes precedence, then the SteamID.
+ * @throws {Refusal} when there is none, or when the invoker may not see them.
  */
 async function resolveSubject(
   deps: BanCheckDeps,

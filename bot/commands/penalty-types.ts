@@ -7,9 +7,9 @@ import { pl } from '../locales/pl.ts';
 import { escapeText } from '../text.ts';
 
 /**
- * Reads types of penalties between commas, by their names in the API or in any language of the bot.
- * @returns each once, in the order of PENALTY_TYPES; null for an empty text: all.
- * @throws {Refusal} that names what is no type, and the types there are.
+ * Parses comma-separated types of penalties, by their names in the API or in any language of the bot.
+ * @returns each once, in the order of PENALTY_TYPES; null for an empty text, which means all.
+ * @throws {Refusal} that quotes the unknown type and lists the types.
  */
 export function parsePenaltyTypes(text: string): PenaltyType[] | null {
   const words = wordsOf(text).filter((word) => word !== '');
@@ -28,7 +28,7 @@ export function parsePenaltyTypes(text: string): PenaltyType[] | null {
   return types.length === 0 ? null : PENALTY_TYPES.filter((type) => types.includes(type));
 }
 
-/** Completes the last of the types that are being typed with each that is not there yet. */
+/** Suggests each missing type as the completion of the last one in a comma-separated list. */
 export function completePenaltyTypes(typed: string, { record }: Texts): { name: string; value: string }[] {
   const words = wordsOf(typed);
   const last = foldText(words.at(-1) ?? '');

@@ -13,8 +13,8 @@ import { moderateMembersRequired } from './visibility.ts';
 type Deps = { database: Pick<Database, 'replica'>; now: () => Date };
 
 /**
- * The players known by a name that contains what was typed; the values are SteamID64s. For moderators: others are
- * suggested nobody, and no query is made for them.
+ * Suggests players with a name that contains the typed text; the values are SteamID64s. Only for moderators: others get
+ * no suggestions, without a query.
  */
 export async function completePlayer(
   { database, now }: Deps,
@@ -27,9 +27,9 @@ export async function completePlayer(
 }
 
 /**
- * The player that an option `player` names: autocomplete only suggests, and any text may arrive. A SteamID is taken as
- * one, also of those who may look at nobody else: the caller checks whether they may see its owner.
- * @throws {Refusal} when no known player bears exactly this name, or several do.
+ * Resolves the option `player`, which can be any text: autocomplete only suggests. A SteamID is accepted from everyone,
+ * and the caller checks whether the invoker may see that player.
+ * @throws {Refusal} when no known player has exactly this name, or several have.
  */
 export async function resolvePlayer(
   { database, now }: Deps,

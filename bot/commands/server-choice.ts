@@ -10,7 +10,7 @@ import { listViews, type ServerDeps } from './server-messages.ts';
 
 type Deps = Pick<ServerDeps, 'servers'>;
 
-/** The servers whose name, slug or map has what was typed in it; the values are slugs. */
+/** Suggests servers whose name, slug or map contains the typed text; the values are slugs. */
 export function completeServer(deps: Deps, typed: string, texts: Texts): { name: string; value: string }[] {
   const wanted = foldText(typed.trim());
   return listViews(deps)
@@ -21,7 +21,7 @@ export function completeServer(deps: Deps, typed: string, texts: Texts): { name:
 }
 
 /**
- * A server by its slug or whole name: autocomplete only suggests, and any text may arrive.
+ * A server by its slug or exact name; the text can be anything, since autocomplete only suggests.
  * @throws {Refusal} when there is none.
  */
 export function findServer({ servers }: Deps, text: string): ServerView {

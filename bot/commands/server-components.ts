@@ -52,7 +52,7 @@ async function pin(deps: ServerDeps, invoker: Invoker, arg: string | undefined):
   return noticeMessage(`📌 ${invoker.localization.texts.refusals.pinned}`, COLOURS.online);
 }
 
-/** Changes the message for those who own it; others get a message of their own, so that nobody's view jumps. */
+/** Updates the message for its owner; others get a message of their own, so that the owner's does not change. */
 function updateOwn(
   invoker: Invoker,
   press: ComponentPress,
@@ -64,7 +64,7 @@ function updateOwn(
     : { kind: 'ephemeral', render: () => render(invoker.localization) };
 }
 
-/** The language of a message that is changed: that of those who see it. */
+/** The language of an updated message: the invoker's if only they see it, else the guild's. */
 function localizationFor(invoker: Invoker, { isEphemeral }: ComponentPress): Localization {
   return isEphemeral ? invoker.localization : invoker.guildLocalization;
 }

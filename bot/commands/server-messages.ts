@@ -9,9 +9,9 @@ import type { Localization } from '../locales/localization.ts';
 export type ServerDeps = {
   servers: Pick<ServerList, 'current' | 'findById' | 'findBySlug'>;
   publicUrl: string;
-  /** The last 24 hours of a server; undefined when nothing is known of them. */
+  /** The chart of a server's last 24 hours; undefined when there is none. */
   chartOf: (serverId: number, localization: Localization) => Promise<Attachment | undefined>;
-  /** Posts a message into the invoker's channel that keeps itself up to date. */
+  /** Posts a live status message into the invoker's channel. @param serverId undefined: all servers. */
   pinLiveStatus: (invoker: Invoker, serverId: number | undefined) => Promise<void>;
 };
 

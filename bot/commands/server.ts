@@ -11,7 +11,7 @@ export const SERVER_DEFINITION: Command['data'] = {
   options: [stringOption(({ server }) => server.options.name, { autocomplete: true })],
 };
 
-/** `/server`: the list of all servers, or the card of one. All of it but the chart comes from memory. */
+/** `/server`: the list of all servers, or the card of one. Everything but the chart is in memory. */
 export function serverCommand(deps: ServerDeps): Command {
   return {
     data: SERVER_DEFINITION,

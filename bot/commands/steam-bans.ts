@@ -4,14 +4,14 @@ import type { LookUpSteamBans } from '../../src/steam/bans.ts';
 import type { SteamBansView } from '../embeds/steam-bans.ts';
 
 export type SteamBansDeps = {
-  /** Absent without `STEAM_API_KEY`: then nothing is said of Steam. */
+  /** Absent without `STEAM_API_KEY`: messages then omit Steam's bans. */
   lookUpSteamBans?: LookUpSteamBans | undefined;
 };
 
-/** A moment: what Steam says later is kept for the next command. */
+/** A late response of Steam is cached for the next command. */
 const WAIT_MS = 700;
 
-/** What a message shows of Steam's own bans; without them it neither fails nor waits long. */
+/** Steam's bans for a message, which neither fails nor waits long without them. */
 export async function loadSteamBans(
   { lookUpSteamBans }: SteamBansDeps,
   steamId64: SteamId64,

@@ -10,7 +10,7 @@ import { escapeText } from '../text.ts';
 import { resolvePlayer } from './player-choice.ts';
 import { moderateMembersRequired } from './visibility.ts';
 
-/** What it takes to find out whom a command is about. */
+/** Dependencies of resolving the player that a command is about. */
 export type SubjectDeps = {
   database: Pick<Database, 'replica' | 'accountReplica'>;
   publicUrl: string;
@@ -18,7 +18,7 @@ export type SubjectDeps = {
   now: () => Date;
 };
 
-/** The account that an option `steamid` names, in any notation. @throws {Refusal} when it names none. */
+/** Resolves the option `steamid`, in any notation. @throws {Refusal} when it is no SteamID. */
 async function resolveSteamId({ resolveVanity }: SubjectDeps, text: string): Promise<SteamId64> {
   const reference = tryParseSteamReference(text);
   if (reference === undefined) {
@@ -38,7 +38,7 @@ async function resolveSteamId({ resolveVanity }: SubjectDeps, text: string): Pro
 }
 
 /**
- * Whom the options `steamid` and `player` mean, the former first, once it is certain that the invoker may see them.
+ * Resolves the options `steamid` and `player`, in this order, to a player whom the invoker may see.
  * @returns undefined when neither is given.
  * @throws {Refusal}
  */
@@ -56,7 +56,7 @@ export async function resolveSteamOptions(
   return subject;
 }
 
-/** The account linked to the invoker. @throws {Refusal} that says how to link one. */
+/** The player linked to the invoker. @throws {Refusal} that explains how to link. */
 export async function requireOwnSteamId(
   { database, publicUrl }: SubjectDeps,
   invoker: Invoker,
@@ -71,8 +71,8 @@ export async function requireOwnSteamId(
 }
 
 /**
- * Lets moderators see everyone, and everyone see themselves. The refusal reads the same whether or not there is anything
- * to see, and comes before any query about the other person.
+ * Moderators may see everyone, everyone else only themselves. The refusal is the same whether or not there is a record,
+ * and comes before any query about the other person.
  * @throws {Refusal}
  */
 export async function requireMaySee(

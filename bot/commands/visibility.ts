@@ -17,8 +17,8 @@ export function visibilityOf(
 }
 
 /**
- * Whether a response may tell which Discord account is a user's, where they hide it: to themselves and to moderators,
- * but not where everyone in the channel reads along.
+ * Whether a response may contain the Discord account of a user who hides it: to themselves and to moderators, but not in
+ * a message that everyone in the channel can read.
  */
 export function showsDiscord(
   user: Pick<User, 'discordId' | 'hidesDiscord'>,
@@ -29,7 +29,7 @@ export function showsDiscord(
   return canModerateMembers && kind === 'ephemeral';
 }
 
-/** What members without the permission are told, whoever they asked about. */
+/** The refusal for members without the permission, whoever the command was about. */
 export function moderateMembersRequired(): Refusal {
   return new Refusal((texts, mention) =>
     noticeMessage(texts.refusals.moderateMembersRequired(mention('ban-check', texts))),

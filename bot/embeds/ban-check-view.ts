@@ -10,7 +10,7 @@ export type PenaltyView = {
   reason: string;
   adminName: string;
   adminSteamId: SteamId64;
-  /** Undefined: it holds on all servers. */
+  /** Undefined: all servers. */
   serverName: string | undefined;
   /** 0: permanent. */
   durationMinutes: number;
@@ -31,9 +31,9 @@ export type RecordView = {
   counts: Record<PenaltyType, number>;
   /** Of all active penalties, whatever the filter. */
   active: Record<PenaltyType, number>;
-  /** The active penalty that matters most, whatever the filter and the page. */
+  /** The most severe active penalty, whatever the filter and the page. */
   lead: PenaltyView | undefined;
-  /** Absent: nothing is said of them. */
+  /** Undefined: omitted. */
   steamBans: SteamBansView | undefined;
   filter: RecordFilter;
   /** How many match the filter. */
@@ -43,10 +43,10 @@ export type RecordView = {
   penalties: PenaltyView[];
 };
 
-/** How much each type keeps a player from, the most first. */
+/** Types by severity, the most severe first. */
 const WEIGHTS: readonly PenaltyType[] = ['ban', 'silence', 'mute', 'gag', 'warn'];
 
-/** Of active penalties the one that keeps the player from the most, and of these the one that lasts longest. */
+/** The most severe of the active penalties; of several, the one that lasts longest. */
 export function findLead(active: readonly PenaltyView[]): PenaltyView | undefined {
   const endOf = ({ endsAt }: PenaltyView) => endsAt?.getTime() ?? Number.POSITIVE_INFINITY;
   const [lead] = active.toSorted(

@@ -20,8 +20,8 @@ type Options = {
 };
 
 /**
- * A player's record: first whether something is in force and until when, then the rest of the page in a few words each.
- * Texts are cut shorter if it would be too long.
+ * A player's record: the heading says which penalty is active and until when, then each other penalty of the page takes
+ * two lines. Names and reasons are cut if the description would be too long.
  */
 export function recordMessage(record: RecordView, { texts, invokerId, appealUrl }: Options): MessageView {
   const { record: words } = texts;
@@ -63,7 +63,7 @@ function describe(record: RecordView, texts: Texts, textShare: number): string {
   return lines.join('\n');
 }
 
-/** What is in force and matters most: what it is, until when, why; its details below in small print. */
+/** The heading: the most severe active penalty, until when and why; its details below in small print. */
 function leadLines(penalty: PenaltyView, texts: Texts, textShare: number): string[] {
   const emoji = penalty.type === 'ban' ? '⛔' : '⚠️';
   return [

@@ -8,10 +8,10 @@ import type { BotPermission, FeedTexts } from '../locales/feed-en.ts';
 import { escapeText, joinLines } from '../text.ts';
 import { COLOURS, type MessageView, noticeMessage } from './message.ts';
 
-/** A feed, and what its server is called. */
+/** A feed and the name of its server. */
 export type ListedFeed = DiscordFeed & { serverName: string | undefined };
 
-/** The feeds of a guild, and what the bot lacks in the invoker's channel if that has one. */
+/** The feeds of a guild, and the permissions that the bot lacks if the invoker's channel has one. */
 export function feedList(
   feeds: readonly ListedFeed[],
   { channelId, botLacks }: Pick<Invoker, 'channelId' | 'botLacks'>,

@@ -14,7 +14,7 @@ const LOOKS: Record<FeedChange, { emoji: string; colour: number }> = {
 
 type Options = { texts: Texts; publicUrl: string; roleId: string | null };
 
-/** What happened to servers, the same to each. Players who gather mention the role. */
+/** One kind of change of one or more servers. `players` mentions the role. */
 export function feedServers(
   change: FeedChange,
   servers: readonly [ServerView, ...ServerView[]],
@@ -51,7 +51,7 @@ function titleOfMany(change: FeedChange, amount: number, { feed }: Texts): strin
   return change === 'down' ? feed.downMany(amount) : feed.upMany(amount);
 }
 
-/** When one that went down was last seen; else map and players as they are now. */
+/** For a server that went offline, when it was last seen; else its current map and players. */
 function detailsOf(
   change: FeedChange,
   { seenAt, map, playersCount, maxPlayers }: ServerView,

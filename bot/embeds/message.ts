@@ -48,7 +48,7 @@ export function button(
   };
 }
 
-/** A button that opens an address; Discord takes http and https alone. */
+/** A button that opens an address; Discord accepts http and https only. */
 export function linkButton(label: string, url: string): APIButtonComponent {
   return { type: ComponentType.Button, style: ButtonStyle.Link, label, url };
 }

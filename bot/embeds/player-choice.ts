@@ -15,7 +15,7 @@ export function playerChoice({ steamId64, name, matchedName, isBanned }: FoundPl
   return { name: `${isBanned ? '⛔ ' : ''}${names}${rest}`, value: steamId64 };
 }
 
-/** What the longest choice has room for, with two signs that isolate a name. */
+/** The room for a name in the longest choice, with its two bidi isolation characters. */
 const LONGEST_NAME = LIMITS.choiceText - '⛔ '.length - ' · 76561198000000001'.length - 2;
-/** Of each of two names, so that both are seen. */
+/** The room for each of two names. */
 const LONGER_NAME = Math.floor((LONGEST_NAME - ' ()'.length - 2) / 2);

@@ -7,7 +7,7 @@ import { button, type MessageView, row } from './message.ts';
 import { colourOf, noPlayersLine, offlineLine, playerLine, updatedLine } from './server-parts.ts';
 
 const PLAYERS_PER_PAGE = 32;
-/** Leaves room in the description for what stands around the list. */
+/** Leaves room in the description for the text around the list. */
 const MAX_LIST_CHARACTERS = 3800;
 
 /** Everyone on a server, page by page. @param page past the last one: the last. */

@@ -8,7 +8,7 @@ import { cut, escapeText, joinLines, toPlainLine } from '../text.ts';
 import { button, COLOURS, type MessageView, menuRow, type Row, row } from './message.ts';
 import { isFull, pinButton, updatedLine } from './server-parts.ts';
 
-/** A message takes five rows, and one is for buttons; further servers are reached by the command's option. */
+/** A message has five rows, one of them for buttons. Servers that do not fit are reached by the command's option. */
 const MAX_MENUS = 4;
 
 /** All servers with totals, and menus that open the card of one. */
@@ -37,7 +37,7 @@ export function liveServerList(servers: readonly ServerView[], { texts }: { text
   };
 }
 
-/** A server among the suggestions of `/server`: `name · map · 12/32`, or that it is offline. */
+/** A suggestion of `/server`: `name · map · 12/32`, or the name and that it is offline. */
 export function serverChoice(server: ServerView, { server: words }: Texts): { name: string; value: string } {
   const state = server.isOnline
     ? [server.map, `${server.playersCount}/${server.maxPlayers}`]

@@ -5,25 +5,25 @@ import type { Texts } from '../locales/en.ts';
 import { absoluteAndRelativeTime, escapeText, relativeTime } from '../text.ts';
 import { button, COLOURS } from './message.ts';
 
-/** Whether no more players fit on a server. */
+/** Whether all slots of a server are taken. */
 export function isFull({ playersCount, maxPlayers }: ServerView): boolean {
   return maxPlayers > 0 && playersCount >= maxPlayers;
 }
 
-/** The colour that says how a server is. */
+/** The colour for a server's state. */
 export function colourOf(server: ServerView): number {
   if (!server.isOnline) return COLOURS.offline;
   return isFull(server) ? COLOURS.full : COLOURS.online;
 }
 
-/** Why nobody is shown on a server that is not online; empty for one that is. */
+/** Why an offline server has no details; empty for an online one. */
 export function offlineLine(server: ServerView, { server: words }: Texts): string {
   if (server.isOnline) return '';
   if (server.updatedAt === undefined) return `⚪ ${words.notPolled}`;
   return `🔴 ${server.seenAt ? words.offlineSince(relativeTime(server.seenAt)) : words.neverSeen}`;
 }
 
-/** How many are on a full server, and since when it is full, for those who wait for a place; empty for others. */
+/** For a full server the number of players, and since when it has been full; empty for others. */
 export function fullLine(server: ServerView, { server: words }: Texts): string {
   const { playersCount: players, maxPlayers, fullSince } = server;
   if (!isFull(server) || fullSince === undefined) return '';

@@ -1,12 +1,12 @@
 import type { SteamBans } from '../../src/queries/steam-bans.ts';
 import type { Texts } from '../locales/en.ts';
 
-/** Steam's own bans of a player, or that Steam does not say. */
+/** Steam's own bans of a player, or that they are unavailable. */
 export type SteamBansView =
   | Pick<SteamBans, 'vacBans' | 'gameBans' | 'daysSinceLastBan' | 'isCommunityBanned'>
   | 'unknown';
 
-/** Steam's own bans in one line; "none" only when Steam says so. */
+/** Steam's own bans in one line; "none" only when Steam confirmed it. */
 export function steamBansLine(bans: SteamBansView, { steamBans: words }: Texts): string {
   if (bans === 'unknown') return words.unknown;
   const { vacBans, gameBans, daysSinceLastBan, isCommunityBanned } = bans;

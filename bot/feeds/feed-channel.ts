@@ -7,28 +7,27 @@ import { isDiscordError, isDiscordRefusal } from '../rest.ts';
 
 /** A message of a feed. */
 export type FeedMessage = MessageView & {
-  /** The role that it mentions, and nobody else. */
+  /** The only role that it mentions. */
   roleId?: string | null;
 };
 
 type Options = {
   rest: REST;
   sendWithLinkFallback: SendWithLinkFallback;
-  /** Ends requests that wait for Discord's limits. */
+  /** Aborts requests that wait for Discord's rate limits. */
   signal: AbortSignal;
 };
 
-/** How messages of feeds get to Discord, as fast as its limits let the REST client. */
+/** Posts and edits messages of feeds; the REST client keeps Discord's rate limits. */
 export type FeedChannels = {
   /**
-   * Posts a message, once however often it is tried within the minutes that Discord remembers a nonce.
-   * @returns its id; undefined when Discord has it no longer.
+   * Posts a message. Retries with the same nonce post it only once, for the few minutes that Discord checks nonces.
+   * @returns its id; undefined when it was posted earlier and has been deleted since.
    */
   post: (channelId: string, message: FeedMessage, nonce: string) => Promise<string | undefined>;
   /** @returns false when the message was deleted. */
   edit: (channelId: string, messageId: string, view: MessageView) => Promise<boolean>;
-  /** Writes to a user directly. */
-  tell: (userId: string, view: MessageView) => Promise<void>;
+  sendDirectMessage: (userId: string, view: MessageView) => Promise<void>;
 };
 
 const CHANNEL_GONE = [RESTJSONErrorCodes.UnknownChannel, RESTJSONErrorCodes.UnknownGuild];
@@ -38,7 +37,7 @@ const PERMISSION_LOST = [
   RESTJSONErrorCodes.CannotSendMessagesInNonTextChannel,
   RESTJSONErrorCodes.ThreadLocked,
 ];
-/** Of a nonce, in characters. */
+/** In characters. */
 const NONCE_LENGTH = 25;
 
 export function createFeedChannels({ rest, sendWithLinkFallback, signal }: Options): FeedChannels {
@@ -69,20 +68,20 @@ export function createFeedChannels({ rest, sendWithLinkFallback, signal }: Optio
         throw error;
       }
     },
-    tell: async (userId, view) => {
+    sendDirectMessage: async (userId, view) => {
       const channel = await rest.post(Routes.userChannels(), { signal, body: { recipient_id: userId } });
       await rest.post(Routes.channelMessages(readId(channel)), { signal, body: toBody(view) });
     },
   };
 }
 
-/** Why a channel can have no feed any more; undefined for failures that may pass. */
+/** Why a channel can no longer have a feed; undefined for temporary failures. */
 export function channelLossOf(error: unknown): 'channelGone' | 'permissionLost' | undefined {
   if (isDiscordError(error, ...CHANNEL_GONE)) return 'channelGone';
   return isDiscordError(error, ...PERMISSION_LOST) ? 'permissionLost' : undefined;
 }
 
-/** Whether Discord refuses the message itself, for its form or by a filter of the guild. */
+/** Whether Discord rejects the message itself: it is malformed, or the guild's AutoMod blocks it. */
 export function isMessageRefused(error: unknown): error is Error {
   return isDiscordRefusal(error) && error.status === 400;
 }

@@ -25,37 +25,36 @@ type FeedsDeps = {
   rest: REST;
   servers: Pick<ServerList, 'current' | 'findById' | 'onChange'>;
   publicUrl: string;
-  /** Feeds rest in guilds where nobody is a moderator: they would tell strangers about players. */
+  /** Feeds are paused in guilds where nobody is a moderator: they would show players' penalties to strangers. */
   moderators: Pick<ModeratorRule, 'holdsIn' | 'settled' | 'objection'>;
-  /** What messages call the commands. */
   mention: MentionCommand;
   log: Logger;
   now: () => Date;
   sendWithLinkFallback: SendWithLinkFallback;
-  /** How often to look for news without being woken, and the shortest pause after a failure. */
+  /** How often to check without a notification, and the shortest pause after a failure. */
   intervalMs: number;
 };
 
-/** Notifications of a burst are answered by one look. */
+/** Notifications within this time cause one check. */
 const GATHER_MS = 50;
 const LONGEST_PAUSE_MS = 10 * 60_000;
 
 /**
- * Tells Discord channels what happens to penalties and servers. Each feed posts in its own order and at its own pace, so
- * that one which Discord slows down delays no other. What was posted is kept in the database: a restart resumes there.
+ * Posts changes of penalties and servers into Discord channels. Each feed posts in order and independently of the others,
+ * so that one that Discord rate-limits delays no other. Its position is in the database, so a restart resumes there.
  */
 export function createFeeds(deps: FeedsDeps) {
   const { db, servers, moderators, log, intervalMs } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
   const channels = createFeedChannels({ ...deps, signal });
-  /** By feed: what is posted now. */
+  /** Work under way, by feed. */
   const running = new Map<number, Promise<void>>();
-  /** By feed: failures in a row, and when it tries again, in milliseconds of `performance.now()`. */
+  /** Consecutive failures by feed, and the time of the next attempt in milliseconds of `performance.now()`. */
   const failing = new Map<number, { failures: number; notBefore: number }>();
-  /** Guilds whose feeds rest. */
-  const resting = new Set<string>();
-  let looks = 0;
+  /** Guilds whose feeds are paused. */
+  const pausedGuilds = new Set<string>();
+  let checks = 0;
   let timer: ReturnType<typeof setInterval> | undefined;
   let woken: Promise<void> | undefined;
   let isFailing = false;
@@ -63,23 +62,23 @@ export function createFeeds(deps: FeedsDeps) {
   function wake(): Promise<void> {
     woken ??= pause(GATHER_MS).then(() => {
       woken = undefined;
-      return look();
+      return check();
     });
     return woken;
   }
 
-  /** Sets every feed to work that is not, and waits for all of them. */
-  async function look(): Promise<void> {
+  /** Starts every idle feed, and waits for all of them. */
+  async function check(): Promise<void> {
     if (timer === undefined || signal.aborted) return;
-    looks += 1;
+    checks += 1;
     try {
       const feeds = await listDiscordFeeds(db);
       isFailing = false;
       await moderators.settled();
-      reportResting(feeds);
+      reportPaused(feeds);
       for (const feed of feeds) {
-        const isPausing = performance.now() < (failing.get(feed.id)?.notBefore ?? 0);
-        if (signal.aborted || rests(feed) || isPausing || running.has(feed.id)) continue;
+        const isBackingOff = performance.now() < (failing.get(feed.id)?.notBefore ?? 0);
+        if (signal.aborted || isPaused(feed) || isBackingOff || running.has(feed.id)) continue;
         running.set(
           feed.id,
           work(feed).finally(() => running.delete(feed.id)),
@@ -92,31 +91,31 @@ export function createFeeds(deps: FeedsDeps) {
     }
   }
 
-  function rests({ guildId }: DiscordFeed): boolean {
+  function isPaused({ guildId }: DiscordFeed): boolean {
     return !moderators.holdsIn(guildId);
   }
 
-  /** Says of each guild once that its feeds rest, and that they go on. */
-  function reportResting(feeds: readonly DiscordFeed[]): void {
+  /** Logs once for each guild that its feeds are paused, and that they continue. */
+  function reportPaused(feeds: readonly DiscordFeed[]): void {
     for (const feed of feeds) {
       const { guildId } = feed;
-      if (rests(feed) === resting.has(guildId)) continue;
-      if (resting.delete(guildId)) {
-        log.info({ guildId }, 'the feeds of a guild go on');
+      if (isPaused(feed) === pausedGuilds.has(guildId)) continue;
+      if (pausedGuilds.delete(guildId)) {
+        log.info({ guildId }, 'the feeds of a guild continue');
       } else {
-        resting.add(guildId);
+        pausedGuilds.add(guildId);
         const reason = moderators.objection() ?? 'DISCORD_GUILD_ID names another guild';
-        log.warn({ guildId, reason }, 'the feeds of a guild rest: nobody is a moderator there');
+        log.warn({ guildId, reason }, 'the feeds of a guild are paused: nobody is a moderator there');
       }
     }
   }
 
-  /** Does all there is to do for a feed. Never rejects. */
+  /** Brings a feed up to date. Never rejects. */
   async function work(feed: DiscordFeed): Promise<void> {
     try {
-      for (let seen = 0; seen !== looks; ) {
-        seen = looks;
-        for (let isMore = true; isMore && !signal.aborted && !rests(feed); ) {
+      for (let seen = 0; seen !== checks; ) {
+        seen = checks;
+        for (let isMore = true; isMore && !signal.aborted && !isPaused(feed); ) {
           isMore = await step(feed.id);
           failing.delete(feed.id);
         }
@@ -129,7 +128,7 @@ export function createFeeds(deps: FeedsDeps) {
     }
   }
 
-  /** One message, or one look at what to do. The feed may have been changed or stopped since the last. */
+  /** One step of a feed, which is reloaded: it may have been changed or stopped since the last step. */
   async function step(id: number): Promise<boolean> {
     const feed = await findDiscordFeed(db, id);
     if (!feed) return false;
@@ -146,7 +145,7 @@ export function createFeeds(deps: FeedsDeps) {
     failing.set(id, { failures, notBefore: performance.now() + pauseMs });
   }
 
-  /** Ends a feed whose channel is lost, and notifies whoever started it. */
+  /** Stops a feed whose channel is lost, and notifies whoever started it. */
   async function switchOff(feed: DiscordFeed, reason: 'channelGone' | 'permissionLost'): Promise<void> {
     const { subject, channelId, startedBy, locale } = feed;
     const fields = { channelId, subject, startedBy, reason };
@@ -162,10 +161,10 @@ export function createFeeds(deps: FeedsDeps) {
       const channel = channelMention(channelId);
       const why = words[reason](deps.mention('feed start', texts));
       const text = words.switchedOff({ subject, channel, reason: why });
-      await channels.tell(startedBy, noticeMessage(text));
+      await channels.sendDirectMessage(startedBy, noticeMessage(text));
     } catch (error) {
       if (signal.aborted) return;
-      log.warn({ ...fields, err: error }, 'who started the feed could not be told by a direct message');
+      log.warn({ ...fields, err: error }, 'whoever started the feed could not be notified by direct message');
     }
   }
 
@@ -175,12 +174,12 @@ export function createFeeds(deps: FeedsDeps) {
     /** Called whenever the bot has logged in; the first call counts. */
     start: (): void => {
       if (timer !== undefined || signal.aborted) return;
-      timer = setInterval(() => void look(), intervalMs);
-      void look();
+      timer = setInterval(() => void check(), intervalMs);
+      void check();
     },
-    /** Checks soon whether there is something to post. Resolves when no feed has anything to post, or only after a pause. */
+    /** Checks soon whether there is anything to post. Resolves when every feed is up to date or backing off. */
     wake,
-    /** Ends what waits for Discord; the rest is left to the next start. */
+    /** Aborts requests to Discord; whatever is not posted is posted after the next start. */
     stop: async (): Promise<void> => {
       stopping.abort();
       clearInterval(timer);

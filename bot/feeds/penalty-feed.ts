@@ -22,8 +22,7 @@ export type PenaltyFeedDeps = { db: Db; channels: FeedChannels; log: Logger; now
 const SHOWN_ONE_BY_ONE = 20;
 
 /**
- * Posts or edits one message of a feed of penalties: new penalties first, then the message that has waited longest for
- * its edit.
+ * Posts or edits one message of a feed of penalties: new penalties come first, then the edit that is due longest.
  * @returns whether there may be more to do.
  */
 export async function stepPenaltyFeed(deps: PenaltyFeedDeps, feed: DiscordFeed): Promise<boolean> {
@@ -32,7 +31,7 @@ export async function stepPenaltyFeed(deps: PenaltyFeedDeps, feed: DiscordFeed):
   if (feed.epoch !== eventLog.epoch || feed.cursor > eventLog.newestId) {
     log.warn(
       { feed: feed.id },
-      'a feed goes on with what happens from now on: its place is of another database',
+      'a feed continues with new events only: its position is from another database',
     );
     await restartDiscordFeed(db, feed, eventLog);
     return true;
@@ -48,12 +47,12 @@ export async function stepPenaltyFeed(deps: PenaltyFeedDeps, feed: DiscordFeed):
     await passFeedEvents(db, feed, { upTo: newestId });
     return true;
   }
-  // The next step posts it, whichever process gets there first.
+  // Claimed first: after a crash, the next step posts the same message again under the same nonce.
   await claimFeedPost(db, feed, amount > SHOWN_ONE_BY_ONE ? newestId : first.id);
   return true;
 }
 
-/** Posts what waits between a feed's cursor and an event, in one message, and moves the cursor there. */
+/** Posts the penalties between a feed's cursor and an event in one message, and moves the cursor to that event. */
 async function post(
   { db, channels, log, now }: PenaltyFeedDeps,
   feed: DiscordFeed,
@@ -86,7 +85,7 @@ async function editOne({ db, channels, log, now }: PenaltyFeedDeps, feed: Discor
   const { texts } = localizationOf(feed.locale);
   let isThere = true;
   try {
-    // Without its event: deleted by age, so there is nothing to show.
+    // The event has been deleted by retention, so there is nothing to show.
     if (due.event) {
       const view = feedPenalty(due.event, { texts, now: now() });
       isThere = await channels.edit(feed.channelId, due.messageId, view);

@@ -1,16 +1,15 @@
 import type { ServerView } from '../../src/live/server-view.ts';
 import type { FeedServer } from '../../src/queries/discord-feeds/server-changes.ts';
 
-/** Players are called for at most this often, for each server. */
+/** The least time between two `players` messages of a server. */
 const COOLDOWN_MS = 60 * 60_000;
-/** Players must have fallen to this share of the number before reaching it again is news. */
+/** After a `players` message the count must drop to this share of the threshold before the next one. */
 const FALLEN_SHARE = 0.75;
 
 /**
- * What a feed knows of a server after a poll, with the change to be posted, if there is one. A server that it meets for the
- * first time is as it is: that is no change.
- * @param playersAtLeast so many players are worth a message; null: none are.
- * @returns undefined when it knows all of it already.
+ * Compares a server with the state that a feed has stored of it. The first poll of a server is no change.
+ * @param playersAtLeast the number of players that causes a message; null: no such messages.
+ * @returns the new state, with the change to be posted if there is one; undefined when the state has not changed.
  */
 export function compareServer(
   known: FeedServer | undefined,

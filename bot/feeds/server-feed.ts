@@ -25,7 +25,7 @@ export type ServerFeedDeps = {
 };
 
 /**
- * Posts one message of a feed of servers, or else writes down what is to be posted next.
+ * Posts one pending message of a feed of servers; without one, saves the changes to be posted next.
  * @returns whether there may be more to do.
  */
 export async function stepServerFeed(deps: ServerFeedDeps, feed: DiscordFeed): Promise<boolean> {
@@ -51,21 +51,21 @@ export async function stepServerFeed(deps: ServerFeedDeps, feed: DiscordFeed): P
   return true;
 }
 
-/** Posts a change of all servers that it is pending of, in one message. */
+/** Posts one kind of change in one message, for all servers for which it is pending. */
 async function post(
   { db, servers, channels, publicUrl, log }: ServerFeedDeps,
   feed: DiscordFeed,
   change: FeedChange,
   known: readonly FeedServer[],
 ): Promise<void> {
-  const told = known.filter(({ pending }) => pending === change);
-  // One that was hidden or removed meanwhile is not posted.
-  const views = told.flatMap(({ serverId }) => {
+  const changed = known.filter(({ pending }) => pending === change);
+  // Servers that have been hidden or removed meanwhile are left out.
+  const views = changed.flatMap(({ serverId }) => {
     const status = servers.findById(serverId);
     return status ? [toServerView(status)] : [];
   });
   const { texts } = localizationOf(feed.locale);
-  const places = told.map(({ serverId, pendingSince }) => `${serverId}@${pendingSince?.getTime()}`);
+  const places = changed.map(({ serverId, pendingSince }) => `${serverId}@${pendingSince?.getTime()}`);
   try {
     const [first, ...others] = views;
     if (first) {
@@ -76,5 +76,5 @@ async function post(
     if (!isMessageRefused(error)) throw error;
     log.error({ err: error, feed: feed.id }, 'Discord refused a message of a feed');
   }
-  await finishFeedServers(db, feed.id, told);
+  await finishFeedServers(db, feed.id, changed);
 }

@@ -8,7 +8,7 @@ type Settings = {
   isAbandoned: () => boolean;
 };
 
-/** A client without intents, since interactions need none, and with hardly any cache, since they carry all that is used. */
+/** A client without intents and almost without cache: interactions need no intents and carry all data that is used. */
 export function createClient({ apiUrl, log, isAbandoned }: Settings): Client {
   const onlyItself = {
     maxSize: 1,
@@ -17,7 +17,7 @@ export function createClient({ apiUrl, log, isAbandoned }: Settings): Client {
   return new Client({
     intents: [],
     allowedMentions: { parse: [] },
-    // Every deferred response leaves a queue behind in the REST client: they are swept each minute.
+    // Every deferred response leaves a queue in the REST client; these are swept each minute.
     rest: { api: apiUrl, timeout: 10_000, retries: 1, handlerSweepInterval: 60_000 },
     waitGuildTimeout: 0,
     makeCache: Options.cacheWithLimits({

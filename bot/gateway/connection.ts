@@ -41,8 +41,8 @@ type ConnectionDeps = Pick<SessionDeps, 'token' | 'apiUrl' | 'log' | 'onInteract
 const STABLE_AFTER_MS = 60_000;
 
 /**
- * Keeps the bot connected to Discord's gateway. A client that failed to log in never recovers, so each attempt makes a
- * new one, after growing pauses; a final refusal is logged once, and ends the attempts.
+ * Keeps the bot connected to Discord's gateway. A client that failed to log in never recovers, so each attempt creates a
+ * new one, with exponential backoff. A final refusal is logged once and ends the attempts.
  */
 export function createConnection(deps: ConnectionDeps) {
   const { log, timings } = deps;
@@ -51,7 +51,7 @@ export function createConnection(deps: ConnectionDeps) {
   let reason: string | undefined;
   let since = new Date();
   let logins = 0;
-  /** Logged as down, so that coming back is logged too. */
+  /** Whether an outage was logged, so that its end is logged too. */
   let isDown = false;
   let session: Session | undefined;
   let running: Promise<void> | undefined;

@@ -37,7 +37,7 @@ export type Session = {
   latencyMs: () => number | undefined;
 };
 
-/** More breaks than this in a minute would use up the 1000 logins that Discord allows in a day. */
+/** At more breaks a minute, reconnecting would use up the 1000 logins that Discord allows a day. */
 const MAX_BREAKS_PER_MINUTE = 5;
 const DESTROY_WITHIN_MS = 500;
 /** A close code says more than the error of the login, and may arrive a moment after it. */
@@ -52,7 +52,7 @@ const FINAL_CLOSE_CODES: Record<number, string> = {
   [GatewayCloseCodes.DisallowedIntents]: 'Discord does not allow the intents (4014)',
 };
 
-/** Logs a new client in, and keeps it until it can neither stay connected nor resume. */
+/** Logs a new client in, and keeps it until its connection is lost and cannot be resumed. */
 export function openSession(deps: SessionDeps): Session {
   const { log, timings } = deps;
   const ended = Promise.withResolvers<SessionEnd>();

@@ -18,7 +18,7 @@ export type LiveMessageDeps = {
   publicUrl: string;
 };
 
-/** What a live status message shows, and how it gets to Discord. */
+/** Renders live status messages, and posts and edits them. */
 export type LiveMessages = {
   /** The servers that a message shows; undefined when the one it follows is no longer listed. */
   serversOf: (message: Pick<LiveStatusMessage, 'serverId'>) => ServerView[] | undefined;
@@ -83,7 +83,7 @@ export function isMessageGone(error: unknown): error is Error {
   return isDiscordError(error, ...GONE);
 }
 
-/** A text that changes when what readers care about changes; ping and time of the poll change with every poll. */
+/** A text that changes with the visible state; it leaves out ping and poll time, which change with every poll. */
 export function fingerprint(servers: ServerView[] | undefined): string {
   return JSON.stringify(
     servers?.map((server) => ({

@@ -20,7 +20,7 @@ type LiveStatusDeps = LiveMessageDeps & {
   intervalMs: number;
 };
 
-/** What is known of one message besides its row. */
+/** A message and the state of its edits. */
 type Tracked = {
   row: LiveStatusMessage;
   /** Fingerprint of the last edit; undefined when it is not known. */
@@ -31,14 +31,14 @@ type Tracked = {
   isEditing: boolean;
 };
 
-/** Edited this often even when nothing changed: an "Updated 3 hours ago" would look broken. */
+/** A message is edited this often even without changes: "Updated 3 hours ago" would look broken. */
 const REFRESH_MS = 5 * 60_000;
 const LONGEST_PAUSE_MS = 10 * 60_000;
 const LOOK_AGAIN_MS = 5000;
 
 /**
- * Messages that follow the servers: edited after a poll that changed what they show, kept across restarts, and forgotten
- * once Discord no longer has them.
+ * Messages that show the live status of servers: edited after a poll that changed it, stored in the database, and removed
+ * from it once they are deleted at Discord.
  */
 export function createLiveStatus(deps: LiveStatusDeps) {
   const { db, servers, log, intervalMs } = deps;

@@ -65,7 +65,7 @@ test('the log says so when a direct message is refused', async () => {
     response: refuse(403, 50_007, 'Cannot send messages to this user'),
   });
   await insertPenalties(db, [{}]);
-  await waitFor(() => lines.some(({ msg }) => msg.includes('could not be told by a direct message')));
+  await waitFor(() => lines.some(({ msg }) => msg.includes('could not be notified by direct message')));
   expect(await db.select().from(discordFeeds)).toEqual([]);
   expect(fake.directMessagesTo(feed.manager.user.id)).toEqual([]);
 });

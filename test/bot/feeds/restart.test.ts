@@ -148,6 +148,6 @@ test('a place of another database is given up for the present one, and the log s
   await insertMany(1);
   await settle();
   expect(feed.messages()).toHaveLength(1);
-  expect(harness.lines.some(({ msg }) => msg.includes('its place is of another database'))).toBe(true);
+  expect(harness.lines.some(({ msg }) => msg.includes('its position is from another database'))).toBe(true);
   await bot.stop();
 });

@@ -28,12 +28,12 @@ test('feeds rest while anybody may add the bot to a guild, and go on once the gu
   fake.state.botIsPublic = true;
   await waitFor(() => bot.health().moderators !== undefined);
   await insertPenalties(db, [{}]);
-  await waitFor(() => linesAbout('the feeds of a guild rest').length > 0);
+  await waitFor(() => linesAbout('the feeds of a guild are paused').length > 0);
   for (let look = 0; look < 3; look++) await bot.wakeFeeds();
   expect(feed.messages()).toHaveLength(1);
   expect(servers.messages()).toEqual([]);
   // Once, for both feeds.
-  expect(linesAbout('the feeds of a guild rest')).toMatchObject([
+  expect(linesAbout('the feeds of a guild are paused')).toMatchObject([
     { guildId: GUILD, reason: 'nobody: the application is public and DISCORD_GUILD_ID is not set' },
   ]);
 
@@ -42,7 +42,7 @@ test('feeds rest while anybody may add the bot to a guild, and go on once the gu
   atHome.start();
   await waitFor(() => feed.messages().length === 2);
   await atHome.stop();
-  expect(linesAbout('the feeds of a guild rest')).toHaveLength(1);
+  expect(linesAbout('the feeds of a guild are paused')).toHaveLength(1);
 });
 
 test('feeds go on when the application is private again, and another guild is no home', async () => {
@@ -52,18 +52,18 @@ test('feeds go on when the application is private again, and another guild is no
   await harness.connect();
   const feed = await createFeedStarter(harness)({ what: 'penalties' });
   fake.state.botIsPublic = true;
-  await waitFor(() => linesAbout('the feeds of a guild rest').length === 1);
+  await waitFor(() => linesAbout('the feeds of a guild are paused').length === 1);
   await insertPenalties(db, [{}]);
   fake.state.botIsPublic = false;
   await waitFor(() => feed.messages().length === 1);
-  expect(linesAbout('the feeds of a guild go on')).toHaveLength(1);
+  expect(linesAbout('the feeds of a guild continue')).toHaveLength(1);
 
   await bot.stop();
   const elsewhere = createBot({ ...harness.deps, guildId: '900000000000000002' });
   elsewhere.start();
-  await waitFor(() => linesAbout('the feeds of a guild rest').length === 2);
+  await waitFor(() => linesAbout('the feeds of a guild are paused').length === 2);
   await elsewhere.stop();
-  expect(linesAbout('the feeds of a guild rest')[1]).toMatchObject({
+  expect(linesAbout('the feeds of a guild are paused')[1]).toMatchObject({
     guildId: GUILD,
     reason: 'DISCORD_GUILD_ID names another guild',
   });
