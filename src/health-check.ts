@@ -1,7 +1,7 @@
 import { InvalidInput, Unavailable } from './domain/errors.ts';
 import { type Config, parseConfig } from './runtime/config.ts';
 
-/** The health check of the Docker image: exit code 0 while the service that has this environment is ready, else 1. */
+/** The health check of the Docker image: exit code 0 while the service with this environment is ready, otherwise 1. */
 try {
   await requireReady(readinessAddress(parseConfig(process.env)));
   process.exit(0);
@@ -20,7 +20,7 @@ async function requireReady(address: string): Promise<void> {
 }
 
 function readinessAddress({ host, port, healthPort, roles }: Config): string {
-  // The addresses that stand for all of them.
+  // Wildcard addresses, which a client cannot connect to everywhere.
   const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
   const authority = reachable.includes(':') ? `[${reachable}]` : reachable;
   return `http://${authority}:${roles.includes('api') ? port : healthPort}/readyz`;

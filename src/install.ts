@@ -4,10 +4,9 @@ import { withFileLock } from './db/embedded/lock.ts';
 import { DomainError, InvalidInput } from './domain/errors.ts';
 
 /**
- * `bun src/install.ts [--production]`: installs what the lock file names, unless that is what is installed already.
- * The scripts of package.json run it first, so that it may use nothing but Bun itself. One process installs at a time:
- * two that unpack into one folder break each other.
- * With `--production` tools of development are left out where they are not there yet.
+ * `bun src/install.ts [--production]`: installs the packages of the lock file, unless they are installed already.
+ * The scripts of package.json run it first, so it may only use Bun itself. One process installs at a time, because two
+ * in one folder break each other. `--production` leaves out development tools unless they are installed already.
  */
 
 /** What is installed: everything, or what the service needs. */
@@ -42,7 +41,7 @@ try {
   process.exit(1);
 }
 
-/** Changes with whatever decides what is installed. */
+/** A hash of everything that determines what is installed. */
 async function readFingerprint({ patchedDependencies = {} }: Manifest): Promise<string> {
   const hasher = new Bun.CryptoHasher('sha256');
   hasher.update(`${Bun.version} ${process.platform} ${process.arch}\n`);
@@ -58,7 +57,7 @@ async function isInstalled(manifest: Manifest, fingerprint: string): Promise<boo
   return note?.fingerprint === fingerprint && isEnough && (await hasPackages(namesIn(manifest, wanted)));
 }
 
-/** Whether the packages are there and cannot be changed, as in an image that is read-only. */
+/** Whether the packages are installed in a read-only folder, as in an image. */
 async function isSealed(manifest: Manifest): Promise<boolean> {
   const isWritable = await access(PACKAGES, constants.W_OK).then(
     () => true,

@@ -3,10 +3,10 @@ import { parseConfig } from './runtime/config.ts';
 import { createLogger } from './runtime/log.ts';
 import { runService } from './service/service.ts';
 
-/** `bun start`. A bad setting, a taken port or a database out of reach end it with one line and exit code 1. */
+/** `bun start`. A bad setting, a port in use or an unreachable database end it with one line and exit code 1. */
 const stopping = new AbortController();
 const signal = Promise.withResolvers<string>();
-// From the first moment on: a signal during the start aborts it.
+// Registered first, so that a signal aborts the start.
 for (const name of ['SIGTERM', 'SIGINT'] as const) {
   process.on(name, () => {
     stopping.abort();
@@ -21,7 +21,7 @@ try {
     const service = await runService(config, log, { signal: stopping.signal });
     const name = await signal.promise;
     log.info({ signal: name }, 'stopping');
-    // Nobody balances over a process that is stopped from a terminal.
+    // SIGINT comes from a terminal: then no load balancer needs time to notice.
     await service.stop({ drainMs: name === 'SIGTERM' ? config.drainSeconds * 1000 : 0 });
   } catch (error) {
     if (error !== stopping.signal.reason) throw error;
