@@ -14,7 +14,7 @@ import {
   SILENT_LOG,
 } from '../../support/audio/ffmpeg-engines.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(240_000);
 
 const folder = await makeFolder('limits');
 await Bun.write(join(folder.path, 'tone.wav'), toWav(anAudio({ seconds: 1, shape: sine(440, 0.3) })));

@@ -12,7 +12,7 @@ import { ENGINES, isOnThisMachine, makeFolder, openEngine } from '../../support/
 import { measureLoudness } from '../../support/audio/loudness-meter.ts';
 import { type Clip, makeCorpus } from './corpus.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(240_000);
 
 const TARGET_LUFS = -18;
 const MINUTES = 60_000;

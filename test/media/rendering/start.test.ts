@@ -15,7 +15,7 @@ import {
   openEngine,
 } from '../../support/audio/ffmpeg-engines.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(240_000);
 
 const folder = await makeFolder('start');
 afterAll(folder.remove);

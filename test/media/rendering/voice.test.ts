@@ -21,7 +21,7 @@ import { decodeMp3 } from '../../support/audio/decode-mp3.ts';
 import { ENGINES, isOnThisMachine, makeFolder, openEngine } from '../../support/audio/ffmpeg-engines.ts';
 import { measureLoudness } from '../../support/audio/loudness-meter.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(240_000);
 
 const TARGET_LUFS = -18;
 const MP3_FRAME_SECONDS = 1152 / 44_100;

@@ -8,7 +8,7 @@ import { aSteamId } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { createTestFolder, startProgram } from '../../support/service/program.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(240_000);
 
 const { db, url } = await createTestDatabase();
 const folder = createTestFolder();

@@ -2,7 +2,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test';
 import { type Audio, anAudio, sequence, sine } from './audio.ts';
 import { measureLoudness } from './loudness-meter.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(240_000);
 
 /** EBU Tech 3341 table 1: stereo sines of 1 kHz; the level is the peak of each channel in dBFS. */
 const CASES = [
