@@ -112,3 +112,64 @@ test('ten full servers stay within the public limit for an hour of play, and eve
     }
   }
 });
+
+test('a plugin keeps what it holds while the service is away, and fetches what it missed after that', async () => {
+  const [first = aSteamId(1), second = aSteamId(4)] = withSound;
+  await publish(first, 'held before');
+  const frontPort = findFreePort();
+  const env = { PUBLIC_URL: `http://127.0.0.1:${frontPort}`, STORAGE_DIR: folder.path };
+  const service = await startTestService({ databaseUrl: database.url, env });
+  let isAway = false;
+  let storageStatus = 200;
+  const front = Bun.serve({
+    port: frontPort,
+    hostname: '127.0.0.1',
+    fetch: ({ url: asked, headers }) => {
+      const { pathname, search } = new URL(asked);
+      if (isAway) return new Response('', { status: 503, headers: { 'Retry-After': '5' } });
+      if (pathname.startsWith('/storage') && storageStatus !== 200)
+        return new Response('', { status: storageStatus });
+      headers.set('Accept-Encoding', 'identity');
+      return fetch(service.origin + pathname + search, { headers });
+    },
+  });
+  let nowMs = 0;
+  const plugin = new SoundPlugin({ apiUrl: `${front.url.origin}/api/v1`, clockMs: () => nowMs });
+  const pass = async (seconds: number) => {
+    nowMs += seconds * 1000;
+    await plugin.tick();
+  };
+  try {
+    await plugin.startMap([first]);
+    expect(plugin.sound(first)?.bytes.length).toBe(2000);
+
+    isAway = true;
+    plugin.join(second);
+    await pass(60);
+    expect(plugin.requests).toMatchObject({ asked: 2, refused: 1 });
+    await pass(4);
+    expect(plugin.requests.asked).toBe(2);
+    plugin.endRound(first);
+    expect(plugin.isPlaying()).toBe(true);
+
+    isAway = false;
+    storageStatus = 503;
+    await pass(1);
+    expect(plugin.requests).toMatchObject({ asked: 3, refused: 1, unchanged: 0 });
+    expect(plugin.sound(second)).toBeUndefined();
+    storageStatus = 200;
+    await pass(60);
+    expect(plugin.requests).toMatchObject({ asked: 4, unchanged: 1 });
+    expect(plugin.sound(second)?.bytes.length).toBe(2000);
+
+    await front.stop(true);
+    plugin.leave(second);
+    plugin.join(second);
+    await pass(60);
+    expect(plugin.requests).toMatchObject({ asked: 5, refused: 2 });
+    await pass(30);
+    expect(plugin.requests.asked).toBe(6);
+  } finally {
+    await front.stop(true);
+  }
+});

@@ -26,7 +26,7 @@ export class SoundPlugin {
   readonly requests = { asked: 0, unchanged: 0, refused: 0, downloaded: 0 };
   private readonly players = new Set<string>();
   private readonly held = new Map<string, HeldSound>();
-  private asked: { players: string; etag: string } | undefined;
+  private asked: { players: string; etag: string; data: Listed[] } | undefined;
   private isStale = false;
   private nextMs = 0;
   private playing: string | undefined;
@@ -84,24 +84,23 @@ export class SoundPlugin {
     const players = [...this.players].sort().slice(0, MOST_PLAYERS).join(',');
     if (players === '') return;
     const headers = this.asked?.players === players ? { 'If-None-Match': this.asked.etag } : undefined;
-    const response = await fetch(`${this.options.apiUrl}/players/roundsounds?steamids=${players}`, {
-      ...(headers && { headers }),
-    });
+    const url = `${this.options.apiUrl}/players/roundsounds?steamids=${players}`;
     this.requests.asked += 1;
-    if (response.status === 304) {
+    const response = await fetch(url, { ...(headers && { headers }) }).catch(() => undefined);
+    if (response?.status === 200) {
+      const { data } = (await response.json()) as { data: Listed[] };
+      this.asked = { players, etag: response.headers.get('ETag') ?? '', data };
+    } else if (response?.status === 304) {
       this.requests.unchanged += 1;
-      return;
-    }
-    if (response.status !== 200) {
+    } else {
       // Too many requests, or the service is away: later, with the sounds that are here.
       this.requests.refused += 1;
       this.isStale = true;
-      this.nextMs = this.options.clockMs() + Number(response.headers.get('Retry-After') ?? 30) * 1000;
+      this.nextMs = this.options.clockMs() + Number(response?.headers.get('Retry-After') ?? 30) * 1000;
       return;
     }
-    this.asked = { players, etag: response.headers.get('ETag') ?? '' };
-    const { data } = (await response.json()) as { data: Listed[] };
-    for (const listed of data) await this.hold(listed);
+    // After 304 too: a download may have failed the last time.
+    for (const listed of this.asked?.data ?? []) await this.hold(listed);
   }
 
   private async hold({ steamid64, voice_url: url }: Listed): Promise<void> {
@@ -111,9 +110,18 @@ export class SoundPlugin {
     }
     const version = new URL(url).searchParams.get('v') ?? '';
     if (this.held.get(steamid64)?.version === version) return;
-    const response = await fetch(url);
-    if (!response.ok) return;
-    this.requests.downloaded += 1;
-    this.held.set(steamid64, { version, bytes: await response.bytes() });
+    const bytes = await download(url).catch(() => undefined);
+    if (bytes) {
+      this.requests.downloaded += 1;
+      this.held.set(steamid64, { version, bytes });
+    } else {
+      // A minute later, with the next request.
+      this.isStale = true;
+    }
   }
+}
+
+async function download(url: string): Promise<Uint8Array | undefined> {
+  const response = await fetch(url);
+  return response.ok ? response.bytes() : undefined;
 }
