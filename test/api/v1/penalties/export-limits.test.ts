@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { connect as connectSocket } from 'node:net';
 import { BASES } from '../../../../api/app.ts';
 import { startExports } from '../../../support/http/exports.ts';
-import { aToken, bearer, startTestService } from '../../../support/service/service.ts';
+import { aToken, bearer, NOW, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 const { db, database, connection, service, caller, fill, open, readToEnd, countSessions } =
@@ -37,6 +37,21 @@ describe('limits of /penalties/export', () => {
     service.clock.monotonicMs += 3_300_000;
     expect((await start()).status).toBe(200);
     expect((await start()).status).toBe(429);
+  });
+
+  test('one that the client breaks off is one of the six; what is refused meanwhile is none', async () => {
+    await fill(15_000);
+    for (let turn = 0; turn < 6; turn++) {
+      const aborted = await open();
+      expect((await start()).headers.get('retry-after')).toBe('10');
+      await aborted.cancel();
+      await waitFor(async () => (await countSessions()) === 0);
+    }
+    const { status, headers } = await start();
+    expect(status).toBe(429);
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(3000);
+    const resetInSeconds = Number(headers.get('x-ratelimit-reset')) - NOW.getTime() / 1000;
+    expect(resetInSeconds).toBe(Number(headers.get('retry-after')));
   });
 
   test('one at a time for an owner, whichever of their tokens; the next when it ended, or they left', async () => {
