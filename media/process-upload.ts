@@ -105,7 +105,8 @@ async function renderAndPublish(
       if (!isOurs) throw new Superseded();
     },
   });
-  await renderVoice(ffmpeg, folder, { durationMs: rendered.durationMs, targetLufs });
+  const { durationMs, channels } = rendered;
+  await renderVoice(ffmpeg, folder, { durationMs, targetLufs, channels });
   const copy = (rendition: Rendition, name: string) =>
     copyAsPartial(folders, { soundId: sound.id, rendition, from: join(folder, name) });
   const stereo = await copy('stereo', SOUND_NAME);

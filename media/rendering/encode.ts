@@ -15,12 +15,14 @@ import {
 import { type Loudness, measureFilters, readMeasurement } from './measurement.ts';
 import { computePeak, type PcmFormat, pcmOptions, scanPcm, toWaveform } from './pcm.ts';
 import { QUIET, runOnOwn, SoundRefused } from './run-ffmpeg.ts';
+import { toFrames } from './units.ts';
 
 const ATTEMPT_NAME = 'attempt.mp3';
 const VERIFIED_NAME = 'verified.f32';
 const MEASUREMENT_NAME = 'encoded.txt';
+const MIX_MEASUREMENT_NAME = 'mixed.txt';
 /** Temporary files, for cleaning up. */
-export const ENCODE_SCRATCH = [ATTEMPT_NAME, VERIFIED_NAME, MEASUREMENT_NAME];
+export const ENCODE_SCRATCH = [ATTEMPT_NAME, VERIFIED_NAME, MEASUREMENT_NAME, MIX_MEASUREMENT_NAME];
 
 const FRAMES_PER_MP3_FRAME = 1152;
 const WAVEFORM_BARS = 160;
@@ -42,10 +44,17 @@ export type EncodeRequest = {
   frames: number;
   format: Mp3Format;
   targetLufs: number;
+  /** A filter that mixes the encoded channels into one: how loud that is, is measured in the same call. */
+  alsoMeasuredMix?: string;
 };
 
 /** Measurements of the encoded file as players decode it. */
-export type Encoded = Loudness & { durationMs: number; waveform: number[] };
+export type Encoded = Loudness & {
+  durationMs: number;
+  waveform: number[];
+  /** Of `alsoMeasuredMix`. */
+  mix: Loudness | undefined;
+};
 
 /** Encodes and measures repeatedly, until the result has the target loudness, or as close as its peaks allow. */
 export async function encodeUntilRight(
@@ -80,16 +89,30 @@ async function verify(
   directory: string,
   { request, withTruePeak }: { request: EncodeRequest; withTruePeak: boolean },
 ): Promise<Encoded> {
-  const { frames, format } = request;
+  const { frames, format, alsoMeasuredMix } = request;
   const { sampleRate, channels } = format;
   const clip = { fileName: MEASUREMENT_NAME, frames, sampleRate };
+  const mixed = {
+    fileName: MIX_MEASUREMENT_NAME,
+    sampleRate,
+    // Rounded as who has the published file alone knows it.
+    frames: toFrames(toMs(frames, sampleRate) / 1000, sampleRate),
+  };
   const filters = measureFilters({ ...clip, ...(withTruePeak && { peaks: 'true' }) });
-  const toPcm = [...pcmOptions(format), '-c:a', 'pcm_f32le', '-threads', '1', '-filter_threads', '1'];
+  const mixFilters =
+    alsoMeasuredMix !== undefined
+      ? [alsoMeasuredMix, ...measureFilters({ ...mixed, peaks: 'sample' }), 'anullsink']
+      : undefined;
+  const graph = mixFilters
+    ? `[0:a]asplit[all][mix];[all]${filters.join(',')}[out];[mix]${mixFilters.join(',')}`
+    : `[0:a]${filters.join(',')}[out]`;
+  const toPcm = [...pcmOptions(format), '-c:a', 'pcm_f32le', '-threads', '1'];
+  const filtering = ['-filter_complex', graph, '-filter_complex_threads', '1', '-map', '[out]'];
   await runOnOwn(ffmpeg, {
     directory,
     input: { name: ATTEMPT_NAME, options: [...QUIET, '-f', 'mp3'] },
-    output: { name: VERIFIED_NAME, options: [...toPcm, '-af', filters.join(',')] },
-    sideOutputs: [MEASUREMENT_NAME],
+    output: { name: VERIFIED_NAME, options: [...filtering, ...toPcm] },
+    sideOutputs: [MEASUREMENT_NAME, ...(mixFilters ? [MIX_MEASUREMENT_NAME] : [])],
   });
   const scan = await scanPcm(join(directory, VERIFIED_NAME), { channels, maxFrames: frames });
   const measured = await readMeasurement(directory, { ...clip, samplePeak: computePeak(scan) });
@@ -98,9 +121,14 @@ async function verify(
   }
   return {
     ...measured,
-    durationMs: Math.round((scan.frames * 1000) / sampleRate),
+    durationMs: toMs(scan.frames, sampleRate),
     waveform: toWaveform(scan.blockPeaks, WAVEFORM_BARS),
+    mix: mixFilters && (await readMeasurement(directory, mixed)),
   };
+}
+
+function toMs(frames: number, sampleRate: number): number {
+  return Math.round((frames * 1000) / sampleRate);
 }
 
 /** Deterministic: without tags or anything else that differs between runs. */

@@ -4,6 +4,7 @@ import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts';
 import { DECODE_SCRATCH, DECODED_INPUT, decodeUpload, UPLOAD_NAME } from './decode.ts';
 import { ENCODE_SCRATCH, encodeUntilRight, type Mp3Format } from './encode.ts';
 import { SILENT_LUFS } from './gain.ts';
+import { type MeasuredChannels, MIXES } from './mixes.ts';
 import { DECODED_FORMAT } from './pcm.ts';
 import { SoundRefused } from './run-ffmpeg.ts';
 import { sniffAudioFile } from './sniff.ts';
@@ -27,6 +28,8 @@ export type RenderedSound = {
   truePeakDbtp: number;
   /** Peaks of the published file from 0 to 100. */
   waveform: number[];
+  /** What the voice rendition is made by. */
+  channels: MeasuredChannels | undefined;
 };
 
 export type RenderOptions = {
@@ -62,6 +65,7 @@ export async function renderSound(
       frames: trim.end - trim.start,
       format: SOUND_FORMAT,
       targetLufs,
+      alsoMeasuredMix: MIXES.average,
     });
     return {
       durationMs: encoded.durationMs,
@@ -69,6 +73,7 @@ export async function renderSound(
       loudnessAfter: encoded.integratedLufs,
       truePeakDbtp: encoded.truePeakDbtp,
       waveform: encoded.waveform,
+      channels: encoded.mix && { both: encoded, average: encoded.mix },
     };
   } finally {
     const scratch = [...DECODE_SCRATCH, ...ENCODE_SCRATCH];

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts';
 import { ENCODE_SCRATCH, encodeUntilRight, type Mp3Format } from './encode.ts';
 import { type Loudness, measureFilters, readMeasurement } from './measurement.ts';
+import { isAverageEnough, type MeasuredChannels, MIXES, type Mix } from './mixes.ts';
 import { DECODED_FORMAT } from './pcm.ts';
 import { SOUND_NAME } from './render.ts';
 import { QUIET, runOnOwn } from './run-ffmpeg.ts';
@@ -20,19 +21,6 @@ const VOICE_FORMAT: Mp3Format = {
   mostReductionDb: 15,
 };
 
-/** One of two equal channels is this much quieter than both: BS.1770 adds the power of the channels. */
-const ONE_OF_TWO_CHANNELS_LU = 3.01;
-/** If averaging loses more than this, the channels cancel each other out: then the louder channel is used. */
-const MOST_AVERAGING_LOSS_LU = 6;
-
-/** Filters that mix two channels into one; `both` keeps them. */
-const MIXES = {
-  both: 'anull',
-  average: 'pan=mono|c0=0.5*c0+0.5*c1',
-  left: 'pan=mono|c0=c0',
-  right: 'pan=mono|c0=c1',
-} as const;
-type Mix = keyof typeof MIXES;
 const MIX_NAMES = ['both', 'average', 'left', 'right'] as const satisfies Mix[];
 
 /** The published sound as input. */
@@ -42,16 +30,24 @@ const INPUT = { name: SOUND_NAME, options: [...QUIET, '-f', 'mp3'] };
  * Renders `sound.mp3` of the folder as `voice.mp3`, for game servers that play it as voice: mono, with the same loudness
  * and length. It is rendered from the published sound, so that sounds from before get the same result.
  * @param options.durationMs the duration of the sound.
+ * @param options.channels their measurements, if they were taken when the sound was rendered: saves one call.
  * @throws {FfmpegError} when ffmpeg is missing.
  */
 export async function renderVoice(
   ffmpeg: Ffmpeg,
   directory: string,
-  { durationMs, targetLufs }: { durationMs: number; targetLufs: number },
+  {
+    durationMs,
+    targetLufs,
+    channels,
+  }: { durationMs: number; targetLufs: number; channels?: MeasuredChannels | undefined },
 ): Promise<void> {
   const seconds = durationMs / 1000;
   try {
-    const { mix, source } = await chooseMix(ffmpeg, directory, seconds);
+    const isKnown = channels && isAverageEnough(channels);
+    const { mix, source } = isKnown
+      ? { mix: 'average' as const, source: channels.average }
+      : await chooseMix(ffmpeg, directory, seconds);
     await encodeUntilRight(ffmpeg, directory, {
       input: INPUT,
       filters: [MIXES[mix]],
@@ -96,8 +92,7 @@ async function chooseMix(
     await read('left'),
     await read('right'),
   ];
-  const loss = both.integratedLufs - ONE_OF_TWO_CHANNELS_LU - average.integratedLufs;
-  if (loss <= MOST_AVERAGING_LOSS_LU) return { mix: 'average', source: average };
+  if (isAverageEnough({ both, average })) return { mix: 'average', source: average };
   return left.integratedLufs >= right.integratedLufs
     ? { mix: 'left', source: left }
     : { mix: 'right', source: right };

@@ -131,6 +131,19 @@ for (const engine of ENGINES) {
       expect(bytes).toEqual(await Bun.file(join(second, VOICE_NAME)).bytes());
     });
 
+    test.each([0.3337, 1.2346, 3.5])(
+      'gives the same bytes when the channels were not measured with the sound, of %d s',
+      async (seconds) => {
+        const directory = await render(ffmpeg, anAudio({ seconds, shape: music }));
+        const voice = Bun.file(join(directory, VOICE_NAME));
+        const bytes = await voice.bytes();
+        await voice.delete();
+        const durationMs = Math.round(measureLoudness(await decodeMp3(directory, SOUND_NAME)).seconds * 1000);
+        await renderVoice(ffmpeg, directory, { durationMs, targetLufs: TARGET_LUFS });
+        expect(await Bun.file(join(directory, VOICE_NAME)).bytes()).toEqual(bytes);
+      },
+    );
+
     test.each([-30, -10])('honours a loudness of %d LUFS', async (targetLufs) => {
       const directory = await render(ffmpeg, anAudio({ seconds: 4, shape: music }), targetLufs);
       const measured = measureLoudness(await decodeMp3(directory, VOICE_NAME, VOICE));
@@ -144,8 +157,8 @@ async function render(ffmpeg: Ffmpeg, audio: Audio, targetLufs = TARGET_LUFS): P
   const directory = join(folder.path, Bun.randomUUIDv7());
   await mkdir(directory);
   await Bun.write(join(directory, UPLOAD_NAME), toWav(audio));
-  const { durationMs } = await renderSound(ffmpeg, directory, { maxSeconds: 10, targetLufs });
-  await renderVoice(ffmpeg, directory, { durationMs, targetLufs });
+  const { durationMs, channels } = await renderSound(ffmpeg, directory, { maxSeconds: 10, targetLufs });
+  await renderVoice(ffmpeg, directory, { durationMs, targetLufs, channels });
   return directory;
 }
 
