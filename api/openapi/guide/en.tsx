@@ -13,7 +13,7 @@ export const GUIDE_EN: Guide = {
       title: 'Your first request',
       body: ({ publicUrl }) => (
         <>
-          <p>Paste one of these. Each prints the servers and who is on them.</p>
+          <p>Paste one of these. Each prints the servers and how many players they have.</p>
           <Samples samples={firstRequest(publicUrl)} />
           <p>
             Every path works below <code>/index.php/api/v1</code> too, and HEAD works wherever GET does.
