@@ -32,6 +32,8 @@ import { openStatusPages } from './status.ts';
 /** How far request bodies may exceed the largest upload, so that a larger upload gets a page that says so. */
 const BODY_MARGIN_BYTES = 16 * 1024 * 1024;
 const TOKEN_FLUSH_MS = 5000;
+/** For the last flush, when the service stops: a database that hangs must not delay that beyond five seconds. */
+export const LAST_FLUSH_LIMIT_MS = 1000;
 /** Limits of the account page: sign-in attempts (start and return each count) by address, forms by user. */
 const ATTEMPTS_PER_MINUTE = 30;
 const FORMS_PER_MINUTE = 60;
@@ -66,7 +68,7 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
   const tokens = createTokenChecker(database.db, { clockMs, onLookup: countLookups(metrics, 'tokens') });
   changes.onChange('api_tokens', tokens.forget);
   changes.onChange('users', tokens.forget);
-  onStop('last uses of tokens', tokens.flush);
+  onStop('last uses of tokens', tokens.flush, { limitMs: LAST_FLUSH_LIMIT_MS });
   onStop(
     'token uses',
     runRegularly({ name: 'writing last uses of tokens', everyMs: TOKEN_FLUSH_MS, work: tokens.flush, log }),
