@@ -3,12 +3,14 @@ import { join } from 'node:path';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 import { startFakeDiscord } from '../../support/discord/fake-discord.ts';
+import { connectTo, expectWithin } from '../../support/machine/time-promise.ts';
 import { botEnv, createTestFolder, startProgram } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const database = await createTestDatabase();
 const folder = createTestFolder();
 const proxy = await startDatabaseProxy(database.url);
+const reference = connectTo(database.url);
 const stops: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop();
@@ -37,6 +39,8 @@ async function startBotProcess(name: string, databaseUrl: string) {
   return { program, isConnected: () => discord.gateway.isReady };
 }
 
+type BotProcess = Awaited<ReturnType<typeof startBotProcess>>;
+
 /** A leader by way of the proxy, and a standby beside it. */
 async function startTwo() {
   const first = await startBotProcess('first', proxy.url);
@@ -59,21 +63,18 @@ async function startTwo() {
   return { first, second };
 }
 
-/** How long both were connected, in milliseconds, until `isOver`. */
-async function measureOverlap(
-  isBoth: () => boolean,
-  isOver: () => boolean,
-): Promise<{ overlapMs: number; tookMs: number }> {
-  const began = performance.now();
+/** Waits for the second to be connected. @returns how long both were, in milliseconds. */
+async function measureOverlap(first: BotProcess, second: BotProcess): Promise<number> {
   let overlapMs = 0;
-  let lastMs = began;
+  let lastMs = performance.now();
   await waitFor(() => {
     const nowMs = performance.now();
-    if (isBoth()) overlapMs += nowMs - lastMs;
+    // What lies between two looks that a busy machine delays counts no more than one look.
+    if (first.isConnected() && second.isConnected()) overlapMs += Math.min(nowMs - lastMs, 20);
     lastMs = nowMs;
-    return isOver();
+    return second.isConnected();
   });
-  return { overlapMs, tookMs: performance.now() - began };
+  return overlapMs;
 }
 
 const FAULTS = {
@@ -87,11 +88,7 @@ test.each(Object.entries(FAULTS))(
   async (_, fail) => {
     const { first, second } = await startTwo();
     fail(first.program.pid);
-    const { overlapMs, tookMs } = await measureOverlap(
-      () => first.isConnected() && second.isConnected(),
-      second.isConnected,
-    );
-    expect(tookMs).toBeLessThan(10_000);
+    const overlapMs = await expectWithin(10_000, () => measureOverlap(first, second), reference);
     expect(first.isConnected()).toBe(false);
     expect(overlapMs).toBeLessThan(100);
     proxy.restore();
@@ -112,14 +109,10 @@ test('a leader that hangs is replaced, its sessions are ended, and it leaves as 
   const owner = String(lease?.owner);
   expect(await sessionsOf(owner)).toBeGreaterThan(0);
   first.program.kill('SIGSTOP');
-  const hung = performance.now();
-  await waitFor(second.isConnected);
-  expect(performance.now() - hung).toBeLessThan(10_000);
+  await expectWithin(10_000, () => waitFor(second.isConnected), reference);
   expect(await sessionsOf(owner)).toBe(0);
   first.program.kill('SIGCONT');
-  const woke = performance.now();
-  await waitFor(() => !first.isConnected());
-  expect(performance.now() - woke).toBeLessThan(1000);
+  await expectWithin(1000, () => waitFor(() => !first.isConnected()), reference);
   await Bun.sleep(2000);
   expect([first.isConnected(), second.isConnected()]).toEqual([false, true]);
 });
@@ -127,11 +120,7 @@ test('a leader that hangs is replaced, its sessions are ended, and it leaves as 
 test('a leader that stops hands over at once', async () => {
   const { first, second } = await startTwo();
   first.program.kill('SIGTERM');
-  const { overlapMs, tookMs } = await measureOverlap(
-    () => first.isConnected() && second.isConnected(),
-    second.isConnected,
-  );
-  expect(tookMs).toBeLessThan(6000);
+  const overlapMs = await expectWithin(6000, () => measureOverlap(first, second), reference);
   expect(overlapMs).toBeLessThan(100);
 });
 

@@ -6,12 +6,14 @@ import { findBalancers, startBalancer } from '../../support/http/balancer.ts';
 import { openEventStream } from '../../support/http/event-stream.ts';
 import { countStatuses, startLoad } from '../../support/http/steady-load.ts';
 import { findFreePort } from '../../support/machine/free-port.ts';
+import { connectTo, expectWithin } from '../../support/machine/time-promise.ts';
 import { createTestFolder, startProgram } from '../../support/service/program.ts';
 import { aToken, bearer } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const database = await createTestDatabase();
 const { token } = await aToken(database.db, 1, { now: new Date() });
+const reference = connectTo(database.url);
 const folder = createTestFolder();
 const started = new Set<ReturnType<typeof startProgram>>();
 afterAll(async () => {
@@ -45,25 +47,28 @@ test('on SIGTERM /readyz is 503, requests are served with Connection: close, the
   const stream = await openEventStream(`${origin}/api/v1/events`, bearer(token).headers);
   const idle = connect(port, '127.0.0.1');
   const isIdleClosed = new Promise((settle) => idle.on('close', settle));
-  const sent = performance.now();
-  program.kill('SIGTERM');
-  await waitFor(async () => (await fetch(`${origin}/readyz`)).status === 503, { limitMs: 1000 });
-  await stream.closed;
-  const refused = performance.now() - sent;
-  expect(refused).toBeLessThan(1500);
-  let served = 0;
-  for (;;) {
-    const response = await fetch(`${origin}/api/v1/servers`).catch(() => undefined);
-    if (!response) break;
-    expect([response.status, response.headers.get('connection')]).toEqual([200, 'close']);
-    served += 1;
-    await Bun.sleep(50);
-  }
-  const closedMs = performance.now() - sent;
-  expect(closedMs).toBeGreaterThan(2900);
-  expect(served).toBeGreaterThan(5);
-  expect(await program.exited).toBe(0);
-  expect(performance.now() - sent).toBeLessThan(5000);
+  await expectWithin(
+    5000,
+    async () => {
+      const sent = performance.now();
+      program.kill('SIGTERM');
+      const isUnready = async () => (await fetch(`${origin}/readyz`)).status === 503;
+      await expectWithin(1000, () => Promise.all([waitFor(isUnready), stream.closed]), reference);
+      let served = 0;
+      for (;;) {
+        const response = await fetch(`${origin}/api/v1/servers`).catch(() => undefined);
+        if (!response) break;
+        expect([response.status, response.headers.get('connection')]).toEqual([200, 'close']);
+        served += 1;
+        await Bun.sleep(50);
+      }
+      // Until then each request was served, be there few or many of them on a busy machine.
+      expect(performance.now() - sent).toBeGreaterThan(2900);
+      expect(served).toBeGreaterThan(0);
+      expect(await program.exited).toBe(0);
+    },
+    reference,
+  );
   await isIdleClosed;
 });
 
