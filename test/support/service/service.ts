@@ -38,6 +38,8 @@ type Options = {
   env?: Record<string, string>;
   /** The real clock instead of a frozen one. */
   hasRealClock?: boolean;
+  /** Silent by default. */
+  log?: pino.Logger;
 };
 
 /** Where the frozen clock begins. */
@@ -48,6 +50,7 @@ export async function startTestService({
   databaseUrl,
   env = {},
   hasRealClock = false,
+  log = pino({ level: 'silent' }),
 }: Options): Promise<TestService> {
   const clock = { now: NOW, monotonicMs: 0 };
   const folder = await mkdtemp(join(tmpdir(), 'community-api-service-'));
@@ -64,7 +67,7 @@ export async function startTestService({
     STORAGE_DIR: join(folder, 'storage'),
     ...env,
   });
-  const service = await runService(config, pino({ level: 'silent' }), {
+  const service = await runService(config, log, {
     ...(!hasRealClock && { now: () => clock.now, clockMs: () => clock.monotonicMs }),
   });
   afterAll(async () => {
