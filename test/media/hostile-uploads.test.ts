@@ -22,11 +22,8 @@ setDefaultTimeout(300_000);
 
 /** In wall time, as the machine may be running other tests beside: a call that hangs takes 30 s. */
 const LONGEST_MS = 25_000;
-/**
- * What the worst may take, the start of the process that renders them and the loading of ffmpeg included: less
- * than half of it on a quiet machine, as processors that are shared count slower work as more of it.
- */
-const MOST_CPU_MS = 5000;
+/** What the worst may take, the start of the process that renders them and the loading of ffmpeg included. */
+const MOST_CPU_MS = 2000;
 const MOST_BYTES = 256_000_000;
 
 type Outcome = 'published' | 'not-audio' | 'unreadable' | 'silent' | 'too-complex';
