@@ -34,6 +34,8 @@ const KEEP_ALIVE_MS = 15_000;
 /** Tokens are checked at least this often, in case a notification of a change was lost. */
 export const CHECK_MS = 1000;
 const BATCH = 500;
+/** What was read is sent for this long, then read again: who was erased meanwhile is not told of. */
+const READ_FOR_MS = 1000;
 /** Streams written to before other requests get the event loop: some milliseconds of work. */
 const GROUP = 50;
 /** Open streams of one owner in one process. */
@@ -94,9 +96,12 @@ export function createEventStreams({ reader, listEvents, listLiveTokenIds, curso
     try {
       await roomIn(stream);
       while (streams.has(stream) && stream.position < reader.newestId()) {
+        const readAtMs = performance.now();
         const events = await listEvents(stream.position, BATCH);
         for (const event of events) {
           if (!streams.has(stream)) return;
+          // The first is sent however long reading took, so that a slow database delays events and stops none.
+          if (event !== events[0] && performance.now() - readAtMs > READ_FOR_MS) break;
           sendPenaltyEvent(stream, event);
           await roomIn(stream);
         }

@@ -1,0 +1,57 @@
+import { afterAll, expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
+import pino from 'pino';
+import { EVENT_TYPES } from '../../../../api/v1/events/event-models.ts';
+import { createEventStreams } from '../../../../api/v1/events/event-streams.ts';
+import { createEventReader } from '../../../../src/events/event-reader.ts';
+import { listPenaltyEvents } from '../../../../src/queries/penalties/events.ts';
+import { insertPenalties } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { waitFor } from '../../../support/wait.ts';
+
+/** Ten times what a stream holds for a client that does not read. */
+const AMOUNT = 500;
+const REASON = 'x'.repeat(20_000);
+
+const { db } = await createTestDatabase();
+await insertPenalties(
+  db,
+  Array.from({ length: AMOUNT }, () => ({ createdAt: new Date(), reason: REASON })),
+);
+const reader = await createEventReader(db, pino({ level: 'silent' }));
+let readAtMs: number | undefined;
+const streams = createEventStreams({
+  reader,
+  listEvents: async (afterId, limit) => {
+    const events = await listPenaltyEvents(db, afterId, { limit });
+    readAtMs ??= performance.now();
+    return events;
+  },
+  listLiveTokenIds: async (tokenIds) => new Set(tokenIds),
+  cursorOf: String,
+  present: ({ id, type, penalty }) => ({ id: String(id), type, data: penalty.reason }),
+  now: () => new Date(),
+});
+afterAll(() => {
+  streams.stop();
+  reader.stop();
+});
+
+test('a client that reads slowly is not told what was erased after it was read for them', async () => {
+  const options = { userId: 1, tokenId: 1, expiresAt: null, types: new Set(EVENT_TYPES), afterId: 0 };
+  const stream = streams.open(options);
+  await waitFor(() => readAtMs !== undefined);
+  await db.execute(sql`update penalty_events set reason = 'erased'`);
+  await waitFor(() => performance.now() - (readAtMs ?? 0) > 1100);
+
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of stream) {
+    text += decoder.decode(chunk, { stream: true });
+    // Where the machine took longer than a client may, the stream is closed instead.
+    if (text.includes(`id: ${AMOUNT}\n`)) break;
+  }
+  const told = text.split(`"${REASON}"`).length - 1;
+  expect(told).toBeGreaterThan(0);
+  expect(told).toBeLessThan(AMOUNT / 5);
+});
