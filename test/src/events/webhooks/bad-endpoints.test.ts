@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
 import { createPost, type Post } from '../../../../src/events/webhooks/post.ts';
-
 import {
   aRawServer,
   aReceiver,

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, describe, expect, test } from 'bun:test';
-import { openDatabase } from '../../../src/db/database.ts';
-import { aSteamId, insertPenalties, insertServer } from '../../support/database/builders.ts';
-import { createTestDatabase } from '../../support/database/database.ts';
-import { aToken, bearer, headersOf, startTestService } from '../../support/service/service.ts';
-import { waitFor } from '../../support/wait.ts';
+import { openDatabase } from '../../../../src/db/database.ts';
+import { aSteamId, insertPenalties, insertServer } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { aToken, bearer, headersOf, startTestService } from '../../../support/service/service.ts';
+import { waitFor } from '../../../support/wait.ts';
 
 /** A database that can be reached, and that refuses the service: a password that changed, a role that may no longer log in … */
 

@@ -1,16 +1,16 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { chmod, mkdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openDatabase } from '../../../src/db/database.ts';
-import { penalties } from '../../../src/db/schema/penalties.ts';
-import { aSteamId, insertPenalties } from '../../support/database/builders.ts';
-import { createTestDatabase } from '../../support/database/database.ts';
-import { findFreePort } from '../../support/machine/free-port.ts';
-import { mountSmallDisk } from '../../support/machine/small-disk.ts';
-import { startSteamOpenIdProvider } from '../../support/providers/steam-openid-provider.ts';
-import { createTestFolder, startProgram } from '../../support/service/program.ts';
-import { aToken, bearer, startTestService } from '../../support/service/service.ts';
-import { openBrowser, signIn } from '../../support/web/browser.ts';
+import { openDatabase } from '../../../../src/db/database.ts';
+import { penalties } from '../../../../src/db/schema/penalties.ts';
+import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { findFreePort } from '../../../support/machine/free-port.ts';
+import { mountSmallDisk } from '../../../support/machine/small-disk.ts';
+import { startSteamOpenIdProvider } from '../../../support/providers/steam-openid-provider.ts';
+import { createTestFolder, startProgram } from '../../../support/service/program.ts';
+import { aToken, bearer, startTestService } from '../../../support/service/service.ts';
+import { openBrowser, signIn } from '../../../support/web/browser.ts';
 
 /** A database whose tables lie on a real disk that is full; the server's own files have room elsewhere. */
 const DISK_BYTES = 48 * 1024 * 1024;

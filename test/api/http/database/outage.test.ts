@@ -4,25 +4,25 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eq } from 'drizzle-orm';
-import { servers } from '../../../src/db/schema/servers.ts';
-import { revokeApiToken } from '../../../src/queries/users/api-tokens.ts';
+import { servers } from '../../../../src/db/schema/servers.ts';
+import { revokeApiToken } from '../../../../src/queries/users/api-tokens.ts';
 import {
   aSteamId,
   insertPenalties,
   insertReadySound,
   insertServer,
-} from '../../support/database/builders.ts';
-import { createTestDatabase } from '../../support/database/database.ts';
-import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
-import { connectTo, expectWithin } from '../../support/machine/time-promise.ts';
+} from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { startDatabaseProxy } from '../../../support/database/database-proxy.ts';
+import { connectTo, expectWithin } from '../../../support/machine/time-promise.ts';
 import {
   aToken,
   bearer,
   headersOf,
   startTestService,
   type TestService,
-} from '../../support/service/service.ts';
-import { waitFor } from '../../support/wait.ts';
+} from '../../../support/service/service.ts';
+import { waitFor } from '../../../support/wait.ts';
 
 const database = await createTestDatabase();
 const { db } = database;
