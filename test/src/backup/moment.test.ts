@@ -1,0 +1,165 @@
+import { afterAll, beforeEach, expect, test } from 'bun:test';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { UPLOAD_NAME } from '../../../media/rendering/decode.ts';
+import { openSoundFolders } from '../../../media/sound-folders.ts';
+import { restoreBackup } from '../../../src/backup/restore-backup.ts';
+import { writeBackup } from '../../../src/backup/write-backup.ts';
+import { connect } from '../../../src/db/client.ts';
+import { createLogger } from '../../../src/runtime/log.ts';
+import { aSteamId, insertReadySound } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { createTestFolder, startProgram } from '../../support/service/program.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const PLAYER = aSteamId(1);
+const FILE = `${PLAYER}.mp3`;
+const UPLOAD = '0190c2a5-7a51-7c52-a6a1-2f6a0d2f9c11';
+const root = createTestFolder();
+const [from, to] = [await createTestDatabase(), await createTestDatabase()];
+const writer = connect(from.url, { max: 1 });
+afterAll(async () => {
+  await writer.end();
+  await root.remove();
+});
+
+const openFolders = (name: string) =>
+  openSoundFolders({
+    dataDir: join(root.path, `${name}-data`),
+    storageDir: join(root.path, `${name}-storage`),
+  });
+const folders = await openFolders('from');
+const hash = (text: string) => createHash('sha256').update(text).digest('hex');
+/** A file as media publishes it: renamed over the one before. */
+async function place(text: string): Promise<void> {
+  await writeFile(join(folders.published, '.next'), text);
+  await rename(join(folders.published, '.next'), join(folders.published, FILE));
+}
+const backUp = (name: string) =>
+  writeBackup(join(root.path, name), {
+    databaseUrl: from.url,
+    folders,
+    uploadName: UPLOAD_NAME,
+    productVersion: '0.1.0',
+  });
+const isBackupIn = async (condition: string) => {
+  const [row] = await to.connection.unsafe(
+    `select 1 as found from pg_stat_activity where application_name like '%backup%' and datname = $1 and ${condition}`,
+    [new URL(from.url).pathname.slice(1)],
+  );
+  return row?.found === 1;
+};
+
+/** What is published and what waits after a restore into the other database, with its rows. */
+async function restore(name: string) {
+  const target = await openFolders(name);
+  await restoreBackup(
+    join(root.path, name),
+    { databaseUrl: to.url, folders: target, uploadName: UPLOAD_NAME },
+    { log: createLogger('silent'), confirmLoss: async () => {} },
+  );
+  const connection = connect(to.url, { max: 1 });
+  const rows = await connection`select status, sha256 from round_sounds order by id`;
+  await connection.end();
+  const upload = join(target.inbox, UPLOAD, UPLOAD_NAME);
+  return {
+    rows: [...rows],
+    published: await readFile(join(target.published, FILE), 'utf8'),
+    waiting: existsSync(upload) && (await readFile(upload, 'utf8')),
+  };
+}
+
+beforeEach(async () => {
+  await from.connection`truncate round_sounds`;
+  await place('before');
+  await insertReadySound(from.db, PLAYER, 'track.wav', { sha256: hash('before') });
+  await mkdir(join(folders.inbox, UPLOAD), { recursive: true });
+  await writeFile(join(folders.inbox, UPLOAD, UPLOAD_NAME), 'what was uploaded');
+});
+
+const publishRow = () =>
+  writer`update round_sounds set sha256 = ${hash('after')} where steamid64 = ${PLAYER}`;
+const BEFORE = { status: 'ready', sha256: hash('before') };
+const AFTER = { status: 'ready', sha256: hash('after') };
+
+test('a sound whose file is in place before its row is saved with both', async () => {
+  await place('after');
+  const working = backUp('between.tar.gz');
+  await waitFor(() => isBackupIn('true'));
+  await publishRow();
+  expect((await working).missing).toEqual([]);
+  const { rows, published } = await restore('between.tar.gz');
+  expect([rows, published]).toEqual([[AFTER], 'after']);
+});
+
+test('a sound that is published, and an upload that is processed, while the rows are read are those of before', async () => {
+  await insertReadySound(from.db, aSteamId(2), 'waits.wav', {
+    status: 'queued',
+    uploadKey: UPLOAD,
+    sha256: null,
+    readyAt: null,
+  });
+  const { promise: isHeld, resolve: release } = Promise.withResolvers<void>();
+  // Rows of users come after the files: the backup waits here, with its snapshot.
+  const holding = writer.begin(async (transaction) => {
+    await transaction`lock table users in access exclusive mode`;
+    await isHeld;
+  });
+  await waitFor(async () => {
+    const [lock] = await to.connection`select 1 from pg_locks where mode = 'AccessExclusiveLock' and granted
+      and database = (select oid from pg_database where datname = ${new URL(from.url).pathname.slice(1)})`;
+    return lock !== undefined;
+  });
+  const working = backUp('during.tar.gz');
+  await waitFor(() => isBackupIn(`wait_event_type = 'Lock'`));
+  await place('after');
+  await from.connection`update round_sounds set sha256 = ${hash('after')} where steamid64 = ${PLAYER}`;
+  await from.connection`update round_sounds set status = 'failed' where upload_key = ${UPLOAD}`;
+  await rm(join(folders.inbox, UPLOAD), { recursive: true });
+  release();
+  await holding;
+  expect((await working).missing).toEqual([]);
+  expect(await restore('during.tar.gz')).toEqual({
+    rows: [BEFORE, { status: 'queued', sha256: null }],
+    published: 'before',
+    waiting: 'what was uploaded',
+  });
+});
+
+test('a restore that is killed while it places the sounds is finished by another one', async () => {
+  await backUp('killed.tar.gz');
+  const target = await openFolders('killed');
+  // Putting them aside takes long enough to be killed meanwhile.
+  const earlier = Array.from({ length: 20_000 }, (_, index) => `${aSteamId(100 + index)}.mp3`);
+  for (const name of earlier) await writeFile(join(target.published, name), '');
+  await to.close({ timeoutSeconds: 1 });
+  const env = {
+    DATABASE_URL: to.url,
+    DATA_DIR: join(root.path, 'killed-data'),
+    STORAGE_DIR: join(root.path, 'killed-storage'),
+  };
+  const args = ['restore', join(root.path, 'killed.tar.gz'), '--replace', '--yes'];
+  const killed = startProgram('src/cli.ts', env, args);
+  await waitFor(() => existsSync(target.orphans), { everyMs: 1 });
+  killed.kill('SIGKILL');
+  await killed.exited;
+  expect(killed.stdout()).toBe('');
+  const connection = connect(to.url, { max: 1 });
+  const rows = await connection`select status, sha256 from round_sounds`;
+  await connection.end();
+  // The rows are those of the backup, and their sounds lie aside.
+  expect([...rows]).toEqual([BEFORE]);
+  expect(existsSync(join(target.published, FILE))).toBe(false);
+  const isAside = (name: string) => name.startsWith('.restore-');
+  expect((await readdir(env.STORAGE_DIR)).filter(isAside).length).toBe(1);
+
+  const again = startProgram('src/cli.ts', env, args);
+  expect([await again.exited, again.stdout()]).toEqual([0, expect.stringMatching(/^Restored .*\n$/)]);
+  expect(await readFile(join(target.published, FILE), 'utf8')).toBe('before');
+  const published = (await readdir(target.published)).filter((name) => name.endsWith('.mp3'));
+  expect(published).toEqual([FILE]);
+  expect((await readdir(target.orphans)).length).toBe(earlier.length);
+  expect((await readdir(env.STORAGE_DIR)).filter(isAside)).toEqual([]);
+});
