@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { findFreePort } from '../machine/free-port.ts';
 import { waitFor } from '../wait.ts';
 
-/** Balancers that check the health of what is behind them and repeat no request. */
-export const BALANCERS = ['haproxy', 'caddy'] as const;
+/** Two that check the health of what is behind them and repeat no request; nginx checks nothing and repeats what was refused. */
+export const BALANCERS = ['haproxy', 'caddy', 'nginx'] as const;
 export type Balancer = (typeof BALANCERS)[number];
 
 /** Those that are installed; where CI is set, all have to be. */
@@ -17,13 +17,14 @@ export function findBalancers(): Balancer[] {
   });
 }
 
-const CONFIGS: Record<Balancer, (port: number, backends: readonly number[]) => string> = {
+const CONFIGS: Record<Balancer, (port: number, backends: readonly number[], folder: string) => string> = {
   haproxy: (port, backends) => `
 defaults
   mode http
-  timeout connect 1s
+  timeout connect 5s
   timeout client 30s
   timeout server 30s
+  timeout check 5s
   retries 0
 frontend web
   bind 127.0.0.1:${port}
@@ -46,10 +47,43 @@ http://127.0.0.1:${port} {
     lb_try_duration 0
     health_uri /readyz
     health_interval 500ms
-    health_timeout 1s
+    health_timeout 5s
   }
 }
 `,
+  // As docs/scaling.md has it; the rest is what it needs to run beside another nginx.
+  nginx: (port, backends, folder) => `
+daemon off;
+master_process off;
+pid ${folder}/nginx.pid;
+error_log stderr crit;
+events {}
+http {
+  access_log off;
+${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `  ${kind}_temp_path ${folder}/nginx-${kind};`).join('\n')}
+  upstream api {
+${backends.map((backend) => `    server 127.0.0.1:${backend} max_fails=1 fail_timeout=2s;`).join('\n')}
+    keepalive 32;
+  }
+  server {
+    listen 127.0.0.1:${port};
+    location / {
+      proxy_pass http://api;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_set_header Host $host;
+      proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+      proxy_connect_timeout 1s;
+    }
+  }
+}
+`,
+};
+
+const COMMANDS: Record<Balancer, (file: string) => string[]> = {
+  haproxy: (file) => ['haproxy', '-db', '-f', file],
+  caddy: (file) => ['caddy', 'run', '--adapter', 'caddyfile', '--config', file],
+  nginx: (file) => ['nginx', '-e', 'stderr', '-c', file],
 };
 
 /** Starts a balancer on loopback before services on these ports. */
@@ -59,12 +93,8 @@ export async function startBalancer(
 ): Promise<{ origin: string; stop: () => Promise<unknown> }> {
   const port = findFreePort();
   const file = join(folder, `${name}.${name === 'caddy' ? 'Caddyfile' : 'cfg'}`);
-  await writeFile(file, CONFIGS[name](port, backends));
-  const command =
-    name === 'haproxy'
-      ? ['haproxy', '-db', '-f', file]
-      : ['caddy', 'run', '--adapter', 'caddyfile', '--config', file];
-  const balancer = Bun.spawn(command, {
+  await writeFile(file, CONFIGS[name](port, backends, folder));
+  const balancer = Bun.spawn(COMMANDS[name](file), {
     env: { PATH: process.env.PATH, HOME: folder },
     stdout: 'ignore',
     stderr: 'ignore',
