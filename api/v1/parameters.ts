@@ -41,7 +41,7 @@ export function integerParameter(named: Named, { minimum, maximum, example }: Bo
 
 /** The error for an invalid parameter; quotes at most 64 characters of its value. */
 export function notAllowed(name: string, text: string, allowed: string): InvalidInput {
-  return new InvalidInput(`${name} ${JSON.stringify(text.slice(0, 64))} is not allowed: give ${allowed}`);
+  return new InvalidInput(`${name} ${JSON.stringify(text.slice(0, 64))} isn't valid: use ${allowed}`);
 }
 
 /** A SteamID in any notation. @throws {InvalidInput} that names the parameter. */

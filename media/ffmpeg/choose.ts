@@ -23,7 +23,7 @@ export async function chooseFfmpeg(
   }
   if (ffmpegPath !== undefined) {
     throw new InvalidInput(
-      `FFMPEG_PATH=${JSON.stringify(ffmpegPath)} is not allowed: ${native}; give an ffmpeg of version ${OLDEST_VERSION.join('.')} or newer, or leave it unset`,
+      `FFMPEG_PATH=${JSON.stringify(ffmpegPath)} isn't valid: ${native}; use an ffmpeg of version ${OLDEST_VERSION.join('.')} or newer, or leave it unset`,
     );
   }
   log.info({ reason: native }, 'sounds are rendered by the embedded ffmpeg');

@@ -88,7 +88,7 @@ function changesOf(options: UserOptions, command: Command): UserChanges {
   const { nickname, discordId, discordUsername, discordAvatar } = options;
   if (discordId !== undefined && discordId !== '' && !isDiscordId(discordId)) {
     throw new InvalidInput(
-      `--discord-id ${JSON.stringify(discordId)} is not allowed: give a Discord id, or nothing to unlink`,
+      `--discord-id ${JSON.stringify(discordId)} isn't valid: use a Discord id, or nothing to unlink`,
     );
   }
   // Commander gives flags a default: only those on the command line count.

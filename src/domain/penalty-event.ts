@@ -24,7 +24,7 @@ export function parsePenaltyEventTypes(text: string, name: string): PenaltyEvent
     named.map((value) => {
       const type = PENALTY_EVENT_TYPES.find((known) => known === value);
       if (type) return type;
-      throw new InvalidInput(`${name} ${JSON.stringify(value)} is not allowed: give ${ALLOWED}`);
+      throw new InvalidInput(`${name} ${JSON.stringify(value)} isn't valid: use ${ALLOWED}`);
     }),
   );
   if (types.size === 0) throw new InvalidInput(`${name} is empty: give ${ALLOWED}`);

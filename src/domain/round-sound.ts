@@ -69,7 +69,7 @@ export function parseStartMs(text: string): number {
   const startMs = /^[0-9]{1,9}$/.test(trimmed) ? Number(trimmed) : Number.NaN;
   if (startMs <= LATEST_START_MS) return startMs;
   throw new InvalidInput(
-    `start_ms=${JSON.stringify(text.slice(0, 40))} is not allowed: give whole milliseconds from 0 to ${LATEST_START_MS}`,
+    `start_ms=${JSON.stringify(text.slice(0, 40))} isn't valid: use whole milliseconds from 0 to ${LATEST_START_MS}`,
   );
 }
 

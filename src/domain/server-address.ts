@@ -16,7 +16,7 @@ export function parseServerAddress(address: string): ServerAddress {
   const parsed = tryParseServerAddress(address);
   if (parsed) return parsed;
   throw new InvalidInput(
-    `address ${JSON.stringify(address.slice(0, 128))} is not allowed: give HOST:PORT, such as play.example.org:27015 or [2001:db8::1]:27015`,
+    `address ${JSON.stringify(address.slice(0, 128))} isn't valid: use HOST:PORT, such as play.example.org:27015 or [2001:db8::1]:27015`,
   );
 }
 

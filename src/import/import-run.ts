@@ -68,7 +68,7 @@ export async function runImport(
   const { name } = source;
   if (!SOURCE_NAME.test(name)) {
     throw new InvalidInput(
-      `source ${JSON.stringify(name)} is not allowed: give 1 to 64 letters, digits, . : _ -`,
+      `source ${JSON.stringify(name)} isn't valid: use 1 to 64 letters, digits, . : _ -`,
     );
   }
   const writer = await openPenaltyWriter(deps.databaseUrl, name, {

@@ -119,5 +119,5 @@ export function timezone(env: Env, name: string): string | undefined {
 
 /** The error of a value that is not allowed. @param allowed what to give instead. */
 export function refusal(name: string, value: string, allowed: string): InvalidInput {
-  return new InvalidInput(`${name}=${JSON.stringify(value)} is not allowed: give ${allowed}`);
+  return new InvalidInput(`${name}=${JSON.stringify(value)} isn't valid: use ${allowed}`);
 }

@@ -98,6 +98,6 @@ test('where nothing listens, or the settings are bad, the health check says so i
   });
   expect(await check({ HEALTH_PORT: 'x' })).toEqual({
     code: 1,
-    stderr: 'HEALTH_PORT="x" is not allowed: give a whole number from 0 to 65535\n',
+    stderr: 'HEALTH_PORT="x" isn\'t valid: use a whole number from 0 to 65535\n',
   });
 });

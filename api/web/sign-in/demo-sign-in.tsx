@@ -49,7 +49,7 @@ export async function signInToDemo(
   if (site !== null && site !== 'same-origin') throw new PageError('form-refused', 403);
   const fields = await readForm(visit.request);
   const role = DEMO_ROLES.find((known) => known === fields.get('as'));
-  if (!role) throw new InvalidInput(`as is not allowed: give one of ${DEMO_ROLES.join(', ')}`);
+  if (!role) throw new InvalidInput(`as isn't valid: use one of ${DEMO_ROLES.join(', ')}`);
   const user = await findUserBySteamId(deps.db, deps.people[role]);
   if (!user) throw new PageError('not-found', 404);
   await endSession(deps, visit.request);

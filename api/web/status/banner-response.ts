@@ -9,7 +9,7 @@ export function tryParseBannerSize(text: string | null): BannerSize | undefined 
 
 /** Says which sizes there are. */
 export function refuseBannerSize(text: string): Response {
-  const message = `size ${JSON.stringify(text.slice(0, 32))} is not allowed: use ${BANNER_SIZES.join(' or ')}`;
+  const message = `size ${JSON.stringify(text.slice(0, 32))} isn't valid: use ${BANNER_SIZES.join(' or ')}`;
   return Response.json({ success: false, message }, { status: 400 });
 }
 

@@ -22,7 +22,7 @@ export function parseSoundAudience(names: readonly string[]): SoundAudience {
       const group = SOUND_GROUPS.find((known) => known === name);
       if (group) return group;
       throw new InvalidInput(
-        `SOUND_FOR=${JSON.stringify(name)} is not allowed: give everyone, or any of ${SOUND_GROUPS.join(', ')}, separated by commas`,
+        `SOUND_FOR=${JSON.stringify(name)} isn't valid: use everyone, or any of ${SOUND_GROUPS.join(', ')}, separated by commas`,
       );
     });
   return names.includes('everyone') || groups.length === 0 ? 'everyone' : [...new Set(groups)];

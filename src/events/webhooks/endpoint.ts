@@ -50,5 +50,5 @@ function refusal(text: string, allowed: string): InvalidInput {
     .trim()
     .slice(0, 200)
     .replace(/\/\/.*@/s, '//…@');
-  return new InvalidInput(`The webhook address ${JSON.stringify(shown)} is not allowed: give ${allowed}`);
+  return new InvalidInput(`The webhook address ${JSON.stringify(shown)} isn't valid: use ${allowed}`);
 }

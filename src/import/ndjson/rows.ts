@@ -149,9 +149,7 @@ function parseKey(fields: Fields, penalty: Identity): Key {
     const sourceId = cleanText(text, LONGEST_SOURCE_ID);
     const isShort = text.length <= 2 * LONGEST_SOURCE_ID && [...text].length <= LONGEST_SOURCE_ID;
     if (isShort && sourceId !== '') return { sourceTable: penalty.type, sourceId };
-    throw new InvalidInput(
-      `source_id ${quote(given)} is not allowed: give 1 to ${LONGEST_SOURCE_ID} characters`,
-    );
+    throw new InvalidInput(`source_id ${quote(given)} isn't valid: use 1 to ${LONGEST_SOURCE_ID} characters`);
   }
   const content = [
     fields.id ?? null,

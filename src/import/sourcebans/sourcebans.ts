@@ -41,7 +41,7 @@ export async function importSourcebans(
 ): Promise<ImportSummary> {
   if (!/^\w{0,32}$/.test(prefix)) {
     throw new InvalidInput(
-      `prefix ${JSON.stringify(prefix)} is not allowed: give letters, digits and underscores`,
+      `prefix ${JSON.stringify(prefix)} isn't valid: use letters, digits and underscores`,
     );
   }
   const complete = withUnderscore(prefix);

@@ -75,7 +75,7 @@ export async function addServer(
   parseServerAddress(address);
   if (slug !== undefined && !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(slug)) {
     throw new InvalidInput(
-      `slug ${JSON.stringify(slug)} is not allowed: give lower-case letters, digits and single hyphens`,
+      `slug ${JSON.stringify(slug)} isn't valid: use lower-case letters, digits and single hyphens`,
     );
   }
   const values = { name: label, address, mode, region, isHidden };
@@ -104,7 +104,7 @@ export function parseServerName(name: string): string {
   // Counted in code points, not UTF-16 units.
   if ([...label].length <= LONGEST_NAME && !label.includes('\0') && hasVisibleCharacter(label)) return label;
   throw new InvalidInput(
-    `name ${JSON.stringify(name.slice(0, 64))} is not allowed: give 1 to ${LONGEST_NAME} characters, at least one of them visible`,
+    `name ${JSON.stringify(name.slice(0, 64))} isn't valid: use 1 to ${LONGEST_NAME} characters, at least one of them visible`,
   );
 }
 

@@ -63,6 +63,6 @@ function checkSimpleAdminUrl(url: string): void {
     checkSourceUrl(url);
   } catch (error) {
     if (!(error instanceof InvalidInput)) throw error;
-    throw new InvalidInput(`SIMPLEADMIN_URL is not allowed: ${error.message}`);
+    throw new InvalidInput(`SIMPLEADMIN_URL isn't valid: ${error.message}`);
   }
 }

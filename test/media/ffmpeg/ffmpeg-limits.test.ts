@@ -177,7 +177,7 @@ describe.skipIf(!HAS_NATIVE_FFMPEG)('a native ffmpeg', () => {
 
 test('refuses a configured ffmpeg that is none, or too old, naming the variable', async () => {
   const missing = chooseFfmpeg(SILENT_LOG, { ffmpegPath: '/nowhere/ffmpeg', workDirectory: folder.path });
-  await expect(missing).rejects.toThrow('FFMPEG_PATH="/nowhere/ffmpeg" is not allowed');
+  await expect(missing).rejects.toThrow('FFMPEG_PATH="/nowhere/ffmpeg" isn\'t valid');
   const old = join(folder.path, 'old.sh');
   await Bun.write(old, '#!/bin/sh\necho "ffmpeg version 4.4.2-0ubuntu0.22.04.1 Copyright"\n');
   await chmod(old, 0o700);

@@ -60,15 +60,11 @@ describe('servers', () => {
     ).toEqual([
       [1, '', 'The address 203.0.113.7:27015 belongs to one already\n'],
       [1, '', 'The slug one is taken: give another with --slug\n'],
-      [1, '', expect.stringMatching(/^address "203\.0\.113\.8" is not allowed: give HOST:PORT.*\n$/)],
-      [1, '', expect.stringMatching(/^address "203\.0\.113\.8:70000" is not allowed.*\n$/)],
-      [1, '', expect.stringMatching(/^slug "Not A Slug" is not allowed.*\n$/)],
-      [1, '', expect.stringMatching(/^name " {2}" is not allowed.*\n$/)],
-      [
-        1,
-        '',
-        expect.stringMatching(/^name "\u3164\u200b" is not allowed: .*at least one of them visible\n$/),
-      ],
+      [1, '', expect.stringMatching(/^address "203\.0\.113\.8" isn't valid: use HOST:PORT.*\n$/)],
+      [1, '', expect.stringMatching(/^address "203\.0\.113\.8:70000" isn't valid.*\n$/)],
+      [1, '', expect.stringMatching(/^slug "Not A Slug" isn't valid.*\n$/)],
+      [1, '', expect.stringMatching(/^name " {2}" isn't valid.*\n$/)],
+      [1, '', expect.stringMatching(/^name "\u3164\u200b" isn't valid: .*at least one of them visible\n$/)],
     ]);
     expect(await db.select().from(servers)).toHaveLength(1);
   });
@@ -117,8 +113,8 @@ describe('servers', () => {
       ]),
     ).toEqual([
       [1, '', `The address ${other.address} belongs to ${other.slug} already\n`],
-      [1, '', expect.stringContaining('address "nowhere" is not allowed')],
-      [1, '', expect.stringContaining('name " " is not allowed')],
+      [1, '', expect.stringContaining('address "nowhere" isn\'t valid')],
+      [1, '', expect.stringContaining('name " " isn\'t valid')],
       [1, '', 'There is no server "nothing"\n'],
     ]);
     expect((await cli(['servers', 'set', 'one'])).code).toBe(2);

@@ -66,7 +66,7 @@ test('sounds add stores nothing when FFMPEG_PATH does not do', async () => {
     code: 1,
     stdout: '',
     stderr:
-      'FFMPEG_PATH="/nowhere/ffmpeg" is not allowed: /nowhere/ffmpeg is not an executable file; give an ffmpeg of version 5.1 or newer, or leave it unset\n',
+      'FFMPEG_PATH="/nowhere/ffmpeg" isn\'t valid: /nowhere/ffmpeg is not an executable file; use an ffmpeg of version 5.1 or newer, or leave it unset\n',
   });
   expect(await listRoundSounds(db)).toEqual([]);
 });

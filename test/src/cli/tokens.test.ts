@@ -69,7 +69,7 @@ describe('tokens', () => {
       ['0d', '90', 'x', '-1d', '1y'].map((time) => [
         1,
         '',
-        `--expires "${time}" is not allowed: give a number and m, h, d or w, such as 90d\n`,
+        `--expires "${time}" isn't valid: use a number and m, h, d or w, such as 90d\n`,
       ]),
     );
   });

@@ -68,8 +68,8 @@ describe('users', () => {
       ]),
     ).toEqual([
       [1, '', `The Discord account 42 is linked to ${aSteamId(1)}\n`],
-      [1, '', expect.stringMatching(/^--discord-id "x" is not allowed.*\n$/)],
-      [1, '', expect.stringMatching(/^--discord-id "9223372036854775808" is not allowed.*\n$/)],
+      [1, '', expect.stringMatching(/^--discord-id "x" isn't valid.*\n$/)],
+      [1, '', expect.stringMatching(/^--discord-id "9223372036854775808" isn't valid.*\n$/)],
       [1, '', `There is no user "${aSteamId(9)}"\n`],
       [1, '', '"nobody" is neither a SteamID nor a Discord id\n'],
       [1, '', expect.stringMatching(/^"1" is not a SteamID.*\n$/)],

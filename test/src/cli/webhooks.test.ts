@@ -116,15 +116,15 @@ describe('webhooks', () => {
     const cases: [string[], string][] = [
       [
         ['add', '--url', 'https://10.0.0.1/'],
-        'The webhook address "https://10.0.0.1/" is not allowed: give one on the internet, or inside the networks of WEBHOOK_ALLOW',
+        'The webhook address "https://10.0.0.1/" isn\'t valid: use one on the internet, or inside the networks of WEBHOOK_ALLOW',
       ],
       [
         ['add', '--url', 'ftp://x'],
-        'The webhook address "ftp://x" is not allowed: give one that begins with https://',
+        'The webhook address "ftp://x" isn\'t valid: use one that begins with https://',
       ],
       [
         ['add', '--url', url, '--types', 'ban'],
-        `--types "ban" is not allowed: give any of ${types}, separated by commas`,
+        `--types "ban" isn't valid: use any of ${types}, separated by commas`,
       ],
       [['add', '--url', url, '--types', ','], `--types is empty: give any of ${types}, separated by commas`],
       [['remove', 'x'], '"x" is no webhook id: see webhooks list'],

@@ -47,7 +47,7 @@ test.each([
 test.each(['600001', '-1', '1.5', '1e3', '0x10', 'soon', '1'.repeat(400)])(
   'refuses %j as a start',
   (text) => {
-    expect(() => parseStartMs(text)).toThrow('is not allowed: give whole milliseconds from 0 to 600000');
+    expect(() => parseStartMs(text)).toThrow("isn't valid: use whole milliseconds from 0 to 600000");
   },
 );
 

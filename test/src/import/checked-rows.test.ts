@@ -154,7 +154,7 @@ test('a server of a source that cannot be one of ours is a warning, and its pena
       table: 'sa_servers',
       id: '1',
       reason:
-        'its penalties are kept without a server: address "some where:27015" is not allowed: give HOST:PORT, such as play.example.org:27015 or [2001:db8::1]:27015',
+        'its penalties are kept without a server: address "some where:27015" isn\'t valid: use HOST:PORT, such as play.example.org:27015 or [2001:db8::1]:27015',
     },
   ]);
   const [mirage] = await db.select().from(servers);

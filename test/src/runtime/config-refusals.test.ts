@@ -100,7 +100,7 @@ describe('a bad value ends with one line that names variable, value and what is 
     test(name, () => {
       for (const value of values) {
         expect(refusalOf({ [name]: value })).toBe(
-          `${name}=${JSON.stringify(value)} is not allowed: give ${allowed}`,
+          `${name}=${JSON.stringify(value)} isn't valid: use ${allowed}`,
         );
       }
     });
@@ -108,13 +108,13 @@ describe('a bad value ends with one line that names variable, value and what is 
 
   test('DATABASE_REPLICA_URLS, whichever of them it is', () => {
     expect(refusalOf({ DATABASE_REPLICA_URLS: 'postgres://a/x, nonsense' })).toBe(
-      `DATABASE_REPLICA_URLS="nonsense" is not allowed: give ${database}`,
+      `DATABASE_REPLICA_URLS="nonsense" isn't valid: use ${database}`,
     );
   });
 
   test('one of several in a list', () => {
-    expect(refusalOf({ TRUSTED_PROXIES: '::1, x' })).toStartWith('TRUSTED_PROXIES="x" is not allowed');
-    expect(refusalOf({ ROLES: 'api,web' })).toStartWith('ROLES="web" is not allowed');
+    expect(refusalOf({ TRUSTED_PROXIES: '::1, x' })).toStartWith('TRUSTED_PROXIES="x" isn\'t valid');
+    expect(refusalOf({ ROLES: 'api,web' })).toStartWith('ROLES="web" isn\'t valid');
     expect(refusalOf({ OWNER_STEAMIDS: `${aSteamId(1)},BOT` })).toStartWith('OWNER_STEAMIDS="BOT" is not');
   });
 
@@ -143,7 +143,7 @@ describe('a bad value ends with one line that names variable, value and what is 
   test('never in more than one line', () => {
     expect(refusalOf({ HOST: 'x', PORT: '1\n2' })).not.toContain('\n');
     expect(refusalOf({ LOG_LEVEL: 'a\r\nb' })).toBe(
-      'LOG_LEVEL="a\\r\\nb" is not allowed: give one of trace, debug, info, warn, error, fatal, silent',
+      'LOG_LEVEL="a\\r\\nb" isn\'t valid: use one of trace, debug, info, warn, error, fatal, silent',
     );
   });
 });

@@ -88,7 +88,7 @@ describe('bun start', () => {
     });
     expect(await program.exited).toBe(1);
     expect(program.stderr()).toBe(
-      'FFMPEG_PATH="/nowhere/ffmpeg" is not allowed: /nowhere/ffmpeg is not an executable file; give an ffmpeg of version 5.1 or newer, or leave it unset\n',
+      'FFMPEG_PATH="/nowhere/ffmpeg" isn\'t valid: /nowhere/ffmpeg is not an executable file; use an ffmpeg of version 5.1 or newer, or leave it unset\n',
     );
     expect(program.stdout()).toBe('');
     expect(readdirSync(elsewhere.path)).toEqual([]);
@@ -123,7 +123,7 @@ describe('bun start', () => {
       const refused = startProgram('src/main.ts', { ...env, SIMPLEADMIN_URL: url });
       expect(await refused.exited).toBe(1);
       expect(refused.stderr().trim().split('\n')).toHaveLength(1);
-      expect(refused.stderr()).toStartWith('SIMPLEADMIN_URL is not allowed: ');
+      expect(refused.stderr()).toStartWith("SIMPLEADMIN_URL isn't valid: ");
       expect(refused.stderr()).toContain(message);
       expect(refused.stdout() + refused.stderr()).not.toContain('hunter2');
     }

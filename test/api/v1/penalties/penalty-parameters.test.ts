@@ -38,7 +38,7 @@ describe('parameters', () => {
       expect(body).toEqual({
         success: false,
         message: expect.stringMatching(
-          /^server_id ".*" is not allowed: give a whole number from 0 to 2147483647$/s,
+          /^server_id ".*" isn't valid: use a whole number from 0 to 2147483647$/s,
         ),
       });
     }

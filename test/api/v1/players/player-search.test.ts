@@ -214,7 +214,7 @@ describe('GET /players/search', () => {
     const { status, body } = await ask(query);
     expect([status, body]).toStrictEqual([
       400,
-      { success: false, message: `name ${quoted} is not allowed: give 3 to 64 characters of a name` },
+      { success: false, message: `name ${quoted} isn't valid: use 3 to 64 characters of a name` },
     ]);
   });
 

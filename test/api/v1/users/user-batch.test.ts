@@ -139,8 +139,8 @@ describe('GET /users/lookup/batch', () => {
       [`steamids=${aSteamId(1)};${aSteamId(2)}`, `steamids "${aSteamId(1)};${aSteamId(2)}" is not a SteamID`],
       ['steamids=0', 'steamids "0" is not a SteamID'],
       ['steamids=%00', 'steamids "\\u0000" is not a SteamID'],
-      [`discord_ids=${DISCORD_ID},1e3`, 'discord_ids "1e3" is not allowed: give 1 to 20 digits'],
-      ['discord_ids=100000000000000000000', 'discord_ids "100000000000000000000" is not allowed'],
+      [`discord_ids=${DISCORD_ID},1e3`, 'discord_ids "1e3" isn\'t valid: use 1 to 20 digits'],
+      ['discord_ids=100000000000000000000', 'discord_ids "100000000000000000000" isn\'t valid'],
     ] as const) {
       const { status, body } = await ask(query);
       expect([query, status]).toEqual([query, 400]);

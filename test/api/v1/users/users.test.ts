@@ -125,7 +125,7 @@ describe('GET /users/lookup', () => {
       expect([id, status]).toEqual([id, 400]);
       expect(body).toEqual({
         success: false,
-        message: expect.stringMatching(/^discord_id ".*" is not allowed: give 1 to 20 digits$/s),
+        message: expect.stringMatching(/^discord_id ".*" isn't valid: use 1 to 20 digits$/s),
       });
     }
   });

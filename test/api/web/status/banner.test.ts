@@ -63,7 +63,7 @@ test.each(['1x1', '', '560x95 ', '560X95'])(
     const { status, body } = await service.ask(`/servers/one/banner.png?size=${encodeURIComponent(size)}`);
     expect([status, body]).toEqual([
       400,
-      { success: false, message: `size ${JSON.stringify(size)} is not allowed: use 560x95 or 160x248` },
+      { success: false, message: `size ${JSON.stringify(size)} isn't valid: use 560x95 or 160x248` },
     ]);
   },
 );

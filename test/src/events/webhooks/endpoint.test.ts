@@ -50,7 +50,7 @@ describe('without WEBHOOK_ALLOW', () => {
 
   test('a password is not shown', () => {
     expect(() => parseUrl('https://user:password@hooks.example.org/')).toThrow(
-      'The webhook address "https://…@hooks.example.org/" is not allowed: give one without user and password',
+      'The webhook address "https://…@hooks.example.org/" isn\'t valid: use one without user and password',
     );
   });
 
