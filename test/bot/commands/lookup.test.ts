@@ -90,8 +90,8 @@ test('speaks Polish, and the language of the guild when shown to all', async () 
 test('follows the rules of the API: one is needed, the Discord user wins, no match is said', async () => {
   const text = async (options: Parameters<typeof fake.command>[1], locale = 'en-US') =>
     (await fake.command('lookup', options, { ...moderator, locale })).message?.embeds[0];
-  expect((await text({}))?.description).toBe('Choose a Discord user or enter a SteamID.');
-  expect((await text({}, 'pl'))?.description).toBe('Podaj użytkownika Discorda albo SteamID.');
+  expect((await text({}))?.description).toBe('Choose a Discord user, enter a SteamID or pick a player.');
+  expect((await text({}, 'pl'))?.description).toBe('Podaj użytkownika Discorda, SteamID albo nick gracza.');
   expect((await text({ user: { user: plain.user }, steamid: aSteamId(1) }))?.title).toBe('Plain');
   expect((await text({ user: { user: anActor().user }, steamid: aSteamId(1) }))?.description).toBe(
     'There is no such community member.',

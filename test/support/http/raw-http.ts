@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 
 export type RawAnswer = { status: number; headers: Headers; text: string };
 
-/** Sends one request as it is written, byte for byte: what `fetch` would refuse or tidy up. */
+/** Sends one request as it is written, byte for byte: what `fetch` would refuse or tidy up. A compressed body is unpacked. */
 export async function sendRaw(
   origin: string,
   target: string | Uint8Array,
@@ -33,17 +33,19 @@ export async function sendRaw(
     socket.on('end', () => settle(Buffer.concat(chunks)));
     socket.on('error', reject);
   });
-  const text = bytes.toString('utf8');
-  const end = text.indexOf('\r\n\r\n');
-  const [statusLine = '', ...headerLines] = text.slice(0, end).split('\r\n');
+  const end = bytes.indexOf('\r\n\r\n');
+  const [statusLine = '', ...headerLines] = bytes.toString('utf8', 0, end).split('\r\n');
+  const received = new Headers(
+    headerLines.map((line): [string, string] => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon), line.slice(colon + 1).trim()];
+    }),
+  );
+  const body = bytes.subarray(end + 4);
+  const isCompressed = received.get('content-encoding') === 'gzip' && body.length > 0;
   return {
     status: Number(statusLine.split(' ')[1]),
-    headers: new Headers(
-      headerLines.map((line): [string, string] => {
-        const colon = line.indexOf(':');
-        return [line.slice(0, colon), line.slice(colon + 1).trim()];
-      }),
-    ),
-    text: text.slice(end + 4),
+    headers: received,
+    text: new TextDecoder().decode(isCompressed ? Bun.gunzipSync(new Uint8Array(body)) : body),
   };
 }
