@@ -9,7 +9,7 @@ import { PageError } from './visit/page-error.ts';
 import { respondWithPage } from './visit/page-response.ts';
 import { type Visit, wantsJson } from './visit/visit.ts';
 
-/** By status. */
+/** The heading of the error page by HTTP status. */
 const KINDS: Record<number, FailureKind> = {
   401: 'unauthorized',
   403: 'forbidden',
@@ -20,7 +20,7 @@ const KINDS: Record<number, FailureKind> = {
 
 type FailureDeps = { site: Site; log: { error: (fields: object, message: string) => void } };
 
-/** Responds to what a handler threw: with a page in the language of the visit, or JSON where a script of ours asks. */
+/** Responds to an error from a handler: with a page in the visitor's language, or with JSON to our own scripts. */
 export async function respondWithFailure(
   { site, log }: FailureDeps,
   visit: Visit,
@@ -29,10 +29,10 @@ export async function respondWithFailure(
   const failure = toPageError(error);
   const errorId = failure.status === 500 ? randomUUID().slice(0, 8) : undefined;
   if (errorId) log.error({ err: error, errorId }, 'a request to the account page failed');
-  // A full disk, say. Outages of the database are logged by the probe.
+  // For example a full disk. Database outages are logged by the health probe.
   if (error instanceof Unavailable)
     log.error({ err: error }, 'a request to the account page could not be served');
-  const message = failure.tell(textsOf(visit.locale));
+  const message = failure.toMessage(textsOf(visit.locale));
   const response = wantsJson(visit.request)
     ? Response.json({ success: false, message }, { status: failure.status })
     : await respondWithPage(
@@ -51,21 +51,21 @@ export async function respondWithFailure(
   return response;
 }
 
-/** Where "Try again" leads: to the page itself where it is public, and after a 503; else to a new sign-in. */
+/** The target of "Try again": the same page if it is public or failed with 503, otherwise a new sign-in. */
 function retryPathOf({ request, url, session, next }: Visit, { status }: PageError): string | undefined {
   if (!url.pathname.startsWith('/account')) {
     return request.method === 'GET' && status !== 404 ? `${url.pathname}${url.search}` : undefined;
   }
   const isSignIn = url.pathname.startsWith('/account/sign-in');
   if (status === 503 && !isSignIn) {
-    // A form must not be sent again without a click, and a return from Discord is good once.
+    // Only a GET can be retried by a link, and the callback from Discord is valid only once.
     const isRepeatable = request.method === 'GET' && !url.pathname.endsWith('/return');
     return isRepeatable ? `${url.pathname}${url.search}` : undefined;
   }
   return !session && status !== 404 ? withDestination('/account/sign-in', next) : undefined;
 }
 
-/** The failure as visitors read of it; an unknown error is an internal one. */
+/** Maps an error to the one shown to visitors; unknown errors become `internal`. */
 function toPageError(error: unknown): PageError {
   if (error instanceof PageError) return error;
   if (error instanceof InvalidInput) return new PageError('invalid-input', 400, { cause: error });

@@ -25,7 +25,7 @@ export type DataDeps = {
 
 type DataProps = { visit: MemberVisit; notice: Notice | undefined };
 
-/** One's own data: all of it in a file, and the end of the account. */
+/** The user's own data: buttons that download it as a file and delete the account. */
 export function DataCard({ visit, notice }: DataProps): JSX.Element {
   const t = textsOf(visit.locale).data;
   return (
@@ -47,11 +47,11 @@ export function DataCard({ visit, notice }: DataProps): JSX.Element {
   );
 }
 
-/** Downloading one's data, and deleting the account. */
+/** Routes that download the user's data and delete the account. */
 export function dataRoutes(deps: DataDeps): MemberRoute[] {
   return [
     { method: 'GET', path: '/data', isPage: false, handle: (visit) => download(deps, visit) },
-    { method: 'GET', path: '/delete', handle: (visit) => askToDelete(deps, visit) },
+    { method: 'GET', path: '/delete', handle: (visit) => showDeleteConfirmation(deps, visit) },
     { method: 'POST', path: '/delete', handle: (visit) => deleteAccount(deps, visit) },
   ];
 }
@@ -67,7 +67,7 @@ async function download({ db }: DataDeps, visit: MemberVisit): Promise<Response>
   });
 }
 
-async function askToDelete({ site }: DataDeps, visit: MemberVisit): Promise<Response> {
+async function showDeleteConfirmation({ site }: DataDeps, visit: MemberVisit): Promise<Response> {
   const t = textsOf(visit.locale).data;
   return respondWithPage(
     <ConfirmPage

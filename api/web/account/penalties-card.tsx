@@ -13,7 +13,7 @@ import type { MemberVisit } from '../visit/visit.ts';
 
 export type PenaltiesDeps = {
   db: Db;
-  /** Where players ask for a penalty to be lifted. */
+  /** Where players can appeal a penalty. */
   appealUrl: string | undefined;
 };
 

@@ -10,11 +10,11 @@ import type { MemberVisit } from '../visit/visit.ts';
 
 type ProfileProps = {
   visit: MemberVisit;
-  /** The cards beside it, in their order. */
+  /** The cards next to the profile, in display order. */
   cards: readonly { id: string; title: string }[];
 };
 
-/** Name, picture and ids of the user, and links to the cards. */
+/** The user's name, avatar and ids, and links to the cards. */
 export function Profile({ visit, cards }: ProfileProps): JSX.Element {
   const { user, locale } = visit;
   const t = textsOf(locale).account;

@@ -26,7 +26,7 @@ type SessionsProps = { deps: { db: Db }; visit: MemberVisit; notice: Notice | un
 
 const SESSION_FIELD = 'session';
 
-/** On which devices the user is signed in, and the buttons that sign them out. */
+/** The devices on which the user is signed in, and the buttons to sign out. */
 export async function SessionsCard({ deps, visit, notice }: SessionsProps): Promise<HtmlEscapedString> {
   const t = textsOf(visit.locale).sessions;
   const open = await listOpenSessions(deps.db, visit.user.id, visit.now);
@@ -116,7 +116,7 @@ function SessionRow({ session, visit, isCurrent }: RowProps): JSX.Element {
   );
 }
 
-/** Signing out: here, there, and everywhere. */
+/** Routes that end this session, another one, or all of them. */
 export function sessionRoutes(deps: SessionsDeps): MemberRoute[] {
   return [
     { method: 'POST', path: '/sign-out', handle: (visit) => signOut(deps, visit) },

@@ -1,17 +1,17 @@
 /** Red, green, blue, 0 to 255. */
 type Rgb = readonly [number, number, number];
 
-/** The surfaces that the accent stands on, in `base.css`. */
+/** The background colours in `base.css` that the accent is used on, and the extreme to blend it with for contrast. */
 const DARK = { surface: parse('#1b212b'), towards: parse('#ffffff') };
 const LIGHT = { surface: parse('#f3f4f7'), towards: parse('#000000') };
 
-/** WCAG 2.2: of text, and of the edges of controls. */
+/** Minimum contrast ratios of WCAG 2.2: of text, and of the edges of controls. */
 const TEXT_CONTRAST = 4.5;
 const EDGE_CONTRAST = 3;
 
 /**
- * Rules that put a community's colour in place of ours, in both themes: lightened or darkened where it would not stand
- * out from what it is on.
+ * CSS rules that replace the default accent with a community's colour in both themes, lightened or darkened where its
+ * contrast with the background is too low.
  * @param accent `#rrggbb`
  */
 export function accentRules(accent: string): string {
@@ -27,10 +27,10 @@ function themeRules(colour: Rgb, theme: typeof DARK): string {
   const white = parse('#ffffff');
   const isBright = contrast(black, colour) >= contrast(white, colour);
   const onAccent = isBright ? black : white;
-  // Away from the text on it, so that it is read as well while the pointer is there.
+  // Away from the text colour, so that the text stays readable on hover.
   const hover = mix(colour, isBright ? white : black, 0.15);
-  const strong = standOut(colour, theme, EDGE_CONTRAST);
-  const link = standOut(colour, theme, TEXT_CONTRAST);
+  const strong = ensureContrast(colour, theme, EDGE_CONTRAST);
+  const link = ensureContrast(colour, theme, TEXT_CONTRAST);
   const values = {
     accent: format(colour),
     'accent-hover': format(hover),
@@ -46,8 +46,8 @@ function themeRules(colour: Rgb, theme: typeof DARK): string {
     .join('');
 }
 
-/** The nearest shade of a colour whose contrast with the surface is at least `least`. */
-function standOut(colour: Rgb, { surface, towards }: typeof DARK, least: number): Rgb {
+/** The nearest shade of a colour with a contrast of at least `least` against the surface. */
+function ensureContrast(colour: Rgb, { surface, towards }: typeof DARK, least: number): Rgb {
   for (let share = 0; share < 1; share += 0.05) {
     const shade = mix(colour, towards, share);
     if (contrast(shade, surface) >= least) return shade;

@@ -4,7 +4,7 @@ import { isUnchanged } from '../../http/conditional.ts';
 import { acceptsGzip, type EncodedBody, encodeBody } from '../../http/encoding.ts';
 import { accentRules } from './accent.ts';
 
-/** Joined in this order, in which later rules win, into the one stylesheet of all pages. */
+/** Concatenated in this order into one stylesheet for all pages; later rules override earlier ones. */
 const STYLES = [
   'base',
   'shell',
@@ -32,14 +32,14 @@ const TYPES = {
 export type AssetName = keyof typeof TYPES;
 
 export type Assets = {
-  /** The address of a file with the hash of its bytes: browsers may cache it for ever. */
+  /** The address of a file, which contains a hash of its bytes: browsers may cache it indefinitely. */
   url: (name: AssetName) => string;
-  /** @param fileName what the address ends in. Undefined: no such file, or an older version of it. */
+  /** @param fileName the last segment of the address. @returns undefined for an unknown file or another version of it. */
   respond: (fileName: string, request: Request) => Response | undefined;
 };
 
 /**
- * Reads stylesheets, scripts and icon once.
+ * Loads the stylesheets, scripts and icon into memory.
  * @param accent the community's colour, `#rrggbb`.
  */
 export function loadAssets(accent: string | undefined): Assets {

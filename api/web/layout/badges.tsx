@@ -5,7 +5,7 @@ import { textsOf } from './locales/texts.ts';
 
 const FLAGS = ['isOwner', 'isAdmin', 'hasSvip', 'isServiceplus'] as const;
 
-/** A user's flags as coloured labels; `fallback` without any. */
+/** A user's flags as coloured labels; `fallback` for a user without flags. */
 export function Badges({
   user,
   locale,

@@ -9,18 +9,18 @@ import { textsOf } from './locales/texts.ts';
 import type { Logo } from './logo.ts';
 import { firstLetter, nameOf } from './person.tsx';
 
-/** What the bar shows of the community. */
+/** The community's details in the navigation bar. */
 export type Community = {
   /** `SITE_NAME`, or the host of `PUBLIC_URL`. */
   name: string;
   logo: Logo;
-  /** Where the community talks; undefined when it has not said. */
+  /** The invite to the community's Discord server; undefined when not configured. */
   discordInviteUrl: string | undefined;
-  /** Whether everybody may see the list of penalties. */
+  /** Whether the list of penalties is public. */
   arePenaltiesPublic: boolean;
 };
 
-/** The navigation of every page: where one can go, the language, and who is signed in. */
+/** The navigation bar of every page: links, the language switch, and the account menu or sign-in link. */
 export function Bar({ site, visit }: { site: Community; visit: Visit }): JSX.Element {
   const t = textsOf(visit.locale).shell.nav;
   const user = visit.session?.user;
@@ -77,21 +77,21 @@ export function Bar({ site, visit }: { site: Community; visit: Visit }): JSX.Ele
   );
 }
 
-/** The community's logo, or ours. */
+/** The community's logo, or the default icon. */
 function Mark({ site }: { site: Community }): JSX.Element {
   const logo = site.logo.url();
   if (logo === undefined) return <Icon name="mark" />;
   return <img class="brand-logo" src={logo} alt="" width="32" height="32" />;
 }
 
-/** The page itself, or one below it. */
+/** `page` for the link to the current page, `true` for a link to a page above it. */
 function ariaCurrent(href: string, pathname: string): 'page' | 'true' {
   return href === pathname ? 'page' : 'true';
 }
 
 type SessionUser = NonNullable<Visit['session']>['user'];
 
-/** Opens without a script; the script closes it by Escape and by a click elsewhere. */
+/** The menu opens without scripts; pages.js closes it on Escape and on a click elsewhere. */
 function AccountMenu({ visit, user }: { visit: Visit; user: SessionUser }): JSX.Element {
   const t = textsOf(visit.locale).shell.nav;
   return (

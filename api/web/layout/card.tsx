@@ -7,14 +7,14 @@ type CardProps = {
   id: string;
   title: string;
   icon?: IconName;
-  /** A short plain text beside the heading. */
+  /** A short plain text next to the heading. */
   aside?: string;
-  /** Shown here if it concerns this card. */
+  /** Shown in this card if it names the card. */
   notice?: Notice | undefined;
   children?: Child;
 };
 
-/** A section with a heading of its own, reachable as `#id`. */
+/** A section with its own heading and the anchor `#id`. */
 export function Card({ id, title, icon, aside, notice, children }: CardProps): JSX.Element {
   return (
     <section class="card" id={id} aria-labelledby={`${id}-title`}>
@@ -29,7 +29,7 @@ export function Card({ id, title, icon, aside, notice, children }: CardProps): J
   );
 }
 
-/** The outcome of the last action. */
+/** The result of the last action. */
 export function NoticeLine({ notice }: { notice: Notice }): JSX.Element {
   return (
     <p class="notice" role="status">

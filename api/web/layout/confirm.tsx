@@ -5,17 +5,17 @@ import { Layout, type Site } from './layout.tsx';
 import { textsOf } from './locales/texts.ts';
 
 type ConfirmLinkProps = {
-  /** The page that asks for confirmation; a POST to the same address confirms. */
+  /** The confirmation page; a POST to the same address confirms. */
   href: string;
   label: string;
-  /** Read aloud in place of `label`. */
+  /** The accessible name, if `label` alone is ambiguous. */
   fullLabel?: string;
   title: string;
   lead: string;
   visit: MemberVisit;
 };
 
-/** A dangerous action: a link to a {@link ConfirmPage}, which the script replaces by a dialog. */
+/** A destructive action: a link to a {@link ConfirmPage}, which pages.js replaces with a dialog. */
 export function ConfirmLink({ href, label, fullLabel, title, lead, visit }: ConfirmLinkProps): JSX.Element {
   return (
     <a
@@ -41,7 +41,7 @@ type ConfirmPageProps = {
   back: string;
 };
 
-/** Asks for confirmation without a script: one form that posts to the page's own address. */
+/** The confirmation that works without scripts: a form that posts to the page's own address. */
 export function ConfirmPage({ site, visit, title, lead, label, back }: ConfirmPageProps): JSX.Element {
   const t = textsOf(visit.locale).shell;
   return (

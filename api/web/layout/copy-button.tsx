@@ -5,7 +5,7 @@ import { textsOf } from './locales/texts.ts';
 
 type CopyProps = { target: string; label: string; visit: Visit; isSmall?: boolean };
 
-/** A button that copies what the element `target` holds; shown by the script, since it needs one. */
+/** A button that copies the text of the element with the id `target`. Hidden until pages.js shows it. */
 export function CopyButton({ target, label, visit, isSmall = false }: CopyProps): JSX.Element {
   const t = textsOf(visit.locale).shell;
   return (

@@ -2,7 +2,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import { CSRF_FIELD } from '../visit/forms/form.ts';
 import type { Visit } from '../visit/visit.ts';
 
-/** The hidden field without which no form is accepted. */
+/** The hidden field with the CSRF token, which every form must contain. */
 export function CsrfField({ visit }: { visit: Pick<Visit, 'csrfToken'> }): JSX.Element {
   return <input type="hidden" name={CSRF_FIELD} value={visit.csrfToken} />;
 }

@@ -4,7 +4,7 @@ import { Layout, type Site } from './layout.tsx';
 import type { Texts } from './locales/en.ts';
 import { textsOf } from './locales/texts.ts';
 
-/** Picks the heading. */
+/** Selects the heading. */
 export type FailureKind = keyof Texts['errors']['titles'];
 
 type MessageProps = {
@@ -12,13 +12,13 @@ type MessageProps = {
   visit: Visit;
   kind: FailureKind;
   message: string;
-  /** A reference for the operator's log. */
+  /** Identifies the error in the log. */
   errorId?: string | undefined;
-  /** Where "Try again" leads; without it there is only a link to the account page. */
+  /** The target of "Try again"; undefined: no such link. */
   retryPath?: string | undefined;
 };
 
-/** A failure in words, with a link to try again. */
+/** An error message, with links to try again and to the home page. */
 export function ErrorPage({ site, visit, kind, message, errorId, retryPath }: MessageProps): JSX.Element {
   const { errors: t, status } = textsOf(visit.locale);
   const home = visit.url.pathname.startsWith('/account')

@@ -7,21 +7,21 @@ import { Bar, type Community } from './bar.tsx';
 import { NoticeLine } from './card.tsx';
 import { textsOf } from './locales/texts.ts';
 
-/** What all pages share. */
+/** What is the same on all pages. */
 export type Site = Community & {
   assets: Assets;
-  /** The origin that people open. */
+  /** `PUBLIC_URL` */
   publicUrl: string;
 };
 
 type LayoutProps = {
   site: Site;
   visit: Visit;
-  /** Empty: the name of the site alone. */
+  /** Empty: only the name of the site. */
   title: string;
-  /** What those see who are sent a link to this page; without it the page is kept out of search engines too. */
+  /** The link preview of this page; pages without one are not indexed by search engines either. */
   preview?: Preview | undefined;
-  /** Scripts of this page besides the one of every page. */
+  /** Scripts of this page in addition to pages.js. */
   scripts?: readonly AssetName[];
   /** After how many seconds a browser without scripts reloads the page. */
   refreshSeconds?: number | undefined;
@@ -33,11 +33,11 @@ type LayoutProps = {
 
 export type Preview = {
   description: string;
-  /** From `/` on. */
+  /** A path on this site, with the leading `/`. */
   imagePath?: string;
 };
 
-/** The frame of every page: head, bar, notice, content, foot. */
+/** The layout of every page: head, navigation bar, notice, content and footer. */
 export function Layout({
   site,
   visit,

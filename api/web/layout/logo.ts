@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { readBoundedBytes } from '../visit/forms/bounded-text.ts';
 
-/** The community's logo, served from here, so that opening a page sends no request to another site. */
+/** The community's logo, served by this service, so that opening a page sends no request to another site. */
 export type Logo = {
-  /** The address of what was read; undefined while there is nothing to show. */
+  /** The address of the loaded logo; undefined while none is loaded. */
   url: () => string | undefined;
-  /** @param fileName what the address ends in. Undefined: no such logo, or an older one. */
+  /** @param fileName the last segment of the address. @returns undefined unless it is that of the current logo. */
   respond: (fileName: string) => Response | undefined;
-  /** Reads it (again). What cannot be read leaves things as they are. */
+  /** Loads or reloads the logo. On failure the current one is kept. */
   load: () => Promise<void>;
 };
 
@@ -16,7 +16,7 @@ type LogoDeps = {
   log: { info: (fields: object, message: string) => void };
 };
 
-/** Part of the first view of every page. */
+/** Small, since every page loads the logo. */
 const LARGEST_BYTES = 48 * 1024;
 const LIMIT_MS = 10_000;
 const EXTENSIONS: Record<string, string> = {

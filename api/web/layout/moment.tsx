@@ -2,7 +2,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Visit } from '../visit/visit.ts';
 import { formatInstant, formatRelative, type Locale } from './locales/locale.ts';
 
-/** A moment as `3 days ago`, with the full date in the title. */
+/** A relative time such as `3 days ago`, with the full date in the title. */
 export function Moment({ at, visit }: { at: Date; visit: Pick<Visit, 'locale' | 'now'> }): JSX.Element {
   return (
     <time datetime={at.toISOString()} title={formatInstant(visit.locale, at)} data-local="title">
@@ -11,7 +11,7 @@ export function Moment({ at, visit }: { at: Date; visit: Pick<Visit, 'locale' | 
   );
 }
 
-/** A moment as a full date; the script turns it into the visitor's own zone. */
+/** A full date and time; pages.js converts it to the visitor's time zone. */
 export function FullMoment({ at, locale }: { at: Date; locale: Locale }): JSX.Element {
   return (
     <time datetime={at.toISOString()} data-local="text">

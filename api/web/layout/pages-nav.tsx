@@ -4,13 +4,13 @@ import { textsOf } from './locales/texts.ts';
 
 type PagesNavProps = {
   visit: Visit;
-  /** From 1; a page past the end leads back to the last one. */
+  /** From 1. Past the last page, the "previous" link leads to the last one. */
   page: number;
   lastPage: number;
   addressOf: (page: number) => string;
 };
 
-/** Links to the page before and the page after; nothing where all fits on one page. */
+/** Links to the previous and the next page; null for a single page. */
 export function PagesNav({ visit, page, lastPage, addressOf }: PagesNavProps): JSX.Element | null {
   const t = textsOf(visit.locale).shell;
   if (lastPage <= 1) return null;

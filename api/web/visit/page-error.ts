@@ -1,12 +1,12 @@
 import type { Texts } from '../layout/locales/en.ts';
 import type { ErrorKey } from '../layout/locales/texts.ts';
 
-/** A failure that the visitor reads about in their language; `key` names the sentence. */
+/** An error that is shown to the visitor in their language; `key` is the key of its message. */
 export class PageError extends Error {
   override name = 'PageError';
-  /** A number for sentences that name one: megabytes, kilobytes a second, seconds to wait. */
+  /** The number in messages that contain one: megabytes, kilobytes per second, or seconds to wait. */
   readonly limit: number;
-  /** What an admin gave as the reason, in their own words. */
+  /** The reason as an administrator entered it. */
   readonly reason: string;
 
   constructor(
@@ -19,8 +19,8 @@ export class PageError extends Error {
     this.reason = reason;
   }
 
-  /** The sentence for the visitor. */
-  tell(texts: Texts): string {
+  /** The message in the visitor's language. */
+  toMessage(texts: Texts): string {
     const sentence = texts.errors[this.key];
     const text = typeof sentence === 'string' ? sentence : sentence(this.limit);
     return this.reason === '' ? text : `${text} ${texts.errors.because(this.reason)}`;

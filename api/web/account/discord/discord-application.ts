@@ -9,7 +9,7 @@ type Application = {
   log: { info: (fields: object, message: string) => void };
 };
 
-/** The application by which people link Discord; undefined when linking is not set up. */
+/** The OAuth2 application through which users link Discord; undefined when linking is not configured. */
 export function readDiscordApplication(application: Application): DiscordOAuth | undefined {
   const { apiUrl, clientId, clientSecret, publicUrl, fetch: fetchUrl, log } = application;
   if (!clientId || !clientSecret) return undefined;

@@ -10,7 +10,7 @@ import type { Notice } from '../../visit/notice.ts';
 import type { MemberVisit } from '../../visit/visit.ts';
 
 type DiscordProps = {
-  /** False when linking is not set up: an existing link is shown all the same, and no button. */
+  /** False when linking is not configured: an existing link is still shown, without the button to link again. */
   canLink: boolean;
   visit: MemberVisit;
   notice: Notice | undefined;
@@ -63,7 +63,7 @@ export function DiscordCard({ canLink, visit, notice }: DiscordProps): JSX.Eleme
   );
 }
 
-/** Who sees the link, and the button that changes it. */
+/** Whether others can see the link, and the button that changes this. */
 function Visibility({ visit }: { visit: MemberVisit }): JSX.Element {
   const t = textsOf(visit.locale).discord;
   const { hidesDiscord } = visit.user;

@@ -22,17 +22,17 @@ import {
 export type DiscordDeps = AttemptDeps & {
   db: Db;
   site: Site;
-  /** Undefined when linking is not set up. */
+  /** Undefined when linking is not configured. */
   discord: DiscordOAuth | undefined;
   redirect: Redirect;
   onRefused: (error: Error) => void;
 };
 
-/** Linking (to Discord and back) and unlinking. */
+/** Routes that link and unlink Discord, and hide or show the link. */
 export function discordRoutes(deps: DiscordDeps): MemberRoute[] {
   const { discord } = deps;
   return [
-    { method: 'GET', path: '/discord/unlink', handle: (visit) => askToUnlink(deps, visit) },
+    { method: 'GET', path: '/discord/unlink', handle: (visit) => showUnlinkConfirmation(deps, visit) },
     { method: 'POST', path: '/discord/unlink', handle: (visit) => unlink(deps, visit) },
     { method: 'POST', path: '/discord/visibility', handle: (visit) => setVisibility(deps, visit) },
     ...(discord ? linkRoutes(deps, discord) : []),
@@ -51,7 +51,7 @@ function linkRoutes(deps: DiscordDeps, discord: DiscordOAuth): MemberRoute[] {
   ];
 }
 
-/** Redirects to Discord, with a state that is good for this browser and this session only. */
+/** Redirects to Discord, with a state that is valid only in this browser and this session. */
 async function startLink(deps: DiscordDeps, discord: DiscordOAuth, visit: MemberVisit): Promise<Response> {
   await readMemberForm(deps, visit);
   const { state, cookie } = startAttempt(deps, 'discord-link', {
@@ -85,7 +85,7 @@ async function finishLink(deps: DiscordDeps, discord: DiscordOAuth, visit: Membe
   return deps.redirect(visit, '/account#discord', 'discord-linked');
 }
 
-async function askToUnlink({ site }: DiscordDeps, visit: MemberVisit): Promise<Response> {
+async function showUnlinkConfirmation({ site }: DiscordDeps, visit: MemberVisit): Promise<Response> {
   const t = textsOf(visit.locale).discord;
   const { discordId, discordUsername } = visit.user;
   if (discordId === null) throw new PageError('not-found', 404);

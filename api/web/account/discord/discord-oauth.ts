@@ -4,32 +4,32 @@ import { Unauthorized, Unavailable } from '../../../../src/domain/errors.ts';
 import { readBoundedText } from '../../visit/forms/bounded-text.ts';
 
 export type DiscordOAuth = {
-  /** `DISCORD_API_URL`; authorization, token and user addresses lie below it. */
+  /** `DISCORD_API_URL`, the base of the authorization, token and user endpoints. */
   apiUrl: string;
   clientId: string;
   clientSecret: string;
-  /** The one return address registered with Discord, compared there and sent twice, character for character. */
+  /** The redirect URI registered with Discord, which must match exactly in both the authorization and token requests. */
   redirectUri: string;
   fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** How long each of Discord's responses may take, 5,000 ms by default. */
   timeoutMs?: number;
-  /** Called when the access token could not be revoked; this process forgets it in any case. */
+  /** Called when the access token could not be revoked. It is not stored in any case. */
   onRevokeFailed?: (cause: unknown) => void;
 };
 
-/** The public part of a Discord account that is kept. */
+/** The public fields of a Discord account that are stored. */
 export type DiscordAccount = {
-  /** As `isDiscordId` has it. */
+  /** Valid according to `isDiscordId`. */
   id: string;
   username: string;
   /** The avatar's hash, null when the account has none. */
   avatar: string | null;
 };
 
-/** What this browser's attempt to link was started with. */
+/** The state and PKCE verifier with which this browser started the link attempt. */
 export type ExpectedAuthorization = { state: string; codeVerifier: string };
 
-/** The return from Discord was refused; `reason` says why. */
+/** The OAuth2 callback was refused; `reason` names the step that failed. */
 export class LinkRefused extends Unauthorized {
   override name = 'LinkRefused';
   constructor(
@@ -40,7 +40,7 @@ export class LinkRefused extends Unauthorized {
   }
 }
 
-/** The visitor pressed "cancel" at Discord. */
+/** The visitor pressed "Cancel" on Discord. */
 export class LinkCancelled extends Unauthorized {
   override name = 'LinkCancelled';
 }
@@ -58,7 +58,7 @@ const CALLBACK_KEYS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The address at Discord where the visitor allows the link: authorization code, PKCE with S256, scope `identify`.
+ * The address on Discord where the visitor authorizes the link: authorization code, PKCE with S256, scope `identify`.
  * @see https://discord.com/developers/docs/topics/oauth2 · RFC 7636
  */
 export function buildAuthorizationUrl(discord: DiscordOAuth, pending: ExpectedAuthorization): string {
@@ -77,9 +77,9 @@ export function buildAuthorizationUrl(discord: DiscordOAuth, pending: ExpectedAu
 }
 
 /**
- * Turns the query of the return address into the Discord account that allowed the link. The access token lives for
- * one request, is revoked, and is never stored.
- * @param query the raw query string. The caller makes sure that `expected.state` is used once.
+ * Exchanges the query of the callback for the Discord account that authorized the link. The access token is used for
+ * one request, then revoked, and never stored.
+ * @param query the raw query string. The caller ensures that `expected.state` is used only once.
  * @throws {LinkRefused} · {LinkCancelled} · {Unavailable} when Discord does not respond.
  */
 export async function fetchDiscordAccount(
@@ -99,11 +99,11 @@ export async function fetchDiscordAccount(
 function readCode(query: string, expectedState: string): string {
   const pairs = [...new URLSearchParams(query)];
   const fields = new Map(pairs);
-  const isSound =
+  const isWellFormed =
     query.length <= 4_096 &&
     fields.size === pairs.length &&
     pairs.every(([key, value]) => CALLBACK_KEYS.has(key) && /^[\x20-\x7e]*$/.test(value));
-  if (!isSound) throw new LinkRefused('callback');
+  if (!isWellFormed) throw new LinkRefused('callback');
   if (!isEqual(fields.get('state') ?? '', expectedState)) throw new LinkRefused('state');
   if (fields.get('error') === 'access_denied') throw new LinkCancelled('the link was cancelled at Discord');
 
@@ -113,7 +113,7 @@ function readCode(query: string, expectedState: string): string {
 }
 
 async function exchangeCode(discord: DiscordOAuth, code: string, codeVerifier: string): Promise<string> {
-  const response = await ask(discord, '/oauth2/token', {
+  const response = await requestJson(discord, '/oauth2/token', {
     method: 'POST',
     headers: { authorization: basicAuthorization(discord) },
     body: new URLSearchParams({
@@ -124,7 +124,7 @@ async function exchangeCode(discord: DiscordOAuth, code: string, codeVerifier: s
     }),
   });
   const { access_token: token, token_type: type, scope } = response;
-  // RFC 6749 section 5.1: the type is matched in any case. A token with a wider scope than requested is refused.
+  // RFC 6749 section 5.1: token_type is case-insensitive. A token with another scope than requested is refused.
   const isUsable = typeof token === 'string' && token !== '' && String(type).toLowerCase() === 'bearer';
   if (!isUsable) throw new LinkRefused('code');
   if (scope !== undefined && scope !== SCOPE) {
@@ -135,7 +135,7 @@ async function exchangeCode(discord: DiscordOAuth, code: string, codeVerifier: s
 }
 
 async function fetchAccount(discord: DiscordOAuth, accessToken: string): Promise<DiscordAccount> {
-  const { id, username, avatar } = await ask(discord, '/users/@me', {
+  const { id, username, avatar } = await requestJson(discord, '/users/@me', {
     method: 'GET',
     headers: { authorization: `Bearer ${accessToken}` },
   });
@@ -149,9 +149,9 @@ async function fetchAccount(discord: DiscordOAuth, accessToken: string): Promise
   return { id, username: username.replaceAll('\0', ''), avatar: avatar ?? null };
 }
 
-/** RFC 7009. */
+/** Revokes an access token (RFC 7009). */
 async function revokeToken(discord: DiscordOAuth, token: string): Promise<void> {
-  await ask(discord, '/oauth2/token/revoke', {
+  await requestJson(discord, '/oauth2/token/revoke', {
     method: 'POST',
     headers: { authorization: basicAuthorization(discord) },
     body: new URLSearchParams({ token, token_type_hint: 'access_token' }),
@@ -164,10 +164,14 @@ function basicAuthorization({ clientId, clientSecret }: DiscordOAuth): string {
 }
 
 /**
- * Loads one JSON object from Discord.
- * @throws {Unavailable} without a response in time, for 429 and 5xx · {LinkRefused} for any other status but 200.
+ * Sends a request to Discord and reads the JSON object of the response; an empty body is an empty object.
+ * @throws {Unavailable} without a response in time, for 429 and 5xx · {LinkRefused} for any other status than 200.
  */
-async function ask(discord: DiscordOAuth, path: string, init: RequestInit): Promise<Record<string, unknown>> {
+async function requestJson(
+  discord: DiscordOAuth,
+  path: string,
+  init: RequestInit,
+): Promise<Record<string, unknown>> {
   const signal = AbortSignal.timeout(discord.timeoutMs ?? RESPONSE_TIMEOUT_MS);
   let status: number;
   let text: string | undefined;

@@ -6,8 +6,9 @@ const ACCEPTED_FILES =
   'audio/*,video/mp4,video/webm,.mp3,.wav,.flac,.ogg,.oga,.opus,.m4a,.aac,.aif,.aiff,.caf,.mka,.mkv,.mov';
 
 /**
- * Chooses the file to upload. Browsers write on their own button in their own language: with scripts, which show the
- * name of the file, the label is the button, and the input is there for keyboards and screen readers.
+ * The field for the file to upload. The browser's own file button uses the browser's language. With scripts enabled the
+ * label therefore serves as the button and the script shows the file name; the input remains for keyboards and screen
+ * readers.
  */
 export function FileField({ label, t }: { label: string; t: Texts['roundSound'] }): JSX.Element {
   return (

@@ -7,21 +7,22 @@ import type { RoundSoundDeps } from './round-sound-deps.ts';
 import { readUploadForm, tooLarge } from './upload-form.ts';
 import { createUploadSlots, type UploadSlot } from './upload-slots.ts';
 
-/** Uploads at a time: each takes up to 5 MB of memory on a fast line, whatever its size. */
+/** Concurrent uploads: each takes up to 5 MB of memory on a fast connection, whatever its size. */
 const MOST_AT_ONCE = 16;
-/** A slow upload must not hold a slot for ever; enough for 20 MB at half a megabit a second. */
+/** A slow upload must not hold a slot forever; enough for 20 MB at half a megabit per second. */
 const READ_LIMIT_MS = 330_000;
-/** How long an upload waits for a slot; a connection that is idle for 30 seconds is closed. */
+/** How long an upload waits for a slot: less than the 30 seconds after which an idle connection is closed. */
 const SLOT_LIMIT_MS = 20_000;
-/** A quarter of a megabit a second: a slower upload makes room when somebody waits. */
+/** A quarter of a megabit per second: a slower upload may lose its slot while others wait. */
 const LEAST_RATE = { bytesPerSecond: 32 * 1024, windowMs: 5000 };
 
 /** Stores the file that a request uploads. */
 export type ReceiveUpload = (visit: MemberVisit) => Promise<void>;
 
 /**
- * Stores the file of an upload while it arrives; the CSRF token comes in the header, or as a field before or after the
- * file. Each user has one upload at a time, a few users at once; others wait, and the slowest make room for them.
+ * Creates a function that stores an uploaded file while it is being received. The CSRF token is sent in the header, or as
+ * a field before or after the file. Each user can run one upload at a time, and the number of concurrent uploads is
+ * limited; further uploads wait for a slot, which very slow uploads lose to them.
  */
 export function createReceiver({
   signer,

@@ -101,7 +101,7 @@ export async function RoundSoundCard({ deps, visit, notice }: RoundSoundProps): 
   );
 }
 
-/** A sound whose player may have none now: it can be deleted, and not be heard. */
+/** A stored sound whose owner is no longer allowed to have one: it is not played, but can be deleted. */
 function KeptSound({ sound, visit }: { sound: RoundSound; visit: MemberVisit }): JSX.Element {
   const t = textsOf(visit.locale).roundSound;
   const title = titleOf(sound);

@@ -7,21 +7,21 @@ import type { Site } from '../../layout/layout.tsx';
 import type { Redirect } from '../../visit/notice.ts';
 import type { Signer } from '../../visit/signing.ts';
 
-/** What the pages do with sounds, and within which limits. */
+/** Storing and removing round-end sounds, and the limits of uploads. */
 export type SoundStore = {
   limits: {
     maxSeconds: number;
     maxUploadBytes: number;
     /** Who may have a sound; everyone by default. */
     audience?: SoundAudience;
-    /** How long an upload may take to arrive once it has a slot; five and a half minutes by default. */
+    /** How long receiving an upload may take once it has a slot; 330,000 ms by default. */
     readLimitMs?: number;
-    /** How long it waits for a slot; 20 s by default. */
+    /** How long an upload waits for a slot; 20,000 ms by default. */
     slotLimitMs?: number;
-    /** The rate below which it may lose its slot while somebody waits; 32 KiB a second over five seconds by default. */
+    /** The rate below which an upload may lose its slot while others wait; 32 KiB/s over five seconds by default. */
     leastRate?: { bytesPerSecond: number; windowMs: number };
   };
-  /** @throws {InvalidInput} for an empty or too large file · {Unavailable} when there is no room. */
+  /** @throws {InvalidInput} for an empty or too large file · {Unavailable} when there is no free space. */
   storeUpload: (upload: SoundUpload) => Promise<unknown>;
   /** @throws {NotFound} when the player has none. */
   removeSound: (removal: { steamId64: SteamId64; actor: Actor }) => Promise<void>;

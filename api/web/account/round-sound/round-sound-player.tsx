@@ -5,7 +5,7 @@ import { textsOf } from '../../layout/locales/texts.ts';
 import type { Visit } from '../../visit/visit.ts';
 import { titleOf } from './sound-words.tsx';
 
-/** The address from which the page plays a sound; with its version, browsers may cache it for ever. */
+/** The address from which the page plays a sound; it contains a version, so browsers may cache it indefinitely. */
 export function soundAddress(sound: RoundSound): string {
   const version = sound.sha256 === null ? sound.id : soundVersion(sound.sha256);
   return `/storage/roundsound/${soundFileName(sound.steamId64, 'stereo')}?v=${version}`;
@@ -14,11 +14,11 @@ export function soundAddress(sound: RoundSound): string {
 type PlayerProps = {
   sound: RoundSound;
   visit: Pick<Visit, 'locale'>;
-  /** `metadata`: the browser reads the length before it plays. By default nothing is loaded before. */
+  /** `metadata`: the browser loads the duration up front. By default nothing is loaded before playback. */
   preload?: 'none' | 'metadata';
 };
 
-/** Plays a sound. */
+/** An audio player for a sound. */
 export function SoundPlayer({ sound, visit, preload = 'none' }: PlayerProps): JSX.Element {
   const label = textsOf(visit.locale).roundSound.playerLabel(titleOf(sound));
   return (
@@ -31,8 +31,8 @@ const BAR = 4;
 const HALF_HEIGHT = 32;
 
 /**
- * One bar for each stored peak, mirrored around the middle; the loudest is as high as the drawing. A script colours the
- * part that has been played.
+ * One bar for each stored peak, mirrored around the middle and scaled so that the loudest peak fills the height. A
+ * script colours the part that has been played.
  */
 export function Waveform({ peaks, label }: { peaks: readonly number[]; label: string }): JSX.Element {
   const loudest = Math.max(1, ...peaks);

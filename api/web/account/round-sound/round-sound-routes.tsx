@@ -13,7 +13,7 @@ import { titleOf } from './sound-words.tsx';
 
 const HERE = '/account#sound';
 
-/** Uploading and deleting a sound, and the status that the page's script polls. */
+/** Routes that upload and delete a sound, and the status that the page's script polls. */
 export function roundSoundRoutes(deps: RoundSoundDeps): MemberRoute[] {
   const receive = createReceiver(deps);
   return [
@@ -24,7 +24,7 @@ export function roundSoundRoutes(deps: RoundSoundDeps): MemberRoute[] {
       isPage: false,
       handle: (visit) => respondWithStatus(deps, visit),
     },
-    { method: 'GET', path: '/roundsound/delete', handle: (visit) => askToRemove(deps, visit) },
+    { method: 'GET', path: '/roundsound/delete', handle: (visit) => showRemoveConfirmation(deps, visit) },
     { method: 'POST', path: '/roundsound/delete', handle: (visit) => remove(deps, visit) },
   ];
 }
@@ -48,7 +48,7 @@ async function respondWithStatus({ db }: RoundSoundDeps, visit: MemberVisit): Pr
   });
 }
 
-async function askToRemove({ db, site }: RoundSoundDeps, visit: MemberVisit): Promise<Response> {
+async function showRemoveConfirmation({ db, site }: RoundSoundDeps, visit: MemberVisit): Promise<Response> {
   const t = textsOf(visit.locale).roundSound;
   const { ready, latest } = await findRoundSounds(db, visit.user.steamId64);
   const sound = ready ?? latest;

@@ -5,12 +5,15 @@ import { textsOf } from '../../layout/locales/texts.ts';
 
 const FILE_EXTENSION = /(?<=.)\.(?:mp3|wav|flac|ogg|oga|opus|m4a|aac|aiff?|caf|mka|mkv|mov|mp4|webm|wma)$/i;
 
-/** A sound's title as people read it: the name of its file, without the extension. */
+/** A sound's display title: its file name without the extension. */
 export function titleOf({ title }: Pick<RoundSound, 'title'>): string {
   return title.replace(FILE_EXTENSION, '');
 }
 
-/** How much louder or quieter a file was than what it became, in words. Below 2 LU hardly anybody hears a difference. */
+/**
+ * The word for how far the original loudness was from the normalized one, with the upper bound in LU. A difference of
+ * less than 2 LU is barely audible.
+ */
 const STEPS = [
   ['muchTooQuiet', -10],
   ['tooQuiet', -2],
@@ -20,14 +23,14 @@ const STEPS = [
 
 type LoudnessProps = { before: number; after: number; locale: Locale };
 
-/** How loud the file was, compared with what all sounds become; the measured value is its tooltip. */
+/** How loud the file was compared with the target loudness of all sounds; the tooltip shows the measured value. */
 export function LoudnessBefore({ before, after, locale }: LoudnessProps): JSX.Element {
   const t = textsOf(locale).roundSound;
   const step = STEPS.find(([, below]) => before - after < below)?.[0] ?? 'muchTooLoud';
   return <Measured words={t.loudnessWords[step]} lufs={before} locale={locale} />;
 }
 
-/** How loud the sound is now; the measured value is its tooltip. */
+/** How loud the sound is now; the tooltip shows the measured value. */
 export function LoudnessAfter({ after, locale }: Omit<LoudnessProps, 'before'>): JSX.Element {
   return <Measured words={textsOf(locale).roundSound.loudnessWords.even} lufs={after} locale={locale} />;
 }
@@ -42,14 +45,14 @@ function Measured({ words, lufs, locale }: { words: string; lufs: number; locale
   );
 }
 
-/** One decimal, in the language's own notation, with a real minus. */
+/** Formats a number with one decimal, in the locale's notation, with a minus sign (U+2212) instead of a hyphen. */
 export function formatDecimal(locale: Locale, value: number): string {
   return new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 })
     .format(value)
     .replace('-', '−');
 }
 
-/** `0:06` */
+/** Formats a duration as `0:06`. */
 export function formatLength(durationMs: number): string {
   const seconds = Math.round(durationMs / 1000);
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;

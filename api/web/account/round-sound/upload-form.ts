@@ -7,20 +7,20 @@ import { CSRF_FIELD } from '../../visit/forms/form.ts';
 import { PageError } from '../../visit/page-error.ts';
 import type { UploadSlot } from './upload-slots.ts';
 
-/** The file of a form that is still arriving. */
+/** The file of a form that is still being received. */
 export type ArrivingFile = {
-  /** Where its cut begins, from the field `start_ms`; known once the bytes have come. */
+  /** Where the cut begins, from the field `start_ms`; final once `bytes` has been read. */
   readonly startMs: number;
-  /** The file's name on the user's machine, without folders. */
+  /** The file's name on the user's device, without its path. */
   fileName: string;
-  /** Ends once the whole form has arrived and is valid. Fails otherwise: what was read so far must then be dropped. */
+  /** Ends once the whole form has been received and is valid. If it throws, the bytes read so far must be discarded. */
   bytes: AsyncIterable<Uint8Array>;
 };
 
 type Options<T> = {
-  /** The largest file. */
+  /** The largest allowed file. */
   maxBytes: number;
-  /** How long the form may take to arrive. */
+  /** How long receiving the form may take. */
   limitMs: number;
   /** The upload's slot; when its signal aborts, reading fails with the signal's reason. */
   slot: UploadSlot;
@@ -48,7 +48,7 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
   const { maxBytes, limitMs, slot, requireToken, store } = options;
   const parser = openParser(request, maxBytes);
   const reading = new AbortController();
-  // Not withTimeLimit: what arrived has to be cleaned up before the visitor gets a response.
+  // Not withTimeLimit: the received data has to be cleaned up before the visitor gets a response.
   const timer = setTimeout(() => reading.abort(new PageError('sound-too-slow', 408)), limitMs);
   slot.signal.addEventListener('abort', () => reading.abort(slot.signal.reason));
   const opened = Promise.withResolvers<OpenedFile | undefined>();
@@ -60,7 +60,7 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
     if (name === START_FIELD) startField = value;
   });
   parser.on('file', (name, part, fileName) => {
-    // Without a listener, a form that ends early before anybody reads the file would end the process.
+    // Without a listener, a form that ends before the file is read would crash the process with an unhandled 'error'.
     part.on('error', () => {});
     if (name !== FILE_FIELD) {
       part.resume();
@@ -71,7 +71,7 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
       opened.resolve({ part, fileName });
     }
   });
-  // As a Readable: a pipeline that is given the body itself does not end when it is aborted (Bun 1.4.5).
+  // Convert to a Readable: a pipeline that reads the web stream directly does not end when aborted (Bun 1.4.5).
   const source = request.body ? Readable.fromWeb(request.body) : Readable.from([]);
   const arrival = pipeline(source, parser, { signal: reading.signal }).then(
     slot.complete,
@@ -98,7 +98,7 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
     await arrival;
     requireToken(tokenField);
     readStart(startField);
-    // A browser sends a part without a name for a file nobody chose.
+    // When no file is selected, browsers send a part with an empty file name.
     if (sizeBytes === 0) throw new PageError(fileName === '' ? 'sound-missing' : 'sound-empty', 400);
     if (part.truncated) throw tooLarge(maxBytes);
   }
@@ -130,7 +130,7 @@ function readStart(field: string): number {
   }
 }
 
-/** The failure for a file larger than `maxBytes`. */
+/** The error for a file larger than `maxBytes`. */
 export function tooLarge(maxBytes: number): PageError {
   return new PageError('sound-too-large', 413, { limit: toMegabytes(maxBytes) });
 }
@@ -140,7 +140,7 @@ export function toMegabytes(bytes: number): number {
   return Math.floor(bytes / (1024 * 1024));
 }
 
-/** Decodes the three characters that browsers percent-encode in a file name of a form (HTML, section 4.10.21.8). */
+/** Decodes the characters that browsers percent-encode in form file names: `"`, CR and LF (HTML, section 4.10.21.8). */
 function decodeFileName(name: string): string {
   return name.replaceAll('%22', '"').replace(/%0[AD]/g, ' ');
 }

@@ -1,53 +1,53 @@
 import { TimeLimitExceeded } from '../../../../src/runtime/time-limit.ts';
 
-/** The permission to upload now: a few uploads have one at a time. */
+/** One of the limited number of slots for concurrent uploads. */
 export type UploadSlot = {
-  /** Aborts when the slot is taken away for somebody who waits. */
+  /** Aborts when the slot is taken away for a waiting upload. */
   signal: AbortSignal;
-  /** Reports that this many more bytes have arrived. */
+  /** Reports how many more bytes have been received. */
   note: (sizeBytes: number) => void;
-  /** Reports that everything has arrived: from then on the slot cannot be taken away. */
+  /** Reports that the upload is complete: from then on the slot cannot be taken away. */
   complete: () => void;
 };
 
 /**
- * Runs work once there is a slot for it: one at a time for each user. Fails as the work does, or with
- * {@link TimeLimitExceeded} when no slot comes free in time.
+ * Runs `work` once a slot is free; each user holds at most one. Rejects with the error of `work`, or with
+ * {@link TimeLimitExceeded} when no slot becomes free in time.
  */
 export type TakeSlot = <T>(userId: number, work: (slot: UploadSlot) => Promise<T>) => Promise<T>;
 
 type Options = {
-  /** Users who upload at once. */
+  /** The number of slots. */
   most: number;
   /** How long an upload waits for a slot. */
   waitMs: number;
-  /** The rate below which an upload may lose its slot while somebody waits, averaged over the last `windowMs`. */
+  /** The rate, averaged over the last `windowMs`, below which an upload may lose its slot while others wait. */
   leastBytesPerSecond: number;
   windowMs: number;
-  /** Makes the reason with which the signal of an upload aborts that lost its slot. */
+  /** Creates the abort reason for an upload that lost its slot. */
   lostBecause: () => Error;
 };
 
 type Holder = {
   userId: number;
-  lose: () => void;
-  isLost: () => boolean;
-  /** Over the last window; undefined before one has passed, and once the upload is complete or lost its slot. */
+  evict: () => void;
+  isEvicted: () => boolean;
+  /** Averaged over the last window; undefined during the first window, and once the upload is complete or evicted. */
   bytesPerSecond: (nowMs: number) => number | undefined;
 };
 
-/** How often the holders are judged while somebody waits. */
-const JUDGE_EVERY_MS = 250;
+/** How often slow uploads are looked for while others wait. */
+const EVICTION_INTERVAL_MS = 250;
 
 /**
- * Shares a few slots among all uploads; further ones wait in the order in which they came. While users wait, the slowest
- * uploads below `leastBytesPerSecond` lose their slots, one for each user who waits. A user who waits behind an upload of
- * their own takes its slot and no other. While nobody waits, nobody loses a slot.
+ * Limits concurrent uploads to a number of slots; further uploads wait in order of arrival. While users wait, the slowest
+ * uploads below `leastBytesPerSecond` are evicted, one for each waiting user. A user whose own upload holds a slot can
+ * only evict that upload. Without waiting users nothing is evicted.
  */
 export function createUploadSlots({ most, waitMs, windowMs, ...options }: Options): TakeSlot {
   const holders = new Map<number, Holder>();
   const waiting: { userId: number; begin: () => void }[] = [];
-  let judging: ReturnType<typeof setInterval> | undefined;
+  let evictionTimer: ReturnType<typeof setInterval> | undefined;
 
   function beginNext(): void {
     for (const waiter of [...waiting]) {
@@ -56,14 +56,14 @@ export function createUploadSlots({ most, waitMs, windowMs, ...options }: Option
       waiting.splice(waiting.indexOf(waiter), 1);
       waiter.begin();
     }
-    if (waiting.length > 0) judging ??= setInterval(judge, JUDGE_EVERY_MS);
+    if (waiting.length > 0) evictionTimer ??= setInterval(evictSlowest, EVICTION_INTERVAL_MS);
     else {
-      clearInterval(judging);
-      judging = undefined;
+      clearInterval(evictionTimer);
+      evictionTimer = undefined;
     }
   }
 
-  function judge(): void {
+  function evictSlowest(): void {
     const nowMs = performance.now();
     const users = new Set(waiting.map(({ userId }) => userId));
     const slow = [...holders.values()]
@@ -71,17 +71,17 @@ export function createUploadSlots({ most, waitMs, windowMs, ...options }: Option
       .filter(({ rate }) => rate < options.leastBytesPerSecond)
       .sort((a, b) => a.rate - b.rate)
       .map(({ holder }) => holder);
-    // Slots that were taken away and are not free yet: each is meant for one who waits.
-    let promised = [...holders.values()].filter(
-      ({ userId, isLost }) => isLost() && !users.has(userId),
+    // Uploads that were evicted but have not released their slots yet: each of these slots serves one waiting user.
+    let slotsBeingFreed = [...holders.values()].filter(
+      ({ userId, isEvicted }) => isEvicted() && !users.has(userId),
     ).length;
     for (const userId of users) {
       const isOwn = holders.has(userId);
-      if (!isOwn && promised-- > 0) continue;
-      const loser = slow.find((holder) => !isOwn || holder.userId === userId);
-      if (!loser) continue;
-      slow.splice(slow.indexOf(loser), 1);
-      loser.lose();
+      if (!isOwn && slotsBeingFreed-- > 0) continue;
+      const slowest = slow.find((holder) => !isOwn || holder.userId === userId);
+      if (!slowest) continue;
+      slow.splice(slow.indexOf(slowest), 1);
+      slowest.evict();
     }
   }
 
@@ -96,7 +96,7 @@ export function createUploadSlots({ most, waitMs, windowMs, ...options }: Option
         resolve(slot);
       },
     };
-    // Not withTimeLimit: whoever waited too long has to leave the queue before the next slot is given away.
+    // Not withTimeLimit: a timed-out upload has to leave the queue before the next slot is assigned.
     const timer = setTimeout(() => {
       waiting.splice(waiting.indexOf(waiter), 1);
       beginNext();
@@ -118,20 +118,20 @@ export function createUploadSlots({ most, waitMs, windowMs, ...options }: Option
   };
 }
 
-/** Bytes are summed per step of this length, so that a window is a handful of numbers however fast the upload is. */
+/** Bytes are summed per step of this length, so that a window takes a few numbers, however fast the upload is. */
 const STEP_MS = 250;
 
 function openSlot(
   userId: number,
   { windowMs, lostBecause }: Pick<Options, 'windowMs' | 'lostBecause'>,
 ): { holder: Holder; slot: UploadSlot } {
-  const loss = new AbortController();
+  const eviction = new AbortController();
   const openedMs = performance.now();
   let isComplete = false;
   let steps: { startMs: number; sizeBytes: number }[] = [];
   return {
     slot: {
-      signal: loss.signal,
+      signal: eviction.signal,
       note: (sizeBytes) => {
         const nowMs = performance.now();
         const last = steps.at(-1);
@@ -147,10 +147,10 @@ function openSlot(
     },
     holder: {
       userId,
-      lose: () => loss.abort(lostBecause()),
-      isLost: () => loss.signal.aborted,
+      evict: () => eviction.abort(lostBecause()),
+      isEvicted: () => eviction.signal.aborted,
       bytesPerSecond: (nowMs) => {
-        if (isComplete || loss.signal.aborted || nowMs - openedMs < windowMs) return undefined;
+        if (isComplete || eviction.signal.aborted || nowMs - openedMs < windowMs) return undefined;
         const recent = steps.filter(({ startMs }) => nowMs - startMs <= windowMs);
         return (recent.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) / windowMs) * 1000;
       },

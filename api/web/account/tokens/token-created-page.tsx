@@ -16,7 +16,7 @@ type CreatedProps = {
   publicUrl: string;
 };
 
-/** Shows a new token, this once, with a command to try it. */
+/** Shows a new token, which is displayed only once, and a command to try it. */
 export function CreatedPage({ site, visit, name, token, expiresAt, publicUrl }: CreatedProps): JSX.Element {
   const t = textsOf(visit.locale).tokens;
   const command = `curl -H "Authorization: Bearer ${token}" "${publicUrl}/api/v1/penalties?per_page=5"`;

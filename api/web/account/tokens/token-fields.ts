@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 
 /**
  * The expiry of a token that is created at `now`; null for never.
- * @throws {InvalidInput} for a text that is none of {@link EXPIRIES}.
+ * @throws {InvalidInput} for a value that is not one of {@link EXPIRIES}.
  */
 export function parseExpiry(text: string | undefined, now: Date): Date | null {
   const expiry = EXPIRIES.find((known) => known === (text ?? DEFAULT_EXPIRY));
@@ -18,7 +18,7 @@ export function parseExpiry(text: string | undefined, now: Date): Date | null {
   return expiry === 'never' ? null : new Date(now.getTime() + Number(expiry) * DAY_MS);
 }
 
-/** Sent by every form that offers scopes: browsers do not send what is not ticked. */
+/** Marks a form that offers scopes. Browsers omit unchecked boxes, so a form without any would look the same. */
 export const SCOPES_OFFERED = 'scopes_offered';
 
 /** The name of a scope's checkbox. */
@@ -27,8 +27,8 @@ export function scopeField(scope: TokenScope): string {
 }
 
 /**
- * The scopes that are ticked; all of them for a form that offers none.
- * @throws {PageError} 400 when none is ticked, or one that there is not.
+ * The selected scopes; all scopes for a form that offers none.
+ * @throws {PageError} 400 when none is selected, or an unknown one.
  */
 export function readScopes(form: ReadonlyMap<string, string>): readonly TokenScope[] {
   const ticked = TOKEN_SCOPES.filter((scope) => form.has(scopeField(scope)));
@@ -39,7 +39,7 @@ export function readScopes(form: ReadonlyMap<string, string>): readonly TokenSco
 }
 
 /**
- * The id of a token in a path: a row id, nothing else.
+ * Parses the token id of a path.
  * @throws {NotFound}
  */
 export function parseTokenId(text: string | undefined): number {

@@ -25,7 +25,7 @@ import { parseExpiry, parseTokenId, readScopes } from './token-fields.ts';
 export type TokensDeps = {
   db: Db;
   site: Site;
-  /** `PUBLIC_URL`, for the command on the page of a new token. */
+  /** `PUBLIC_URL`, used in the example command for a new token. */
   publicUrl: string;
   tokensFor: TokenAudience;
   signer: Signer;
@@ -33,18 +33,22 @@ export type TokensDeps = {
   onTokenRevoked: () => void;
 };
 
-/** Creating and revoking tokens. */
+/** Routes that create and revoke tokens. */
 export function tokenRoutes(deps: TokensDeps): MemberRoute[] {
   return [
     { method: 'POST', path: '/tokens', handle: (visit) => createToken(deps, visit) },
-    { method: 'GET', path: '/tokens/:id/revoke', handle: (visit, { id }) => askToRevoke(deps, visit, id) },
+    {
+      method: 'GET',
+      path: '/tokens/:id/revoke',
+      handle: (visit, { id }) => showRevokeConfirmation(deps, visit, id),
+    },
     { method: 'POST', path: '/tokens/:id/revoke', handle: (visit, { id }) => revokeToken(deps, visit, id) },
   ];
 }
 
 /**
- * Creates the token and shows it in the response itself: it goes into no cookie, no address and no table. Sending the
- * same form again (after a reload, say) creates no second one.
+ * Creates a token and shows it in the response itself, so that it is never stored in a cookie, a URL or the database.
+ * Submitting the same form again, for example by a reload, does not create a second token.
  */
 async function createToken(deps: TokensDeps, visit: MemberVisit): Promise<Response> {
   const { db, site, publicUrl, redirect } = deps;
@@ -56,7 +60,7 @@ async function createToken(deps: TokensDeps, visit: MemberVisit): Promise<Respon
   const scopes = readScopes(form);
 
   const { user, now } = visit;
-  // In one transaction: a form whose token was refused may be sent again.
+  // In one transaction: if creating the token fails, the form can be submitted again.
   const token = await db
     .transaction(async (tx) => {
       if (!(await claimForm(tx, form, visit))) return undefined;
@@ -79,7 +83,7 @@ async function createToken(deps: TokensDeps, visit: MemberVisit): Promise<Respon
   );
 }
 
-async function askToRevoke(
+async function showRevokeConfirmation(
   { db, site }: TokensDeps,
   visit: MemberVisit,
   id: string | undefined,
@@ -114,7 +118,7 @@ async function revokeToken(
   return redirect(visit, '/account#tokens', 'token-revoked');
 }
 
-/** @throws {NotFound} for a token of somebody else as for one that never was. */
+/** @throws {NotFound} for another user's token as well as for one that does not exist. */
 async function findOwnToken(db: Db, visit: MemberVisit, id: string | undefined): Promise<ApiToken> {
   const tokenId = parseTokenId(id);
   const token = await findUnrevokedApiToken(db, { id: tokenId, userId: visit.user.id });

@@ -7,7 +7,7 @@ import { textsOf } from '../../layout/locales/texts.ts';
 import { Moment } from '../../layout/moment.tsx';
 import type { MemberVisit, Visit } from '../../visit/visit.ts';
 
-/** The last columns of a table of tokens: three moments, and the way to revoke. */
+/** The last column headers of a token table: created, last used, expires, and the revoke action. */
 export function TokenTimeHeads({ visit }: { visit: Visit }): JSX.Element {
   const t = textsOf(visit.locale).tokens;
   return (
@@ -22,7 +22,7 @@ export function TokenTimeHeads({ visit }: { visit: Visit }): JSX.Element {
   );
 }
 
-/** What a token may read. */
+/** A table cell with the scopes of a token. */
 export function TokenScopes({ token, visit }: { token: ApiToken; visit: Visit }): JSX.Element {
   const t = textsOf(visit.locale).tokens;
   const isAll = token.scopes.length === TOKEN_SCOPES.length;
@@ -31,7 +31,7 @@ export function TokenScopes({ token, visit }: { token: ApiToken; visit: Visit })
   );
 }
 
-/** When a token was made, was last used, and ends. */
+/** Table cells with the times at which a token was created and last used, and when it expires. */
 export function TokenTimes({ token, visit }: { token: ApiToken; visit: Visit }): JSX.Element {
   const t = textsOf(visit.locale).tokens;
   return (
@@ -49,7 +49,7 @@ export function TokenTimes({ token, visit }: { token: ApiToken; visit: Visit }):
   );
 }
 
-/** The link that revokes a token once confirmed; `href` is where the confirmation posts. */
+/** The link to revoke a token, with a confirmation that posts to `href`. */
 export function RevokeTokenLink({
   token,
   href,

@@ -24,7 +24,7 @@ type TokensProps = {
   notice: Notice | undefined;
 };
 
-/** API tokens: the live ones, and the form for another. */
+/** The user's live API tokens, and the form to create one. */
 export async function TokensCard({ deps, visit, notice }: TokensProps): Promise<HtmlEscapedString> {
   const t = textsOf(visit.locale).tokens;
   const mayCreate = mayCreateTokens(deps.tokensFor, visit.user);

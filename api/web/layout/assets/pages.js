@@ -1,14 +1,14 @@
-// What a script adds to a page that works without one: copy buttons, a menu that closes, a dialog in place of the page
-// that asks, times in the visitor's own zone, and a letter in place of a picture that is gone.
+// Enhances pages that also work without scripts: copy buttons, a menu that closes by itself, a dialog instead of the
+// confirmation page, times in the visitor's time zone, and a letter in place of a missing avatar.
 
 const locale = document.documentElement.lang === 'en' ? 'en-GB' : document.documentElement.lang;
 const format = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
 
 prepare();
-// Sent by scripts that put new content into the page.
+// Dispatched by scripts that replace content of the page.
 document.addEventListener('content-changed', prepare);
 
-/** Shows the copy buttons, and writes times in the visitor's own zone. */
+/** Shows the copy buttons, and formats times in the visitor's time zone. */
 function prepare() {
   for (const button of document.querySelectorAll('[data-copy][hidden]')) {
     button.hidden = !navigator.clipboard || !document.getElementById(button.dataset.copy);
@@ -49,9 +49,9 @@ for (const menu of document.querySelectorAll('[data-menu]')) {
   });
 }
 
-// An address of a picture is kept from when it was read; who takes another picture leaves it leading nowhere.
+// Stored avatar addresses stop working when the user changes their avatar.
 for (const picture of document.querySelectorAll('img[data-letter]')) {
-  const giveWay = () => {
+  const showLetter = () => {
     const { className, dataset } = picture;
     const letter = element(
       'span',
@@ -60,8 +60,8 @@ for (const picture of document.querySelectorAll('img[data-letter]')) {
     );
     picture.replaceWith(letter);
   };
-  if (picture.complete && picture.naturalWidth === 0) giveWay();
-  else picture.addEventListener('error', giveWay);
+  if (picture.complete && picture.naturalWidth === 0) showLetter();
+  else picture.addEventListener('error', showLetter);
 }
 
 document.addEventListener('click', (event) => {
@@ -69,11 +69,11 @@ document.addEventListener('click', (event) => {
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey || typeof HTMLDialogElement === 'undefined')
     return;
   event.preventDefault();
-  askToConfirm(link);
+  openConfirmDialog(link);
 });
 
-/** Asks in a dialog what the page behind the link asks; confirming sends the same POST. */
-function askToConfirm(link) {
+/** Shows the link's confirmation page as a dialog; confirming sends the same POST. */
+function openConfirmDialog(link) {
   const dialog = element('dialog', { class: 'dialog', 'aria-labelledby': 'dialog-title' });
   const form = element('form', { method: 'post', action: link.getAttribute('href'), class: 'row' });
   const cancel = element(
@@ -116,14 +116,14 @@ function element(name, attributes, text = '') {
   return made;
 }
 
-// A second press while the first is under way sends nothing twice.
+// Disable submit buttons while a form is being sent, so that a second click does not submit it again.
 document.addEventListener('submit', (event) => {
   if (event.defaultPrevented) return;
   for (const button of event.target.querySelectorAll('button[type="submit"]')) {
     setTimeout(() => {
       button.disabled = true;
     });
-    // Back from the cache of the browser it is ready again.
+    // Enable the button again when the page is restored from the back/forward cache.
     addEventListener('pageshow', () => {
       button.disabled = false;
     });

@@ -1,5 +1,5 @@
-// What a script adds to the card of the round-end sound, which works without one: the progress of the upload, the steps while the
-// sound is made, and the played part of the waveform.
+// Enhances the card of the round-end sound, which also works without scripts: upload progress, the processing steps, and
+// the played part of the waveform.
 
 const form = document.querySelector('[data-sound-upload]');
 const progress = document.querySelector('[data-sound-progress]');
@@ -10,15 +10,15 @@ if (form) {
   const input = form.querySelector('[type="file"]');
   const name = form.querySelector('[data-file-name]');
   const none = name.textContent;
-  const tell = () => {
+  const showFileName = () => {
     name.textContent = input.files[0]?.name ?? none;
   };
-  input.addEventListener('change', tell);
-  // The browser may remember the choice over a reload.
-  tell();
+  input.addEventListener('change', showFileName);
+  // The browser may restore the selected file after a reload.
+  showFileName();
 }
-if (progress) follow();
-for (const player of document.querySelectorAll('.sound audio')) trace(player);
+if (progress) pollStatus();
+for (const player of document.querySelectorAll('.sound audio')) showPlayback(player);
 
 function send(event) {
   const [file] = form.querySelector('[type="file"]').files;
@@ -43,7 +43,7 @@ function send(event) {
     else showMessage(request.response?.message ?? form.dataset.failed, true);
   });
   request.addEventListener('error', () => showMessage(form.dataset.failed, true));
-  // The script of the page leaves alone what is not sent by the form itself.
+  // pages.js disables the button only when the browser itself submits the form.
   form.querySelector('button').disabled = true;
   bar.value = 0;
   percent.textContent = '0 %';
@@ -62,7 +62,7 @@ function showMessage(text, isEnd) {
   form.querySelector('button').disabled = false;
 }
 
-async function follow() {
+async function pollStatus() {
   progress.querySelector('.sound-refresh').hidden = true;
   const steps = [...progress.querySelectorAll('[data-step]')];
   for (;;) {
@@ -87,7 +87,7 @@ function reload() {
   location.reload();
 }
 
-function trace(player) {
+function showPlayback(player) {
   const waveform = player.parentElement.querySelector('.waveform');
   const played = waveform?.querySelector('.waveform-played');
   if (!played) return;

@@ -1,17 +1,17 @@
-// The waveform of the file that is chosen, with a marker for where the cut begins. A range input lies over the waveform, so that the
-// browser moves the marker by mouse, touch and keyboard. The number field that is sent works without it.
+// The waveform of the selected file, with a marker for the start of the cut. The marker is a range input over the
+// waveform, so that it works by mouse, touch and keyboard. The submitted number field also works without this script.
 
 const field = document.querySelector('[data-sound-start]');
 const BARS = 300;
 const HALF_HEIGHT = 32;
 const BAR_WIDTH = 4;
-/** One press of an arrow key. */
+/** The step of an arrow key. */
 const STEP_MS = 100;
-/** As the service finds the first sound. */
+/** The same silence detection as on the server. */
 const BLOCKS_PER_SECOND = 1000;
 const BELOW_PEAK = 10 ** (-45 / 20);
 const FLOOR = 10 ** (-60 / 20);
-/** Decoded, a track takes ten times its size or more. */
+/** A decoded track takes ten times its file size or more in memory. */
 const MOST_BYTES = 32 * 1024 * 1024;
 const DECODED_RATE = 8000;
 
@@ -22,19 +22,19 @@ if (field) {
   if (file.files[0]) choose(file.files[0], number);
 }
 
-let shown = 0;
+let latestSelection = 0;
 
 async function choose(file, number) {
-  const turn = ++shown;
+  const selection = ++latestSelection;
   field.querySelector('.start-marker')?.remove();
   number.value = '0';
   const peaks = file && file.size <= MOST_BYTES ? await readPeaks(file).catch(() => null) : null;
-  // Another file was chosen while this one was decoded, or the browser cannot decode it.
-  if (turn !== shown || !peaks) return;
+  // Another file was selected while this one was being decoded, or the browser cannot decode it.
+  if (selection !== latestSelection || !peaks) return;
   field.append(createMarker(peaks, number));
 }
 
-/** The loudest sample of each millisecond, from the first sound to the last. */
+/** The peak of each millisecond, without leading and trailing silence; null when all of it is silent. */
 async function readPeaks(file) {
   const context = new OfflineAudioContext(1, 1, DECODED_RATE);
   const audio = await context.decodeAudioData(await file.arrayBuffer());

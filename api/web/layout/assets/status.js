@@ -1,12 +1,12 @@
-// Keeps a page about servers up to date: reads the page again and replaces what has changed. Buttons that lead into the
-// game open it at once where there is a mouse; on a phone they lead to the page that tells how.
+// Keeps pages about servers up to date: fetches the page again and replaces the elements that changed. With a mouse,
+// connect buttons open the game directly; on a phone they open the page with instructions.
 
 const REFRESH_MS = 15_000;
 const live = document.querySelector('[data-live]');
 let refreshedAt = Date.now();
 let isRefreshing = false;
 
-openAtOnce();
+useSteamLinks();
 setInterval(refresh, REFRESH_MS);
 document.addEventListener('visibilitychange', () => {
   if (Date.now() - refreshedAt > REFRESH_MS) refresh();
@@ -24,7 +24,7 @@ async function refresh() {
     replace(live, next);
     refreshedAt = Date.now();
     document.querySelector('.live-lost')?.remove();
-    openAtOnce();
+    useSteamLinks();
     document.dispatchEvent(new Event('content-changed'));
   } catch {
     showLost();
@@ -33,7 +33,7 @@ async function refresh() {
   }
 }
 
-/** Element by element, so that what somebody reads, has opened, selected or focused stays where it can. */
+/** Replaces only the elements that changed, so that open details, the selection and the focus are kept if possible. */
 function replace(old, next) {
   if (old.cloneNode(false).isEqualNode(next.cloneNode(false)) && isSameShape(old, next)) {
     const children = [...old.children];
@@ -46,7 +46,7 @@ function replace(old, next) {
   if (href) next.querySelector(`a[href="${CSS.escape(href)}"]`)?.focus();
 }
 
-/** Whether the two differ in their elements alone, if at all, and those come in the same order. */
+/** Whether the two have the same own text, and child elements with the same tags and ids in the same order. */
 function isSameShape(old, next) {
   if (old.children.length !== next.children.length) return false;
   if (next.children.length === 0) return old.textContent === next.textContent;
@@ -74,7 +74,7 @@ function showLost() {
   live.before(line);
 }
 
-function openAtOnce() {
+function useSteamLinks() {
   if (!matchMedia('(any-pointer: fine)').matches) return;
   for (const link of document.querySelectorAll('a[data-steam]')) link.href = link.dataset.steam;
 }
