@@ -67,12 +67,17 @@ export class PenaltyModel {
     if ([...this.rows.values()].some(isDue)) this.toldUpToMs = upToMs;
   }
 
-  /** Marks what ended an hour ago by every clock that was read: this sweep's, the last one's and the database's. */
+  /** The time by which EXPIRED is stored: the earlier of the process's clock and an hour before the database's. */
+  expiryMark(nowMs: number): number {
+    return Math.min(nowMs, this.databaseMs - HOUR_MS);
+  }
+
+  /** Marks what has ended by the {@link expiryMark} of this sweep and of the last one. */
   sweep(nowMs: number): void {
     const beforeMs = this.lastSweepMs;
     this.lastSweepMs = nowMs;
     if (beforeMs === undefined) return;
-    const upToMs = Math.min(nowMs, beforeMs, this.databaseMs) - HOUR_MS;
+    const upToMs = this.expiryMark(Math.min(nowMs, beforeMs));
     for (const row of this.rows.values()) row.status = statusOf(row, upToMs);
   }
 }

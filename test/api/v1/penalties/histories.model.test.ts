@@ -168,10 +168,11 @@ class Play {
       status: line.status,
     }));
     const isKilled = kind === 'killed import';
+    const mark = this.model.expiryMark(this.nowMs);
     const ids = await importRows(database, rows, { now: service.clock.now, isKilled });
     for (const row of isKilled ? [] : rows) {
       const id = ids.get(row.key) ?? 0;
-      const isOver = row.status === 'ACTIVE' && row.endsMs !== null && row.endsMs <= this.nowMs;
+      const isOver = row.status === 'ACTIVE' && row.endsMs !== null && row.endsMs <= mark;
       this.model.rows.set(id, { ...row, id, status: isOver ? 'EXPIRED' : row.status });
     }
   }
