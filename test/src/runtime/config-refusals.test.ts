@@ -115,7 +115,9 @@ describe('a bad value ends with one line that names variable, value and what is 
   test('one of several in a list', () => {
     expect(refusalOf({ TRUSTED_PROXIES: '::1, x' })).toStartWith('TRUSTED_PROXIES="x" isn\'t valid');
     expect(refusalOf({ ROLES: 'api,web' })).toStartWith('ROLES="web" isn\'t valid');
-    expect(refusalOf({ OWNER_STEAMIDS: `${aSteamId(1)},BOT` })).toStartWith('OWNER_STEAMIDS="BOT" is not');
+    expect(refusalOf({ OWNER_STEAMIDS: `${aSteamId(1)},BOT` })).toStartWith(
+      'OWNER_STEAMIDS="BOT" isn\'t valid',
+    );
   });
 
   test('SESSION_SECRET, which is not shown', () => {

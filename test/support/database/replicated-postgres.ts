@@ -105,7 +105,13 @@ export function createServer(cluster: Cluster, password: string): PostgresServer
     return [Number(pid), ...children.split(' ').filter(Boolean).map(Number)];
   };
   const signal = async (name: 'SIGSTOP' | 'SIGCONT') => {
-    for (const pid of await listProcesses()) process.kill(pid, name);
+    for (const pid of await listProcesses()) {
+      try {
+        process.kill(pid, name);
+      } catch {
+        // It has ended since it was listed.
+      }
+    }
   };
   return {
     url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,

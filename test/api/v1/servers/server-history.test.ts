@@ -86,7 +86,7 @@ describe('GET /servers/{slug}/history', () => {
       expect([hours, status]).toEqual([hours, 400]);
       expect(body).toEqual({
         success: false,
-        message: expect.stringContaining('give a whole number from 1 to 8760'),
+        message: expect.stringContaining('use a whole number from 1 to 8760'),
       });
     }
   });
