@@ -284,5 +284,5 @@ test('lists, totals, counts, bans and changes are what a model of them says, wha
       for (const one of steps) await play.take(one);
       await play.end();
     },
-    { runs: 4 * RUNS },
+    { runs: 2 * RUNS },
   ));
