@@ -9,19 +9,19 @@ import type { DemoPeople } from './sign-in/demo-sign-in.tsx';
 import type { StatusDeps } from './status/status-routes.tsx';
 
 export type Limiter = {
-  take: (key: string) => Room | Promise<Room>;
+  take: (key: string) => LimitState | Promise<LimitState>;
 };
-/** Whether there is room for a request; if not, there is again after so many seconds. */
-type Room = { isAllowed: boolean; resetSeconds: number };
+/** Whether a request is within the limit, and the seconds until the limit resets. */
+type LimitState = { isAllowed: boolean; resetSeconds: number };
 
 export type Incoming = { request: Request; server: Server<unknown> | null };
 
-/** What the pages are given. */
+/** The dependencies of the pages. */
 export type PagesDeps = {
   db: Db;
   settings: {
     publicUrl: string;
-    /** False: nobody said what it is, and it leads to this machine. */
+    /** False: PUBLIC_URL is not configured, and `publicUrl` is the default, a loopback address. */
     isPublicUrlSet: boolean;
     steam: { openIdUrl: string };
     discord: { apiUrl: string; clientId: string | undefined; clientSecret: string | undefined };
@@ -33,35 +33,37 @@ export type PagesDeps = {
       accent: string | undefined;
       discordInviteUrl: string | undefined;
     };
-    /** Whether everybody may see the list of penalties. */
+    /** Whether the list of penalties is public. */
     arePenaltiesPublic: boolean;
-    /** Where players ask for a penalty to be lifted. */
+    /** Where players can appeal a penalty. */
     appealUrl: string | undefined;
   };
-  /** Deletes an account with all that belongs to it, files too. */
+  /** Deletes an account with all of its data, including files. */
   deleteAccount: (steamId64: SteamId64) => Promise<void>;
-  /** Names of people, by Steam's Web API. */
+  /** Steam's Web API, for persona names and custom profile addresses. */
   steamApi: SteamApi;
   /** Signs sessions, states and CSRF tokens; see {@link loadSessionSecret}. */
   sessionSecret: string;
-  /** The key of a visitor's limits: their address; behind trusted proxies the one that those name. */
+  /** The rate limit key of a visitor: their IP address; behind trusted proxies, the address that these report. */
   clientKey: (incoming: Incoming) => string;
-  /** Called once a token is revoked, so that this process refuses it before the notification comes. */
+  /** Called after a token is revoked, so that this process refuses it before the database notification arrives. */
   onTokenRevoked?: () => void;
-  /** Starts and returns of a sign-in or link by address, and forms by user: each a minute. */
+  /** Rate limits per minute. */
   limits: {
+    /** Starts and callbacks of sign-ins, by IP address. */
     attempts: Limiter;
+    /** Submitted forms, by user. */
     forms: Limiter;
-    /** Pages about servers, by address: as many a minute as the public API allows. */
+    /** Public pages and server banners, by IP address: the same limit as the public API's. */
     pages: Limiter;
   };
   log: { info: (fields: object, message: string) => void; error: (fields: object, message: string) => void };
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
   now?: () => Date;
-  /** Round-end sounds: what is done with them, and within which limits. */
+  /** Round-end sounds: how they are stored and removed, and their limits. */
   sounds: SoundStore;
   webhooks: WebhookActions;
   status: StatusDeps;
-  /** Given by the demo alone: whom its visitors sign in as with a button. */
+  /** The users that visitors can sign in as; only set in the demo. */
   demoPeople?: DemoPeople | undefined;
 };

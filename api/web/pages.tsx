@@ -41,19 +41,19 @@ import {
   type Visit,
 } from './visit/visit.ts';
 
-/** The page a browser gets where a program would get an error as JSON. */
+/** The messages of error pages that replace JSON errors of the API for browsers, by HTTP status. */
 const ERROR_KEYS: Record<number, ErrorKey> = {
   404: 'not-found',
   429: 'too-many-requests',
   503: 'unavailable',
 };
 
-/** Pages are no part of the API's document. */
+/** Pages are not part of the OpenAPI document. */
 const HIDDEN = { detail: { hide: true } };
 
 /**
- * Everything that people look at: HTML that works without a script. Failures become pages here, and never reach the JSON
- * error handler of the API; `toErrorPage` does the same for those of other parts.
+ * All HTML pages; they also work without scripts. Errors become pages here and never reach the JSON error handler of
+ * the API; `toErrorPage` does the same for errors of the other routes.
  */
 export function pages(deps: PagesDeps) {
   const { db, settings, log, fetch: fetchUrl = fetch, now = () => new Date() } = deps;
@@ -103,7 +103,7 @@ export function pages(deps: PagesDeps) {
     ...memberRoutes
       .filter(({ method, isPage = true }) => method === 'GET' && isPage)
       .map(({ path }) => `/account${path}`),
-    // Who signs in on the first page wants to see their account.
+    // Visitors who sign in on the home page are redirected to their account.
     ...publicRoutes.map(({ path }) => path).filter((path) => path !== '/'),
   ]);
   const visits = { ...shared, readDestination };
@@ -123,7 +123,7 @@ export function pages(deps: PagesDeps) {
       '/account/sign-in',
       ({ request, server }) =>
         respond({ request, server }, async (visit) => {
-          await requireRoom(deps.limits.attempts, deps.clientKey({ request, server }));
+          await enforceLimit(deps.limits.attempts, deps.clientKey({ request, server }));
           return visit.session ? redirect(visit, visit.next ?? '/account') : startSignIn(signIn, visit);
         }),
       HIDDEN,
@@ -132,7 +132,7 @@ export function pages(deps: PagesDeps) {
       '/account/sign-in/return',
       ({ request, server }) =>
         respond({ request, server }, async (visit) => {
-          await requireRoom(deps.limits.attempts, deps.clientKey({ request, server }));
+          await enforceLimit(deps.limits.attempts, deps.clientKey({ request, server }));
           return finishSignIn(signIn, visit);
         }),
       HIDDEN,
@@ -149,13 +149,13 @@ export function pages(deps: PagesDeps) {
   for (const route of publicRoutes) {
     app.get(
       route.path,
-      ({ request, server, params }) => respondToAnybody({ request, server }, route, params),
+      ({ request, server, params }) => respondToVisitor({ request, server }, route, params),
       HIDDEN,
     );
   }
   app.get(
     '/servers/:slug/banner.png',
-    ({ request, server, params }) => respondToForum({ request, server }, params.slug),
+    ({ request, server, params }) => respondWithServerBanner({ request, server }, params.slug),
     HIDDEN,
   );
   for (const route of memberRoutes) {
@@ -183,10 +183,10 @@ export function pages(deps: PagesDeps) {
     const member = asMember(visit);
     const notice = readNotice(visit);
     if (!member) {
-      const isMisled = !settings.isPublicUrlSet && !namesLoopback(visit.url.hostname);
-      const misleadsTo = isMisled ? publicUrl : undefined;
+      const isOtherHost = !settings.isPublicUrlSet && !namesLoopback(visit.url.hostname);
+      const defaultPublicUrl = isOtherHost ? publicUrl : undefined;
       return respondWithPage(
-        <SignInPage site={site} visit={visit} notice={notice} misleadsTo={misleadsTo} />,
+        <SignInPage site={site} visit={visit} notice={notice} defaultPublicUrl={defaultPublicUrl} />,
       );
     }
     return respondWithPage(<AccountPage deps={shared} visit={member} notice={notice} />);
@@ -201,33 +201,33 @@ export function pages(deps: PagesDeps) {
         return redirect(visit, withDestination('/account', next), 'sign-in-first');
       }
       if (!member) throw new PageError('signed-out', 401);
-      if (route.method === 'POST') await requireRoom(deps.limits.forms, `user ${member.user.id}`);
+      if (route.method === 'POST') await enforceLimit(deps.limits.forms, `user ${member.user.id}`);
       return route.handle(member, params);
     });
   }
 
-  async function respondToAnybody(
+  async function respondToVisitor(
     incoming: Incoming,
     { prepare, missing }: PublicRoute,
     params: Record<string, string>,
   ): Promise<Response> {
     const show = async (visit: Visit) => {
-      await requireRoom(deps.limits.pages, deps.clientKey(incoming));
+      await enforceLimit(deps.limits.pages, deps.clientKey(incoming));
       const render = prepare(params);
       return render ? respondPublicly(visit, render) : respondWithPage(missing(visit), 404);
     };
     return respond(incoming, show, identifyIfPossible);
   }
 
-  /** A picture on pages elsewhere: it is nobody's in particular. */
-  async function respondToForum(incoming: Incoming, slug: string): Promise<Response> {
+  /** The banner is embedded in pages of other sites, so that no session is looked up. */
+  async function respondWithServerBanner(incoming: Incoming, slug: string): Promise<Response> {
     const response = await respond(
       incoming,
       async (visit) => {
-        await requireRoom(deps.limits.pages, deps.clientKey(incoming));
-        const asked = visit.url.searchParams.get('size');
-        const size = tryParseBannerSize(asked);
-        if (size === undefined) return refuseBannerSize(asked ?? '');
+        await enforceLimit(deps.limits.pages, deps.clientKey(incoming));
+        const requested = visit.url.searchParams.get('size');
+        const size = tryParseBannerSize(requested);
+        if (size === undefined) return refuseBannerSize(requested ?? '');
         const banner = await deps.status.findBanner(slug, size);
         if (banner) return respondWithBanner(incoming.request, banner);
         return respondWithPage(<MissingServerPage site={site} visit={visit} />, 404);
@@ -238,18 +238,18 @@ export function pages(deps: PagesDeps) {
     return response;
   }
 
-  /** The page in place of a response of another part of the service, of which only status and pause are kept. */
+  /** The error page that replaces an error response of another route; keeps its status and `Retry-After`. */
   async function toErrorPage(request: Request, { status, headers }: Response): Promise<Response> {
     const fail = async () => {
-      throw new PageError(ERROR_KEYS[status] ?? 'internal', status, { limit: Number(pause) });
+      throw new PageError(ERROR_KEYS[status] ?? 'internal', status, { limit: Number(retryAfter) });
     };
-    const pause = headers.get('retry-after');
+    const retryAfter = headers.get('retry-after');
     const page = await respond({ request, server: null }, fail, identifyIfPossible);
-    if (pause !== null) page.headers.set('retry-after', pause);
+    if (retryAfter !== null) page.headers.set('retry-after', retryAfter);
     return page;
   }
 
-  /** Responds to one request; what fails on the way becomes a page. */
+  /** Responds to one request; errors become pages. */
   async function respond(
     { request, server }: Incoming,
     run: (visit: Visit) => Promise<Response>,
@@ -268,7 +268,7 @@ export function pages(deps: PagesDeps) {
   }
 }
 
-/** The host as people write it, not in punycode. */
+/** The host, in Unicode rather than Punycode. */
 function nameOfSite(publicUrl: string): string {
   const { hostname, port } = new URL(publicUrl);
   return domainToUnicode(hostname) + (port && `:${port}`);
@@ -278,7 +278,7 @@ async function notFound(): Promise<Response> {
   throw new PageError('not-found', 404);
 }
 
-async function requireRoom(limiter: Limiter, key: string): Promise<void> {
+async function enforceLimit(limiter: Limiter, key: string): Promise<void> {
   const { isAllowed, resetSeconds } = await limiter.take(key);
   if (!isAllowed) throw new PageError('too-many-requests', 429, { limit: resetSeconds });
 }

@@ -34,7 +34,7 @@ export type AssetName = keyof typeof TYPES;
 export type Assets = {
   /** The address of a file, which contains a hash of its bytes: browsers may cache it indefinitely. */
   url: (name: AssetName) => string;
-  /** @param fileName the last segment of the address. @returns undefined for an unknown file or another version of it. */
+  /** @param fileName the last segment of the address. @returns undefined for an unknown file or an older version. */
   respond: (fileName: string, request: Request) => Response | undefined;
 };
 

@@ -9,7 +9,7 @@ type CardProps = {
   icon?: IconName;
   /** A short plain text next to the heading. */
   aside?: string;
-  /** Shown in this card if it names the card. */
+  /** Shown only if it is for this card. */
   notice?: Notice | undefined;
   children?: Child;
 };

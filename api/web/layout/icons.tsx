@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 
-/** Line icons of the page, 24 by 24, in the colour of the text. Each stands next to a word with the same meaning. */
+/** Line icons, 24 by 24, in the text colour. */
 const PATHS = {
   mark: 'M12 3v4M12 17v4M3 12h4M17 12h4M12 12h.01M12 19a7 7 0 1 0 0-14 7 7 0 0 0 0 14Z',
   key: 'M15 9h.01M14 3a7 7 0 0 0-6.6 9.3L3 16.7V21h4.3v-2.6h2.6v-2.6h1.3l.5-.5A7 7 0 1 0 14 3Z',

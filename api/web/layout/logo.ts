@@ -17,7 +17,7 @@ type LogoDeps = {
 };
 
 /** Small, since every page loads the logo. */
-const LARGEST_BYTES = 48 * 1024;
+const MAX_BYTES = 48 * 1024;
 const LIMIT_MS = 10_000;
 const EXTENSIONS: Record<string, string> = {
   'image/png': 'png',
@@ -59,8 +59,8 @@ async function read(sourceUrl: string, fetchUrl: LogoDeps['fetch']) {
   const extension = EXTENSIONS[type];
   if (!response.ok) throw new Error(`the response has status ${response.status}`);
   if (!extension) throw new Error(`type ${JSON.stringify(type)}: use PNG, JPEG, WebP, GIF, AVIF or SVG`);
-  const bytes = await readBoundedBytes(response, LARGEST_BYTES);
-  if (!bytes) throw new Error(`it is larger than ${LARGEST_BYTES / 1024} KiB`);
+  const bytes = await readBoundedBytes(response, MAX_BYTES);
+  if (!bytes) throw new Error(`it is larger than ${MAX_BYTES / 1024} KiB`);
   const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
   return { fileName: `logo.${hash}.${extension}`, type, bytes };
 }

@@ -4,7 +4,7 @@ import { textsOf } from './locales/texts.ts';
 
 type PagesNavProps = {
   visit: Visit;
-  /** From 1. Past the last page, the "previous" link leads to the last one. */
+  /** From 1. Past the last page, the "previous" link goes to the last page. */
   page: number;
   lastPage: number;
   addressOf: (page: number) => string;

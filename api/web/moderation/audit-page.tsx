@@ -18,7 +18,7 @@ export type AuditDeps = { db: Db; site: Site };
 const PATH = '/account/moderation/audit';
 const ENTRIES_PER_PAGE = 50;
 
-/** Who changed what, newest first. */
+/** Route of the audit log: who changed what, newest first. */
 export function auditRoutes(deps: AuditDeps): MemberRoute[] {
   return [{ method: 'GET', path: '/moderation/audit', handle: (visit) => showAudit(deps, visit) }];
 }
@@ -84,7 +84,7 @@ function AuditTable({ entries, visit }: { entries: AuditEntry[]; visit: MemberVi
         {entries.map((entry) => (
           <tr>
             <th scope="row" class="list-title">
-              {wordsFor(entry.action, visit.locale)}
+              {actionText(entry.action, visit.locale)}
             </th>
             <td data-label={t.auditColumns.who} class="list-words">
               {typeof entry.actor === 'object' ? (
@@ -121,12 +121,12 @@ function hasDetails(entry: AuditEntry): boolean {
   return Object.keys(entry.details).length > 0;
 }
 
-function wordsFor(action: string, locale: Locale): string {
+function actionText(action: string, locale: Locale): string {
   const known = AUDIT_ACTIONS.find((name) => name === action);
   return known ? textsOf(locale).moderation.actions[known] : action;
 }
 
-/** `name: stats website · expires: 19 Feb 2027, 03:27 UTC` */
+/** Formats details as `name: stats website · expires: 19 Feb 2027, 03:27 UTC`. */
 function describe(details: Record<string, unknown>, locale: Locale): string {
   const labels: Record<string, string> = textsOf(locale).moderation.detailLabels;
   const isInstant = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;

@@ -4,7 +4,7 @@ import { type SteamId64, tryParseSteamId } from '../../../src/domain/steam-id.ts
 import { findUserBySteamId, type User } from '../../../src/queries/users/users.ts';
 
 /**
- * The user with the SteamID64 of a path.
+ * Loads the user whose SteamID is the parameter of a path.
  * @throws {NotFound}
  */
 export async function loadNamedUser(db: Db, id: string | undefined): Promise<User> {
@@ -14,7 +14,7 @@ export async function loadNamedUser(db: Db, id: string | undefined): Promise<Use
   return user;
 }
 
-/** The address of the page about a player, with an account or without. */
+/** The path of a player's moderation page, which exists with and without an account. */
 export function pathOfPlayer({ steamId64 }: { steamId64: SteamId64 }): string {
   return `/account/moderation/users/${steamId64}`;
 }

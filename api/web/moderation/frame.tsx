@@ -15,7 +15,7 @@ type FrameProps = {
   children?: Child;
 };
 
-/** What every page of the moderation has in common. */
+/** The layout of all moderation pages, with their tabs. */
 export function Frame({ site, visit, notice, cards = [], tab, children }: FrameProps): JSX.Element {
   const t = textsOf(visit.locale).moderation;
   return (
@@ -54,7 +54,7 @@ export function Frame({ site, visit, notice, cards = [], tab, children }: FrameP
 
 type PageLink = { href: string; label: string };
 
-/** Links to the newest and to older entries of a list; nothing without either. */
+/** Links to the newest and to older entries of a list; null without any. */
 export function OlderPages({
   label,
   newest,

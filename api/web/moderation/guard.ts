@@ -2,7 +2,7 @@ import { Forbidden } from '../../../src/domain/errors.ts';
 import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
 import type { MemberRoute } from '../visit/member-route.ts';
 
-/** The routes, refused to everyone but administrators. @throws {Forbidden} at such a request. */
+/** Restricts routes to administrators: for anyone else their handlers throw {@link Forbidden}. */
 export function forAdministrators(routes: readonly MemberRoute[]): MemberRoute[] {
   return routes.map((route) => ({
     ...route,

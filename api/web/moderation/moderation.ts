@@ -19,7 +19,7 @@ type ModerationDeps = UsersDeps &
   WebhooksDeps &
   AuditDeps;
 
-/** The pages for administrators: users, their tokens and flags, sounds, webhooks, and the audit log. */
+/** The routes for administrators: users with their tokens and flags, sounds, webhooks, and the audit log. */
 export function moderationRoutes(deps: ModerationDeps): MemberRoute[] {
   return forAdministrators([
     ...usersRoutes(deps),

@@ -17,7 +17,7 @@ import type { MemberVisit } from '../visit/visit.ts';
 import { pathOfPlayer } from './find-user.ts';
 import { SoundTable } from './sound-table.tsx';
 
-/** The page of a player's record that the visit asks for. */
+/** Loads the page of a player's record that the query selects. */
 export function readRecordPage(
   db: Db,
   steamId64: SteamId64,
@@ -54,7 +54,7 @@ export function PlayerPenaltiesCard({ steamId64, record, visit }: RecordProps): 
 
 type SoundProps = { db: Db; steamId64: SteamId64; visit: MemberVisit; notice: Notice | undefined };
 
-/** A player's round-end sound, and an upload of theirs that is under way or failed. */
+/** A player's round-end sound, and their latest upload if it is being processed or failed. */
 export async function PlayerSoundCard({
   db,
   steamId64,

@@ -12,24 +12,24 @@ import { nameOf } from '../layout/person.tsx';
 import type { MemberVisit } from '../visit/visit.ts';
 import { pathOfPlayer } from './find-user.ts';
 
-const MOST_PLAYERS = 25;
+const MAX_PLAYERS = 25;
 
-/** Players who never signed in, known by their penalties. */
+/** A player who has penalties but no account. */
 export type KnownPlayer = Pick<
   FoundPlayer,
   'steamId64' | 'name' | 'matchedName' | 'penalties' | 'isBanned' | 'lastSeenAt'
 >;
 
 /**
- * Players without an account whom a text means: by part of a name of a penalty, or by their SteamID.
- * @param text empty: nobody.
+ * Finds players without an account by SteamID, or by part of a name in their penalties.
+ * @param text matches nobody when empty.
  */
 export async function findPlayersWithoutAccount(db: Db, text: string, now: Date): Promise<KnownPlayer[]> {
   const reference = tryParseSteamReference(text);
   const found =
     reference && 'steamId64' in reference
       ? await findByRecord(db, reference.steamId64, now)
-      : await searchPlayers(db, text.replaceAll('\0', ''), { limit: MOST_PLAYERS, now });
+      : await searchPlayers(db, text.replaceAll('\0', ''), { limit: MAX_PLAYERS, now });
   const users = await listUsersBySteamId(
     db,
     found.map(({ steamId64 }) => steamId64),
@@ -55,7 +55,7 @@ async function findByRecord(db: Db, steamId64: SteamId64, now: Date): Promise<Kn
   ];
 }
 
-/** The players found, each with a link to their page. */
+/** The found players, each with a link to their page. */
 export function PlayersCard({ players, visit }: { players: KnownPlayer[]; visit: MemberVisit }): JSX.Element {
   const { moderation: t, penalties } = textsOf(visit.locale);
   return (

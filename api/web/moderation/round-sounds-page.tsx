@@ -25,7 +25,7 @@ export type RoundSoundsDeps = RoundSoundDeps & { readNotice: ReadNotice };
 const LIST = '/account/moderation/sounds';
 const SOUNDS_PER_PAGE = 50;
 
-/** Everyone's sounds: listen and remove. */
+/** Routes that list all sounds and remove them. */
 export function roundSoundsRoutes(deps: RoundSoundsDeps): MemberRoute[] {
   return [
     { method: 'GET', path: '/moderation/sounds', handle: (visit) => showSounds(deps, visit) },
@@ -37,7 +37,7 @@ export function roundSoundsRoutes(deps: RoundSoundsDeps): MemberRoute[] {
   ];
 }
 
-/** Where a removal is asked for, and the page that it leads back to. */
+/** The path that confirms and performs a removal, and the page to return to. */
 type Removal = { path: string; backOf: (steamId64: SteamId64) => string };
 
 function removalRoutes(deps: RoundSoundsDeps, { path, backOf }: Removal): MemberRoute[] {
@@ -46,7 +46,7 @@ function removalRoutes(deps: RoundSoundsDeps, { path, backOf }: Removal): Member
       method: 'GET',
       path,
       handle: (visit, { steamid64 }) =>
-        askToRemove(deps, visit, { steamId64: parsePlayer(steamid64), backOf }),
+        showRemoveConfirmation(deps, visit, { steamId64: parsePlayer(steamid64), backOf }),
     },
     {
       method: 'POST',
@@ -89,12 +89,12 @@ async function showSounds(deps: RoundSoundsDeps, visit: MemberVisit): Promise<Re
   );
 }
 
-type Asked = { steamId64: SteamId64; backOf: Removal['backOf'] };
+type RemovalTarget = { steamId64: SteamId64; backOf: Removal['backOf'] };
 
-async function askToRemove(
+async function showRemoveConfirmation(
   { db, site }: RoundSoundsDeps,
   visit: MemberVisit,
-  { steamId64, backOf }: Asked,
+  { steamId64, backOf }: RemovalTarget,
 ): Promise<Response> {
   const t = textsOf(visit.locale).roundSound.moderation;
   const { ready, latest } = await findRoundSounds(db, steamId64);
@@ -115,7 +115,7 @@ async function askToRemove(
 async function remove(
   deps: RoundSoundsDeps,
   visit: MemberVisit,
-  { steamId64, backOf }: Asked,
+  { steamId64, backOf }: RemovalTarget,
 ): Promise<Response> {
   await readMemberForm(deps, visit);
   await deps.sounds.removeSound({ steamId64, actor: { userId: visit.user.id } });

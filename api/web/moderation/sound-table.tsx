@@ -11,13 +11,13 @@ import { pathOfPlayer } from './find-user.ts';
 type SoundTableProps = {
   sounds: RoundSound[];
   visit: MemberVisit;
-  /** Where a sound's removal is confirmed. */
+  /** The path of the page that confirms a sound's removal. */
   removalOf: (sound: RoundSound) => string;
-  /** Of one player alone: whose they are is known. */
+  /** All sounds belong to one player: the player column is omitted. */
   isOfOne?: boolean;
 };
 
-/** Sounds in whatever state: listen and remove. */
+/** A table of sounds in any status, with a player and a link to remove each. */
 export function SoundTable({ sounds, visit, removalOf, isOfOne = false }: SoundTableProps): JSX.Element {
   const t = textsOf(visit.locale).roundSound;
   const { columns } = t.moderation;

@@ -15,7 +15,7 @@ import { loadNamedUser, pathOfPlayer } from './find-user.ts';
 
 export type BlockDeps = { db: Db; signer: Signer; redirect: Redirect };
 
-/** Blocking and unblocking a user. */
+/** Routes that block and unblock a user. */
 export function blockRoutes(deps: BlockDeps): MemberRoute[] {
   const path = '/moderation/users/:steamid64';
   return [

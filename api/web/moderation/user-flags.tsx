@@ -21,7 +21,7 @@ export type FlagsDeps = {
   ownerSteamIds: readonly SteamId64[];
 };
 
-/** Saving a user's flags. */
+/** The route that saves a user's flags. */
 export function flagRoutes(deps: FlagsDeps): MemberRoute[] {
   return [
     {
@@ -48,7 +48,7 @@ function FlagsForm({ user, visit, isFixedOwner }: Omit<FlagsProps, 'notice'>): J
   const t = textsOf(visit.locale).moderation;
   const isSelf = user.id === visit.user.id;
   const mayEdit = visit.user.isOwner;
-  const isKept = (flag: (typeof USER_FLAGS)[number]) =>
+  const isLocked = (flag: (typeof USER_FLAGS)[number]) =>
     (flag === 'isOwner' && isSelf) || (isFixedOwner && (flag === 'isOwner' || flag === 'isAdmin'));
   return (
     <form method="post" action={`/account/moderation/users/${user.steamId64}/flags`}>
@@ -57,7 +57,7 @@ function FlagsForm({ user, visit, isFixedOwner }: Omit<FlagsProps, 'notice'>): J
         <legend class="sr-only">{t.flags}</legend>
         {USER_FLAGS.map((flag) => (
           <label class="check">
-            <input type="checkbox" name={flag} checked={user[flag]} disabled={isKept(flag)} />
+            <input type="checkbox" name={flag} checked={user[flag]} disabled={isLocked(flag)} />
             <span>{t.flagNames[flag]}</span>
           </label>
         ))}
@@ -85,7 +85,7 @@ async function saveFlags(deps: FlagsDeps, visit: MemberVisit, id: string | undef
     hasSvip: form.get('hasSvip') === 'on',
     isServiceplus: form.get('isServiceplus') === 'on',
   } satisfies Record<(typeof USER_FLAGS)[number], boolean>;
-  // The last owner must not lock everybody out, and a configured one would be owner again at the next sign-in.
+  // Owners cannot remove their own flag, so that one always remains; configured owners would regain theirs at sign-in.
   const isFixedOwner = deps.ownerSteamIds.includes(user.steamId64);
   if (isFixedOwner || user.id === visit.user.id) flags.isOwner = true;
   if (isFixedOwner) flags.isAdmin = true;

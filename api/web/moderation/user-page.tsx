@@ -22,7 +22,7 @@ import { readTokenPage, type TokenPage, UserTokensCard } from './user-tokens.tsx
 
 export type UserDeps = { db: Db; site: Site; readNotice: ReadNotice } & Pick<FlagsDeps, 'ownerSteamIds'>;
 
-/** The page about one player, with an account or without. */
+/** The route of a player's page, with or without an account. */
 export function userRoutes(deps: UserDeps): MemberRoute[] {
   return [
     {

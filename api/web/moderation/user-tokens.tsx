@@ -40,26 +40,26 @@ const ENDED_TOKENS_PER_PAGE = 25;
 /** One page of a user's tokens. */
 export type TokenPage = {
   tokens: ApiToken[];
-  /** Whether it is the first page, with the live ones. */
+  /** Whether this is the first page, which includes the live tokens. */
   isNewest: boolean;
-  /** The next page begins with the token before this id; undefined on the last page. */
+  /** The `before` id of the next page; undefined on the last page. */
   older: number | undefined;
 };
 
-/** Revoking a user's tokens. */
+/** Routes that revoke a user's tokens. */
 export function userTokenRoutes(deps: UserTokensDeps): MemberRoute[] {
   const path = '/moderation/users/:steamid64/tokens/:id/revoke';
   return [
     {
       method: 'GET',
       path,
-      handle: (visit, { steamid64, id }) => askToRevoke(deps, visit, { steamid64, id }),
+      handle: (visit, { steamid64, id }) => showRevokeConfirmation(deps, visit, { steamid64, id }),
     },
     { method: 'POST', path, handle: (visit, { steamid64, id }) => revoke(deps, visit, { steamid64, id }) },
   ];
 }
 
-/** The live tokens of a user and the newest ended ones; with `?before=`, ended ones older than that. */
+/** Loads a user's live tokens and the newest ended ones; with `?before=`, only ended ones with a lower id. */
 export async function readTokenPage(db: Db, { id }: User, { now, url }: MemberVisit): Promise<TokenPage> {
   const before = tryParseRowId(url.searchParams.get('before'));
   const isNewest = before === undefined;
@@ -77,7 +77,7 @@ export async function readTokenPage(db: Db, { id }: User, { now, url }: MemberVi
 
 type UserTokensProps = { user: User; tokens: TokenPage; visit: MemberVisit; notice: Notice | undefined };
 
-/** A user's tokens: live ones first, then the ended ones a page at a time. */
+/** A user's tokens: live ones first, then the ended ones in pages. */
 export function UserTokensCard({ user, tokens, visit, notice }: UserTokensProps): JSX.Element {
   const m = textsOf(visit.locale).moderation;
   const path = pathOfPlayer(user);
@@ -157,7 +157,11 @@ function TokenTable({
 
 type TokenPath = { steamid64: string | undefined; id: string | undefined };
 
-async function askToRevoke(deps: UserTokensDeps, visit: MemberVisit, path: TokenPath): Promise<Response> {
+async function showRevokeConfirmation(
+  deps: UserTokensDeps,
+  visit: MemberVisit,
+  path: TokenPath,
+): Promise<Response> {
   const { user, token } = await loadNamedToken(deps.db, path);
   const t = textsOf(visit.locale).tokens;
   return respondWithPage(

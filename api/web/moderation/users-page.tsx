@@ -24,7 +24,7 @@ export type UsersDeps = { db: Db; site: Site; readNotice: ReadNotice; resolveVan
 
 const USERS_PER_PAGE = 25;
 
-/** The list of users, found by name, SteamID or profile address. */
+/** The route of the user list, which can be searched by name, SteamID or profile address. */
 export function usersRoutes(deps: UsersDeps): MemberRoute[] {
   return [{ method: 'GET', path: '/moderation', handle: (visit) => showUsers(deps, visit) }];
 }
@@ -54,7 +54,7 @@ async function showUsers(
   );
 }
 
-/** Resolves a custom profile address to its SteamID; returns any other text, and an unknown address, as it is. */
+/** Resolves a custom profile address to its SteamID; returns other text and unresolvable addresses unchanged. */
 async function resolveQuery(resolveVanity: ResolveVanity, query: string): Promise<string> {
   const reference = tryParseSteamReference(query);
   if (!reference || !('vanityName' in reference)) return query;
@@ -77,7 +77,7 @@ type UsersProps = {
   lastPage: number;
 };
 
-/** A page of the list of users, below the search field. */
+/** The search field and a page of the found users. */
 function UsersPage({
   site,
   visit,

@@ -6,7 +6,7 @@ import { FullMoment, Moment } from '../layout/moment.tsx';
 import type { Visit } from '../visit/visit.ts';
 import { AdminName, ReasonText } from './penalty-words.tsx';
 
-/** A penalty in force: what it is and until when as its heading, then why, by whom and where. */
+/** An active penalty: type and end as the heading, then reason, admin, server and date. */
 export function ActivePenalty({ penalty, visit }: { penalty: RecordedPenalty; visit: Visit }): JSX.Element {
   const t = textsOf(visit.locale).penalties;
   return (

@@ -6,20 +6,20 @@ import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import type { Visit } from '../visit/visit.ts';
 
-/** Why; words of ours where no reason was given. */
+/** The reason of a penalty, or a placeholder when none was given. */
 export function ReasonText({ reason, visit }: { reason: string; visit: Visit }): JSX.Element {
   if (hasVisibleCharacter(reason)) return <bdi>{reason}</bdi>;
   return <span class="hint">{textsOf(visit.locale).penalties.noReason}</span>;
 }
 
-/** Who issued a penalty; a penalty without a name comes from the server's console. */
+/** The admin who issued a penalty; without a name, it was issued from the server's console. */
 export function AdminName({ name, visit }: { name: string; visit: Visit }): JSX.Element {
   return <bdi>{hasVisibleCharacter(name) ? name : textsOf(visit.locale).penalties.console}</bdi>;
 }
 
 type EndProps = { penalty: Pick<Penalty, 'status' | 'endsAt' | 'liftedAt' | 'liftedByName' | 'liftReason'> };
 
-/** How and when a penalty ended: expired, or lifted by whom and why. */
+/** When a penalty ended, and whether it expired or was lifted, by whom and why. */
 export function EndOfPenalty({ penalty, visit }: EndProps & { visit: Visit }): JSX.Element {
   const t = textsOf(visit.locale).penalties;
   const { status, endsAt, liftedAt, liftedByName, liftReason } = penalty;

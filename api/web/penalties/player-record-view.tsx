@@ -7,22 +7,22 @@ import type { Visit } from '../visit/visit.ts';
 import { ActivePenalty } from './active-penalty.tsx';
 import { AdminName, EndOfPenalty, ReasonText } from './penalty-words.tsx';
 
-/** Of the query of the page on which a record is shown. */
+/** The query parameter with the page number of a record. */
 export const RECORD_PAGE_PARAMETER = 'record';
 export const PENALTIES_PER_PAGE = 10;
 
 type RecordProps = {
   record: PlayerRecord;
   visit: Visit;
-  /** The page that shows the record, without query. */
+  /** The path of the page that shows the record, without query. */
   path: string;
-  /** Said when nothing is in force, with and without a history. */
+  /** Sentences for a player without any penalties, and for one without active penalties. */
   words: { clean: string; noneActive: string };
-  /** Shown below the active penalties. */
+  /** Linked below the active penalties. */
   appealUrl?: string | undefined;
 };
 
-/** A page of a player's record: what is in force first, then what has ended. */
+/** A page of a player's record: active penalties first, then ended ones. */
 export function PlayerRecordView({ record, visit, path, words, appealUrl }: RecordProps): JSX.Element {
   const t = textsOf(visit.locale).penalties;
   const active = record.rows.filter(({ status }) => status === 'ACTIVE');

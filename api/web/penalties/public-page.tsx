@@ -19,9 +19,9 @@ import { AdminName, EndOfPenalty, ReasonText } from './penalty-words.tsx';
 
 const PATH = '/penalties';
 
-/** What a visitor looks for. */
+/** The search and filters of a visitor. */
 export type PublicFilter = {
-  /** Part of a name, a SteamID or the address of a profile. */
+  /** Part of a name, a SteamID or a profile address. */
   query: string;
   type: PenaltyType | undefined;
   status: PenaltyStatus | undefined;
@@ -32,14 +32,14 @@ type PublicPenaltiesProps = {
   site: Site;
   visit: Visit;
   filter: PublicFilter;
-  /** Several players whom the search may mean. */
+  /** The players to choose from when the search matches several; otherwise empty. */
   players: readonly FoundPlayer[];
   penalties: readonly Penalty[];
   total: number;
   lastPage: number;
 };
 
-/** Everybody's penalties, for everybody; admins by name alone. */
+/** The public page of all penalties, which shows admins only by name. */
 export function PublicPenaltiesPage(props: PublicPenaltiesProps): JSX.Element {
   const { site, visit, filter, players, penalties, total, lastPage } = props;
   const t = textsOf(visit.locale).penalties;

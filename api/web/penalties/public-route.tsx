@@ -14,10 +14,10 @@ import type { Visit } from '../visit/visit.ts';
 import { type PublicFilter, PublicPenaltiesPage } from './public-page.tsx';
 
 const PENALTIES_PER_PAGE = 25;
-const MOST_PLAYERS = 25;
-const LONGEST_QUERY = 64;
+const MAX_PLAYERS = 25;
+const MAX_QUERY_LENGTH = 64;
 
-/** The public list of penalties; an empty list of routes unless `PUBLIC_PENALTIES` turns it on. */
+/** The route of the public penalty list; empty unless `PUBLIC_PENALTIES` enables it. */
 export function publicPenaltyRoutes(deps: { db: Db; site: Site }): PublicRoute[] {
   const { site } = deps;
   if (!site.arePenaltiesPublic) return [];
@@ -36,7 +36,7 @@ async function showPenalties({ db, site }: { db: Db; site: Site }, visit: Visit)
   const { now } = visit;
   const filter = readFilter(visit.url.searchParams);
   const subject = await findSubject(db, filter.query, now);
-  const found = subject.isNobody
+  const found = subject.hasNoMatch
     ? { rows: [], total: 0 }
     : await listPenalties(
         db,
@@ -62,31 +62,31 @@ async function showPenalties({ db, site }: { db: Db; site: Site }, visit: Visit)
 
 function readFilter(given: URLSearchParams): PublicFilter {
   return {
-    query: (given.get('q') ?? '').replaceAll('\0', '').trim().slice(0, LONGEST_QUERY),
+    query: (given.get('q') ?? '').replaceAll('\0', '').trim().slice(0, MAX_QUERY_LENGTH),
     type: PENALTY_TYPES.find((type) => type === given.get('type')),
     status: PENALTY_STATUSES.find((status) => status === given.get('status')),
     page: tryParseRowId(given.get('page')) ?? 1,
   };
 }
 
-/** Whose penalties a search means. */
+/** The player or players that a search matches. */
 type Subject = {
-  /** Absent: everybody's, or nobody's. */
+  /** The one matching player; absent when the query is empty, or matches none or several. */
   steamId64?: SteamId64 | undefined;
-  /** Nobody, or several of whom the visitor picks one. */
-  isNobody: boolean;
+  /** No single player matches: no penalties are listed. */
+  hasNoMatch: boolean;
   players: FoundPlayer[];
 };
 
 async function findSubject(db: Db, query: string, now: Date): Promise<Subject> {
-  if (query === '') return { isNobody: false, players: [] };
+  if (query === '') return { hasNoMatch: false, players: [] };
   const reference = tryParseSteamReference(query);
   if (reference && 'steamId64' in reference) {
-    return { steamId64: reference.steamId64, isNobody: false, players: [] };
+    return { steamId64: reference.steamId64, hasNoMatch: false, players: [] };
   }
-  const found = await searchPlayers(db, query, { limit: MOST_PLAYERS, now });
+  const found = await searchPlayers(db, query, { limit: MAX_PLAYERS, now });
   const players = found.filter(({ penalties }) => penalties > 0);
   const [only, ...others] = players;
-  if (only && others.length === 0) return { steamId64: only.steamId64, isNobody: false, players: [] };
-  return { isNobody: true, players };
+  if (only && others.length === 0) return { steamId64: only.steamId64, hasNoMatch: false, players: [] };
+  return { hasNoMatch: true, players };
 }

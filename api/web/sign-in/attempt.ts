@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Cookies } from '../visit/cookies.ts';
 import { hashOf, type Signer } from '../visit/signing.ts';
 
-/** What a visitor goes to another site for: to sign in at Steam, to link at Discord. */
+/** The flows that redirect a visitor to another site: signing in on Steam, linking on Discord. */
 export type AttemptName = 'sign-in' | 'discord-link';
 
 export type AttemptDeps = {
@@ -12,14 +12,14 @@ export type AttemptDeps = {
   claimNonce: (nonce: string, expiresAt: Date) => Promise<boolean>;
 };
 
-/** How long a visitor may take at the other site. */
+/** How long an attempt is valid. */
 const ATTEMPT_SECONDS = 600;
 
 /**
  * Starts an attempt: a random state that only this browser holds, in a signed cookie. The server stores nothing until
- * the visitor returns, so that starting many attempts costs no space.
- * @param boundTo what the return must match as well: the session that asked for the link, nothing for a sign-in.
- * @param carried a text of ours that the signed cookie carries to the return.
+ * the visitor returns, so that starting many attempts takes no storage.
+ * @param boundTo what the callback must match as well: the id hash of the session for a link, nothing for a sign-in.
+ * @param carried data that the callback gets back from the signed cookie.
  */
 export function startAttempt(
   { cookies, signer }: AttemptDeps,
@@ -33,8 +33,8 @@ export function startAttempt(
 }
 
 /**
- * Finishes an attempt: its state and what it carried. The state is used up by this call, whatever happens next.
- * @returns undefined when there is none, it is too old, not ours, bound to something else, or was used.
+ * Finishes an attempt and returns its state and data. The state is invalidated by this call, whatever happens next.
+ * @returns undefined when the cookie is missing, expired, not signed by us, bound to something else, or already used.
  */
 export async function finishAttempt(
   { cookies, signer, claimNonce }: AttemptDeps,
@@ -51,7 +51,7 @@ export async function finishAttempt(
   return isFirst ? { state, carried: Buffer.from(carried, 'base64url').toString() } : undefined;
 }
 
-/** The PKCE verifier of a state: derived, so that it is in no cookie and no table. 43 characters. */
+/** The PKCE verifier of a state, 43 characters; derived, so that it does not have to be stored. */
 export function codeVerifierOf(signer: Signer, state: string): string {
   return signer.sign('pkce', state);
 }

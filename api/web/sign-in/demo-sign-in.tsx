@@ -10,14 +10,14 @@ import { PageError } from '../visit/page-error.ts';
 import { endSession, type SessionDeps, startSession } from '../visit/session.ts';
 import { DEMO_ROLES, type DemoRole, type Visit } from '../visit/visit.ts';
 
-/** Who signs in without Steam: in the demo alone, whose people are made up. */
+/** The fictional users that visitors of the demo can sign in as without Steam. */
 export type DemoPeople = Readonly<Record<DemoRole, SteamId64>>;
 
 type DemoSignInDeps = SessionDeps & { people: DemoPeople; redirect: Redirect };
 
 export const DEMO_SIGN_IN_PATH = '/account/demo-sign-in';
 
-/** Buttons that sign in as one of the demo's people; nothing for visitors who may not, and for those signed in. */
+/** Buttons to sign in as one of the demo's users; null for visitors who may not, or who are signed in. */
 export function DemoSignIn({ visit }: { visit: Visit }): JSX.Element | null {
   const t = textsOf(visit.locale).signIn.demo;
   if (visit.demoRoles.length === 0 || visit.session) return null;
@@ -37,8 +37,8 @@ export function DemoSignIn({ visit }: { visit: Visit }): JSX.Element | null {
 }
 
 /**
- * Signs in as one of the demo's people.
- * @throws {PageError} 404 for a visitor from elsewhere, 403 for a form that another site sent.
+ * Signs in as one of the demo's users.
+ * @throws {PageError} 404 for visitors who may not, 403 for a form sent from another site.
  */
 export async function signInToDemo(
   deps: DemoSignInDeps & { readDestination: (text: string | null) => string | undefined },

@@ -7,27 +7,27 @@ import type { Notice } from '../visit/notice.ts';
 import type { Visit } from '../visit/visit.ts';
 import { DemoSignIn } from './demo-sign-in.tsx';
 
-/** What a visitor who is not signed in sees. */
+/** The account page for visitors who are not signed in. */
 export function SignInPage({
   site,
   visit,
   notice,
-  misleadsTo,
+  defaultPublicUrl,
 }: {
   site: Site;
   visit: Visit;
   notice?: Notice | undefined;
-  /** Where signing in leads instead of back here, as PUBLIC_URL is not set. */
-  misleadsTo?: string | undefined;
+  /** The default PUBLIC_URL, if visitors would return there after signing in and not to the host that they opened. */
+  defaultPublicUrl?: string | undefined;
 }): JSX.Element {
   const t = textsOf(visit.locale).signIn;
   const icons: IconName[] = ['key', 'link', 'sound'];
   return (
     <Layout site={site} visit={visit} title={t.title} notice={notice}>
-      {misleadsTo !== undefined && (
+      {defaultPublicUrl !== undefined && (
         <p class="warning" role="alert">
           <Icon name="warning" />
-          <span>{t.misleads(misleadsTo)}</span>
+          <span>{t.misleads(defaultPublicUrl)}</span>
         </p>
       )}
       <DemoSignIn visit={visit} />

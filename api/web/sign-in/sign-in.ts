@@ -31,11 +31,11 @@ export type SignInDeps = AttemptDeps &
 
 const RETURN_PATH = '/account/sign-in/return';
 
-/** Redirects to Steam, with a state that is good for this browser only. */
+/** Redirects to Steam, with a state that is valid only in this browser. */
 export function startSignIn(deps: SignInDeps, visit: Visit): Response {
   const { publicUrl } = deps;
-  // Steam redirects to PUBLIC_URL, where a cookie set under another host name would not be sent: go there first. Once
-  // only, since behind a proxy the Host header may differ from the name in the address bar.
+  // Steam redirects to PUBLIC_URL, where cookies of another host name are not sent: redirect there first. Only once,
+  // since behind a proxy the Host header may differ from the host in the address bar.
   const isElsewhere = visit.request.headers.get('host') !== new URL(publicUrl).host;
   if (isElsewhere && !visit.url.searchParams.has('at')) {
     const query = new URLSearchParams({
@@ -54,9 +54,9 @@ export function startSignIn(deps: SignInDeps, visit: Visit): Response {
 }
 
 /**
- * Back from Steam: the assertion is verified, the user has a row, gets a session with a new id, and is led to the
- * page that they wanted to see.
- * @throws {PageError} with the sentence for the visitor.
+ * Handles the return from Steam: verifies the assertion, saves the user, starts a session with a new id, and redirects
+ * to the page that the visitor wanted to see.
+ * @throws {PageError} 400 for a refused sign-in, 503 when Steam is unavailable.
  */
 export async function finishSignIn(deps: SignInDeps, visit: Visit): Promise<Response> {
   visit.cookies.push(deps.cookies.write('sign-in', '', 0));
@@ -64,7 +64,7 @@ export async function finishSignIn(deps: SignInDeps, visit: Visit): Promise<Resp
   if (attempt === undefined) throw new PageError('sign-in-refused', 400);
   visit.next = deps.readDestination(attempt.carried);
 
-  const steamId = await proveSteamId(deps, visit, attempt.state);
+  const steamId = await verifySteamId(deps, visit, attempt.state);
   if (steamId === undefined) {
     return deps.redirect(visit, withDestination('/account', visit.next), 'sign-in-cancelled');
   }
@@ -78,8 +78,8 @@ export async function finishSignIn(deps: SignInDeps, visit: Visit): Promise<Resp
   return deps.redirect(visit, visit.next ?? '/account');
 }
 
-/** The SteamID64 that Steam vouches for; undefined when the visitor cancelled there. */
-async function proveSteamId(deps: SignInDeps, visit: Visit, state: string): Promise<SteamId64 | undefined> {
+/** The SteamID64 that Steam confirms; undefined when the visitor cancelled on Steam. */
+async function verifySteamId(deps: SignInDeps, visit: Visit, state: string): Promise<SteamId64 | undefined> {
   const steam = {
     ...deps.steam,
     claimNonce: (nonce: string, at: Date) => deps.claimNonce(`steam:${nonce}`, at),

@@ -2,19 +2,19 @@ import { Unauthorized, Unavailable } from '../../../src/domain/errors.ts';
 import { type SteamId64, tryParseSteamId } from '../../../src/domain/steam-id.ts';
 import { readBoundedText } from '../visit/forms/bounded-text.ts';
 
-/** What verification needs from outside; the configuration names the provider, never the browser. */
+/** The dependencies of the verification. The provider comes from the configuration, never from the request. */
 export type SteamOpenId = {
-  /** The one provider that is believed (`STEAM_OPENID_URL`); `…/openid/login` vouches for ids below `…/openid/id/`. */
+  /** The only trusted provider (`STEAM_OPENID_URL`): `…/openid/login` issues claimed ids below `…/openid/id/`. */
   providerUrl: string;
   fetch: (url: string, init: RequestInit) => Promise<Response>;
-  /** Remembers a nonce until `expiresAt`; false when it was there already. Must be atomic: two replays may race. */
+  /** Stores a nonce until `expiresAt`; false when it is already stored. Must be atomic, since replays may race. */
   claimNonce: (nonce: string, expiresAt: Date) => Promise<boolean>;
   now: () => Date;
   /** How long the provider may take to confirm, 5,000 ms by default. */
   timeoutMs?: number;
 };
 
-/** What this sign-in was started with. */
+/** The values with which this sign-in was started. */
 export type ExpectedReturn = {
   /** The exact address given to the provider, `state` included. */
   returnTo: string;
@@ -22,7 +22,7 @@ export type ExpectedReturn = {
   state: string;
 };
 
-/** One reading of the assertion: every pair as it came, and the first value of each key. */
+/** A parsed assertion: every pair as received, and the first value of each key. */
 export type Assertion = { pairs: [string, string][]; fields: Map<string, string> };
 
 type RuleContext = { providerUrl: string; expected: ExpectedReturn; now: Date };
@@ -36,7 +36,7 @@ export class AssertionRefused extends Unauthorized {
   }
 }
 
-/** The visitor pressed "cancel" at the provider. */
+/** The visitor pressed "Cancel" on the provider's page. */
 export class SignInCancelled extends Unauthorized {
   override name = 'SignInCancelled';
 }
@@ -47,8 +47,8 @@ const NONCE_LIFETIME_MS = 5 * 60_000;
 /** A provider's clock may run ahead of ours by this much. */
 const CLOCK_SKEW_MS = 60_000;
 const PROVIDER_TIMEOUT_MS = 5_000;
-const LARGEST_RESPONSE_BYTES = 4_096;
-const LARGEST_ASSERTION_CHARS = 8_192;
+const MAX_RESPONSE_BYTES = 4_096;
+const MAX_QUERY_LENGTH = 8_192;
 
 /** Fields of a positive assertion, OpenID 2.0 section 10.1. */
 const ASSERTION_FIELDS = [
@@ -69,7 +69,7 @@ const KNOWN_KEYS: ReadonlySet<string> = new Set([
   'state',
 ]);
 
-/** What the signature has to cover, OpenID 2.0 section 10.1, `openid.signed`. */
+/** The fields that the signature must cover, OpenID 2.0 section 10.1, `openid.signed`. */
 const SIGNED_FIELDS = [
   'op_endpoint',
   'claimed_id',
@@ -80,21 +80,21 @@ const SIGNED_FIELDS = [
 ];
 
 /**
- * What an assertion must satisfy before the provider is asked, in this order. A test removes one rule at a time and
- * sees the attack succeed that the rule prevents.
+ * The checks, in this order, that an assertion must pass before it is sent to the provider. A test removes one rule at
+ * a time and shows that the attack which the rule prevents then succeeds.
  */
 export const ASSERTION_RULES: Readonly<Record<string, Rule>> = {
-  /** Everything genuine is printable ASCII: NUL bytes, line breaks (key-value injection) and broken UTF-8 end here. */
+  /** Genuine values are printable ASCII; rejects NUL bytes, line breaks (key-value injection) and invalid UTF-8. */
   'printable characters': ({ pairs }) => pairs.flat().every((text) => /^[\x20-\x7e]*$/.test(text)),
-  /** Two parsers of one repeated key may see two different values. */
+  /** Two parsers may read different values of a repeated key. */
   'no repeated keys': ({ pairs, fields }) => pairs.length === fields.size,
   'no unknown keys': ({ fields }) => [...fields.keys()].every((key) => KNOWN_KEYS.has(key)),
   ns: ({ fields }) => fields.get('openid.ns') === OPENID_NS,
   mode: ({ fields }) => fields.get('openid.mode') === 'id_res',
   op_endpoint: ({ fields }, { providerUrl }) => fields.get('openid.op_endpoint') === providerUrl,
-  /** An assertion that another site obtained names that site here. */
+  /** An assertion issued to another site contains that site's address. */
   return_to: ({ fields }, { expected }) => fields.get('openid.return_to') === expected.returnTo,
-  /** OpenID 2.0 section 11.1: the parameters of return_to are those of the request as well. */
+  /** OpenID 2.0 section 11.1: the query parameters of return_to must also be in the request. */
   state: ({ fields }, { expected }) => fields.get('state') === expected.state,
   /** Individual accounts of this provider only: no prefix, suffix, other host, group or game server. */
   claimed_id: ({ fields }, { providerUrl }) =>
@@ -112,8 +112,8 @@ export const ASSERTION_RULES: Readonly<Record<string, Rule>> = {
 };
 
 /**
- * The address at the provider where the visitor proves who they are.
- * @param returnTo where the provider sends them back, with the one-time state; lies below `realm`.
+ * The address on the provider's site where the visitor signs in.
+ * @param returnTo the callback address with the one-time state; must be below `realm`.
  * @see https://openid.net/specs/openid-authentication-2_0.html section 9.1
  */
 export function buildSignInUrl(providerUrl: string, options: { returnTo: string; realm: string }): string {
@@ -128,9 +128,9 @@ export function buildSignInUrl(providerUrl: string, options: { returnTo: string;
 }
 
 /**
- * Turns the query of the return address into the SteamID64 it proves, or refuses it.
- * The rules come first, then the provider confirms its signature, then the nonce is used up: an assertion nobody
- * vouches for never reaches the store.
+ * Verifies the query of the callback and returns its SteamID64.
+ * The rules are checked first, then the provider confirms its signature, then the nonce is stored: an unconfirmed
+ * assertion never writes to the database.
  * @param query the raw query string, with or without `?`.
  * @throws {AssertionRefused} naming the rule · {SignInCancelled} · {Unavailable} when the provider does not respond.
  * @see https://openid.net/specs/openid-authentication-2_0.html section 11
@@ -141,7 +141,7 @@ export async function verifyAssertion(
   expected: ExpectedReturn,
   rules: Readonly<Record<string, Rule>> = ASSERTION_RULES,
 ): Promise<SteamId64> {
-  if (query.length > LARGEST_ASSERTION_CHARS) throw new AssertionRefused('size');
+  if (query.length > MAX_QUERY_LENGTH) throw new AssertionRefused('size');
   const assertion = readAssertion(query);
   if (isCancelled(assertion, expected)) throw new SignInCancelled('the sign-in was cancelled at Steam');
 
@@ -173,7 +173,7 @@ function isCancelled({ pairs, fields }: Assertion, expected: ExpectedReturn): bo
   return isPlain && fields.get('openid.mode') === 'cancel' && fields.get('state') === expected.state;
 }
 
-/** Steam's claimed ids are `{origin}/openid/id/{SteamID64}`, siblings of the login address. */
+/** Steam's claimed ids are `{origin}/openid/id/{SteamID64}`, next to the login address `{origin}/openid/login`. */
 function tryParseClaimedId(claimedId: string | undefined, providerUrl: string): SteamId64 | undefined {
   const base = new URL('id/', providerUrl).href;
   if (!claimedId?.startsWith(base)) return undefined;
@@ -186,7 +186,7 @@ function isSignedInFull(signed: string): boolean {
   return new Set(names).size === names.length && SIGNED_FIELDS.every((field) => names.includes(field));
 }
 
-/** OpenID 2.0 section 10.1: a nonce begins with the time it was made, in UTC, and has at most 255 characters. */
+/** OpenID 2.0 section 10.1: a nonce starts with its creation time in UTC and has at most 255 characters. */
 function tryParseNonceTime(nonce: string): Date | undefined {
   const time = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z)[\x21-\x7e]{1,235}$/.exec(nonce)?.[1];
   if (time === undefined) return undefined;
@@ -195,9 +195,9 @@ function tryParseNonceTime(nonce: string): Date | undefined {
 }
 
 /**
- * Asks the configured provider whether it made this signature (OpenID 2.0 section 11.4.2). Everything but its own plain
- * "yes" is a no: redirects are not followed, since another host could say yes, and long bodies are not read to the end.
- * @throws {Unavailable} when it is out of reach, late, or failing.
+ * Verifies the signature with the configured provider (OpenID 2.0 section 11.4.2). Only a 200 response with a valid
+ * body confirms it: redirects are not followed, since another host could confirm, and the body's length is limited.
+ * @throws {Unavailable} when the provider is unreachable, too slow, or responds 429 or 5xx.
  */
 async function isConfirmed(steam: SteamOpenId, assertion: Assertion): Promise<boolean> {
   const body = new URLSearchParams();
@@ -214,8 +214,8 @@ async function isConfirmed(steam: SteamOpenId, assertion: Assertion): Promise<bo
       signal,
       headers: { accept: 'text/plain' },
     });
-    const text = await readBoundedText(response, LARGEST_RESPONSE_BYTES);
-    if (text === undefined) throw new Error(`the response is longer than ${LARGEST_RESPONSE_BYTES} bytes`);
+    const text = await readBoundedText(response, MAX_RESPONSE_BYTES);
+    if (text === undefined) throw new Error(`the response is longer than ${MAX_RESPONSE_BYTES} bytes`);
     confirmation = { status: response.status, text };
   } catch (cause) {
     throw new Unavailable('Steam does not respond', { cause });
@@ -226,7 +226,7 @@ async function isConfirmed(steam: SteamOpenId, assertion: Assertion): Promise<bo
   return confirmation.status === 200 && isPositive(confirmation.text);
 }
 
-/** Key-value form, OpenID 2.0 section 4.1.1: one `key:value` a line, each key once. */
+/** Key-value form, OpenID 2.0 section 4.1.1: one `key:value` per line, each key once. */
 function isPositive(text: string): boolean {
   const lines = text.split('\n').filter((line) => line !== '');
   const isOnce = (line: string) =>

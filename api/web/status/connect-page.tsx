@@ -12,7 +12,7 @@ import { LastSeen, MapName, Occupancy, ServerState, steamAddressOf } from './ser
 
 type ConnectPageProps = { site: Site; visit: Visit; server: ServerView };
 
-/** The way into the game, which nobody is sent without a click: where Discord's Connect button leads. */
+/** The target of the bot's Connect button on Discord, with a link that opens the game; it never opens by itself. */
 export function ConnectPage({ site, visit, server }: ConnectPageProps): JSX.Element {
   const texts = textsOf(visit.locale);
   const t = texts.connect;

@@ -5,9 +5,9 @@ import type { Visit } from '../visit/visit.ts';
 import { formatHours } from './charts/format.ts';
 import { mapNameOf } from './server-parts.tsx';
 
-const MOST = 10;
+const MAX_MAPS = 10;
 
-/** The maps that were played, the longest first, as a list of bars. */
+/** The maps by time played, longest first, as a list of bars. */
 export function MapList({ maps, visit }: { maps: readonly PlayedMap[]; visit: Visit }): JSX.Element {
   const t = textsOf(visit.locale).server;
   const longest = maps[0]?.seconds ?? 0;
@@ -16,7 +16,7 @@ export function MapList({ maps, visit }: { maps: readonly PlayedMap[]; visit: Vi
     <>
       <p class="hint">{t.mapsLead}</p>
       <ol class="maps">
-        {maps.slice(0, MOST).map(({ map, seconds, times }) => (
+        {maps.slice(0, MAX_MAPS).map(({ map, seconds, times }) => (
           <li>
             <span class="map-name" title={map}>
               {mapNameOf(map)}
@@ -33,7 +33,7 @@ export function MapList({ maps, visit }: { maps: readonly PlayedMap[]; visit: Vi
           </li>
         ))}
       </ol>
-      {maps.length > MOST && <p class="hint">{t.otherMaps(maps.length - MOST)}</p>}
+      {maps.length > MAX_MAPS && <p class="hint">{t.otherMaps(maps.length - MAX_MAPS)}</p>}
     </>
   );
 }

@@ -3,7 +3,7 @@ import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { Visit } from '../visit/visit.ts';
 
-/** In place of a server that does not exist, or is hidden: the two look alike. */
+/** The page for a server that does not exist or is hidden; the two cannot be told apart. */
 export function MissingServerPage({ site, visit }: { site: Site; visit: Visit }): JSX.Element {
   const texts = textsOf(visit.locale);
   const t = texts.missingServer;

@@ -1,11 +1,11 @@
 import type { ServerView } from '../../../src/live/server-view.ts';
 
-/** The page of a server. */
+/** The path of a server's page. */
 export function serverPathOf({ slug }: Pick<ServerView, 'slug'>): string {
   return `/servers/${encodeURIComponent(slug)}`;
 }
 
-/** The picture of a server for forums and previews. */
+/** The path of a server's banner for forums and link previews. */
 export function bannerPathOf(server: Pick<ServerView, 'slug'>): string {
   return `${serverPathOf(server)}/banner.png`;
 }

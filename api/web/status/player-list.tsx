@@ -3,7 +3,7 @@ import type { ServerView } from '../../../src/live/server-view.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { Visit } from '../visit/visit.ts';
 
-/** Who is playing, the highest score first. */
+/** The current players, highest score first. */
 export function PlayerList({ server, visit }: { server: ServerView; visit: Visit }): JSX.Element {
   const t = textsOf(visit.locale).server;
   if (!server.isOnline) return <p class="empty">{t.whileOffline}</p>;

@@ -5,36 +5,36 @@ import { acceptsGzip, type EncodedBody, encodeBody } from '../../http/encoding.t
 import { renderPage } from '../visit/page-response.ts';
 import type { Visit } from '../visit/visit.ts';
 
-/** Responds with a page that is the same for everybody but for the navigation. */
+/** Responds with a page that is the same for all visitors except for the navigation. */
 export type RespondPublicly = (
   visit: Visit,
   show: (visit: Visit) => Promise<JSX.Element>,
 ) => Promise<Response>;
 
-/** However many look at a page, it is rendered at most once a second for those who are not signed in. */
+/** For visitors who are not signed in, a page is rendered at most once per second. */
 const FRESH_MS = 1000;
-/** Pages by language and address: of every server whose page was opened. */
+/** Cached pages, by language and path. */
 const MAX_PAGES = 500;
 const HEADERS = {
   'content-type': 'text/html; charset=utf-8',
-  // What the language and the navigation are chosen by.
+  // The headers that determine encoding, language and navigation.
   vary: 'Accept-Encoding, Accept-Language, Cookie',
 };
 const SHARED_CACHE_CONTROL = 'public, max-age=5';
-/** Asked again each time: 304 while nothing has changed. */
+/** The browser revalidates each time and gets a 304 while the page is unchanged. */
 const PRIVATE_CACHE_CONTROL = 'private, no-cache';
 
 /**
- * Pages of visitors who are not signed in are kept and compressed, and caches may keep them for seconds. Others show
- * who is signed in and hold the token of their forms: they are kept by nobody but the browser, and not compressed, since
- * the length of compressed text tells of its secrets.
+ * Pages for visitors who are not signed in are cached here and in shared caches for seconds, and compressed. Pages for
+ * members show who is signed in and contain a CSRF token: only the browser may cache them, and they are not compressed,
+ * since the length of compressed text can leak secrets (BREACH).
  */
 export function createPublicResponse(): RespondPublicly {
   const cache = createStaleCache<EncodedBody>({ freshMs: FRESH_MS, staleMs: 0, maxEntries: MAX_PAGES });
   return async (visit, show) => {
     const { request, url, locale } = visit;
     const render = async () => encodeBody(await renderPage(await show(visit)));
-    // A cookie may say who they are, though nobody can be asked while the database is away.
+    // While the database is unavailable, a session cookie cannot be checked: the visitor may be signed in.
     const isShared =
       !visit.session && !visit.isUnidentified && visit.cookies.length === 0 && visit.demoRoles.length === 0;
     const isPlain = isShared && url.search === '';

@@ -10,7 +10,7 @@ import { ConnectRow, LastSeen, MapName, Occupancy, ServerState } from './server-
 
 type ServerCardProps = {
   server: ServerView;
-  /** The last 24 hours; undefined when they cannot be read. */
+  /** The last 24 hours; undefined when they cannot be loaded. */
   history: Series | undefined;
   visit: Visit;
 };

@@ -19,15 +19,15 @@ import { LiveLine, REFRESH_SECONDS } from './status-page.tsx';
 
 export type ServerDetails = {
   server: ServerView;
-  /** By range; one that cannot be read is undefined. */
+  /** By range; undefined when one cannot be loaded. */
   histories: Record<ChartRange['name'], Series | undefined>;
-  /** Of the last 30 days; undefined when they cannot be read. */
+  /** Of the last 30 days; undefined when they cannot be loaded. */
   maps: readonly PlayedMap[] | undefined;
 };
 
 type ServerPageProps = ServerDetails & { site: Site; visit: Visit };
 
-/** The page of one server: now, and over time. */
+/** The page of one server: its current state and its history. */
 export function ServerPage(props: ServerPageProps): JSX.Element {
   const { site, visit, server, histories, maps } = props;
   const texts = textsOf(visit.locale);
@@ -129,7 +129,7 @@ function ServerHead({ server, visit }: { server: ServerView; visit: Visit }): JS
   );
 }
 
-/** What forums show of the server, and the code for it. */
+/** The server's banner, and the BBCode to embed it in forums. */
 function BannerCard({
   site,
   server,
@@ -158,7 +158,7 @@ function BannerCard({
   );
 }
 
-/** For those who are sent a link: `Online · de_mirage · 7 of 24 players`. */
+/** The description in link previews: `Online · de_mirage · 7 of 24 players`. */
 export function describe(server: ServerView, { locale }: Visit): string {
   const t = textsOf(locale).status;
   if (!server.isOnline) return t.states.offline;

@@ -9,7 +9,7 @@ import type { Visit } from '../visit/visit.ts';
 
 type ServerProps = { server: ServerView; visit: Visit };
 
-/** Whether a server is online, as a dot and a word. */
+/** The state of a server (online, full, offline or unknown), as a dot and a word. */
 export function ServerState({ server, visit }: ServerProps): JSX.Element {
   const { states } = textsOf(visit.locale).status;
   const state = stateOf(server);
@@ -27,7 +27,7 @@ function stateOf({ isOnline, updatedAt, playersCount, maxPlayers }: ServerView) 
   return maxPlayers > 0 && playersCount >= maxPlayers ? 'full' : 'online';
 }
 
-/** How many play, as numbers above a bar. */
+/** The number of players, as text above a bar. */
 export function Occupancy({ server, visit }: ServerProps): JSX.Element {
   const t = textsOf(visit.locale).status;
   const { playersCount, maxPlayers } = server;
@@ -46,12 +46,12 @@ export function Occupancy({ server, visit }: ServerProps): JSX.Element {
   );
 }
 
-/** A map's own name: one from the workshop is reported as `workshop/3070284539/de_cache`. */
+/** A map's name without its path: a Workshop map is reported as `workshop/3070284539/de_cache`. */
 export function mapNameOf(map: string): string {
   return map.split('/').findLast((part) => part !== '') ?? '–';
 }
 
-/** A map's own name, which wraps at its underscores and hyphens and not within a word. */
+/** A map's name without its path, which wraps after underscores and hyphens only. */
 export function MapName({ map }: { map: string }): JSX.Element {
   return (
     <bdi>
@@ -67,7 +67,7 @@ export function MapName({ map }: { map: string }): JSX.Element {
   );
 }
 
-/** When a server that is offline was last there. */
+/** When an offline server was last online. */
 export function LastSeen({ server, visit }: ServerProps): JSX.Element {
   const t = textsOf(visit.locale).status;
   if (!server.seenAt) return <p class="last-seen">{t.neverSeen}</p>;
@@ -78,7 +78,7 @@ export function LastSeen({ server, visit }: ServerProps): JSX.Element {
   );
 }
 
-/** The button into the game, and the address to copy. */
+/** The server's address with a copy button, and the connect button while it is online. */
 export function ConnectRow({ server, visit }: ServerProps): JSX.Element {
   const t = textsOf(visit.locale).status;
   const id = `address-${server.slug}`;
@@ -103,7 +103,8 @@ export function ConnectRow({ server, visit }: ServerProps): JSX.Element {
 }
 
 /**
- * What opens the game on a server. Undefined for an address that is not HOST:PORT: an imported one may be anything.
+ * The `steam://` address that opens the game and connects. Undefined unless the server's address is HOST:PORT: imported
+ * addresses are not validated.
  * @see https://developer.valvesoftware.com/wiki/Steam_browser_protocol
  */
 export function steamAddressOf({ address }: Pick<ServerView, 'address'>): string | undefined {

@@ -12,12 +12,12 @@ import { Sparkline } from './charts/sparkline.tsx';
 import { bannerPathOf } from './paths.ts';
 import { ServerCard } from './server-card.tsx';
 
-/** A server and its last 24 hours; undefined when those cannot be read. */
+/** A server and its history of the last 24 hours; undefined when that cannot be loaded. */
 export type ListedServer = { server: ServerView; history: Series | undefined };
 
 type StatusPageProps = { site: Site; visit: Visit; servers: readonly ListedServer[] };
 
-/** With scripts the page updates itself sooner, without reloading. */
+/** The reload interval without scripts; status.js updates the page more often, without reloading. */
 export const REFRESH_SECONDS = 30;
 
 const ADD_COMMAND =
@@ -62,7 +62,7 @@ export function StatusPage({ site, visit, servers }: StatusPageProps): JSX.Eleme
   );
 }
 
-/** The community as a whole. */
+/** The figures of the whole community. */
 function Overview({ site, visit, servers, playing }: StatusPageProps & { playing: number }): JSX.Element {
   const t = textsOf(visit.locale).status;
   const histories = servers.flatMap(({ history }) => (history ? [history] : []));
@@ -75,7 +75,7 @@ function Overview({ site, visit, servers, playing }: StatusPageProps & { playing
         <h1 id="community" dir="auto">
           {site.name}
         </h1>
-        <Verdict visit={visit} servers={servers} />
+        <OverallState visit={visit} servers={servers} />
       </div>
       <dl class="numbers">
         <div>
@@ -99,8 +99,8 @@ function Overview({ site, visit, servers, playing }: StatusPageProps & { playing
   );
 }
 
-/** Whether all is well, in words. */
-function Verdict({ visit, servers }: Pick<StatusPageProps, 'visit' | 'servers'>): JSX.Element {
+/** Whether all, some or no servers are online. */
+function OverallState({ visit, servers }: Pick<StatusPageProps, 'visit' | 'servers'>): JSX.Element {
   const t = textsOf(visit.locale).status;
   const checked = servers.filter(({ server }) => server.updatedAt !== undefined);
   const offline = checked.filter(({ server }) => !server.isOnline).length;
@@ -119,7 +119,7 @@ function Verdict({ visit, servers }: Pick<StatusPageProps, 'visit' | 'servers'>)
   );
 }
 
-/** When the shown data is from, and that it updates automatically. */
+/** When the data was last updated, and that the page updates automatically. */
 export function LiveLine({
   visit,
   servers,

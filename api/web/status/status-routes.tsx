@@ -20,20 +20,20 @@ export type StatusDeps = {
   findBanner: FindBanner;
 };
 
-/** A page that everybody may see, and that is the same for everybody but for the navigation. */
+/** A public page that is the same for all visitors except for the navigation. */
 export type PublicRoute = {
-  /** With Elysia's `:name` for parameters. */
+  /** Parameters are written as in Elysia, `:name`. */
   path: string;
-  /** @returns undefined when what the parameters name does not exist. */
+  /** @returns the function that renders the page; undefined when the parameters name nothing that exists. */
   prepare: (params: Record<string, string>) => ((visit: Visit) => Promise<JSX.Element>) | undefined;
-  /** Shown then, with status 404. */
+  /** The page for that case, sent with status 404. */
   missing: (visit: Visit) => JSX.Element;
 };
 
 const DAYS_OF_MAPS = 30;
 const READ_LIMIT_MS = 2000;
 
-/** The pages about servers. They are shown from memory while the database is away, then without history. */
+/** The pages about servers. While the database is unavailable they are rendered from memory, without history. */
 export function statusRoutes(deps: StatusDeps & { site: Site }): PublicRoute[] {
   const { site, serverList } = deps;
   const missing = (visit: Visit) => <MissingServerPage site={site} visit={visit} />;
@@ -81,7 +81,7 @@ async function showServer(
     readSeries(deps, server.id, 24),
     readSeries(deps, server.id, 7 * 24),
     readSeries(deps, server.id, 30 * 24),
-    ifPossible(deps.readMaps(server.id, DAYS_OF_MAPS)),
+    ifAvailable(deps.readMaps(server.id, DAYS_OF_MAPS)),
   ]);
   return (
     <ServerPage site={deps.site} visit={visit} server={server} histories={{ day, week, month }} maps={maps} />
@@ -93,10 +93,10 @@ function readSeries(
   serverId: number,
   hours: number,
 ): Promise<Series | undefined> {
-  return ifPossible(readHistory(serverId, hours));
+  return ifAvailable(readHistory(serverId, hours));
 }
 
-/** What the page is shown without while the database is away, or does not respond soon enough. */
-async function ifPossible<T>(reading: Promise<T>): Promise<T | undefined> {
+/** Undefined when the database is unavailable or too slow: the page is then shown without this data. */
+async function ifAvailable<T>(reading: Promise<T>): Promise<T | undefined> {
   return withTimeLimit(reading, READ_LIMIT_MS).catch(() => undefined);
 }

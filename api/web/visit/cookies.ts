@@ -1,22 +1,22 @@
 /** Reads and writes the cookies of the pages. */
 export type Cookies = {
   /**
-   * Undefined when it was not sent, or sent twice: then somebody else set one too. A header of more than 8,192
-   * characters is ignored.
+   * Undefined when the cookie is missing, or sent twice, since another site of the host may have set one of them. A
+   * header of more than 8,192 characters is ignored.
    */
   read: (request: Request, name: CookieName) => string | undefined;
   /** @param maxAgeSeconds 0 deletes the cookie. */
   write: (name: CookieName, value: string, maxAgeSeconds: number) => string;
 };
 
-/** Ours take a few hundred characters, besides what other sites of this host set. */
-const LONGEST_HEADER = 8192;
+/** Our cookies take a few hundred characters; other sites of the host may set more. */
+const MAX_HEADER_LENGTH = 8192;
 
 export type CookieName = 'session' | 'sign-in' | 'discord-link' | 'notice' | 'language';
 
 /**
- * HttpOnly and SameSite=Lax always; over https Secure as well, and the `__Host-` prefix, which keeps subdomains and
- * plain-http sites of the host from setting one.
+ * Cookies are HttpOnly and SameSite=Lax. Over HTTPS they are also Secure and have the `__Host-` prefix, which prevents
+ * subdomains and plain HTTP sites of the host from setting them.
  */
 export function createCookies(publicUrl: string): Cookies {
   const isSecure = publicUrl.startsWith('https:');
@@ -24,7 +24,7 @@ export function createCookies(publicUrl: string): Cookies {
   return {
     read: (request, name) => {
       const header = request.headers.get('cookie') ?? '';
-      if (header.length > LONGEST_HEADER) return undefined;
+      if (header.length > MAX_HEADER_LENGTH) return undefined;
       const values = header
         .split(';')
         .map((pair) => pair.trim())

@@ -1,15 +1,15 @@
 import type { MemberVisit } from './visit.ts';
 
-/** A route below `/account` that only members reach; what its handler throws becomes a page. */
+/** A route below `/account` that requires a session; errors of its handler become pages. */
 export type MemberRoute = {
   method: 'GET' | 'POST';
-  /** From `/account` on, with Elysia's `:name` for parameters: `/tokens/:id/revoke`. */
+  /** The path after `/account`; parameters are written as in Elysia: `/tokens/:id/revoke`. */
   path: string;
-  /** False for a GET to which a sign-in must not lead back: a request of a script, the return from Discord. */
+  /** False for a GET that a sign-in must not redirect to: a script's request, or the callback from Discord. */
   isPage?: boolean;
   /**
-   * A POST reads its form, and has the CSRF token checked, by `readMemberForm`; one that reads its body itself calls
-   * `requireCsrfToken`.
+   * The handler of a POST must call `readMemberForm`, which also checks the CSRF token, or `requireCsrfToken` if it
+   * reads the body itself.
    */
   handle: (visit: MemberVisit, params: Record<string, string>) => Promise<Response>;
 };

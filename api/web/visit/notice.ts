@@ -3,20 +3,20 @@ import type { Cookies } from './cookies.ts';
 import type { Visit } from './visit.ts';
 
 /**
- * Redirects with 303, so that a reload repeats nothing. The next page shows the notice once: in the card that the path
- * names (`/account#tokens`), or at its top.
+ * Redirects with 303, so that a reload does not repeat the POST. The next page shows the notice once: in the card named
+ * by the path's fragment (`/account#tokens`), or at the top.
  */
 export type Redirect = (visit: Visit, path: string, notice?: NoticeKey) => Response;
 
-/** The outcome of the last action in words, and the id of the card it concerns; undefined: the whole page. */
+/** The result of the last action as text, and the id of the card it belongs to; undefined for the whole page. */
 export type Notice = { text: string; card: string | undefined };
 
-/** The notice of the last action, which is deleted by reading it. */
+/** Reads the notice of the last action and deletes it. */
 export type ReadNotice = (visit: Visit) => Notice | undefined;
 
 const NOTICE_SECONDS = 60;
 
-/** @param cookies carry the notice to the next page, for at most a minute. */
+/** @param cookies store the notice for the next page, for at most a minute. */
 export function createRedirect(cookies: Cookies): Redirect {
   return (visit, path, notice) => {
     const card = path.split('#')[1] ?? '';

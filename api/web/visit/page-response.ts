@@ -2,12 +2,12 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 
 const HTML_TYPE = 'text/html; charset=utf-8';
 
-/** The markup of a page. */
+/** Renders a page as HTML with a doctype. */
 export async function renderPage(page: JSX.Element): Promise<string> {
   return `<!doctype html>${await (await page).toString()}`;
 }
 
-/** A page as a response; `createResponseGuard` adds the headers that every response carries. */
+/** Responds with a page; `createResponseGuard` adds the headers that all responses share. */
 export async function respondWithPage(page: JSX.Element, status = 200): Promise<Response> {
   return new Response(await renderPage(page), { status, headers: { 'content-type': HTML_TYPE } });
 }

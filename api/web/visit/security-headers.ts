@@ -2,13 +2,14 @@ import type { Visit } from './visit.ts';
 
 type SecurityOptions = {
   publicUrl: string;
-  /** Where forms may lead besides this site: Discord, when linking is set up. */
+  /** Other origins that forms may redirect to: Discord, when linking is configured. */
   formTargets: readonly string[];
 };
 
 /**
- * Adds the headers that every response carries: nothing inline runs, nothing but avatars comes from elsewhere, no other
- * site frames the page or learns its address, and no cache stores it.
+ * Creates a function that adds the security headers and the visit's cookies to a response. The headers forbid inline
+ * scripts and styles, content from other sites except avatars, framing and referrers; by default they also forbid
+ * caching.
  */
 export function createResponseGuard({ publicUrl, formTargets }: SecurityOptions) {
   const policy = [

@@ -15,14 +15,14 @@ import { hashOf, type Signer } from './signing.ts';
 
 export type SessionDeps = { db: Db; cookies: Cookies; signer: Signer };
 
-/** Thirty days after the last visit; {@link lastEndOf} is the end of all extension. */
+/** Sessions expire thirty days after the last visit, and at {@link lastEndOf} at the latest. */
 const SESSION_SECONDS = 30 * 24 * 3600;
-/** A session in use is extended at most this often: a visit costs a read, not a write. */
+/** The minimum time between extensions of a session, so that most visits only read from the database. */
 const EXTEND_AFTER_MS = 3_600_000;
 
 /**
- * Signs a user in: a fresh id each time, so that an id set before the sign-in is worth nothing after it.
- * @returns the Set-Cookie line.
+ * Signs a user in with a new session id, which prevents session fixation.
+ * @returns the Set-Cookie header value.
  */
 export async function startSession(
   { db, cookies, signer }: SessionDeps,
@@ -41,8 +41,8 @@ export async function startSession(
 }
 
 /**
- * The session a request belongs to, extended when it is time.
- * @returns with it, if it was extended, the Set-Cookie line that extends the cookie.
+ * Finds the session of a request, and extends it when due.
+ * @returns the session and, if it was extended, the Set-Cookie header value that extends the cookie.
  */
 export async function openSession(
   { db, cookies, signer }: SessionDeps,
@@ -58,7 +58,7 @@ export async function openSession(
   try {
     await extendSession(db, session.idHash, { expiresAt, now });
   } catch (error) {
-    // Pages are shown even while the database takes no writes.
+    // Pages are shown even while the database rejects writes.
     if (!isDatabaseOutage(error)) throw error;
     return { session };
   }
@@ -66,14 +66,14 @@ export async function openSession(
   return { session, cookie: writeSessionCookie({ cookies, signer }, id, seconds) };
 }
 
-/** Ends the session of this request, if any. @returns the Set-Cookie line that deletes the cookie. */
+/** Ends the session of this request, if any. @returns the Set-Cookie header value that deletes the cookie. */
 export async function endSession({ db, cookies, signer }: SessionDeps, request: Request): Promise<string> {
   const id = readSessionId({ cookies, signer }, request);
   if (id !== undefined) await deleteSession(db, hashOf(id));
   return cookies.write('session', '', 0);
 }
 
-/** An id that we signed; anything else never reaches the database. */
+/** The session id of the cookie if its signature is valid; unsigned ids cause no database query. */
 function readSessionId({ cookies, signer }: Omit<SessionDeps, 'db'>, request: Request): string | undefined {
   const [id = '', signature = '', ...rest] = (cookies.read(request, 'session') ?? '').split('.');
   return rest.length === 0 && signer.isSigned('session', id, signature) ? id : undefined;

@@ -1,17 +1,17 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 
 /**
- * Signs values for several purposes with one secret. Each purpose has a key of its own, so that a value signed for one
- * is not valid for another (a session id as a CSRF token, say).
+ * Signs values for several purposes with one secret. Each purpose has its own derived key, so that a signature for one
+ * purpose is not valid for another.
  */
 export type Signer = {
   /** base64url of HMAC-SHA256, 43 characters. */
   sign: (purpose: string, value: string) => string;
-  /** In constant time. */
+  /** Compares in constant time. */
   isSigned: (purpose: string, value: string, signature: string) => boolean;
 };
 
-/** @param secret `SESSION_SECRET`, or the one generated and kept in the database. */
+/** @param secret `SESSION_SECRET`, or the generated one in the database. */
 export function createSigner(secret: string): Signer {
   const sign = (purpose: string, value: string) =>
     createHmac('sha256', createHmac('sha256', secret).update(purpose).digest())
@@ -20,7 +20,7 @@ export function createSigner(secret: string): Signer {
   return { sign, isSigned: (purpose, value, signature) => isEqual(sign(purpose, value), signature) };
 }
 
-/** SHA-256 in hexadecimal: how session ids are kept. */
+/** SHA-256 in hexadecimal, the form in which session ids are stored. */
 export function hashOf(value: string): string {
   return createHash('sha256').update(value).digest('hex');
 }

@@ -17,40 +17,40 @@ export type VisitDeps = {
   readDestination: ReadDestination;
 };
 
-/** One request to a page: who makes it, in which language, and the cookies that its response sets. */
+/** One request to a page: the visitor, the language, and the cookies to set in the response. */
 export type Visit = {
   request: Request;
   url: URL;
   now: Date;
   locale: Locale;
   session: Session | undefined;
-  /** Whose session it would be, were they not blocked. */
+  /** The user of the session if they are blocked; they are then treated as not signed in. */
   blockedUser: User | undefined;
-  /** What the forms of this session carry; undefined for a visitor who is not signed in. */
+  /** The CSRF token for the forms of this session; undefined for a visitor who is not signed in. */
   csrfToken: string | undefined;
-  /** The database is away, so that nobody knows whose session it is. */
+  /** Whether the session could not be looked up because the database is unavailable. */
   isUnidentified: boolean;
-  /** The page of ours that the visitor wants to see once signed in: the one they asked for, else the one they are on. */
+  /** The page to open after a sign-in: the one in the query parameter `next`, or the current one. */
   next: string | undefined;
-  /** Whom a visitor of the demo may sign in as without Steam; nobody anywhere else. */
+  /** The roles that a visitor of the demo may sign in as without Steam; empty outside the demo. */
   demoRoles: readonly DemoRole[];
-  /** `Set-Cookie` lines of the response. */
+  /** `Set-Cookie` header values of the response. */
   cookies: string[];
 };
 
-/** Whom the demo's visitors may sign in as. */
+/** The roles that visitors of the demo may sign in as. */
 export const DEMO_ROLES = ['owner', 'admin', 'member'] as const;
 export type DemoRole = (typeof DEMO_ROLES)[number];
 
-/** A visit of somebody who is signed in. */
+/** A visit of a signed-in user. */
 export type MemberVisit = Visit & { session: Session; user: User; csrfToken: string };
 
 const LANGUAGE_SECONDS = 365 * 24 * 3600;
 
-/** Reads the language of a request, and `next`. `?lang=` switches the language for good. */
+/** Creates the visit of a request, with its language and `next`. `?lang=` also saves the language in a cookie. */
 export function openVisit({ cookies, now, readDestination }: VisitDeps, request: Request): Visit {
   const url = new URL(request.url);
-  // `pages` refuses such a request: do not parse its query first.
+  // Requests with a too long query are rejected later: do not parse it here.
   if (isQueryTooLong(request.url)) url.search = '';
   const chosen = tryParseLocale(url.searchParams.get('lang'));
   const locale =
@@ -75,7 +75,7 @@ export function openVisit({ cookies, now, readDestination }: VisitDeps, request:
   };
 }
 
-/** The query without the choice of a language, which is made already. */
+/** The query without `lang`, which has already been applied. */
 function withoutLanguage({ search, searchParams }: URL): string {
   if (!searchParams.has('lang')) return search;
   const rest = new URLSearchParams(searchParams);
@@ -83,7 +83,7 @@ function withoutLanguage({ search, searchParams }: URL): string {
   return rest.size === 0 ? '' : `?${rest}`;
 }
 
-/** Finds the session of the visitor, and extends it; one of a blocked user has ended. */
+/** Finds and extends the session of the visitor; a blocked user is not signed in. */
 export async function identifyVisitor(deps: VisitDeps, visit: Visit): Promise<void> {
   const opened = await openSession(deps, visit.request, visit.now);
   if (opened?.session.user.blockedAt) {
@@ -95,7 +95,7 @@ export async function identifyVisitor(deps: VisitDeps, visit: Visit): Promise<vo
   if (opened?.cookie) visit.cookies.push(opened.cookie);
 }
 
-/** The same as {@link identifyVisitor}, for pages that are shown to everybody, while the database is away too. */
+/** Like {@link identifyVisitor}, for public pages, which are also shown while the database is unavailable. */
 export async function identifyIfPossible(deps: VisitDeps, visit: Visit): Promise<void> {
   try {
     await identifyVisitor(deps, visit);
@@ -105,7 +105,7 @@ export async function identifyIfPossible(deps: VisitDeps, visit: Visit): Promise
   }
 }
 
-/** The visit as one of a signed-in user; undefined when nobody is. */
+/** The visit as that of a signed-in user; undefined when the visitor is not signed in. */
 export function asMember(visit: Visit): MemberVisit | undefined {
   const { session, csrfToken } = visit;
   if (!session || csrfToken === undefined) return undefined;
@@ -113,8 +113,8 @@ export function asMember(visit: Visit): MemberVisit | undefined {
 }
 
 /**
- * The fields of a POST whose CSRF token was checked.
- * @throws {PageError} 403 without the token · {InvalidInput} for what is no plain form.
+ * Reads the fields of a POST and checks its CSRF token.
+ * @throws {PageError} 403 without a valid token · {InvalidInput} as `readForm`.
  */
 export async function readMemberForm(
   { signer }: Pick<VisitDeps, 'signer'>,
@@ -125,7 +125,7 @@ export async function readMemberForm(
   return fields;
 }
 
-/** Whether one of our scripts sent the request: it reads JSON instead of a page. */
+/** Whether one of our scripts sent the request, and expects JSON instead of a page. */
 export function wantsJson(request: Request): boolean {
   return request.headers.get('accept')?.includes('application/json') ?? false;
 }

@@ -8,7 +8,7 @@ export type DiscordOAuth = {
   apiUrl: string;
   clientId: string;
   clientSecret: string;
-  /** The redirect URI registered with Discord, which must match exactly in both the authorization and token requests. */
+  /** The redirect URI registered with Discord; the authorization and token requests must contain exactly this one. */
   redirectUri: string;
   fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** How long each of Discord's responses may take, 5,000 ms by default. */
@@ -47,7 +47,7 @@ export class LinkCancelled extends Unauthorized {
 
 const SCOPE = 'identify';
 const RESPONSE_TIMEOUT_MS = 5_000;
-const LARGEST_RESPONSE_BYTES = 65_536;
+const MAX_RESPONSE_BYTES = 65_536;
 const CALLBACK_KEYS: ReadonlySet<string> = new Set([
   'code',
   'state',
@@ -178,7 +178,7 @@ async function requestJson(
   try {
     const response = await discord.fetch(`${discord.apiUrl}${path}`, { ...init, redirect: 'manual', signal });
     status = response.status;
-    text = await readBoundedText(response, LARGEST_RESPONSE_BYTES);
+    text = await readBoundedText(response, MAX_RESPONSE_BYTES);
   } catch (cause) {
     throw new Unavailable('Discord does not respond', { cause });
   }

@@ -8,20 +8,20 @@ import { readUploadForm, tooLarge } from './upload-form.ts';
 import { createUploadSlots, type UploadSlot } from './upload-slots.ts';
 
 /** Concurrent uploads: each takes up to 5 MB of memory on a fast connection, whatever its size. */
-const MOST_AT_ONCE = 16;
+const MAX_CONCURRENT_UPLOADS = 16;
 /** A slow upload must not hold a slot forever; enough for 20 MB at half a megabit per second. */
 const READ_LIMIT_MS = 330_000;
 /** How long an upload waits for a slot: less than the 30 seconds after which an idle connection is closed. */
 const SLOT_LIMIT_MS = 20_000;
 /** A quarter of a megabit per second: a slower upload may lose its slot while others wait. */
-const LEAST_RATE = { bytesPerSecond: 32 * 1024, windowMs: 5000 };
+const MIN_RATE = { bytesPerSecond: 32 * 1024, windowMs: 5000 };
 
 /** Stores the file that a request uploads. */
 export type ReceiveUpload = (visit: MemberVisit) => Promise<void>;
 
 /**
- * Creates a function that stores an uploaded file while it is being received. The CSRF token is sent in the header, or as
- * a field before or after the file. Each user can run one upload at a time, and the number of concurrent uploads is
+ * Creates a function that stores an uploaded file while it is being received. The CSRF token is sent in the header, or
+ * as a field before or after the file. Each user can run one upload at a time, and the number of concurrent uploads is
  * limited; further uploads wait for a slot, which very slow uploads lose to them.
  */
 export function createReceiver({
@@ -29,13 +29,14 @@ export function createReceiver({
   sounds: { limits, storeUpload },
 }: Pick<RoundSoundDeps, 'signer' | 'sounds'>): ReceiveUpload {
   const { maxUploadBytes, readLimitMs = READ_LIMIT_MS, slotLimitMs = SLOT_LIMIT_MS } = limits;
-  const { bytesPerSecond, windowMs } = limits.leastRate ?? LEAST_RATE;
+  const { bytesPerSecond, windowMs } = limits.leastRate ?? MIN_RATE;
   const takeSlot = createUploadSlots({
-    most: MOST_AT_ONCE,
+    most: MAX_CONCURRENT_UPLOADS,
     waitMs: slotLimitMs,
     leastBytesPerSecond: bytesPerSecond,
     windowMs,
-    lostBecause: () => new PageError('sound-gave-way', 408, { limit: Math.round(bytesPerSecond / 1024) }),
+    createEvictionError: () =>
+      new PageError('sound-gave-way', 408, { limit: Math.round(bytesPerSecond / 1024) }),
   });
   return async ({ request, session, user }) => {
     if (!mayHaveSound(limits.audience ?? 'everyone', user)) throw new PageError('sound-not-allowed', 403);

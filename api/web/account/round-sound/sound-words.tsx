@@ -11,8 +11,8 @@ export function titleOf({ title }: Pick<RoundSound, 'title'>): string {
 }
 
 /**
- * The word for how far the original loudness was from the normalized one, with the upper bound in LU. A difference of
- * less than 2 LU is barely audible.
+ * Words for the original loudness relative to the normalized one, each with its upper bound in LU. A difference of less
+ * than 2 LU is barely audible.
  */
 const STEPS = [
   ['muchTooQuiet', -10],

@@ -37,10 +37,10 @@ const START_FIELD = 'start_ms';
 const LIMITS = { fields: 8, fieldSize: 1024, headerPairs: 32, headerSize: 16_384 };
 
 /**
- * Reads a multipart form with one `file`, whose bytes are streamed to `store`. The rest of a refused form is not read.
+ * Reads a multipart form with one `file` and streams its bytes to `store`. The rest of a rejected form is not read.
  * @returns what `store` returns.
  * @throws {InvalidInput} when it is not a multipart form, ends early, or has two files.
- * @throws {PageError} 400 `sound-missing` or `sound-empty`, 408 `sound-too-slow`, 413 `sound-too-large`, 400 `sound-start`.
+ * @throws {PageError} 400 `sound-missing`, `sound-empty` or `sound-start`, 408 `sound-too-slow`, 413 `sound-too-large`.
  * @throws the reason of the slot's signal.
  * @throws what `requireToken` and `store` throw.
  */
@@ -135,7 +135,7 @@ export function tooLarge(maxBytes: number): PageError {
   return new PageError('sound-too-large', 413, { limit: toMegabytes(maxBytes) });
 }
 
-/** Whole megabytes, for sentences. */
+/** Converts to whole megabytes, rounded down, for messages. */
 export function toMegabytes(bytes: number): number {
   return Math.floor(bytes / (1024 * 1024));
 }

@@ -25,7 +25,7 @@ type Options = {
   leastBytesPerSecond: number;
   windowMs: number;
   /** Creates the abort reason for an upload that lost its slot. */
-  lostBecause: () => Error;
+  createEvictionError: () => Error;
 };
 
 type Holder = {
@@ -36,13 +36,13 @@ type Holder = {
   bytesPerSecond: (nowMs: number) => number | undefined;
 };
 
-/** How often slow uploads are looked for while others wait. */
+/** How often slow uploads are checked for eviction while others wait. */
 const EVICTION_INTERVAL_MS = 250;
 
 /**
- * Limits concurrent uploads to a number of slots; further uploads wait in order of arrival. While users wait, the slowest
- * uploads below `leastBytesPerSecond` are evicted, one for each waiting user. A user whose own upload holds a slot can
- * only evict that upload. Without waiting users nothing is evicted.
+ * Limits concurrent uploads to a number of slots; further uploads wait in order of arrival. While users wait, the
+ * slowest uploads below `leastBytesPerSecond` are evicted, one for each waiting user. A user whose own upload holds a
+ * slot can only evict that upload. Without waiting users nothing is evicted.
  */
 export function createUploadSlots({ most, waitMs, windowMs, ...options }: Options): TakeSlot {
   const holders = new Map<number, Holder>();
@@ -91,7 +91,10 @@ export function createUploadSlots({ most, waitMs, windowMs, ...options }: Option
       userId,
       begin: () => {
         clearTimeout(timer);
-        const { holder, slot } = openSlot(userId, { windowMs, lostBecause: options.lostBecause });
+        const { holder, slot } = openSlot(userId, {
+          windowMs,
+          createEvictionError: options.createEvictionError,
+        });
         holders.set(userId, holder);
         resolve(slot);
       },
@@ -123,7 +126,7 @@ const STEP_MS = 250;
 
 function openSlot(
   userId: number,
-  { windowMs, lostBecause }: Pick<Options, 'windowMs' | 'lostBecause'>,
+  { windowMs, createEvictionError }: Pick<Options, 'windowMs' | 'createEvictionError'>,
 ): { holder: Holder; slot: UploadSlot } {
   const eviction = new AbortController();
   const openedMs = performance.now();
@@ -147,7 +150,7 @@ function openSlot(
     },
     holder: {
       userId,
-      evict: () => eviction.abort(lostBecause()),
+      evict: () => eviction.abort(createEvictionError()),
       isEvicted: () => eviction.signal.aborted,
       bytesPerSecond: (nowMs) => {
         if (isComplete || eviction.signal.aborted || nowMs - openedMs < windowMs) return undefined;

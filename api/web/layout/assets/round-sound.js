@@ -1,5 +1,5 @@
-// Enhances the card of the round-end sound, which also works without scripts: upload progress, the processing steps, and
-// the played part of the waveform.
+// Enhances the card of the round-end sound, which also works without scripts: upload progress, the processing steps,
+// and the played part of the waveform.
 
 const form = document.querySelector('[data-sound-upload]');
 const progress = document.querySelector('[data-sound-progress]');

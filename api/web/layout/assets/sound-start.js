@@ -12,7 +12,7 @@ const BLOCKS_PER_SECOND = 1000;
 const BELOW_PEAK = 10 ** (-45 / 20);
 const FLOOR = 10 ** (-60 / 20);
 /** A decoded track takes ten times its file size or more in memory. */
-const MOST_BYTES = 32 * 1024 * 1024;
+const MAX_BYTES = 32 * 1024 * 1024;
 const DECODED_RATE = 8000;
 
 if (field) {
@@ -28,7 +28,7 @@ async function choose(file, number) {
   const selection = ++latestSelection;
   field.querySelector('.start-marker')?.remove();
   number.value = '0';
-  const peaks = file && file.size <= MOST_BYTES ? await readPeaks(file).catch(() => null) : null;
+  const peaks = file && file.size <= MAX_BYTES ? await readPeaks(file).catch(() => null) : null;
   // Another file was selected while this one was being decoded, or the browser cannot decode it.
   if (selection !== latestSelection || !peaks) return;
   field.append(createMarker(peaks, number));

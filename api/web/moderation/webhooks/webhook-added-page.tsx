@@ -9,7 +9,7 @@ import { pathOfWebhook } from './webhook-deps.ts';
 
 type AddedProps = { site: Site; visit: MemberVisit; webhook: SigningWebhook };
 
-/** The one time that the secret of a webhook is shown. */
+/** Shows the secret of a new webhook, which is displayed only once. */
 export function WebhookAddedPage({ site, visit, webhook }: AddedProps): JSX.Element {
   const t = textsOf(visit.locale).webhooks;
   return (

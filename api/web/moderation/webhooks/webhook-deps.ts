@@ -18,12 +18,12 @@ export type WebhooksDeps = {
 
 export const WEBHOOKS = '/account/moderation/webhooks';
 
-/** The address of the page about a webhook. */
+/** The path of a webhook's page. */
 export function pathOfWebhook({ id }: Pick<Webhook, 'id'>): string {
   return `${WEBHOOKS}/${id}`;
 }
 
-/** The webhook that a path names. @throws {NotFound} */
+/** Loads the webhook whose id is the parameter of a path. @throws {NotFound} */
 export async function loadNamedWebhook(db: Db, text: string | undefined): Promise<Webhook> {
   const id = tryParseRowId(text ?? null);
   if (id === undefined) throw new NotFound('no such webhook');

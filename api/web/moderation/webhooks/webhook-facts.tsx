@@ -6,13 +6,13 @@ import type { MemberVisit } from '../../visit/visit.ts';
 
 type FactProps = { webhook: Webhook; visit: MemberVisit };
 
-/** Which events a webhook receives. */
+/** The event types that a webhook receives. */
 export function WebhookTypes({ webhook, visit }: FactProps): JSX.Element {
   if (webhook.types === null) return <span>{textsOf(visit.locale).webhooks.allTypes}</span>;
   return <code>{webhook.types.join(', ')}</code>;
 }
 
-/** Whether a webhook is delivered to, and since when it is not. */
+/** Whether a webhook is enabled, failing or disabled, with the next attempt or the reason. */
 export function WebhookState({ webhook, visit }: FactProps): JSX.Element {
   const t = textsOf(visit.locale).webhooks.states;
   const { failures, retryAt, switchedOffAt, switchedOffReason } = webhook;

@@ -13,7 +13,7 @@ import { Frame } from '../frame.tsx';
 import { loadNamedWebhook, pathOfWebhook, WEBHOOKS, type WebhooksDeps } from './webhook-deps.ts';
 import { WebhookState, WebhookTypes } from './webhook-facts.tsx';
 
-/** One webhook: how it stands, its last deliveries, and what can be done about it. */
+/** The page of one webhook: its state, its latest deliveries, and its actions. */
 export async function showWebhook(
   { db, site, readNotice }: WebhooksDeps,
   visit: MemberVisit,

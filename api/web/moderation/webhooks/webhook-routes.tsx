@@ -18,7 +18,7 @@ const PATH = '/moderation/webhooks';
 
 type Handler = (deps: WebhooksDeps, visit: MemberVisit, id: string | undefined) => Promise<Response>;
 
-/** Webhooks: the list, one of them, and what can be done with it. */
+/** Routes of the webhook list, of a webhook's page, and of its actions. */
 export function webhookRoutes(deps: WebhooksDeps): MemberRoute[] {
   const route = (method: MemberRoute['method'], path: string, handle: Handler): MemberRoute => ({
     method,
@@ -32,14 +32,14 @@ export function webhookRoutes(deps: WebhooksDeps): MemberRoute[] {
     route('POST', '/test', sendTest),
     route('POST', '/resend', resend),
     route('POST', '/enable', enable),
-    route('GET', '/remove', askToRemove),
+    route('GET', '/remove', showRemoveConfirmation),
     route('POST', '/remove', remove),
   ];
 }
 
 const actorOf = ({ user }: MemberVisit) => ({ userId: user.id });
 
-/** Adds a webhook and shows its secret in the response itself: it goes into no cookie and no address. */
+/** Adds a webhook and shows its secret in the response itself, so that it is in no cookie and no URL. */
 async function add(deps: WebhooksDeps, visit: MemberVisit): Promise<Response> {
   const form = await readMemberForm(deps, visit);
   const url = form.get('url') ?? '';
@@ -57,7 +57,7 @@ async function add(deps: WebhooksDeps, visit: MemberVisit): Promise<Response> {
   return respondWithPage(<WebhookAddedPage site={deps.site} visit={visit} webhook={webhook} />);
 }
 
-/** @throws {PageError} 400 when none is ticked. */
+/** The selected event types; undefined for all of them. @throws {PageError} 400 when none is selected. */
 function readTypes(form: ReadonlyMap<string, string>): readonly PenaltyEventType[] | undefined {
   const ticked = PENALTY_EVENT_TYPES.filter((type) => form.has(type));
   if (ticked.length === 0) throw new PageError('webhook-types', 400);
@@ -87,7 +87,7 @@ async function enable(deps: WebhooksDeps, visit: MemberVisit, id: string | undef
   return deps.redirect(visit, `${pathOfWebhook(webhook)}#webhook`, 'webhook-enabled');
 }
 
-async function askToRemove(
+async function showRemoveConfirmation(
   deps: WebhooksDeps,
   visit: MemberVisit,
   id: string | undefined,

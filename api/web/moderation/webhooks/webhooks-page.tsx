@@ -14,7 +14,7 @@ import { Frame } from '../frame.tsx';
 import { pathOfWebhook, WEBHOOKS, type WebhooksDeps } from './webhook-deps.ts';
 import { WebhookState, WebhookTypes } from './webhook-facts.tsx';
 
-/** All webhooks, and the form for another. */
+/** The list of webhooks, and the form to add one. */
 export async function showWebhooks(
   { db, site, readNotice }: WebhooksDeps,
   visit: MemberVisit,

@@ -1,12 +1,12 @@
 import type { Locale } from '../../layout/locales/locale.ts';
 
-/** `99.98%`, rounded down: 100% is said of no server that was offline for a moment. */
+/** Formats a share as `99.98%`, rounded down: a server that was offline for a moment never shows 100%. */
 export function formatShare(locale: Locale, share: number): string {
   const floored = Math.floor(share * 10_000 + 1e-6) / 10_000;
   return new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 2 }).format(floored);
 }
 
-/** `12 h 30 min`; minutes alone below an hour. */
+/** Formats a duration as `12 h 30 min`; only minutes below an hour, only hours from a day on. */
 export function formatHours(seconds: number): string {
   const minutes = Math.max(1, Math.round(seconds / 60));
   if (minutes < 60) return `${minutes} min`;

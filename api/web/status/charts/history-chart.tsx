@@ -7,7 +7,7 @@ import type { Visit } from '../../visit/visit.ts';
 import { formatShare } from './format.ts';
 import { Curve, Level, OfflineAreas } from './plot.tsx';
 
-/** The charts of a server: how far back each goes, and how long the steps of its table are. */
+/** The charts of a server: the period of each, and the time that a row of its table covers. */
 export const CHART_RANGES = [
   { name: 'day', hours: 24, rowSeconds: 3600 },
   { name: 'week', hours: 7 * 24, rowSeconds: 86_400 },
@@ -18,19 +18,19 @@ export type ChartRange = (typeof CHART_RANGES)[number];
 type HistoryChartProps = {
   range: ChartRange;
   serverName: string;
-  /** Undefined when it cannot be read. */
+  /** Undefined when it cannot be loaded. */
   series: Series | undefined;
   visit: Visit;
 };
 
 const WIDTH = 720;
 const HEIGHT = 160;
-/** The lowest upper edge of a chart, so that an empty server does not have one of 0. */
+/** The minimum upper bound of the player axis, so that it is not 0 for an empty server. */
 const MIN_TOP = 4;
-/** Fewer make no line. */
+/** Fewer points do not form a line. */
 const MIN_POINTS = 2;
 
-/** Players over time as a drawing, in words for those who do not see it, and as a table. */
+/** Players over time as a chart, with a text description for screen readers, and as a table. */
 export function HistoryChart({ range, serverName, series, visit }: HistoryChartProps): JSX.Element {
   const t = textsOf(visit.locale).server;
   const id = `chart-${range.name}`;

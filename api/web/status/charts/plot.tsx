@@ -1,15 +1,15 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { type Series, splitIntoStretches } from '../../../../src/live/series.ts';
 
-/** What a drawing shows: the time from left to right, players from 0 at its lower edge to `top`. */
+/** The axes of a chart: time from left to right, players from 0 at the bottom to `top`. */
 export type PlotRange = { from: Date; to: Date; top: number };
 
 type PlotProps = { series: Series; range: PlotRange; width: number; height: number };
 
-/** Room for the line at the upper and the lower edge. */
+/** Padding for the line width at the top and bottom. */
 const MARGIN = 2;
 
-/** The curve of the players wherever the server was online, in whole units of the drawing: its markup stays short. */
+/** The player curve for the times when the server was online. Coordinates are rounded to keep the markup short. */
 export function Curve({ series, range, width, height }: PlotProps): JSX.Element | null {
   const { x, y } = createScale(range, width, height);
   const stepMs = series.stepSeconds * 1000;
@@ -40,7 +40,7 @@ export function Curve({ series, range, width, height }: PlotProps): JSX.Element 
   );
 }
 
-/** Areas over the time in which the server was offline. */
+/** Shaded areas for the times when the server was offline. */
 export function OfflineAreas({ series, range, width, height }: PlotProps): JSX.Element[] {
   const { x } = createScale(range, width, height);
   return splitIntoStretches(series, ({ onlineShare }) => onlineShare === 0).map((stretch) => {
@@ -50,7 +50,7 @@ export function OfflineAreas({ series, range, width, height }: PlotProps): JSX.E
   });
 }
 
-/** A line across the drawing at a number of players. */
+/** A horizontal line at a number of players. */
 export function Level({
   players,
   className,

@@ -2,7 +2,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import { mergeSteps, type Series } from '../../../../src/live/series.ts';
 import { Curve, OfflineAreas } from './plot.tsx';
 
-/** Half an hour a point: finer is not seen at this size. */
+/** One point per half hour: finer detail is not visible at this size. */
 const STEP_SECONDS = 1800;
 const WIDTH = 240;
 const HEIGHT = 44;
@@ -12,11 +12,11 @@ type SparklineProps = {
   /** The last 24 hours. */
   series: Series;
   until: Date;
-  /** Players at the upper edge. */
+  /** The upper bound of the player axis. */
   top: number;
 };
 
-/** The last day as a small chart, next to text with its most important figures. */
+/** A small chart of the last day; hidden from screen readers, since text next to it has the key figures. */
 export function Sparkline({ series, until, top }: SparklineProps): JSX.Element {
   const props = {
     series: mergeSteps(series, STEP_SECONDS),

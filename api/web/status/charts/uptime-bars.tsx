@@ -11,7 +11,7 @@ const BAR_WIDTH = 8;
 const STEP = 12;
 const HEIGHT = 32;
 
-/** One bar a day, coloured by how much of it the server was online. @param series the last 30 days. */
+/** One bar per day, coloured by the share of time that the server was online. @param series the last 30 days. */
 export function UptimeBars({ series, visit }: { series: Series; visit: Visit }): JSX.Element {
   const t = textsOf(visit.locale).server;
   const shares = new Map(

@@ -1,15 +1,15 @@
 type Body = { body: ReadableStream<Uint8Array> | null };
 
 /**
- * Reads a body as UTF-8, at most `limitBytes` of it, whatever length the sender claims.
- * @returns undefined when it is longer.
+ * Reads a body as UTF-8, up to `limitBytes`, regardless of `Content-Length`.
+ * @returns undefined when the body is longer.
  */
 export async function readBoundedText(source: Body, limitBytes: number): Promise<string | undefined> {
   const bytes = await readBoundedBytes(source, limitBytes);
   return bytes && Buffer.from(bytes).toString('utf8');
 }
 
-/** The same as {@link readBoundedText}, as bytes. */
+/** Like {@link readBoundedText}, but returns bytes. */
 export async function readBoundedBytes(
   { body }: Body,
   limitBytes: number,

@@ -3,17 +3,18 @@ import { InvalidInput } from '../../../../src/domain/errors.ts';
 import { claimNonce } from '../../../../src/queries/users/used-nonces.ts';
 import type { MemberVisit } from '../visit.ts';
 
-/** The field with the UUID that the page puts into a form that must not count twice. */
+/** The hidden field with the UUID of a form that must not be processed twice. */
 export const FORM_ID_FIELD = 'form_id';
 
 const FORM_ID = /^[0-9a-f-]{36}$/;
-/** How long a form that was sent is remembered. */
+/** How long the id of a submitted form is stored. */
 const FORM_ID_MS = 7 * 86_400_000;
 
 /**
- * Whether a form is sent for the first time; after a reload, say, it is not. One without an id always is.
- * @param db the transaction of what the form does: when that fails, the form may be sent again.
- * @throws {InvalidInput} when its id is no UUID.
+ * Returns true the first time a form is submitted, and false when it is submitted again, for example by a reload.
+ * Always true for a form without an id.
+ * @param db the transaction of the form's action: if the action fails, the form can be submitted again.
+ * @throws {InvalidInput} when the id is not a UUID.
  */
 export async function claimForm(
   db: Db,

@@ -3,20 +3,20 @@ import { PageError } from '../page-error.ts';
 import type { Signer } from '../signing.ts';
 import { readBoundedText } from './bounded-text.ts';
 
-/** The name of the hidden field, and of the header scripts send instead. */
+/** The names of the hidden field with the CSRF token, and of the header that scripts send instead. */
 export const CSRF_FIELD = 'csrf_token';
 export const CSRF_HEADER = 'x-csrf-token';
 
-const LARGEST_FORM_BYTES = 16_384;
+const MAX_FORM_BYTES = 16_384;
 
-/** The token of a session; it changes with every sign-in and is good for nothing else. */
+/** The CSRF token of a session; it changes with every sign-in. */
 export function csrfTokenOf(signer: Signer, session: { idHash: string }): string {
   return signer.sign('csrf', session.idHash);
 }
 
 /**
- * Refuses a POST without the token of its session, and one that `Sec-Fetch-Site` says another site sent. `Origin` is
- * ignored: under `Referrer-Policy: no-referrer` browsers send `null`.
+ * Rejects a POST without the CSRF token of its session, or from another site according to `Sec-Fetch-Site`. `Origin` is
+ * ignored: with `Referrer-Policy: no-referrer`, browsers send `null`.
  * @throws {PageError} 403
  */
 export function requireCsrfToken(
@@ -33,15 +33,15 @@ export function requireCsrfToken(
 }
 
 /**
- * Reads a plain form, at most 16 KiB.
- * @throws {InvalidInput} when it is larger, of another type, repeats a field, or breaks off.
+ * Reads a URL-encoded form of at most 16 KiB.
+ * @throws {InvalidInput} when it is larger, has another content type, repeats a field, or is incomplete.
  */
 export async function readForm(request: Request): Promise<Map<string, string>> {
   const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
   if (type !== undefined && type !== 'application/x-www-form-urlencoded') {
     throw new InvalidInput(`a form of type ${JSON.stringify(type)} is not read here`);
   }
-  const text = await readBoundedText(request, LARGEST_FORM_BYTES).catch((cause: unknown) => {
+  const text = await readBoundedText(request, MAX_FORM_BYTES).catch((cause: unknown) => {
     throw new InvalidInput('the form was broken off by its sender', { cause });
   });
   if (text === undefined) throw new InvalidInput('the form is too large');
