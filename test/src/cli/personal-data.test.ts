@@ -83,7 +83,7 @@ describe('when the secret of erasures is lost', () => {
     const asked = await run('users', 'erase', ID);
     expect([asked.code, asked.stderr]).toEqual([
       1,
-      `${LOST('2 erased people are', RESTORE_FIRST)}There is nobody to ask here: give --yes\n`,
+      `${LOST('2 erased people are', RESTORE_FIRST)}Without a terminal this can't be confirmed: use --yes\n`,
     ]);
     expect(await db.select().from(settings).where(eq(settings.key, 'erasure_secret'))).toBeEmpty();
   });
