@@ -48,7 +48,10 @@ export type RoundSoundWorkerOptions = {
   graceMs?: number;
 };
 
+/** Attempts after which a failure of the service is final. */
 const MOST_ATTEMPTS = 5;
+/** Attempts that ended with the process itself do not count against a sound, until so many may be its own fault. */
+const MOST_CLAIMS = 20;
 const LONGEST_PAUSE_MS = 60 * 60_000;
 const NO_SOUND = 'an upload did not become a sound';
 const LEASE_LOST = 'the lease of a sound ran out; another worker has it';
@@ -73,7 +76,7 @@ export async function processUpload(
   const startedAt = performance.now();
   try {
     if (!(await finishEarlierAttempt(deps, sound))) {
-      if (sound.attempts > MOST_ATTEMPTS) throw new SoundRefused('unavailable');
+      if (sound.attempts > MOST_CLAIMS) throw new SoundRefused('unavailable');
       await renderAndPublish(deps, context, sound);
     }
     await rm(uploadFolder(folders, sound.uploadKey), { recursive: true, force: true });

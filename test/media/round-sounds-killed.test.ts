@@ -79,10 +79,17 @@ describe('after kill -9', () => {
     await waitFor(async () => (await readdir(queue.folders.inbox)).length === 0);
   });
 
+  test('a sound that was under way at ten kills is rendered all the same', async () => {
+    await upload(TONE);
+    await db.update(roundSounds).set({ attempts: 10 });
+    startWorker({ leaseMs: 1000 });
+    expect((await settled(PLAYER)).ready).toMatchObject({ title: 'tone.wav', attempts: 11 });
+  });
+
   test('at the last attempt a sound that is in its place already is published', async () => {
     await upload(TONE);
     await runProcess('work', 'after-move');
-    await db.update(roundSounds).set({ attempts: 5 });
+    await db.update(roundSounds).set({ attempts: 20 });
     startWorker({ leaseMs: 1000 });
     expect((await settled(PLAYER)).ready?.title).toBe('tone.wav');
   });

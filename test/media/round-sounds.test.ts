@@ -151,7 +151,7 @@ test("a member's wrong file is one line of the log, without a stack trace; what 
   await settled(PLAYER);
   await db
     .update(roundSounds)
-    .set({ status: 'queued', attempts: 5, sha256: null })
+    .set({ status: 'queued', attempts: 20, sha256: null })
     .where(eq(roundSounds.id, id));
   await waitFor(async () => lines.some(({ level }) => level === 'warn'));
   expect(lines.find(({ level }) => level === 'warn')?.fields).toHaveProperty('err');
