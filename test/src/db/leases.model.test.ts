@@ -51,7 +51,8 @@ class Candidate {
 
   open(): [Connection, Connection, Db] {
     const session = connect(url, { max: 1, applicationName: `lease ${NAME}`, owner: this.name });
-    const work = connect(url, { max: 2, applicationName: 'work', owner: `process${this.number}` });
+    // Every transaction that hangs keeps a connection until the history ends.
+    const work = connect(url, { max: 30, applicationName: 'work', owner: `process${this.number}` });
     return [session, work, openDrizzle(work)];
   }
 
