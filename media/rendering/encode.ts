@@ -26,7 +26,7 @@ export const ENCODE_SCRATCH = [ATTEMPT_NAME, VERIFIED_NAME, MEASUREMENT_NAME, MI
 
 const FRAMES_PER_MP3_FRAME = 1152;
 const WAVEFORM_BARS = 160;
-const MOST_CORRECTIONS = 5;
+const MOST_CORRECTIONS = 3;
 
 /** An MP3 of constant bit rate. */
 export type Mp3Format = PcmFormat & {
