@@ -1,6 +1,6 @@
 import { inlineCode, TimestampStyles, type TimestampStylesString, time } from 'discord.js';
-import { isolate } from '../src/domain/isolate.ts';
-import { hasVisibleCharacter } from '../src/domain/visible-text.ts';
+import { isolate } from '../src/domain/text/isolate.ts';
+import { hasVisibleCharacter } from '../src/domain/text/visible-text.ts';
 
 /** Control and formatting characters: NUL, right-to-left marks, zero-width ones. Emoji joiners go with them. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\u2028\u2029\u115f\u1160\u2800\u3164\uffa0]/gu;

@@ -181,7 +181,6 @@ test('there are no barrels: no file only hands on what others export', async () 
 const LARGE_FOLDERS: Record<string, string> = {
   bot: 'what every command rests on; each kind of thing beside it has a folder',
   'src/cli': 'a file a command, and the words they share',
-  'src/domain': 'each file is one rule; those of rights have a folder already',
   'src/db/migrations': 'a file a migration, named and ordered by drizzle-kit',
   'src/db/migrations/meta': "a snapshot a migration, drizzle-kit's own",
   'test/src/service': 'a file for each promise of the whole service',

@@ -1,6 +1,6 @@
 import { ApplicationCommandType, userMention } from 'discord.js';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
-import { hasVisibleCharacter } from '../../src/domain/visible-text.ts';
+import { hasVisibleCharacter } from '../../src/domain/text/visible-text.ts';
 import {
   loadPlayerRecord,
   type PlayerRecord,

@@ -1,5 +1,5 @@
-import { foldText } from '../../src/domain/fold-text.ts';
 import { PENALTY_TYPES, type PenaltyType } from '../../src/domain/penalty.ts';
+import { foldText } from '../../src/domain/text/fold-text.ts';
 import { Refusal } from '../command.ts';
 import { noticeMessage } from '../embeds/message.ts';
 import { en, type Texts } from '../locales/en.ts';

@@ -1,7 +1,7 @@
 import type { Database } from '../../src/db/database.ts';
-import { foldText } from '../../src/domain/fold-text.ts';
 import { tryParseSteamReference } from '../../src/domain/profile-address.ts';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
+import { foldText } from '../../src/domain/text/fold-text.ts';
 import { type FoundPlayer, searchPlayers } from '../../src/queries/player-search.ts';
 import { type Choice, type Invoker, Refusal } from '../command.ts';
 import { LIMITS } from '../discord-limits.ts';

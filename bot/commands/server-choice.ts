@@ -1,4 +1,4 @@
-import { foldText } from '../../src/domain/fold-text.ts';
+import { foldText } from '../../src/domain/text/fold-text.ts';
 import { type ServerView, toServerView } from '../../src/live/server-view.ts';
 import { Refusal } from '../command.ts';
 import { LIMITS } from '../discord-limits.ts';

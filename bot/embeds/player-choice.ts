@@ -1,4 +1,4 @@
-import { isolate } from '../../src/domain/isolate.ts';
+import { isolate } from '../../src/domain/text/isolate.ts';
 import type { FoundPlayer } from '../../src/queries/player-search.ts';
 import type { Choice } from '../command.ts';
 import { LIMITS } from '../discord-limits.ts';

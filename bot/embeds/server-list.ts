@@ -1,5 +1,5 @@
 import type { APIEmbed, APISelectMenuOption } from 'discord.js';
-import { isolate } from '../../src/domain/isolate.ts';
+import { isolate } from '../../src/domain/text/isolate.ts';
 import type { ServerView } from '../../src/live/server-view.ts';
 import { toCustomId } from '../custom-id.ts';
 import { LIMITS } from '../discord-limits.ts';

@@ -1,5 +1,5 @@
 import type { FeedSubject } from '../../src/domain/discord-feed.ts';
-import { type NounForms, pluralForm } from '../../src/domain/plural.ts';
+import { type NounForms, pluralForm } from '../../src/domain/text/plural.ts';
 
 const NOUNS = {
   newPenalty: { one: 'new penalty', other: 'new penalties' },

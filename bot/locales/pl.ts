@@ -1,5 +1,5 @@
 import type { PenaltyStatus, PenaltyType } from '../../src/domain/penalty.ts';
-import { type NounForms, pluralForm } from '../../src/domain/plural.ts';
+import { type NounForms, pluralForm } from '../../src/domain/text/plural.ts';
 import { durationInWords } from './duration.ts';
 import type { Texts } from './en.ts';
 import { feedCommandPl, feedPl } from './feed-pl.ts';

@@ -1,5 +1,5 @@
 import { InvalidInput } from './errors.ts';
-import { foldText } from './fold-text.ts';
+import { foldText } from './text/fold-text.ts';
 
 /** Specification section 2.3. */
 export const PENALTY_TYPES = ['ban', 'mute', 'gag', 'silence', 'warn'] as const;

@@ -1,7 +1,7 @@
 import { InvalidInput } from './errors.ts';
 import type { Actor } from './rights/actor.ts';
 import { type SteamId64, tryParseSteamId } from './steam-id.ts';
-import { hasVisibleCharacter } from './visible-text.ts';
+import { hasVisibleCharacter } from './text/visible-text.ts';
 
 /** The states of an upload in their order; `ready` and `failed` are final. */
 export const ROUND_SOUND_STATUSES = ['queued', 'measuring', 'rendering', 'ready', 'failed'] as const;

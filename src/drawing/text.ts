@@ -1,5 +1,5 @@
 import type { SKRSContext2D } from '@napi-rs/canvas';
-import { hasVisibleCharacter } from '../domain/visible-text.ts';
+import { hasVisibleCharacter } from '../domain/text/visible-text.ts';
 
 /** Everything but what the fonts have glyphs for: Latin, Greek and Cyrillic letters, and common symbols. */
 const WITHOUT_GLYPH =

@@ -4,7 +4,7 @@ import type { Db } from '../db/client.ts';
 import { Conflict, InvalidInput } from '../domain/errors.ts';
 import type { Actor } from '../domain/rights/actor.ts';
 import { formatServerAddress, parseServerAddress, tryParseServerAddress } from '../domain/server-address.ts';
-import { hasVisibleCharacter } from '../domain/visible-text.ts';
+import { hasVisibleCharacter } from '../domain/text/visible-text.ts';
 import { listServerAliases, saveServerAlias } from '../queries/servers/aliases.ts';
 import { addServer, findServerByAddress, listServers } from '../queries/servers/servers.ts';
 import { withTimeLimit } from '../runtime/time-limit.ts';

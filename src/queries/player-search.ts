@@ -4,8 +4,8 @@ import { users } from '../db/schema/accounts.ts';
 import { penalties } from '../db/schema/penalties.ts';
 import { playerNames } from '../db/schema/player-names.ts';
 import { type Select, selectFromSnapshot, selectionOf, unseen } from '../db/select.ts';
-import { foldText } from '../domain/fold-text.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
+import { foldText } from '../domain/text/fold-text.ts';
 import { statusCondition } from './penalties/filter.ts';
 
 /** A player that a search by name found, with or without an account. */

@@ -1,5 +1,5 @@
 import { Elysia, type Static, t } from 'elysia';
-import { foldText } from '../../../src/domain/fold-text.ts';
+import { foldText } from '../../../src/domain/text/fold-text.ts';
 import type { FoundPlayer } from '../../../src/queries/player-search.ts';
 import { formatTimestamp } from '../../http/json.ts';
 import type { Parameter } from '../../http/parameters.ts';

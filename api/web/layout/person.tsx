@@ -1,5 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import { hasVisibleCharacter } from '../../../src/domain/visible-text.ts';
+import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
 import type { User } from '../../../src/queries/users/users.ts';
 import type { Locale } from './locales/locale.ts';
 import { textsOf } from './locales/texts.ts';

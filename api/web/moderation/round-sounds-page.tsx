@@ -1,6 +1,6 @@
 import { NotFound } from '../../../src/domain/errors.ts';
-import { isolate } from '../../../src/domain/isolate.ts';
 import { type SteamId64, tryParseSteamId } from '../../../src/domain/steam-id.ts';
+import { isolate } from '../../../src/domain/text/isolate.ts';
 import {
   countRoundSounds,
   findRoundSounds,

@@ -2,7 +2,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
 import { tokenStateOf } from '../../../src/domain/api-token.ts';
 import { NotFound } from '../../../src/domain/errors.ts';
-import { isolate } from '../../../src/domain/isolate.ts';
+import { isolate } from '../../../src/domain/text/isolate.ts';
 import {
   type ApiToken,
   findUnrevokedApiToken,

@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import { isolate } from '../../../src/domain/isolate.ts';
-import { hasVisibleCharacter } from '../../../src/domain/visible-text.ts';
+import { isolate } from '../../../src/domain/text/isolate.ts';
+import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
 import type { Penalty } from '../../../src/queries/penalties/row.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';

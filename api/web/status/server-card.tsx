@@ -1,5 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import { isolate } from '../../../src/domain/isolate.ts';
+import { isolate } from '../../../src/domain/text/isolate.ts';
 import type { Series } from '../../../src/live/series.ts';
 import type { ServerView } from '../../../src/live/server-view.ts';
 import { textsOf } from '../layout/locales/texts.ts';

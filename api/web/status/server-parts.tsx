@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import { isolate } from '../../../src/domain/isolate.ts';
 import { tryParseServerAddress } from '../../../src/domain/server-address.ts';
+import { isolate } from '../../../src/domain/text/isolate.ts';
 import type { ServerView } from '../../../src/live/server-view.ts';
 import { CopyButton } from '../layout/copy-button.tsx';
 import { textsOf } from '../layout/locales/texts.ts';

@@ -2,10 +2,10 @@ import { asc, eq } from 'drizzle-orm';
 import { type Db, prepareOnce } from '../../db/client.ts';
 import { serverSnapshots, servers } from '../../db/schema/servers.ts';
 import { Conflict, InvalidInput, NotFound } from '../../domain/errors.ts';
-import { foldText } from '../../domain/fold-text.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import { parseServerAddress } from '../../domain/server-address.ts';
-import { hasVisibleCharacter } from '../../domain/visible-text.ts';
+import { foldText } from '../../domain/text/fold-text.ts';
+import { hasVisibleCharacter } from '../../domain/text/visible-text.ts';
 import { recordAudit } from '../audit-log.ts';
 
 export type Server = typeof servers.$inferSelect;

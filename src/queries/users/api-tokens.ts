@@ -7,7 +7,7 @@ import type { Actor } from '../../domain/rights/actor.ts';
 import { isAdministrator } from '../../domain/rights/administrator.ts';
 import { TOKEN_SCOPES, type TokenScope } from '../../domain/rights/token-scope.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
-import { hasVisibleCharacter } from '../../domain/visible-text.ts';
+import { hasVisibleCharacter } from '../../domain/text/visible-text.ts';
 import { recordAudit } from '../audit-log.ts';
 
 export type ApiToken = Omit<typeof apiTokens.$inferSelect, 'tokenHash'> & {

@@ -1,5 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import { isolate } from '../../../../src/domain/isolate.ts';
+import { isolate } from '../../../../src/domain/text/isolate.ts';
 import { Card } from '../../layout/card.tsx';
 import { ConfirmLink } from '../../layout/confirm.tsx';
 import { CsrfField } from '../../layout/csrf-field.tsx';

@@ -1,6 +1,6 @@
 import type { Db } from '../../../../src/db/client.ts';
 import { Conflict, InvalidInput, Unavailable } from '../../../../src/domain/errors.ts';
-import { isolate } from '../../../../src/domain/isolate.ts';
+import { isolate } from '../../../../src/domain/text/isolate.ts';
 import { linkDiscord, setDiscordHidden, unlinkDiscord } from '../../../../src/queries/users/user-changes.ts';
 import { ConfirmPage } from '../../layout/confirm.tsx';
 import type { Site } from '../../layout/layout.tsx';

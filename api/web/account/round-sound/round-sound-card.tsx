@@ -1,9 +1,9 @@
 import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
-import { isolate } from '../../../../src/domain/isolate.ts';
 import { mayHaveSound, type SoundGroup } from '../../../../src/domain/rights/sound-audience.ts';
 import { LATEST_START_MS, UNFINISHED_STATUSES } from '../../../../src/domain/round-sound.ts';
+import { isolate } from '../../../../src/domain/text/isolate.ts';
 import { findRoundSounds, type RoundSound } from '../../../../src/queries/round-sounds/round-sounds.ts';
 import { Card } from '../../layout/card.tsx';
 import { ConfirmLink } from '../../layout/confirm.tsx';

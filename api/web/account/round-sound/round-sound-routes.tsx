@@ -1,5 +1,5 @@
 import { NotFound } from '../../../../src/domain/errors.ts';
-import { isolate } from '../../../../src/domain/isolate.ts';
+import { isolate } from '../../../../src/domain/text/isolate.ts';
 import { findRoundSounds } from '../../../../src/queries/round-sounds/round-sounds.ts';
 import { ConfirmPage } from '../../layout/confirm.tsx';
 import { textsOf } from '../../layout/locales/texts.ts';

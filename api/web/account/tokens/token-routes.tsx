@@ -1,7 +1,7 @@
 import type { Db } from '../../../../src/db/client.ts';
 import { Conflict, NotFound } from '../../../../src/domain/errors.ts';
-import { isolate } from '../../../../src/domain/isolate.ts';
 import { mayCreateTokens, type TokenAudience } from '../../../../src/domain/rights/token-audience.ts';
+import { isolate } from '../../../../src/domain/text/isolate.ts';
 import {
   type ApiToken,
   createApiToken,

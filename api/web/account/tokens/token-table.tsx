@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import { isolate } from '../../../../src/domain/isolate.ts';
 import { TOKEN_SCOPES } from '../../../../src/domain/rights/token-scope.ts';
+import { isolate } from '../../../../src/domain/text/isolate.ts';
 import type { ApiToken } from '../../../../src/queries/users/api-tokens.ts';
 import { ConfirmLink } from '../../layout/confirm.tsx';
 import { textsOf } from '../../layout/locales/texts.ts';

@@ -1,5 +1,5 @@
 import Negotiator from 'negotiator';
-import { type NounForms, pluralForm } from '../../../../src/domain/plural.ts';
+import { type NounForms, pluralForm } from '../../../../src/domain/text/plural.ts';
 
 /** The languages of the account page; the first is what is spoken when the browser asks for neither. */
 export const LOCALES = ['en', 'pl'] as const;

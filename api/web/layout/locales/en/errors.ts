@@ -1,4 +1,4 @@
-import { pluralForm } from '../../../../../src/domain/plural.ts';
+import { pluralForm } from '../../../../../src/domain/text/plural.ts';
 
 /** Error pages: their headings, and a sentence for each failure. */
 export const errors = {

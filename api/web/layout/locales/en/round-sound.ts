@@ -1,6 +1,6 @@
-import { pluralForm } from '../../../../../src/domain/plural.ts';
 import type { SoundGroup } from '../../../../../src/domain/rights/sound-audience.ts';
 import type { RoundSoundFailure, RoundSoundStatus } from '../../../../../src/domain/round-sound.ts';
+import { pluralForm } from '../../../../../src/domain/text/plural.ts';
 
 type SoundLimits = { seconds: number; megabytes: number };
 

@@ -1,4 +1,4 @@
-import { pluralForm } from '../../../../../src/domain/plural.ts';
+import { pluralForm } from '../../../../../src/domain/text/plural.ts';
 import type { Texts } from '../en.ts';
 
 /** The round-end sound: its card, and everyone's in the moderation. */

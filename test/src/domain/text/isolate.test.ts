@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { isolate } from '../../../src/domain/isolate.ts';
+import { isolate } from '../../../../src/domain/text/isolate.ts';
 
 test.each([
   ['Rzeźnik_1 🎮', 'Rzeźnik_1 🎮'],

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { hasVisibleCharacter } from '../../../src/domain/visible-text.ts';
-import { INVISIBLE_NAMES } from '../../support/invisible-names.ts';
+import { hasVisibleCharacter } from '../../../../src/domain/text/visible-text.ts';
+import { INVISIBLE_NAMES } from '../../../support/invisible-names.ts';
 
 test.each(INVISIBLE_NAMES)('%j cannot be seen', (name) => {
   expect(hasVisibleCharacter(name)).toBe(false);

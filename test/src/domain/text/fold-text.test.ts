@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { foldText } from '../../../src/domain/fold-text.ts';
-import { createTestDatabase } from '../../support/database/database.ts';
+import { foldText } from '../../../../src/domain/text/fold-text.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
 
 /** Of the basic plane and the one of mathematical letters and emoji. */
 const LAST_POINT = 0x1_ffff;
