@@ -6,10 +6,10 @@ import {
   type Invoker,
   Refusal,
 } from '../command.ts';
-import { tryParsePositive } from '../custom-id.ts';
 import { readFilter } from '../embeds/ban-check-controls.ts';
 import type { RecordFilter } from '../embeds/ban-check-view.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
+import { tryParsePositive } from '../interactions/custom-id.ts';
 import { type BanCheckDeps, renderRecord } from './ban-check.ts';
 import { requireMaySee } from './subject.ts';
 

@@ -6,9 +6,9 @@ import {
   type Invoker,
   Refusal,
 } from '../command.ts';
-import { tryParsePositive } from '../custom-id.ts';
 import { COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
 import { playerList } from '../embeds/player-list.ts';
+import { tryParsePositive } from '../interactions/custom-id.ts';
 import type { Localization } from '../locales/localization.ts';
 import { renderCard, renderList, type ServerDeps } from './server-messages.ts';
 

@@ -1,5 +1,5 @@
 import { PENALTY_STATUSES, PENALTY_TYPES } from '../../src/domain/penalty.ts';
-import { toCustomId } from '../custom-id.ts';
+import { toCustomId } from '../interactions/custom-id.ts';
 import type { Texts } from '../locales/en.ts';
 import type { RecordFilter, RecordView } from './ban-check-view.ts';
 import { button, linkButton, menuRow, type Row, row, steamProfileButton } from './message.ts';

@@ -1,6 +1,6 @@
 import type { ServerView } from '../../src/live/server-view.ts';
-import { toCustomId } from '../custom-id.ts';
 import { LIMITS } from '../discord-limits.ts';
+import { toCustomId } from '../interactions/custom-id.ts';
 import type { Texts } from '../locales/en.ts';
 import { cut, escapeText, joinLines } from '../text.ts';
 import { button, type MessageView, row } from './message.ts';

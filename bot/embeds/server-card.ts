@@ -1,7 +1,7 @@
 import type { APIButtonComponent, APIEmbedField } from 'discord.js';
 import type { ServerView } from '../../src/live/server-view.ts';
-import { toCustomId } from '../custom-id.ts';
 import { LIMITS } from '../discord-limits.ts';
+import { toCustomId } from '../interactions/custom-id.ts';
 import type { Texts } from '../locales/en.ts';
 import { code, escapeText, joinLines } from '../text.ts';
 import { type Attachment, button, linkButton, type MessageView, row } from './message.ts';

@@ -1,8 +1,8 @@
 import type { APIEmbed, APISelectMenuOption } from 'discord.js';
 import { isolate } from '../../src/domain/text/isolate.ts';
 import type { ServerView } from '../../src/live/server-view.ts';
-import { toCustomId } from '../custom-id.ts';
 import { LIMITS } from '../discord-limits.ts';
+import { toCustomId } from '../interactions/custom-id.ts';
 import type { Texts } from '../locales/en.ts';
 import { cut, escapeText, joinLines, toPlainLine } from '../text.ts';
 import { button, COLOURS, type MessageView, menuRow, type Row, row } from './message.ts';

@@ -1,6 +1,6 @@
 import { type APIButtonComponent, TimestampStyles } from 'discord.js';
 import type { ServerView } from '../../src/live/server-view.ts';
-import { toCustomId } from '../custom-id.ts';
+import { toCustomId } from '../interactions/custom-id.ts';
 import type { Texts } from '../locales/en.ts';
 import { absoluteAndRelativeTime, escapeText, relativeTime } from '../text.ts';
 import { button, COLOURS } from './message.ts';

@@ -1,7 +1,7 @@
 import { inlineCode, SnowflakeUtil, TimestampStyles, userMention } from 'discord.js';
 import { accountId } from '../../src/domain/steam-id.ts';
 import type { LookedUpUser } from '../../src/queries/users/users.ts';
-import { toCustomId } from '../custom-id.ts';
+import { toCustomId } from '../interactions/custom-id.ts';
 import type { Texts } from '../locales/en.ts';
 import { absoluteAndRelativeTime, escapeText } from '../text.ts';
 import { button, COLOURS, type MessageView, row, steamProfileButton } from './message.ts';

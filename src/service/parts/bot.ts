@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createBot } from '../../../bot/bot.ts';
-import { INTERACTION_OUTCOMES } from '../../../bot/dispatcher.ts';
+import { INTERACTION_OUTCOMES } from '../../../bot/interactions/dispatcher.ts';
 import { type Fence, runAsLeader } from '../../db/leader.ts';
 import { createVanityResolver } from '../../steam/vanity-names.ts';
 import type { Context } from '../context.ts';

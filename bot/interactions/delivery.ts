@@ -1,10 +1,10 @@
 import { AttachmentBuilder, MessageFlags, RESTJSONErrorCodes } from 'discord.js';
-import type { CommandResponse } from './command.ts';
-import { LIMITS } from './discord-limits.ts';
-import type { MessageView } from './embeds/message.ts';
+import type { CommandResponse } from '../command.ts';
+import { LIMITS } from '../discord-limits.ts';
+import type { MessageView } from '../embeds/message.ts';
+import type { SendWithLinkFallback } from '../link-fallback.ts';
+import { isDiscordError } from '../rest.ts';
 import type { DeferrableInteraction } from './interaction.ts';
-import type { SendWithLinkFallback } from './link-fallback.ts';
-import { isDiscordError } from './rest.ts';
 
 type Kind = CommandResponse['kind'];
 

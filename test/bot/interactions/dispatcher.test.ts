@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
-import { createBot } from '../../bot/bot.ts';
-import { createCooldown } from '../../bot/cooldown.ts';
-import { startUnreliableBot, VANITY } from '../support/bot/unreliable-bot.ts';
-import { aSteamId } from '../support/database/builders.ts';
-import { anActor } from '../support/discord/actor.ts';
-import { messageOf } from '../support/discord/exchange.ts';
-import { findButton, isEphemeral } from '../support/discord/messages.ts';
-import { waitFor } from '../support/wait.ts';
+import { createBot } from '../../../bot/bot.ts';
+import { createCooldown } from '../../../bot/interactions/cooldown.ts';
+import { startUnreliableBot, VANITY } from '../../support/bot/unreliable-bot.ts';
+import { aSteamId } from '../../support/database/builders.ts';
+import { anActor } from '../../support/discord/actor.ts';
+import { messageOf } from '../../support/discord/exchange.ts';
+import { findButton, isEphemeral } from '../../support/discord/messages.ts';
+import { waitFor } from '../../support/wait.ts';
 
 const { fake, db, deps, bot, behaviour, moderator, lines, outcomes } = await startUnreliableBot();
 

@@ -1,12 +1,14 @@
 import type { AutocompleteInteraction, Interaction } from 'discord.js';
 import type { Logger } from 'pino';
-import { TimeLimitExceeded, withTimeLimit } from '../src/runtime/time-limit.ts';
-import { type Command, type CommandResponse, type Components, type Invoker, Refusal } from './command.ts';
-import type { MentionCommand } from './command-mentions.ts';
+import { TimeLimitExceeded, withTimeLimit } from '../../src/runtime/time-limit.ts';
+import { type Command, type CommandResponse, type Components, type Invoker, Refusal } from '../command.ts';
+import type { MentionCommand } from '../command-mentions.ts';
+import { type MessageView, noticeMessage } from '../embeds/message.ts';
+import type { ModeratorRule } from '../moderators.ts';
+import { relativeTime } from '../text.ts';
 import type { Cooldown } from './cooldown.ts';
 import { parseCustomId } from './custom-id.ts';
 import { type Delivery, isInteractionOver } from './delivery.ts';
-import { type MessageView, noticeMessage } from './embeds/message.ts';
 import { failureNotice } from './failure-notice.ts';
 import {
   type CommandInteraction,
@@ -17,8 +19,6 @@ import {
   toComponentPress,
   toInvoker,
 } from './interaction.ts';
-import type { ModeratorRule } from './moderators.ts';
-import { relativeTime } from './text.ts';
 
 /**
  * How an interaction ended: with its response, with a refusal, with the notice of the cooldown, with an internal failure,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { parseCustomId, toCustomId, tryParsePositive } from '../../bot/custom-id.ts';
+import { parseCustomId, toCustomId, tryParsePositive } from '../../../bot/interactions/custom-id.ts';
 
 describe('custom ids', () => {
   test('carry a name and arguments, and never exceed 100 characters', () => {

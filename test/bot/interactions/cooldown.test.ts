@@ -1,5 +1,5 @@
 import { expect, setSystemTime, test } from 'bun:test';
-import { createCooldown } from '../../bot/cooldown.ts';
+import { createCooldown } from '../../../bot/interactions/cooldown.ts';
 
 let nowMs = 0;
 const clockMs = () => nowMs;

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
-import { isDatabaseOutage } from '../src/db/client.ts';
-import { Unavailable } from '../src/domain/errors.ts';
-import { TimeLimitExceeded } from '../src/runtime/time-limit.ts';
-import { COLOURS, type MessageView, noticeMessage } from './embeds/message.ts';
-import type { Texts } from './locales/en.ts';
+import { isDatabaseOutage } from '../../src/db/client.ts';
+import { Unavailable } from '../../src/domain/errors.ts';
+import { TimeLimitExceeded } from '../../src/runtime/time-limit.ts';
+import { COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
+import type { Texts } from '../locales/en.ts';
 
 /**
  * The message to the invoker when a response failed: an apology and an error id, which is in the log too. It contains

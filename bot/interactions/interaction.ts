@@ -8,12 +8,12 @@ import {
   type StringSelectMenuInteraction,
   type UserContextMenuCommandInteraction,
 } from 'discord.js';
-import type { ChosenRole, CommandOptions, ComponentPress, Invoker } from './command.ts';
+import type { ChosenRole, CommandOptions, ComponentPress, Invoker } from '../command.ts';
+import type { BotPermission } from '../locales/feed-en.ts';
+import { localizationOf } from '../locales/localization.ts';
+import type { ModeratorRule } from '../moderators.ts';
+import { MANAGER_PERMISSION, MODERATOR_PERMISSION } from '../permissions.ts';
 import { parseCustomId } from './custom-id.ts';
-import type { BotPermission } from './locales/feed-en.ts';
-import { localizationOf } from './locales/localization.ts';
-import type { ModeratorRule } from './moderators.ts';
-import { MANAGER_PERMISSION, MODERATOR_PERMISSION } from './permissions.ts';
 
 export type CommandInteraction = ChatInputCommandInteraction | UserContextMenuCommandInteraction;
 export type ComponentInteraction = ButtonInteraction | StringSelectMenuInteraction;
