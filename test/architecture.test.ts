@@ -179,7 +179,6 @@ test('there are no barrels: no file only hands on what others export', async () 
 
 /** Folders of more than fifteen files, and why. */
 const LARGE_FOLDERS: Record<string, string> = {
-  'src/cli': 'a file a command, and the words they share',
   'src/db/migrations': 'a file a migration, named and ordered by drizzle-kit',
   'src/db/migrations/meta': "a snapshot a migration, drizzle-kit's own",
   'test/src/service': 'a file for each promise of the whole service',

@@ -8,8 +8,9 @@ import { restoreBackup } from '../backup/restore-backup.ts';
 import { writeBackup } from '../backup/write-backup.ts';
 import { InvalidInput } from '../domain/errors.ts';
 import { confirm } from './confirm.ts';
-import { showProgress } from './progress.ts';
-import { print, type Session } from './session.ts';
+import { print } from './output/print.ts';
+import { showProgress } from './output/progress.ts';
+import type { Session } from './session.ts';
 
 /** `backup` and `restore`: the database and the sounds in one file. */
 export function addBackupCommands(program: Command, session: Session): void {

@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 import { registerCommands } from '../../bot/register.ts';
 import { createRest } from '../../bot/rest.ts';
 import { InvalidInput } from '../domain/errors.ts';
-import { print, type Session } from './session.ts';
+import { print } from './output/print.ts';
+import type { Session } from './session.ts';
 
 /** `bot register`. */
 export function addBotCommands(program: Command, session: Session): void {

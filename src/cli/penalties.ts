@@ -7,9 +7,10 @@ import { importNdjson } from '../import/ndjson/ndjson.ts';
 import { importSimpleAdmin } from '../import/simple-admin/simple-admin.ts';
 import { importSourcebans } from '../import/sourcebans/sourcebans.ts';
 import { checkPenaltyTallies, type Recount, recountPenaltyTallies } from '../queries/penalties/recount.ts';
-import { describeLostErasures } from './lost-erasures.ts';
-import { showProgress } from './progress.ts';
-import { print, type Session } from './session.ts';
+import { describeLostErasures } from './output/lost-erasures.ts';
+import { print } from './output/print.ts';
+import { showProgress } from './output/progress.ts';
+import type { Session } from './session.ts';
 
 /** How many warnings are printed; all of them are counted, and `--json` lists the first thousand. */
 const WARNINGS_SHOWN = 20;

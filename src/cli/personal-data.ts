@@ -5,8 +5,9 @@ import { exportPerson, isPersonKnown } from '../queries/personal-data/export.ts'
 import { countLostTombstones } from '../queries/personal-data/tombstones.ts';
 import { erasePlayer } from '../service/parts/erase-player.ts';
 import { confirm } from './confirm.ts';
-import { describeLostErasures } from './lost-erasures.ts';
-import { print, type Session } from './session.ts';
+import { describeLostErasures } from './output/lost-erasures.ts';
+import { print } from './output/print.ts';
+import type { Session } from './session.ts';
 import { loadSteamId } from './who.ts';
 
 const RESTORE_FIRST = 'imports name them again, so restore it before you erase anybody';

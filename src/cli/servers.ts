@@ -9,8 +9,9 @@ import {
   setServerHidden,
 } from '../queries/servers/servers.ts';
 import { confirm } from './confirm.ts';
-import { describeQueryOutcome, describeServer, SERVER_HEADER } from './server-words.ts';
-import { print, type Session, toTable } from './session.ts';
+import { print, toTable } from './output/print.ts';
+import { describeQueryOutcome, describeServer, SERVER_HEADER } from './output/server-words.ts';
+import type { Session } from './session.ts';
 
 type NewServer = { name: string; address: string; slug?: string; mode?: string; region?: string };
 

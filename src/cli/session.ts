@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
 import { openAddress, openMigratedDatabase } from '../db/open.ts';
@@ -67,24 +66,4 @@ export function createSession(load: () => { config: Config; log: Logger }): Sess
       for (const close of closers.splice(0).reverse()) await close();
     },
   };
-}
-
-/** Prints a result: as JSON with `--json`, otherwise as text. */
-export function print(command: Command, value: unknown, words: string): void {
-  const { json } = command.optsWithGlobals<{ json?: boolean }>();
-  console.log(json ? JSON.stringify(value, null, 2) : words);
-}
-
-/** Formats rows as a table; returns `none` when there are no rows. */
-export function toTable(header: string[], rows: string[][], none: string): string {
-  if (rows.length === 0) return none;
-  const widths = header.map((title, column) =>
-    Math.max(...[title, ...rows.map((row) => row[column] ?? '')].map((cell) => Bun.stringWidth(cell))),
-  );
-  const line = (cells: string[]) =>
-    cells
-      .map((cell, column) => cell + ' '.repeat(Math.max((widths[column] ?? 0) - Bun.stringWidth(cell), 0)))
-      .join('  ')
-      .trimEnd();
-  return [header, ...rows].map(line).join('\n');
 }

@@ -12,7 +12,8 @@ import {
   listRoundSounds,
   type RoundSound,
 } from '../queries/round-sounds/round-sounds.ts';
-import { print, type Session, toTable } from './session.ts';
+import { print, toTable } from './output/print.ts';
+import type { Session } from './session.ts';
 import { resolveSteamId } from './who.ts';
 
 const LONGEST_WAIT_MS = 5 * 60_000;

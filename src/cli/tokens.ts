@@ -4,7 +4,8 @@ import { InvalidInput } from '../domain/errors.ts';
 import { parseTokenScopes, TOKEN_SCOPES, type TokenScope } from '../domain/rights/token-scope.ts';
 import { type ApiToken, createApiToken, listApiTokens, revokeApiToken } from '../queries/users/api-tokens.ts';
 import { saveUser } from '../queries/users/user-changes.ts';
-import { print, type Session, toTable } from './session.ts';
+import { print, toTable } from './output/print.ts';
+import type { Session } from './session.ts';
 import { resolveSteamId } from './who.ts';
 
 const TOKENS_LISTED = 100;

@@ -4,9 +4,10 @@ import { InvalidInput } from '../domain/errors.ts';
 import { blockUser, unblockUser } from '../queries/users/user-blocks.ts';
 import { saveUser, type UserChanges } from '../queries/users/user-changes.ts';
 import { searchUsers } from '../queries/users/users.ts';
+import { print, toTable } from './output/print.ts';
+import { describeListedUser, describeUser, USER_HEADER } from './output/user-words.ts';
 import { addPersonalDataCommands } from './personal-data.ts';
-import { print, type Session, toTable } from './session.ts';
-import { describeListedUser, describeUser, USER_HEADER } from './user-words.ts';
+import type { Session } from './session.ts';
 import { loadUser, resolveSteamId } from './who.ts';
 
 type UserOptions = {

@@ -6,7 +6,8 @@ import type { WebhookActions } from '../events/webhooks/actions.ts';
 import type { Sent } from '../events/webhooks/send.ts';
 import { enableWebhook, listWebhooks, removeWebhook, type Webhook } from '../queries/webhooks/webhooks.ts';
 import { openWebhookActions } from '../service/parts/webhooks.ts';
-import { print, type Session, toTable } from './session.ts';
+import { print, toTable } from './output/print.ts';
+import type { Session } from './session.ts';
 
 /** `webhooks add | list | remove | test | enable | resend`. */
 export function addWebhookCommands(program: Command, session: Session): void {

@@ -1,5 +1,5 @@
-import { steamProfileUrl } from '../domain/profile-address.ts';
-import type { ListedUser, User } from '../queries/users/users.ts';
+import { steamProfileUrl } from '../../domain/profile-address.ts';
+import type { ListedUser, User } from '../../queries/users/users.ts';
 
 export const USER_HEADER = ['STEAMID64', 'NAME', 'FLAGS', 'DISCORD', 'TOKENS', 'SINCE', 'LAST SIGN-IN'];
 

@@ -1,7 +1,7 @@
-import { tryParseServerAddress } from '../domain/server-address.ts';
-import type { PollOutcome } from '../poll/game-server.ts';
-import type { QueryFailureReason } from '../poll/query-failure.ts';
-import type { ServerStatus } from '../queries/servers/servers.ts';
+import { tryParseServerAddress } from '../../domain/server-address.ts';
+import type { PollOutcome } from '../../poll/game-server.ts';
+import type { QueryFailureReason } from '../../poll/query-failure.ts';
+import type { ServerStatus } from '../../queries/servers/servers.ts';
 
 export const SERVER_HEADER = ['SLUG', 'NAME', 'ADDRESS', 'MODE', 'REGION', 'STATUS', 'PLAYERS', 'LAST SEEN'];
 

@@ -1,4 +1,4 @@
-import type { ImportProgress } from '../import/import-report.ts';
+import type { ImportProgress } from '../../import/import-report.ts';
 
 /** Shows the progress of long work: one rewritten line on a terminal, a line every few seconds elsewhere. */
 export type ProgressDisplay = {
