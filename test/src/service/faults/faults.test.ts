@@ -1,13 +1,13 @@
 import { afterAll, expect, test } from 'bun:test';
 import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { openDatabase } from '../../../src/db/database.ts';
-import { createClients, type Seen } from '../../support/faults/clients.ts';
-import { FAULTS } from '../../support/faults/faults.ts';
-import { setStage } from '../../support/faults/stage.ts';
+import { openDatabase } from '../../../../src/db/database.ts';
+import { createClients, type Seen } from '../../../support/faults/clients.ts';
+import { FAULTS } from '../../../support/faults/faults.ts';
+import { setStage } from '../../../support/faults/stage.ts';
 
 /** The table of all faults, for people to look at; not committed. */
-const TABLE = fileURLToPath(new URL('../../artifacts/faults.md', import.meta.url));
+const TABLE = fileURLToPath(new URL('../../../artifacts/faults.md', import.meta.url));
 const LIMIT_MS = 600_000;
 /** How long clients go on when the fault is over: what was refused is accepted again. */
 const AFTERWARDS_MS = 2000;

@@ -1,14 +1,14 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test';
-import { openDatabase } from '../../../src/db/database.ts';
-import { saveUser } from '../../../src/queries/users/user-changes.ts';
-import { aSteamId, insertPenalties } from '../../support/database/builders.ts';
-import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
-import { startReplicatedPostgres } from '../../support/database/replicated-postgres.ts';
-import { countStatuses, percentileMs, startLoad } from '../../support/http/steady-load.ts';
-import { connectTo, expectWithin, startReference } from '../../support/machine/time-promise.ts';
-import { createTestFolder, startProgram } from '../../support/service/program.ts';
-import { aToken, bearer } from '../../support/service/service.ts';
-import { waitFor } from '../../support/wait.ts';
+import { openDatabase } from '../../../../src/db/database.ts';
+import { saveUser } from '../../../../src/queries/users/user-changes.ts';
+import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
+import { startDatabaseProxy } from '../../../support/database/database-proxy.ts';
+import { startReplicatedPostgres } from '../../../support/database/replicated-postgres.ts';
+import { countStatuses, percentileMs, startLoad } from '../../../support/http/steady-load.ts';
+import { connectTo, expectWithin, startReference } from '../../../support/machine/time-promise.ts';
+import { createTestFolder, startProgram } from '../../../support/service/program.ts';
+import { aToken, bearer } from '../../../support/service/service.ts';
+import { waitFor } from '../../../support/wait.ts';
 
 const { primary, replicas } = await startReplicatedPostgres({ replicas: 2 });
 const [first, second] = replicas;

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { createTestDatabase } from '../../support/database/database.ts';
-import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
-import { startFakeDiscord } from '../../support/discord/fake-discord.ts';
-import { connectTo, expectWithin } from '../../support/machine/time-promise.ts';
-import { botEnv, createTestFolder, startProgram } from '../../support/service/program.ts';
-import { waitFor } from '../../support/wait.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { startDatabaseProxy } from '../../../support/database/database-proxy.ts';
+import { startFakeDiscord } from '../../../support/discord/fake-discord.ts';
+import { connectTo, expectWithin } from '../../../support/machine/time-promise.ts';
+import { botEnv, createTestFolder, startProgram } from '../../../support/service/program.ts';
+import { waitFor } from '../../../support/wait.ts';
 
 const database = await createTestDatabase();
 const folder = createTestFolder();

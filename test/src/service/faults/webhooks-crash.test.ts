@@ -1,11 +1,11 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { listWebhooks } from '../../../src/queries/webhooks/webhooks.ts';
-import { openWebhookActions } from '../../../src/service/parts/webhooks.ts';
-import { insertPenalties } from '../../support/database/builders.ts';
-import { createTestDatabase } from '../../support/database/database.ts';
-import { startReceiver } from '../../support/http/webhook-receiver.ts';
-import { createTestFolder, startProgram } from '../../support/service/program.ts';
-import { waitFor } from '../../support/wait.ts';
+import { listWebhooks } from '../../../../src/queries/webhooks/webhooks.ts';
+import { openWebhookActions } from '../../../../src/service/parts/webhooks.ts';
+import { insertPenalties } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { startReceiver } from '../../../support/http/webhook-receiver.ts';
+import { createTestFolder, startProgram } from '../../../support/service/program.ts';
+import { waitFor } from '../../../support/wait.ts';
 
 setDefaultTimeout(600_000);
 
