@@ -3,7 +3,8 @@ import type { Connection } from './client.ts';
 
 /**
  * Tables whose changes triggers (in the migrations) send to every process. `users` is sent only for flags and blocks,
- * `webhooks` not for delivery progress; `accounts` is sent for every change of `users`.
+ * `webhooks` not for delivery progress; `accounts` is sent for every change of `users`. `erasures` is no table: it is
+ * sent when somebody's penalties and their events have become anonymous.
  */
 export type ChangedTable =
   | 'servers'
@@ -13,7 +14,8 @@ export type ChangedTable =
   | 'users'
   | 'accounts'
   | 'penalty_events'
-  | 'webhooks';
+  | 'webhooks'
+  | 'erasures';
 
 export type Changes = {
   /** Calls back after a change of the table, and after each reconnection: a notification may have been missed. */

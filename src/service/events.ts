@@ -40,6 +40,7 @@ export function openEvents({
   onStopPart('event streams', streams.stop, { serves: true });
   changes.onChange('api_tokens', streams.checkTokens);
   changes.onChange('users', streams.checkTokens);
+  changes.onChange('erasures', streams.abortAll);
   metrics.addGauge('event_streams', 'Open event streams.', streams.count);
 
   let before = serverList.current();

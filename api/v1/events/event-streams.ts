@@ -25,12 +25,14 @@ type Deps = {
   cursorOf: (id: number) => string;
   present: (event: PenaltyEvent) => StreamedEvent;
   now: () => Date;
+  /** For tests; {@link KEEP_ALIVE_MS} by default. */
+  keepAliveMs?: number;
 };
 
 /** Unread bytes; a client with more must read within {@link ROOM_LIMIT_MS}, or is disconnected. */
 const MOST_BUFFERED_BYTES = 1_000_000;
 const ROOM_LIMIT_MS = 5000;
-const KEEP_ALIVE_MS = 15_000;
+export const KEEP_ALIVE_MS = 15_000;
 /** Tokens are checked at least this often, in case a notification of a change was lost. */
 export const CHECK_MS = 1000;
 const BATCH = 500;
@@ -58,7 +60,15 @@ export type EventStreams = ReturnType<typeof createEventStreams>;
  * The open event streams of a process. Each event is serialised once, however many streams it is sent to.
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
-export function createEventStreams({ reader, listEvents, listLiveTokenIds, cursorOf, present, now }: Deps) {
+export function createEventStreams({
+  reader,
+  listEvents,
+  listLiveTokenIds,
+  cursorOf,
+  present,
+  now,
+  keepAliveMs = KEEP_ALIVE_MS,
+}: Deps) {
   const streams = new Set<Stream>();
   const frames = new WeakMap<PenaltyEvent, Uint8Array>();
 
@@ -110,7 +120,7 @@ export function createEventStreams({ reader, listEvents, listLiveTokenIds, curso
       stream.isCatchingUp = false;
     } catch {
       // The client does not read, or the database is unreachable: the client reconnects and resumes.
-      close(stream);
+      abort(stream);
     }
   }
 
@@ -158,26 +168,23 @@ export function createEventStreams({ reader, listEvents, listLiveTokenIds, curso
     stream.onRoom?.();
   }
 
-  function close(stream: Stream): void {
+  /** Ends a stream, and with its connection what the client has not read yet. */
+  function abort(stream: Stream): void {
     if (!streams.has(stream)) return;
     forget(stream);
-    try {
-      stream.controller.close();
-    } catch {
-      // The client left at the same moment.
-    }
+    stream.controller.error(new Error('the event stream was aborted'));
   }
 
   /** Ends the streams whose token is revoked, expired or its owner blocked. */
   async function checkTokens(): Promise<void> {
     if (streams.size === 0) return;
     const at = now();
-    for (const stream of streams) if (stream.expiresAt && stream.expiresAt <= at) close(stream);
+    for (const stream of streams) if (stream.expiresAt && stream.expiresAt <= at) abort(stream);
     const checked = [...streams];
     const live = await listLiveTokenIds([...new Set(checked.map(({ tokenId }) => tokenId))], at).catch(
       () => undefined,
     );
-    if (live) for (const stream of checked) if (!live.has(stream.tokenId)) close(stream);
+    if (live) for (const stream of checked) if (!live.has(stream.tokenId)) abort(stream);
   }
 
   function joinFrames(events: readonly PenaltyEvent[], types: Stream['types']): Uint8Array {
@@ -201,15 +208,23 @@ export function createEventStreams({ reader, listEvents, listLiveTokenIds, curso
     });
   }
 
+  /** Ends all streams once their clients have read what was sent. */
   function closeAll(): void {
-    for (const stream of streams) close(stream);
+    for (const stream of streams) {
+      forget(stream);
+      try {
+        stream.controller.close();
+      } catch {
+        // The client left at the same moment.
+      }
+    }
   }
 
   const unsubscribe = reader.subscribe(sendPenaltyEvents);
   const keepAlive = setInterval(() => {
     const frame = encode(`: keep-alive\nid: ${cursorOf(reader.newestId())}\n\n`);
     sendLive((stream) => stream.controller.enqueue(frame));
-  }, KEEP_ALIVE_MS);
+  }, keepAliveMs);
   const check = setInterval(checkTokens, CHECK_MS);
 
   return {
@@ -225,6 +240,8 @@ export function createEventStreams({ reader, listEvents, listLiveTokenIds, curso
       });
     },
     checkTokens,
+    /** Somebody was erased: clients resume, and read from the database what they have not read yet. */
+    abortAll: () => streams.forEach(abort),
     closeAll,
     stop: () => {
       clearInterval(keepAlive);

@@ -29,7 +29,10 @@ export async function anonymisePenalties(runStep: RunStep, steamId64: SteamId64)
       }
     }
   }
-  await runStep((tx) => deleteTallies(tx, steamId64));
+  await runStep(async (tx) => {
+    await deleteTallies(tx, steamId64);
+    await tx.execute(sql`select pg_notify('changed', 'erasures')`);
+  });
   return changed;
 }
 

@@ -2,9 +2,9 @@ import { afterAll, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import pino from 'pino';
 import { EVENT_TYPES } from '../../../../api/v1/events/event-models.ts';
-import { createEventStreams } from '../../../../api/v1/events/event-streams.ts';
+import { createEventStreams, KEEP_ALIVE_MS } from '../../../../api/v1/events/event-streams.ts';
 import { createEventReader } from '../../../../src/events/event-reader.ts';
-import { listPenaltyEvents } from '../../../../src/queries/penalties/events.ts';
+import { listPenaltyEvents, type PenaltyEvent } from '../../../../src/queries/penalties/events.ts';
 import { insertPenalties } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { waitFor } from '../../../support/wait.ts';
@@ -20,18 +20,19 @@ await insertPenalties(
 );
 const reader = await createEventReader(db, pino({ level: 'silent' }));
 let readAtMs: number | undefined;
-const streams = createEventStreams({
+const deps = {
   reader,
-  listEvents: async (afterId, limit) => {
+  listEvents: async (afterId: number, limit: number) => {
     const events = await listPenaltyEvents(db, afterId, { limit });
     readAtMs ??= performance.now();
     return events;
   },
-  listLiveTokenIds: async (tokenIds) => new Set(tokenIds),
+  listLiveTokenIds: async (tokenIds: readonly number[]) => new Set(tokenIds),
   cursorOf: String,
-  present: ({ id, type, penalty }) => ({ id: String(id), type, data: penalty.reason }),
+  present: ({ id, type, penalty }: PenaltyEvent) => ({ id: String(id), type, data: penalty.reason }),
   now: () => new Date(),
-});
+};
+const streams = createEventStreams(deps);
 afterAll(() => {
   streams.stop();
   reader.stop();
@@ -54,4 +55,18 @@ test('a client that reads slowly is not told what was erased after it was read f
   const told = text.split(`"${REASON}"`).length - 1;
   expect(told).toBeGreaterThan(0);
   expect(told).toBeLessThan(AMOUNT / 5);
+});
+
+test('a comment every 15 seconds keeps a stream open, and tells the present cursor', async () => {
+  expect(KEEP_ALIVE_MS).toBe(15_000);
+  const idle = createEventStreams({ ...deps, keepAliveMs: 1 });
+  const options = { userId: 1, tokenId: 1, expiresAt: null, types: new Set(EVENT_TYPES), afterId: AMOUNT };
+  const chunks = idle.open(options).pipeThrough(new TextDecoderStream()).getReader();
+  const first = await chunks.read();
+  const second = await chunks.read();
+  expect([first.value, second.value]).toEqual([
+    `retry: 3000\nid: ${AMOUNT}\n\n`,
+    `: keep-alive\nid: ${AMOUNT}\n\n`,
+  ]);
+  idle.stop();
 });
