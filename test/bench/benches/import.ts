@@ -19,6 +19,7 @@ const MEGABYTE = 1_048_576;
 type Round = {
   import: number;
   importUnnamed: number;
+  importUnrecorded: number;
   copy: number;
   copyIndexed: number;
   copyBare: number;
@@ -80,7 +81,8 @@ async function playRound(
       actor: 'operator' as const,
     };
     const importSeconds = await secondsOf(() => importSimpleAdmin(deps, { url: sourceUrl, onProgress }));
-    const importUnnamed = await importWithoutNames(sourceUrl, serverUrl);
+    const importUnnamed = await importWithout(NAME_TRIGGERS, sourceUrl, serverUrl);
+    const importUnrecorded = await importWithout(EVENT_TRIGGERS, sourceUrl, serverUrl);
     const [settings] = await copied`select current_setting('data_directory') as folder`;
     const file = `${settings?.folder}/bench-penalties.copy`;
     const names = await copied`select column_name as name from information_schema.columns
@@ -95,20 +97,37 @@ async function playRound(
     const copyBare = await secondsOf(() => copied.unsafe(`copy bare from '${file}'`));
     const repeat = await secondsOf(() => importSimpleAdmin(deps, { url: sourceUrl }));
     await rm(file);
-    return { import: importSeconds, importUnnamed, copy: copySeconds, copyIndexed, copyBare, repeat };
+    return {
+      import: importSeconds,
+      importUnnamed,
+      importUnrecorded,
+      copy: copySeconds,
+      copyIndexed,
+      copyBare,
+      repeat,
+    };
   } finally {
     await Promise.all([imported.close(), exporter.end(), copied.end()]);
   }
 }
 
-/** @returns how long an import takes when nobody keeps the names by which players are searched. */
-async function importWithoutNames(sourceUrl: string, serverUrl: string): Promise<number> {
-  const url = await createDatabase(serverUrl, 'bench_import_unnamed');
+/** Keep the names by which players are searched. */
+const NAME_TRIGGERS = ['penalties_name_inserted', 'penalties_name_updated'];
+/** Record the events of penalties. */
+const EVENT_TRIGGERS = ['penalties_record_inserted', 'penalties_record_updated', 'penalties_record_deleted'];
+
+/** @returns how long an import takes while some triggers are disabled. */
+async function importWithout(
+  triggers: readonly string[],
+  sourceUrl: string,
+  serverUrl: string,
+): Promise<number> {
+  const url = await createDatabase(serverUrl, 'bench_import_without');
   const { db, connection, close } = openDatabase(url, { max: 2 });
   const deps = { db, databaseUrl: url, now: () => new Date(), actor: 'operator' as const };
   try {
-    await connection`alter table penalties disable trigger penalties_name_inserted`;
-    await connection`alter table penalties disable trigger penalties_name_updated`;
+    for (const trigger of triggers)
+      await connection`alter table penalties disable trigger ${connection(trigger)}`;
     return await secondsOf(() => importSimpleAdmin(deps, { url: sourceUrl }));
   } finally {
     await close();
@@ -148,6 +167,14 @@ function toRows(rows: number, rounds: readonly Round[], { earlyMb, peakMb }: Mem
       ratio: formatRatio(of('import') / of('importUnnamed')),
       target: '≤ 1.15×',
       isReached: of('import') <= 1.15 * of('importUnnamed'),
+    },
+    {
+      what: 'the same without recording events',
+      ours: seconds(of('import')),
+      floor: seconds(of('importUnrecorded')),
+      ratio: formatRatio(of('import') / of('importUnrecorded')),
+      target: '≤ 1.20×',
+      isReached: of('import') <= 1.2 * of('importUnrecorded'),
     },
     against('the same, COPY into a bare table', of('copyBare'), 'for information', true),
     {
