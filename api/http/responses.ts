@@ -46,6 +46,14 @@ export function respondFromCache(
     : new Response(body.bytes, { headers: withRateLimit(plain, verdict) });
 }
 
+/**
+ * The stream of a HEAD response whose length is as unknown as GET's: of an empty one Bun would send the length. For a HEAD
+ * route of its own, since Elysia reads what a GET route sends to its end.
+ */
+export function unreadStream(): ReadableStream {
+  return new ReadableStream({}, { highWaterMark: 0 });
+}
+
 /** Sends the response of a protected route. */
 export function respondProtected(response: ProtectedResponse, verdict: RateLimitVerdict): Response {
   const headers = {

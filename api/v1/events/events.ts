@@ -6,7 +6,8 @@ import { type ChangePage, cursorGone } from '../../../src/queries/penalties/even
 import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { defineFailure, scopeMissing } from '../../http/failures.ts';
 import { optional, type Parameter } from '../../http/parameters.ts';
-import { type Routes, requireScope } from '../../http/routes.ts';
+import { unreadStream } from '../../http/responses.ts';
+import { type Incoming, type Routes, requireScope } from '../../http/routes.ts';
 import { describeOperation } from '../../openapi/describe.ts';
 import type { Operation } from '../../openapi/operation.ts';
 import { notAllowed } from '../parameters.ts';
@@ -117,6 +118,19 @@ type Deps = {
 
 /** Changes of penalties, and the event stream: extensions, sections 2 and 3. */
 export function events(routes: Routes, { streams, listChanges, locateEvent }: Deps) {
+  const stream = ({ request, server }: Incoming) =>
+    routes.guarded({ request, server }, STREAM_EVENTS, async ({ types }, { token }) => {
+      const seen = typesFor(token, types);
+      const lastEventId = request.headers.get('last-event-id') || undefined;
+      const afterId = await locateEvent(lastEventId);
+      const response = { contentType: EVENT_STREAM, headers: { 'X-Accel-Buffering': 'no' } };
+      if (request.method === 'HEAD') return { ...response, stream: unreadStream() };
+      const { id: tokenId, userId, expiresAt } = token;
+      if (streams.countOf(userId) >= MOST_STREAMS) throw TOO_MANY_STREAMS.error();
+      const options = { userId, tokenId, expiresAt, types: seen, afterId };
+      return { ...response, stream: streams.open(options) };
+    });
+
   return new Elysia()
     .get(
       '/penalties/changes',
@@ -134,22 +148,8 @@ export function events(routes: Routes, { streams, listChanges, locateEvent }: De
         }),
       { detail: describeOperation(LIST_CHANGES) },
     )
-    .get(
-      '/events',
-      ({ request, server }) =>
-        routes.guarded({ request, server }, STREAM_EVENTS, async ({ types }, { token }) => {
-          const seen = typesFor(token, types);
-          const lastEventId = request.headers.get('last-event-id') || undefined;
-          const afterId = await locateEvent(lastEventId);
-          const response = { contentType: EVENT_STREAM, headers: { 'X-Accel-Buffering': 'no' } };
-          if (request.method === 'HEAD') return { ...response, stream: new Blob().stream() };
-          const { id: tokenId, userId, expiresAt } = token;
-          if (streams.countOf(userId) >= MOST_STREAMS) throw TOO_MANY_STREAMS.error();
-          const options = { userId, tokenId, expiresAt, types: seen, afterId };
-          return { ...response, stream: streams.open(options) };
-        }),
-      { detail: describeOperation(STREAM_EVENTS) },
-    );
+    .get('/events', stream, { detail: describeOperation(STREAM_EVENTS) })
+    .head('/events', stream, { detail: { hide: true } });
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Penalty } from '../../../src/queries/penalties/row.ts';
 import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { defineFailure } from '../../http/failures.ts';
 import type { RateLimiter, RateLimitVerdict } from '../../http/limits/rate-limiter.ts';
-import type { ProtectedResponse } from '../../http/responses.ts';
+import { type ProtectedResponse, unreadStream } from '../../http/responses.ts';
 import type { Routes } from '../../http/routes.ts';
 import type { Slots } from '../../http/slots.ts';
 import { describeOperation } from '../../openapi/describe.ts';
@@ -168,15 +168,21 @@ export function createPenaltyExports({ openExport, limiter, slots, listLiveToken
 
 /** `/penalties/export`: a full copy, for clients that then follow `/penalties/changes`. */
 export function penaltyExport(routes: Routes, { exports }: { exports: PenaltyExports }) {
-  return new Elysia().get(
-    '/penalties/export',
-    ({ request, server }) =>
-      routes.guarded({ request, server }, EXPORT_PENALTIES, async (filter, { token, now }) => {
-        if (request.method === 'HEAD') return lines(new ReadableStream({ start: (empty) => empty.close() }));
-        return lines(await exports.begin(token, filter, now));
-      }),
-    { detail: describeOperation(EXPORT_PENALTIES) },
-  );
+  return new Elysia()
+    .get(
+      '/penalties/export',
+      ({ request, server }) =>
+        routes.guarded({ request, server }, EXPORT_PENALTIES, async (filter, { token, now }) =>
+          lines(await exports.begin(token, filter, now)),
+        ),
+      { detail: describeOperation(EXPORT_PENALTIES) },
+    )
+    .head(
+      '/penalties/export',
+      ({ request, server }) =>
+        routes.guarded({ request, server }, EXPORT_PENALTIES, async () => lines(unreadStream())),
+      { detail: { hide: true } },
+    );
 }
 
 function lines(stream: ReadableStream): ProtectedResponse {

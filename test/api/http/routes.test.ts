@@ -65,6 +65,17 @@ describe('HEAD', () => {
     }
   });
 
+  test('of a stream has no length, since nobody knows it', async () => {
+    for (const path of ['/penalties/export', '/events']) {
+      const { headers } = bearer(token);
+      const target = `/api/v1${path}`;
+      const head = await sendRaw(service.origin, target, { method: 'HEAD', headers });
+      expect([path, head.status, head.text]).toEqual([path, 200, '']);
+      expect(head.headers.get('content-length')).toBeNull();
+      expect(head.headers.get('transfer-encoding')).toBe('chunked');
+    }
+  });
+
   test('gives errors their status, without a body', async () => {
     for (const [path, status] of [
       ['/servers/nope', 404],
