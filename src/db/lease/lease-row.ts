@@ -1,3 +1,4 @@
+import { errorCode } from '../../domain/error-causes.ts';
 import { type Connection, INSTANCE } from '../client.ts';
 import type { LEASES } from '../locks.ts';
 
@@ -11,6 +12,7 @@ export const LEASE_SECONDS = 5;
 /** The second condition: when the clock is set back, a lease would otherwise last for hours. */
 const IS_EXPIRED = `(expires_at <= clock_timestamp()
   or expires_at > clock_timestamp() + interval '${LEASE_SECONDS} seconds')`;
+const LOCK_NOT_AVAILABLE = '55P03';
 const NEW_EXPIRY = `clock_timestamp() + interval '${LEASE_SECONDS} seconds'`;
 
 export type Renewal = {
@@ -34,8 +36,9 @@ export async function renewLease(
 
 /**
  * Takes a lease that is free or was not renewed in time. The sessions of its old holder are terminated, since one that
- * hangs may hold locks.
+ * hangs may hold locks; a holder that released the lease first gets a second to end its transactions.
  * @returns the token, or undefined while another process holds it.
+ * @throws {PostgresError} when such a transaction took longer: the next call succeeds.
  */
 export async function acquireLease(
   session: Connection,
@@ -48,31 +51,37 @@ export async function acquireLease(
   );
   const [seen] = await session.unsafe(
     `update leases set standby_seen_at = clock_timestamp() where name = $1
-     returning token, holder, ${IS_EXPIRED} or holder = $2 as "isFree"`,
+     returning token, holder, ${IS_EXPIRED} or holder = $2 as "isFree", expires_at = '-infinity' as "isReleased"`,
     [name, holder],
   );
   if (seen?.isFree !== true) return undefined;
-  await endSessions(session, String(seen.holder));
-  const { rows } = await session.begin(async (transaction) => {
-    // Transactions under the old token have to end first.
-    await transaction.unsafe(`set local lock_timeout = '1s'`);
-    await transaction.unsafe('select from leases where name = $1 for update', [name]);
-    const rows = await transaction.unsafe(
-      `update leases set holder = $2, token = token + 1, expires_at = ${NEW_EXPIRY}, standby_seen_at = null
-       where name = $1 and token = $3 and (${IS_EXPIRED} or holder = $2) returning token`,
-      [name, holder, String(seen.token)],
-    );
-    return { rows };
-  });
-  return rows[0] && Number(rows[0].token);
+  const endOldSessions = () => endSessions(session, String(seen.holder));
+  if (seen.isReleased !== true) await endOldSessions();
+  try {
+    const { rows } = await session.begin(async (transaction) => {
+      // Transactions under the old token have to end first.
+      await transaction.unsafe(`set local lock_timeout = '1s'`);
+      await transaction.unsafe('select from leases where name = $1 for update', [name]);
+      const rows = await transaction.unsafe(
+        `update leases set holder = $2, token = token + 1, expires_at = ${NEW_EXPIRY}, standby_seen_at = null
+         where name = $1 and token = $3 and (${IS_EXPIRED} or holder = $2) returning token`,
+        [name, holder, String(seen.token)],
+      );
+      return { rows };
+    });
+    return rows[0] && Number(rows[0].token);
+  } catch (error) {
+    if (errorCode(error) === LOCK_NOT_AVAILABLE) await endOldSessions();
+    throw error;
+  }
 }
 
 /** Releases a lease, so that another process may take it at once. */
 export async function releaseLease(session: Connection, name: LeaseName, token: number): Promise<void> {
-  await session.unsafe(
-    `update leases set expires_at = '-infinity', holder = '' where name = $1 and token = $2`,
-    [name, token],
-  );
+  await session.unsafe(`update leases set expires_at = '-infinity' where name = $1 and token = $2`, [
+    name,
+    token,
+  ]);
 }
 
 /** Whether nobody has taken over; prevents that until the transaction ends, but allows renewals. */
