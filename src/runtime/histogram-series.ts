@@ -14,9 +14,11 @@ export function createHistogramSeries(
   labelNames: readonly string[],
 ) {
   const all = new Map<string, Series>();
-  if (labelNames.length === 0) find('', {});
+  if (labelNames.length === 0) find({});
 
-  function find(key: string, labels: Record<string, string>): Series {
+  function find(labels: Record<string, string>): Series {
+    let key = '';
+    for (const label of labelNames) key += `${labels[label]}\n`;
     const known = all.get(key);
     if (known) return known;
     const series = { labels, counts: bounds.map(() => 0), sum: 0, count: 0 };
@@ -24,16 +26,20 @@ export function createHistogramSeries(
     return series;
   }
 
+  function add(series: Series, value: number): void {
+    series.sum += value;
+    series.count += 1;
+    const bucket = bounds.findIndex((bound) => value <= bound);
+    if (bucket >= 0) series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
+  }
+
+  const observe = (value: number, labels: Record<string, string> = {}) => add(find(labels), value);
+  const of = (labels: Record<string, string>) => {
+    const series = find(labels);
+    return (value: number) => add(series, value);
+  };
   return {
-    observe: (value: number, labels: Record<string, string> = {}) => {
-      let key = '';
-      for (const label of labelNames) key += `${labels[label]}\n`;
-      const series = find(key, labels);
-      series.sum += value;
-      series.count += 1;
-      const bucket = bounds.findIndex((bound) => value <= bound);
-      if (bucket >= 0) series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
-    },
+    observe: Object.assign(observe, { of }),
     read: (): SeriesValue[] => [...all.values()].flatMap((series) => toLines(name, bounds, series)),
   };
 }

@@ -11,5 +11,6 @@ export function countLookups(metrics: Metrics, cache: string): (isHit: boolean) 
       'result',
     ]);
   counters.set(metrics, count);
-  return (isHit) => count({ cache, result: isHit ? 'hit' : 'miss' });
+  const [hit, miss] = [count.of({ cache, result: 'hit' }), count.of({ cache, result: 'miss' })];
+  return (isHit) => (isHit ? hit() : miss());
 }
