@@ -131,19 +131,24 @@ export function createRoutes(deps: RouteDeps) {
     work: PublicWork<P>,
   ): Response | Promise<Response> {
     if (!verdict.isAllowed) return refuse('public', verdict);
-    const fail = (error: unknown) =>
-      respondError(toErrorResponse(error), commonHeaders('public', verdict, ERROR_CACHE_CONTROL.public));
-    const send = (body: JsonBody) => respondFromCache(incoming.request, { body, cacheControl }, verdict);
+    const { request } = incoming;
     try {
       const worked = work(parseParameters(parameters, incoming));
-      if (!(worked instanceof Promise)) return send(worked);
+      if (!(worked instanceof Promise))
+        return respondFromCache(request, { body: worked, cacheControl }, verdict);
       // The work continues after the wait limit; without a handler its rejection would end the process.
       worked.catch(() => {});
-      return limitWait(() => worked).then(send, fail);
+      return limitWait(() => worked).then(
+        (body) => respondFromCache(request, { body, cacheControl }, verdict),
+        (error) => failOpen(error, verdict),
+      );
     } catch (error) {
-      return fail(error);
+      return failOpen(error, verdict);
     }
   }
+
+  const failOpen = (error: unknown, verdict: RateLimitVerdict): Response =>
+    respondError(toErrorResponse(error), commonHeaders('public', verdict, ERROR_CACHE_CONTROL.public));
 
   async function respondGuarded<P extends Parameters>(
     incoming: Incoming,

@@ -62,6 +62,10 @@ export function createMemoryRateLimiter(
       current = new Map();
       nextGenerationAtMs = nowMs + windowMs;
     }
+    return current.get(key) ?? findLog(key, nowMs);
+  }
+
+  function findLog(key: string, nowMs: number): Log {
     const name = hasOwnLog(key, nowMs) ? key : sharedKey(key);
     if (name !== key) sharedUntilMs = nowMs + windowMs + roundedMs;
     const known = current.get(name);
@@ -72,7 +76,7 @@ export function createMemoryRateLimiter(
   }
 
   function hasOwnLog(key: string, nowMs: number): boolean {
-    if (current.has(key) || previous.has(key)) return true;
+    if (previous.has(key)) return true;
     if (current.size >= maxKeys) return false;
     if (nowMs >= sharedUntilMs) return true;
     // There is room again, but the requests that this key has in a shared log still count.
