@@ -1,7 +1,8 @@
 /** A body that is encoded once and sent many times. */
 export type EncodedBody = {
-  bytes: Uint8Array<ArrayBuffer>;
-  gzip: Uint8Array<ArrayBuffer>;
+  /** Blobs, since responses share theirs and would each copy an array. */
+  plain: Blob;
+  gzip: Blob;
   /** Weak: the same response may be sent plain or compressed. */
   etag: string;
 };
@@ -26,5 +27,6 @@ export function encodeBody(
   identity: string | Uint8Array = content,
 ): EncodedBody {
   const bytes = typeof content === 'string' ? encoder.encode(content) : content;
-  return { bytes, gzip: Bun.gzipSync(bytes), etag: `W/"${Bun.hash(identity).toString(36)}"` };
+  const gzip = new Blob([Bun.gzipSync(bytes)]);
+  return { plain: new Blob([bytes]), gzip, etag: `W/"${Bun.hash(identity).toString(36)}"` };
 }

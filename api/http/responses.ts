@@ -43,7 +43,7 @@ export function respondFromCache(
   }
   return acceptsGzip(request.headers)
     ? new Response(body.gzip, { headers: withRateLimit(gzip, verdict) })
-    : new Response(body.bytes, { headers: withRateLimit(plain, verdict) });
+    : new Response(body.plain, { headers: withRateLimit(plain, verdict) });
 }
 
 /**

@@ -66,7 +66,7 @@ export function loadAssets(accent: string | undefined): Assets {
       if (isUnchanged(request.headers, file)) return new Response(null, { status: 304, headers });
       return acceptsGzip(request.headers)
         ? new Response(file.gzip, { headers: { ...headers, 'content-encoding': 'gzip' } })
-        : new Response(file.bytes, { headers });
+        : new Response(file.plain, { headers });
     },
   };
 }

@@ -47,6 +47,6 @@ export function createPublicResponse(): RespondPublicly {
     if (isUnchanged(request.headers, body)) return new Response(null, { status: 304, headers });
     return isShared && acceptsGzip(request.headers)
       ? new Response(body.gzip, { headers: { ...headers, 'content-encoding': 'gzip' } })
-      : new Response(body.bytes, { headers });
+      : new Response(body.plain, { headers });
   };
 }
