@@ -1,6 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
-import { tokenStateOf } from '../../../src/domain/api-token.ts';
 import { NotFound } from '../../../src/domain/errors.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import {
@@ -12,7 +11,7 @@ import {
 } from '../../../src/queries/users/api-tokens.ts';
 import type { User } from '../../../src/queries/users/users.ts';
 import { parseTokenId } from '../account/tokens/token-fields.ts';
-import { RevokeTokenLink, TokenScopes, TokenTimeHeads, TokenTimes } from '../account/tokens/token-table.tsx';
+import { TokenTable } from '../account/tokens/token-table.tsx';
 import { Card } from '../layout/card.tsx';
 import { ConfirmPage } from '../layout/confirm.tsx';
 import type { Site } from '../layout/layout.tsx';
@@ -86,7 +85,12 @@ export function UserTokensCard({ user, tokens, visit, notice }: UserTokensProps)
       {tokens.tokens.length === 0 ? (
         <p class="empty">{m.noTokens}</p>
       ) : (
-        <TokenTable user={user} tokens={tokens.tokens} visit={visit} />
+        <TokenTable
+          tokens={tokens.tokens}
+          visit={visit}
+          revokePathOf={({ id }) => `${path}/tokens/${id}/revoke`}
+          showsStates
+        />
       )}
       <OlderPages
         label={m.tokensOf}
@@ -98,60 +102,6 @@ export function UserTokensCard({ user, tokens, visit, notice }: UserTokensProps)
         }
       />
     </Card>
-  );
-}
-
-function TokenTable({
-  user,
-  tokens,
-  visit,
-}: {
-  user: User;
-  tokens: ApiToken[];
-  visit: MemberVisit;
-}): JSX.Element {
-  const t = textsOf(visit.locale).tokens;
-  const m = textsOf(visit.locale).moderation;
-  return (
-    <table class="list">
-      <thead>
-        <tr>
-          <th scope="col">{t.columns.name}</th>
-          <th scope="col">{t.columns.token}</th>
-          <th scope="col">{m.state}</th>
-          <th scope="col">{t.columns.scopes}</th>
-          <TokenTimeHeads visit={visit} />
-        </tr>
-      </thead>
-      <tbody>
-        {tokens.map((token) => (
-          <tr>
-            <th scope="row" class="list-title list-words">
-              {token.name}
-            </th>
-            <td data-label={t.columns.token}>
-              <code>{`…${token.lastFour}`}</code>
-            </td>
-            <td data-label={m.state}>
-              <span class={`state state-${tokenStateOf(token, visit.now)}`}>
-                {m.tokenState[tokenStateOf(token, visit.now)]}
-              </span>
-            </td>
-            <TokenScopes token={token} visit={visit} />
-            <TokenTimes token={token} visit={visit} />
-            <td class="list-action">
-              {tokenStateOf(token, visit.now) === 'live' && (
-                <RevokeTokenLink
-                  token={token}
-                  href={`/account/moderation/users/${user.steamId64}/tokens/${token.id}/revoke`}
-                  visit={visit}
-                />
-              )}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
   );
 }
 

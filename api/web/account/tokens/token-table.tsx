@@ -1,29 +1,92 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { tokenStateOf } from '../../../../src/domain/api-token.ts';
 import { TOKEN_SCOPES } from '../../../../src/domain/rights/token-scope.ts';
 import { isolate } from '../../../../src/domain/text/isolate.ts';
 import type { ApiToken } from '../../../../src/queries/users/api-tokens.ts';
 import { ConfirmLink } from '../../layout/confirm.tsx';
 import { textsOf } from '../../layout/locales/texts.ts';
 import { Moment } from '../../layout/moment.tsx';
-import type { MemberVisit, Visit } from '../../visit/visit.ts';
+import type { MemberVisit } from '../../visit/visit.ts';
 
-/** The last column headers of a token table: created, last used, expires, and the revoke action. */
-export function TokenTimeHeads({ visit }: { visit: Visit }): JSX.Element {
+type TokenTableProps = {
+  tokens: ApiToken[];
+  visit: MemberVisit;
+  /** The path of a token's confirmation page, to which revoking it posts too. */
+  revokePathOf: (token: ApiToken) => string;
+  /** Adds a column with the state of each token, for tables that list ended ones too. */
+  showsStates?: boolean;
+};
+
+/** Tokens with their scopes and times; live ones can be revoked. */
+export function TokenTable({
+  tokens,
+  visit,
+  revokePathOf,
+  showsStates = false,
+}: TokenTableProps): JSX.Element {
   const t = textsOf(visit.locale).tokens;
+  const m = textsOf(visit.locale).moderation;
   return (
-    <>
-      <th scope="col">{t.columns.created}</th>
-      <th scope="col">{t.columns.used}</th>
-      <th scope="col">{t.columns.expires}</th>
-      <th scope="col">
-        <span class="sr-only">{t.revoke}</span>
-      </th>
-    </>
+    <table class="list">
+      <thead>
+        <tr>
+          <th scope="col">{t.columns.name}</th>
+          <th scope="col">{t.columns.token}</th>
+          {showsStates && <th scope="col">{m.state}</th>}
+          <th scope="col">{t.columns.scopes}</th>
+          <th scope="col">{t.columns.created}</th>
+          <th scope="col">{t.columns.used}</th>
+          <th scope="col">{t.columns.expires}</th>
+          <th scope="col">
+            <span class="sr-only">{t.revoke}</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {tokens.map((token) => {
+          const state = tokenStateOf(token, visit.now);
+          return (
+            <tr>
+              <th scope="row" class="list-title list-words">
+                {token.name}
+              </th>
+              <td data-label={t.columns.token}>
+                <code>
+                  <span aria-hidden="true">…</span>
+                  <span class="sr-only">{t.endsWith} </span>
+                  <span>{token.lastFour}</span>
+                </code>
+              </td>
+              {showsStates && (
+                <td data-label={m.state}>
+                  <span class={`state state-${state}`}>{m.tokenState[state]}</span>
+                </td>
+              )}
+              <TokenScopes token={token} visit={visit} />
+              <TokenTimes token={token} visit={visit} />
+              <td class="list-action">
+                {state === 'live' && (
+                  <ConfirmLink
+                    href={revokePathOf(token)}
+                    label={t.revoke}
+                    fullLabel={t.revokeNamed(isolate(token.name))}
+                    title={t.revokeTitle}
+                    lead={t.revokeLead(isolate(token.name), token.lastFour)}
+                    visit={visit}
+                  />
+                )}
+              </td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
   );
 }
 
-/** A table cell with the scopes of a token. */
-export function TokenScopes({ token, visit }: { token: ApiToken; visit: Visit }): JSX.Element {
+type CellProps = { token: ApiToken; visit: MemberVisit };
+
+function TokenScopes({ token, visit }: CellProps): JSX.Element {
   const t = textsOf(visit.locale).tokens;
   const isAll = token.scopes.length === TOKEN_SCOPES.length;
   return (
@@ -31,8 +94,7 @@ export function TokenScopes({ token, visit }: { token: ApiToken; visit: Visit })
   );
 }
 
-/** Table cells with the times at which a token was created and last used, and when it expires. */
-export function TokenTimes({ token, visit }: { token: ApiToken; visit: Visit }): JSX.Element {
+function TokenTimes({ token, visit }: CellProps): JSX.Element {
   const t = textsOf(visit.locale).tokens;
   return (
     <>
@@ -46,28 +108,5 @@ export function TokenTimes({ token, visit }: { token: ApiToken; visit: Visit }):
         {token.expiresAt ? <Moment at={token.expiresAt} visit={visit} /> : t.noExpiry}
       </td>
     </>
-  );
-}
-
-/** The link to revoke a token, with a confirmation that posts to `href`. */
-export function RevokeTokenLink({
-  token,
-  href,
-  visit,
-}: {
-  token: ApiToken;
-  href: string;
-  visit: MemberVisit;
-}): JSX.Element {
-  const t = textsOf(visit.locale).tokens;
-  return (
-    <ConfirmLink
-      href={href}
-      label={t.revoke}
-      fullLabel={t.revokeNamed(isolate(token.name))}
-      title={t.revokeTitle}
-      lead={t.revokeLead(isolate(token.name), token.lastFour)}
-      visit={visit}
-    />
   );
 }

@@ -3,11 +3,7 @@ import type { HtmlEscapedString } from 'hono/utils/html';
 import type { Db } from '../../../../src/db/client.ts';
 import { mayCreateTokens, type TokenAudience } from '../../../../src/domain/rights/token-audience.ts';
 import { TOKEN_SCOPES } from '../../../../src/domain/rights/token-scope.ts';
-import {
-  type ApiToken,
-  listLiveApiTokens,
-  MAX_LIVE_TOKENS,
-} from '../../../../src/queries/users/api-tokens.ts';
+import { listLiveApiTokens, MAX_LIVE_TOKENS } from '../../../../src/queries/users/api-tokens.ts';
 import { Card } from '../../layout/card.tsx';
 import { CsrfField } from '../../layout/csrf-field.tsx';
 import { Icon } from '../../layout/icons.tsx';
@@ -16,7 +12,7 @@ import { FORM_ID_FIELD } from '../../visit/forms/form-id.ts';
 import type { Notice } from '../../visit/notice.ts';
 import type { MemberVisit } from '../../visit/visit.ts';
 import { DEFAULT_EXPIRY, EXPIRIES, SCOPES_OFFERED, scopeField } from './token-fields.ts';
-import { RevokeTokenLink, TokenScopes, TokenTimeHeads, TokenTimes } from './token-table.tsx';
+import { TokenTable } from './token-table.tsx';
 
 type TokensProps = {
   deps: { db: Db; tokensFor: TokenAudience };
@@ -35,50 +31,13 @@ export async function TokensCard({ deps, visit, notice }: TokensProps): Promise<
       {tokens.length === 0 ? (
         <p class="empty">{mayCreate ? t.none : t.noneYet}</p>
       ) : (
-        <TokenTable tokens={tokens} visit={visit} />
+        <TokenTable tokens={tokens} visit={visit} revokePathOf={({ id }) => `/account/tokens/${id}/revoke`} />
       )}
       {mayCreate && tokens.length < MAX_LIVE_TOKENS && <CreateForm visit={visit} />}
       {mayCreate && tokens.length >= MAX_LIVE_TOKENS && <p class="hint">{t.full(MAX_LIVE_TOKENS)}</p>}
       {!mayCreate && <p class="hint">{t.forAdmins}</p>}
       {mayCreate && <p class="hint">{t.count(tokens.length, MAX_LIVE_TOKENS)}</p>}
     </Card>
-  );
-}
-
-function TokenTable({ tokens, visit }: { tokens: ApiToken[]; visit: MemberVisit }): JSX.Element {
-  const t = textsOf(visit.locale).tokens;
-  return (
-    <table class="list">
-      <thead>
-        <tr>
-          <th scope="col">{t.columns.name}</th>
-          <th scope="col">{t.columns.token}</th>
-          <th scope="col">{t.columns.scopes}</th>
-          <TokenTimeHeads visit={visit} />
-        </tr>
-      </thead>
-      <tbody>
-        {tokens.map((token) => (
-          <tr>
-            <th scope="row" class="list-title list-words">
-              {token.name}
-            </th>
-            <td data-label={t.columns.token}>
-              <code>
-                <span aria-hidden="true">…</span>
-                <span class="sr-only">{t.endsWith} </span>
-                <span>{token.lastFour}</span>
-              </code>
-            </td>
-            <TokenScopes token={token} visit={visit} />
-            <TokenTimes token={token} visit={visit} />
-            <td class="list-action">
-              <RevokeTokenLink token={token} href={`/account/tokens/${token.id}/revoke`} visit={visit} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
   );
 }
 
