@@ -104,30 +104,30 @@ export async function RoundSoundCard({ deps, visit, notice }: RoundSoundProps): 
 /** A stored sound whose owner is no longer allowed to have one: it is not played, but can be deleted. */
 function KeptSound({ sound, visit }: { sound: RoundSound; visit: MemberVisit }): JSX.Element {
   const t = textsOf(visit.locale).roundSound;
-  const title = titleOf(sound);
   return (
     <div class="sound">
-      <div class="sound-head">
-        <strong class="sound-title">
-          <bdi>{title}</bdi>
-        </strong>
-        <RemoveLink title={title} visit={visit} />
-      </div>
+      <SoundHead sound={sound} visit={visit} />
       <p class="hint">{t.keptUnheard}</p>
     </div>
   );
 }
 
-function RemoveLink({ title, visit }: { title: string; visit: MemberVisit }): JSX.Element {
+function SoundHead({ sound, visit }: { sound: RoundSound; visit: MemberVisit }): JSX.Element {
   const t = textsOf(visit.locale).roundSound;
+  const title = titleOf(sound);
   return (
-    <ConfirmLink
-      href="/account/roundsound/delete"
-      label={t.remove}
-      title={t.removeTitle}
-      lead={t.removeLead(isolate(title))}
-      visit={visit}
-    />
+    <div class="sound-head">
+      <strong class="sound-title">
+        <bdi>{title}</bdi>
+      </strong>
+      <ConfirmLink
+        href="/account/roundsound/delete"
+        label={t.remove}
+        title={t.removeTitle}
+        lead={t.removeLead(isolate(title))}
+        visit={visit}
+      />
+    </div>
   );
 }
 
@@ -139,16 +139,10 @@ function listGroups(groups: readonly SoundGroup[], locale: Locale): string {
 function ReadySound({ sound, visit }: { sound: RoundSound; visit: MemberVisit }): JSX.Element {
   const { locale } = visit;
   const t = textsOf(locale).roundSound;
-  const title = titleOf(sound);
   const { loudnessBeforeLufs: before, loudnessAfterLufs: after } = sound;
   return (
     <div class="sound">
-      <div class="sound-head">
-        <strong class="sound-title">
-          <bdi>{title}</bdi>
-        </strong>
-        <RemoveLink title={title} visit={visit} />
-      </div>
+      <SoundHead sound={sound} visit={visit} />
       <Waveform peaks={sound.waveform ?? []} label={t.waveformLabel} />
       <SoundPlayer sound={sound} visit={visit} preload="metadata" />
       <dl class="sound-facts">
