@@ -18,3 +18,18 @@ export function CopyButton({ target, label, visit, isSmall = false }: CopyProps)
     </button>
   );
 }
+
+type TextProps = { id: string; label: string; text: string; visit: Visit };
+
+/** A text in a box of its own, with the button that copies it, such as a new token. */
+export function CopyableText({ id, label, text, visit }: TextProps): JSX.Element {
+  return (
+    <div class="secret">
+      <span class="sr-only">{label}</span>
+      <code id={id} class="secret-text">
+        {text}
+      </code>
+      <CopyButton target={id} label={label} visit={visit} />
+    </div>
+  );
+}

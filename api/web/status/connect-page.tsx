@@ -1,7 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import type { ServerView } from '../../../src/live/server-view.ts';
-import { CopyButton } from '../layout/copy-button.tsx';
+import { CopyableText } from '../layout/copy-button.tsx';
 import { Icon } from '../layout/icons.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
@@ -64,12 +64,12 @@ export function ConnectPage({ site, visit, server }: ConnectPageProps): JSX.Elem
             </p>
             <p class="hint">{t.openHint}</p>
             <h2 class="minor">{t.console}</h2>
-            <div class="secret">
-              <code class="secret-text" id="console-line">
-                connect {server.address}
-              </code>
-              <CopyButton target="console-line" label={t.consoleLabel} visit={visit} />
-            </div>
+            <CopyableText
+              id="console-line"
+              label={t.consoleLabel}
+              text={`connect ${server.address}`}
+              visit={visit}
+            />
             <p class="hint">{t.consoleHint}</p>
           </>
         )}

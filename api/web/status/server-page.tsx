@@ -4,7 +4,7 @@ import { type Series, uptimeOf } from '../../../src/live/series.ts';
 import type { ServerView } from '../../../src/live/server-view.ts';
 import type { PlayedMap } from '../../../src/queries/servers/maps.ts';
 import { Card } from '../layout/card.tsx';
-import { CopyButton } from '../layout/copy-button.tsx';
+import { CopyableText } from '../layout/copy-button.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { Visit } from '../visit/visit.ts';
@@ -148,12 +148,12 @@ function BannerCard({
         height="95"
         loading="lazy"
       />
-      <div class="secret">
-        <code class="secret-text" id="banner-code">
-          {`[url=${page}][img]${site.publicUrl}${picture}[/img][/url]`}
-        </code>
-        <CopyButton target="banner-code" label={t.bannerCode} visit={visit} />
-      </div>
+      <CopyableText
+        id="banner-code"
+        label={t.bannerCode}
+        text={`[url=${page}][img]${site.publicUrl}${picture}[/img][/url]`}
+        visit={visit}
+      />
     </Card>
   );
 }

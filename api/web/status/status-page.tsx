@@ -1,7 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { addSeries, type Series } from '../../../src/live/series.ts';
 import type { ServerView } from '../../../src/live/server-view.ts';
-import { CopyButton } from '../layout/copy-button.tsx';
+import { CopyableText } from '../layout/copy-button.tsx';
 import { Icon } from '../layout/icons.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
@@ -154,12 +154,7 @@ function NoServers({ site, visit }: { site: Site; visit: Visit }): JSX.Element {
       <p class="hero-lead">{t.noneLead}</p>
       <div class="card">
         <p>{t.noneHow}</p>
-        <div class="secret">
-          <code class="secret-text" id="add-server">
-            {ADD_COMMAND}
-          </code>
-          <CopyButton target="add-server" label={t.addCommand} visit={visit} />
-        </div>
+        <CopyableText id="add-server" label={t.addCommand} text={ADD_COMMAND} visit={visit} />
       </div>
     </section>
   );

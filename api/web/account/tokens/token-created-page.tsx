@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { isolate } from '../../../../src/domain/text/isolate.ts';
-import { CopyButton } from '../../layout/copy-button.tsx';
+import { CopyableText } from '../../layout/copy-button.tsx';
 import { Icon } from '../../layout/icons.tsx';
 import { Layout, type Site } from '../../layout/layout.tsx';
 import { textsOf } from '../../layout/locales/texts.ts';
@@ -36,21 +36,9 @@ export function CreatedPage({ site, visit, name, token, expiresAt, publicUrl }: 
           <Icon name="warning" />
           <span>{t.shownOnce}</span>
         </p>
-        <div class="secret">
-          <span class="sr-only">{t.tokenLabel}</span>
-          <code id="new-token" class="secret-text">
-            {token}
-          </code>
-          <CopyButton target="new-token" label={t.tokenLabel} visit={visit} />
-        </div>
+        <CopyableText id="new-token" label={t.tokenLabel} text={token} visit={visit} />
         <h2 class="minor">{t.tryIt}</h2>
-        <div class="secret">
-          <span class="sr-only">{t.curlLabel}</span>
-          <code id="new-token-curl" class="secret-text">
-            {command}
-          </code>
-          <CopyButton target="new-token-curl" label={t.curlLabel} visit={visit} />
-        </div>
+        <CopyableText id="new-token-curl" label={t.curlLabel} text={command} visit={visit} />
         <p class="row">
           <a class="button button-primary" href="/account#tokens">
             {t.done}

@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { SigningWebhook } from '../../../../src/queries/webhooks/webhooks.ts';
-import { CopyButton } from '../../layout/copy-button.tsx';
+import { CopyableText } from '../../layout/copy-button.tsx';
 import { Icon } from '../../layout/icons.tsx';
 import { Layout, type Site } from '../../layout/layout.tsx';
 import { textsOf } from '../../layout/locales/texts.ts';
@@ -24,13 +24,7 @@ export function WebhookAddedPage({ site, visit, webhook }: AddedProps): JSX.Elem
           <Icon name="warning" />
           <span>{t.shownOnce}</span>
         </p>
-        <div class="secret">
-          <span class="sr-only">{t.secret}</span>
-          <code id="webhook-secret" class="secret-text">
-            {webhook.secret}
-          </code>
-          <CopyButton target="webhook-secret" label={t.secret} visit={visit} />
-        </div>
+        <CopyableText id="webhook-secret" label={t.secret} text={webhook.secret} visit={visit} />
         <p class="row">
           <a class="button button-primary" href={pathOfWebhook(webhook)}>
             {t.done}
