@@ -73,6 +73,8 @@ async function removeOrphanFiles(db: Db, folders: SoundFolders, log: Log): Promi
       // A worker died between moving the file and updating the row: the next one completes that.
       const { latest } = await findRoundSounds(db, steamId64);
       if (latest && latest.sha256 !== null && latest.status !== 'failed') return;
+      // Removed since the folder was read.
+      if (!(await Bun.file(path).exists())) return;
       await mkdir(folders.orphans, { recursive: true });
       await rename(path, join(folders.orphans, `${Date.now()}-${name}`));
       log.warn({ file: path }, 'a published sound that no row knows was put aside');

@@ -1,4 +1,5 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { rmSync } from 'node:fs';
 import { mkdir, readdir, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reconcileSounds } from '../../media/reconcile.ts';
@@ -46,6 +47,20 @@ describe('reconciliation', () => {
     await reconcileSounds(watched, queue.folders, log);
     expect(await listRoundSounds(db)).toHaveLength(1);
     expect(await readdir(queue.folders.inbox)).toEqual([uploadKey]);
+  });
+
+  test('passes over a sound that is removed while it looks', async () => {
+    const path = publishedPath(queue.folders, aSteamId(9));
+    await Bun.write(path, 'x');
+    const watched = new Proxy(db, {
+      get(target, name) {
+        // The folder is read by now, and the player not locked yet.
+        if (name === 'transaction') rmSync(path);
+        const value: unknown = Reflect.get(target, name);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    await expect(reconcileSounds(watched, queue.folders, log)).resolves.toBeUndefined();
   });
 
   test('marks a published sound whose file is gone', async () => {
