@@ -10,7 +10,8 @@ import { insertPenalties } from '../../support/database/builders.ts';
 import { tryHistories } from '../../support/model.ts';
 import { waitFor } from '../../support/wait.ts';
 
-setDefaultTimeout(600_000);
+/** On a busy machine three hundred histories take half an hour. */
+setDefaultTimeout(3_600_000);
 
 /** A history takes a quarter of a second. */
 const RUNS = Number(process.env.MODEL_RUNS ?? 0) >= 1000 ? 300 : 30;

@@ -28,7 +28,8 @@ import { type Received, startReceiver } from '../../../support/http/webhook-rece
 import { tryHistories } from '../../../support/model.ts';
 import { waitFor } from '../../../support/wait.ts';
 
-setDefaultTimeout(600_000);
+/** On a busy machine three hundred histories take half an hour. */
+setDefaultTimeout(3_600_000);
 
 const database = await createTestDatabase();
 const { db, connection } = database;
