@@ -1,15 +1,22 @@
 import type { Command } from 'commander';
 import { InvalidInput } from '../domain/errors.ts';
 import { PENALTY_EVENT_TYPES, parsePenaltyEventTypes } from '../domain/penalty-event.ts';
-import { isDelivered } from '../domain/webhook.ts';
+import { type Delivery, isDelivered, KEPT_DELIVERIES } from '../domain/webhook.ts';
 import type { WebhookActions } from '../events/webhooks/actions.ts';
 import type { Sent } from '../events/webhooks/send.ts';
-import { enableWebhook, listWebhooks, removeWebhook, type Webhook } from '../queries/webhooks/webhooks.ts';
+import { listDeliveries } from '../queries/webhooks/webhook-deliveries.ts';
+import {
+  enableWebhook,
+  listWebhooks,
+  loadWebhook,
+  removeWebhook,
+  type Webhook,
+} from '../queries/webhooks/webhooks.ts';
 import { openWebhookActions } from '../service/parts/webhooks.ts';
 import { print, toTable } from './output/print.ts';
 import type { Session } from './session.ts';
 
-/** `webhooks add | list | remove | test | enable | resend`. */
+/** `webhooks add | list | show | remove | test | enable | resend`. */
 export function addWebhookCommands(program: Command, session: Session): void {
   const webhooks = program
     .command('webhooks')
@@ -36,15 +43,17 @@ export function addWebhookCommands(program: Command, session: Session): void {
     .action(async (_: unknown, command: Command) => {
       const { db } = await session.database();
       const all = await listWebhooks(db);
-      const rows = all.map((webhook) => [
-        String(webhook.id),
-        webhook.url,
-        webhook.types?.join(',') ?? 'all',
-        webhook.createdAt.toISOString().slice(0, 10),
-        describeState(webhook),
-      ]);
-      const header = ['ID', 'URL', 'EVENTS', 'ADDED', 'STATE'];
-      print(command, all, toTable(header, rows, 'No webhooks yet: bun run cli webhooks add --url URL'));
+      print(command, all, toWebhookTable(all));
+    });
+  webhooks
+    .command('show <id>')
+    .description(`a webhook and its last ${KEPT_DELIVERIES} deliveries, newest first`)
+    .action(async (text: string, _: unknown, command: Command) => {
+      const { db } = await session.database();
+      const { secret: __, ...webhook } = await loadWebhook(db, parseId(text));
+      const deliveries = await listDeliveries(db, webhook.id);
+      const words = `${toWebhookTable([webhook])}\n\n${toDeliveryTable(deliveries)}`;
+      print(command, { ...webhook, deliveries }, words);
     });
   webhooks
     .command('remove <id>')
@@ -94,8 +103,8 @@ function parseId(text: string): number {
 
 /** Prints the outcome of a message; the command fails if it was not delivered. */
 function report(command: Command, { cause, ...delivery }: Sent): void {
-  const { status, failure, durationMs, messageId } = delivery;
-  const result = status === null ? `${failure}: ${cause?.message ?? ''}` : `status ${status}`;
+  const { durationMs, messageId } = delivery;
+  const result = `${describeResult(delivery)}${cause ? `: ${cause.message}` : ''}`;
   const isTaken = isDelivered(delivery);
   print(
     command,
@@ -103,6 +112,33 @@ function report(command: Command, { cause, ...delivery }: Sent): void {
     `${isTaken ? 'Delivered' : 'Not delivered'} in ${durationMs} ms: ${result} (${messageId})`,
   );
   if (!isTaken) process.exitCode = 1;
+}
+
+function toWebhookTable(webhooks: readonly Webhook[]): string {
+  const rows = webhooks.map((webhook) => [
+    String(webhook.id),
+    webhook.url,
+    webhook.types?.join(',') ?? 'all',
+    webhook.createdAt.toISOString().slice(0, 10),
+    describeState(webhook),
+  ]);
+  const header = ['ID', 'URL', 'EVENTS', 'ADDED', 'STATE'];
+  return toTable(header, rows, 'No webhooks yet: bun run cli webhooks add --url URL');
+}
+
+function toDeliveryTable(deliveries: readonly Delivery[]): string {
+  const rows = deliveries.map((delivery) => [
+    delivery.at.toISOString(),
+    delivery.type,
+    describeResult(delivery),
+    `${delivery.durationMs} ms`,
+    delivery.messageId,
+  ]);
+  return toTable(['AT', 'EVENT', 'RESULT', 'TIME', 'WEBHOOK-ID'], rows, 'No deliveries yet.');
+}
+
+function describeResult({ status, failure }: Delivery): string {
+  return status === null ? String(failure) : `status ${status}`;
 }
 
 function describeState({ failures, retryAt, switchedOffAt, switchedOffReason }: Webhook): string {

@@ -39,6 +39,7 @@ describe('webhooks', () => {
   test('are added with a secret that is shown once, listed, tried, repeated, switched on and removed', async () => {
     expect((await cli('list')).stdout).toBe('No webhooks yet: bun run cli webhooks add --url URL');
     const added = await cli('add', '--url', url);
+    expect((await cli('show', '1')).stdout).toEndWith('\n\nNo deliveries yet.');
     expect(added.stdout).toMatch(/^Added webhook 1\. Its secret, shown only now:\nwhsec_[A-Za-z0-9+/]{43}=$/);
     const [, secret = ''] = added.stdout.split('\n');
     const list = await cli('list');
@@ -59,6 +60,20 @@ describe('webhooks', () => {
     expect(await json('resend', '1', messageId)).toMatchObject({ messageId, status: 204, failure: null });
     expect(receiver.received[1]?.id).toBe(messageId);
     expect(await listDeliveries(db, 1)).toMatchObject([{ messageId }, { type: 'webhook.test' }]);
+    const shown = (await cli('show', '1')).stdout.split('\n');
+    expect(shown).toEqual([
+      expect.stringMatching(/^ID /),
+      expect.stringMatching(/^1 .* on$/),
+      '',
+      expect.stringMatching(/^AT +EVENT +RESULT +TIME +WEBHOOK-ID$/),
+      expect.stringMatching(
+        new RegExp(`^[0-9T:.-]+Z +penalty.created +status 204 +[0-9]+ ms +${messageId}$`),
+      ),
+      expect.stringMatching(/^[0-9T:.-]+Z +webhook.test +status 204 +[0-9]+ ms +msg_1_test-/),
+    ]);
+    const whole = await json('show', '1');
+    expect(whole).toMatchObject({ id: 1, url, deliveries: [{ messageId }, { type: 'webhook.test' }] });
+    expect(JSON.stringify(whole)).not.toInclude('whsec_');
 
     await db
       .update(webhooks)
@@ -109,6 +124,7 @@ describe('webhooks', () => {
     });
     await db.update(webhooks).set({ url: 'http://127.0.0.1:1/' });
     expect((await cli('test', '2')).stdout).toMatch(/^Not delivered in [0-9]+ ms: unreachable: ./);
+    expect((await cli('show', '2')).stdout).toMatch(/ webhook.test +unreachable .*\n.* status 500 /);
   });
 
   test('that cannot be are refused in one line that says what can', async () => {
@@ -130,6 +146,7 @@ describe('webhooks', () => {
       [['remove', 'x'], '"x" is no webhook id: see webhooks list'],
       [['remove', '9'], 'There is no webhook 9'],
       [['enable', '9'], 'There is no webhook 9'],
+      [['show', '9'], 'There is no webhook 9'],
       [['test', '9'], 'There is no webhook 9'],
       [
         ['resend', '2', 'msg_2_x'],
