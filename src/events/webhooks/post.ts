@@ -41,12 +41,13 @@ type Options = {
   resolve?: (name: string) => Promise<Address[]>;
   /** How long resolved addresses are reused while messages succeed; 5 s by default. */
   resolvedForMs?: number;
-  /** From the start to the end of the response; 10 s by default. */
+  /** From the start to the end of the response; {@link TRY_LIMIT_MS} by default. */
   limitMs?: number;
   /** A certificate authority that TLS trusts besides the known ones. */
   ca?: string;
 };
 
+export const TRY_LIMIT_MS = 10_000;
 const RESPONSE_LIMIT_BYTES = 4096;
 /** Idle connections are closed after this time. */
 const IDLE_SECONDS = 60;
@@ -59,7 +60,7 @@ export function createPost({
   mayConnect,
   resolve = (name) => lookup(name, { all: true }),
   resolvedForMs = 5000,
-  limitMs = 10_000,
+  limitMs = TRY_LIMIT_MS,
   ca,
 }: Options): Post {
   const session = new Bun.FetchSession({ proxy: false, keepAlive: { idleTimeout: IDLE_SECONDS } });

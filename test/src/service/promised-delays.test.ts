@@ -2,11 +2,14 @@ import { expect, test } from 'bun:test';
 import { TOKEN_CACHED_MS } from '../../../api/http/authentication.ts';
 import { CHECK_MS as STREAM_CHECK_MS } from '../../../api/v1/events/event-streams.ts';
 import { FRESH_MS as REPLICA_FRESH_MS } from '../../../src/db/replicas/replica.ts';
+import { TRY_LIMIT_MS } from '../../../src/events/webhooks/post.ts';
 import { REFRESH_MS } from '../../../src/live/live-query.ts';
 import { CHECK_MS as EXPORT_CHECK_MS } from '../../../src/service/parts/exports.ts';
+import { EXPIRY_EVENTS_MS } from '../../../src/service/parts/sync.ts';
 
 // That each of them is told by a notification, and asks again after this time without one, is tested beside it:
-// test/api/http/authentication.test.ts, test/api/v1/events, test/src/live, test/src/db/replicas. No test measures the delays
+// test/api/http/authentication.test.ts, test/api/v1/events, test/src/live, test/src/db/replicas; the end of a penalty and of a
+// silent endpoint in test/src/service/parts/webhooks.test.ts, test/src/events/webhooks/bad-endpoints.test.ts. No test measures the delays
 // themselves, which on a busy machine are as long as it is busy.
 
 test('a revoked or blocked token ends within a second, were its notification lost', () => {
@@ -17,4 +20,9 @@ test('a revoked or blocked token ends within a second, were its notification los
 test('nothing that is remembered about people is older than 5 s, were every notification lost', () => {
   for (const ageMs of [TOKEN_CACHED_MS, REFRESH_MS, REPLICA_FRESH_MS])
     expect(ageMs).toBeLessThanOrEqual(5000);
+});
+
+test('the end of a penalty is told within a minute, and a webhook is given ten seconds', () => {
+  expect(EXPIRY_EVENTS_MS).toBeLessThanOrEqual(30_000);
+  expect(TRY_LIMIT_MS).toBe(10_000);
 });

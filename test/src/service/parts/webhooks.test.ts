@@ -98,6 +98,24 @@ test('a webhook of some types gets those alone, and nobody is told of silent eve
   for (const webhook of webhooks) await removeWebhook(db, webhook.id, { actor: 'operator' });
 });
 
+test('the end of a penalty is told once it passes, while its row stays as it is', async () => {
+  const receiver = aReceiver();
+  const { id } = await addWebhook(receiver, ['penalty.expired']);
+  const createdAt = new Date();
+  const [row] = await insertPenalties(db, [
+    { createdAt, durationMinutes: 1, endsAt: new Date(createdAt.getTime() + 500) },
+  ]);
+  await waitFor(() => receiver.received.length === 1);
+  expect(receiver.received[0]?.body.data).toMatchObject({ penalty: { id: row?.id, status: 'EXPIRED' } });
+  expect(
+    await db
+      .select()
+      .from(penalties)
+      .where(eq(penalties.id, row?.id ?? 0)),
+  ).toMatchObject([{ status: 'ACTIVE' }]);
+  await removeWebhook(db, id, { actor: 'operator' });
+});
+
 test('an endpoint that hangs delays no other', async () => {
   const hanging = aReceiver();
   const released = Promise.withResolvers<void>();
