@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import {
@@ -21,7 +21,7 @@ import {
   values,
 } from './filter.ts';
 import { LISTED, NEWEST_FIRST, OLDEST_FIRST, type Penalty, readPenalty } from './row.ts';
-import { type DayRange, loadCounts, locatePage, sumCounts } from './tallies.ts';
+import { bucketValues, type Counted, findBucket, loadCounts, stepsTo, sumCounts } from './tallies.ts';
 
 export type PenaltyPage = {
   /** Newest first, with the status they have at `now`. */
@@ -85,56 +85,51 @@ async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now 
   return { rows, counts, total: totalOf(counts, filter) };
 }
 
-/** Counts from tallies, rows from the days that contain them; all from one snapshot. */
+/** Counts from tallies, rows from the day in which the page begins; all from one snapshot. */
 function listByTallies(db: Db, filter: PenaltyFilter, { page, perPage, now }: PageOptions) {
   return selectFromSnapshot(db, async (select) => {
-    const ever = await loadCounts(select, filter, now);
-    const counts = sumCounts(ever, filter.status);
+    const counted = await loadCounts(select, filter, now);
+    const counts = sumCounts(counted, filter.status);
     const total = totalOf(counts, filter);
     const offset = (page - 1) * perPage;
     if (offset >= total) return { rows: [], counts, total };
-    const range = await locatePage(select, ever, filter, { offset, limit: perPage, total, now });
-    return { rows: await listRange(select, filter, range, now), counts, total };
+    const limit = Math.min(perPage, total - offset);
+    return { rows: await listRows(select, filter, { counted, offset, limit, total, now }), counts, total };
   });
 }
 
-/** Rows of the filter within some days, from whichever end is nearer. */
-async function listRange(
+type Place = { counted: Counted; offset: number; limit: number; total: number; now: Date };
+
+/** Rows of the filter by their positions, counted from whichever end is nearer. */
+async function listRows(
   select: Select,
   filter: PenaltyFilter,
-  range: DayRange,
-  now: Date,
+  { counted, offset, limit, total, now }: Place,
 ): Promise<Penalty[]> {
-  const { from, before, rowsInRange } = range;
-  const fromTheEnd = Math.max(rowsInRange - range.offset - range.limit, 0);
-  const isBackwards = fromTheEnd < range.offset;
-  const offset = isBackwards ? fromTheEnd : range.offset;
-  const limit = isBackwards ? Math.min(range.limit, rowsInRange - range.offset) : range.limit;
+  const fromTheEnd = total - offset - limit;
+  const isBackwards = fromTheEnd < offset;
+  const skip = isBackwards ? fromTheEnd : offset;
+  const steps = stepsTo(skip, counted, filter, total);
+  const way = steps ? `${steps.periods} ${steps.isCorrected ? 'corrected' : ''}` : skip > 0 ? 'on' : '';
   const found = await select(
-    `penalties ${shapeOf(filter)} ${from ? 'in' : 'all'} ${isBackwards ? 'asc' : 'desc'} ${offset > 0 ? 'on' : ''}`,
+    `penalties ${shapeOf(filter)} ${isBackwards ? 'asc' : 'desc'} ${way}`,
     () => {
-      const within = [
-        conditions(filter),
-        from && sql`${penalties.createdAt} >= ${unseen('from', 'timestamptz')}`,
-        before && sql`${penalties.createdAt} < ${unseen('before', 'timestamptz')}`,
-      ].filter((condition) => condition !== undefined);
+      const walk = sql`from ${penalties} where ${conditions(filter)}`;
       const order = isBackwards ? OLDEST_FIRST : NEWEST_FIRST;
-      const walk = sql`from ${penalties} where ${sql.join(within, sql` and `)}`;
-      // Rows before the offset are skipped in an index-only scan, up to the first row of the page.
+      const rows = (onwards: SQL) =>
+        sql`select ${LISTED.columns} ${walk} ${onwards} order by ${order} limit ${unseen('limit', 'bigint')}`;
+      // Rows before the page are skipped in an index-only scan, up to its first row.
       const key = sql`${penalties.createdAt}, ${penalties.id}`;
-      const first = sql`select ${key} ${walk} order by ${order} limit 1 offset ${unseen('offset', 'bigint')}`;
-      const onwards = sql`and (${key}) ${isBackwards ? sql`>=` : sql`<=`} (${first})`;
-      return sql`select ${LISTED.columns} ${walk} ${offset > 0 ? onwards : sql``}
-        order by ${order} limit ${unseen('limit', 'bigint')}`;
+      const from = (start: SQL, rest: SQL) => sql`and (${key}) ${isBackwards ? sql`>=` : sql`<=`} (
+        select ${key} ${walk} ${start} order by ${order} limit 1 offset ${rest})`;
+      if (!steps) return rows(skip > 0 ? from(sql``, unseen('skip', 'bigint')) : sql``);
+      const { expressions, edge, skipped } = findBucket(steps, filter, isBackwards);
+      const start = sql`and ${penalties.createdAt} ${isBackwards ? sql`>=` : sql`<`} ${edge}`;
+      return sql`${expressions} ${rows(from(start, sql`${unseen('skip', 'bigint')} - ${skipped}`))}`;
     },
-    {
-      ...values(filter, now),
-      from,
-      before,
-      limit,
-      offset,
-    },
+    { ...values(filter, now), ...bucketValues(filter), skip, limit },
   );
+  if (found.length === 0) throw new Error(`of ${total} penalties by the tallies none is found at ${offset}`);
   const rows = found.map((row) => readPenalty(row, LISTED.at, now));
   return isBackwards ? rows.reverse() : rows;
 }

@@ -20,23 +20,23 @@ import {
 } from './filter.ts';
 
 /**
- * Exact totals of a filter, and the position of deep pages, from the tallies that triggers maintain (`penaltyTallies` in
+ * Exact totals of a filter, and where deep pages begin, from the tallies that triggers maintain (`penaltyTallies` in
  * the schema). Tallies count stored statuses; they are corrected here for ACTIVE rows whose end has passed.
  */
 
 /** Fifteen counts in the order of `penaltyTallies.counts`. */
 type Counts = readonly number[];
 
-/** The days (UTC) that contain a page, and its position in them. Without `from`: all days. */
-export type DayRange = {
-  /** Begin and end as PostgreSQL text: the end may be in the year 10000, which `Date` does not parse. */
-  from?: string;
-  before?: string;
-  offset: number;
-  limit: number;
-  /** Rows of the filter in these days. */
-  rowsInRange: number;
+/** The counts of a server, an admin or of all at a moment. */
+export type Counted = {
+  counts: Counts;
+  /** Whether the tallies differ, since rows have ended that are still stored as ACTIVE. */
+  isCorrected: boolean;
 };
+
+/** The periods of the tallies that lead to a row, and whether they are corrected as the counts are. */
+export type Steps = { periods: readonly Period[]; isCorrected: boolean };
+type Period = 'month' | 'day';
 
 /** Scanning this many index entries takes as long as finding the days to scan. */
 const SHORT_WALK = 2000;
@@ -45,7 +45,7 @@ const STORED = selectionOf({ counts: penaltyTallies.counts });
 const DUE = selectionOf({ type: penalties.type, rows: sql`count(*)` });
 
 /** The counts of a filter's server, admin or of all, corrected for rows that have ended by `now`. */
-export async function loadCounts(select: Select, filter: PenaltyFilter, now: Date): Promise<Counts> {
+export async function loadCounts(select: Select, filter: PenaltyFilter, now: Date): Promise<Counted> {
   const { types: _, status: __, ...scope } = filter;
   const subject = subjectOf(filter);
   const [[stored], due] = await Promise.all([
@@ -65,92 +65,92 @@ export async function loadCounts(select: Select, filter: PenaltyFilter, now: Dat
     counts[active] = (counts[active] ?? 0) - rows;
     counts[expired] = (counts[expired] ?? 0) + rows;
   }
-  return counts;
+  return { counts, isCorrected: due.length > 0 };
 }
 
 /** Counts by type, of one status or of all. */
-export function sumCounts(counts: Counts, status: PenaltyStatus | undefined): PenaltyCounts {
+export function sumCounts({ counts }: Counted, status: PenaltyStatus | undefined): PenaltyCounts {
   return countsBy((type) => sumAll(slotsOf([type], status).map((slot) => counts[slot] ?? 0)));
 }
 
-/** Finds the days that contain the rows from `offset` to `offset + limit`, newest first. */
-export async function locatePage(
-  select: Select,
-  counts: Counts,
+/** The steps that find a row fastest; undefined: it is near enough to walk to it. */
+export function stepsTo(
+  skip: number,
+  { counts, isCorrected }: Counted,
   filter: PenaltyFilter,
-  { offset, limit, total, now }: { offset: number; limit: number; total: number; now: Date },
-): Promise<DayRange> {
+  total: number,
+): Steps | undefined {
   const inScope = sumAll(counts);
-  const walk = ((offset + limit) * inScope) / total;
-  const walkFromEnd = ((total - offset) * inScope) / total;
-  if (Math.min(walk, walkFromEnd) <= SHORT_WALK) return { offset, limit, rowsInRange: total };
-
-  const subject = subjectOf(filter);
+  if ((skip * inScope) / total <= SHORT_WALK) return undefined;
   // With few rows a month is precise enough. For a server and an admin together there are no tallies by day.
-  const byDay = inScope > 10 * SHORT_WALK && subject.scope !== TALLY_SCOPES.serverAndAdmin;
-  const [found] = await select(
-    `penalty page within ${byDay ? 'days' : 'months'} ${shapeOf(filter)}`,
-    () => {
-      const { status: _, ...others } = filter;
-      const day = sql`(${penalties.createdAt} at time zone 'UTC')::date`;
-      // PostgreSQL skips it if nothing reads it.
-      const due = sql`due as (${dueRows(sql`${day} as day, count(*) as rows`, others)})`;
-      const months = bucketsOfPage('month', filter, { newer: sql`0`, within: sql`true` });
-      if (!byDay) return sql`with ${due} ${months}`;
-      const days = bucketsOfPage('day', filter, {
-        newer: sql`(select newer from months)`,
-        within: sql`bucket >= (select oldest from months) and bucket < (select before from months)`,
-      });
-      return sql`with ${due}, months as (${months}) ${days}`;
-    },
-    { ...values(filter, now), ...subject, offset, end: offset + limit },
-  );
-  const { at } = SPANS[byDay ? 'day' : 'month'];
-  if (!found?.[at.oldest]) throw new Error(`no tallies of ${total} penalties hold row ${offset}`);
+  const byDay = inScope > 10 * SHORT_WALK && subjectOf(filter).scope !== TALLY_SCOPES.serverAndAdmin;
   return {
-    from: `${found[at.oldest]} UTC`,
-    before: `${found[at.before]} UTC`,
-    offset: offset - Number(found[at.newer]),
-    limit,
-    rowsInRange: Number(found[at.rows]),
+    periods: byDay ? ['month', 'day'] : ['month'],
+    isCorrected: isCorrected && isOfTheClock(filter.status),
   };
 }
 
-/** The oldest month or day, the one after the newest, the number of newer rows, and the number of rows in them. */
-function spanOf(period: 'month' | 'day') {
-  return selectionOf({
-    oldest: sql`min(bucket)`,
-    before: sql`(max(bucket) + ${sql.raw(`interval '1 ${period}'`)})::date`,
-    newer: sql`min(upto - rows)`,
-    rows: sql`sum(rows)`,
-  });
-}
-const SPANS = { month: spanOf('month'), day: spanOf('day') };
+/** The values of the placeholders of {@link findBucket}. */
+export const bucketValues = subjectOf;
 
-/** The {@link SPANS span} of the months or days that contain the rows from `offset` to `end`. */
-function bucketsOfPage(
-  period: 'month' | 'day',
-  { types, status }: PenaltyFilter,
-  { newer, within }: { newer: SQL; within: SQL },
-): SQL {
-  const counted = [
-    sql`select bucket, ${sumOf(slotsOf(types, status))} as rows from ${penaltyTallies}
-      where ${ofSubject(period)} and ${within}`,
-  ];
-  if (isOfTheClock(status)) {
-    const sign = status === 'ACTIVE' ? sql`-` : sql`+`;
-    counted.push(
-      sql`select bucket, ${sign} rows from (
-        select date_trunc(${sql.raw(`'${period}'`)}, day)::date as bucket, rows from due
-      ) as due where ${within}`,
-    );
-  }
+/**
+ * Finds the month or day (UTC) that contains the row at the placeholder `skip` of a filter.
+ * @param isBackwards whether rows count from the oldest; otherwise from the newest.
+ * @returns common table expressions, the moment at which the bucket begins in that direction, and the number of rows
+ * before it.
+ */
+export function findBucket(
+  { periods, isCorrected }: Steps,
+  filter: PenaltyFilter,
+  isBackwards: boolean,
+): { expressions: SQL; edge: SQL; skipped: SQL } {
+  const { status: _, ...others } = filter;
+  const day = sql`(${penalties.createdAt} at time zone 'UTC')::date`;
+  const due = sql`due as (${dueRows(sql`${day} as day, count(*) as rows`, others)})`;
+  const found = periods.map((period, index) => {
+    const counted = isCorrected ? correctedBuckets(period, filter) : storedBuckets(period, filter);
+    return sql`${sql.identifier(period)} as (${bucketOf(counted, periods[index - 1], isBackwards)})`;
+  });
+  const last = periods.at(-1) ?? 'month';
+  const end = sql.raw(isBackwards ? '' : `+ interval '1 ${last}'`);
+  return {
+    expressions: sql`with ${sql.join(isCorrected ? [due, ...found] : found, sql`, `)}`,
+    edge: sql`(select (bucket ${end})::timestamp at time zone 'UTC' from ${sql.identifier(last)})`,
+    skipped: sql`(select skipped from ${sql.identifier(last)})`,
+  };
+}
+
+/** One step of {@link findBucket}; reading ends at the bucket, since the index is in the order of the sums. */
+function bucketOf(counted: SQL, within: Period | undefined, isBackwards: boolean): SQL {
+  const order = sql`bucket ${sql.raw(isBackwards ? 'asc' : 'desc')}`;
+  const outer = within && sql.identifier(within);
+  const skipped = outer ? sql`(select skipped from ${outer})` : sql`0`;
+  const bounds =
+    outer &&
+    sql`and bucket >= (select bucket from ${outer})
+      and bucket < (select (bucket + ${sql.raw(`interval '1 ${within}'`)})::date from ${outer})`;
   return sql`
-    select ${SPANS[period].columns} from (
-      select bucket, sum(rows) as rows, ${newer} + sum(sum(rows)) over (order by bucket desc) as upto
-      from (${sql.join(counted, sql` union all `)}) as counted group by bucket
+    select bucket, upto - rows as skipped from (
+      select bucket, rows, ${skipped} + sum(rows) over (order by ${order} rows unbounded preceding) as upto
+      from (${counted} ${bounds ?? sql``}) as counted
     ) as summed
-    where upto > ${unseen('offset', 'bigint')} and upto - rows < ${unseen('end', 'bigint')}`;
+    where upto > ${unseen('skip', 'bigint')} order by ${order} limit 1`;
+}
+
+/** The months or days of a filter with their rows, by the stored statuses. */
+function storedBuckets(period: Period, { types, status }: PenaltyFilter): SQL {
+  return sql`select bucket, ${sumOf(slotsOf(types, status))} as rows from ${penaltyTallies} where ${ofSubject(period)}`;
+}
+
+/** The same, with rows that have ended as EXPIRED. */
+function correctedBuckets(period: Period, { types, status }: PenaltyFilter): SQL {
+  const sign = sql.raw(status === 'ACTIVE' ? '-' : '+');
+  return sql`
+    select bucket, ${sumOf(slotsOf(types, status))} ${sign} coalesce(ended.rows, 0) as rows
+    from ${penaltyTallies} left join (
+      select date_trunc(${sql.raw(`'${period}'`)}, day)::date as bucket, sum(rows)::integer as rows from due group by 1
+    ) as ended using (bucket)
+    where ${ofSubject(period)}`;
 }
 
 /** Whether rows gain or lose this status when they end, which the tallies do not reflect. */

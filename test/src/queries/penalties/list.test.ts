@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { openDatabase } from '../../../../src/db/database.ts';
 import { penalties } from '../../../../src/db/schema/penalties.ts';
 import {
@@ -141,6 +141,36 @@ test('a page is found in the last month that a penalty may have', async () => {
   const filter: PenaltyFilter = { serverId, status: 'UNBANNED' };
   const { rows } = await listPenalties(db, filter, { page: 1, perPage: 50, now });
   expect(rows.map((row) => row.createdAt)).toEqual([createdAt]);
+});
+
+test('the day and the month of a deep page are found among many rows, swept or not', async () => {
+  const serverId = 700;
+  const adminSteamId = aSteamId(950);
+  // A row each three minutes, over 52 days of three months. Some end within two days, which nobody has swept.
+  await db.execute(sql`
+    insert into penalties (type, status, player_steamid, admin_steamid, server_id, duration_minutes, created_at, ends_at)
+    select (enum_range(null::penalty_type))[1 + i % 5], (enum_range(null::penalty_status))[1 + i / 5 % 3],
+      ${aSteamId(1)}, ${adminSteamId}, ${serverId}, 60, at,
+      case when i % 7 < 4 then at + (i % 47) * interval '1 hour' end
+    from generate_series(1, 25000) as i,
+      lateral (select ${now.toISOString()}::timestamptz - i * interval '3 minutes' as at) as created`);
+  const all = await db.select().from(penalties).where(eq(penalties.serverId, serverId));
+  for (const base of [{ serverId }, { serverId, types: ['warn' as const] }, { serverId, adminSteamId }]) {
+    for (const status of [undefined, ...PENALTY_STATUSES]) {
+      const filter = status ? { ...base, status } : base;
+      const perPage = 50;
+      const last = Math.ceil(expected(all, filter, 1, perPage).total / perPage);
+      for (const share of [0.2, 0.4, 0.5, 0.6, 0.8]) {
+        const page = Math.ceil(last * share);
+        const found = await listPenalties(db, filter, { page, perPage, now });
+        expect({ filter, page, ...found }).toEqual({
+          filter,
+          page,
+          ...expected(all, filter, page, perPage),
+        });
+      }
+    }
+  }
 });
 
 test('total, counts and rows agree with one another while others write', async () => {
