@@ -9,6 +9,7 @@ import { isMadeHere, namesLoopback } from '../http/host.ts';
 import { isQueryTooLong } from '../http/query.ts';
 import { AccountPage, accountRoutes } from './account/account.tsx';
 import { readDiscordApplication } from './account/discord/discord-application.ts';
+import { encodePage } from './encode-page.ts';
 import { respondWithFailure } from './failure.tsx';
 import { loadAssets } from './layout/assets.ts';
 import type { Site } from './layout/layout.tsx';
@@ -75,6 +76,7 @@ export function pages(deps: PagesDeps) {
   const secure = createResponseGuard({
     publicUrl,
     formTargets: discord ? [new URL(discord.apiUrl).origin] : [],
+    styleSource: site.assets.stylePolicySource,
   });
   const shared = {
     db,
@@ -116,7 +118,7 @@ export function pages(deps: PagesDeps) {
       }),
   };
 
-  const respondPublicly = createPublicResponse();
+  const respondPublicly = createPublicResponse(site.assets);
   const app = new Elysia({ name: 'account' })
     .get('/account', (incoming) => respond(incoming, showAccount), HIDDEN)
     .get(
@@ -256,14 +258,16 @@ export function pages(deps: PagesDeps) {
     identify: typeof identifyVisitor = identifyVisitor,
   ): Promise<Response> {
     const visit = openVisit(visits, request);
+    const send = async (response: Response) =>
+      secure(await encodePage(response, { visit, assets: site.assets }), visit);
     try {
       const peer = server?.requestIP(request)?.address ?? '';
       if (deps.demoPeople && isMadeHere(request, peer)) visit.demoRoles = DEMO_ROLES;
       if (isQueryTooLong(request.url)) throw new PageError('address-too-long', 400);
       await identify(visits, visit);
-      return secure(await run(visit), visit);
+      return await send(await run(visit));
     } catch (error) {
-      return secure(await respondWithFailure({ site, log }, visit, error), visit);
+      return send(await respondWithFailure({ site, log }, visit, error));
     }
   }
 }

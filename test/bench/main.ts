@@ -6,6 +6,7 @@ import { events } from './benches/events.ts';
 import { exportBench } from './benches/export.ts';
 import { http } from './benches/http.ts';
 import { importBench } from './benches/import.ts';
+import { paint } from './benches/paint.ts';
 import { penalties } from './benches/penalties.ts';
 import { poll } from './benches/poll.ts';
 import { memory, start } from './benches/process.ts';
@@ -27,6 +28,7 @@ const BENCHES: readonly Bench[] = [
   poll,
   events,
   bot,
+  paint,
   sounds,
   soak,
 ];

@@ -32,6 +32,10 @@ const TYPES = {
 export type AssetName = keyof typeof TYPES;
 
 export type Assets = {
+  /** Replaces the link to the stylesheet in a page by the stylesheet itself. */
+  inlineStyles: (html: string) => string;
+  /** What allows the inline stylesheet in a content security policy: `'sha256-…'`. */
+  stylePolicySource: string;
   /** The address of a file, which contains a hash of its bytes: browsers may cache it indefinitely. */
   url: (name: AssetName) => string;
   /** @param fileName the last segment of the address. @returns undefined for an unknown file or an older version. */
@@ -45,14 +49,19 @@ export type Assets = {
 export function loadAssets(accent: string | undefined): Assets {
   const files = new Map<string, EncodedBody & { type: string }>();
   const addresses = new Map<string, string>();
+  const styles = joinStyles(accent);
   for (const [name, type] of Object.entries(TYPES)) {
-    const bytes = name === 'pages.css' ? joinStyles(accent) : readAsset(name);
+    const bytes = name === 'pages.css' ? styles : readAsset(name);
     const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
     const fileName = name.replace('.', `.${hash}.`);
     files.set(fileName, { ...encodeBody(bytes), type });
     addresses.set(name, `/account/assets/${fileName}`);
   }
+  const link = `<link rel="stylesheet" href="${addresses.get('pages.css')}"/>`;
+  const style = `<style>${Buffer.from(styles)}</style>`;
   return {
+    inlineStyles: (html) => html.replace(link, () => style),
+    stylePolicySource: `'sha256-${createHash('sha256').update(styles).digest('base64')}'`,
     url: (name) => addresses.get(name) ?? '',
     respond: (fileName, request) => {
       const file = files.get(fileName);

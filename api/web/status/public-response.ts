@@ -2,6 +2,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import { createStaleCache } from '../../../src/live/stale-cache.ts';
 import { isUnchanged } from '../../http/conditional.ts';
 import { acceptsGzip, type EncodedBody, encodeBody } from '../../http/encoding.ts';
+import type { Assets } from '../layout/assets.ts';
 import { renderPage } from '../visit/page-response.ts';
 import type { Visit } from '../visit/visit.ts';
 
@@ -25,15 +26,17 @@ const SHARED_CACHE_CONTROL = 'public, max-age=5';
 const PRIVATE_CACHE_CONTROL = 'private, no-cache';
 
 /**
- * Pages for visitors who are not signed in are cached here and in shared caches for seconds, and compressed. Pages for
- * members show who is signed in and contain a CSRF token: only the browser may cache them, and they are not compressed,
- * since the length of compressed text can leak secrets (BREACH).
+ * Pages for visitors who are not signed in are cached here and in shared caches for seconds. Pages for members show who is
+ * signed in and contain a CSRF token: only the browser may cache them. `encodePage` says why they differ otherwise.
  */
-export function createPublicResponse(): RespondPublicly {
+export function createPublicResponse(assets: Assets): RespondPublicly {
   const cache = createStaleCache<EncodedBody>({ freshMs: FRESH_MS, staleMs: 0, maxEntries: MAX_PAGES });
   return async (visit, show) => {
     const { request, url, locale } = visit;
-    const render = async () => encodeBody(await renderPage(await show(visit)));
+    const render = async () => {
+      const html = await renderPage(await show(visit));
+      return encodeBody(visit.session ? html : assets.inlineStyles(html));
+    };
     // While the database is unavailable, a session cookie cannot be checked: the visitor may be signed in.
     const isShared =
       !visit.session && !visit.isUnidentified && visit.cookies.length === 0 && visit.demoRoles.length === 0;
@@ -45,7 +48,7 @@ export function createPublicResponse(): RespondPublicly {
       etag: body.etag,
     };
     if (isUnchanged(request.headers, body)) return new Response(null, { status: 304, headers });
-    return isShared && acceptsGzip(request.headers)
+    return visit.csrfToken === undefined && acceptsGzip(request.headers)
       ? new Response(body.gzip, { headers: { ...headers, 'content-encoding': 'gzip' } })
       : new Response(body.plain, { headers });
   };

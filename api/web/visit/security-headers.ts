@@ -4,18 +4,20 @@ type SecurityOptions = {
   publicUrl: string;
   /** Other origins that forms may redirect to: Discord, when linking is configured. */
   formTargets: readonly string[];
+  /** The source of the one inline stylesheet: `'sha256-…'`. */
+  styleSource: string;
 };
 
 /**
  * Creates a function that adds the security headers and the visit's cookies to a response. The headers forbid inline
- * scripts and styles, content from other sites except avatars, framing and referrers; by default they also forbid
+ * scripts and all inline styles but the pages' stylesheet, content from other sites except avatars, framing and referrers; by default they also forbid
  * caching.
  */
-export function createResponseGuard({ publicUrl, formTargets }: SecurityOptions) {
+export function createResponseGuard({ publicUrl, formTargets, styleSource }: SecurityOptions) {
   const policy = [
     "default-src 'none'",
     "script-src 'self'",
-    "style-src 'self'",
+    `style-src 'self' ${styleSource}`,
     "img-src 'self' https://*.steamstatic.com https://cdn.discordapp.com",
     "media-src 'self' blob:",
     "font-src 'self'",

@@ -67,6 +67,18 @@ describe('language', () => {
 });
 
 describe('every response', () => {
+  test('is compressed unless it contains a secret', async () => {
+    const browser = openBrowser(site.origin);
+    const encodingOf = async (path: string) => {
+      const { headers } = await browser.get(path, { 'accept-encoding': 'gzip' });
+      return [headers.get('content-encoding'), headers.get('vary')];
+    };
+    const paths = ['/account', '/account/nothing'];
+    expect(await Promise.all(paths.map(encodingOf))).toEqual(paths.map(() => ['gzip', 'Accept-Encoding']));
+    await signIn(browser);
+    expect(await Promise.all(paths.map(encodingOf))).toEqual(paths.map(() => [null, 'Accept-Encoding']));
+  });
+
   test('carries the security headers, pages and failures alike', async () => {
     const browser = openBrowser(site.origin);
     await signIn(browser);
@@ -84,21 +96,32 @@ describe('every response', () => {
     }
   });
 
-  test('needs nothing inline: no script, style or handler attribute stands in the markup', async () => {
+  test('needs nothing inline but the stylesheet that the policy names: no script, style or handler attribute', async () => {
     const browser = openBrowser(site.origin);
-    for (const { text } of [await browser.get('/account'), await signIn(browser)]) {
+    const visitor = await browser.get('/account');
+    const [element = '', styles = ''] = /<style>([^<]+)<\/style>/.exec(visitor.text) ?? [];
+    const hash = new Bun.CryptoHasher('sha256').update(styles).digest('base64');
+    expect(visitor.headers.get('content-security-policy')).toContain(`style-src 'self' 'sha256-${hash}';`);
+    for (const text of [visitor.text.replace(element, ''), (await signIn(browser)).text]) {
       expect(text).not.toMatch(/<script(?![^>]* src=)/);
       expect(text).not.toMatch(/<style|\sstyle=|\son\w+=/);
     }
   });
 
   test('names stylesheet and script by the hash of their bytes, to be kept for ever', async () => {
-    const page = await openBrowser(site.origin).get('/account');
-    const addresses = [...page.text.matchAll(/(?:href|src)="(\/account\/assets\/[^"]+)"/g)].map(
-      ([, path]) => path ?? '',
+    const browser = openBrowser(site.origin);
+    const [visitor, member] = [await browser.get('/account'), await signIn(browser)].map(({ text }) =>
+      [...text.matchAll(/(?:href|src)="(\/account\/assets\/[^"]+)"/g)].map(([, path]) => path ?? ''),
     );
-    expect(addresses).toHaveLength(3);
-    for (const path of addresses) {
+    expect(visitor?.map((path) => path.slice(path.lastIndexOf('.')))).toEqual(['.svg', '.js']);
+    expect(member?.map((path) => path.slice(path.lastIndexOf('.')))).toEqual([
+      '.svg',
+      '.css',
+      '.js',
+      '.js',
+      '.js',
+    ]);
+    for (const path of [...(visitor ?? []), ...(member ?? [])]) {
       const response = await fetch(site.origin + path);
       expect(response.status).toBe(200);
       expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
