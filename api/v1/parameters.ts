@@ -39,6 +39,31 @@ export function integerParameter(named: Named, { minimum, maximum, example }: Bo
   } as const satisfies Parameter<number | undefined>;
 }
 
+/**
+ * How many records a response holds at most; never rejected.
+ * @param what the records, as the beginning of a sentence.
+ */
+export function limitParameter(
+  name: string,
+  { what, byDefault, maximum }: { what: string; byDefault: number; maximum: number },
+) {
+  return {
+    id: name,
+    in: 'query',
+    name,
+    description: `${what}; more than ${maximum} count as ${maximum}, and what is no positive whole number as ${byDefault}.`,
+    schema: { type: 'integer', minimum: 1, maximum, default: byDefault },
+    example: byDefault,
+    parse: (text: string | undefined) => Math.min(parsePositive(text, byDefault), maximum),
+  } as const satisfies Parameter<number>;
+}
+
+/** A positive whole number; the default for any other text. */
+export function parsePositive(text: string | undefined, byDefault: number): number {
+  const number = text !== undefined && /^\+?[0-9]+$/.test(text) ? Number(text) : 0;
+  return number < 1 ? byDefault : number;
+}
+
 /** The error for an invalid parameter; quotes at most 64 characters of its value. */
 export function notAllowed(name: string, text: string, allowed: string): InvalidInput {
   return new InvalidInput(`${name} ${JSON.stringify(text.slice(0, 64))} isn't valid: use ${allowed}`);

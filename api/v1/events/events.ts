@@ -10,8 +10,7 @@ import { unreadStream } from '../../http/responses.ts';
 import { type Incoming, type Routes, requireScope } from '../../http/routes.ts';
 import { describeOperation } from '../../openapi/describe.ts';
 import type { Operation } from '../../openapi/operation.ts';
-import { notAllowed } from '../parameters.ts';
-import { parsePositive } from '../penalties/penalty-parameters.ts';
+import { limitParameter, notAllowed } from '../parameters.ts';
 import {
   ChangesModel,
   EVENT_TYPES,
@@ -22,8 +21,6 @@ import {
 import { type EventStreams, MOST_STREAMS } from './event-streams.ts';
 
 const EVENT_STREAM = 'text/event-stream';
-const DEFAULT_LIMIT = 100;
-const MAX_LIMIT = 500;
 
 const CURSOR_PARAMETER = {
   id: 'cursor',
@@ -36,15 +33,7 @@ const CURSOR_PARAMETER = {
   parse: (text: string | undefined) => text,
 } as const satisfies Parameter<string | undefined>;
 
-const LIMIT_PARAMETER = {
-  id: 'limit',
-  in: 'query',
-  name: 'limit',
-  description: `Changes at most; more than ${MAX_LIMIT} count as ${MAX_LIMIT}, and what is no positive whole number as ${DEFAULT_LIMIT}.`,
-  schema: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
-  example: DEFAULT_LIMIT,
-  parse: (text: string | undefined) => Math.min(parsePositive(text, DEFAULT_LIMIT), MAX_LIMIT),
-} as const satisfies Parameter<number>;
+const LIMIT_PARAMETER = limitParameter('limit', { what: 'Changes at most', byDefault: 100, maximum: 500 });
 
 const TYPES_PARAMETER = {
   id: 'eventTypes',

@@ -8,9 +8,8 @@ import {
   parsePenaltyType,
 } from '../../../src/domain/penalty.ts';
 import { optional, type Parameter } from '../../http/parameters.ts';
-import { integerParameter, steamIdParameter } from '../parameters.ts';
+import { integerParameter, limitParameter, parsePositive, steamIdParameter } from '../parameters.ts';
 
-const DEFAULT_PER_PAGE = 50;
 export const MAX_PER_PAGE = 100;
 /** Higher pages are clamped to this one, which is past the end and within PostgreSQL's bigint. */
 const LAST_PAGE = 1_000_000_000_000;
@@ -62,15 +61,7 @@ export const ADMIN_PARAMETER = steamIdParameter(
 
 /** Never rejected: anything but a positive whole number means the default. */
 export const PAGE_PARAMETERS = {
-  perPage: {
-    id: 'per_page',
-    in: 'query',
-    name: 'per_page',
-    description: `Records a page; more than ${MAX_PER_PAGE} count as ${MAX_PER_PAGE}, and what is no positive whole number as ${DEFAULT_PER_PAGE}.`,
-    schema: { type: 'integer', minimum: 1, maximum: MAX_PER_PAGE, default: DEFAULT_PER_PAGE },
-    example: DEFAULT_PER_PAGE,
-    parse: (text: string | undefined) => Math.min(parsePositive(text, DEFAULT_PER_PAGE), MAX_PER_PAGE),
-  },
+  perPage: limitParameter('per_page', { what: 'Records a page', byDefault: 50, maximum: MAX_PER_PAGE }),
   page: {
     id: 'page',
     in: 'query',
@@ -100,10 +91,4 @@ function typeParameter(id: string, types: Types, { absent }: { absent: Types | u
     aliases: ['penalty_type'],
     parse: (text: string | undefined) => (text === undefined ? absent : [parsePenaltyType(text, types)]),
   } as const satisfies Parameter<readonly PenaltyType[] | undefined>;
-}
-
-/** A positive whole number; the default for any other text. */
-export function parsePositive(text: string | undefined, byDefault: number): number {
-  const number = text !== undefined && /^\+?[0-9]+$/.test(text) ? Number(text) : 0;
-  return number < 1 ? byDefault : number;
 }
