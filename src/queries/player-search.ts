@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
+import { likePart } from '../db/like.ts';
 import { users } from '../db/schema/accounts.ts';
 import { penalties } from '../db/schema/penalties.ts';
 import { playerNames } from '../db/schema/player-names.ts';
@@ -41,7 +42,7 @@ export async function searchPlayers(
   if (folded === '') return [];
   const given = {
     folded,
-    pattern: `%${folded.replace(/[\\%_]/g, '\\$&')}%`,
+    pattern: likePart(folded),
     limit,
     now: now.toISOString(),
   };

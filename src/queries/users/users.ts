@@ -1,6 +1,7 @@
 import { count, desc, eq, or, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { type Db, prepareOnce } from '../../db/client.ts';
+import { likePart } from '../../db/like.ts';
 import { users } from '../../db/schema/accounts.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { isDiscordId } from '../../domain/discord-id.ts';
@@ -128,7 +129,7 @@ function matchUsers(text: string): SQL | undefined {
   if (text === '') return undefined;
   const reference = tryParseSteamReference(text);
   if (reference && 'steamId64' in reference) return eq(users.steamId64, reference.steamId64);
-  const part = `%${text.replaceAll('\0', '').replace(/[\\%_]/g, '\\$&')}%`;
+  const part = likePart(text.replaceAll('\0', ''));
   return or(
     isLike(users.nickname, part),
     isLike(users.discordUsername, part),
