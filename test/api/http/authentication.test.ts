@@ -7,6 +7,7 @@ import { revokeApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { LAST_FLUSH_LIMIT_MS } from '../../../src/service/http.ts';
 import { aSteamId } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
+import { connectTo, expectWithin } from '../../support/machine/time-promise.ts';
 import { aToken, bearer, headersOf, NOW, startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -14,6 +15,7 @@ const database = await createTestDatabase();
 const { db } = database;
 const service = await startTestService({ databaseUrl: database.url });
 const live = await startTestService({ databaseUrl: database.url, hasRealClock: true });
+const reference = connectTo(database.url);
 const PROTECTED_PATHS = ['/penalties', '/bans', '/mutes', '/warns', `/users/lookup?steamid64=${aSteamId(1)}`];
 const REQUIRED = { success: false, message: 'An API token is required' };
 const INVALID = { success: false, message: 'The API token is invalid' };
@@ -162,13 +164,14 @@ describe('a token', () => {
     expect((await service.get('/bans', bearer(expiring.token))).body).toEqual(INVALID);
   });
 
-  test('that is revoked is refused by a running service', async () => {
+  test('that is revoked is refused by a running service within a second', async () => {
     expect((await live.get('/bans', bearer(token))).status).toBe(200);
     await revokeApiToken(db, id, { now: new Date(), actor: 'operator' });
-    const refused = await waitFor(async () => {
+    const isRefused = async () => {
       const response = await live.ask('/api/v1/bans', bearer(token));
       return response.status === 401 && response;
-    });
+    };
+    const refused = await expectWithin(1000, () => waitFor(isRefused), reference);
     expect(refused.body).toEqual(INVALID);
   });
 
@@ -191,7 +194,8 @@ describe('a token', () => {
     // The clock stands still here: nothing that was found grows old.
     expect((await service.get('/bans', bearer(token))).status).toBe(200);
     await revokeApiToken(db, id, { now: new Date(), actor: 'operator' });
-    await waitFor(async () => (await service.ask('/api/v1/bans', bearer(token))).status === 401);
+    const isRefused = async () => (await service.ask('/api/v1/bans', bearer(token))).status === 401;
+    await expectWithin(1000, () => waitFor(isRefused), reference);
   });
 
   test('goes with its owner', async () => {

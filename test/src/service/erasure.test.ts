@@ -9,6 +9,7 @@ import { penalties } from '../../../src/db/schema/penalties.ts';
 import { loadAnonymiser } from '../../../src/queries/personal-data/tombstones.ts';
 import { erasePlayer } from '../../../src/service/parts/erase-player.ts';
 import { aSteamId } from '../../support/database/builders.ts';
+import { connectTo, expectWithin } from '../../support/machine/time-promise.ts';
 import { openErasures } from '../../support/service/erasures.ts';
 import { aToken, bearer } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -16,6 +17,7 @@ import { waitFor } from '../../support/wait.ts';
 const {
   db,
   connection,
+  url,
   service,
   signInAs,
   cli,
@@ -28,9 +30,10 @@ const {
   insertEverything,
   soundFolders,
 } = await openErasures();
+const reference = connectTo(url);
 
 describe('users erase', () => {
-  test('--penalties leaves no trace of a player in any table or file, and every response follows', async () => {
+  test('--penalties leaves no trace of a player in any table or file, and every response follows within 5 s', async () => {
     await insertEverything();
     expect((await traces()).length).toBeGreaterThan(15);
     const [before] = await db.select().from(penalties).where(eq(penalties.playerSteamId, player.id));
@@ -39,7 +42,8 @@ describe('users erase', () => {
     expect(erased).toEqual({ code: 0, stdout: `Erased ${player.id}, and from 3 penalties\n`, stderr: '' });
     expect(await traces()).toEqual([]);
 
-    await waitFor(async () => (await service.ask(`/storage/roundsound/${player.id}.mp3`)).status === 404);
+    const isFileGone = async () => (await service.ask(`/storage/roundsound/${player.id}.mp3`)).status === 404;
+    await expectWithin(5000, () => waitFor(isFileGone), reference);
     const [after] = await db
       .select()
       .from(penalties)
@@ -205,7 +209,8 @@ describe('own data', () => {
     const done = await browser.follow(await browser.post('/account/delete'));
     expect(done.text).toContain('Your account and everything that belonged to it has been deleted.');
     expect(done.text).toContain('Sign in through Steam');
-    await waitFor(async () => (await service.ask('/api/v1/bans', bearer(token))).status === 401);
+    const isRefused = async () => (await service.ask('/api/v1/bans', bearer(token))).status === 401;
+    await expectWithin(1000, () => waitFor(isRefused), reference);
     const left = (await traces()).map((trace) => trace.replace(/^\d+ rows of (\w+):.*/, '$1'));
     expect([...new Set(left)].sort()).toEqual([
       'penalties',

@@ -7,10 +7,8 @@ import { REFRESH_MS } from '../../../src/live/live-query.ts';
 import { CHECK_MS as EXPORT_CHECK_MS } from '../../../src/service/parts/exports.ts';
 import { EXPIRY_EVENTS_MS } from '../../../src/service/parts/sync.ts';
 
-// That each of them is told by a notification, and asks again after this time without one, is tested beside it:
-// test/api/http/authentication.test.ts, test/api/v1/events, test/src/live, test/src/db/replicas; the end of a penalty and of a
-// silent endpoint in test/src/service/parts/webhooks.test.ts, test/src/events/webhooks/bad-endpoints.test.ts. No test measures the delays
-// themselves, which on a busy machine are as long as it is busy.
+// The tests of each part measure how soon it follows a notification. How soon it asks again without one is asserted here,
+// on the intervals themselves: measured, they would be as long as the machine is busy.
 
 test('a revoked or blocked token ends within a second, were its notification lost', () => {
   for (const delayMs of [TOKEN_CACHED_MS, STREAM_CHECK_MS, EXPORT_CHECK_MS])

@@ -10,6 +10,7 @@ import { listPublishedRoundSounds } from '../../../src/queries/round-sounds/roun
 import { makeFolder } from '../../support/audio/ffmpeg-engines.ts';
 import { aSteamId, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
+import { connectTo, expectWithin } from '../../support/machine/time-promise.ts';
 import { startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -28,6 +29,8 @@ const service = await startTestService({
   databaseUrl: url,
   env: { SOUND_FOR: AUDIENCE.join(','), STORAGE_DIR: folder.path },
 });
+const expectSoon = (what: string, condition: () => Promise<boolean>) =>
+  expectWithin(5000, () => waitFor(condition, { what }), connectTo(url));
 
 test('only players of the groups have a sound, in lookups, files and the batch; owners count as admins', async () => {
   expect(await isHeard(SVIP)).toEqual({ lookup: true, stereo: 200, voice: 200 });
@@ -45,16 +48,16 @@ test('who loses the right is no longer heard within 5 s, and is again when they 
   const give = (hasSvip: boolean) => db.update(users).set({ hasSvip }).where(eq(users.steamId64, SVIP));
   await give(false);
   const isSilent = async () => !(await isHeard(SVIP)).lookup;
-  await waitFor(isSilent, { what: 'the sound is gone' });
+  await expectSoon('the sound is gone', isSilent);
   expect(await isHeard(SVIP)).toEqual({ lookup: false, stereo: 404, voice: 404 });
   await give(true);
-  await waitFor(async () => !(await isSilent()), { what: 'the sound is back' });
+  await expectSoon('the sound is back', async () => !(await isSilent()));
   expect(await isHeard(SVIP)).toEqual({ lookup: true, stereo: 200, voice: 200 });
 });
 
 test('a player whose first sign-in makes them an admin is heard', async () => {
   await insertUser(db, 4, { isAdmin: true });
-  await waitFor(async () => (await isHeard(UNKNOWN)).lookup, { what: 'the sound is heard' });
+  await expectSoon('the sound is heard', async () => (await isHeard(UNKNOWN)).lookup);
 });
 
 async function isHeard(player: SteamId64): Promise<{ lookup: boolean; stereo: number; voice: number }> {

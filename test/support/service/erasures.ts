@@ -17,7 +17,7 @@ import { openWholeService } from './whole-service.ts';
  * only they bear.
  */
 export async function openErasures() {
-  const { db, connection, service, folder, signInAs, cli } = await openWholeService();
+  const { db, connection, url, service, folder, signInAs, cli } = await openWholeService();
   const dataDir = join(folder.path, 'data');
   const storageDir = join(folder.path, 'storage');
   const soundFolders = {
@@ -143,6 +143,7 @@ export async function openErasures() {
   return {
     db,
     connection,
+    url,
     service,
     signInAs,
     cli,
