@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test';
-import { OPERATIONS } from '../../../api/app.ts';
 import { insertServer } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { findFreePort } from '../../support/machine/free-port.ts';
@@ -34,7 +33,7 @@ describe.skipIf(!isPossible)('the page at /swagger in Chromium', () => {
     });
     await page.goto(`${service.origin}/swagger`);
     await page.locator('.opblock').first().waitFor();
-    expect(await page.locator('.opblock').count()).toBe(OPERATIONS.length);
+    expect(await page.locator('.opblock').count()).toBe(18);
 
     await page.locator('#operations-Servers-listServers .opblock-summary').click();
     await page.getByRole('button', { name: 'Try it out' }).click();
