@@ -9,7 +9,7 @@ const SHOW = `console.log(process.env.${OPTION} ?? 'none')`;
 const bin = await mkdtemp(join(tmpdir(), 'community-api-bin-'));
 afterAll(() => rm(bin, { recursive: true }));
 
-/** What `bun start` hands to the program, with a `bun` that may refuse the option as an engine without it does. */
+/** The arguments that `bun start` passes on, with a `bun` that may reject the option as an engine without it does. */
 async function optionAtStart({ isKnown }: { isKnown: boolean }): Promise<string> {
   const file = join(bin, 'bun');
   await Bun.write(

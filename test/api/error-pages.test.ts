@@ -15,7 +15,7 @@ steam.steamId = aSteamId(1);
 await insertUser(db, 1, { nickname: 'Rzeźnik' });
 const service = await startTestService({
   databaseUrl: url,
-  // As Steam's assertions are judged by.
+  // Nonces of Steam's assertions are checked against it.
   hasRealClock: true,
   env: { STEAM_OPENID_URL: steam.url, PORT: String(port), PUBLIC_URL: `http://127.0.0.1:${port}` },
 });

@@ -5,7 +5,7 @@ export type BenchOptions = {
   rows: number;
   /** How long the benches memory and soak keep the load up. */
   minutes: number;
-  /** Progress, for whoever waits. */
+  /** Prints progress. */
   say: (line: string) => void;
 };
 
@@ -14,7 +14,7 @@ export type Row = {
   what: string;
   /** The figure, with its unit. */
   ours: string;
-  /** What it is held against, measured in the same run. */
+  /** The reference, measured in the same run. */
   floor: string;
   /** How the two compare, or the figure that has a target of its own. */
   ratio: string;
@@ -32,7 +32,7 @@ export type Bench = {
   run: (options: BenchOptions) => Promise<Row[]>;
 };
 
-/** A tool or a room that this machine lacks: the row says so, the others go on. */
+/** This machine lacks a tool or disk space: the row says so, and the others go on. */
 export class NotMeasured extends Error {
   override name = 'NotMeasured';
 }

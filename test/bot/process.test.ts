@@ -6,7 +6,7 @@ import { startFakeDiscord } from '../support/discord/fake-discord.ts';
 import { botEnv, createTestFolder, type Program, startProgram } from '../support/service/program.ts';
 import { waitFor } from '../support/wait.ts';
 
-/** The whole service as a process, at a Discord that misbehaves: whatever the bot meets, the API serves. */
+/** The whole service as a process, with a Discord that misbehaves: whatever happens to the bot, the API serves. */
 const folder = createTestFolder();
 const fake = await startFakeDiscord();
 const database = await createTestDatabase();

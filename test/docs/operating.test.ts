@@ -16,7 +16,7 @@ describe('the metrics', async () => {
   const code = await Promise.all([...sources.scanSync()].map((path) => Bun.file(path).text()));
   const made = code.flatMap((text) =>
     [...text.matchAll(/add(?:Gauges?|Counter|Histogram|OfServers)\(\s*['`]([a-z_]+)(['$])/g)].map(
-      // A name in a template, of which the beginning is known.
+      // A name with a placeholder: only its beginning is known.
       ([, name = '', end]) => ({ name, isWhole: end !== '$' }),
     ),
   );

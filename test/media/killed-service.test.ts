@@ -56,7 +56,7 @@ test('an upload that was answered is published after the service was killed at o
   await second.waitFor('HTTP listens');
   const lookUp = async () => (await fetch(`${origin}/api/v1/players/${PLAYER}/roundsound`)).json();
   const expected = { success: true, url: `${origin}/storage/roundsound/${PLAYER}.mp3`, title: 'tone.wav' };
-  // The dead worker may have held the sound: its lease has to run out.
+  // The killed worker may have held the sound: its lease has to expire first.
   await waitFor(async () => Bun.deepEquals(await lookUp(), expected), {
     everyMs: 2500,
     what: 'the sound is published',

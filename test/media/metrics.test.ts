@@ -23,7 +23,7 @@ afterAll(root.remove);
 test('/metrics tells what waits, what is worked on, what came of it and how long it took', async () => {
   expect(await readMetrics()).toMatchObject({ sounds_queued: 0, sounds_measuring: 0, sounds_rendering: 0 });
 
-  // As those of other processes: their leases keep this one's worker from them.
+  // Leased to another process, so that this one's worker leaves them alone.
   const claimedUntil = new Date(Date.now() + 600_000);
   await db.insert(roundSounds).values(
     (['queued', 'queued', 'measuring', 'rendering', 'failed', 'ready'] as const).map((status, index) => {

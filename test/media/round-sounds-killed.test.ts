@@ -38,7 +38,7 @@ describe('after kill -9', () => {
     const isMoved = ['between-moves', 'after-move'].includes(point);
     expect(await Bun.file(publishedPath(queue.folders, PLAYER)).exists()).toBe(isMoved);
 
-    // What was rendered already is published even where ffmpeg is gone meanwhile.
+    // A rendered sound is published even if ffmpeg is gone by then.
     const isRendered = MOVES.includes(point);
     startWorker({ leaseMs: 1000, ...(isRendered && { ffmpeg: missingFfmpeg }) });
     const after = await settled(PLAYER);

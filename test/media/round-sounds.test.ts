@@ -130,7 +130,7 @@ test("a member's wrong file is one line of the log, without a stack trace; what 
     void lines.push({ level, fields, message });
   const noted = { info: note('info'), warn: note('warn'), error: note('error') };
   startWorker({ log: noted });
-  // An mp3 by its first bytes, and rubbish behind them: ffmpeg refuses it.
+  // Starts like an mp3 and continues with garbage: ffmpeg refuses it.
   const rubbish = new Uint8Array(50_000).fill(0xff);
   for (const [bytes, reason] of [
     [new TextEncoder().encode('no audio at all'.repeat(100)), 'not-audio'],

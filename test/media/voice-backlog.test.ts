@@ -187,7 +187,7 @@ async function upload(bytes: Uint8Array): Promise<void> {
   await storeUpload(db, folders, { upload: details, maxBytes: 20_000_000 });
 }
 
-/** As it is in a database from before there was one. */
+/** Leaves the database as it was before voice renditions existed. */
 async function forgetVoice(): Promise<void> {
   await rm(publishedPath(folders, PLAYER, 'voice'));
   await db.update(roundSounds).set({ voiceSha256: null, voiceSizeBytes: null });

@@ -1,9 +1,9 @@
-/** What `bun run mutate` tries: a file whose mistakes would go unseen for long, and the tests that are its own. */
+/** The units of `bun run mutate`: files whose mistakes would go unnoticed for long, and their own tests. */
 export const UNITS: Readonly<Record<string, { file: string; tests: readonly string[] }>> = {
   penalty: { file: 'src/domain/penalty.ts', tests: ['./test/src/domain/penalty.test.ts'] },
   'rate-limiter': {
     file: 'api/http/limits/rate-limiter.ts',
-    // Without the million of addresses, which takes seconds each time and is about memory alone.
+    // Without the test of a million addresses, which takes seconds and is about memory alone.
     tests: ['./test/api/http/limits/rate-limiter.test.ts', "-t '^(?!.*million)'"],
   },
   'steam-id': { file: 'src/domain/steam-id.ts', tests: ['./test/src/domain/steam-id.test.ts'] },

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import type { FakeComponent, FakeEmbed } from '../support/discord/message-form.ts';
 import type { FakeMessage } from '../support/discord/messages.ts';
 
-/** What a plain machine has no font for: emoji, and scripts of Asia. */
+/** Characters that a plain machine has no fonts for: emoji and Asian scripts. */
 const UNREADABLE =
   /[\p{Emoji_Presentation}\u{1F000}-\u{3FFFF}\u0900-\u109F\u1100-\u18FF\u3000-\uDFFF\uFF00-\uFFEF]+/gu;
 
-/** Whether fonts are there for a whole name; others are shown with dots in place of what has none. */
+/** Whether there are fonts for a whole name; missing characters are shown as dots. */
 export function isReadable(name: string): boolean {
   return name.search(UNREADABLE) === -1;
 }
@@ -74,7 +74,7 @@ function renderText(text: string): string {
   return text === '' ? '' : `<p>${renderInline(text)}</p>`;
 }
 
-/** Of Discord's markup what the bot uses: bold, italics, code, links, mentions, times relative to now, quotes, line breaks. */
+/** The part of Discord's markup that the bot uses: bold, italics, code, links, mentions, relative times, quotes, line breaks. */
 function renderInline(text: string): string {
   return escapeHtml(text)
     .replace(/\\([*_~`|\\#\-.()[\]])/g, (_, escaped: string) => `&#${escaped.charCodeAt(0)};`)

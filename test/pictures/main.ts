@@ -18,7 +18,7 @@ import { isReadable, renderDiscordPage } from './discord-page.ts';
 
 const IMAGES = join(import.meta.dir, '../../docs/images');
 const MAX_BYTES = 60 * 1024;
-/** Discord takes no buttons that lead to localhost; Chromium is told where this host is. */
+/** Discord refuses buttons that link to localhost; Chromium is told the address of this host. */
 const HOST = 'play.example.org';
 
 const folder = await mkdtemp(join(tmpdir(), 'pictures-'));
@@ -87,7 +87,7 @@ async function takeDiscordCard(context: BrowserContext): Promise<void> {
 
 type ListedServer = { slug: string; hostname: string; players: { name: string }[] };
 
-/** Of the servers with some people on them the one whose names can be shown best. */
+/** The server, of those with some players, whose names can be shown best. */
 async function chooseServer(): Promise<string> {
   const { data: listed } = await ask<{ data: ListedServer[] }>('/servers');
   const details = await Promise.all(

@@ -1,4 +1,4 @@
-/** How long a test waits for what is bound to happen: a busy machine takes its time, only a defect takes this long. */
+/** How long a test waits for what has to happen: longer than any busy machine takes, so only a defect reaches it. */
 export const PATIENCE_MS = 120_000;
 
 /**

@@ -123,7 +123,7 @@ describe('made-up tokens with a right checksum', () => {
     // A token seen for the first time needs a lookup as well, whoever made it.
     for (let i = 0; i < 4; i++) expect((await ask(generateApiToken())).status).toBe(401);
     await db.transaction(async (tx) => {
-      // Whoever looks a token up now waits in vain.
+      // From now on every lookup of a token blocks.
       await tx.execute(sql`lock table api_tokens in access exclusive mode`);
       const refused = await Promise.all(Array.from({ length: 300 }, () => ask(generateApiToken())));
       expect([...new Set(refused.map(({ status }) => status))]).toEqual([429]);
@@ -191,7 +191,7 @@ describe('a token', () => {
   });
 
   test('that is revoked is heard of by notification alone, without waiting for anything', async () => {
-    // The clock stands still here: nothing that was found grows old.
+    // The clock stands still here, so cached tokens never expire.
     expect((await service.get('/bans', bearer(token))).status).toBe(200);
     await revokeApiToken(db, id, { now: new Date(), actor: 'operator' });
     const isRefused = async () => (await service.ask('/api/v1/bans', bearer(token))).status === 401;
@@ -230,7 +230,7 @@ describe('a token', () => {
       const tookMs = performance.now() - stopMs;
       const [row] = await db.select().from(apiTokens).where(eq(apiTokens.id, id));
       if (row?.lastUsedAt) return row.lastUsedAt;
-      // Given up for one reason alone: the database took longer than the service waits for it.
+      // The only excuse: the database took longer than the service waits for it.
       expect(tookMs).toBeGreaterThan(LAST_FLUSH_LIMIT_MS);
       return undefined;
     };

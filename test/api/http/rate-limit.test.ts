@@ -12,7 +12,7 @@ import {
 
 const database = await createTestDatabase();
 const { db } = database;
-// The limits of the specification: none is set.
+// No limit is set, so those of the specification apply.
 const service = await startTestService({
   databaseUrl: database.url,
   env: { RATE_LIMIT_PUBLIC: '', RATE_LIMIT_PROTECTED: '', TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8' },
@@ -22,7 +22,7 @@ const first = await aToken(db, 1);
 const second = await aToken(db, 1);
 const others = await aToken(db, 2);
 
-/** Each test has the whole limit: ten minutes lie between them. */
+/** Each test has its whole limit, since the clock moves on ten minutes between them. */
 let minute = 0;
 beforeEach(() => {
   minute += 10;

@@ -61,7 +61,7 @@ describe('a request that no browser would write', () => {
     const pairs = 'a&'.repeat(30_000);
     expect((await service.get(`/bans?${pairs}`)).status).toBe(401);
     expect((await service.get(`/bans?api_token=${token}&${pairs}`)).body).toEqual(refusal);
-    // Nobody reads the query of these.
+    // These do not read the query.
     expect((await service.get(`/servers?${pairs}`)).status).toBe(200);
     expect((await service.get(`/bans?${'a'.repeat(8192)}`, bearer(token))).status).toBe(200);
     expect((await service.get(`/bans?${'a'.repeat(8193)}`, bearer(token))).status).toBe(400);

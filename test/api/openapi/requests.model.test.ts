@@ -100,7 +100,7 @@ const known = {
 };
 const headerChecks = new Map<object, (value: unknown) => string[]>();
 
-/** Headers that no API's document speaks of. */
+/** Headers that API documents leave out. */
 const TRANSPORT = new Set([
   ...['content-type', 'content-length', 'content-encoding', 'transfer-encoding', 'date', 'connection'],
 ]);
@@ -114,11 +114,11 @@ async function send(base: string, request: ApiRequest): Promise<Received> {
       ? sendRaw(service.origin, `${base}${target}`, { method, headers, version: '1.0' })
       : service.ask(`${base}${target}`, { method, headers, ...(body !== undefined && { body }) });
   const received = await once();
-  // A machine that is busy with other things may make the database late; one that fails does so again.
+  // On a busy machine the database may be late once; a defect fails again.
   return received.status === 503 ? once() : received;
 }
 
-/** Whether a protected response may be sent: what the service is shown first is live and has the scope. */
+/** Whether a protected response may be sent: the token that takes precedence is live and has the scope. */
 function isEntitled({ headers, target }: ApiRequest, scope: string): boolean {
   const start = target.indexOf('?');
   const query = new URLSearchParams(start === -1 ? '' : target.slice(start + 1, start + 1 + 8192));
@@ -168,7 +168,7 @@ function findFaults(request: ApiRequest, { status, headers, text }: Received): s
     }
     return faults;
   }
-  // No request of an operation, or one that is refused before it is known whose it is.
+  // Not a request of any operation, or refused before the operation is known.
   const isRefused = status >= 400 && status < 500;
   if (!isRefused && !(status === 204 && request.method === 'OPTIONS'))
     faults.push(`${status} is not documented`);

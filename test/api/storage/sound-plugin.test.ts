@@ -21,7 +21,7 @@ await mkdir(published, { recursive: true });
 
 const SERVERS = 10;
 const PLAYERS_A_SERVER = 24;
-/** A community of whom a third has a sound. */
+/** A community in which every third member has a sound. */
 const members = Array.from({ length: 600 }, (_, number) => aSteamId(1 + number));
 const withSound = members.filter((_, number) => number % 3 === 0);
 
@@ -51,7 +51,7 @@ test('ten full servers stay within the public limit for an hour of play, and eve
     return Math.floor((seed / 2147483648) * below);
   };
   const member = () => members[random(members.length)] ?? aSteamId(1);
-  // All on one machine, as communities have them: for the limit they are one address.
+  // All on one machine, as communities run them, so the limit sees one address.
   const servers = Array.from({ length: SERVERS }, () => ({
     plugin: new SoundPlugin({ apiUrl: `${url}/api/v1`, clockMs: () => service.clock.monotonicMs }),
     /** Who is on the server, and since which second. */

@@ -170,7 +170,7 @@ function get(headers: Record<string, string> = {}, method = 'GET'): Promise<Resp
   return fetch(`${origin}/storage/roundsound/${ID}.mp3`, { method, headers });
 }
 
-/** The path as it is: `fetch` would tidy it. */
+/** The path unchanged; `fetch` would normalise it. */
 function raw(line: string): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   let text = '';

@@ -9,7 +9,7 @@ const CALLS = 200;
 const WARM_UP_CALLS = 50;
 const LIMIT = 20;
 const MANY = 100;
-/** How much dearer they may be than one player. */
+/** How many times the cost of one player they may take. */
 const MOST = 5;
 
 /**

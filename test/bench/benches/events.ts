@@ -234,7 +234,7 @@ function toOthersRow(what: string, alone: Load, { p99Ms }: Load): Row {
   };
 }
 
-/** What a loaded machine changes least. */
+/** The figure that a loaded machine changes least. */
 function toProcessorRow(what: string, alone: Load, { processorMs }: Load): Row {
   const coresOf = (ms: number) => `${(ms / 1000 / SECONDS).toFixed(2)} cores`;
   return {

@@ -126,7 +126,7 @@ async function loadAndWatch(
     const within = samples.filter(({ atMs }) => atMs >= from && atMs < to);
     return within.reduce((sum, { mb }) => sum + mb, 0) / within.length;
   };
-  // Means of half a minute: memory rises and falls with each collection.
+  // Means of half a minute, since memory rises and falls with each garbage collection.
   const early = mean(45_000, 75_000);
   const late = mean(passedMs() - 30_000, Number.POSITIVE_INFINITY);
   const largest = Math.max(...samples.map(({ mb }) => mb));

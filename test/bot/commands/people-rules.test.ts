@@ -42,7 +42,7 @@ async function see({ id, name, actor }: Awaited<ReturnType<typeof aMember>>): Pr
     textOf(command, { user: { user: actor.user } }, moderator),
     textOf(command, { user: { user: actor.user } }, actor),
   ]);
-  // Of whom they gave penalties to.
+  // The record of a player whom they gave a penalty.
   return Promise.all([...asked, textOf('ban-check', { steamid: aSteamId(500) }, moderator)]);
 }
 
@@ -59,7 +59,7 @@ test('neither /lookup nor /ban-check shows anything of an erased player, to mode
   const removeSounds = async () => {};
   await erasePerson(db, aSteamId(1), { withPenalties: true, actor: 'operator', removeSounds });
 
-  // What was asked for is in the response, as it was asked.
+  // The response repeats what was asked for.
   const unknownName = 'No known player is called **Rzeznik1x**. Pick one from the list.';
   expect((await see(member)).map(descriptionOf)).toEqual([
     NOBODY,

@@ -205,7 +205,7 @@ describe('a bot that anybody may add to a guild of their own', () => {
     const open = await startOpenBot({ discord: { botIsPublic: true } });
     expect(await listSights(open)).toEqual(NONE);
     expect(await listSights(open, anActor({ permissions: '8' }))).toEqual(NONE);
-    // What is their own they see as ever.
+    // Their own record is still shown.
     expect(seen(await open.fake.command('ban-check', {}, target))).toContain(SECRET);
     expect(open.bot.health().moderators).toBe(WHY);
 
@@ -215,7 +215,7 @@ describe('a bot that anybody may add to a guild of their own', () => {
     open.fake.state.botIsPublic = true;
     await waitFor(() => open.bot.health().moderators === WHY);
     expect(await listSights(open)).toEqual(NONE);
-    // Once each time that it began, however often it was asked since.
+    // Logged once each time this begins, however many checks find it.
     expect(linesAbout(open, 'turn off "Public Bot" or set DISCORD_GUILD_ID')).toBe(2);
     expect(linesAbout(open, 'moderators are recognised again')).toBe(1);
   });
@@ -248,7 +248,7 @@ describe('a bot that anybody may add to a guild of their own', () => {
     await waitFor(() => unsure.bot.health().moderators === undefined);
     expect(await listSights(unsure)).toEqual(ALL);
     expect(linesAbout(unsure, 'moderators are recognised again')).toBe(1);
-    // Once known it is believed while Discord does not answer.
+    // The last known state is kept while Discord refuses the request.
     const countRefusals = () => fake.requests.filter(({ status }) => status === 403).length;
     const before = countRefusals();
     fake.fail({ ...fault, times: 3 });

@@ -236,7 +236,7 @@ test('tells those who wait for a place since when the server is full, also after
   await poll(id, { ...state, playersCount: 9 }, at(0));
   expect(await read()).toBe('*A host*');
   await poll(id, state, at(1));
-  // A poll that is missed ends nothing, nor does one player more than there are places.
+  // Neither a missed poll nor one player more than there are slots ends it.
   await poll(id, undefined, at(2));
   await poll(id, { ...state, playersCount: 11 }, at(3));
   const since = at(1).getTime() / 1000;
@@ -249,7 +249,7 @@ test('tells those who wait for a place since when the server is full, also after
   expect(await read(anActor(polish))).toBe(
     `*A host*\n🟠 Pełny: 10/10 graczy od <t:${since}:t> (<t:${since}:R>)`,
   );
-  // Nobody knows what was between polls that lie three hours apart.
+  // Between polls three hours apart nothing is known.
   await poll(id, state, at(184));
   expect(await read()).toContain(`since <t:${at(184).getTime() / 1000}:t>`);
   await poll(id, { ...state, playersCount: 9 }, at(185));

@@ -4,7 +4,7 @@ import { aSteamId, insertPenalties, insertServer, insertUser } from '../../suppo
 import { anActor } from '../../support/discord/actor.ts';
 import { findButton } from '../../support/discord/messages.ts';
 
-/** What doubles in length when escaped, and what people put into names. */
+/** Characters whose escapes double the length, and those that people put into names. */
 const HOSTILE = [
   '*'.repeat(1000),
   '`_~|>#[]<@'.repeat(100),

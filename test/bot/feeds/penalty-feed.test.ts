@@ -156,7 +156,7 @@ describe('a message is edited', () => {
     expect(first?.embeds[0]?.description).toBe('> Another reason');
     expect(second?.embeds[0]?.fields?.at(-1)?.value).toContain('by Ola\n> Appeal');
     expect(feed.requests('POST')).toHaveLength(5);
-    // What is deleted cannot change any more.
+    // A deleted penalty's message cannot change any more.
     expect(await db.select().from(discordFeedPosts)).toHaveLength(4);
     const edits = feed.requests('PATCH').length;
     await set(changed, { reason: 'A third one' });

@@ -32,7 +32,7 @@ test('feeds rest while anybody may add the bot to a guild, and go on once the gu
   for (let look = 0; look < 3; look++) await bot.wakeFeeds();
   expect(feed.messages()).toHaveLength(1);
   expect(servers.messages()).toEqual([]);
-  // Once, for both feeds.
+  // Logged once for both feeds.
   expect(linesAbout('the feeds of a guild are paused')).toMatchObject([
     { guildId: GUILD, reason: 'nobody: the application is public and DISCORD_GUILD_ID is not set' },
   ]);

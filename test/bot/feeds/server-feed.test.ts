@@ -131,7 +131,7 @@ describe('players', () => {
     expect(await told(12, 8, 7, 8, 12)).toBe(0);
     expect(await told(6, 7, 8)).toBe(1);
     now = new Date('2026-11-21T13:30:00Z');
-    // Around the number nothing is news, however long.
+    // Small changes around the number are not posted, however long they last.
     expect(await told(7, 8, 7, 9)).toBe(1);
     expect(await told(6, 8)).toBe(2);
     now = new Date('2026-11-21T14:29:59Z');
@@ -139,7 +139,7 @@ describe('players', () => {
     // The hour is over, and they are still there.
     now = new Date('2026-11-21T14:30:00Z');
     expect(await told(20)).toBe(3);
-    // A server that went down meanwhile tells what it always tells.
+    // A server that goes down meanwhile is posted as always.
     now = new Date('2026-11-21T18:00:00Z');
     expect(await told('missed', 'missed', 20)).toBe(5);
     expect(feed.titles().slice(3)).toEqual(['🔴 Retake is offline', '🟢 Retake is back online']);

@@ -171,7 +171,7 @@ describe('what can recover recovers by itself, with growing pauses', () => {
     await waitFor(() => bot.health().logins === 4);
     fake.gateway.holdsReady = false;
     await reconnected();
-    // What was given up is gone: it neither connects again nor stays connected.
+    // The abandoned client neither connects again nor stays connected.
     await Bun.sleep(1200);
     expect(fake.gateway.openSockets).toBe(1);
     expect((await fake.command('server')).callback).toBe(4);

@@ -58,7 +58,7 @@ describe('a live status message', () => {
       if (index > 0) expect(at - (times[index - 1] ?? 0)).toBeGreaterThanOrEqual(INTERVAL_MS - 5);
     }
     const before = edits(id).length;
-    // The same answer, another ping and a later time: nothing a reader would miss.
+    // The same state with another ping and a later time: no visible change.
     await poll(serverId, {
       playersCount: players,
       pingMs: 99,
@@ -142,7 +142,7 @@ describe('a live status message', () => {
     const { exchange, posted } = await pin({ ...moderator, locale: 'pl', appPermissions: '1024' });
     expect(exchange.message?.embeds[0]?.description).toContain('Nie mogę tu pisać.');
     expect(posted).toBeUndefined();
-    // What the interaction says may be behind: Discord has the last word.
+    // The permissions in the interaction may be out of date: Discord's response decides.
     const refuse = () => Response.json({ message: 'Missing Permissions', code: 50013 }, { status: 403 });
     fake.fail({ matches: /^POST \/channels/, response: refuse });
     const refused = await pin({ ...moderator, guildLocale: 'en-US' });

@@ -38,7 +38,7 @@ describe.skipIf(lacks)('the layout of compose.scale.yaml, run from processes', a
   stops.push(discord.stop);
   const { services } = await readCompose();
 
-  /** A process with the settings of its service in the file; only its addresses are others. */
+  /** A process with its service's settings from the file, but for the addresses. */
   async function startService(name: 'api1' | 'api2' | 'worker', port: number): Promise<Program> {
     const program = startProgram('src/main.ts', {
       ...services[name]?.environment,

@@ -15,12 +15,12 @@ import {
 } from '../../support/audio/audio.ts';
 import { encode } from '../../support/audio/ffmpeg-engines.ts';
 
-/** One upload and what must come of it; lengths in seconds, for a longest length of 10. */
+/** One upload and its expected result; lengths in seconds, of at most 10. */
 export type Clip = {
   name: string;
   bytes: Uint8Array;
   seconds: number;
-  /** `quieter`: the limiter's or the gain's bound allows less than the loudness asked for. */
+  /** `quieter`: the bound of the limiter or the gain keeps it below the target loudness. */
   loudness: 'on target' | 'quieter';
 };
 
@@ -36,7 +36,7 @@ const ENCODINGS = {
   mp3: ['-c:a', 'libmp3lame', '-b:a', '128k', '-f', 'mp3'],
   aiff: ['-c:a', 'pcm_s24be', '-f', 'aiff'],
   caf: ['-c:a', 'pcm_s16be', '-f', 'caf'],
-  // As a browser records with a pause: the time stamps go on while nothing is written.
+  // As browsers record with a pause: time stamps go on while nothing is written.
   mka: ['-af', 'asetpts=PTS+gt(T\\,3)*20/TB', '-c:a', 'libvorbis', '-f', 'matroska'],
 } as const;
 

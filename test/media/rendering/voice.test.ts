@@ -176,7 +176,7 @@ function expectMp3Of96Kbps(bytes: Uint8Array): void {
   }
 }
 
-/** Which of the ways into one channel the voice is most like, by the correlation of the two. */
+/** The downmix that the voice is most like, by correlation. */
 function findMix(stereo: Audio, voice: Audio): Clip['mix'] {
   const [one = new Float32Array(), other = new Float32Array()] = stereo.channels;
   const [mono = new Float32Array()] = voice.channels;
@@ -190,7 +190,7 @@ function findMix(stereo: Audio, voice: Audio): Clip['mix'] {
   return best ?? 'average';
 }
 
-/** At the frames of the first, which are 44.1 kHz where the second has 48. */
+/** The correlation of both: the second, of 48 kHz, is read at the times of the first, of 44.1 kHz. */
 function correlate(first: Float32Array, second: Float32Array): number {
   let [product, firstPower, secondPower] = [0, 1e-9, 1e-9];
   for (let at = 0; at < first.length; at++) {

@@ -32,7 +32,7 @@ const openFolders = (name: string) =>
   });
 const folders = await openFolders('from');
 const hash = (text: string) => createHash('sha256').update(text).digest('hex');
-/** A file as media publishes it: renamed over the one before. */
+/** Publishes a file as media does: renamed over the previous one. */
 async function place(text: string): Promise<void> {
   await writeFile(join(folders.published, '.next'), text);
   await rename(join(folders.published, '.next'), join(folders.published, FILE));
@@ -131,7 +131,7 @@ test('a sound that is published, and an upload that is processed, while the rows
 test('a restore that is killed while it places the sounds is finished by another one', async () => {
   await backUp('killed.tar.gz');
   const target = await openFolders('killed');
-  // Putting them aside takes long enough to be killed meanwhile.
+  // Moving them aside takes long enough for the process to be killed meanwhile.
   const earlier = Array.from({ length: 20_000 }, (_, index) => `${aSteamId(100 + index)}.mp3`);
   for (const name of earlier) await writeFile(join(target.published, name), '');
   await to.close({ timeoutSeconds: 1 });
@@ -149,7 +149,7 @@ test('a restore that is killed while it places the sounds is finished by another
   const connection = connect(to.url, { max: 1 });
   const rows = await connection`select status, sha256 from round_sounds`;
   await connection.end();
-  // The rows are those of the backup, and their sounds lie aside.
+  // The rows are those of the backup; their sounds have been moved aside.
   expect([...rows]).toEqual([BEFORE]);
   expect(existsSync(join(target.published, FILE))).toBe(false);
   const isAside = (name: string) => name.startsWith('.restore-');

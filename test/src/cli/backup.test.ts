@@ -76,7 +76,7 @@ describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the 
       expect(Bun.hash(await sound.bytes())).toBe(
         Bun.hash(await readFile(join(external.published, `${PLAYER}.mp3`))),
       );
-      // Its folder is known to be that of the database.
+      // The folder is recognised as that of the database.
       expect(service.stdout()).not.toContain('STORAGE_DIR is not the folder');
 
       // A service that runs is not harmed.

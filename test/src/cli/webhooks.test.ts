@@ -18,7 +18,7 @@ afterAll(async () => {
   await folder.remove();
 });
 
-/** The tool, beside no service: what is sent, the tool itself sends. */
+/** No service runs: every message comes from the tool itself. */
 async function cli(...args: string[]) {
   const program = startProgram(
     'src/cli.ts',

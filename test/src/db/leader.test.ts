@@ -78,7 +78,7 @@ test('what is written under a lost lease is refused, in a transaction and outsid
   await saveSetting(fenced, 'fenced', 'one');
   await fenced.transaction((tx) => saveSetting(tx, 'fenced', 'two'));
   expect(await findSetting(fenced, 'fenced')).toBe('two');
-  // As another process would, after this one was stopped for long.
+  // As another process would after this one was suspended for long.
   await opened.connection`update leases set token = token + 1 where name = 'mirror'`;
   await expect(saveSetting(fenced, 'fenced', 'three')).rejects.toThrow();
   await expect(fenced.transaction((tx) => saveSetting(tx, 'fenced', 'four'))).rejects.toThrow(

@@ -11,7 +11,7 @@ import { RUNS, tryHistories } from '../../support/model.ts';
 setDefaultTimeout(600_000);
 
 const NAME = 'bot';
-/** How long a holder counts on its lease after it asked for it. */
+/** How long a holder relies on its lease after requesting it. */
 const HELD_MS = 3500;
 const HOLDERS = [0, 1, 2] as const;
 const STAGES = 4;
@@ -73,7 +73,7 @@ class Candidate {
 
 type Stage = { connection: Connection; candidates: Candidate[] };
 
-/** A database of their own, as histories mostly wait: for locks, and for sessions that end. */
+/** Each history has a database of its own, as it mostly waits: for locks, and for sessions to end. */
 async function openStage(): Promise<Stage> {
   const { connection, url } = await createTestDatabase();
   await connection`create table written (token bigint not null, lease_token bigint not null)`;
@@ -134,7 +134,7 @@ class Play {
       const result = results[index];
       if (!candidate || kind !== 'take' || typeof result !== 'number') continue;
       expect(result).toBeGreaterThan(before.token);
-      // Whoever held it before has given it up by its own count, and is told that it is over by the database.
+      // The previous holder has given it up by its own clock, and the database reports that it is over.
       for (const other of candidates.filter((one) => one !== candidate)) {
         expect({ taker: number, other: other.number, isHeld: other.heldUntilMs > this.nowMs() }).toEqual({
           taker: number,
@@ -155,7 +155,7 @@ class Play {
     }
   }
 
-  /** What nobody else disturbed has to come out as the lease stood; a lease that ended meanwhile may do either. */
+  /** An undisturbed action must succeed or fail as the lease stood; if the lease ended meanwhile, either is right. */
   private checkAlone(
     { kind, holder: number }: Action,
     result: unknown,

@@ -173,7 +173,7 @@ test('two imports that add the same new server at once end up with one', async (
       where not granted and datname = current_database()`;
     return row?.n;
   };
-  // Both look for the server before either may add it.
+  // Both look for the server before either can add it.
   const { imports } = await connection.begin(async (transaction) => {
     await transaction`lock table servers in share mode`;
     const imports = [1, 2].map((id) =>

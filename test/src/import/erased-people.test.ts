@@ -29,7 +29,7 @@ afterAll(folder.remove);
 const deps = importDeps(database);
 const SECONDS = Date.parse('2026-11-21T12:00:00Z') / 1000;
 
-/** Who is erased, by SteamID64 and as SourceBans++ writes it. */
+/** The erased person's SteamID, as SteamID64 and in the notation of SourceBans++. */
 const ID = '76561198000000003';
 const STEAM2 = 'STEAM_0:1:19867137';
 const NAME = 'Wymazany';

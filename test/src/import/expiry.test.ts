@@ -22,7 +22,7 @@ const PLAYER = '76561198000000001';
 const MINUTE = 60;
 /** When the rows end, in minutes from now: still running, over for less than an hour, and for more. */
 const ENDS = [30, -30, -90];
-/** What each is stored as: whoever reads them corrects the second. */
+/** The status that each is stored with; reads correct the second. */
 const STORED: PenaltyStatus[] = ['ACTIVE', 'ACTIVE', 'EXPIRED'];
 
 type Row = { id: number; created: number; ends: number };

@@ -47,7 +47,7 @@ describe.if(await isMariaDbAtHand())('the mirror of MariaDB', () => {
     for (const table of ['sa_bans', 'sa_mutes', 'sa_warns'])
       expect(await storedPenalty(db, table, 1)).toMatchObject({ status: 'ACTIVE' });
 
-    // A clock of ours that was ahead ended it with us alone: nothing changed at the source.
+    // Our clock, which was ahead, ended it on our side alone: nothing changed at the source.
     await connection`update penalties set status = 'EXPIRED' where source_id = '1'`;
     await nextRound(mirror);
     for (const table of ['sa_bans', 'sa_mutes', 'sa_warns'])

@@ -15,7 +15,7 @@ afterAll(async () => {
   for (const server of running) await server.stop();
 });
 
-/** @returns what was thrown and is no miss. */
+/** @returns the error thrown, if any: a missed poll is none. */
 function surprise(work: () => unknown): unknown {
   try {
     work();

@@ -189,7 +189,7 @@ describe('a poll is missed', () => {
 
   test('when the system sends nothing to its address, at once', async () => {
     const startedAt = performance.now();
-    // Nobody may broadcast without asking the system for it first.
+    // Without SO_BROADCAST the system refuses to send to it.
     expect(await queryGameServer('255.255.255.255:27015', { timeoutMs: 3000 })).toEqual({
       isAnswered: false,
       reason: 'unreachable',

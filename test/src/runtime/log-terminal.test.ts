@@ -120,7 +120,7 @@ test('elsewhere lines are JSON, and the advice can be pasted all the same', asyn
   expect(service.stdout()).not.toContain('\\"');
 });
 
-/** Runs a line in a shell, as somebody who pastes it. */
+/** Runs a line in a shell, as if pasted. */
 async function pasted(line: string, env: Record<string, string>) {
   const child = Bun.spawn(['sh', '-c', line.replace(/^cli /, 'bun src/cli.ts ')], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },

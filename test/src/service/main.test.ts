@@ -45,7 +45,7 @@ describe('bun start', () => {
   afterAll(async () => {
     for (const program of started) program.kill('SIGKILL');
     await Promise.all(started.map((program) => program.exited));
-    // What the killed ones left behind goes with one more user that ends in order.
+    // What killed processes left behind is removed by the next one that ends cleanly.
     await cli('servers', 'list');
     await folder.remove();
   });

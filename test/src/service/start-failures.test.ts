@@ -33,7 +33,7 @@ const good = {
   PORT: '0',
 };
 
-/** What a program ends with that cannot start. */
+/** The output and exit code of a program that cannot start. */
 async function failure(
   program: string,
   env: Record<string, string>,

@@ -26,7 +26,7 @@ export async function openEngine(engine: EngineName, workDirectory: string): Pro
   return native;
 }
 
-/** A folder of this test file's own; `remove` it at the end. */
+/** Makes a folder for this test file; `remove` it at the end. */
 export async function makeFolder(name: string): Promise<{ path: string; remove: () => Promise<void> }> {
   const path = await mkdtemp(join(tmpdir(), `${name}-`));
   return { path, remove: () => rm(path, { recursive: true, force: true }) };

@@ -5,7 +5,7 @@ import { messageOf } from '../discord/exchange.ts';
 import { type FakeMessage, findButton } from '../discord/messages.ts';
 import type { TestBot } from './bot.ts';
 
-/** One server, "live", and what a test does with live status messages about it. */
+/** One server, "live", and the actions of tests on its live status messages. */
 export async function createLiveMessages({ fake, db, poll, refreshServers }: TestBot) {
   const moderator = anActor({ isModerator: true, guildLocale: 'pl' });
   const { id: serverId } = await insertServer(db, { slug: 'live', name: 'Live' });

@@ -75,7 +75,7 @@ export async function insertUser(db: Db, number: number, values: Partial<typeof 
   return row;
 }
 
-/** Inserts a published round-end sound's row; the file itself is nobody's concern here. */
+/** Inserts the row of a published round-end sound, without its file. */
 export async function insertReadySound(
   db: Db,
   steamId64: SteamId64,

@@ -7,7 +7,7 @@ export type DatabaseProxy = {
   cut: () => void;
   /** Holds every byte back for this long. */
   slow: (delayMs: number) => void;
-  /** Lets bytes vanish: connections stay open and nothing is answered. */
+  /** Discards all bytes: connections stay open without a response. */
   freeze: () => void;
   restore: () => void;
   /** Cuts or freezes as soon as a client sends bytes that hold this text. */
@@ -75,7 +75,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
       state = 'through';
       delayMs = 0;
       failure = undefined;
-      // What was swallowed cannot be made up for.
+      // Bytes that were discarded cannot be sent later.
       disconnect();
     },
     stop: async () => {

@@ -1,9 +1,9 @@
 import type { Connection } from '../../../src/db/client.ts';
 
-/** What a text may hold that a format could trip over. */
+/** Characters that break careless formats. */
 const AWKWARD = 'Zażółć "gęślą"\t\\N\\\\n\n{jaźń} 💥 \u0001 ,\'x\'';
 
-/** Each type's value, by row. */
+/** A value for each type, by row. */
 const VALUES: Record<string, (row: number) => string> = {
   int2: (row) => String(row),
   int4: (row) => String(row),
@@ -18,12 +18,12 @@ const VALUES: Record<string, (row: number) => string> = {
   _int4: (row) => `{${row},2147483647}`,
   _text: (row) => `{"a,${row}","\\"b\\""}`,
 };
-/** Those that a rule of their own asks for. */
+/** Columns whose constraints ask for special values. */
 const OF_COLUMNS: Record<string, (row: number) => string> = {
   'penalty_event_state.is_only': () => 'true',
   'round_sounds.status': () => 'failed',
 };
-/** Beyond the ids that the service gave itself before. */
+/** Above the ids that the service has assigned before. */
 const ROWS = [7, 8];
 /** Filled by triggers, or by the service for the moment. */
 const DERIVED = ['penalty_tallies', 'penalty_events', 'player_names', 'leases', 'penalty_event_state'];

@@ -3,7 +3,7 @@ export type Fault = {
   matches: RegExp;
   /** How often; by default once. */
   times?: number;
-  /** `hang`: none before the faults are cleared. `lost`: neither, but the request is carried out at once. */
+  /** `hang`: no response until the faults are cleared. `lost`: the same, but the request is carried out at once. */
   response: (() => Response) | 'hang' | 'lost';
 };
 

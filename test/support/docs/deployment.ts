@@ -60,7 +60,7 @@ export async function startDeployedPostgres(folder: string) {
     PGPASSWORD: primary.password,
     PGDATA: primary.dir,
   });
-  // The image's start: it gives the files to the server's account; the server itself is started by the test.
+  // The image's entry point gives the files to the server's account; the test starts the server itself.
   const entrypoint = join(folder, 'docker-entrypoint.sh');
   await writeFile(
     entrypoint,

@@ -160,7 +160,7 @@ const ofRedis: readonly Omit<Fault, 'missing'>[] = [
   },
 ];
 
-/** Of the disk's calls, every second one fails from now on, as of a disk that dies. */
+/** Makes every second disk call fail from now on, as on a dying disk. */
 const failing = (calls: string): Fault['happen'] => {
   return async ({ service }) => {
     const rule = `${calls}:error=EIO:when=1+2`;

@@ -64,7 +64,7 @@ const hostileText = fc.oneof(
   fc.string({ maxLength: 20 }),
 );
 
-/** What no encoder makes. */
+/** Percent-encodings that no encoder produces. */
 const rawText = fc.constantFrom(
   ...[
     '%00',
@@ -171,7 +171,7 @@ const HOSTS = [
 const METHODS = ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const BODIES = ['', '{}', '{"a":', '\u0000', 'a=b&a=c', `"${'x'.repeat(60_000)}"`];
 
-/** Tokens as clients show them: mostly as they should. */
+/** Tokens as clients send them: mostly correctly. */
 function credentialsOf({ tokens }: Values): fc.Arbitrary<{ pairs: string[]; headers: [string, string][] }> {
   const text = fc.oneof(
     { weight: 4, arbitrary: fc.constant(tokens.live ?? '') },

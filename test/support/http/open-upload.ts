@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 export type OpenUpload = {
   /** Sends bytes, and waits until they have left. */
   write: (bytes: string | Uint8Array) => Promise<void>;
-  /** The first of the answer: its status line, headers, and what of the body came with them. */
+  /** The beginning of the response: status line, headers, and the part of the body that came with them. */
   answered: Promise<string>;
   /** Breaks the connection off. */
   destroy: () => void;

@@ -3,13 +3,13 @@ import { openDatabase } from '../../../src/db/database.ts';
 /** Small work that takes milliseconds on an idle machine. */
 export type Reference = () => Promise<unknown>;
 
-/** As many steps as small as the reference may be late, one after another, in what is promised. */
+/** A promised time may be exceeded by this many times the longest reference. */
 const LATE_STEPS = 10;
 
 /**
  * Repeats reference work beside a test, to tell a defect from a busy machine.
- * @returns how to end it, which gives the milliseconds that a promised time may be exceeded by: ten times the longest
- * reference. On an idle machine that is little, on a busy one as much as the machine delays what is small.
+ * @returns `stop`, which gives the milliseconds by which a promised time may be exceeded: ten times the longest
+ * reference. That is little on an idle machine, and grows as the machine delays even small work.
  */
 export function startReference(reference: Reference): { stop: () => Promise<number> } {
   let isOver = false;
@@ -33,9 +33,9 @@ export function startReference(reference: Reference): { stop: () => Promise<numb
 }
 
 /**
- * Does work that is promised to take at most `limitMs`, and fails unless it did, but for what {@link startReference}
- * allows meanwhile.
- * @param work ends when the promise is kept; it waits with patience of its own.
+ * Does work that is promised to take at most `limitMs`. Fails if it took longer than that and what {@link startReference}
+ * allows.
+ * @param work ends when the promise is kept.
  */
 export async function expectWithin<T>(
   limitMs: number,
@@ -55,7 +55,7 @@ export async function expectWithin<T>(
   }
 }
 
-/** One query by a connection of its own: what a request takes, or a database that is back. */
+/** One query over a new connection: about the work of a request, or of reconnecting to a database. */
 export const connectTo =
   (databaseUrl: string): Reference =>
   async () => {

@@ -27,7 +27,7 @@ export async function importRows(
   const deps = { db, databaseUrl: url, now: () => now, actor: 'operator' as const };
   const imported = importNdjson(deps, { chunks: chunks() });
   if (isKilled) {
-    // That its session is gone the driver may say some seconds later.
+    // The driver may report the lost session some seconds later.
     imported.then(
       () => expect.unreachable(),
       () => undefined,

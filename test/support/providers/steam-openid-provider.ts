@@ -17,7 +17,7 @@ export type ProviderConduct =
 export type SteamOpenIdProvider = {
   /** The address of the login page, what `STEAM_OPENID_URL` is set to. */
   url: string;
-  /** Who is signed in at the provider; the next sign-in is his. */
+  /** Who is signed in at the provider. */
   steamId: string;
   /** When true the login page redirects at once; otherwise it shows a button, as Steam does. */
   approvesAtOnce: boolean;

@@ -86,7 +86,7 @@ describe('while the service runs', () => {
     undo.push(`alter database ${databaseName}_away rename to ${databaseName}`);
     undo.push(`alter database ${databaseName} allow_connections true`);
     await change(`alter database ${databaseName} allow_connections false`);
-    // It takes nobody in now; our own connections of the test's setup go as well.
+    // It accepts no connections now; those of the test's own setup are ended as well.
     await admin.connection`select pg_terminate_backend(pid, 60000) from pg_stat_activity where datname = ${databaseName}`;
     await waitFor(async () => {
       const renamed = admin.connection.unsafe(

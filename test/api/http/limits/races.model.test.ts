@@ -44,7 +44,7 @@ test('in memory each request is judged as the model judges it, in whichever orde
           const verdict = limiter.take(key);
           expect(verdict).toMatchObject(judge(key, nowMs));
           const { isAllowed, resetSeconds } = await verdict;
-          // Who is told to wait so long, and does, is let through.
+          // A client that waits as long as it was told to is let through.
           if (!isAllowed) expect(resetSeconds).toBeWithin(1, WINDOW_MS / 1000 + 1);
         }),
       );
@@ -57,7 +57,7 @@ const url = await findTestRedis();
 const lines: string[] = [];
 const log = pino({}, { write: (line: string) => lines.push(line) });
 const processes = url === undefined ? [] : [1, 2, 3].map(() => openRedisLimits({ url, log }));
-/** Redis was late, as on a busy machine, and some process limited for itself. */
+/** Redis was late, as on a busy machine, and a process counted by itself. */
 const wasAlone = (since: number) => {
   const count = (text: string) => lines.filter((line) => line.includes(text)).length;
   return lines.length > since || count('out of reach') > count('Redis is back');

@@ -11,7 +11,7 @@ const lines: string[] = [];
 const log = pino({}, { write: (line: string) => lines.push(line) });
 const opened: RedisLimits[] = [];
 const run = crypto.randomUUID();
-/** A limiter as a process of its own has it. */
+/** A limiter with a connection of its own, as each process has one. */
 const limiter = (
   limit: number,
   name = 'test',
@@ -27,7 +27,7 @@ const limiter = (
   opened.push(limits);
   return limits.createLimiter(`${run} ${name}`, limit, { windowMs });
 };
-/** Slots likewise. */
+/** Slots with a connection of their own. */
 const slots = () => {
   const limits = openRedisLimits({ url: url ?? '', log, commandLimitMs: PATIENCE_MS });
   opened.push(limits);

@@ -84,9 +84,9 @@ describe('limits of /penalties/export', () => {
     await caller.becomeAnother();
     const another = caller.token;
     expect((await start()).status).toBe(503);
-    // Nor is that one of the six.
+    // A refused one does not count among the six either.
     expect((await start()).status).toBe(503);
-    // What is wrong with the owner is said first: who runs one, and who has spent theirs.
+    // The owner's own limits are checked first: one export at a time, and six an hour.
     caller.token = tokens[0] ?? '';
     expect((await start()).status).toBe(429);
     caller.token = spent;
@@ -176,7 +176,7 @@ async function readNothing() {
   };
 }
 
-/** A client of which the kernel hands over five bytes a second. */
+/** A client that reads five bytes a second. */
 function readByteByByte() {
   const { port } = new URL(service.origin);
   const request = `GET /api/v1/penalties/export HTTP/1.1\\r\\nHost: x\\r\\nAuthorization: Bearer ${caller.token}\\r\\n\\r\\n`;

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { streamExport } from '../../../../api/v1/penalties/export-streams.ts';
 
-/** An export without an end, some kilobytes at a time, read as one asks. */
+/** An endless export that produces some kilobytes for each read. */
 function openEndless(chunkKb: number) {
   const state = { isClosed: false, ends: 0, takenKb: 0 };
   async function* records() {
@@ -28,7 +28,7 @@ function openEndless(chunkKb: number) {
   return { state, reader: body.getReader() };
 }
 
-/** Takes a piece every so often. @returns how long it was served, in milliseconds. */
+/** Reads a piece at intervals. @returns how long it was served, in milliseconds. */
 async function readSlowly(
   { state, reader }: ReturnType<typeof openEndless>,
   { everyMs, limitMs }: { everyMs: number; limitMs: number },

@@ -92,13 +92,13 @@ class Play {
     service.clock.now = new Date(this.beganMs + hours * HOUR_MS);
   }
 
-  /** Half an hour off: no comparison hangs on seconds. */
+  /** Half an hour off, so that no comparison depends on seconds. */
   private draft({ created, ends, type, player, admin, server }: GivenPenalty): Draft {
     const at = (hours: number) => this.beganMs + (hours + 0.5) * HOUR_MS;
     return { type, player, admin, server, createdMs: at(created), endsMs: ends === null ? null : at(ends) };
   }
 
-  /** One transaction of a writer, and what the model makes of it if it is kept. */
+  /** One transaction of a writer, and its effect on the model if it is committed. */
   private async write({ kind, writer, operations }: PenaltyTransaction) {
     const own = [...this.model.rows.keys()].filter((id) => id % WRITERS.length === writer);
     const kept: (() => void)[] = [];

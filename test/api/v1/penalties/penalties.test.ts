@@ -199,7 +199,7 @@ describe('time', () => {
     });
     expect((await of('EXPIRED')).ids).toEqual([]);
 
-    // To the millisecond: what ends now has ended.
+    // To the millisecond: a penalty that ends now has ended.
     service.clock.now = minutes(10);
     expect((await list('/mutes?type=mute')).data).toMatchObject([{ status: 'EXPIRED' }]);
     expect((await of('ACTIVE')).ids).toEqual([]);

@@ -31,7 +31,7 @@ test('records that share a shown second are ordered by id, whatever milliseconds
   );
   const chunks = () => new Blob([lines.join('\n')]).stream();
   await importNdjson(importDeps(database), { chunks: chunks() });
-  // A writer that is no importer.
+  // A writer other than an importer.
   await insertPenalties(database.db, [
     { reason: 'line 6', createdAt: new Date('2026-11-21T09:00:00.700Z') },
     { reason: 'line 7', createdAt: new Date('2026-11-21T09:00:00.200Z') },

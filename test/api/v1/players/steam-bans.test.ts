@@ -32,7 +32,7 @@ beforeEach(async () => {
   await db.delete(steamCalls);
   Object.assign(steam, { answer: 'players', bans: {}, banCalls: [], delayMs: 0, requests: 0 });
   service.clock.now = NOW;
-  // Whatever failed before may be asked about again.
+  // The pause after an earlier failure is over.
   service.clock.monotonicMs += 2 * MINUTE_MS;
 });
 
@@ -210,7 +210,7 @@ describe('at most 100,000 calls a day', () => {
   });
 });
 
-/** How long timers came late, by a busy machine: the service runs in this process. */
+/** How long a busy machine delayed timers in all; the service runs in this process. */
 function countStalledMs(): { stop: () => number } {
   const everyMs = 50;
   let [lateMs, lastMs] = [0, performance.now()];

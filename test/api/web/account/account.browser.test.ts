@@ -92,7 +92,7 @@ describe.skipIf(!isPossible)('the account page in Chromium', () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  /** Opens a page of its own; `complaints` collects what the browser has to say against it. */
+  /** Opens a page of its own; `complaints` collects the browser's errors and warnings. */
   async function open(steamId: string, options: BrowserContextOptions = {}) {
     steam.steamId = steamId;
     const context = await browser.newContext({ locale: 'en-GB', ...options });
@@ -185,7 +185,7 @@ describe.skipIf(!isPossible)('the account page in Chromium', () => {
     await page.waitForSelector('.notice');
     expect(await page.textContent('.notice')).toContain('linked');
     expect(await page.textContent('#discord')).toContain('nelly');
-    // A letter takes the place of the picture that does not come.
+    // A letter stands in for the picture that did not load.
     expect(await page.textContent('#discord .avatar-letter')).toBe('N');
     expect(await page.locator('#discord img').count()).toBe(0);
     expect(complaints.filter((text) => !text.includes('net::ERR'))).toEqual([]);

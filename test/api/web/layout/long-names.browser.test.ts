@@ -127,7 +127,7 @@ describe.skipIf(!isPossible)('the longest names that are allowed', () => {
     await site?.stop();
   });
 
-  /** What sticks out of the window or of the card it is in; the page may be as wide as its window and no wider. */
+  /** Elements that overflow the window or their card; the page must be no wider than its window. */
   async function listSpills(page: Page): Promise<unknown> {
     return page.evaluate(`
       [...document.querySelectorAll('body *')].filter((element) => {

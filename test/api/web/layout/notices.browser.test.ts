@@ -80,7 +80,7 @@ describe.skipIf(!isPossible)('the notice of an action', () => {
     afterAll(() => page?.context().close());
 
     const goTo = (path: string) => page.goto(`${site.origin}/account${path}`);
-    /** Follows a link that asks first, and says yes: in a dialog, or on a page of its own. */
+    /** Follows a link that asks for confirmation, in a dialog or on a page, and confirms. */
     async function confirm(link: string): Promise<void> {
       await page.locator(link).first().click();
       await page.locator(hasScript ? 'dialog button[type="submit"]' : 'main form button').click();

@@ -16,7 +16,7 @@ if (!isPossible)
 const { db, url } = await createTestDatabase();
 const VIEWPORT = { width: 390, height: 844 };
 
-/** Every button and link that is shown, and those of them whose centre something else lies over. */
+/** Every visible button and link, and those whose centre is covered by another element. */
 async function findCovered(page: Page): Promise<{ shown: number; covered: string[] }> {
   return page.evaluate(`(() => {
     const shown = [...document.querySelectorAll('a[href], button, summary, input[type=submit]')].filter((element) => {
@@ -25,7 +25,7 @@ async function findCovered(page: Page): Promise<{ shown: number; covered: string
     });
     const covered = shown.filter((element) => {
       element.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' });
-      // A link that goes over two lines is clicked on its first.
+      // A link that wraps is clicked on its first line.
       const { left, top, width, height } = element.getClientRects()[0];
       const met = document.elementFromPoint(left + width / 2, top + height / 2);
       return !element.contains(met);

@@ -87,7 +87,7 @@ describe('the moderation view', () => {
     expect(await found('\\')).toEqual([]);
     expect(await found('\u0000')).not.toBeUndefined();
     expect(await found('<img src=x')).toEqual([aSteamId(3)]);
-    // Nineteen digits that are more than 63 bits: no id of anybody's.
+    // Nineteen digits, but more than 63 bits: not an id.
     expect(await found('9999999999999999999')).toEqual([]);
   });
 

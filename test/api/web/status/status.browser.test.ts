@@ -53,7 +53,7 @@ describe.skipIf(!isPossible)('the pages about servers in Chromium', () => {
 
   /** A page of a visitor who is not signed in; what goes to other sites, and what the browser complains of. */
   async function open(options: BrowserContextOptions = {}) {
-    // A button that fades into its colour has none yet when it is judged.
+    // Without animations, since axe would judge a button before it has its colour.
     const context = await site.openContext({ reducedMotion: 'reduce', ...options });
     const page = await context.newPage();
     const foreign: string[] = [];
@@ -178,7 +178,7 @@ describe.skipIf(!isPossible)('the pages about servers in Chromium', () => {
         true,
         '/servers/s0',
       ]);
-      // What came with the refresh works as what was there before.
+      // Elements that came with the refresh work like those before them.
       expect(await page.locator('#server-s0 [data-copy]').isVisible()).toBe(true);
       expect(await page.locator('#server-s0 .button-primary').getAttribute('href')).toStartWith('steam://');
 

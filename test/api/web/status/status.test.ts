@@ -87,7 +87,7 @@ describe('with servers', () => {
     expect(words).not.toContain('Secret');
     expect(text.match(/<svg class="sparkline"/g)?.length).toBe(4);
     expect(text).toContain('data-steam="steam://connect/play.example.org:27015"');
-    // Who is offline cannot be connected to.
+    // A server that is offline has no link to connect.
     expect(text).not.toContain('href="/connect/off"');
   });
 
@@ -104,7 +104,7 @@ describe('with servers', () => {
     const { text } = await visitor.get('/');
     expect(text).toContain('<meta property="og:title" content="Zagrywka"/>');
     expect(text).toContain('content="3 of 4 servers online, 13 players in game"');
-    // The picture of the server that most people are on.
+    // The picture of the server with the most players.
     expect(text).toContain(
       '<meta property="og:image" content="http://localhost:3000/servers/full/banner.png"/>',
     );

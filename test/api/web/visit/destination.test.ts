@@ -7,7 +7,7 @@ const { steam, site } = await openMemberSite({ arePenaltiesPublic: true });
 describe('after signing in', () => {
   const OWNER = CONFIGURED_OWNER;
 
-  /** Asks for a page, follows the link to the sign-in on what comes, and signs in. */
+  /** Opens a page, follows its link to the sign-in, and signs in. */
   async function signInFrom(browser: Browser, path: string): Promise<Page> {
     const first = await browser.get(path);
     const page = first.status === 303 ? await browser.follow(first) : first;

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { foldText } from '../../../../src/domain/text/fold-text.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 
-/** Of the basic plane and the one of mathematical letters and emoji. */
+/** Every character of the basic plane and of the plane with mathematical letters and emoji. */
 const LAST_POINT = 0x1_ffff;
 
 test.each([
@@ -46,7 +46,7 @@ test('the database folds as the program does: every character, alone and within 
   expect(rows.filter(({ text, folded }) => foldText(text) !== folded)).toEqual([]);
 });
 
-/** But for the null character, which no text of PostgreSQL has. */
+/** Except the null character, which PostgreSQL's texts cannot hold. */
 function everyCharacter(): string[] {
   const characters: string[] = [];
   for (let point = 1; point <= LAST_POINT; point++) {

@@ -6,7 +6,7 @@ test.each([
   ['', ''],
   ['אלוף', '\u2068אלוף\u2069'],
   ['King ملك', '\u2068King ملك\u2069'],
-  // What would turn, or end, the isolation of the rest.
+  // Characters that would override or end the isolation of the rest.
   ['\u202egnik', 'gnik'],
   ['ש\u2069\u2069x', '\u2068שx\u2069'],
 ])('%j stands in a sentence without turning it', (name, isolated) => {

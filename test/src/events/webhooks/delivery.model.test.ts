@@ -70,7 +70,7 @@ class Follower {
 function startDelivery(reader: EventReader) {
   const stopping = new AbortController();
   let isCrashed = false;
-  // Every pause is over when it is looked at: 24 hours are counted in pauses, not by the clock.
+  // Every pause is over at once: the 24 hours are counted in pauses, not by the clock.
   let hours = 0;
   const now = () => new Date(Date.now() + ++hours * 3_600_000);
   const delivery = createWebhookDelivery({
@@ -148,7 +148,7 @@ test('a receiver that ignores ids it knows ends with what the table has, whateve
     'webhooks',
     fc.record({
       steps: fc.array(step, { minLength: 3, maxLength: 20 }),
-      // One that takes nothing for ever is switched off, as it should be.
+      // An endpoint that accepts nothing for ever is switched off, as it should be.
       conducts: fc.array(conduct, { maxLength: 12 }).map((list) => [...list, 'takes']),
     }),
     play,

@@ -9,7 +9,7 @@ const database = await createTestDatabase();
 const deps = importDeps(database);
 const NUL = String.fromCharCode(0);
 
-/** Cut at every few bytes, so that lines and characters fall apart on the way. */
+/** Cut every few bytes, so that lines and characters are split. */
 async function* inPieces(bytes: Uint8Array, size = 7): AsyncGenerator<Uint8Array> {
   for (let start = 0; start < bytes.length; start += size) yield bytes.slice(start, start + size);
 }

@@ -17,7 +17,7 @@ beforeEach(async () => {
   await connection`truncate penalties, servers, server_aliases cascade`;
 });
 
-/** Every case of a row that exists in the wild; MariaDB keeps none of the odd dates and types that SQLite does. */
+/** Every kind of row that occurs in the wild; MariaDB cannot hold the odd dates and types that SQLite can. */
 describe('a row of CS2-SimpleAdmin', () => {
   test.each([
     ['0', '0'],

@@ -141,7 +141,7 @@ describe.if(hasMariaDb)('CS2-SimpleAdmin on MariaDB', () => {
           ...aRow({ created: '2026-07-01 12:00:00', ends: '2026-07-01 13:00:00', status: 'UNBANNED' }),
           unban_id: 1,
         },
-        // Over the end of summer time: a week on the wall, an hour more in truth; not two clocks.
+        // Across the end of summer time a week by the wall clock is an hour longer: that is not two clocks.
         {
           ...aRow({ duration: 10_080, created: '2026-10-20 12:00:00', ends: '2026-10-27 12:00:00' }),
           unban_id: null,

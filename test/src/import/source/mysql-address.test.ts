@@ -19,7 +19,7 @@ test('an address is host, port, user, password and database, each percent-decode
     database: 'cą@s2',
     tls: undefined,
   });
-  // An @ that is not encoded is no riddle as long as it stands before the host.
+  // An unencoded @ is unambiguous as long as it comes before the host.
   expect(parseMysqlAddress('mysql://u:p@ss@db.example/cs2')).toMatchObject({
     host: 'db.example',
     password: 'p@ss',

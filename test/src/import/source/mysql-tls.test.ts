@@ -61,7 +61,7 @@ describe.if(canStartMariaDb())('a MariaDB that answers over TLS only', () => {
   test('verify-ca asks who signed it, not for whom', async () => {
     expect(await connect(`?ssl-mode=verify-ca&${ca}`)).toMatch(CIPHER);
     expect(await connect(`?ssl-mode=verify-ca&${ca}`, '127.0.0.1')).toMatch(CIPHER);
-    // An authority that the system does not know.
+    // A certificate authority that the system does not know.
     expect(await connect('?ssl-mode=verify-ca')).toContain('fails: unable to verify the first certificate');
   });
 

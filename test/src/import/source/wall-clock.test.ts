@@ -19,9 +19,9 @@ test('a wall clock is read in its zone, whatever the zone of the machine', () =>
 test('the days on which the clock is changed', () => {
   expect(instant('2026-03-29 01:59:59', 'Europe/Warsaw')).toBe('2026-03-29T00:59:59.000Z');
   expect(instant('2026-03-29 03:00:00', 'Europe/Warsaw')).toBe('2026-03-29T01:00:00.000Z');
-  // Left out by spring: the clock that was not put forward.
+  // Skipped in spring: read as if the clock had not been put forward.
   expect(instant('2026-03-29 02:30:00', 'Europe/Warsaw')).toBe('2026-03-29T01:30:00.000Z');
-  // Shown twice by autumn: the first time.
+  // Occurs twice in autumn: the first one counts.
   expect(instant('2026-10-25 02:30:00', 'Europe/Warsaw')).toBe('2026-10-25T00:30:00.000Z');
   expect(instant('2026-10-25 03:00:00', 'Europe/Warsaw')).toBe('2026-10-25T02:00:00.000Z');
 });

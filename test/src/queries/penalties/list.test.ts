@@ -44,7 +44,7 @@ async function insertHistory() {
   for (let i = 0; i < rows.length; i += 1000) await insertPenalties(db, rows.slice(i, i + 1000));
 }
 
-/** What the specification says, worked out row by row. */
+/** The list that the specification asks for, computed row by row. */
 function expected(
   all: (typeof penalties.$inferSelect)[],
   filter: PenaltyFilter,

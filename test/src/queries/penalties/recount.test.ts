@@ -26,7 +26,7 @@ const insertSome = () =>
     })),
   );
 
-/** Makes totals wrong in each way there is: too many, too few, none, and of what is not there. */
+/** Makes totals wrong in each way: too high, too low, missing, and for penalties that do not exist. */
 async function spoil(): Promise<void> {
   await connection`update penalty_tallies set counts[1] = counts[1] + 7 where scope = 0 and period = 0`;
   await connection`update penalty_tallies set counts[4] = counts[4] - 1 where scope = 1 and server_id = 1 and period = 0`;

@@ -42,7 +42,7 @@ const PARTS = {
   erasure: erasedPeople,
 } as const satisfies Record<string, PgTable>;
 
-/** What is not handed out: secrets, what is worked out of other columns, and what nobody can be recognised by. */
+/** Columns left out: secrets, those derived from others, and those that identify nobody. */
 const LEFT_OUT = [
   'api_tokens.token_hash',
   'sessions.id_hash',

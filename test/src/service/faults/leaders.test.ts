@@ -47,7 +47,7 @@ async function startTwo() {
   await waitFor(first.isConnected);
   const second = await startBotProcess('second', database.url);
   await second.program.waitFor('standing by');
-  // The leader hears of it with its next heartbeat, which is later than the first time that the standby was seen.
+  // The leader learns of the standby with its next heartbeat, after the standby was first seen.
   const seen = await waitFor(async () => {
     const [lease] = await database.connection`
       select standby_seen_at::text as at from leases where name = 'bot' and standby_seen_at is not null`;
@@ -69,7 +69,7 @@ async function measureOverlap(first: BotProcess, second: BotProcess): Promise<nu
   let lastMs = performance.now();
   await waitFor(() => {
     const nowMs = performance.now();
-    // What lies between two looks that a busy machine delays counts no more than one look.
+    // Where a busy machine delays a look, the time since the one before counts as one look.
     if (first.isConnected() && second.isConnected()) overlapMs += Math.min(nowMs - lastMs, 20);
     lastMs = nowMs;
     return second.isConnected();

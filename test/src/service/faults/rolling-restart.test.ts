@@ -82,7 +82,7 @@ test('on SIGTERM /readyz is 503, requests are served with Connection: close, the
 
 test.each(findBalancers())('a rolling restart behind %s loses no request', async (name) => {
   const ports = [findFreePort(), findFreePort()];
-  // A balancer that waits for a processor finds the 503 later.
+  // On a busy machine a balancer notices the 503 later.
   const [waiting = 0] = loadavg();
   const start = (port: number) => startService(port, waiting > availableParallelism() ? 10 : 3);
   const programs = await Promise.all(ports.map(start));

@@ -33,7 +33,7 @@ test('whichever process is killed, everything is delivered, in order, with ids t
   let isDone = false;
   const written = (async () => {
     while (!isDone) {
-      // A busy machine may write faster than it delivers: the last process would have all of it to do.
+      // A busy machine may write faster than it delivers, and leave the last process too much to do.
       await waitFor(() => isDone || expected.length < receiver.received.length + 300);
       const rows = await insertPenalties(db, [{}, {}, {}]);
       expected.push(...rows.map(({ id }) => `penalty.created ${id}`));

@@ -79,7 +79,7 @@ test("a clock that is ahead of the database's ends nothing for good", async () =
 
 test("a clock that is ahead together with the database's, as on one machine, ends nothing while it is short", async () => {
   const sweep = await createSweep();
-  // To a clock that says the present, rows that end two hours before it have not ended if it is two days ahead.
+  // Judged by the right time: rows that end two hours before the advanced clock, two days ahead, have not ended.
   const trueTime = new Date(Date.now() - 48 * HOUR_MS);
   service.clock.now = trueTime;
   await sweep();

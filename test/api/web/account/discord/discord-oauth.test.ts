@@ -34,7 +34,7 @@ beforeEach(() => {
   };
 });
 
-/** Goes through the consent page and gives the query Discord comes back with. */
+/** Goes through the consent page and returns the query that Discord redirects back with. */
 async function aReturn(pending = PENDING): Promise<string> {
   const response = await fetch(buildAuthorizationUrl(discord, pending), { redirect: 'manual' });
   expect(response.status).toBe(302);

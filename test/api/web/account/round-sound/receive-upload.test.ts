@@ -28,7 +28,7 @@ let cookie: string;
 let token: string;
 const opened: OpenUpload[] = [];
 
-// A process of its own: its memory can be measured, and what ends it is noticed.
+// In a process of its own, so that its memory can be measured and a crash is noticed.
 beforeAll(async () => {
   service = startProgram('src/main.ts', {
     HOST: '127.0.0.1',
@@ -77,7 +77,7 @@ describe('while it arrives', () => {
       await upload.write(piece);
       if (sent % 16 === 0) most = Math.max(most, await readMemoryBytes());
     }
-    // The last piece may be on its way; all else is on the disk before the form has ended.
+    // The last piece may still be on its way; all others are on disk before the form has ended.
     await waitFor(async () => (await countInboxBytes()) > sizeBytes - MEGABYTE);
     most = Math.max(most, await readMemoryBytes());
     expect(await listRoundSounds(db)).toEqual([]);
@@ -188,7 +188,7 @@ async function open(before: string, fileBytes: number): Promise<OpenUpload> {
   return upload;
 }
 
-/** Sends a whole form; the words are those a script is given, or the page's. */
+/** Sends a whole form. @returns the message of the JSON response, or of the page. */
 async function post(body: string | ReadableStream, type = FORM) {
   const response = await fetch(`${origin}/account/roundsound`, {
     method: 'POST',

@@ -69,7 +69,7 @@ describe.skipIf(!isPossible)('the sound section in Chromium, on the whole servic
     services.push(await runService(parseConfig(settings), pino({ level: 'error' })));
   }
 
-  /** Sounds are rendered by a service of their own from here on: before, they wait for it. */
+  /** Starts a service that renders sounds; until then they stay queued. */
   async function startRendering(): Promise<void> {
     if (services.length === 1) await start({ ...env, ROLES: 'media', HEALTH_PORT: String(findFreePort()) });
   }
@@ -79,7 +79,7 @@ describe.skipIf(!isPossible)('the sound section in Chromium, on the whole servic
     const context = await browser.newContext({ locale: 'en-GB', ...options });
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE_MS);
-    // A chooser is caught from now on: asked for only before the key that opens it, that could come after the key.
+    // Choosers are intercepted from now on: requested just before the key that opens one, that could come too late.
     page.on('filechooser', () => {});
     const complaints: string[] = [];
     page.on('console', (message) => {

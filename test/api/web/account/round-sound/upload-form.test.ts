@@ -28,7 +28,7 @@ for (const [order, form] of Object.entries(FORMS)) {
   );
 }
 
-/** Reads with a store that takes its time: what goes wrong meanwhile must not go unheard. */
+/** Reads with a slow store: an error meanwhile must not go unnoticed. */
 function read(body: ReadableStream<Uint8Array>): Promise<string> {
   const headers = { 'content-type': 'multipart/form-data; boundary=x' };
   return readUploadForm(new Request('http://localhost/', { method: 'POST', headers, body }), {

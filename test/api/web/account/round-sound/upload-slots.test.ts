@@ -50,7 +50,7 @@ const openSite = (limits: {
       removeSound: (removal) => removeSound(db, folders, removal),
     },
   });
-/** As it is in use; and one that judges by a second and a half, and lets wait for five. */
+/** With its defaults; and one that judges by a second and a half, and lets uploads wait for five. */
 const site = openSite({});
 const quick = openSite({ slotLimitMs: 5000, leastRate: { bytesPerSecond: 32 * 1024, windowMs: 1500 } });
 const people: Record<string, string>[] = [];
@@ -104,7 +104,7 @@ test('a slot that is lost and not free yet costs nobody else theirs', async () =
   const slow = await openAll(quick.origin, { bytesPerSecond: 4 });
   await waitFor(async () => (await listUploadsUnderWay()).length === SLOTS);
   const waiting = upload(quick.origin, SLOTS);
-  // Judged several times until then.
+  // It has been judged several times by then.
   await Bun.sleep(2500);
   gate.resolve();
   expect((await waiting).status).toBe(202);
@@ -154,7 +154,7 @@ test('an upload of their own that lies still gives way to the next one of the sa
 
 type Watched = { answer: string | undefined };
 
-/** An upload whose file comes at this rate for as long as it is let. */
+/** An upload whose file arrives at this rate until it is cut off. */
 async function openOne(
   origin: string,
   person: number,

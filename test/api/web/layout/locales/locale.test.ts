@@ -6,7 +6,7 @@ const MINUTE = 60;
 const HOUR = 3_600;
 const DAY = 86_400;
 
-/** As the page words it, `seconds` from now; negative: ago. */
+/** The page's words for a moment `seconds` from now, or ago if negative. */
 function inWords(seconds: number, locale: 'en' | 'pl' = 'en'): string {
   const now = new Date('2026-11-21T10:00:00Z');
   return formatRelative(locale, new Date(now.getTime() + seconds * 1000), now);

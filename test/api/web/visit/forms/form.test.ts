@@ -60,7 +60,7 @@ describe('every POST', () => {
       socket.destroy();
       await waitFor(() => probed.countPending() === 0);
     }
-    // One more request comes after whatever the broken ones had left to do.
+    // By the time of another response, the broken requests have been dealt with.
     expect((await browser.get('/account')).status).toBe(200);
     expect(probed.log).toEqual([]);
     await probed.stop();
