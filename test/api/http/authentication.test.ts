@@ -4,7 +4,7 @@ import { createTokenChecker } from '../../../api/http/authentication.ts';
 import { apiTokens, users } from '../../../src/db/schema/accounts.ts';
 import { generateApiToken, hashApiToken } from '../../../src/domain/api-token.ts';
 import { revokeApiToken } from '../../../src/queries/users/api-tokens.ts';
-import { LAST_FLUSH_LIMIT_MS } from '../../../src/service/http.ts';
+import { LAST_FLUSH_LIMIT_MS } from '../../../src/service/tokens.ts';
 import { aSteamId } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { connectTo, expectWithin } from '../../support/machine/time-promise.ts';

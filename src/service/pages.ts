@@ -1,0 +1,57 @@
+import type { TokenChecker } from '../../api/http/authentication.ts';
+import type { PagesDeps } from '../../api/web/pages-deps.ts';
+import type { DemoPeople } from '../../api/web/sign-in/demo-sign-in.tsx';
+import { loadSessionSecret } from '../../api/web/visit/session-secret.ts';
+import { removeSound, storeUpload } from '../../media/uploads.ts';
+import { withWaitLimit } from '../db/connection/limited-database.ts';
+import { createWaitLimit, REQUEST_LIMITS } from '../db/connection/wait-limit.ts';
+import type { Context } from './context.ts';
+import { erasePlayer } from './parts/erase-player.ts';
+import { openWebhookActions } from './parts/webhooks.ts';
+import type { Limits } from './shared-limits.ts';
+import { openStatusPages } from './status.ts';
+
+/** Limits of the account page: sign-in attempts (start and return each count) by address, forms by user. */
+const ATTEMPTS_PER_MINUTE = 30;
+const FORMS_PER_MINUTE = 60;
+
+/** The users that visitors of the demo can sign in as with a button; only the demo sets it. */
+export type ApiOptions = { demoPeople?: DemoPeople | undefined };
+
+type Options = ApiOptions & { tokens: TokenChecker; limits: Limits };
+
+/** What the HTML pages are made of. */
+export async function openPages(
+  context: Context,
+  { tokens, limits: { createLimiter }, demoPeople }: Options,
+): Promise<Omit<PagesDeps, 'log' | 'clientKey'>> {
+  const { config, now, database, soundFolders, steamApi } = context;
+  const { audience, maxSeconds, maxUploadMb } = config.sound;
+  const maxUploadBytes = maxUploadMb * 1024 * 1024;
+  const accountDb = withWaitLimit(database.db, createWaitLimit(REQUEST_LIMITS));
+  return {
+    db: accountDb,
+    now,
+    demoPeople,
+    settings: config,
+    deleteAccount: async (steamId64) => {
+      await erasePlayer(accountDb, soundFolders, { steamId64, withPenalties: false, actor: 'member' });
+    },
+    steamApi,
+    sessionSecret: await loadSessionSecret(database.db, config.sessionSecret),
+    onTokenRevoked: tokens.forget,
+    limits: {
+      attempts: createLimiter('sign-in attempts', ATTEMPTS_PER_MINUTE),
+      forms: createLimiter('forms', FORMS_PER_MINUTE),
+      pages: createLimiter('pages', config.rateLimit.publicPerMinute),
+    },
+    status: openStatusPages(context),
+    webhooks: openWebhookActions({ config, db: accountDb, now }),
+    sounds: {
+      limits: { maxSeconds, maxUploadBytes, audience },
+      storeUpload: (upload) =>
+        storeUpload(accountDb, soundFolders, { upload, maxBytes: maxUploadBytes, audience }),
+      removeSound: (removal) => removeSound(accountDb, soundFolders, removal),
+    },
+  };
+}
