@@ -20,6 +20,7 @@ const MYSQL_FORM =
 
 type Common = { dryRun?: boolean; source?: string; replaceSource?: boolean };
 type Import = (deps: ImportDeps, options: ImportOptions) => Promise<ImportSummary>;
+type ImportCall = { command: Command; options: Common; start: Import };
 
 /** `penalties import ndjson | simpleadmin | sourcebans | iks`, `penalties recount`. */
 export function addPenaltyCommands(program: Command, session: Session): void {
@@ -27,6 +28,8 @@ export function addPenaltyCommands(program: Command, session: Session): void {
   const imports = penalties
     .command('import')
     .description('bring penalties from elsewhere; repeating it changes nothing');
+  const run = (command: Command, options: Common, start: Import) =>
+    runImport(session, { command, options, start });
   const importCommand = (name: string, description: string, source = name) =>
     imports
       .command(name)
@@ -110,36 +113,36 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       print(command, recount, describeRecount(recount, check));
       if (check && recount.wrong > 0) process.exitCode = 1;
     });
+}
 
-  async function run(
-    command: Command,
-    { dryRun = false, replaceSource = false }: Common,
-    start: Import,
-  ): Promise<void> {
-    const { db, url } = await session.database();
-    const progress = showProgress(process.stderr, () => performance.now());
-    let warnings = 0;
-    const summary = await start(
-      { db, databaseUrl: url, now: () => new Date(), actor: 'operator' },
-      {
-        isDryRun: dryRun,
-        replacesSource: replaceSource,
-        onProgress: progress.update,
-        onWait: () => progress.line('waiting for another import of this source to end'),
-        onSetAside: (row) => progress.line(`set aside: ${name(row)}: ${row.reason}`),
-        onWarning: (row) => {
-          warnings += 1;
-          if (warnings <= WARNINGS_SHOWN) progress.line(`warning: ${name(row)}: ${row.reason}`);
-        },
+/** Imports, shows how far it is, and prints a summary. */
+async function runImport(
+  session: Session,
+  { command, options: { dryRun = false, replaceSource = false }, start }: ImportCall,
+): Promise<void> {
+  const { db, url } = await session.database();
+  const progress = showProgress(process.stderr, () => performance.now());
+  let warnings = 0;
+  const summary = await start(
+    { db, databaseUrl: url, now: () => new Date(), actor: 'operator' },
+    {
+      isDryRun: dryRun,
+      replacesSource: replaceSource,
+      onProgress: progress.update,
+      onWait: () => progress.line('waiting for another import of this source to end'),
+      onSetAside: (row) => progress.line(`set aside: ${name(row)}: ${row.reason}`),
+      onWarning: (row) => {
+        warnings += 1;
+        if (warnings <= WARNINGS_SHOWN) progress.line(`warning: ${name(row)}: ${row.reason}`);
       },
-    ).finally(progress.end);
-    if (summary.lostErasures > 0) {
-      progress.line(describeLostErasures(summary.lostErasures, 'this import may name them again'));
-    }
-    print(command, summary, describe(summary));
-    // Every row was set aside: a script must not continue as if they had been imported.
-    if (summary.read > 0 && summary.setAside === summary.read) process.exitCode = 1;
+    },
+  ).finally(progress.end);
+  if (summary.lostErasures > 0) {
+    progress.line(describeLostErasures(summary.lostErasures, 'this import may name them again'));
   }
+  print(command, summary, describe(summary));
+  // Every row was set aside: a script must not continue as if they had been imported.
+  if (summary.read > 0 && summary.setAside === summary.read) process.exitCode = 1;
 }
 
 function describeRecount({ tallies, wrong }: Recount, isCheck: boolean): string {
