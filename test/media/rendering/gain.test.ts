@@ -7,6 +7,7 @@ import {
   isRightLoudness,
   needsTruePeak,
   planGain,
+  SILENT_LUFS,
 } from '../../../media/rendering/gain.ts';
 
 /** A clip of -23 LUFS whose peaks are at -9 dBTP, to become -18 LUFS. */
@@ -22,6 +23,10 @@ const withSource = (integratedLufs: number, truePeakDbtp: number): GainTask => (
   source: { integratedLufs, truePeakDbtp },
 });
 const close = (value: number) => expect.closeTo(value, 6);
+
+test('a clip below -60 LUFS counts as silent', () => {
+  expect(SILENT_LUFS).toBe(-60);
+});
 
 describe('planGain', () => {
   test('raises a clip to the target and what the encoder takes, without the limiter while peaks fit', () => {
@@ -53,6 +58,11 @@ describe('isRightLoudness', () => {
     expect(isRightLoudness({ integratedLufs, truePeakDbtp }, TASK, plan)).toBe(isRight);
   });
 
+  test('is within 0.3 LU of the target, inclusive', () => {
+    const task = { ...TASK, targetLufs: 0 };
+    expect(isRightLoudness({ integratedLufs: 0.3, truePeakDbtp: -3 }, task, plan)).toBe(true);
+  });
+
   test('lets a clip at its bounds be quieter, never louder', () => {
     const task = withSource(-23, 2);
     const bound = planGain(task);
@@ -60,6 +70,7 @@ describe('isRightLoudness', () => {
     expect(isRightLoudness({ integratedLufs: -16, truePeakDbtp: -2 }, task, bound)).toBe(false);
     const below = (lessDb: number) => ({ ...bound, gainDb: bound.gainDb - lessDb });
     expect(isRightLoudness({ integratedLufs: -20, truePeakDbtp: -2 }, task, below(0.04))).toBe(true);
+    expect(isRightLoudness({ integratedLufs: -20, truePeakDbtp: -2 }, task, below(0.05))).toBe(false);
     expect(isRightLoudness({ integratedLufs: -20, truePeakDbtp: -2 }, task, below(0.06))).toBe(false);
   });
 });
@@ -82,6 +93,8 @@ describe('correctGain', () => {
     }
     const result = { integratedLufs: -17.84, truePeakDbtp: -4 };
     expect(correctGain({ plan, result }, undefined, TASK).gainDb).toBeCloseTo(4.84, 6);
+    const atHalf = { integratedLufs: 0.15, truePeakDbtp: -4 };
+    expect(correctGain({ plan, result: atHalf }, undefined, { ...TASK, targetLufs: 0 }).gainDb).toBe(5);
   });
 
   test('lowers the ceiling by what peaks rise above -1 dBTP, and a tenth', () => {
@@ -103,6 +116,7 @@ describe('correctGain', () => {
     expect(correctGain(limited(5, -18.6), limited(4, -19), TASK).gainDb).toBeCloseTo(6.5, 6);
     expect(correctGain(limited(5, -18.6), limited(6, -18.2), TASK).gainDb).toBeCloseTo(6.5, 6);
     expect(correctGain(limited(5, -18.6), limited(4.8, -18.7), TASK).gainDb).toBeCloseTo(6.2, 6);
+    expect(correctGain(limited(0.2, -18.6), limited(0, -18.7), TASK).gainDb).toBeCloseTo(1.4, 6);
   });
 
   test('believes in no slope above one, nor below 0.15', () => {

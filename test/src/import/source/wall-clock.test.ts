@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test';
+import { expect, spyOn, test } from 'bun:test';
 import { InvalidInput } from '../../../../src/domain/errors.ts';
 import { parseWallClock, wallClockToInstant } from '../../../../src/import/source/wall-clock.ts';
 
@@ -13,6 +13,8 @@ test('a wall clock is read in its zone, whatever the zone of the machine', () =>
   expect(instant('2026-12-01 12:00:00', 'Europe/Warsaw')).toBe('2026-12-01T11:00:00.000Z');
   expect(instant('2026-12-01 12:00:00.1234567', 'UTC')).toBe('2026-12-01T12:00:00.123Z');
   expect(instant('2026-12-01 00:30:00', 'Asia/Kolkata')).toBe('2026-11-30T19:00:00.000Z');
+  expect(instant('2026-12-01', 'Europe/Warsaw')).toBe('2026-11-30T23:00:00.000Z');
+  expect(instant('1971-01-01 00:00:00', 'UTC')).toBe('1971-01-01T00:00:00.000Z');
   expect(instant('2045-07-01 12:00:00', 'UTC')).toBe('2045-07-01T12:00:00.000Z');
 });
 
@@ -29,11 +31,14 @@ test('the days on which the clock is changed', () => {
 test('zero dates are no dates, and what no calendar has is refused', () => {
   for (const none of [
     null,
+    undefined,
     '',
     '0000-00-00 00:00:00',
     '0001-01-01 00:00:00',
     '1970-01-01 00:00:01',
     '2026-00-00',
+    '2026-00-10',
+    '2026-05-00',
   ]) {
     expect(parseWallClock(none)).toBeUndefined();
   }
@@ -41,6 +46,8 @@ test('zero dates are no dates, and what no calendar has is refused', () => {
     '2026-02-30 00:00:00',
     '2026-13-01',
     'yesterday',
+    'on 2026-11-21',
+    '2026-11-21 10:00:00 PM',
     '1763719200',
     '2026-11-21 10:99:00',
     '2026-11-21 10:60:00',
@@ -48,6 +55,7 @@ test('zero dates are no dates, and what no calendar has is refused', () => {
     '2026-11-21 10:00:60',
     '2026-11-21 25:00:00',
     '2026-11-21 24:00:01',
+    '2026-11-21 24:00:00.5',
     '2026-11-21 24:99:00',
     // Of a later month the day alone would not tell.
     '2026-12-31 99:00:00',
@@ -57,4 +65,25 @@ test('zero dates are no dates, and what no calendar has is refused', () => {
   expect(instant('2026-11-21 24:00:00', 'UTC')).toBe('2026-11-22T00:00:00.000Z');
   expect(instant('2026-11-21 23:59:59', 'UTC')).toBe('2026-11-21T23:59:59.000Z');
   expect(() => wallClockToInstant('Europe/Atlantis')).toThrow(InvalidInput);
+});
+
+test('what is refused is quoted, 64 characters of what is longer', () => {
+  expect(() => parseWallClock('2026-02-30')).toThrow('"2026-02-30" is not a date');
+  expect(() => parseWallClock('x'.repeat(100))).toThrow(/^"x{64}" is not a date$/);
+  expect(() => wallClockToInstant('Europe/Atlantis')).toThrow(
+    '"Europe/Atlantis" is not a time zone: give UTC',
+  );
+});
+
+test('the offset of a day without a clock change is asked for once', () => {
+  const toInstant = wallClockToInstant('Europe/Warsaw');
+  const asked = spyOn(Intl.DateTimeFormat.prototype, 'formatToParts');
+  try {
+    for (const time of ['10:00:00', '11:00:00', '12:00:00']) {
+      toInstant(parseWallClock(`2026-07-01 ${time}`) ?? 0);
+    }
+    expect(asked).toHaveBeenCalledTimes(2);
+  } finally {
+    asked.mockRestore();
+  }
 });
