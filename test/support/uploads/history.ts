@@ -10,7 +10,7 @@ export type Interruption = { end: 'kill' | 'hang'; before: 'query' | 'move' | 'c
 const interruption: fc.Arbitrary<Interruption> = fc.oneof(
   fc.record({ end: fc.constant('kill'), before: fc.constant('query'), nth: fc.nat(9) }),
   fc.record({ end: fc.constant('kill'), before: fc.constant('move'), nth: fc.nat(1) }),
-  fc.record({ end: fc.constantFrom('kill', 'hang'), before: fc.constant('call'), nth: fc.nat(4) }),
+  fc.record({ end: fc.constantFrom('hang', 'hang', 'kill'), before: fc.constant('call'), nth: fc.nat(4) }),
 );
 
 /** Most uploads are not interrupted; the others are killed before their nth query. */
@@ -37,7 +37,7 @@ const action = fc.oneof(
       interruption: fc.option(interruption, { nil: undefined, freq: 2 }),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('resume' as const) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('resume' as const) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('delete' as const, 'hear' as const), player }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('erase' as const), player }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('reconcile' as const) }) },
