@@ -17,7 +17,7 @@ export function addBackupCommands(program: Command, session: Session): void {
   program
     .command('backup <file>')
     .description(
-      'write database and sounds of one moment into a file (.tar.gz); it holds secrets, and only you may read it',
+      'back up database and sounds, as of one moment, into a file (.tar.gz); it contains secrets, so only you may read it',
     )
     .action(async (file: string, _: unknown, command: Command) => {
       if (await isThere(file)) throw new InvalidInput(`${file} exists already: give another name`);
@@ -36,8 +36,8 @@ export function addBackupCommands(program: Command, session: Session): void {
     });
   program
     .command('restore <file>')
-    .description('put a backup into an empty database; the service has to be stopped')
-    .option('--replace', 'into one that is not empty: all that is in it is lost')
+    .description('restore a backup into an empty database; the service has to be stopped')
+    .option('--replace', 'restore into a database that is not empty: everything in it is lost')
     .option('--yes', 'do not ask')
     .action(async (file: string, options: { replace?: boolean; yes?: boolean }, command: Command) => {
       if (options.yes && !options.replace) throw new InvalidInput('--yes goes with --replace');

@@ -27,7 +27,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
   const penalties = program.command('penalties').description('bans, mutes, gags, silences, warnings');
   const imports = penalties
     .command('import')
-    .description('bring penalties from elsewhere; repeating it changes nothing');
+    .description('import penalties from elsewhere; repeating an import changes nothing');
   const run = (command: Command, options: Common, start: Import) =>
     runImport(session, { command, options, start });
   const importCommand = (name: string, description: string, source = name) =>
@@ -65,7 +65,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
     )
     .option(
       '--online-time',
-      'take the minutes a player was online as what counts down a mute, where the plugin kept them',
+      'count down mutes by the minutes a player was online, where the plugin recorded them',
     )
     .action(
       async (
@@ -89,7 +89,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
     );
   importCommand('sourcebans', 'a database of SourceBans++')
     .requiredOption('--url <url>', MYSQL_FORM)
-    .option('--prefix <prefix>', 'what the names of its tables begin with', 'sb_')
+    .option('--prefix <prefix>', 'what its table names begin with', 'sb_')
     .action(async (options: Common & { url: string; prefix: string }, command: Command) => {
       const { url, prefix, source } = options;
       await run(command, options, (deps, shared) =>
@@ -106,7 +106,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
   penalties
     .command('recount')
     .description('recount the totals that lists and pages use, after a database was loaded by hand')
-    .option('--check', 'say whether totals are right, change nothing; exit code 1 when they are not')
+    .option('--check', 'only check the totals; the exit code is 1 when any is wrong')
     .action(async ({ check = false }: { check?: boolean }, command: Command) => {
       const { url } = await session.database();
       const recount = check ? await checkPenaltyTallies(url) : await recountPenaltyTallies(url);

@@ -16,7 +16,7 @@ const RESTORE_FIRST = 'imports name them again, so restore it before you erase a
 export function addPersonalDataCommands(users: Command, session: Session): void {
   users
     .command('export <id>')
-    .description('everything kept about a player, as JSON; with or without an account')
+    .description('print everything stored about a player as JSON; with or without an account')
     .action(async (id: string) => {
       const steamId64 = await loadSteamId(session, id);
       const { db } = await session.database();

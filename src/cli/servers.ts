@@ -41,7 +41,7 @@ export function addServerCommands(program: Command, session: Session): void {
     });
   servers
     .command('set <slug>')
-    .description('change what is given; the history of the server stays')
+    .description('change the fields given; the server keeps its history')
     .option('--name <name>', 'display name')
     .option('--address <host:port>', 'where it answers A2S queries')
     .option('--mode <mode>', 'game mode, such as Competitive')

@@ -35,7 +35,7 @@ export function addSoundCommands(program: Command, session: Session): void {
   sounds
     .command('add <file>')
     .description('upload a file as the sound of a player, and wait until it is published')
-    .requiredOption('--steamid64 <id>', 'whose sound, in any notation')
+    .requiredOption('--steamid64 <id>', "the player's SteamID, in any notation")
     .option('--start <time>', 'where the cut begins, counted from the first sound: 12.5s', '0s')
     .action(async (path: string, options: { steamid64: string; start: string }, command: Command) => {
       const steamId64 = await resolveSteamId(session, options.steamid64);
@@ -82,7 +82,7 @@ export function addSoundCommands(program: Command, session: Session): void {
     });
   sounds
     .command('remove <id>')
-    .description("take away a player's sound, published or under way; the id is a SteamID in any notation")
+    .description("delete a player's sound, published or still queued; the id is a SteamID in any notation")
     .action(async (id: string, _: unknown, command: Command) => {
       const steamId64 = await resolveSteamId(session, id);
       const { db } = await session.database();

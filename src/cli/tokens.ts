@@ -18,8 +18,8 @@ export function addTokenCommands(program: Command, session: Session): void {
   const tokens = program.command('tokens').description('API tokens');
   tokens
     .command('create')
-    .description('make a token; it is printed alone on stdout, and never again')
-    .requiredOption('--steamid64 <id>', "the owner's SteamID, in any notation; made a user when unknown")
+    .description('create a token; it is printed alone on stdout, and never again')
+    .requiredOption('--steamid64 <id>', "the owner's SteamID, in any notation; an unknown one becomes a user")
     .requiredOption('--name <label>', 'what it is for')
     .option('--expires <time>', 'how long it lives, such as 90d, 12h or 4w; for ever by default')
     .option(
@@ -72,7 +72,7 @@ export function addTokenCommands(program: Command, session: Session): void {
     });
   tokens
     .command('revoke <id>')
-    .description('end a token, at once and everywhere')
+    .description('revoke a token, at once and everywhere')
     .action(async (id: string, _: unknown, command: Command) => {
       const tokenId = parseTokenId(id);
       const { db } = await session.database();

@@ -31,13 +31,13 @@ export function addUserCommands(program: Command, session: Session): void {
   const users = program.command('users').description('members of the community');
   const set = users
     .command('set')
-    .description('make a user, or change what is given')
+    .description('create a user, or change the fields given')
     .requiredOption('--steamid64 <id>', 'SteamID in any notation')
     .option('--nickname <name>')
     .option('--discord-id <id>', 'empty to unlink')
     .option('--discord-username <name>')
     .option('--discord-avatar <hash>')
-    .option('--hide-discord', 'show their Discord account to admins and moderators alone')
+    .option('--hide-discord', 'show their Discord account only to admins and moderators')
     .option('--no-hide-discord', 'show it to everybody');
   for (const flag of FLAGS) set.option(`--${flag}`, `is ${flag}`).option(`--no-${flag}`, `is not ${flag}`);
   set.action(async (options: UserOptions, command: Command) => {
@@ -68,7 +68,7 @@ export function addUserCommands(program: Command, session: Session): void {
   users
     .command('block <id>')
     .description('refuse the tokens, sessions, sign-ins and uploads of a user, at once and everywhere')
-    .option('--reason <text>', 'what they are told', '')
+    .option('--reason <text>', 'what the user is told', '')
     .action(async (id: string, { reason }: { reason: string }, command: Command) => {
       const { db, user } = await loadUser(session, id);
       await blockUser(db, user.steamId64, { reason, now: new Date(), actor: 'operator' });

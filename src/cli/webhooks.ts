@@ -18,12 +18,10 @@ import type { Session } from './session.ts';
 
 /** `webhooks add | list | show | remove | test | enable | resend`. */
 export function addWebhookCommands(program: Command, session: Session): void {
-  const webhooks = program
-    .command('webhooks')
-    .description('addresses that are told what happens to penalties');
+  const webhooks = program.command('webhooks').description('addresses that receive the events of penalties');
   webhooks
     .command('add')
-    .description('tell an address from now on; the secret that signs is printed once, and never again')
+    .description('send events to an address from now on; the signing secret is printed once, and never again')
     .requiredOption('--url <url>', 'where messages are posted, such as https://example.org/hooks/penalties')
     .option(
       '--types <list>',
@@ -57,7 +55,7 @@ export function addWebhookCommands(program: Command, session: Session): void {
     });
   webhooks
     .command('remove <id>')
-    .description('end a webhook and forget its deliveries')
+    .description('remove a webhook and the record of its deliveries')
     .action(async (text: string, _: unknown, command: Command) => {
       const id = parseId(text);
       const { db } = await session.database();
@@ -66,7 +64,7 @@ export function addWebhookCommands(program: Command, session: Session): void {
     });
   webhooks
     .command('enable <id>')
-    .description('switch a webhook on again, or try one that fails now')
+    .description('switch a webhook on again, or retry a failing one now')
     .action(async (text: string, _: unknown, command: Command) => {
       const id = parseId(text);
       const { db } = await session.database();
