@@ -77,7 +77,7 @@ async function removeOrphanFiles(db: Db, folders: SoundFolders, log: Log): Promi
       if (!(await Bun.file(path).exists())) return;
       await mkdir(folders.orphans, { recursive: true });
       await rename(path, join(folders.orphans, `${Date.now()}-${name}`));
-      log.warn({ file: path }, 'a published sound that no row knows was put aside');
+      log.warn({ file: path }, 'a published sound without a row was set aside');
     });
   }
 }

@@ -71,7 +71,10 @@ export function createDispatcher(deps: DispatcherDeps) {
       }
     } catch (error) {
       deps.countOutcome('undelivered');
-      log.warn({ err: error, interaction: interaction.id }, 'no response to an interaction was delivered');
+      log.warn(
+        { err: error, interaction: interaction.id },
+        'the response to an interaction could not be delivered',
+      );
     }
   }
 
@@ -86,7 +89,7 @@ export function createDispatcher(deps: DispatcherDeps) {
     } catch (error) {
       if (interaction.responded) throw error;
       // The command works without suggestions, and reports errors itself.
-      log.warn({ err: error, interaction: interaction.commandName }, 'suggestions could not be found');
+      log.warn({ err: error, interaction: interaction.commandName }, 'suggestions could not be loaded');
       await interaction.respond([]);
       return 'failed';
     }

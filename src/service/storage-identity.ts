@@ -14,7 +14,7 @@ export async function checkStorageIdentity(db: Db, storageDir: string, log: Logg
   const file = join(storageDir, STORAGE_ID_FILE);
   const found = await findOrMakeId(file).catch((error: unknown) => {
     // A full or read-only disk does not prevent serving what is on it.
-    log.warn({ err: error, file }, 'whether STORAGE_DIR is shared is unknown: the id in it cannot be read');
+    log.warn({ err: error, file }, 'cannot tell whether STORAGE_DIR is shared: the id in it cannot be read');
     return undefined;
   });
   if (found === undefined) return;

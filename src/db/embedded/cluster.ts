@@ -45,7 +45,7 @@ export async function startEmbeddedPostgres({
 
   async function rejoinWhenDead(): Promise<void> {
     if (isStopping || (await isServerRunning(cluster.dir, server.pid)) || isStopping) return;
-    log.error({ pid: server.pid }, 'the embedded PostgreSQL died: starting it again');
+    log.error({ pid: server.pid }, 'the embedded PostgreSQL died: restarting it');
     try {
       await server.connection.end({ timeout: 0 });
       server = await joinServer(cluster, password, log, server.port);

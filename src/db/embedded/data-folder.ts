@@ -59,7 +59,7 @@ export async function openCluster(cluster: Cluster, log: Logger): Promise<string
 
 async function initialiseCluster(cluster: Cluster, log: Logger): Promise<void> {
   if (existsSync(join(cluster.dir, 'PG_VERSION'))) return;
-  log.info({ dir: cluster.dir }, 'making a new embedded database');
+  log.info({ dir: cluster.dir }, 'creating a new embedded database');
   // Created under another name and then renamed: an existing cluster is complete, even if the process was killed.
   const fresh = `${cluster.dir}.new`;
   await rm(fresh, { recursive: true, force: true });

@@ -61,7 +61,7 @@ export function holdLease(url: string, { name, log, onGained, onLost }: Options)
       await withTimeLimit(token === undefined ? take() : renew(token), RESPONSE_LIMIT_MS);
       isFailing = false;
     } catch (error) {
-      if (!isFailing && !isStopped) log.warn({ err: error, lease: name }, 'the lease cannot be kept now');
+      if (!isFailing && !isStopped) log.warn({ err: error, lease: name }, 'the lease cannot be renewed now');
       isFailing = true;
       await replaceSession();
     } finally {
