@@ -3,6 +3,7 @@ import {
   createMemoryRateLimiter,
   type RateLimiter,
   type RateLimitVerdict,
+  roundingOf,
 } from '../../../../api/http/limits/rate-limiter.ts';
 
 const WINDOW_MS = 60_000;
@@ -127,6 +128,11 @@ describe('the limit', () => {
     });
   }
 
+  test('up to 64 is kept to the millisecond, above that in sixtieths of the window', () => {
+    expect([1, 64, 65, 5000].map((limit) => roundingOf(limit))).toEqual([0, 0, 1000, 1000]);
+    expect(roundingOf(65, 30_000)).toBe(500);
+  });
+
   test('says how long to wait: a request that waits so long is let through', () => {
     for (const limit of [1, 2, 30, 100, 5000]) {
       for (let seed = 0; seed < 20; seed++) {
@@ -201,6 +207,12 @@ describe('memory', () => {
     expect(take(limiter, 'a', BEGIN_MS + 60_001).isAllowed).toBe(false);
     expect(take(limiter, 'a', BEGIN_MS + 119_998).isAllowed).toBe(false);
     expect(take(limiter, 'a', BEGIN_MS + 119_999).isAllowed).toBe(true);
+  });
+
+  test('requests of several keys in the millisecond in which logs are turned over all count', () => {
+    const limiter = createLimiter(1);
+    for (const key of ['a', 'b', 'b']) take(limiter, key, BEGIN_MS);
+    expect(take(limiter, 'a', BEGIN_MS).isAllowed).toBe(false);
   });
 
   test('a flood of addresses washes away no traces: who used his limit before it stays refused', () => {
