@@ -13,6 +13,7 @@ test('a wall clock is read in its zone, whatever the zone of the machine', () =>
   expect(instant('2026-12-01 12:00:00', 'Europe/Warsaw')).toBe('2026-12-01T11:00:00.000Z');
   expect(instant('2026-12-01 12:00:00.1234567', 'UTC')).toBe('2026-12-01T12:00:00.123Z');
   expect(instant('2026-12-01 00:30:00', 'Asia/Kolkata')).toBe('2026-11-30T19:00:00.000Z');
+  expect(instant('2026-12-01 12:30', 'UTC')).toBe('2026-12-01T12:30:00.000Z');
   expect(instant('2026-12-01', 'Europe/Warsaw')).toBe('2026-11-30T23:00:00.000Z');
   expect(instant('1971-01-01 00:00:00', 'UTC')).toBe('1971-01-01T00:00:00.000Z');
   expect(instant('2045-07-01 12:00:00', 'UTC')).toBe('2045-07-01T12:00:00.000Z');
