@@ -4,7 +4,7 @@ import { penalties } from '../../db/schema/penalties.ts';
 import { columnsOf, selectFrom, selectionOf, unseen } from '../../db/select.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import { COUNTS_BY_TYPE, countsBy, type PenaltyCounts, readCounts, statusCondition } from './filter.ts';
-import { LISTED, NEWEST_FIRST, type Penalty, readPenalty } from './row.ts';
+import { compareNewestFirst, LISTED, NEWEST_FIRST, type Penalty, readPenalty } from './row.ts';
 
 /** A player's penalties that are ACTIVE at some moment. */
 export type ActivePenalties = {
@@ -17,6 +17,8 @@ export type ActivePenalties = {
 const COUNTED = selectionOf({ player: penalties.playerSteamId, counts: COUNTS_BY_TYPE });
 const SELECTED = selectionOf(columnsOf('listed', LISTED));
 
+type Options = { limit: number; now: Date };
+
 /**
  * The active penalties of each of these players at `now`; players without any are absent.
  * @param players without the unknown player, whose penalties are too many to count.
@@ -25,12 +27,37 @@ const SELECTED = selectionOf(columnsOf('listed', LISTED));
 export async function listActivePenalties(
   db: Db,
   players: readonly SteamId64[],
-  { limit, now }: { limit: number; now: Date },
+  { limit, now }: Options,
 ): Promise<Map<SteamId64, ActivePenalties>> {
   if (players.includes(UNKNOWN_STEAM_ID)) throw new Error('unknown players have no list of their own');
-  // One more than the limit shows which players have more; only theirs are counted, and those players are rare.
+  const most = players.length * limit;
   const found = await selectFrom(db)(
     'active penalties of players',
+    () => sql`
+      select ${LISTED.columns} from ${penalties}
+      where ${penalties.playerSteamId} = any(${unseen('players', 'bigint[]')}::bigint[]) and ${statusCondition('ACTIVE')}
+      limit ${unseen('most', 'bigint')}`,
+    { players: toArrayLiteral(players), most: most + 1, now: now.toISOString() },
+  );
+  if (found.length > most) return listManyActivePenalties(db, players, { limit, now });
+  const active = found.map((row) => readPenalty(row, LISTED.at, now)).toSorted(compareNewestFirst);
+  const byPlayer = Map.groupBy(active, ({ playerSteamId }) => playerSteamId);
+  return new Map(
+    [...byPlayer].map(([player, all]) => [
+      player,
+      { counts: countPenalties(all), newest: all.slice(0, limit) },
+    ]),
+  );
+}
+
+/** The same where somebody has more than the limit: no player's rows are read beyond it. Rare, and slower for the others. */
+async function listManyActivePenalties(
+  db: Db,
+  players: readonly SteamId64[],
+  { limit, now }: Options,
+): Promise<Map<SteamId64, ActivePenalties>> {
+  const found = await selectFrom(db)(
+    'newest active penalties of players',
     () => sql`
       select ${SELECTED.columns} from unnest(${unseen('players', 'bigint[]')}) as asked(player)
       cross join lateral (

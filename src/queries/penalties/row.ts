@@ -30,6 +30,11 @@ export type Penalty = Pick<typeof penalties.$inferSelect, keyof typeof SHOWN>;
 export const NEWEST_FIRST = sql`${penalties.createdAt} desc, ${penalties.id} desc`;
 export const OLDEST_FIRST = sql`${penalties.createdAt}, ${penalties.id}`;
 
+/** {@link NEWEST_FIRST}, for rows that the database gave in no order. */
+export function compareNewestFirst(a: Penalty, b: Penalty): number {
+  return b.createdAt.getTime() - a.createdAt.getTime() || b.id - a.id;
+}
+
 /** Reads a listed row, with its status at `now`. @param at the positions of its columns. */
 export function readPenalty(row: Values, at: Readonly<Record<keyof Penalty, number>>, now: Date): Penalty {
   const endsAt = readDate(row[at.endsAt]);
