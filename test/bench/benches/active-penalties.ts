@@ -12,6 +12,8 @@ const LIMIT = 20;
 const MANY = 100;
 /** How many times the cost of one player they may take. */
 const MOST = 5;
+const WHY_DEAR =
+  'the rows lie on pages far apart: finding them takes the database half of it, reading and sending them the rest';
 
 /**
  * What is in force against 100 players at once, held against one player, drawn anew for each request: once from everybody
@@ -49,6 +51,7 @@ export const activePenalties: Bench = {
               ...toRow(`${MANY} players ${who}`, requests),
               target: `≤ ${MOST}×`,
               isReached: requests.many <= MOST * requests.one,
+              ...(requests.many > MOST * requests.one && { note: WHY_DEAR }),
             },
             { ...toRow('… database time of it', inDatabase), target: 'for information', isReached: true },
           );

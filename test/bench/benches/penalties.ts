@@ -17,7 +17,7 @@ import {
 const SMALL_ROWS = 10_000;
 const PER_PAGE = 50;
 const WHY_STEEP =
-  'Of ten thousand rows a server, an admin or a rare filter has so few that they are walked; of millions a deep page first asks which days hold it, some 0.3 ms, and finds its rows far apart';
+  'Of ten thousand rows a server, an admin or a rare filter has so few that they are walked; of millions the day of a deep page is found first, and its rows lie far apart';
 const CALLS = 120;
 const WARM_UP_CALLS = 25;
 const LOOKUPS = 5000;
