@@ -145,7 +145,8 @@ function headersOf({ body, cacheControl }: CachedResponse, verdict: RateLimitVer
 
 /** Writes the values that differ between responses into the shared headers; each new Response copies them. */
 function withRateLimit(headers: Headers, { remaining, resetSeconds }: RateLimitVerdict): Headers {
-  headers.set('X-RateLimit-Remaining', String(remaining));
-  headers.set('RateLimit', `"public";r=${remaining};t=${resetSeconds}`);
+  const left = String(remaining);
+  headers.set('X-RateLimit-Remaining', left);
+  headers.set('RateLimit', `"public";r=${left};t=${resetSeconds}`);
   return headers;
 }
