@@ -1,11 +1,9 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { connect, type Transaction } from '../../../../src/db/client.ts';
+import type { Transaction } from '../../../../src/db/client.ts';
 import { penaltyEventState } from '../../../../src/db/schema/penalty-events.ts';
 import { MUTE_TYPES } from '../../../../src/domain/penalty.ts';
 import { recordExpiredPenalties } from '../../../../src/queries/penalties/events.ts';
 import { createExpirySweep } from '../../../../src/service/parts/expiry.ts';
-import { insertUser } from '../../../support/database/builders.ts';
-import { createTestDatabase } from '../../../support/database/database.ts';
 import { RUNS, tryHistories } from '../../../support/model.ts';
 import {
   ADMINS,
@@ -24,18 +22,17 @@ import {
   type ModelPenalty,
   PenaltyModel,
 } from '../../../support/penalties/model.ts';
-import { aToken, bearer, startTestService } from '../../../support/service/service.ts';
+import { openStage, type Stage } from '../../../support/penalties/stage.ts';
+import { bearer } from '../../../support/service/service.ts';
 
 setDefaultTimeout(600_000);
 
-const database = await createTestDatabase();
-const { db, connection, url } = database;
-for (const number of [1, 2]) await insertUser(db, number);
-const { token } = await aToken(db, 900);
-const service = await startTestService({ databaseUrl: url });
-const openWriter = () => connect(url, { max: 1, applicationName: 'writer' });
-const writers = WRITERS.map(openWriter);
-afterAll(() => Promise.all(writers.map((writer) => writer.end({ timeout: 0 }))));
+const STAGES = 4;
+
+const stages = await Promise.all(Array.from({ length: STAGES }, openStage));
+afterAll(() =>
+  Promise.all(stages.flatMap(({ writers }) => writers.map((writer) => writer.end({ timeout: 0 })))),
+);
 
 type Draft = Omit<ModelPenalty, 'id' | 'status'>;
 
@@ -43,11 +40,16 @@ type Draft = Omit<ModelPenalty, 'id' | 'status'>;
 class Play {
   private readonly beganMs = Math.floor(Date.now() / 1000) * 1000;
   private readonly model = new PenaltyModel(this.beganMs, this.beganMs - 12 * HOUR_MS);
-  private readonly sweep = createExpirySweep(db, () => service.clock.now);
+  private readonly sweep: () => Promise<unknown>;
   private readonly followed = new Map<number, unknown[]>();
   private cursor = '';
 
+  constructor(private readonly stage: Stage) {
+    this.sweep = createExpirySweep(stage.database.db, () => stage.service.clock.now);
+  }
+
   async start(): Promise<void> {
+    const { connection, db } = this.stage.database;
     await connection`delete from penalties`;
     await db.update(penaltyEventState).set({ expiredUpTo: new Date(this.beganMs - 12 * HOUR_MS) });
     this.setClock(0);
@@ -62,7 +64,7 @@ class Play {
       await this.sweep();
       this.model.sweep(this.nowMs);
     } else if (step.kind === 'expire') {
-      await recordExpiredPenalties(db, service.clock.now);
+      await recordExpiredPenalties(this.stage.database.db, this.now);
       this.model.tellExpiries(this.nowMs);
     } else if (step.kind === 'follow') await this.follow(2);
     else if (step.kind === 'look') await this.look(step.filter, step);
@@ -84,12 +86,16 @@ class Play {
     expect([...this.followed.values()].sort(([a], [b]) => Number(a) - Number(b))).toEqual(this.model.told());
   }
 
+  private get now(): Date {
+    return this.stage.service.clock.now;
+  }
+
   private get nowMs(): number {
-    return service.clock.now.getTime();
+    return this.now.getTime();
   }
 
   private setClock(hours: number): void {
-    service.clock.now = new Date(this.beganMs + hours * HOUR_MS);
+    this.stage.service.clock.now = new Date(this.beganMs + hours * HOUR_MS);
   }
 
   /** Half an hour off, so that no comparison depends on seconds. */
@@ -100,6 +106,7 @@ class Play {
 
   /** One transaction of a writer, and its effect on the model if it is committed. */
   private async write({ kind, writer, operations }: PenaltyTransaction) {
+    const { database, writers, openWriter } = this.stage;
     const own = [...this.model.rows.keys()].filter((id) => id % WRITERS.length === writer);
     const kept: (() => void)[] = [];
     const end = { rollback: new Error('rolled back'), kill: undefined, commit: undefined }[kind];
@@ -115,7 +122,7 @@ class Play {
       }
       if (kind === 'kill') {
         const [session] = await tx`select pg_backend_pid() as pid`;
-        await connection`select pg_terminate_backend(${session?.pid}::int)`;
+        await database.connection`select pg_terminate_backend(${session?.pid}::int)`;
         await tx`select 1`;
       }
       if (end) throw end;
@@ -169,7 +176,7 @@ class Play {
     }));
     const isKilled = kind === 'killed import';
     const mark = this.model.expiryMark(this.nowMs);
-    const ids = await importRows(database, rows, { now: service.clock.now, isKilled });
+    const ids = await importRows(this.stage.database, rows, { now: this.now, isKilled });
     for (const row of isKilled ? [] : rows) {
       const id = ids.get(row.key) ?? 0;
       const isOver = row.status === 'ACTIVE' && row.endsMs !== null && row.endsMs <= mark;
@@ -178,6 +185,7 @@ class Play {
   }
 
   private async ask(path: string) {
+    const { service, token } = this.stage;
     const { status, body } = await service.ask(`/api/v1${path}`, bearer(token));
     if (status !== 200) throw new Error(`${path}: ${status} ${JSON.stringify(body)}`);
     return body as {
@@ -274,15 +282,18 @@ function present({ id, type, status, player, admin, server, createdMs, endsMs }:
   return [id, type, status, player, admin, server, createdMs, endsMs];
 }
 
-test('lists, totals, counts, bans and changes are what a model of them says, whatever happens on several connections', () =>
-  tryHistories(
-    'penalties',
-    penaltyHistory,
-    async (steps) => {
-      const play = new Play();
-      await play.start();
-      for (const one of steps) await play.take(one);
-      await play.end();
-    },
-    { runs: 2 * RUNS },
-  ));
+test.concurrent.each(stages)(
+  'lists, totals, counts, bans and changes are what a model of them says, whatever happens on several connections',
+  (stage) =>
+    tryHistories(
+      'penalties',
+      penaltyHistory,
+      async (steps) => {
+        const play = new Play(stage);
+        await play.start();
+        for (const one of steps) await play.take(one);
+        await play.end();
+      },
+      { runs: Math.ceil((5 * RUNS) / STAGES) },
+    ),
+);
