@@ -63,16 +63,19 @@ test('on SIGTERM /readyz is 503, requests are served with Connection: close, the
       const isUnready = async () => (await fetch(`${origin}/readyz`)).status === 503;
       await expectWithin(1000, () => Promise.all([waitFor(isUnready), stream.closed]), reference);
       let served = 0;
-      for (;;) {
-        const response = await fetch(`${origin}/api/v1/servers`).catch(() => undefined);
-        if (!response) break;
-        expect([response.status, response.headers.get('connection')]).toEqual([200, 'close']);
-        served += 1;
+      const ask = () => fetch(`${origin}/api/v1/servers`).catch(() => undefined);
+      for (let isListening = true; isListening; ) {
+        // Ten at once: a busy machine may leave time for one round alone.
+        const responses = await Promise.all(Array.from({ length: 10 }, ask));
+        isListening = !responses.includes(undefined);
+        for (const response of responses.filter((one) => one !== undefined)) {
+          expect([response.status, response.headers.get('connection')]).toEqual([200, 'close']);
+          served += 1;
+        }
         await Bun.sleep(50);
       }
-      // Until then each request was served, be there few or many of them on a busy machine.
       expect(performance.now() - sent).toBeGreaterThan(2900);
-      expect(served).toBeGreaterThan(0);
+      expect(served).toBeGreaterThan(5);
       expect(await program.exited).toBe(0);
     },
     reference,
@@ -102,5 +105,5 @@ test.each(findBalancers())('a rolling restart behind %s loses no request', async
   const responses = await load.stop();
   await balancer.stop();
   expect(countStatuses(responses)).toEqual({ 200: responses.length });
-  expect(responses.length).toBeGreaterThan(100);
+  expect(responses.length).toBeGreaterThan(200);
 });
