@@ -55,7 +55,7 @@ export const en = {
       name: 'lookup',
       description: 'Look up a community member',
       options: {
-        user: { name: 'user', description: 'Discord user; wins when a SteamID is given too' },
+        user: { name: 'user', description: 'Discord user; takes precedence over a SteamID' },
         steamid: {
           name: 'steamid',
           description: 'SteamID64, STEAM_X:Y:Z, [U:1:N] or a Steam profile address',
@@ -78,7 +78,7 @@ export const en = {
     updated: (when: string) => `Updated ${when}`,
     offline: 'Offline',
     offlineSince: (when: string) => `Offline, last seen ${when}`,
-    neverSeen: 'Offline, never seen online yet',
+    neverSeen: 'Offline, never seen online',
     full: ({ players, maxPlayers, since }: FullServer) =>
       `Full: ${players}/${count(maxPlayers, 'player')} since ${since}`,
     notPolled: 'Not polled yet',
@@ -205,9 +205,9 @@ export const en = {
     severalPlayers: (name: string) => `Several players are called **${name}**. Pick one from the list.`,
     whomToLookUp: 'Choose a Discord user, enter a SteamID or pick a player.',
     moderateMembersRequired: (banCheck: string) =>
-      `Only moderators may look at other people. For your own record, run ${banCheck} without options.`,
+      `Only moderators can check other people. For your own record, run ${banCheck} without options.`,
     notYours: 'These buttons are for the person who asked. Run the command yourself.',
-    pinRequiresModerateMembers: 'Only moderators may pin the live status.',
+    pinRequiresModerateMembers: 'Only moderators can pin the live status.',
     cannotPost:
       'I can’t post here. Give me “View Channel”, “Send Messages” and “Embed Links” in this channel.',
     pinned: 'Done. The message below updates automatically; delete it to stop.',

@@ -9,6 +9,8 @@ const NOUNS = {
 const count = (amount: number, noun: keyof typeof NOUNS): string =>
   `${amount.toLocaleString('en')} ${pluralForm('en', amount, NOUNS[noun])}`;
 const subjects: Record<FeedSubject, string> = { penalties: 'Penalties', servers: 'Servers' };
+/** Before the word "feed". */
+const nameOf: Record<FeedSubject, string> = { penalties: 'penalty', servers: 'server' };
 const permissions: Record<BotPermission, string> = {
   viewChannel: 'View Channel',
   sendMessages: 'Send Messages',
@@ -22,16 +24,16 @@ export type BotPermission = 'viewChannel' | 'sendMessages' | 'sendMessagesInThre
 /** `/feed` in English. */
 export const feedCommandEn = {
   name: 'feed',
-  description: 'Post news of penalties or servers in this channel as it happens',
+  description: 'Post penalty or server updates in this channel as they happen',
   start: {
     name: 'start',
-    description: 'Post what happens from now on in this channel',
+    description: 'Post updates in this channel from now on',
     options: {
-      what: { name: 'what', description: 'What the news is about' },
+      what: { name: 'what', description: 'What to post about' },
       types: { name: 'types', description: 'Penalties: only these types, such as ban, mute' },
       server: { name: 'server', description: 'Only this server' },
-      players: { name: 'players', description: 'Servers: post when this many players are on one' },
-      role: { name: 'role', description: 'Servers: the role to mention then' },
+      players: { name: 'players', description: 'Servers: post when a server has this many players' },
+      role: { name: 'role', description: 'Servers: the role to mention when it does' },
     },
   },
   list: { name: 'list', description: 'The feeds of this Discord server' },
@@ -50,7 +52,7 @@ export const feedEn = {
   removed: 'Removed',
   summaryTitle: (amount: number) => count(amount, 'newPenalty'),
   summary: ({ since, counts }: { since: string; counts: string }) =>
-    `${counts}\nThe first came ${since}. So many at once aren’t shown one by one.`,
+    `${counts}\nThe first came ${since}. There were too many to post one by one.`,
   lastSeen: (when: string) => `Last seen ${when}`,
   down: (name: string) => `${name} is offline`,
   downMany: (amount: number) => `${count(amount, 'server')} offline`,
@@ -60,9 +62,9 @@ export const feedEn = {
   reachedMany: 'Players wanted: these servers are filling up',
 
   started: ({ subject, stop }: { subject: FeedSubject; stop: string }) =>
-    `Done. This channel now gets news of ${subject}; ${stop} ends it.`,
-  changed: (subject: FeedSubject) => `Done. The feed of ${subject} in this channel has new settings.`,
-  stopped: (subject: FeedSubject) => `Done. This channel no longer gets news of ${subject}.`,
+    `Done. This channel now gets updates on ${subject}; ${stop} ends them.`,
+  changed: (subject: FeedSubject) => `Done. The ${nameOf[subject]} feed in this channel has new settings.`,
+  stopped: (subject: FeedSubject) => `Done. This channel no longer gets updates on ${subject}.`,
   listTitle: 'Feeds',
   none: (start: string) => `There are no feeds yet. Start one with ${start}.`,
   allTypes: 'all types',
@@ -73,7 +75,7 @@ export const feedEn = {
   lacksHere: (permissions: string) => `I’m missing permissions in this channel: ${permissions}.`,
   permissions,
 
-  manageGuildRequired: 'Only members with “Manage Server” may set up feeds.',
+  manageGuildRequired: 'Only members with “Manage Server” can set up feeds.',
   cannotPost: (permissions: string) =>
     `I can’t post here. Give me these permissions in this channel: ${permissions}.`,
   cannotMention: (role: string) =>
@@ -84,14 +86,14 @@ export const feedEn = {
   forPenaltiesOnly: 'The option `types` is for penalties. Leave it out, or choose penalties.',
   forServersOnly: 'The options `players` and `role` are for servers. Leave them out, or choose servers.',
   roleNeedsPlayers: 'The option `role` needs `players`: how many players it takes to mention it.',
-  noSuchFeed: (subject: FeedSubject) => `This channel has no feed of ${subject}.`,
+  noSuchFeed: (subject: FeedSubject) => `This channel has no ${nameOf[subject]} feed.`,
 
   switchedOff: ({ subject, channel, reason }: { subject: FeedSubject; channel: string; reason: string }) =>
-    `The feed of ${subject} in ${channel} is switched off. ${reason}`,
+    `The ${nameOf[subject]} feed in ${channel} has been switched off. ${reason}`,
   channelGone: (start: string) =>
     `The channel no longer exists. You can start the feed in another one with ${start}.`,
   permissionLost: (start: string) =>
-    `I can’t post there any more. Give me “View Channel”, “Send Messages” and “Embed Links” in the channel, then start the feed again with ${start}.`,
+    `I can no longer post there. Give me “View Channel”, “Send Messages” and “Embed Links” in the channel, then start the feed again with ${start}.`,
 };
 
 export type FeedTexts = typeof feedEn;

@@ -17,16 +17,16 @@ const about: Record<FeedSubject, string> = { penalties: 'karach', servers: 'serw
 /** `/feed` in Polish. */
 export const feedCommandPl: typeof feedCommandEn = {
   name: 'powiadomienia',
-  description: 'Kary albo serwery: wiadomości na tym kanale na bieżąco',
+  description: 'Powiadomienia o karach albo serwerach na tym kanale, na bieżąco',
   start: {
     name: 'włącz',
-    description: 'Powiadamiaj ten kanał o tym, co się dzieje od teraz',
+    description: 'Włącz powiadomienia na tym kanale',
     options: {
       what: { name: 'co', description: 'O czym powiadamiać ten kanał' },
       types: { name: 'rodzaje', description: 'Kary: tylko te rodzaje, na przykład ban, mute' },
       server: { name: 'serwer', description: 'Tylko ten serwer' },
       players: { name: 'gracze', description: 'Serwery: powiadom, gdy na którymś jest tylu graczy' },
-      role: { name: 'rola', description: 'Serwery: rola, którą wtedy wspomnieć' },
+      role: { name: 'rola', description: 'Serwery: rola, którą wtedy oznaczyć' },
     },
   },
   list: { name: 'lista', description: 'Powiadomienia na tym serwerze Discord' },
@@ -63,7 +63,7 @@ export const feedPl: FeedTexts = {
   allServers: 'wszystkie serwery',
   playersAtLeast: (amount) => `od ${count(amount, 'ofPlayer')}`,
   more: (amount) => `… i jeszcze ${amount.toLocaleString('pl')}`,
-  startedBy: (mention) => `włącza: ${mention}`,
+  startedBy: (mention) => `włączone przez: ${mention}`,
   lacksHere: (permissions) => `Na tym kanale brakuje mi uprawnień: ${permissions}.`,
   permissions: {
     viewChannel: 'Wyświetlanie kanału',
@@ -75,12 +75,12 @@ export const feedPl: FeedTexts = {
   manageGuildRequired: 'Tylko osoby z uprawnieniem „Zarządzanie serwerem” mogą ustawiać powiadomienia.',
   cannotPost: (permissions) => `Nie mogę tu pisać. Nadaj mi na tym kanale uprawnienia: ${permissions}.`,
   cannotMention: (role) =>
-    `Nie mogę wspomnieć roli ${role}. Pozwól każdemu ją wspominać albo nadaj mi na tym kanale uprawnienie „Wzmianka @everyone, @here i wszystkich ról”.`,
-  notEveryone: 'Powiadomienie wspomina jedną rolę, nigdy wszystkich. Wybierz inną.',
+    `Nie mogę oznaczyć roli ${role}. Pozwól każdemu ją oznaczać albo nadaj mi na tym kanale uprawnienie „Wzmianka @everyone, @here i wszystkich ról”.`,
+  notEveryone: 'Powiadomienie oznacza jedną rolę, nigdy wszystkich. Wybierz inną.',
   unknownType: ({ text, allowed }) => `**${text}** to nie rodzaj kary. Dostępne: ${allowed}.`,
   forPenaltiesOnly: 'Opcja `rodzaje` dotyczy kar. Pomiń ją albo wybierz kary.',
   forServersOnly: 'Opcje `gracze` i `rola` dotyczą serwerów. Pomiń je albo wybierz serwery.',
-  roleNeedsPlayers: 'Opcja `rola` wymaga opcji `gracze`: liczby graczy, przy której wspomnieć rolę.',
+  roleNeedsPlayers: 'Opcja `rola` wymaga opcji `gracze`: liczby graczy, przy której oznaczyć rolę.',
   noSuchFeed: (subject) => `Ten kanał nie dostaje powiadomień o ${about[subject]}.`,
 
   switchedOff: ({ subject, channel, reason }) =>

@@ -103,7 +103,7 @@ export const pl: Texts = {
     title: 'Gracze, ostatnie 24 godziny',
     capacity: 'sloty',
     offline: 'wyłączony',
-    peak: (amount) => `szczyt ${amount}`,
+    peak: (amount) => `najwięcej ${amount}`,
   },
 
   record: {
@@ -131,7 +131,7 @@ export const pl: Texts = {
     duration: 'Czas trwania',
     durationInWords: (minutes) => durationInWords('pl', minutes),
     permanent: 'bezterminowo',
-    issued: 'Nadano',
+    issued: 'Nałożono',
     ends: 'Kończy się',
     ended: 'Koniec',
     never: 'nigdy',
@@ -148,10 +148,10 @@ export const pl: Texts = {
     title: 'Bany Steam',
     line: (summary) => `**Steam:** ${summary}`,
     none: 'brak banów',
-    unknown: 'w tej chwili nie wiadomo',
+    unknown: 'chwilowo nieznane',
     vac: (amount) => count(amount, 'vacBan'),
     game: (amount) => count(amount, 'gameBan'),
-    community: 'ban społeczności',
+    community: 'ban w społeczności Steam',
     last: (days) => `ostatni ${daysAgo.format(-days, 'day')}`,
   },
 
@@ -161,7 +161,7 @@ export const pl: Texts = {
     accountId: 'ID konta',
     discord: 'Discord',
     notLinked: 'niepołączony',
-    flags: 'Oznaczenia',
+    flags: 'Flagi',
     noFlags: 'brak',
     owner: 'Właściciel',
     admin: 'Admin',
@@ -178,7 +178,7 @@ export const pl: Texts = {
   buttons: {
     refresh: 'Odśwież',
     players: 'Gracze',
-    connect: 'Połącz',
+    connect: 'Dołącz',
     allServers: 'Wszystkie serwery',
     pin: 'Przypnij tu stan na żywo',
     first: 'Pierwsza strona',

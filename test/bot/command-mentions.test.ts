@@ -25,9 +25,9 @@ test('while Discord has not registered them, commands are named as the reader ty
   await connect();
   expect(lines.some(({ msg }) => msg.includes('could not be registered'))).toBe(true);
   expect(await readNotices('en-US')).toEqual([
-    'Only moderators may look at other people. For your own record, run `/ban-check` without options.',
+    'Only moderators can check other people. For your own record, run `/ban-check` without options.',
     'There are no feeds yet. Start one with `/feed start`.',
-    '📣 Done. This channel now gets news of servers; `/feed stop` ends it.',
+    '📣 Done. This channel now gets updates on servers; `/feed stop` ends them.',
   ]);
   expect(await readNotices('pl')).toEqual([
     'Tylko moderatorzy mogą sprawdzać innych. Swoje kary zobaczysz poleceniem `/sprawdź-bany` bez opcji.',

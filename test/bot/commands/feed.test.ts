@@ -44,7 +44,7 @@ describe('/feed start', () => {
       types: 'Mute,  BAN,ban',
       server: 'mirage',
     });
-    expect(said).toContain('This channel now gets news of penalties');
+    expect(said).toContain('This channel now gets updates on penalties');
     expect(await rowsIn(manager)).toEqual([
       {
         id: expect.any(Number),
@@ -187,12 +187,10 @@ describe('/feed stop', () => {
     expect(await run(anActor({ channelId: here.channelId }), 'stop', { what: 'servers' })).toContain(
       'Only members',
     );
-    expect(await run(here, 'stop', { what: 'penalties' })).toContain('no longer gets news of penalties');
+    expect(await run(here, 'stop', { what: 'penalties' })).toContain('no longer gets updates on penalties');
     expect(await rowsIn(here)).toMatchObject([{ subject: 'servers' }]);
     expect(await rowsIn(there)).toHaveLength(2);
-    expect(await run(here, 'stop', { what: 'penalties' })).toContain(
-      'This channel has no feed of penalties.',
-    );
+    expect(await run(here, 'stop', { what: 'penalties' })).toContain('This channel has no penalty feed.');
   });
 });
 
@@ -239,5 +237,5 @@ test('with DISCORD_GUILD_ID, Manage Server in any other guild counts for nothing
   const refused = await other.fake.command('feed start', { what: 'penalties' }, stranger);
   expect(refused.message?.embeds[0]?.description).toContain('Only members with “Manage Server”');
   const taken = await other.fake.command('feed start', { what: 'penalties' }, { ...stranger, guildId: home });
-  expect(taken.message?.embeds[0]?.description).toContain('This channel now gets news');
+  expect(taken.message?.embeds[0]?.description).toContain('This channel now gets updates');
 });

@@ -72,7 +72,7 @@ test('shows flags, ids, age, and leads to the Steam profile and the record', asy
 test('speaks Polish, and the language of the guild when shown to all', async () => {
   const polish = await fake.command('lookup', { user: { user: plain.user } }, { ...moderator, locale: 'pl' });
   expect(polish.message?.embeds[0]?.fields?.slice(0, 2)).toMatchObject([
-    { name: 'Oznaczenia', value: 'brak' },
+    { name: 'Flagi', value: 'brak' },
     {},
   ]);
   const shown = await fake.command(

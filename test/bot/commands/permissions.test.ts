@@ -46,7 +46,7 @@ describe('a member without permissions', () => {
     );
     expect(texts.size).toBe(1);
     expect(exchanges.every(({ message }) => isEphemeral(message))).toBe(true);
-    expect([...texts][0]).toContain('Only moderators may look at other people.');
+    expect([...texts][0]).toContain('Only moderators can check other people.');
   });
 
   test('learns nothing by the buttons and menus of a record that a moderator made public', async () => {
@@ -146,7 +146,7 @@ describe('a member without permissions', () => {
     const list = await fake.command('server', {}, member);
     expect(findButton(list.message, 'Pin live status here')).toBeUndefined();
     const exchange = await fake.press(messageOf(list), 'server.pin:all', member, { forged: true });
-    expect(exchange.message?.embeds[0]?.description).toBe('Only moderators may pin the live status.');
+    expect(exchange.message?.embeds[0]?.description).toBe('Only moderators can pin the live status.');
     expect(fake.requests.some(({ path }) => path.startsWith('/channels/'))).toBe(false);
   });
 });

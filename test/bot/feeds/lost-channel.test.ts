@@ -53,7 +53,7 @@ test.each([
   await insertPenalties(db, [{}]);
   await waitFor(() => fake.directMessagesTo(feed.manager.user.id).length === 1);
   const [told] = fake.directMessagesTo(feed.manager.user.id);
-  expect(told?.embeds[0]?.description).toContain('is switched off. I can’t post there any more.');
+  expect(told?.embeds[0]?.description).toContain('has been switched off. I can no longer post there.');
   expect(await db.select().from(discordFeeds)).toEqual([]);
 });
 

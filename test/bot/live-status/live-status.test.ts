@@ -26,7 +26,7 @@ describe('a live status message', () => {
       footer: { text: 'Aktualizuje się automatycznie' },
     });
     expect(posted?.allowedMentions).toEqual({ parse: [] });
-    expect(findButton(posted, 'Połącz')?.url).toBe('https://play.example.org/connect/live');
+    expect(findButton(posted, 'Dołącz')?.url).toBe('https://play.example.org/connect/live');
     const [row] = await rows();
     expect(row).toMatchObject({
       messageId: posted?.id,

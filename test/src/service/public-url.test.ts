@@ -44,10 +44,10 @@ test('without PUBLIC_URL a service that others can reach warns at its start, and
   });
   for (const host of ['play.example.org', '192.168.1.5:3000', '[2001:db8::1]']) {
     const page = await showSignIn(host);
-    expect(page).toContain('Signing in does not work at this address');
+    expect(page).toContain('You cannot sign in at this address');
     expect(page).toContain('PUBLIC_URL');
   }
-  expect(await showSignIn('play.example.org', 'pl')).toContain('Logowanie nie działa pod tym adresem');
+  expect(await showSignIn('play.example.org', 'pl')).toContain('Pod tym adresem nie można się zalogować');
   for (const host of ['localhost:3000', '127.0.0.1:3000', '[::1]:3000']) {
     expect(await showSignIn(host)).not.toContain('PUBLIC_URL');
   }

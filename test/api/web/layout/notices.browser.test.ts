@@ -111,7 +111,7 @@ describe.skipIf(!isPossible)('the notice of an action', () => {
       await expectNotice(page, 'discord', 'no longer linked');
       site.discord.consent = 'deny';
       await page.click('form[action="/account/discord/link"] button');
-      await expectNotice(page, 'discord', 'You cancelled linking at Discord.');
+      await expectNotice(page, 'discord', 'You cancelled linking your Discord account.');
       site.discord.consent = 'allow';
     });
 

@@ -71,7 +71,7 @@ describe('the public list of penalties', () => {
 
   test('asks whom the visitor means when several bear such a name', async () => {
     const { text } = await openBrowser(open.origin).get('/penalties?q=rzez&type=ban');
-    expect(textOf(text)).toContain('Several players have such a name. Whom do you mean?');
+    expect(textOf(text)).toContain('Several players have this name. Which one do you mean?');
     expect(text).toContain(`href="/penalties?q=${aSteamId(1)}&amp;type=ban"`);
     expect(text).not.toContain('without penalties');
   });

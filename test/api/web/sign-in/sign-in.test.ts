@@ -54,7 +54,7 @@ describe('signing in', () => {
       `${returnTo}&openid.ns=http://specs.openid.net/auth/2.0&openid.mode=cancel`,
     );
     expect([back.status, back.location]).toEqual([303, '/account']);
-    expect((await browser.follow(back)).text).toContain('You cancelled signing in at Steam');
+    expect((await browser.follow(back)).text).toContain('You cancelled signing in through Steam');
     expect(browser.cookies.has('session')).toBe(false);
   });
 

@@ -93,11 +93,11 @@ describe('with servers', () => {
 
   test('in Polish too', async () => {
     const words = wordsOf((await polish.get('/')).text);
-    expect(words).toContain('1 serwer nie działa');
+    expect(words).toContain('1 serwer jest offline');
     expect(words).toContain(
       'Only Mirage Online Competitive · EU Mapa de_mirage Ping 12 ms 3 / 24 Gracze: 3 z 24',
     );
-    expect(words).toContain('Rekord 24 h: 20');
+    expect(words).toContain('Najwięcej w 24 h: 20');
   });
 
   test('it tells other sites what to show of a link, and browsers without scripts to load it anew', async () => {

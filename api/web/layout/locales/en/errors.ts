@@ -33,7 +33,7 @@ export const errors = {
   'tokens-for-admins': 'Only administrators can create API tokens here. No token was created.',
   'token-limit': 'You already have the maximum number of active tokens. Revoke one you no longer need first.',
   'webhook-url':
-    'The address must begin with https:// and lead to the internet, without user and password in it. No webhook was added.',
+    'The address must begin with https://, be reachable on the internet and contain no user name or password. No webhook was added.',
   'webhook-types': 'Tick at least one kind of event. No webhook was added.',
   'webhook-limit': 'You have reached the maximum number of webhooks. Remove one first.',
   'address-too-long': 'This address is too long.',
@@ -51,7 +51,7 @@ export const errors = {
   'sound-too-large': (megabytes: number) =>
     `The file is larger than ${megabytes} MB. Nothing was uploaded: make it shorter or save it in another format.`,
   'too-many-requests': (seconds: number) =>
-    `That was too often in a short time. Please try again in ${seconds} ${pluralForm('en', seconds, { one: 'second', other: 'seconds' })}.`,
+    `Too many requests in a short time. Please try again in ${seconds} ${pluralForm('en', seconds, { one: 'second', other: 'seconds' })}.`,
   internal: 'Something went wrong on our side, and we have logged it. Please try again later.',
   reference: (id: string) => `Reference: ${id}`,
 };

@@ -30,10 +30,10 @@ export const signIn = {
   lead: 'Sign in with the Steam account you play on. We get your SteamID and public name, never your password.',
   button: 'Sign in through Steam',
   misleads: (address: string) =>
-    `Signing in does not work at this address: it leads to ${address}. If this service is yours, set PUBLIC_URL to the address that people open.`,
+    `You cannot sign in at this address, because Steam would send you back to ${address}. If you run this site, set PUBLIC_URL to the address that people open.`,
   demo: {
     title: 'Look around as…',
-    lead: 'This is the demo: everybody here is made up, and nobody needs a Steam account.',
+    lead: 'This is a demo: everyone here is made up, and you don’t need a Steam account.',
     as: { owner: 'Sign in as owner', admin: 'Sign in as admin', member: 'Sign in as member' },
   },
   points: [

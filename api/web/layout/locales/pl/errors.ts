@@ -34,7 +34,7 @@ export const errors: Texts['errors'] = {
   'tokens-for-admins': 'Tokeny API mogą tu tworzyć tylko administratorzy. Token nie powstał.',
   'token-limit': 'Masz już maksymalną liczbę aktywnych tokenów. Najpierw unieważnij niepotrzebny.',
   'webhook-url':
-    'Adres musi zaczynać się od https:// i prowadzić do internetu, bez nazwy użytkownika i hasła. Webhook nie został dodany.',
+    'Adres musi zaczynać się od https://, być dostępny w internecie i nie zawierać nazwy użytkownika ani hasła. Webhook nie został dodany.',
   'webhook-types': 'Zaznacz przynajmniej jeden rodzaj zdarzeń. Webhook nie został dodany.',
   'webhook-limit': 'Masz już maksymalną liczbę webhooków. Najpierw usuń jeden z nich.',
   'address-too-long': 'Ten adres jest za długi.',
@@ -42,7 +42,7 @@ export const errors: Texts['errors'] = {
   'sound-missing': 'Najpierw wybierz plik. Nic nie zostało przesłane.',
   'sound-empty': 'Ten plik jest pusty. Wybierz inny.',
   'sound-not-allowed':
-    'Nie możesz tu mieć dźwięku końca rundy, więc nic nie zostało przesłane. Na stronie konta widać, kto może.',
+    'Nie możesz tu mieć dźwięku końca rundy, więc nic nie zostało przesłane. Strona konta mówi, kto może.',
   'sound-too-slow': 'Przesyłanie trwało zbyt długo. Spróbuj z mniejszym plikiem albo na szybszym łączu.',
   'sound-gave-way': (kilobytes) =>
     `Inni czekali, a to przesyłanie było wolniejsze niż ${kilobytes} kB/s, więc zostało przerwane, aby zrobić im miejsce. Spróbuj ponownie później albo na szybszym łączu.`,

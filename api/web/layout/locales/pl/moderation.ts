@@ -76,7 +76,7 @@ export const moderation: Texts['moderation'] = {
     discordUsername: 'nazwa na Discordzie',
     discordAvatar: 'awatar z Discorda',
     penalties: 'kary',
-    hidesDiscord: 'ukrywa Discorda',
+    hidesDiscord: 'ukrywa konto Discord',
     isAdmin: 'Admin',
     isOwner: 'Właściciel',
     hasSvip: 'SVIP',
@@ -90,7 +90,7 @@ export const moderation: Texts['moderation'] = {
   actors: {
     operator: 'operator',
     configuration: 'konfiguracja',
-    service: 'serwis',
+    service: 'usługa',
     member: 'były użytkownik',
     'discord-member': 'użytkownik Discorda',
   },
@@ -133,8 +133,8 @@ export const moderation: Texts['moderation'] = {
     'feed.changed': 'zmiana powiadomień na Discordzie',
     'feed.stopped': 'wyłączenie powiadomień na Discordzie',
     'feed.switched-off': 'wyłączenie niedziałających powiadomień na Discordzie',
-    'live-message.posted': 'wysłanie wiadomości o statusie na żywo na Discordzie',
-    'live-message.dropped': 'koniec aktualizowania wiadomości o statusie na żywo',
+    'live-message.posted': 'wysłanie wiadomości ze stanem na żywo na Discordzie',
+    'live-message.dropped': 'koniec aktualizowania wiadomości ze stanem na żywo',
     'penalties.recounted': 'przeliczenie sum kar',
   },
 };

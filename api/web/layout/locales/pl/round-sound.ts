@@ -5,13 +5,13 @@ import type { Texts } from '../en.ts';
 export const roundSound: Texts['roundSound'] = {
   title: 'Dźwięk końca rundy',
   lead: ({ seconds, megabytes }) =>
-    `Usłyszą go wszyscy na serwerze, gdy zakończysz rundę. ${pluralForm('pl', seconds, { one: 'Zostaje pierwsza sekunda', few: `Zostają pierwsze ${seconds} sekundy`, other: `Zostaje pierwszych ${seconds} sekund` })}, wycinamy ciszę na początku i końcu, a dźwięki wszystkich graczy są równie głośne. MP3, WAV, FLAC, OGG, Opus, M4A, AAC, AIFF, WebM lub MP4, do ${megabytes} MB.`,
-  none: 'Nie masz jeszcze dźwięku końca rundy. Wybierz plik, aby było Cię słychać.',
+    `Usłyszą go wszyscy na serwerze, gdy zakończysz rundę. ${pluralForm('pl', seconds, { one: 'Zachowujemy pierwszą sekundę', few: `Zachowujemy pierwsze ${seconds} sekundy`, other: `Zachowujemy pierwsze ${seconds} sekund` })}, wycinamy ciszę na początku i na końcu i wyrównujemy głośność dźwięków wszystkich graczy. MP3, WAV, FLAC, OGG, Opus, M4A, AAC, AIFF, WebM lub MP4, do ${megabytes} MB.`,
+  none: 'Nie masz jeszcze dźwięku końca rundy. Wybierz plik, który wszyscy usłyszą.',
   choose: 'Wybierz plik',
   replace: 'Wybierz inny plik',
   noFile: 'Nie wybrano pliku',
   start: 'Początek fragmentu, w milisekundach',
-  startHint: 'Liczony od pierwszego dźwięku: 12500 zaczyna 12,5 sekundy po nim.',
+  startHint: 'Liczony od pierwszego dźwięku w pliku: 12500 to 12,5 sekundy po nim.',
   startMarker: 'Początek fragmentu',
   upload: 'Prześlij',
   uploading: 'Przesyłanie…',
@@ -47,12 +47,12 @@ export const roundSound: Texts['roundSound'] = {
     'not-audio': 'To nie jest plik dźwiękowy, którego możemy użyć. Spróbuj MP3, WAV, FLAC, OGG, M4A lub MP4.',
     unreadable:
       'Plik jest uszkodzony albo nie zawiera dźwięku. Wyeksportuj go jeszcze raz z programu, w którym powstał.',
-    silent: 'W pierwszych 75 sekundach nic nie słychać: plik nie zawiera dźwięku albo jest zbyt cichy.',
+    silent: 'W pierwszych 75 sekundach nic nie słychać: jest tam cisza albo dźwięk jest o wiele za cichy.',
     'start-after-end': 'Po wybranym momencie nic nie słychać. Wybierz wcześniejszy początek.',
     'too-complex':
       'Przetwarzanie pliku trwa zbyt długo. Zapisz go jako zwykły MP3 lub WAV i spróbuj ponownie.',
     unavailable: 'Coś poszło nie tak po naszej stronie. Prześlij plik ponownie później.',
-    lost: 'Plik zaginął u nas. Prześlij go ponownie.',
+    lost: 'Zgubiliśmy ten plik. Prześlij go ponownie.',
   },
   moderation: {
     count: (count) => `Dźwięki: ${count}`,

@@ -32,10 +32,10 @@ export const signIn: Texts['signIn'] = {
   lead: 'Zaloguj się kontem Steam, na którym grasz. Otrzymujemy Twój SteamID i publiczną nazwę, nigdy hasło.',
   button: 'Zaloguj się przez Steam',
   misleads: (address) =>
-    `Logowanie nie działa pod tym adresem: prowadzi do ${address}. Jeśli to Twoja usługa, ustaw w PUBLIC_URL adres, który otwierają ludzie.`,
+    `Pod tym adresem nie można się zalogować, bo Steam odesłałby Cię na ${address}. Jeśli prowadzisz tę stronę, ustaw w PUBLIC_URL adres, pod którym ludzie ją otwierają.`,
   demo: {
     title: 'Rozejrzyj się jako…',
-    lead: 'To jest demo: wszyscy są tu zmyśleni i nikt nie potrzebuje konta Steam.',
+    lead: 'To jest demo: wszystkie osoby są zmyślone, a konto Steam nie jest potrzebne.',
     as: {
       owner: 'Zaloguj się jako właściciel',
       admin: 'Zaloguj się jako admin',

@@ -140,7 +140,7 @@ describe('linking Discord', () => {
   test('is cancelled at Discord without harm', async () => {
     discord.consent = 'deny';
     const page = await browser.follow(await link());
-    expect(page.text).toContain('You cancelled linking at Discord');
+    expect(page.text).toContain('You cancelled linking your Discord account');
     expect((await findUser())?.discordId).toBeNull();
   });
 

@@ -75,9 +75,9 @@ describe('plural forms', () => {
       textsOf(locale).roundSound.lead({ seconds, megabytes: 20 });
     expect(lead('en', 1)).toContain('We keep the first second,');
     expect(lead('en', 10)).toContain('We keep the first 10 seconds,');
-    expect(lead('pl', 1)).toContain('Zostaje pierwsza sekunda,');
-    expect(lead('pl', 2)).toContain('Zostają pierwsze 2 sekundy,');
-    expect(lead('pl', 10)).toContain('Zostaje pierwszych 10 sekund,');
-    expect(lead('pl', 22)).toContain('Zostają pierwsze 22 sekundy,');
+    expect(lead('pl', 1)).toContain('Zachowujemy pierwszą sekundę,');
+    expect(lead('pl', 2)).toContain('Zachowujemy pierwsze 2 sekundy,');
+    expect(lead('pl', 10)).toContain('Zachowujemy pierwsze 10 sekund,');
+    expect(lead('pl', 22)).toContain('Zachowujemy pierwsze 22 sekundy,');
   });
 });
