@@ -108,8 +108,14 @@ describe.skipIf(!isPossible)('the sound section in Chromium, on the whole servic
     await page.getByText('Choose a file', { exact: true }).click();
     await (await chooser).setFiles(music);
     expect(await page.textContent('[data-file-name]')).toBe('Zwycięstwo <na> "Dust II".wav');
+    const percents: string[] = [];
+    await page.exposeFunction('seePercent', (text: string) => percents.push(text));
+    await page.evaluate(`new MutationObserver(([{ target }]) => seePercent(target.textContent))
+      .observe(document.querySelector('.sound-percent'), { childList: true })`);
     await page.click('.sound-upload button');
     await page.waitForSelector('[data-sound-progress]');
+    await waitFor(() => percents.at(-1) === '100 %');
+    expect(percents[0]).toBe('0 %');
     await takePicture(page, 'under-way');
     await startRendering();
     await page.waitForSelector('.sound audio');
