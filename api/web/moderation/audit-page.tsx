@@ -132,7 +132,7 @@ function describe(details: Record<string, unknown>, locale: Locale): string {
   const isInstant = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
   return Object.entries(details)
     .map(([key, value]) => {
-      const text = value === null ? '–' : String(value);
+      const text = value === null ? '–' : Array.isArray(value) ? value.join(', ') : String(value);
       return `${labels[key] ?? key}: ${isInstant.test(text) ? formatInstant(locale, new Date(text)) : text}`;
     })
     .join(' · ');

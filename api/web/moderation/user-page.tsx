@@ -125,7 +125,7 @@ function UserPage({ deps, visit, notice, user, record, tokens }: UserProps): JSX
           <h2 id="person">
             <bdi>{nameOf(user, visit.locale)}</bdi>
           </h2>
-          <Badges user={user} locale={visit.locale} fallback={<span class="hint">–</span>} />
+          <Badges user={user} locale={visit.locale} />
           <dl class="facts facts-inline">
             <SteamProfileFact steamId64={user.steamId64} visit={visit} />
             <dt>{m.columns.discord}</dt>

@@ -37,7 +37,7 @@ export function EndOfPenalty({ penalty, visit }: EndProps & { visit: Visit }): J
       <bdi>{words}</bdi>
       {status === 'UNBANNED' && liftReason && (
         <span class="hint">
-          {' '}
+          {': '}
           <bdi>{liftReason}</bdi>
         </span>
       )}

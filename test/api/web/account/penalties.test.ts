@@ -77,10 +77,10 @@ describe('the member’s own penalties', () => {
       },
     ]);
     expect(await readCard()).toBe(
-      'Your penalties 2 penalties Nothing is in force against you. Ended penalties ' +
+      'Your penalties 2 penalties You have no active penalties. Ended penalties ' +
         'Penalty Reason Issued by Issued Ended ' +
         'Mute Spam Ala 20 days ago 1 hour ago , expired ' +
-        'Ban Wallhack Ala 30 days ago 10 days ago , lifted by Ola a mistake',
+        'Ban Wallhack Ala 30 days ago 10 days ago , lifted by Ola : a mistake',
     );
   });
 
