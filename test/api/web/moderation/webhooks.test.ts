@@ -162,7 +162,7 @@ describe('the page of webhooks', () => {
     const polish = await as(2, 'pl');
     const translated = await polish.get(path);
     expect(translated.text).toContain('wyłączony');
-    expect(translated.text).toContain('adres odpowiedział 410 (zniknął)');
+    expect(translated.text).toContain('adres odpowiedział kodem 410 (usunięty)');
     const enabled = await admin.follow(await admin.post(`${path}/enable`));
     expect(enabled.text).toContain('The webhook is on again');
     expect(enabled.text).not.toContain(`${path}/enable`);

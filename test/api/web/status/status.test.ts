@@ -203,7 +203,7 @@ describe('with servers', () => {
 
     test('warns of a server that is full or offline', async () => {
       expect(wordsOf((await visitor.get('/connect/full')).text)).toContain('The server is full.');
-      expect(wordsOf((await visitor.get('/connect/off')).text)).toContain('did not answer the last checks');
+      expect(wordsOf((await visitor.get('/connect/off')).text)).toContain('did not answer the latest checks');
     });
 
     test('offers no address that is not HOST:PORT', async () => {
