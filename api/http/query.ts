@@ -19,7 +19,7 @@ export function splitQuery(address: string): URLSearchParams {
 export const QUERY_TOO_LONG = defineFailure(
   'QueryTooLong',
   `The query has more than ${LONGEST_QUERY} characters.`,
-  () => new InvalidInput(`The query is too long: give at most ${LONGEST_QUERY} characters`),
+  () => new InvalidInput(`The query is too long: use at most ${LONGEST_QUERY} characters`),
 );
 
 /** @throws {InvalidInput} when the query of an address has more than 8,192 characters. */

@@ -66,7 +66,7 @@ function parseIds<Id extends string>(
     if (!asked.has(id)) asked.set(id, { id, query });
   }
   if (asked.size === 0)
-    throw new InvalidInput(`${name} has no ids: give 1 to ${MAX_IDS}, separated by commas`);
-  if (asked.size > MAX_IDS) throw new InvalidInput(`${name} has ${asked.size} ids: give 1 to ${MAX_IDS}`);
+    throw new InvalidInput(`${name} has no ids: use 1 to ${MAX_IDS}, separated by commas`);
+  if (asked.size > MAX_IDS) throw new InvalidInput(`${name} has ${asked.size} ids: use 1 to ${MAX_IDS}`);
   return [...asked.values()];
 }

@@ -20,7 +20,7 @@ export function addBackupCommands(program: Command, session: Session): void {
       'back up database and sounds, as of one moment, into a file (.tar.gz); it contains secrets, so only you may read it',
     )
     .action(async (file: string, _: unknown, command: Command) => {
-      if (await isThere(file)) throw new InvalidInput(`${file} exists already: give another name`);
+      if (await isThere(file)) throw new InvalidInput(`${file} already exists: choose another name`);
       const { url } = await session.address();
       const folders = await openSoundFolders(session.config());
       const progress = showProgress(process.stderr, () => performance.now());

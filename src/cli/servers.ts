@@ -48,7 +48,7 @@ export function addServerCommands(program: Command, session: Session): void {
     .option('--region <region>', 'region code, such as EU')
     .action(async (slug: string, changes: ServerChanges, command: Command) => {
       if (Object.keys(changes).length === 0) {
-        command.error('error: nothing to change: give --name, --address, --mode or --region');
+        command.error('error: nothing to change: use --name, --address, --mode or --region');
       }
       const { db } = await session.database();
       const server = await saveServerChanges(db, slug, { changes, actor: 'operator' });

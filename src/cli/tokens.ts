@@ -83,7 +83,7 @@ export function addTokenCommands(program: Command, session: Session): void {
 
 function parseTokenId(text: string): number {
   if (/^[0-9]{1,9}$/.test(text)) return Number(text);
-  throw new InvalidInput(`${JSON.stringify(text)} is no token id: see tokens list`);
+  throw new InvalidInput(`${JSON.stringify(text)} is not a token ID: see tokens list`);
 }
 
 function parseScopes(list: string): TokenScope[] {

@@ -69,7 +69,7 @@ export function addWebhookCommands(program: Command, session: Session): void {
       const id = parseId(text);
       const { db } = await session.database();
       await enableWebhook(db, id, { actor: 'operator' });
-      print(command, { enabled: id }, `Webhook ${id} is on, and goes on where it stopped`);
+      print(command, { enabled: id }, `Webhook ${id} is on and continues where it left off`);
     });
   webhooks
     .command('test <id>')
@@ -96,7 +96,7 @@ async function open(session: Session): Promise<WebhookActions> {
 
 function parseId(text: string): number {
   if (/^[1-9][0-9]{0,8}$/.test(text)) return Number(text);
-  throw new InvalidInput(`${JSON.stringify(text)} is no webhook id: see webhooks list`);
+  throw new InvalidInput(`${JSON.stringify(text)} is not a webhook ID: see webhooks list`);
 }
 
 /** Prints the outcome of a message; the command fails if it was not delivered. */

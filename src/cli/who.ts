@@ -49,9 +49,9 @@ async function tryResolve(session: Session, text: string): Promise<SteamId64 | u
   if ('steamId64' in reference) return reference.steamId64;
   const { steam } = session.config();
   if (steam.apiKey === undefined) {
-    throw new Unavailable(`${text} can be looked up with STEAM_API_KEY alone: give the SteamID`);
+    throw new Unavailable(`${text} can only be looked up with STEAM_API_KEY: use the SteamID`);
   }
   const found = await createVanityResolver(createSteamApi(steam))(reference.vanityName);
-  if (!found) throw new NotFound(`Steam knows no profile ${JSON.stringify(text)}`);
+  if (!found) throw new NotFound(`Steam has no profile ${JSON.stringify(text)}`);
   return found;
 }

@@ -90,7 +90,7 @@ export async function startDemo(
     stops.push(() => session.end({ timeout: 1 }));
     const [lock] = await session`select pg_try_advisory_lock(${LOCKS.demo}) as "isHeld"`;
     if (lock?.isHeld !== true) {
-      throw new Conflict(`A demo runs on ${config.dataDir} already: stop it or give another DATA_DIR`);
+      throw new Conflict(`A demo runs on ${config.dataDir} already: stop it or set another DATA_DIR`);
     }
     await seedCommunity(database.db, new Date());
     signal.throwIfAborted();

@@ -27,7 +27,7 @@ export function parsePenaltyEventTypes(text: string, name: string): PenaltyEvent
       throw new InvalidInput(`${name} ${JSON.stringify(value)} isn't valid: use ${ALLOWED}`);
     }),
   );
-  if (types.size === 0) throw new InvalidInput(`${name} is empty: give ${ALLOWED}`);
+  if (types.size === 0) throw new InvalidInput(`${name} is empty: use ${ALLOWED}`);
   return [...types];
 }
 

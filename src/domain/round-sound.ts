@@ -82,7 +82,7 @@ export function parseStart(text: string): number {
   const startMs = number === '' ? Number.NaN : Math.round(Number(number) * (unit === 'ms' ? 1 : 1000));
   if (startMs <= LATEST_START_MS) return startMs;
   throw new InvalidInput(
-    `${JSON.stringify(text.slice(0, 40))} is no start: give seconds from 0 to ${LATEST_START_MS / 1000}, such as 12.5s`,
+    `${JSON.stringify(text.slice(0, 40))} is not a start: use seconds from 0 to ${LATEST_START_MS / 1000}, such as 12.5s`,
   );
 }
 

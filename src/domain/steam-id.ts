@@ -23,7 +23,7 @@ export function parseSteamId(text: string): SteamId64 {
   const steamId = tryParseSteamId(text.trim());
   if (steamId === undefined) {
     throw new InvalidInput(
-      `${JSON.stringify(text.slice(0, 64))} is not a SteamID: give ${STEAM_ID_NOTATIONS}`,
+      `${JSON.stringify(text.slice(0, 64))} is not a SteamID: use ${STEAM_ID_NOTATIONS}`,
     );
   }
   return steamId;

@@ -140,7 +140,7 @@ function ownerSteamId(value: string): SteamId64 {
 function sessionSecret(env: Env): string | undefined {
   const value = text(env, 'SESSION_SECRET');
   if (value === undefined || value.length >= 32) return value;
-  throw new InvalidInput('SESSION_SECRET is too short: give at least 32 characters');
+  throw new InvalidInput('SESSION_SECRET is too short: use at least 32 characters');
 }
 
 function roles(env: Env): readonly Role[] {

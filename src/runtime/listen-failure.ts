@@ -12,10 +12,10 @@ export function toListenFailure(
   const code = errorCode(error);
   if (code === 'EADDRINUSE') {
     return new InvalidInput(
-      `${setting}=${port} is taken on ${host}: stop what listens there or give another ${setting}`,
+      `${setting}=${port} is taken on ${host}: stop what listens there or set another ${setting}`,
     );
   }
   if (code === 'EACCES')
-    return new InvalidInput(`${setting}=${port} needs more rights: give a ${setting} above 1023`);
+    return new InvalidInput(`${setting}=${port} needs more rights: use a ${setting} above 1023`);
   return error;
 }

@@ -86,7 +86,7 @@ test('a health port that is taken ends the start with one line', async () => {
   const second = startProgram('src/main.ts', env);
   expect(await second.exited).toBe(1);
   expect(second.stderr()).toBe(
-    `HEALTH_PORT=${port} is taken on 127.0.0.1: stop what listens there or give another HEALTH_PORT\n`,
+    `HEALTH_PORT=${port} is taken on 127.0.0.1: stop what listens there or set another HEALTH_PORT\n`,
   );
 });
 

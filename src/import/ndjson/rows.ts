@@ -83,7 +83,7 @@ function parseSteamIdText(fields: Fields, name: string): string | undefined {
   const value = fields[name];
   if (value === 0) return '0';
   if (typeof value === 'number')
-    throw new InvalidInput(`${name} ${value} is a number, which loses digits: give it as a string`);
+    throw new InvalidInput(`${name} ${value} is a number, which loses digits: write it as a string`);
   return parseText(fields, name);
 }
 
@@ -132,7 +132,7 @@ function parseTime(fields: Fields, name: string): Date | undefined {
   const isCalendarDay =
     day <= new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0)).getUTCDate();
   if (!Number.isNaN(time.getTime()) && isCalendarDay && time.getUTCFullYear() >= 1970) return time;
-  throw new InvalidInput(`${name} ${quote(text)} is not a time: give 2026-11-21T10:00:00+00:00`);
+  throw new InvalidInput(`${name} ${quote(text)} is not a time: use 2026-11-21T10:00:00+00:00`);
 }
 
 type Key = Pick<ImportedPenalty, 'sourceTable' | 'sourceId'>;

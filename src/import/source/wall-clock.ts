@@ -79,7 +79,7 @@ function zoneOffset(zone: string): (instantMs: number) => number {
       second: '2-digit',
     });
   } catch {
-    throw new InvalidInput(`${JSON.stringify(zone)} is not a time zone: give UTC, Europe/Warsaw, …`);
+    throw new InvalidInput(`${JSON.stringify(zone)} is not a time zone: use UTC, Europe/Warsaw, …`);
   }
   return (instantMs) => {
     const shown = Object.fromEntries(

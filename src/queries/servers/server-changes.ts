@@ -28,7 +28,7 @@ export async function saveServerChanges(
     if (!server) throw new NotFound(`There is no server ${JSON.stringify(slug)}`);
     const holder = address === undefined ? undefined : await findServerByAddress(tx, address);
     if (holder && holder.id !== server.id) {
-      throw new Conflict(`The address ${address} belongs to ${holder.slug} already`);
+      throw new Conflict(`The address ${address} already belongs to ${holder.slug}`);
     }
     const [changed = server] = await tx
       .update(servers)

@@ -92,8 +92,8 @@ export async function addServer(
         return row;
       }
       const holder = await findServerByAddress(tx, address);
-      if (holder) throw new Conflict(`The address ${address} belongs to ${holder.slug} already`);
-      if (slug !== undefined) throw new Conflict(`The slug ${slug} is taken: give another with --slug`);
+      if (holder) throw new Conflict(`The address ${address} already belongs to ${holder.slug}`);
+      if (slug !== undefined) throw new Conflict(`The slug ${slug} is taken: choose another with --slug`);
     }
   });
 }

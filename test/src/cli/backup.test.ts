@@ -48,7 +48,7 @@ describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the 
     expect(listed).toEndWith('manifest.json\n');
     expect(await embedded.cli('backup', backup)).toMatchObject({
       code: 1,
-      stderr: `${backup} exists already: give another name\n`,
+      stderr: `${backup} already exists: choose another name\n`,
     });
   });
 

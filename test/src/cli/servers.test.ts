@@ -58,8 +58,8 @@ describe('servers', () => {
         add('\u3164\u200b', '203.0.113.8:27015'),
       ]),
     ).toEqual([
-      [1, '', 'The address 203.0.113.7:27015 belongs to one already\n'],
-      [1, '', 'The slug one is taken: give another with --slug\n'],
+      [1, '', 'The address 203.0.113.7:27015 already belongs to one\n'],
+      [1, '', 'The slug one is taken: choose another with --slug\n'],
       [1, '', expect.stringMatching(/^address "203\.0\.113\.8" isn't valid: use HOST:PORT.*\n$/)],
       [1, '', expect.stringMatching(/^address "203\.0\.113\.8:70000" isn't valid.*\n$/)],
       [1, '', expect.stringMatching(/^slug "Not A Slug" isn't valid.*\n$/)],
@@ -112,7 +112,7 @@ describe('servers', () => {
         fail('servers', 'set', 'nothing', '--name', 'x'),
       ]),
     ).toEqual([
-      [1, '', `The address ${other.address} belongs to ${other.slug} already\n`],
+      [1, '', `The address ${other.address} already belongs to ${other.slug}\n`],
       [1, '', expect.stringContaining('address "nowhere" isn\'t valid')],
       [1, '', expect.stringContaining('name " " isn\'t valid')],
       [1, '', 'There is no server "nothing"\n'],

@@ -55,7 +55,7 @@ test('sounds add refuses a player whom SOUND_FOR allows no sound, and stores not
   const words = ['sounds', 'add', '--steamid64', PLAYER, join(folder.path, 'fanfare.wav')];
   expect(await runWith({ SOUND_FOR: 'svip,admin' }, ...words)).toMatchObject({
     code: 1,
-    stderr: `${PLAYER} may have no round-end sound: SOUND_FOR=svip,admin allows it to others\n`,
+    stderr: `${PLAYER} may not have a round-end sound: SOUND_FOR=svip,admin allows only others\n`,
   });
   expect(await listRoundSounds(db)).toEqual([]);
 });
@@ -84,7 +84,7 @@ test.each([
   [
     ['sounds', 'add', '--steamid64', PLAYER, '/nowhere.mp3', '--start', 'soon'],
     1,
-    '"soon" is no start: give seconds from 0 to 600, such as 12.5s',
+    '"soon" is not a start: use seconds from 0 to 600, such as 12.5s',
   ],
   [['sounds', 'add', '--steamid64', PLAYER, '/nowhere.mp3'], 1, 'There is no file "/nowhere.mp3"'],
   [['sounds', 'add', '--steamid64', 'nobody', '/nowhere.mp3'], 1, '"nobody" is not a SteamID'],

@@ -32,7 +32,11 @@ describe('tokens', () => {
     await expectWithin(1000, () => waitFor(isRefused), connectTo(database.url));
     expect(await succeed('tokens', 'list')).toContain('revoked');
     expect(await fail('tokens', 'revoke', '999999')).toEqual([1, '', 'There is no token 999999\n']);
-    expect(await fail('tokens', 'revoke', '1e3')).toEqual([1, '', '"1e3" is no token id: see tokens list\n']);
+    expect(await fail('tokens', 'revoke', '1e3')).toEqual([
+      1,
+      '',
+      '"1e3" is not a token ID: see tokens list\n',
+    ]);
   });
 
   test('list gives a hundred at a time, and says how to see the others', async () => {
@@ -56,7 +60,7 @@ describe('tokens', () => {
       await Promise.all([String(oldest), 'x'].map((before) => fail('tokens', 'list', '--before', before))),
     ).toEqual([
       [0, `No tokens older than ${oldest}.\n`, ''],
-      [1, '', '"x" is no token id: see tokens list\n'],
+      [1, '', '"x" is not a token ID: see tokens list\n'],
     ]);
   });
 
@@ -86,9 +90,9 @@ describe('tokens', () => {
     expect(
       await Promise.all(['bans', 'lookup,*', ' ,'].map((list) => fail(...create, '--scopes', list))),
     ).toEqual([
-      [1, '', '"bans" is no scope: give any of servers, penalties, lookup, events\n'],
-      [1, '', '"*" is no scope: give any of servers, penalties, lookup, events\n'],
-      [1, '', 'A token needs a scope: give any of servers, penalties, lookup, events\n'],
+      [1, '', '"bans" is not a scope: use any of servers, penalties, lookup, events\n'],
+      [1, '', '"*" is not a scope: use any of servers, penalties, lookup, events\n'],
+      [1, '', 'A token needs a scope: use any of servers, penalties, lookup, events\n'],
     ]);
   });
 
@@ -102,7 +106,7 @@ describe('tokens', () => {
       ]),
     ).toEqual([
       [1, '', 'A user has at most 10 live tokens: revoke one first\n'],
-      [1, '', expect.stringMatching(/^"BOT" is not a SteamID: give .*\n$/)],
+      [1, '', expect.stringMatching(/^"BOT" is not a SteamID: use .*\n$/)],
       [1, '', expect.stringMatching(/^The name of a token has 1 to 64 characters.*\n$/)],
     ]);
     expect(await db.select().from(apiTokens)).toHaveLength(10);

@@ -46,7 +46,7 @@ describe('users', () => {
     expect(await fail('users', 'show', 'https://steamcommunity.com/id/rzeznik')).toEqual([
       1,
       '',
-      'https://steamcommunity.com/id/rzeznik can be looked up with STEAM_API_KEY alone: give the SteamID\n',
+      'https://steamcommunity.com/id/rzeznik can only be looked up with STEAM_API_KEY: use the SteamID\n',
     ]);
     await succeed('users', 'set', ...id, '--discord-id', '', '--no-svip', '--no-owner', '--serviceplus');
     expect(await db.select().from(users)).toMatchObject([

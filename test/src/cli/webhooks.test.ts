@@ -79,7 +79,7 @@ describe('webhooks', () => {
       .update(webhooks)
       .set({ switchedOffAt: new Date('2026-11-21T10:00:00Z'), switchedOffReason: 'failing', failures: 33 });
     expect((await cli('list')).stdout).toEndWith('switched off 2026-11-21T10:00:00.000Z: failing');
-    expect((await cli('enable', '1')).stdout).toBe('Webhook 1 is on, and goes on where it stopped');
+    expect((await cli('enable', '1')).stdout).toBe('Webhook 1 is on and continues where it left off');
     expect(await json('list')).toMatchObject([{ id: 1, switchedOffAt: null, failures: 0 }]);
     expect(await json('remove', '1')).toEqual({ removed: 1 });
     expect(await json('list')).toEqual([]);
@@ -142,8 +142,8 @@ describe('webhooks', () => {
         ['add', '--url', url, '--types', 'ban'],
         `--types "ban" isn't valid: use any of ${types}, separated by commas`,
       ],
-      [['add', '--url', url, '--types', ','], `--types is empty: give any of ${types}, separated by commas`],
-      [['remove', 'x'], '"x" is no webhook id: see webhooks list'],
+      [['add', '--url', url, '--types', ','], `--types is empty: use any of ${types}, separated by commas`],
+      [['remove', 'x'], '"x" is not a webhook ID: see webhooks list'],
       [['remove', '9'], 'There is no webhook 9'],
       [['enable', '9'], 'There is no webhook 9'],
       [['show', '9'], 'There is no webhook 9'],

@@ -186,7 +186,7 @@ describe('the demo', async () => {
     const second = startDemo(dataDir);
     expect(await second.child.exited).toBe(1);
     expect(second.output().trim().split('\n').at(-1)).toBe(
-      `A demo runs on ${join(dataDir, 'demo')} already: stop it or give another DATA_DIR`,
+      `A demo runs on ${join(dataDir, 'demo')} already: stop it or set another DATA_DIR`,
     );
     await interrupt(running, dataDir);
   });

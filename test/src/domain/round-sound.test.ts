@@ -62,7 +62,7 @@ test.each([
 });
 
 test.each(['', '601s', '-1s', '1m', '1:30', '.5'])('refuses %j as a start that people write', (text) => {
-  expect(() => parseStart(text)).toThrow('is no start: give seconds from 0 to 600, such as 12.5s');
+  expect(() => parseStart(text)).toThrow('is not a start: use seconds from 0 to 600, such as 12.5s');
 });
 
 test('the files of a sound are named after its player, and lead back to them', () => {

@@ -122,7 +122,7 @@ describe('a bad value ends with one line that names variable, value and what is 
 
   test('SESSION_SECRET, which is not shown', () => {
     const line = refusalOf({ SESSION_SECRET: 'hunter2' });
-    expect(line).toBe('SESSION_SECRET is too short: give at least 32 characters');
+    expect(line).toBe('SESSION_SECRET is too short: use at least 32 characters');
   });
 
   test('addresses with a password, which is not shown', () => {

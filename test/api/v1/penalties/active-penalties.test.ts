@@ -112,10 +112,10 @@ describe('GET /penalties/active', () => {
     const hundred = Array.from({ length: 100 }, (_, index) => aSteamId(1 + index));
     expect(playersOf((await ask(`steamids=${hundred.join(',')}`)).body)).toHaveLength(100);
     for (const [query, message] of [
-      ['', 'steamids has no ids: give 1 to 100, separated by commas'],
-      ['steamids=', 'steamids has no ids: give 1 to 100, separated by commas'],
-      ['steamids=,,', 'steamids has no ids: give 1 to 100, separated by commas'],
-      [`steamids=${[...hundred, aSteamId(101)].join(',')}`, 'steamids has 101 ids: give 1 to 100'],
+      ['', 'steamids has no ids: use 1 to 100, separated by commas'],
+      ['steamids=', 'steamids has no ids: use 1 to 100, separated by commas'],
+      ['steamids=,,', 'steamids has no ids: use 1 to 100, separated by commas'],
+      [`steamids=${[...hundred, aSteamId(101)].join(',')}`, 'steamids has 101 ids: use 1 to 100'],
       [`steamids=${banned},0`, 'steamids "0" is not a SteamID'],
     ] as const) {
       const { status, body } = await ask(query);

@@ -73,7 +73,7 @@ describe('parameters', () => {
           success: false,
           message: expect.stringMatching(
             new RegExp(
-              `^${name} ".*" is not a SteamID: give a SteamID64 \\(76561198000000001\\), STEAM_X:Y:Z or \\[U:1:N\\]$`,
+              `^${name} ".*" is not a SteamID: use a SteamID64 \\(76561198000000001\\), STEAM_X:Y:Z or \\[U:1:N\\]$`,
               's',
             ),
           ),

@@ -82,9 +82,9 @@ describe('GET /players/roundsounds', () => {
     const hundred = Array.from({ length: 100 }, (_, index) => aSteamId(1 + index));
     expect(bodyOf((await ask(`steamids=${hundred.join(',')}`)).body).meta).toMatchObject({ requested: 100 });
     for (const [query, message] of [
-      ['', 'steamids has no ids: give 1 to 100, separated by commas'],
-      ['steamids=+,', 'steamids has no ids: give 1 to 100, separated by commas'],
-      [`steamids=${[...hundred, aSteamId(101)].join(',')}`, 'steamids has 101 ids: give 1 to 100'],
+      ['', 'steamids has no ids: use 1 to 100, separated by commas'],
+      ['steamids=+,', 'steamids has no ids: use 1 to 100, separated by commas'],
+      [`steamids=${[...hundred, aSteamId(101)].join(',')}`, 'steamids has 101 ids: use 1 to 100'],
       [`steamids=${both},nobody`, 'steamids "nobody" is not a SteamID'],
     ] as const) {
       const { status, body, headers } = await ask(query);

@@ -104,12 +104,12 @@ describe('GET /users/lookup/batch', () => {
     const more = await ask(`steamids=${[...hundred, aSteamId(500)].join(',')}`);
     expect([more.status, more.body]).toEqual([
       400,
-      { success: false, message: 'steamids has 101 ids: give 1 to 100' },
+      { success: false, message: 'steamids has 101 ids: use 1 to 100' },
     ]);
     const discordIds = Array.from({ length: 101 }, (_, index) => String(index + 1));
     expect((await ask(`discord_ids=${discordIds.join(',')}`)).body).toEqual({
       success: false,
-      message: 'discord_ids has 101 ids: give 1 to 100',
+      message: 'discord_ids has 101 ids: use 1 to 100',
     });
   });
 
@@ -133,8 +133,8 @@ describe('GET /users/lookup/batch', () => {
 
   test('is 400 for a list of nothing, and names an id that cannot be read', async () => {
     for (const [query, message] of [
-      ['steamids=,+,', 'steamids has no ids: give 1 to 100, separated by commas'],
-      ['discord_ids=,', 'discord_ids has no ids: give 1 to 100, separated by commas'],
+      ['steamids=,+,', 'steamids has no ids: use 1 to 100, separated by commas'],
+      ['discord_ids=,', 'discord_ids has no ids: use 1 to 100, separated by commas'],
       [`steamids=${aSteamId(1)},abc,x`, 'steamids "abc" is not a SteamID'],
       [`steamids=${aSteamId(1)};${aSteamId(2)}`, `steamids "${aSteamId(1)};${aSteamId(2)}" is not a SteamID`],
       ['steamids=0', 'steamids "0" is not a SteamID'],

@@ -72,7 +72,7 @@ test('what is refused is quoted, 64 characters of what is longer', () => {
   expect(() => parseWallClock('2026-02-30')).toThrow('"2026-02-30" is not a date');
   expect(() => parseWallClock('x'.repeat(100))).toThrow(/^"x{64}" is not a date$/);
   expect(() => wallClockToInstant('Europe/Atlantis')).toThrow(
-    '"Europe/Atlantis" is not a time zone: give UTC',
+    '"Europe/Atlantis" is not a time zone: use UTC',
   );
 });
 
