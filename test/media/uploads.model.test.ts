@@ -257,7 +257,10 @@ const WHAT =
   'no upload or deletion that was acknowledged is lost or undone, and the folder holds what is listed';
 
 test(`${WHAT}, whoever is killed, with ffmpeg replayed`, () =>
-  tryHistories('uploads', uploadHistory, (steps) => new Play('replayed').run(steps)));
+  tryHistories('uploads', uploadHistory, (steps) => new Play('replayed').run(steps), {
+    // Each takes half a second.
+    runs: Math.ceil(RUNS / 2),
+  }));
 
 test(`${WHAT}, with the real ffmpeg and processes that are killed`, () =>
   tryHistories('uploads with ffmpeg', uploadHistory, (steps) => new Play('real').run(steps), {
