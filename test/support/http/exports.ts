@@ -111,17 +111,17 @@ export async function startExports() {
 /** A running export: what was read of it, and what reads the rest. */
 type OpenExport = { reader: { read: () => Promise<{ done: boolean; value?: Uint8Array }> }; first: string };
 
-/** What is left of an export, and whether it was broken off. */
+/** What is left of an export, as far as it came before it was broken off. */
 async function readToEnd({ reader, first }: OpenExport) {
   let text = first;
   const decoder = new TextDecoder();
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return { text, isBroken: false };
+      if (done) return { text };
       text += decoder.decode(value, { stream: true });
     }
   } catch {
-    return { text, isBroken: true };
+    return { text };
   }
 }
