@@ -74,8 +74,7 @@ async function findMatches(select: Select, given: Given): Promise<Match[]> {
   const isFull = recent.length === given.limit;
   if (recent.every(({ isExact }) => isExact) && isFull) return recent;
   if ([...given.folded].length < SHORTEST) return recent;
-  const parts = sql`select grams from part_grams(${unseen('folded', 'text')})`;
-  if (!isFull) return readMatches(select, 'players by part of name', () => indexed(parts), given);
+  if (!isFull) return readMatches(select, 'players by part of name', () => indexed(RAREST_PARTS), given);
   const whole = sql`select array[hashtext(E'\\n' || ${unseen('folded', 'text')})]`;
   const exact = await readMatches(select, 'players by whole name', () => indexed(whole), given);
   return [...exact.filter(({ isExact }) => isExact), ...recent.filter(({ isExact }) => !isExact)].slice(
@@ -119,6 +118,20 @@ function horizonOf(list: string): SQL {
   return sql`(select case when count(*) < ${sql.raw(String(RECENT))} then '-infinity' else min(seen_at) end
     from ${sql.identifier(list)})`;
 }
+
+/** How many parts of a text are looked up in the index of names. */
+const PARTS = 3;
+
+/** The rarest parts of the text, as the statistics tell: a common one costs reading all names that have it. */
+const RAREST_PARTS = sql`
+  select array(
+    select gram from unnest(grams) as gram left join unnest(elements, frequencies) as common(element, frequency) on element = gram
+    order by frequency nulls first limit ${sql.raw(String(PARTS))}
+  )
+  from part_grams(${unseen('folded', 'text')}) left join (
+    select most_common_elems::text::integer[] as elements, most_common_elem_freqs as frequencies from pg_stats
+    where schemaname = 'public' and tablename = 'player_names' and attname = 'grams'
+  ) as statistics on true`;
 
 /** Players by the index of names. @param grams the hashes to look up in the index. */
 function indexed(grams: SQL): SQL {
