@@ -34,7 +34,10 @@ const reference = connectTo(url);
 
 describe('users erase', () => {
   test('--penalties leaves no trace of a player in any table or file, and every response follows within 5 s', async () => {
+    const { meta } = JSON.parse(await get('/penalties/changes'));
+    const changes = `/penalties/changes?cursor=${meta.cursor}`;
     await insertEverything();
+    expect(await get(changes)).toContain(player.penaltyName);
     expect((await traces()).length).toBeGreaterThan(15);
     const [before] = await db.select().from(penalties).where(eq(penalties.playerSteamId, player.id));
 
@@ -57,7 +60,7 @@ describe('users erase', () => {
     expect(await get(`/penalties?steamid=${player.id}`)).toContain('"total":0');
     expect(await get(`/penalties/active?steamids=${player.id}`)).toContain('"is_banned":false');
     expect(await get(`/players/search?name=${player.penaltyName}`)).toContain('"data":[]');
-    expect(await get('/penalties/changes')).not.toContain(player.penaltyName);
+    expect(await get(changes)).not.toContain(player.penaltyName);
     expect((await service.get(`/users/lookup?steamid64=${player.id}`, bearer(reader))).status).toBe(404);
     const entries = await db.select().from(auditLog).where(eq(auditLog.action, 'user.erased'));
     expect(entries.at(-1)).toMatchObject({ subject: 'erased', details: { penalties: 3 } });
