@@ -18,6 +18,8 @@ const MEGABYTE = 1_048_576;
 /** What one round measured, in seconds. */
 type Round = {
   import: number;
+  /** Between the two that follow, as the first import of a round also warms everything up. */
+  importAgain: number;
   importUnnamed: number;
   importUnrecorded: number;
   copy: number;
@@ -82,6 +84,7 @@ async function playRound(
     };
     const importSeconds = await secondsOf(() => importSimpleAdmin(deps, { url: sourceUrl, onProgress }));
     const importUnnamed = await importWithout(NAME_TRIGGERS, sourceUrl, serverUrl);
+    const importAgain = await importWithout([], sourceUrl, serverUrl);
     const importUnrecorded = await importWithout(EVENT_TRIGGERS, sourceUrl, serverUrl);
     const [settings] = await copied`select current_setting('data_directory') as folder`;
     const file = `${settings?.folder}/bench-penalties.copy`;
@@ -99,6 +102,7 @@ async function playRound(
     await rm(file);
     return {
       import: importSeconds,
+      importAgain,
       importUnnamed,
       importUnrecorded,
       copy: copySeconds,
@@ -162,19 +166,19 @@ function toRows(rows: number, rounds: readonly Round[], { earlyMb, peakMb }: Mem
     ),
     {
       what: 'the same without keeping names for the search',
-      ours: seconds(of('import')),
+      ours: seconds(of('importAgain')),
       floor: seconds(of('importUnnamed')),
-      ratio: formatRatio(of('import') / of('importUnnamed')),
+      ratio: formatRatio(of('importAgain') / of('importUnnamed')),
       target: '≤ 1.15×',
-      isReached: of('import') <= 1.15 * of('importUnnamed'),
+      isReached: of('importAgain') <= 1.15 * of('importUnnamed'),
     },
     {
       what: 'the same without recording events',
-      ours: seconds(of('import')),
+      ours: seconds(of('importAgain')),
       floor: seconds(of('importUnrecorded')),
-      ratio: formatRatio(of('import') / of('importUnrecorded')),
+      ratio: formatRatio(of('importAgain') / of('importUnrecorded')),
       target: '≤ 1.20×',
-      isReached: of('import') <= 1.2 * of('importUnrecorded'),
+      isReached: of('importAgain') <= 1.2 * of('importUnrecorded'),
     },
     against('the same, COPY into a bare table', of('copyBare'), 'for information', true),
     {
