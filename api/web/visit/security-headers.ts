@@ -10,8 +10,8 @@ type SecurityOptions = {
 
 /**
  * Creates a function that adds the security headers and the visit's cookies to a response. The headers forbid inline
- * scripts and all inline styles but the pages' stylesheet, content from other sites except avatars, framing and referrers; by default they also forbid
- * caching.
+ * scripts, inline styles other than the pages' stylesheet, content from other sites except avatars, framing and referrers;
+ * by default they also forbid caching.
  */
 export function createResponseGuard({ publicUrl, formTargets, styleSource }: SecurityOptions) {
   const policy = [
