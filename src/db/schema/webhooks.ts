@@ -12,6 +12,8 @@ export const webhooks = pgTable('webhooks', {
   /** Stored in plain text, because it signs every message. */
   secret: text('secret').notNull(),
   createdAt: instant('created_at').notNull(),
+  /** The newest event when it was created; it receives later ones. */
+  startsAfter: bigint('starts_after', { mode: 'number' }).notNull().default(0),
   /** Events up to this id were delivered, or are not of its types. */
   deliveredUpTo: bigint('delivered_up_to', { mode: 'number' }).notNull(),
   /** Failed tries to deliver the next event. */

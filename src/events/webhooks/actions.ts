@@ -54,7 +54,7 @@ export function createWebhookActions({ db, rules, post, present, now }: Deps): W
     const id = isOfWebhook ? named.cursor.id : 0;
     const range = { limit: 1, upToId: id, types: webhook.types ?? undefined, withSilent: false };
     const [event] = await listPenaltyEvents(db, id - 1, range);
-    if (event && event.occurredAt >= webhook.createdAt) {
+    if (event && event.id > webhook.startsAfter) {
       return eventMessage(present, { webhookId: webhook.id, epoch, event });
     }
     throw new NotFound(

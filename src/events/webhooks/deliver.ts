@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { isDelivered, type SwitchOffReason } from '../../domain/webhook.ts';
+import { isDelivered, KEPT_DELIVERIES, type SwitchOffReason } from '../../domain/webhook.ts';
 import type { PenaltyEvent } from '../../queries/penalties/events.ts';
 import type { Progress } from '../../queries/webhooks/webhook-deliveries.ts';
 import { nameOf, type SigningWebhook } from '../../queries/webhooks/webhooks.ts';
@@ -61,13 +61,8 @@ export function runWebhookQueue(
   let isOver = false;
 
   async function save(switchedOff?: Progress['switchedOff']): Promise<void> {
-    const deliveries = unsaved;
-    const isSaved = await deps.save(
-      webhook.id,
-      { deliveredUpTo, failures, retryAt, switchedOff },
-      deliveries,
-    );
-    unsaved = unsaved.slice(deliveries.length);
+    const isSaved = await deps.save(webhook.id, { deliveredUpTo, failures, retryAt, switchedOff }, unsaved);
+    unsaved = [];
     savedUpTo = deliveredUpTo;
     savedAtMs = performance.now();
     isOver ||= !isSaved || switchedOff !== undefined;
@@ -78,6 +73,8 @@ export function runWebhookQueue(
     if (signal.aborted && !isDelivered(sent)) return;
     deps.onSent(sent);
     unsaved.push(sent);
+    // Of more, only these would be kept.
+    if (unsaved.length > KEPT_DELIVERIES) unsaved.shift();
     if (!isDelivered(sent)) return fail(sent);
     if (failures > 0) log.info({ webhook: name }, 'webhook delivered again');
     deliveredUpTo = event.id;

@@ -12,10 +12,15 @@ export type Message = {
 /** The outcome of a try, with the error for the operator. */
 export type Sent = Delivery & { cause?: Error };
 
+type Endpoint = { url: string; secret: string };
+
+/** Kept as long as their endpoints: decoding a secret takes as long as signing a message with it. */
+const signers = new WeakMap<Endpoint, Webhook>();
+
 /** Sends a message to an endpoint once, signed as in Standard Webhooks. A failure is part of the result. */
 export async function sendMessage(
   post: Post,
-  { url, secret }: { url: string; secret: string },
+  endpoint: Endpoint,
   { id, type, text }: Message,
   { now, signal }: { now: () => Date; signal?: AbortSignal },
 ): Promise<Sent> {
@@ -26,9 +31,9 @@ export async function sendMessage(
     'user-agent': 'community-api-webhooks',
     'webhook-id': id,
     'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
-    'webhook-signature': new Webhook(secret).sign(id, at, text),
+    'webhook-signature': signerOf(endpoint).sign(id, at, text),
   };
-  const result = await post(url, { headers, body: text, signal }).then(
+  const result = await post(endpoint.url, { headers, body: text, signal }).then(
     (status) => ({ status, failure: null }),
     (error: unknown) => {
       if (!(error instanceof PostFailure)) throw error;
@@ -36,4 +41,8 @@ export async function sendMessage(
     },
   );
   return { messageId: id, type, at, durationMs: Math.round(performance.now() - startMs), ...result };
+}
+
+function signerOf(endpoint: Endpoint): Webhook {
+  return signers.getOrInsertComputed(endpoint, ({ secret }) => new Webhook(secret));
 }

@@ -56,9 +56,8 @@ export async function saveDeliveries(
   webhookId: number,
   deliveries: readonly Delivery[],
 ): Promise<void> {
-  const kept = deliveries.slice(-KEPT_DELIVERIES);
-  if (kept.length === 0) return;
-  const rows = kept.map(({ messageId, type, at, durationMs, status, failure }) => ({
+  if (deliveries.length === 0) return;
+  const rows = deliveries.map(({ messageId, type, at, durationMs, status, failure }) => ({
     message_id: messageId,
     type,
     at,

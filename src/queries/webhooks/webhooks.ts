@@ -1,12 +1,12 @@
-import { and, asc, count, eq, getTableColumns, isNotNull, isNull, max, sql } from 'drizzle-orm';
+import { and, asc, count, eq, getTableColumns, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
-import { penaltyEventState, penaltyEvents } from '../../db/schema/penalty-events.ts';
 import { webhooks } from '../../db/schema/webhooks.ts';
 import { Conflict, NotFound } from '../../domain/errors.ts';
 import type { PenaltyEventType } from '../../domain/penalty-event.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import { generateWebhookSecret, MAX_WEBHOOKS } from '../../domain/webhook.ts';
 import { recordAudit } from '../audit-log.ts';
+import { readEventLog } from '../penalties/events.ts';
 
 /** An endpoint that receives changes, with the state of its deliveries. */
 export type Webhook = Omit<typeof webhooks.$inferSelect, 'secret'>;
@@ -37,6 +37,7 @@ export async function createWebhook(
     if ((known?.count ?? 0) >= MAX_WEBHOOKS) {
       throw new Conflict(`There are at most ${MAX_WEBHOOKS} webhooks: remove one first`);
     }
+    const { newestId } = await readEventLog(tx);
     const [row] = await tx
       .insert(webhooks)
       .values({
@@ -44,7 +45,8 @@ export async function createWebhook(
         types: types ? [...types] : null,
         secret: generateWebhookSecret(),
         createdAt: now,
-        deliveredUpTo: sql`(select coalesce((select ${max(penaltyEvents.id)} from ${penaltyEvents}), ${penaltyEventState.prunedUpTo}) from ${penaltyEventState})`,
+        startsAfter: newestId,
+        deliveredUpTo: newestId,
       })
       .returning();
     if (!row) throw new Error('the webhook was not inserted');

@@ -44,7 +44,7 @@ function aLog() {
   return { log, lines };
 }
 
-/** @returns what it ended with, and after how many milliseconds. */
+/** @returns the outcome, and after how many milliseconds. */
 async function ending(work: Promise<unknown>): Promise<{ error: unknown; tookMs: number }> {
   const startedAt = performance.now();
   const error = await work.then(

@@ -30,7 +30,7 @@ test('drizzle-kit finds nothing that a migration is missing for', async () => {
 /** Runs `drizzle-kit generate`; @returns what it prints. */
 async function generate(out: string): Promise<string> {
   const command = ['bunx', 'drizzle-kit', 'generate', '--dialect=postgresql', '--schema=src/db/schema/*.ts'];
-  // It takes a path from here, and no other.
+  // drizzle-kit accepts only a path relative to the working directory.
   const program = Bun.spawn([...command, `--out=${relative('.', out)}`], { stdout: 'pipe', stderr: 'pipe' });
   const [printed, errors, code] = await Promise.all([
     program.stdout.text(),

@@ -37,6 +37,7 @@ function startQueue(values: Partial<SigningWebhook> = {}, deps: Partial<DeliverD
     types: null,
     secret: 'whsec_c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0',
     createdAt: START,
+    startsAfter: 0,
     deliveredUpTo: 0,
     failures: 0,
     retryAt: null,

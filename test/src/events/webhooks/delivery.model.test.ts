@@ -42,10 +42,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(...PENALTY_STEPS, {
   weight: 2,
   arbitrary: fc.record({ kind: fc.constantFrom('crash', 'stop', 'pause') }),
 });
-/** What an endpoint does with a request: takes it, refuses it, or takes it and the response is lost. */
+/** What an endpoint does with a request: accepts it, refuses it, or accepts it but the response is lost. */
 const conduct = fc.constantFrom('takes', 'takes', 'takes', 'refuses', 'redirects', 'takes and fails');
 
-/** A receiver that keeps a copy by the messages alone, and ignores ids that it knows. */
+/** A receiver that keeps a copy of the penalties from the messages alone, and ignores ids that it has seen. */
 class Follower {
   readonly copy = new PenaltyCopy();
   readonly faults: string[] = [];
@@ -55,7 +55,7 @@ class Follower {
   constructor(private readonly webhookId: number) {}
 
   take({ id, body }: Received): void {
-    // A request that was under way when the history before ended may come only now.
+    // A request that was under way when the previous history ended may arrive only now.
     if (!id.startsWith(`msg_${this.webhookId}_`) || this.seen.has(id)) return;
     this.seen.add(id);
     const change = body.data as Change;
@@ -66,7 +66,7 @@ class Follower {
   }
 }
 
-/** Delivers as a process does, until it is stopped, or crashes: then nothing that it knew is saved. */
+/** Delivers as a process does until it is stopped or crashes; after a crash it saves nothing more. */
 function startDelivery(reader: EventReader) {
   const stopping = new AbortController();
   let isCrashed = false;

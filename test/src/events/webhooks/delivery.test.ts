@@ -20,6 +20,7 @@ test('a delivery that is stopped while it reads webhooks ends, and sends nothing
         types: null,
         secret: 'whsec_c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0',
         createdAt: new Date(),
+        startsAfter: 0,
         deliveredUpTo: 0,
         failures: 0,
         retryAt: null,

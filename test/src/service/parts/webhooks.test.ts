@@ -4,6 +4,7 @@ import { auditLog } from '../../../../src/db/schema/audit-log.ts';
 import { penalties } from '../../../../src/db/schema/penalties.ts';
 import { penaltySources } from '../../../../src/db/schema/penalty-sources.ts';
 import type { PenaltyEventType } from '../../../../src/domain/penalty-event.ts';
+import { type EventLog, readEventLog } from '../../../../src/queries/penalties/events.ts';
 import { listDeliveries } from '../../../../src/queries/webhooks/webhook-deliveries.ts';
 import {
   enableWebhook,
@@ -26,7 +27,7 @@ const service = await startTestService({
   hasRealClock: true,
 });
 const actions = openWebhookActions({ config: { webhookAllow: [WEBHOOK_ALLOW] }, db });
-/** Over for long. */
+/** A penalty that ended long ago. */
 const OLD = {
   durationMinutes: 60,
   createdAt: new Date('2026-01-01T00:00:00Z'),
@@ -191,6 +192,24 @@ test('a message is sent again with the same id and body, beside those that wait'
   for (const webhook of [id, other.id]) await removeWebhook(db, webhook, { actor: 'operator' });
 });
 
+test('the events since a webhook was added can be sent again, whatever the clock of the process that added it', async () => {
+  for (const skewMs of [-3_600_000, 3_600_000]) {
+    const now = () => new Date(Date.now() + skewMs);
+    const skewed = openWebhookActions({ config: { webhookAllow: [WEBHOOK_ALLOW] }, db, now });
+    await aBan();
+    const before = await readEventLog(db);
+    const url = `${aReceiver().origin}/hook`;
+    const { id } = await skewed.add(db, { url, types: undefined, actor: 'operator' });
+    await aBan();
+    const after = await readEventLog(db);
+    const resend = ({ epoch, newestId }: EventLog) =>
+      actions.resend(id, `msg_${id}_${epoch}-${newestId}`, 'operator');
+    expect(await resend(after)).toMatchObject({ status: 204 });
+    await expect(resend(before)).rejects.toThrow('has no message');
+    await removeWebhook(db, id, { actor: 'operator' });
+  }
+});
+
 test('the last 50 deliveries are kept, and go with the webhook', async () => {
   const receiver = aReceiver();
   const { id } = await addWebhook(receiver);
@@ -232,7 +251,7 @@ test('what was delivered under a lost lease is not noted, and delivered again by
   const noted: number[] = [];
   receiver.respond = async () => {
     noted.push((await loadWebhook(db, id)).deliveredUpTo);
-    // As another process would, after this one was stopped for long.
+    // As another process would after this one was suspended for a long time.
     if (noted.length === 1) {
       await connection`update leases set token = token + 1, expires_at = '-infinity' where name = 'webhooks'`;
     }
