@@ -127,6 +127,28 @@ test('each package has one home', () => {
   expect(wrong.map(show)).toEqual([]);
 });
 
+test.each([
+  ['src/main.ts', /^(discord\.js|@discordjs\/)/],
+  ['src/cli.ts', /^(discord\.js|@discordjs\/|elysia|@elysiajs\/)/],
+])('%s starts without the large packages that few of its processes use', async (program, unused) => {
+  const transpilers = {
+    ts: new Bun.Transpiler({ loader: 'ts' }),
+    tsx: new Bun.Transpiler({ loader: 'tsx' }),
+  };
+  const files = new Set([program]);
+  const packages = new Map<string, string>();
+  for (const file of files) {
+    const transpiler = transpilers[file.endsWith('x') ? 'tsx' : 'ts'];
+    for (const { path, kind } of transpiler.scanImports(await Bun.file(file).text())) {
+      if (kind !== 'import-statement') continue;
+      if (!path.startsWith('.')) packages.set(path, file);
+      else if (/\.tsx?$/.test(path)) files.add(normalize(join(dirname(file), path)));
+    }
+  }
+  expect(packages.has('postgres')).toBe(true);
+  expect([...packages].filter(([name]) => unused.test(name))).toEqual([]);
+});
+
 /** Where the service's own database is queried; `src/queries/README.md` says why. */
 const SQL_HOMES = ['src/queries/', 'src/db/', 'src/backup/', 'src/demo/community.ts'];
 const LOCKS_TAKEN = ['src/import/writer.ts', 'src/demo/demo.ts'];

@@ -1,6 +1,4 @@
 import type { Command } from 'commander';
-import { registerCommands } from '../../bot/register.ts';
-import { createRest } from '../../bot/rest.ts';
 import { InvalidInput } from '../domain/errors.ts';
 import { print } from './output/print.ts';
 import type { Session } from './session.ts';
@@ -16,6 +14,9 @@ export function addBotCommands(program: Command, session: Session): void {
       if (token === undefined) {
         throw new InvalidInput("DISCORD_TOKEN is not set: it is the token of the application's bot");
       }
+      // discord.js takes longer to load than every other command.
+      const { registerCommands } = await import('../../bot/register.ts');
+      const { createRest } = await import('../../bot/rest.ts');
       const { db } = await session.database();
       const registration = await registerCommands(
         { rest: createRest({ apiUrl, token }), db },

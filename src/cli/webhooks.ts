@@ -12,7 +12,6 @@ import {
   removeWebhook,
   type Webhook,
 } from '../queries/webhooks/webhooks.ts';
-import { openWebhookActions } from '../service/parts/webhooks.ts';
 import { print, toTable } from './output/print.ts';
 import type { Session } from './session.ts';
 
@@ -90,6 +89,8 @@ export function addWebhookCommands(program: Command, session: Session): void {
 }
 
 async function open(session: Session): Promise<WebhookActions> {
+  // What is sent is presented as by the API, whose framework the other commands need not wait for.
+  const { openWebhookActions } = await import('../service/parts/webhooks.ts');
   const { db } = await session.database();
   return openWebhookActions({ config: session.config(), db });
 }

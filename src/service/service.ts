@@ -129,7 +129,7 @@ export async function runService(
     if (has('poller')) await startPolling(context);
     if (ffmpeg) startMedia(context, ffmpeg);
     const port = has('api') ? await startApi(context, { demoPeople }) : startHealth(context);
-    if (has('bot')) startBot(context);
+    if (has('bot')) await startBot(context);
     await adviseOperator(context).catch((error: unknown) => {
       log.warn({ err: error }, 'the database went away during the start; the service goes on');
     });

@@ -1,12 +1,11 @@
 import { once } from 'node:events';
-import { createBot } from '../../../bot/bot.ts';
-import { INTERACTION_OUTCOMES } from '../../../bot/interactions/dispatcher.ts';
+import { INTERACTION_OUTCOMES } from '../../../bot/interactions/outcome.ts';
 import { type Fence, runAsLeader } from '../../db/leader.ts';
 import { createVanityResolver } from '../../steam/vanity-names.ts';
 import type { Context } from '../context.ts';
 
 /** Role `bot`: Discord, in one process at a time. Its failures do not affect the API. */
-export function startBot(context: Context): void {
+export async function startBot(context: Context): Promise<void> {
   const {
     config,
     log,
@@ -27,6 +26,8 @@ export function startBot(context: Context): void {
     log.info('the bot is off: DISCORD_TOKEN is not set');
     return;
   }
+  // Only here, since discord.js makes every process without the bot start later and larger.
+  const { createBot } = await import('../../../bot/bot.ts');
   const countInteraction = metrics.addCounter('bot_interactions_total', 'Interactions by how they ended.', [
     'outcome',
   ]);

@@ -2,7 +2,7 @@ import { afterAll } from 'bun:test';
 import pino from 'pino';
 import { type BotDeps, createBot } from '../../../bot/bot.ts';
 import { createCooldown } from '../../../bot/interactions/cooldown.ts';
-import type { InteractionOutcome } from '../../../bot/interactions/dispatcher.ts';
+import type { InteractionOutcome } from '../../../bot/interactions/outcome.ts';
 import { createServerList } from '../../../src/live/server-list.ts';
 import type { ServerState } from '../../../src/queries/servers/polls.ts';
 import { listServerHistory } from '../../../src/queries/servers/samples.ts';
