@@ -3,20 +3,21 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import packageJson from '../package.json';
+import { HEAP_OPTIONS } from './support/service/heap-options.ts';
 
-const OPTION = 'BUN_JSC_forceRAMSize';
-const SHOW = `console.log(process.env.${OPTION} ?? 'none')`;
+const [RAM, GROWTH] = HEAP_OPTIONS;
+const SHOW = `console.log(process.env.${RAM} ?? 'none', process.env.${GROWTH} ?? 'none')`;
 const bin = await mkdtemp(join(tmpdir(), 'community-api-bin-'));
 afterAll(() => rm(bin, { recursive: true }));
 
-/** The arguments that `bun start` passes on, with a `bun` that may reject the option as an engine without it does. */
-async function optionAtStart({ isKnown }: { isKnown: boolean }): Promise<string> {
+/** The options that `bun start` passes on, with a `bun` that may reject one of them as an engine without it does. */
+async function optionsAtStart({ unknown }: { unknown?: string } = {}): Promise<string> {
   const file = join(bin, 'bun');
   await Bun.write(
     file,
     `#!/bin/sh
-[ -n "$${OPTION}" ] && ${isKnown ? 'false' : 'true'} && { echo 'invalid JSC environment variable' >&2; exit 1; }
-[ "$1" = src/main.ts ] && echo "\${${OPTION}:-none}"
+[ -n "$${unknown ?? 'NONE'}" ] && { echo 'invalid JSC environment variable' >&2; exit 1; }
+[ "$1" = src/main.ts ] && echo "\${${RAM}:-none} \${${GROWTH}:-none}"
 exit 0
 `,
   );
@@ -27,16 +28,17 @@ exit 0
 }
 
 test('`bun start` limits the heap where the engine can, and starts without where it cannot', async () => {
-  expect(await optionAtStart({ isKnown: true })).toBe('268435456');
-  expect(await optionAtStart({ isKnown: false })).toBe('none');
+  expect(await optionsAtStart()).toBe('268435456 1.6');
+  for (const unknown of HEAP_OPTIONS) expect(await optionsAtStart({ unknown })).toBe('none none');
 });
 
-test('the engine that the image is built on takes the option', async () => {
+test('the engine that the image is built on takes the options', async () => {
   const dockerfile = await Bun.file('Dockerfile').text();
   expect(/^FROM oven\/bun:([0-9.]+)/.exec(dockerfile)?.[1]).toBe(
     packageJson.packageManager.replace('bun@', ''),
   );
-  const limit = new RegExp(`${OPTION}=([0-9]+)`).exec(dockerfile)?.[1];
-  const child = Bun.spawn([process.execPath, '-e', SHOW], { env: { [OPTION]: limit }, stderr: 'pipe' });
-  expect([await child.stdout.text(), await child.stderr.text()]).toEqual([`${limit}\n`, '']);
+  const given = HEAP_OPTIONS.map((name) => new RegExp(`${name}=([0-9.]+)`).exec(dockerfile)?.[1]);
+  const env = Object.fromEntries(HEAP_OPTIONS.map((name, index) => [name, given[index]]));
+  const child = Bun.spawn([process.execPath, '-e', SHOW], { env, stderr: 'pipe' });
+  expect([await child.stdout.text(), await child.stderr.text()]).toEqual(['268435456 1.6\n', '']);
 });
