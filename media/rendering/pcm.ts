@@ -29,6 +29,7 @@ export async function scanPcm(
 ): Promise<PcmScan> {
   const bytesPerFrame = channels * Float32Array.BYTES_PER_ELEMENT;
   const blockBytes = FRAMES_PER_BLOCK * bytesPerFrame;
+  const samplesPerBlock = FRAMES_PER_BLOCK * channels;
   const file = await open(path, 'r');
   try {
     const { size } = await file.stat();
@@ -41,11 +42,16 @@ export async function scanPcm(
       const wanted = Math.min(buffer.length, frames * bytesPerFrame - position);
       const { bytesRead } = await file.read(buffer, 0, wanted, position);
       const samples = new Float32Array(buffer.buffer, 0, Math.floor(bytesRead / 4));
-      for (let index = 0; index < samples.length; index++) {
-        const magnitude = Math.abs(samples[index] ?? 0);
-        if (!Number.isFinite(magnitude)) invalidSamples++;
-        const at = block + Math.floor(index / (FRAMES_PER_BLOCK * channels));
-        if (magnitude > (blockPeaks[at] ?? 0)) blockPeaks[at] = magnitude;
+      for (let at = 0; at * samplesPerBlock < samples.length; at++) {
+        const end = Math.min((at + 1) * samplesPerBlock, samples.length);
+        let peak = 0;
+        for (let index = at * samplesPerBlock; index < end; index++) {
+          const magnitude = Math.abs(samples[index] ?? 0);
+          if (magnitude > peak) peak = magnitude;
+          // Also true for NaN.
+          if (!(magnitude < Number.POSITIVE_INFINITY)) invalidSamples++;
+        }
+        blockPeaks[block + at] = peak;
       }
     }
     return { frames, blockPeaks, invalidSamples };
