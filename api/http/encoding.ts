@@ -1,3 +1,5 @@
+import { isUnchanged } from './conditional.ts';
+
 /** A body that is encoded once and sent many times. */
 export type EncodedBody = {
   /** Blobs, since responses share theirs and would each copy an array. */
@@ -29,4 +31,17 @@ export function encodeBody(
   const bytes = typeof content === 'string' ? encoder.encode(content) : content;
   const gzip = new Blob([Bun.gzipSync(bytes)]);
   return { plain: new Blob([bytes]), gzip, etag: `W/"${Bun.hash(identity).toString(36)}"` };
+}
+
+/** Sends an encoded body: 304 when the client has it, compressed when it accepts gzip. */
+export function respondEncoded(
+  request: Request,
+  body: EncodedBody,
+  headers: Record<string, string>,
+): Response {
+  const shared = { ...headers, ETag: body.etag, Vary: 'Accept-Encoding' };
+  if (isUnchanged(request.headers, body)) return new Response(null, { status: 304, headers: shared });
+  return acceptsGzip(request.headers)
+    ? new Response(body.gzip, { headers: { ...shared, 'Content-Encoding': 'gzip' } })
+    : new Response(body.plain, { headers: shared });
 }

@@ -4,9 +4,10 @@ import { GUIDE_PL } from './pl.tsx';
 
 /** The guide by language. */
 const GUIDES = { en: GUIDE_EN, pl: GUIDE_PL } as const;
+export type GuideLocale = keyof typeof GUIDES;
 
 /** The page: the guide, and below it the element that Swagger UI renders the reference into. */
-export function GuidePage({ locale, facts }: { locale: keyof typeof GUIDES; facts: GuideFacts }) {
+export function GuidePage({ locale, facts }: { locale: GuideLocale; facts: GuideFacts }) {
   const guide = GUIDES[locale];
   return (
     <html lang={locale}>

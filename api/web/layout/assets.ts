@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { isUnchanged } from '../../http/conditional.ts';
-import { acceptsGzip, type EncodedBody, encodeBody } from '../../http/encoding.ts';
+import { type EncodedBody, encodeBody, respondEncoded } from '../../http/encoding.ts';
 import { accentRules } from './accent.ts';
 
 /** Concatenated in this order into one stylesheet for all pages; later rules override earlier ones. */
@@ -66,16 +65,10 @@ export function loadAssets(accent: string | undefined): Assets {
     respond: (fileName, request) => {
       const file = files.get(fileName);
       if (!file) return undefined;
-      const headers = {
+      return respondEncoded(request, file, {
         'cache-control': 'public, max-age=31536000, immutable',
         'content-type': file.type,
-        etag: file.etag,
-        vary: 'Accept-Encoding',
-      };
-      if (isUnchanged(request.headers, file)) return new Response(null, { status: 304, headers });
-      return acceptsGzip(request.headers)
-        ? new Response(file.gzip, { headers: { ...headers, 'content-encoding': 'gzip' } })
-        : new Response(file.plain, { headers });
+      });
     },
   };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { createTestDatabase } from '../../support/database/database.ts';
+import { sendRaw } from '../../support/http/raw-http.ts';
 import { startTestService } from '../../support/service/service.ts';
 
 const database = await createTestDatabase();
@@ -20,6 +21,30 @@ describe('the page', () => {
         const asset = await service.ask(address);
         expect([address, asset.status, asset.text.length > 50]).toEqual([address, 200, true]);
       }
+    }
+  });
+
+  test('is compressed for clients that accept gzip, as are its files, and 304 for clients that have it', async () => {
+    for (const path of [
+      '/swagger',
+      '/swagger/pl',
+      '/swagger/assets/guide.css',
+      '/swagger/assets/swagger-ui-bundle.js',
+    ]) {
+      const ask = async (headers: Record<string, string>) => {
+        const { status, headers: sent, text } = await sendRaw(service.origin, path, { headers });
+        return {
+          status,
+          encoding: sent.get('content-encoding'),
+          vary: sent.get('vary'),
+          etag: sent.get('etag'),
+          text,
+        };
+      };
+      const plain = await ask({});
+      expect(plain).toMatchObject({ status: 200, encoding: null, vary: 'Accept-Encoding' });
+      expect(await ask({ 'Accept-Encoding': 'gzip' })).toEqual({ ...plain, encoding: 'gzip' });
+      expect(await ask({ 'If-None-Match': plain.etag ?? '' })).toEqual({ ...plain, status: 304, text: '' });
     }
   });
 
