@@ -16,6 +16,7 @@ import { insertUser } from '../support/database/builders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
 import { RUNS, tryHistories } from '../support/model.ts';
 import { startTestService } from '../support/service/service.ts';
+import type { Progress } from '../support/uploads/attempt.ts';
 import {
   type Interruption,
   PLAYERS,
@@ -23,10 +24,12 @@ import {
   type UploadStep,
   uploadHistory,
 } from '../support/uploads/history.ts';
-import * as model from '../support/uploads/model.ts';
+import type { Interrupter } from '../support/uploads/interruptible.ts';
+import { type SoundName, World } from '../support/uploads/model.ts';
+import { type Change, type Event, follow, happened, mayHaveHappened } from '../support/uploads/orders.ts';
 import { replayFfmpeg } from '../support/uploads/replayed-ffmpeg.ts';
-import { renderEach, UPLOADS } from '../support/uploads/sounds.ts';
-import { type WorkerStep, Workers } from '../support/uploads/workers.ts';
+import { renderEach, sendSlowly, UPLOADS } from '../support/uploads/sounds.ts';
+import { Workers } from '../support/uploads/workers.ts';
 import { waitFor } from '../support/wait.ts';
 
 setDefaultTimeout(600_000);
@@ -51,15 +54,16 @@ afterAll(async () => {
   await home.remove();
 });
 
-type Listed = { player: string; title?: string; sound?: model.SoundName; voice?: model.SoundName };
+type Listed = { player: string; title?: string; sound?: SoundName; voice?: SoundName };
 
-/** One history, and the worlds that everything seen so far allows. */
+/** One history, and the worlds (possible states) that fit everything observed so far. */
 class Play {
-  private worlds: model.World[] = [{ rows: [], members: PLAYERS }];
+  private worlds = [new World(PLAYERS)];
   private readonly seen: string[] = [];
   private readonly userIds = new Map<SteamId64, number>();
+  /** Whoever hangs, the longest first; each goes on when it is called. */
+  private readonly hanging: (() => Promise<Event[]>)[] = [];
   private uploads = 0;
-  private steps = 0;
   private readonly workers: Workers;
 
   /** @param engine with the real ffmpeg, workers are killed as processes, too. */
@@ -81,7 +85,7 @@ class Play {
       for (const step of steps) {
         if (step.kind === 'at once') await this.perform(step.actions);
         else if (step.kind === 'lapse') await this.lapse();
-        else this.keep([[model.list(await this.look())]]);
+        else this.keep([[isListed(await this.look())]]);
       }
       await this.end();
     } finally {
@@ -89,15 +93,15 @@ class Play {
     }
   }
 
-  /** No dead worker holds anything, the queue is worked off, disk and rows are compared: nothing is lost or left over. */
+  /** Ends dead workers' leases, empties the queue and compares disk and rows: nothing is lost or left over. */
   private async end(): Promise<void> {
     await this.workers.killHanging();
     await this.lapse();
     do await this.perform([{ kind: 'work', interruption: undefined }]);
-    while (this.worlds.some(({ rows }) => rows.some(({ status }) => status === 'waiting')));
+    while (this.worlds.some(({ unfinished }) => unfinished.length > 0));
     await reconcileSounds(db, folders, QUEUE_LOG, { graceMs: 0 });
     const listed = await this.look();
-    this.keep([[model.list(listed)]]);
+    this.keep([[isListed(listed)]]);
     for (const player of PLAYERS) await this.perform([{ kind: 'hear', player }]);
     const withSound = listed.filter(({ title }) => title !== undefined);
     const names = withSound.flatMap(({ player }) => [`${player}.mp3`, `${player}.voice.mp3`]);
@@ -126,9 +130,9 @@ class Play {
     this.keep(await Promise.all(actions.map((action) => this.act(action, isAlone))));
   }
 
-  /** Goes on with the worlds in which all that can be seen. */
-  private keep(doers: readonly (readonly model.Event[])[]): void {
-    const after = model.follow(this.worlds, doers);
+  /** Keeps only the worlds in which these events are possible. */
+  private keep(doers: readonly (readonly Event[])[]): void {
+    const after = follow(this.worlds, doers);
     if (after.length === 0)
       throw new Error(`not possible:\n${this.seen.join('\n')}\n${JSON.stringify(this.worlds)}`);
     this.worlds = after;
@@ -136,16 +140,13 @@ class Play {
 
   private async lapse(): Promise<void> {
     await connection`update round_sounds set claimed_until = now() - interval '1 second' where claimed_until is not null`;
-    this.keep([[model.lapse]]);
+    this.keep([[happened((world) => world.lapse())]]);
   }
 
-  private async act(action: UploadAction, isAlone: boolean): Promise<model.Event[]> {
+  private async act(action: UploadAction, isAlone: boolean): Promise<Event[]> {
     if (action.kind === 'upload') return this.upload(action);
     if (action.kind === 'work') return this.work(action.interruption, isAlone);
-    if (action.kind === 'resume') {
-      const step = await this.workers.resume();
-      return step ? this.finish(step) : [];
-    }
+    if (action.kind === 'resume') return (await this.hanging.shift()?.()) ?? [];
     if (action.kind === 'reconcile') {
       await reconcileSounds(db, folders, QUEUE_LOG);
       return [];
@@ -156,63 +157,77 @@ class Play {
         () => 'removed' as const,
         unlessNotFound('none' as const),
       );
-      return this.saw(`delete ${player}: ${result}`, model.remove(player, result));
+      return this.saw(
+        `delete ${player}: ${result}`,
+        (world) => world.remove(player) === (result === 'removed'),
+      );
     }
     if (action.kind === 'erase') {
       await erasePlayer(db, folders, { steamId64: player, withPenalties: false, actor: 'operator' });
-      return this.saw(`erase ${player}`, model.erase(player));
+      return this.saw(`erase ${player}`, (world) => world.erase(player));
     }
     const sound = await this.download(player);
-    return this.saw(`${player} sounds as ${sound}`, model.hear(player, sound));
+    return this.saw(`${player} sounds as ${sound}`, (world) => world.find(player).file === sound);
   }
 
-  private async upload({ player, sound, isMember, killedBefore }: UploadAction & { kind: 'upload' }) {
+  private async upload({ player, sound, isMember, interruption }: UploadAction & { kind: 'upload' }) {
     this.uploads += 1;
     const title = `s${this.uploads}`;
     const actor = isMember ? { userId: this.userIds.get(player) ?? 0 } : 'operator';
-    const store = async (own: Db): Promise<void> => {
-      const bytes = new Blob([new Uint8Array(UPLOADS[sound])]).stream();
-      const upload = { steamId64: player, fileName: title, bytes, actor } as const;
-      await storeUpload(own, folders, { upload, maxBytes: 1_000_000 });
-    };
-    const interruption =
-      killedBefore === undefined ? undefined : ({ end: 'kill', before: 'query', nth: killedBefore } as const);
-    const result = await this.workers
-      .run(interruption, store)
-      .then(
-        (end) => (end === 'done' ? ('accepted' as const) : ('killed' as const)),
+    let result: 'killed' | 'accepted' | 'refused' = 'killed';
+    const store = async (own: Db, interrupter: Interrupter): Promise<void> => {
+      const upload = {
+        steamId64: player,
+        fileName: title,
+        bytes: sendSlowly(UPLOADS[sound], interrupter),
+        actor,
+      } as const;
+      result = await storeUpload(own, folders, { upload, maxBytes: 1_000_000 }).then(
+        () => 'accepted' as const,
         unlessNotFound('refused' as const),
       );
-    const event = model.upload({ title, player, sound, isMember }, result);
-    return this.saw(`upload of ${title} (${sound}) for ${player}: ${result}`, event);
+    };
+    const tell = () => {
+      const change: Change =
+        result === 'refused'
+          ? (world) => isMember && world.refuses(player)
+          : (world) => world.upload({ title, player, sound, isMember });
+      const what = `upload of ${title} (${sound}) for ${player}: ${result}`;
+      return this.saw(what, change, result === 'killed' ? mayHaveHappened : happened);
+    };
+    const end = await this.workers.run(interruption, store);
+    if (typeof end !== 'object') return tell();
+    this.hanging.push(() => end.resume().then(tell));
+    return [];
   }
 
-  private async work(interruption: Interruption | undefined, isAlone: boolean): Promise<model.Event[]> {
-    this.steps += 1;
-    const step =
-      this.engine === 'real' && interruption?.end === 'kill'
-        ? await this.workers.workInProcess(this.steps, interruption)
-        : await this.workers.work(this.steps, interruption);
-    const claim = model.claim(step.worker, step.title, { isAlone });
+  private async work(interruption: Interruption | undefined, isAlone: boolean): Promise<Event[]> {
+    const isProcess = this.engine === 'real' && interruption?.end === 'kill';
+    const { progress, resume } = isProcess
+      ? await this.workers.workInProcess(interruption)
+      : await this.workers.work(interruption);
+    const { claim } = progress;
     // Killed before it could claim, or say so.
-    if (step.title === undefined && interruption) return [];
-    return [...this.saw(`worker ${step.worker} claims ${step.title}`, claim), ...this.finish(step)];
+    if (!claim && interruption) return [];
+    const claimed = this.saw(`a worker claims ${JSON.stringify(claim)}`, (world) =>
+      world.claim(claim, { isAlone }),
+    );
+    if (!resume) return [...claimed, ...this.finish(progress)];
+    this.hanging.push(async () => this.finish(await resume()));
+    return claimed;
   }
 
-  private finish({ worker, outcome }: WorkerStep): model.Event[] {
-    if (outcome === undefined) return [];
-    return this.saw(`worker ${worker}: ${JSON.stringify(outcome)}`, model.finish(worker, outcome));
+  private finish({ claim, outcome }: Progress): Event[] {
+    if (!claim) return [];
+    return this.saw(`${JSON.stringify(claim)}: ${outcome}`, (world) => world.finish(claim, outcome));
   }
 
-  private saw(what: string, event: model.Event): model.Event[] {
+  private saw(what: string, change: Change, toEvent = happened): Event[] {
     this.seen.push(what);
-    return [event];
+    return [toEvent(change)];
   }
 
-  private async download(
-    player: string,
-    rendition: Rendition = 'stereo',
-  ): Promise<model.SoundName | undefined> {
+  private async download(player: string, rendition: Rendition = 'stereo'): Promise<SoundName | undefined> {
     const response = await fetch(
       `${service.origin}/storage/roundsound/${soundFileName(player as SteamId64, rendition)}`,
     );
@@ -222,7 +237,7 @@ class Play {
     return nameOf(hash, rendition);
   }
 
-  /** What the batch route gives. */
+  /** What the batch route returns. */
   private async look(): Promise<Listed[]> {
     const { body } = await service.get(`/players/roundsounds?steamids=${PLAYERS}`);
     const { data } = body as { data: BatchSound[] };
@@ -239,8 +254,18 @@ class Play {
 
 type BatchSound = { steamid64: string; title?: string; sha256?: string; voice_sha256?: string };
 
-/** @throws when these are not the bytes of any whole sound. */
-function nameOf(sha256: string, rendition: Rendition): model.SoundName {
+/** What the service says of all sounds is so; the voice file of who is between two sounds does not count. */
+function isListed(listed: readonly Listed[]): Event {
+  return happened((world) =>
+    listed.every(({ player, title, sound }) => {
+      const known = world.find(player);
+      return known.title === title && known.sound === sound;
+    }),
+  );
+}
+
+/** @throws when the bytes are not those of a complete sound. */
+function nameOf(sha256: string, rendition: Rendition): SoundName {
   const name = rendered[rendition].get(sha256);
   if (!name) throw new Error(`no whole sound: ${sha256}`);
   return name;

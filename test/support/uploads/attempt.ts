@@ -6,13 +6,13 @@ import type { Db } from '../../../src/db/client.ts';
 import { claimQueuedSound } from '../../../src/queries/round-sounds/round-sound-queue.ts';
 import { QUEUE_LOG } from '../audio/sound-queue.ts';
 import type { Interrupter } from './interruptible.ts';
-import type { Outcome } from './model.ts';
+import type { Claim, Outcome } from './model.ts';
 
 /** Claims end when a history says so, not while it runs. */
 const LEASE_MS = 24 * 3_600_000;
 
-/** What an attempt has done so far; still told when its process was killed. */
-export type Progress = { title?: string; moves: number; outcome?: Outcome };
+/** What an attempt has done so far. The outcome is `killed` until it says otherwise. Without a claim there was none. */
+export type Progress = { claim?: Claim; outcome: Outcome };
 
 /** One step of a worker: it claims an upload, if there is one, and renders it. */
 export async function attemptUpload(
@@ -20,12 +20,12 @@ export async function attemptUpload(
   interrupter: Interrupter,
   onProgress: (progress: Progress) => void,
 ): Promise<void> {
-  const progress: Progress = { moves: 0 };
-  const tell = (change: Partial<Progress>) => onProgress(Object.assign(progress, change));
   const watched = interrupter.watch(db);
   const sound = await claimQueuedSound(watched, { leaseMs: LEASE_MS });
   if (!sound) return;
-  tell({ title: sound.title });
+  const { title, attempts } = sound;
+  const tell = (outcome: Outcome) => onProgress({ claim: { title, attempts }, outcome });
+  tell('killed');
   const watchedFfmpeg: Ffmpeg = {
     ...ffmpeg,
     run: async (job, limits) => {
@@ -37,7 +37,7 @@ export async function attemptUpload(
   const moveFile = async (from: string, to: string): Promise<void> => {
     await interrupter.pass('move');
     await rename(from, to);
-    tell({ moves: progress.moves + 1 });
+    tell('killed after a move');
   };
   const onSettled = (settled: string) => {
     outcome = settled as Outcome;
@@ -47,5 +47,5 @@ export async function attemptUpload(
     { maxSeconds: 10, targetLufs: -18, leaseMs: LEASE_MS, isStopping: () => false },
     sound,
   );
-  tell({ outcome });
+  tell(outcome);
 }

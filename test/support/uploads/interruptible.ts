@@ -15,7 +15,7 @@ export class Interrupter {
   readonly struck: Promise<void>;
   private hasStruck = false;
   private isResumed = false;
-  private readonly done = { query: 0, call: 0, move: 0 };
+  private readonly done = { query: 0, call: 0, chunk: 0, move: 0 };
   private readonly resumed = Promise.withResolvers<void>();
   private readonly tellStruck: () => void;
 
@@ -35,8 +35,15 @@ export class Interrupter {
     this.resumed.resolve();
   }
 
+  /** A client whose file is awaited goes away: who receives it closes the file. False if nobody awaits one. */
+  hangUp(): boolean {
+    const isAwaited = this.interruption?.before === 'chunk';
+    if (isAwaited) this.resumed.reject(new Error('the client is gone'));
+    return isAwaited;
+  }
+
   /** Called before an action; does not return to a process that was killed. */
-  async pass(what: 'call' | 'move'): Promise<void> {
+  async pass(what: 'call' | 'chunk' | 'move'): Promise<void> {
     if (!this.strikes(what)) return;
     await this.resumed.promise;
   }

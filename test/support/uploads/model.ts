@@ -2,133 +2,99 @@
 export const SOUNDS = ['tone', 'chord', 'silence', 'text'] as const;
 export type SoundName = (typeof SOUNDS)[number];
 
-/** How an attempt to render an upload ended. `gone`: it was replaced, removed, or claimed by another worker. */
-export type Outcome = 'published' | 'silent' | 'not-audio' | 'gone' | { killedAfterMoves: number };
+/** How a worker's claim ended. `gone`: the upload was replaced, removed, or claimed by another worker. */
+export type Outcome = 'published' | 'silent' | 'not-audio' | 'gone' | 'killed' | 'killed after a move';
+/** The outcome of an undisturbed worker. */
+const OUTCOMES = { tone: 'published', chord: 'published', silence: 'silent', text: 'not-audio' } as const;
 
-type Upload = { title: string; player: string; sound: SoundName };
-/** `moved`: how many of its two files killed workers had put in place before the row could say so. */
+type Upload = { player: string; title: string; sound: SoundName };
+/** A worker's claim: the number of times that the upload has been claimed identifies it. */
+export type Claim = { title: string; attempts: number };
 type Row = Upload & {
-  status: 'waiting' | 'ready' | 'failed';
-  moved: number;
-  worker?: number;
-  isLapsed?: boolean;
+  /** `in place`: a worker was killed after it had moved the file, and before the row could say so. */
+  status: 'waiting' | 'in place' | 'ready' | 'failed';
+  attempts: number;
+  isClaimed: boolean;
 };
-/** What may be true of all sounds: rows by age, and who has an account. */
-export type World = { rows: readonly Row[]; members: readonly string[] };
-/** The worlds after something happened: none if it could not happen, several if it may have had an effect or none. */
-export type Event = (world: World) => World[];
 
-export function upload(
-  { isMember, ...given }: Upload & { isMember: boolean },
-  result: 'accepted' | 'refused' | 'killed',
-): Event {
-  return (world) => {
-    const isRefused = isMember && !world.members.includes(given.player);
-    if (isRefused || result === 'refused') return isRefused && result !== 'accepted' ? [world] : [];
-    // An earlier upload whose file is in place counts as published.
-    const inPlace = rowsOf(world, given.player).find(({ moved }) => moved > 0);
-    const before = inPlace ? publish(world, inPlace) : world;
-    const kept = before.rows.filter(({ player, status }) => player !== given.player || status === 'ready');
-    const accepted: World = { ...world, rows: [...kept, { ...given, status: 'waiting', moved: 0 }] };
-    if (result === 'accepted') return [accepted];
-    return [world, accepted, ...(inPlace ? [change(world, inPlace, { moved: 2 })] : [])];
-  };
-}
+/** What may be true of all sounds: rows by age, and who has an account. Each event says whether it can have happened. */
+export class World {
+  private rows: Row[] = [];
 
-export function remove(player: string, result: 'removed' | 'none'): Event {
-  return (world) => {
-    const hasAny = rowsOf(world, player).length > 0;
-    return hasAny === (result === 'removed') ? [withoutRowsOf(world, player)] : [];
-  };
-}
+  constructor(private members: readonly string[]) {}
 
-export function erase(player: string): Event {
-  return (world) => [
-    { ...withoutRowsOf(world, player), members: world.members.filter((one) => one !== player) },
-  ];
-}
+  upload({ isMember, ...given }: Upload & { isMember: boolean }): boolean {
+    if (isMember && this.refuses(given.player)) return false;
+    const inPlace = this.rows.find(({ player, status }) => player === given.player && status === 'in place');
+    if (inPlace) this.publish(inPlace);
+    this.rows = this.rows.filter(({ player, status }) => player !== given.player || status === 'ready');
+    this.rows.push({ ...given, status: 'waiting', attempts: 0, isClaimed: false });
+    return true;
+  }
 
-/** @param isAlone nothing else happened: the oldest is claimed. Otherwise a worker passes by what others have locked. */
-export function claim(worker: number, title: string | undefined, { isAlone }: { isAlone: boolean }): Event {
-  return (world) => {
-    const open = world.rows.filter((row) => row.status === 'waiting' && (!row.worker || row.isLapsed));
-    const row = isAlone ? open[0] : open.find((one) => one.title === title);
-    if (row?.title !== title) return [];
-    return [row ? change(world, row, { worker, isLapsed: false }) : world];
-  };
-}
+  refuses(player: string): boolean {
+    return !this.members.includes(player);
+  }
 
-/** What a worker said of the upload that it had claimed. */
-export function finish(worker: number, outcome: Outcome): Event {
-  return (world) => {
-    const row = world.rows.find((one) => one.worker === worker && one.status === 'waiting');
-    if (outcome === 'gone') return row ? [] : [world];
-    if (typeof outcome === 'object') {
-      if (row) return [change(world, row, { moved: row.moved + outcome.killedAfterMoves })];
-      return outcome.killedAfterMoves === 0 ? [world] : [];
-    }
-    if (!row || outcome !== outcomeOf(row.sound)) return [];
-    return [outcome === 'published' ? publish(world, row) : change(world, row, { status: 'failed' })];
-  };
-}
+  remove(player: string): boolean {
+    const before = this.rows.length;
+    this.rows = this.rows.filter((row) => row.player !== player);
+    return this.rows.length < before;
+  }
 
-/** The claims of workers that were killed, or that hang, run out. */
-export function lapse(world: World): World[] {
-  return [{ ...world, rows: world.rows.map((row) => ({ ...row, isLapsed: true })) }];
-}
+  erase(player: string): boolean {
+    this.remove(player);
+    this.members = this.members.filter((one) => one !== player);
+    return true;
+  }
 
-/** What the file of a player holds. */
-export function hear(player: string, sound: SoundName | undefined): Event {
-  return (world) => (heardOf(world, player) === sound ? [world] : []);
-}
+  /** @param isAlone nothing else happens: the oldest is claimed. Otherwise a worker passes by what others have locked. */
+  claim(claim: Claim | undefined, { isAlone }: { isAlone: boolean }): boolean {
+    const free = this.unfinished.filter(({ isClaimed }) => !isClaimed);
+    const row = isAlone ? free[0] : free.find(({ title }) => title === claim?.title);
+    if (row) Object.assign(row, { attempts: row.attempts + 1, isClaimed: true });
+    return row?.title === claim?.title && row?.attempts === claim?.attempts;
+  }
 
-/** What the service says of the sounds of all players; the voice file of one who is between two sounds does not count. */
-export function list(told: readonly { player: string; title?: string; sound?: SoundName }[]): Event {
-  return (world) => {
-    const isTrue = told.every(({ player, title, sound }) => {
-      const ready = rowsOf(world, player).find(({ status }) => status === 'ready');
-      return ready?.title === title && ready?.sound === sound;
-    });
-    return isTrue ? [world] : [];
-  };
-}
+  /** The claims of workers that were killed, or that hang, run out. */
+  lapse(): boolean {
+    for (const row of this.rows) row.isClaimed = false;
+    return true;
+  }
 
-export function outcomeOf(sound: SoundName): Outcome {
-  return ({ silence: 'silent', text: 'not-audio', tone: 'published', chord: 'published' } as const)[sound];
-}
+  finish({ title, attempts }: Claim, outcome: Outcome): boolean {
+    const row = this.unfinished.find((one) => one.title === title && one.attempts === attempts);
+    if (!row) return outcome === 'gone' || outcome === 'killed';
+    if (outcome === 'killed') return true;
+    if (outcome === 'killed after a move') row.status = 'in place';
+    else if (outcome === 'published') this.publish(row);
+    else row.status = 'failed';
+    return row.status === 'in place' || outcome === OUTCOMES[row.sound];
+  }
 
-/** The worlds after what was done at once, in any order that each doer's own events allow. */
-export function follow(worlds: readonly World[], doers: readonly (readonly Event[])[]): World[] {
-  const found = doers.flatMap(([event, ...rest], index) => {
-    const next = event ? worlds.flatMap(event) : [];
-    return next.length > 0 ? follow(next, doers.with(index, rest)) : [];
-  });
-  const all = doers.every((events) => events.length === 0) ? worlds : found;
-  return [...new Map(all.map((world) => [JSON.stringify(world), world])).values()];
-}
+  /** What is told of a player, and what their file holds. */
+  find(player: string): {
+    title?: string | undefined;
+    sound?: SoundName | undefined;
+    file?: SoundName | undefined;
+  } {
+    const own = this.rows.filter((row) => row.player === player);
+    const ready = own.find(({ status }) => status === 'ready');
+    const file = own.find(({ status }) => status === 'in place') ?? ready;
+    return { title: ready?.title, sound: ready?.sound, file: file?.sound };
+  }
 
-function rowsOf({ rows }: World, player: string): Row[] {
-  return rows.filter((row) => row.player === player);
-}
+  get unfinished(): Row[] {
+    return this.rows.filter(({ status }) => status === 'waiting' || status === 'in place');
+  }
 
-function withoutRowsOf(world: World, player: string): World {
-  return { ...world, rows: world.rows.filter((row) => row.player !== player) };
-}
+  copy(): World {
+    return Object.assign(new World([]), structuredClone(this));
+  }
 
-function heardOf(world: World, player: string): SoundName | undefined {
-  const own = rowsOf(world, player);
-  return (own.find(({ moved }) => moved > 0) ?? own.find(({ status }) => status === 'ready'))?.sound;
-}
-
-function change(world: World, row: Row, values: Partial<Row>): World {
-  return { ...world, rows: world.rows.map((one) => (one === row ? { ...one, ...values } : one)) };
-}
-
-/** It becomes the only sound of its player. */
-function publish(world: World, row: Row): World {
-  const ready = change(world, row, { status: 'ready', moved: 0 });
-  return {
-    ...ready,
-    rows: ready.rows.filter(({ player, title }) => player !== row.player || title === row.title),
-  };
+  /** It becomes the only sound of its player. */
+  private publish(row: Row): void {
+    row.status = 'ready';
+    this.rows = this.rows.filter((one) => one.player !== row.player || one === row);
+  }
 }

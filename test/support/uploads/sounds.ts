@@ -7,6 +7,7 @@ import { SoundRefused } from '../../../media/rendering/run-ffmpeg.ts';
 import { renderVoice, VOICE_NAME } from '../../../media/rendering/voice.ts';
 import { anAudio, silence, sine, toWav } from '../audio/audio.ts';
 import { hashOfFile } from '../audio/sound-queue.ts';
+import type { Interrupter } from './interruptible.ts';
 import { SOUNDS, type SoundName } from './model.ts';
 
 /** The bytes that are uploaded. */
@@ -36,6 +37,14 @@ export async function renderEach(ffmpeg: Ffmpeg, directory: string): Promise<Ren
     rendered.voice.set(await hashOfFile(join(folder, VOICE_NAME)), name);
   }
   return rendered;
+}
+
+/** The bytes of a file from a client that may stop in the middle. */
+export async function* sendSlowly(bytes: Uint8Array, interrupter: Interrupter): AsyncGenerator<Uint8Array> {
+  const half = Math.floor(bytes.length / 2);
+  yield bytes.subarray(0, half);
+  await interrupter.pass('chunk');
+  yield bytes.subarray(half);
 }
 
 function unlessRefused(error: unknown): undefined {

@@ -6,7 +6,6 @@ import { waitFor } from '../wait.ts';
 import { attemptUpload, type Progress } from './attempt.ts';
 import type { Interruption } from './history.ts';
 import { Interrupter } from './interruptible.ts';
-import type { Outcome } from './model.ts';
 
 type Options = {
   connection: Connection;
@@ -15,51 +14,46 @@ type Options = {
   ffmpeg: Ffmpeg;
 };
 
-/** A step of a worker. Without a title there was nothing to claim; without an outcome the worker hangs. */
-export type WorkerStep = { worker: number; title?: string; outcome?: Outcome };
-
 type Session = { name: string; connection: Connection };
-type Hanging = { interrupter: Interrupter; done: Promise<void>; session: Session };
+type Stopped = { interrupter: Interrupter; done: Promise<void> };
+/** Who hangs goes on, to the end. */
+type Hanging = { resume: () => Promise<void> };
+
+/** What a worker has done; who hangs can be resumed. */
+type Step = { progress: Progress; resume?: () => Promise<Progress> };
+
+const BEFORE_A_CLAIM: Progress = { outcome: 'killed' };
 
 /**
  * Workers, and whoever else may be killed, each on a connection of its own: of who is killed the connection is closed, and
  * nothing ever comes back to it.
  */
 export class Workers {
-  private opened = 0;
+  /** Of all workers, so that no two sessions of a database have one name. */
+  private static opened = 0;
   private readonly idle: Session[] = [];
-  private hanging: (Hanging & { worker: number; progress: () => Progress })[] = [];
+  private readonly hanging = new Map<Session, Stopped>();
 
   constructor(private readonly options: Options) {}
 
   /** Claims an upload and renders it, unless interrupted. */
-  async work(worker: number, interruption: Interruption | undefined): Promise<WorkerStep> {
+  async work(interruption: Interruption | undefined): Promise<Step> {
     const { folders, ffmpeg } = this.options;
-    let progress: Progress = { moves: 0 };
+    let progress = BEFORE_A_CLAIM;
     const end = await this.run(interruption, (db, interrupter) =>
       attemptUpload({ db, ffmpeg, folders }, interrupter, (next) => {
         progress = next;
       }),
     );
-    if (typeof end !== 'object') return toStep(worker, progress);
-    this.hanging.push({ ...end, worker, progress: () => progress });
-    return { worker, ...(progress.title !== undefined && { title: progress.title }) };
-  }
-
-  /** The worker that has hung longest goes on, if there is one. */
-  async resume(): Promise<WorkerStep | undefined> {
-    const first = this.hanging.shift();
-    if (!first) return undefined;
-    first.interrupter.resume();
-    await first.done;
-    this.idle.push(first.session);
-    return toStep(first.worker, first.progress());
+    if (typeof end !== 'object') return { progress };
+    return { progress, resume: () => end.resume().then(() => progress) };
   }
 
   /** Like {@link work}, with the real ffmpeg, in a process that is killed with SIGKILL. */
-  async workInProcess(worker: number, interruption: Interruption): Promise<WorkerStep> {
+  async workInProcess(interruption: Interruption): Promise<Step> {
     const { folders, databaseUrl } = this.options;
-    const name = `process ${worker}`;
+    Workers.opened += 1;
+    const name = `process ${Workers.opened}`;
     const script = join(import.meta.dir, 'worker-process.ts');
     const child = Bun.spawn(
       ['bun', script, databaseUrl, name, JSON.stringify(folders), JSON.stringify(interruption)],
@@ -68,10 +62,9 @@ export class Workers {
     const lines = (await child.stdout.text()).trim().split('\n');
     await child.exited;
     await this.awaitEnd(name);
-    return toStep(worker, JSON.parse(lines.at(-1) || '{"moves":0}') as Progress);
+    return { progress: JSON.parse(lines.at(-1) || JSON.stringify(BEFORE_A_CLAIM)) as Progress };
   }
 
-  /** @returns what is left of who hangs. */
   async run(
     interruption: Interruption | undefined,
     work: (db: Db, interrupter: Interrupter) => Promise<void>,
@@ -85,15 +78,28 @@ export class Workers {
       if (!interrupter.isDead) this.idle.push(session);
     }
     if (!interrupter.isDead) return 'done';
-    if (interruption?.end === 'hang') return { interrupter, done, session };
-    await this.close(session);
-    return 'killed';
+    if (interruption?.end !== 'hang') {
+      await this.close(session);
+      return 'killed';
+    }
+    this.hanging.set(session, { interrupter, done });
+    const resume = async () => {
+      interrupter.resume();
+      await done;
+      this.hanging.delete(session);
+      this.idle.push(session);
+    };
+    return { resume };
   }
 
   /** Whoever hangs is killed. */
   async killHanging(): Promise<void> {
-    await Promise.all(this.hanging.map(({ session }) => this.close(session)));
-    this.hanging = [];
+    const kill = async ([session, { interrupter, done }]: [Session, Stopped]) => {
+      if (interrupter.hangUp()) await done.catch(() => undefined);
+      await this.close(session);
+    };
+    await Promise.all([...this.hanging].map(kill));
+    this.hanging.clear();
   }
 
   async end(): Promise<void> {
@@ -101,12 +107,12 @@ export class Workers {
   }
 
   private open(): Session {
-    this.opened += 1;
-    const name = `worker ${this.opened}`;
+    Workers.opened += 1;
+    const name = `worker ${Workers.opened}`;
     const connection = connect(this.options.databaseUrl, {
       max: 2,
       applicationName: 'worker',
-      owner: String(this.opened),
+      owner: String(Workers.opened),
     });
     return { name, connection };
   }
@@ -123,11 +129,4 @@ export class Workers {
       where datname = current_database() and application_name = ${name}`;
     await waitFor(async () => (await sessions()).length === 0);
   }
-}
-
-/** What was claimed, and what became of it; whoever says nothing of that was killed. */
-function toStep(worker: number, { title, moves, outcome }: Progress): WorkerStep {
-  return title === undefined
-    ? { worker }
-    : { worker, title, outcome: outcome ?? { killedAfterMoves: moves } };
 }
