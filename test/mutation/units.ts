@@ -4,7 +4,11 @@ export const UNITS: Readonly<Record<string, { file: string; tests: readonly stri
   'rate-limiter': {
     file: 'api/http/limits/rate-limiter.ts',
     // Without the test of a million addresses, which takes seconds and is about memory alone.
-    tests: ['./test/api/http/limits/rate-limiter.test.ts', "-t '^(?!.*million)'"],
+    tests: [
+      './test/api/http/limits/rate-limiter.test.ts',
+      './test/api/http/limits/shared-logs.test.ts',
+      "-t '^(?!.*million)'",
+    ],
   },
   'steam-id': { file: 'src/domain/steam-id.ts', tests: ['./test/src/domain/steam-id.test.ts'] },
   loudness: { file: 'media/rendering/gain.ts', tests: ['./test/media/rendering/gain.test.ts'] },

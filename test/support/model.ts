@@ -5,7 +5,8 @@ export const RUNS = Number(process.env.MODEL_RUNS ?? 150);
 
 /**
  * Tries random histories against a model. A failure is shrunk and printed, a step a line, with its seed and path, which
- * `MODEL_SEED` and `MODEL_PATH` repeat. How many were tried is printed as well.
+ * `MODEL_SEED` and `MODEL_PATH` repeat. The first failure is printed as soon as it is there: one that depends on the
+ * moment does not come again while it is shrunk. How many were tried is printed as well.
  */
 export async function tryHistories<History>(
   name: string,
@@ -16,7 +17,19 @@ export async function tryHistories<History>(
   const seed = Number(process.env.MODEL_SEED ?? Date.now() % 0x7fff_ffff);
   const path = process.env.MODEL_PATH;
   const parameters = { numRuns: runs, seed, endOnFailure: false, ...(path && { path }) };
-  await fc.assert(fc.asyncProperty(histories.map(withStepALine), play), parameters);
+  let hasFailed = false;
+  const property = fc.asyncProperty(histories.map(withStepALine), async (history) => {
+    try {
+      await play(history);
+    } catch (error) {
+      if (!hasFailed && !(error instanceof fc.PreconditionFailure)) {
+        hasFailed = true;
+        console.error(`${name}, seed ${seed}, the first failure:`, error);
+      }
+      throw error;
+    }
+  });
+  await fc.assert(property, parameters);
   console.log(`${name}: ${runs} histories, seed ${seed}`);
 }
 

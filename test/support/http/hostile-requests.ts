@@ -95,16 +95,19 @@ function parameterValue(
     ...(Array.isArray(schema.enum) ? schema.enum.map(String) : []),
   ];
   const valid = [fc.constantFrom(...allowed)];
+  const invalid = [anyText];
   if (schema.type === 'integer') {
     const { minimum = 0, maximum = 1_000_000 } = schema as { minimum?: number; maximum?: number };
     valid.push(fc.integer({ min: minimum, max: maximum }).map(String));
+    // Just outside, and past the types of PostgreSQL.
+    invalid.push(fc.constantFrom(minimum - 1, maximum + 1, 2 ** 31, 2n ** 63n, 2n ** 64n).map(String));
   }
   if (name.endsWith('s')) {
     valid.push(fc.array(fc.constantFrom(...allowed), { minLength: 1, maxLength: 120 }).map(String));
   }
   return fc.oneof(
     { weight: 3, arbitrary: fc.oneof(...valid).map(encode) },
-    { weight: 2, arbitrary: anyText },
+    { weight: 2, arbitrary: fc.oneof(...invalid) },
   );
 }
 

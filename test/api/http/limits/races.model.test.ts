@@ -12,7 +12,7 @@ const WINDOW_MS = 60_000;
 const KEYS = ['a', 'b'] as const;
 const limit = fc.integer({ min: 1, max: 4 });
 
-/** Exactly the requests that were let through in the window before a moment count: half open, to the millisecond. */
+/** Only the requests allowed in the window before a moment count; the window is half open, to the millisecond. */
 function createModel(most: number) {
   const allowed = new Map<string, number[]>();
   return (key: string, nowMs: number) => {
@@ -57,7 +57,7 @@ const url = await findTestRedis();
 const lines: string[] = [];
 const log = pino({}, { write: (line: string) => lines.push(line) });
 const processes = url === undefined ? [] : [1, 2, 3].map(() => openRedisLimits({ url, log }));
-/** Redis was late, as on a busy machine, and a process counted by itself. */
+/** Redis was late, as happens on a busy machine, so a process counted by itself. */
 const wasAlone = (since: number) => {
   const count = (text: string) => lines.filter((line) => line.includes(text)).length;
   return lines.length > since || count('out of reach') > count('Redis is back');

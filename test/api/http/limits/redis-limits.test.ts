@@ -19,7 +19,7 @@ const limiter = (
     at = url ?? '',
     clockMs = () => performance.now(),
     windowMs = 60_000,
-    // On a busy machine Redis must not seem to be away.
+    // Long enough that Redis does not seem to be down on a busy machine.
     commandLimitMs = PATIENCE_MS,
   }: { at?: string; clockMs?: () => number; windowMs?: number; commandLimitMs?: number } = {},
 ) => {
