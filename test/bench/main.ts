@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { type Bench, describeMachine, NotMeasured } from './bench.ts';
 import { activePenalties } from './benches/active-penalties.ts';
 import { bot } from './benches/bot.ts';
+import { eventOrder } from './benches/event-order.ts';
 import { events } from './benches/events.ts';
 import { exportBench } from './benches/export.ts';
 import { http } from './benches/http.ts';
@@ -27,6 +28,7 @@ const BENCHES: readonly Bench[] = [
   importBench,
   poll,
   events,
+  eventOrder,
   bot,
   paint,
   sounds,

@@ -6,8 +6,8 @@ import { type Bench, describeMachine, type Row } from './bench.ts';
 const RESULTS_FILE = fileURLToPath(new URL('./results.md', import.meta.url));
 const INTRODUCTION = `# What was measured
 
-Written by \`bun run bench\`; each section by its last run. The machine is shared and noisy: read the ratios, which were
-measured side by side.
+Written by \`bun run bench\`, which replaces the section of each benchmark that it runs. The machine is shared and noisy:
+compare the ratios, which were measured side by side.
 `;
 
 export type Outcome = { rows: Row[] } | { missing: string };
@@ -42,7 +42,7 @@ function formatSection({ name, title }: Bench, outcome: Outcome, measuredAt: Dat
 /** A Markdown table that reads well on a terminal too. */
 export function formatTable(rows: readonly Row[]): string[] {
   const cells = [
-    ['what', 'ours', 'held against', 'ratio', 'target', 'verdict'],
+    ['what', 'ours', 'compared with', 'ratio', 'target', 'verdict'],
     ...rows.map((row) => [
       row.what,
       row.ours,

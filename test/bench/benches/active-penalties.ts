@@ -13,7 +13,7 @@ const MANY = 100;
 /** How many times the cost of one player they may take. */
 const MOST = 5;
 const WHY_DEAR =
-  'the rows lie on pages far apart: finding them takes the database half of it, reading and sending them the rest';
+  'the rows are on distant pages: finding them takes half of the database time, reading and sending them the rest';
 
 /**
  * What is in force against 100 players at once, held against one player, drawn anew for each request: once from everybody
@@ -22,7 +22,7 @@ const WHY_DEAR =
  */
 export const activePenalties: Bench = {
   name: 'active',
-  title: 'what is in force against 100 players, over HTTP, against one of them',
+  title: 'penalties in force against 100 players, over HTTP, compared with one player',
   run: (options) =>
     withDatasetService(options, async ({ child, headers, databaseUrl }) => {
       const database = openDatabase(databaseUrl, { max: 1 });
@@ -53,7 +53,7 @@ export const activePenalties: Bench = {
               isReached: requests.many <= MOST * requests.one,
               ...(requests.many > MOST * requests.one && { note: WHY_DEAR }),
             },
-            { ...toRow('… database time of it', inDatabase), target: 'for information', isReached: true },
+            { ...toRow('… database time', inDatabase), target: 'for information', isReached: true },
           );
         }
         return rows;

@@ -12,7 +12,7 @@ type Watch = { heldMb: number[]; waitsMs: number[] };
 
 export const exportBench: Bench = {
   name: 'export',
-  title: 'all penalties over HTTP, while others ask for a list of them',
+  title: 'all penalties over HTTP, while other clients request a list',
   run: (options) =>
     withDatasetService(options, async ({ child, headers }) => {
       options.say('without an export');

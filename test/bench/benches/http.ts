@@ -12,12 +12,11 @@ import { type LoadFigures, runWrk } from '../support/wrk.ts';
 const ROUNDS = 3;
 const SECONDS = 5;
 const PATH = '/api/v1/servers';
-const WHY_ROUTED =
-  "the peer's address, the limiter, its headers and the metrics are some 2 µs beside the 6 µs of a bare response";
+const WHY_ROUTED = "the client's address, the limiter, its headers and the metrics take 2 to 3 µs a request";
 
 export const http: Bench = {
   name: 'http',
-  title: 'answers under load, against bare servers that send the same',
+  title: 'responses under load, compared with bare servers that send the same bytes',
   run: async ({ say }) => {
     requireTool('wrk');
     const node = requireTool('node');
@@ -82,14 +81,14 @@ export const http: Bench = {
           floor: 3,
           name: 'Express on Node',
           atLeast: 6,
-          whyShort: `bare Bun.serve is ${bareRatio(3)} itself here`,
+          whyShort: `bare Bun.serve itself only reaches ${bareRatio(3)} here`,
         }),
         throughput('GET /penalties of a player', cold, {
           floor: 1,
           name: 'SQL by hand',
           atLeast: 0.85,
           whyShort:
-            'limiter, token, time limit on the database and routing are some 40 µs beside a query that is itself quicker than by hand',
+            'the limiter, token, database time limit and routing take about 40 µs, though the query itself is quicker than by hand',
         }),
       ];
     } finally {

@@ -21,7 +21,7 @@ const HOLD_TARGET_MS = 20;
 
 export const poll: Bench = {
   name: 'poll',
-  title: 'a thousand game servers of another process, asked at once',
+  title: 'a thousand game servers, simulated by another process, polled at once',
   run: async ({ say }) => {
     const child = Bun.spawn(
       [process.execPath, new URL('../support/game-servers.ts', import.meta.url).pathname, String(SERVERS)],
@@ -59,14 +59,14 @@ async function measureQuestions(addresses: string[]): Promise<Row[]> {
   );
   return [
     {
-      what: '1,000 servers asked',
+      what: 'polling 1,000 servers',
       ours: formatMs(ours),
-      floor: `${formatMs(floor)} (same datagrams, unread)`,
+      floor: `${formatMs(floor)} (same datagrams, not parsed)`,
       ratio: formatRatio(ours / floor),
       target: `≤ ${formatMs(TARGET_MS)}`,
       isReached: ours <= TARGET_MS,
     },
-    holdRow('… longest hold of the event loop', longestHoldMs),
+    holdRow('… longest block of the event loop', longestHoldMs),
   ];
 }
 
@@ -93,14 +93,14 @@ async function measurePoller(addresses: string[]): Promise<Row[]> {
     await poller.stop();
     return [
       {
-        what: '1,000 servers asked and written',
+        what: 'polling 1,000 servers and storing the results',
         ours: formatMs(tookMs),
         floor: '–',
         ratio: '–',
         target: `≤ ${formatMs(TARGET_MS)}`,
         isReached: tookMs <= TARGET_MS,
       },
-      holdRow('… longest hold of the event loop', longestHoldMs),
+      holdRow('… longest block of the event loop', longestHoldMs),
     ];
   } finally {
     await database.close({ timeoutSeconds: 1 });

@@ -12,7 +12,7 @@ const LIMIT_MS = 50;
 const TEXTS: Record<string, string> = {
   'every name': 'GRACZ',
   'many names': 'gracz 12',
-  'some hundred names': 'z 1234',
+  'a few hundred names': 'z 1234',
   'one name, all of it': 'Gracz 31415',
   'few names, by its end': '31415',
   'no name, though each part of it is common': 'czz 1',

@@ -14,7 +14,7 @@ import { findReadyRoundSound } from '../../../src/queries/round-sounds/round-sou
 import { anAudio, joinBytes, musicLike, toWav } from '../../support/audio/audio.ts';
 import { encode, makeFolder } from '../../support/audio/ffmpeg-engines.ts';
 import { aSteamId } from '../../support/database/builders.ts';
-import { type Bench, formatMs, formatRatio, measureSideBySide, type Row } from '../bench.ts';
+import { type Bench, formatMs, formatRatio, measureSideBySide, median, type Row } from '../bench.ts';
 
 const ROUNDS = 7;
 const MAX_SECONDS = 10;
@@ -37,7 +37,7 @@ export const sounds: Bench = {
       const rows: Row[] = [];
       for (const ffmpeg of [native, createEmbeddedFfmpeg()]) {
         say(`measuring ${ffmpeg.description}`);
-        rows.push(await measureEngine(ffmpeg, { folder: folder.path, database, track }));
+        rows.push(...(await measureEngine(ffmpeg, { folder: folder.path, database, track })));
         await ffmpeg.close();
       }
       return rows;
@@ -51,7 +51,13 @@ export const sounds: Bench = {
 
 type Setting = { folder: string; database: Database; track: Uint8Array };
 
-async function measureEngine(ffmpeg: Ffmpeg, { folder, database, track }: Setting): Promise<Row> {
+/** What the sound is held against: the same engine, doing nothing else. */
+const FLOORS = {
+  one: `only decoding ${MAX_SECONDS} s and encoding one file`,
+  both: `only decoding ${MAX_SECONDS} s and encoding both files`,
+};
+
+async function measureEngine(ffmpeg: Ffmpeg, { folder, database, track }: Setting): Promise<Row[]> {
   const { db } = database;
   const folders = await openSoundFolders({ dataDir: folder, storageDir: folder });
   const ready = Promise.withResolvers<void>();
@@ -77,23 +83,42 @@ async function measureEngine(ffmpeg: Ffmpeg, { folder, database, track }: Settin
   };
   await ours();
   [cpuMs, wallMs] = [0, 0];
+  const bothMs: number[] = [];
   const measured = await measureSideBySide(
-    { ours, floor: () => encodeAlone(ffmpeg, folder, track) },
+    {
+      ours,
+      floor: async () => {
+        bothMs.push(await encodeAlone(ffmpeg, { folder, track, withVoice: true }));
+        return encodeAlone(ffmpeg, { folder, track, withVoice: false });
+      },
+    },
     { rounds: ROUNDS },
   );
   await worker.stop();
   await requireReady(database, folders);
-  const ratio = measured.ours / measured.floor;
   const cores = cpuMs / wallMs;
-  return {
-    what: `upload to published, ${ffmpeg.description.replace(/ \(.*/, '')} ffmpeg`,
+  const rowAgainst = (floor: keyof typeof FLOORS, floorMs: number) => ({
     ours: formatMs(measured.ours),
-    floor: `${formatMs(measured.floor)}: it decodes ${MAX_SECONDS} s and encodes them, alone`,
-    ratio: `${formatRatio(ratio)}, ${cores.toFixed(2)} cores`,
-    target: '≤ 2×, ≤ 1 core',
-    isReached: ratio <= 2 && cores <= 1.05,
-    note: 'ours also encodes the voice rendition, decodes and measures both results, and includes some 40 ms of commits and syncs to the disk',
-  };
+    floor: `${formatMs(floorMs)}: ${FLOORS[floor]}`,
+    ratio: `${formatRatio(measured.ours / floorMs)}, ${cores.toFixed(2)} cores`,
+  });
+  const bothMedianMs = median(bothMs);
+  const engine = ffmpeg.description.replace(/ \(.*/, '');
+  return [
+    {
+      what: `upload to published, both files, ${engine} ffmpeg`,
+      ...rowAgainst('both', bothMedianMs),
+      target: '≤ 2×, ≤ 1 core',
+      isReached: measured.ours <= 2 * bothMedianMs && cores <= 1.05,
+      note: 'ours also measures the upload, decodes and measures both results, and includes about 40 ms of commits and syncs to the disk',
+    },
+    {
+      what: `the same, against encoding one of the two, ${engine} ffmpeg`,
+      ...rowAgainst('one', measured.floor),
+      target: 'for information',
+      isReached: true,
+    },
+  ];
 }
 
 const silentLog = { info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -103,18 +128,24 @@ function anUpload(track: Uint8Array) {
   return { steamId64: aSteamId(1), fileName: 'track.mp3', bytes, actor: 'operator' as const };
 }
 
-/** The floor: the same engine decodes the kept part and encodes it, and does nothing else. */
-async function encodeAlone(ffmpeg: Ffmpeg, folder: string, track: Uint8Array): Promise<number> {
+/** The options of the published files. */
+const STEREO = ['-ar', '44100', '-ac', '2', '-c:a', 'libmp3lame', '-b:a', '192k', '-f', 'mp3'];
+const VOICE_NAME = 'alone-voice.mp3';
+const VOICE = ['-ar', '48000', '-ac', '1', '-c:a', 'libmp3lame', '-b:a', '96k', '-f', 'mp3'];
+
+/** A floor: the same engine decodes the kept part and encodes the files of it in one call, and does nothing else. */
+async function encodeAlone(
+  ffmpeg: Ffmpeg,
+  { folder, track, withVoice }: { folder: string; track: Uint8Array; withVoice: boolean },
+): Promise<number> {
   await Bun.write(join(folder, 'alone.mp3'), track);
   const pcm = ['-f', 'f32le', '-ar', '44100', '-ac', '2'];
+  const decoding = ['-v', 'error', '-threads', '1', '-t', String(MAX_SECONDS), '-f', 'mp3'];
   const startedAt = performance.now();
   await ffmpeg.run(
     {
       directory: folder,
-      input: {
-        name: 'alone.mp3',
-        options: ['-v', 'error', '-threads', '1', '-t', String(MAX_SECONDS), '-f', 'mp3'],
-      },
+      input: { name: 'alone.mp3', options: decoding },
       output: { name: 'alone.f32', options: pcm },
     },
     RENDER_LIMITS,
@@ -123,7 +154,8 @@ async function encodeAlone(ffmpeg: Ffmpeg, folder: string, track: Uint8Array): P
     {
       directory: folder,
       input: { name: 'alone.f32', options: ['-v', 'error', ...pcm] },
-      output: { name: 'alone-out.mp3', options: ['-c:a', 'libmp3lame', '-b:a', '192k', '-f', 'mp3'] },
+      output: { name: 'alone-out.mp3', options: withVoice ? [...VOICE, VOICE_NAME, ...STEREO] : STEREO },
+      sideOutputs: withVoice ? [VOICE_NAME] : [],
     },
     RENDER_LIMITS,
   );
