@@ -7,7 +7,7 @@ import { ENGINES, openEngine } from './ffmpeg-engines.ts';
 /** What one rendering took, in the process below and in those it started. */
 export type MeasuredRender = {
   outcome: string;
-  /** Processor time of all of them, from the start of the process. */
+  /** Processor time of all of them, once ffmpeg is open, as in a service that runs. */
   cpuMs: number;
   /** The most memory that one of them held at once. */
   peakBytes: number;
@@ -41,6 +41,12 @@ function readChildrenUsage(): { cpuMs: number; peakBytes: number } {
   };
 }
 
+/** Processor time so far, of the process and of the children it has waited for. */
+function readCpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000 + readChildrenUsage().cpuMs;
+}
+
 async function readOwnPeakBytes(): Promise<number> {
   const [, kilobytes] = /VmHWM:\s+(\d+)/.exec(await readFile('/proc/self/status', 'utf8')) ?? [];
   return Number(kilobytes) * 1024;
@@ -51,17 +57,16 @@ if (import.meta.main) {
   const engine = ENGINES.find((known) => known === name);
   if (engine === undefined) throw new Error(`no engine ${name}`);
   const ffmpeg = await openEngine(engine, directory);
+  const cpuMsAtStart = readCpuMs();
   const outcome = await renderSound(ffmpeg, directory, { maxSeconds: 10, targetLufs: -18 }).then(
     () => 'published',
     (error: unknown) => (error instanceof SoundRefused ? error.reason : String(error)),
   );
   await ffmpeg.close();
-  const children = readChildrenUsage();
-  const { user, system } = process.cpuUsage();
   const measured: MeasuredRender = {
     outcome,
-    cpuMs: (user + system) / 1000 + children.cpuMs,
-    peakBytes: Math.max(await readOwnPeakBytes(), children.peakBytes),
+    cpuMs: readCpuMs() - cpuMsAtStart,
+    peakBytes: Math.max(await readOwnPeakBytes(), readChildrenUsage().peakBytes),
   };
   console.log(JSON.stringify(measured));
 }

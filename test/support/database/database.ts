@@ -7,7 +7,7 @@ import pino from 'pino';
 import { connect } from '../../../src/db/client.ts';
 import { type Database, openDatabase } from '../../../src/db/database.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
-import { migrateDatabase } from '../../../src/db/migrate.ts';
+import { copyClusterTemplate, MIGRATED } from './cluster-template.ts';
 
 /** Nothing here outlives the run, so the server need not wait for the disk. */
 const FAST_SETTINGS = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=200'];
@@ -32,10 +32,7 @@ export async function createTestDatabase({ max = 8, isMigrated = true }: Options
   const server = await shared.testServer;
   server.nextNumber += 1;
   const name = `test_${server.nextNumber}`;
-  await runOnServer(
-    server,
-    `create database ${name} template ${isMigrated ? 'template_migrated' : 'template0'}`,
-  );
+  await runOnServer(server, `create database ${name} template ${isMigrated ? MIGRATED : 'template0'}`);
   const url = databaseUrl(server, name);
   const database = openDatabase(url, { max });
   afterAll(async () => {
@@ -57,19 +54,25 @@ export async function stopTestServer(): Promise<void> {
 
 async function startTestServer(): Promise<TestServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'community-api-test-'));
+  await copyClusterTemplate(dataDir);
   const embedded = await startEmbeddedPostgres({
     dataDir,
     log: pino({ level: 'silent' }),
     settings: FAST_SETTINGS,
   });
   const server = { embedded, dataDir, nextNumber: 0 };
-  await runOnServer(server, 'create database template_migrated');
-  await migrateDatabase(databaseUrl(server, 'template_migrated'));
+  // As if it had been migrated just now.
+  await runOnServer(
+    server,
+    `update penalty_event_state
+      set epoch = substr(md5(random()::text), 1, 8), expired_up_to = date_trunc('second', now())`,
+    MIGRATED,
+  );
   return server;
 }
 
-async function runOnServer(server: TestServer, statement: string): Promise<void> {
-  const connection = connect(server.embedded.url, { max: 1 });
+async function runOnServer(server: TestServer, statement: string, name = 'postgres'): Promise<void> {
+  const connection = connect(databaseUrl(server, name), { max: 1 });
   await connection.unsafe(statement);
   await connection.end();
 }
