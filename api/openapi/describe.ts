@@ -33,7 +33,8 @@ export const IF_NONE_MATCH = {
   id: 'ifNoneMatch',
   in: 'header',
   name: 'If-None-Match',
-  description: 'ETags of responses that the client has, or `*`: 304 when one of them still holds.',
+  description:
+    'ETags of responses that the client has, or `*`: the response is 304 when one of them is current.',
   schema: { type: 'string' },
   example: EXAMPLE_ETAG,
 } as const;

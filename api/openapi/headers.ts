@@ -23,7 +23,7 @@ const VARYING: Record<string, HeaderText> = {
     schema: { type: 'integer', minimum: 1 },
   },
   'X-RateLimit-Remaining': {
-    description: 'Requests left now.',
+    description: 'Requests left at this moment.',
     schema: { type: 'integer', minimum: 0 },
   },
   'RateLimit-Policy': {
@@ -40,7 +40,7 @@ const VARYING: Record<string, HeaderText> = {
   },
   'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },
   'WWW-Authenticate': {
-    description: 'The scheme, with an error code when a token was given that is not valid.',
+    description: 'The scheme, with an error code when the token given is not valid.',
     schema: { type: 'string', pattern: '^Bearer( error="[a-z_]+")?$' },
   },
   ETag: {

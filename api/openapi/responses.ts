@@ -43,7 +43,7 @@ const SHARED: Record<Policy, readonly Failure[]> = {
   public: [TOO_MANY_REQUESTS, INTERNAL_FAILURE],
   protected: [TOKEN_REQUIRED, TOKEN_INVALID, TOO_MANY_REQUESTS, INTERNAL_FAILURE, DATABASE_OUTAGE],
 };
-const REFUSED = 'A parameter is not allowed: the message names it and says what is.';
+const REFUSED = 'A parameter is not valid: the message names it and says what is allowed.';
 /** For references to components, which hold the values that depend on the limit. */
 const ANY_VERDICT = exampleVerdict(1);
 
@@ -109,7 +109,7 @@ function notModifiedKey({ cacheControl = PUBLIC_CACHE_CONTROL }: Operation): str
 
 function describeNotModified({ policy, cacheControl }: Operation) {
   return {
-    description: 'The client has this response: a tag in If-None-Match still holds.',
+    description: 'Unchanged: If-None-Match has the current ETag.',
     headers: referToHeaders(policy, successHeaders(policy, cacheControl)),
   };
 }

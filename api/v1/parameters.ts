@@ -51,7 +51,7 @@ export function limitParameter(
     id: name,
     in: 'query',
     name,
-    description: `${what}; more than ${maximum} count as ${maximum}, and what is no positive whole number as ${byDefault}.`,
+    description: `${what}; more than ${maximum} counts as ${maximum}, anything but a positive whole number as ${byDefault}.`,
     schema: { type: 'integer', minimum: 1, maximum, default: byDefault },
     example: byDefault,
     parse: (text: string | undefined) => Math.min(parsePositive(text, byDefault), maximum),

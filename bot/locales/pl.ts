@@ -77,9 +77,9 @@ export const pl: Texts = {
     ping: 'Ping',
     address: 'Adres',
     updated: (when) => `Zaktualizowano ${when}`,
-    offline: 'Wyłączony',
-    offlineSince: (when) => `Wyłączony, ostatnio widziany ${when}`,
-    neverSeen: 'Wyłączony, jeszcze nigdy nie był widziany',
+    offline: 'Offline',
+    offlineSince: (when) => `Offline, ostatnio widziany ${when}`,
+    neverSeen: 'Offline, jeszcze nigdy nie był online',
     full: ({ players, maxPlayers, since }) => `Pełny: ${players}/${count(maxPlayers, 'player')} od ${since}`,
     notPolled: 'Jeszcze nie sprawdzono',
     nobody: 'Teraz nikt nie gra.',
@@ -88,10 +88,10 @@ export const pl: Texts = {
     playerCount: (amount) => count(amount, 'player'),
     playersOf: (name) => `Gracze na serwerze ${name}`,
     chartAlt: ({ peak, peakAt, average, gaps }) =>
-      `Wykres liczby graczy z ostatnich 24 godzin: najwięcej ${peak} (${peakAt}), średnio ${average}${gaps ? '; z przerwami, gdy serwer był wyłączony' : ''}.`,
+      `Wykres liczby graczy z ostatnich 24 godzin: najwięcej ${peak} (${peakAt}), średnio ${average}${gaps ? '; z przerwami, gdy serwer był offline' : ''}.`,
     allServers: 'Serwery',
     totals: ({ online, servers, players, capacity }) =>
-      `Działa ${online.toLocaleString('pl')} z ${count(servers, 'ofServer')} · ${players.toLocaleString('pl')}/${count(capacity, 'player')}`,
+      `Online: ${online.toLocaleString('pl')} z ${count(servers, 'ofServer')} · ${players.toLocaleString('pl')}/${count(capacity, 'player')}`,
     none: 'Nie ma jeszcze żadnych serwerów.',
     choose: 'Wybierz serwer',
     chooseNext: (number) => `Wybierz serwer (${number})`,
@@ -102,7 +102,7 @@ export const pl: Texts = {
   chart: {
     title: 'Gracze, ostatnie 24 godziny',
     capacity: 'sloty',
-    offline: 'wyłączony',
+    offline: 'offline',
     peak: (amount) => `najwięcej ${amount}`,
   },
 

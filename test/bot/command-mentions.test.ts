@@ -9,7 +9,7 @@ const GUILD = '900000000000000001';
 const { fake, bot, deps, lines, connect } = await startTestBot();
 const registrations = () => fake.requests.filter(({ method, status }) => method === 'PUT' && status === 200);
 
-/** What a member is told who asked about somebody else, and a manager who lists, starts and stops feeds. */
+/** The responses to a member who asks about somebody else, and to a manager who lists, starts and stops feeds. */
 async function readNotices(locale: string): Promise<string[]> {
   const member = anActor({ locale });
   const manager = anActor({ locale, isManager: true });

@@ -30,7 +30,7 @@ test('without its database the bot lists servers from memory, says so of records
     const list = await fake.command('server', {}, moderator);
     expect(list.message?.embeds[0]?.description).toContain('Mirage');
     const refused = await check();
-    // At once where connections are refused, deferred in time where they hang.
+    // Replied to at once if connections are refused, deferred in time if they hang.
     expect([4, 5]).toContain(refused.callback ?? 0);
     expect(isEphemeral(refused.message)).toBe(true);
     expect(bot.health().state).toBe('ready');

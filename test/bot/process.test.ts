@@ -6,7 +6,7 @@ import { startFakeDiscord } from '../support/discord/fake-discord.ts';
 import { botEnv, createTestFolder, type Program, startProgram } from '../support/service/program.ts';
 import { waitFor } from '../support/wait.ts';
 
-/** The whole service as a process, with a Discord that misbehaves: whatever happens to the bot, the API serves. */
+/** The whole service as a process, with a Discord that misbehaves: whatever happens to the bot, the API keeps working. */
 const folder = createTestFolder();
 const fake = await startFakeDiscord();
 const database = await createTestDatabase();
@@ -122,7 +122,7 @@ test('malformed events do not end the process', async () => {
   expect((await fetch(`${url}/api/v1/servers`)).status).toBe(200);
 });
 
-test('a token revoked at run time is reported once; the API serves on and nothing loops', async () => {
+test('a token revoked at run time is reported once; the API keeps running and nothing loops', async () => {
   const identifies = fake.gateway.identifies.length;
   fake.gateway.closeOnIdentify = 4004;
   fake.gateway.close(4004);

@@ -28,9 +28,9 @@ import { waitFor } from '../support/wait.ts';
 /** A real disk that is full: a small file system in memory, which only root may mount. */
 const DISK_BYTES = 1024 * 1024;
 const PLAYER = aSteamId(1);
-/** 350 kB as 16-bit mono, 1.4 MB decoded: it fits on the disk, and what ffmpeg makes of it does not. */
+/** 350 kB as 16-bit mono, 1.4 MB decoded: the upload fits on the disk, but the decoded sound does not. */
 const CLIP = toWav(anAudio({ seconds: 4, shape: sine(440, 0.3), channels: 1 }), 's16');
-/** Decoded it takes 70 kB, encoded 6, and 1 MB when it is verified. */
+/** It takes 70 kB decoded, 6 kB encoded, and 1 MB while it is verified. */
 const BEEP = toWav(anAudio({ seconds: 0.2, shape: sine(440, 0.3), channels: 1 }), 's16');
 
 const { db } = await createTestDatabase();

@@ -54,7 +54,7 @@ async function upload(player: number, wav: Uint8Array): Promise<void> {
   await storeUpload(db, folders, { upload: details, maxBytes: 20_000_000 });
 }
 
-/** Every sample of ours, by its name without the prefix. */
+/** Every sample of the service, by its name without the prefix. */
 async function readMetrics(): Promise<Record<string, number>> {
   const { text } = await service.ask('/metrics');
   const samples = text.matchAll(/^community_api_(\S+) (\S+)$/gm);

@@ -39,7 +39,7 @@ describe('reconciliation', () => {
       get(target, name) {
         const value: unknown = Reflect.get(target, name);
         if (typeof value !== 'function') return value;
-        // The second look comes after the row.
+        // The second check comes after the row was inserted.
         if (name === 'select' && ++looks === 2) Bun.spawnSync(insertRow(uploadKey));
         return value.bind(target);
       },
@@ -54,7 +54,7 @@ describe('reconciliation', () => {
     await Bun.write(path, 'x');
     const watched = new Proxy(db, {
       get(target, name) {
-        // The folder is read by now, and the player not locked yet.
+        // By now the folder has been read, and the player is not locked yet.
         if (name === 'transaction') rmSync(path);
         const value: unknown = Reflect.get(target, name);
         return typeof value === 'function' ? value.bind(target) : value;
@@ -73,7 +73,7 @@ describe('reconciliation', () => {
     expect((await findRoundSounds(db, PLAYER)).latest).toMatchObject({ status: 'failed', failure: 'lost' });
   });
 
-  test('believes no loss when the whole folder is not there, as when it is not mounted', async () => {
+  test('marks nothing as lost when the whole folder is missing, as when it is not mounted', async () => {
     await upload(TONE);
     startWorker();
     await settled(PLAYER);

@@ -42,7 +42,7 @@ async function relock(): Promise<void> {
   expect(await Bun.spawn(['bun', 'install', '--silent'], { cwd: checkout }).exited).toBe(0);
 }
 
-/** Another lock file, of a checkout that was updated. */
+/** Another lock file, as in an updated checkout. */
 async function update(): Promise<void> {
   const before = join(checkout, 'node_modules');
   const kept = join(folder.path, 'kept');

@@ -16,7 +16,7 @@ export const GUIDE_EN: Guide = {
           <p>Paste one of these. Each prints the servers and how many players they have.</p>
           <Samples samples={firstRequest(publicUrl)} />
           <p>
-            Every path works below <code>/index.php/api/v1</code> too, and HEAD works wherever GET does.
+            Every path works under <code>/index.php/api/v1</code> too, and HEAD works wherever GET does.
           </p>
         </>
       ),
@@ -28,14 +28,14 @@ export const GUIDE_EN: Guide = {
         <>
           <p>
             Sign in on the <a href="/account#tokens">account page</a> and create a token. It is shown once:
-            keep it where your program reads its secrets, here the environment variable <code>API_TOKEN</code>
-            , and never in a page that others open.
+            keep it where your program reads its secrets (in these examples, the environment variable{' '}
+            <code>API_TOKEN</code>), and never in a page that others open.
           </p>
           <Samples samples={requestWithToken(publicUrl)} />
           <p>
-            Where a header cannot be sent, put it in the query as <code>api_token</code>; the header wins.
-            Tick only the scopes that your program needs: a request that lacks one gets status 403, and the
-            message names the scope.
+            If you cannot send a header, put the token in the query as <code>api_token</code>; a header takes
+            priority. Tick only the scopes that your program needs. A request for which the token lacks a
+            scope gets status 403, and the message names the scope.
           </p>
         </>
       ),
@@ -46,14 +46,14 @@ export const GUIDE_EN: Guide = {
       body: ({ limits }) => (
         <>
           <p>
-            Without a token {limits.public} requests a minute for each address, with one {limits.protected} a
-            minute for each owner, however many tokens they have. Every response says how many are left in{' '}
-            <code>X-RateLimit-Remaining</code>. Beyond the limit you get status 429: wait the seconds of{' '}
-            <code>Retry-After</code>.
+            Public routes allow {limits.public} requests a minute for each IP address, routes that need a
+            token {limits.protected} a minute for each token owner, however many tokens they have. The header{' '}
+            <code>X-RateLimit-Remaining</code> of every response says how many are left. Beyond the limit you
+            get status 429: wait as many seconds as <code>Retry-After</code> says.
           </p>
           <p>
-            Routes that take lists of ids cover up to 100 players in one request. Ask for many at once rather
-            than for one after another.
+            Routes that take a list of ids cover up to 100 players in one request: ask for many at once rather
+            than one after another.
           </p>
         </>
       ),
@@ -65,7 +65,7 @@ export const GUIDE_EN: Guide = {
         <>
           <p>
             Every error has a status and the body <code>{'{"success": false, "message": "…"}'}</code>. The
-            message is for people: decide by the status.
+            message is for people; programs should decide by the status.
           </p>
           <ErrorTable
             heads={['Status', 'Meaning', 'What to do']}
@@ -73,8 +73,8 @@ export const GUIDE_EN: Guide = {
               ['400', "A parameter isn't valid.", 'Correct it: the message says how.'],
               ['401', "No token was given, or it isn't valid.", 'Create a new one.'],
               ['403', 'The token lacks a scope.', 'Create one that has it.'],
-              ['404', 'There is no such thing.', 'Nothing.'],
-              ['410', 'The cursor is too old or unknown.', 'Export again.'],
+              ['404', 'It does not exist.', 'Check the address and the id.'],
+              ['410', 'The cursor is too old or unknown.', 'Start again with an export.'],
               ['429', 'Too many requests.', 'Wait as long as Retry-After says.'],
               ['500, 503', 'The service has a problem.', 'Try again after a pause.'],
             ]}
@@ -87,8 +87,8 @@ export const GUIDE_EN: Guide = {
       title: 'Pages of lists',
       body: () => (
         <p>
-          Lists of penalties come in pages: <code>page</code> counts from 1, <code>per_page</code> is 50 and
-          at most 100. <code>meta.total</code> and <code>meta.last_page</code> are exact, and the{' '}
+          Lists of penalties come in pages: <code>page</code> counts from 1, <code>per_page</code> is 50 by
+          default and at most 100. <code>meta.total</code> and <code>meta.last_page</code> are exact, and the{' '}
           <code>Link</code> header leads to the first, previous, next and last page. To keep a copy of all
           penalties, don't walk the pages: <a href="#changes">export them once and follow the changes</a>.
         </p>
@@ -100,15 +100,15 @@ export const GUIDE_EN: Guide = {
       body: ({ publicUrl }) => (
         <>
           <p>
-            <code>/penalties/export</code> gives all penalties and, in its last line, a cursor.{' '}
-            <code>/penalties/changes</code> gives what changed after a cursor, in order: together they miss
+            <code>/penalties/export</code> returns all penalties and, in its last line, a cursor.{' '}
+            <code>/penalties/changes</code> returns what changed after a cursor, in order: together they miss
             nothing and repeat nothing. To hear of changes the moment they happen, keep a stream open:
           </p>
           <Samples samples={[streamRequest(publicUrl)]} />
           <p>
-            A client that was away sends the last <code>id</code> it saw as <code>Last-Event-ID</code> and
-            goes on there, for 30 days. Administrators can have events sent to an address of yours as{' '}
-            <a href="https://www.standardwebhooks.com/">Standard Webhooks</a>.
+            A client that was disconnected sends the last <code>id</code> it saw as <code>Last-Event-ID</code>{' '}
+            and resumes there; events are kept for 30 days. Administrators can have events sent to an address
+            of yours as <a href="https://www.standardwebhooks.com/">Standard Webhooks</a>.
           </p>
         </>
       ),
@@ -124,8 +124,8 @@ export const GUIDE_EN: Guide = {
           </p>
           <Samples samples={[conditionalRequest(publicUrl)]} />
           <p>
-            The server list may be kept for two seconds. Responses with a token are never kept by caches:
-            whether a ban is active is true at the moment of the response.
+            Caches may keep the server list for two seconds. Responses that need a token never come from a
+            cache: whether a ban is active is always current.
           </p>
         </>
       ),
@@ -135,10 +135,10 @@ export const GUIDE_EN: Guide = {
       title: 'Times and ids',
       body: () => (
         <p>
-          Times are UTC in whole seconds, like <code>2026-11-21T10:00:00+00:00</code>. SteamIDs and Discord
-          ids are text, because they are larger than a number in JavaScript can be. Parameters take SteamIDs
-          as SteamID64, <code>STEAM_1:1:19867136</code> or <code>[U:1:39734273]</code>. A duration is in
-          minutes; 0 is permanent, and <code>ends</code> is null then.
+          Times are in UTC, in whole seconds, such as <code>2026-11-21T10:00:00+00:00</code>. SteamIDs and
+          Discord ids are strings, because they are too large for a number in JavaScript. Parameters take
+          SteamIDs as SteamID64, <code>STEAM_1:1:19867136</code> or <code>[U:1:39734273]</code>. A duration is
+          in minutes; 0 is permanent, and then <code>ends</code> is null.
         </p>
       ),
     },
@@ -147,12 +147,12 @@ export const GUIDE_EN: Guide = {
       title: 'Versions, and what may change',
       body: ({ version }) => (
         <p>
-          This is version {version} of the service. What stands below <code>/api/v1</code> stays as it is:
+          This is version {version} of the service. Everything under <code>/api/v1</code> stays as it is:
           fields keep their names, types and meaning. Operations marked as extensions may gain fields and
           parameters, and there may be new operations and event types: ignore what you don't know. Anything
-          that would break a client gets an address of its own, such as <code>/api/v2</code>. The{' '}
-          <a href="/swagger/json">OpenAPI document</a> is made from the running program; clients can be
-          generated from it.
+          that would break a client gets a new base path, such as <code>/api/v2</code>. The{' '}
+          <a href="/swagger/json">OpenAPI document</a> is generated from the running program, and clients can
+          be generated from it.
         </p>
       ),
     },

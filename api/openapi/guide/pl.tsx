@@ -46,14 +46,15 @@ export const GUIDE_PL: Guide = {
       body: ({ limits }) => (
         <>
           <p>
-            Bez tokenu: {limits.public} zapytań na minutę z jednego adresu. Z tokenem: {limits.protected} na
-            minutę dla jednego właściciela, bez względu na liczbę tokenów. Każda odpowiedź podaje w{' '}
-            <code>X-RateLimit-Remaining</code>, ile jeszcze zostało. Po przekroczeniu limitu dostaniesz status
-            429: odczekaj tyle sekund, ile podaje <code>Retry-After</code>.
+            Ścieżki publiczne: {limits.public} zapytań na minutę z jednego adresu IP. Ścieżki, które wymagają
+            tokenu: {limits.protected} na minutę dla jednego właściciela, bez względu na liczbę tokenów. Każda
+            odpowiedź podaje w nagłówku <code>X-RateLimit-Remaining</code>, ile zapytań jeszcze zostało. Po
+            przekroczeniu limitu dostaniesz status 429: odczekaj tyle sekund, ile podaje{' '}
+            <code>Retry-After</code>.
           </p>
           <p>
-            Ścieżki, które przyjmują listy identyfikatorów, odpowiadają o maksymalnie 100 graczach naraz.
-            Pytaj o wielu jednocześnie, a nie o każdego z osobna.
+            Ścieżki, które przyjmują listę identyfikatorów, obejmują do 100 graczy w jednym zapytaniu. Pytaj o
+            wielu naraz, a nie o każdego z osobna.
           </p>
         </>
       ),
@@ -70,11 +71,11 @@ export const GUIDE_PL: Guide = {
           <ErrorTable
             heads={['Status', 'Znaczenie', 'Co zrobić']}
             rows={[
-              ['400', 'Parametr jest nieprawidłowy.', 'Popraw go: komunikat mówi jak.'],
+              ['400', 'Parametr jest nieprawidłowy.', 'Popraw go: komunikat mówi, jak.'],
               ['401', 'Brak tokenu albo token jest nieważny.', 'Utwórz nowy.'],
               ['403', 'Token nie ma potrzebnego zakresu.', 'Utwórz taki, który go ma.'],
-              ['404', 'Nie ma takiego obiektu.', 'Nic.'],
-              ['410', 'Kursor jest za stary albo nieznany.', 'Pobierz eksport jeszcze raz.'],
+              ['404', 'Coś takiego nie istnieje.', 'Sprawdź adres i identyfikator.'],
+              ['410', 'Kursor jest za stary albo nieznany.', 'Zacznij od nowa od eksportu.'],
               ['429', 'Za dużo zapytań.', 'Odczekaj tyle, ile podaje Retry-After.'],
               ['500, 503', 'Usługa ma problem.', 'Spróbuj ponownie po chwili.'],
             ]}
@@ -88,7 +89,7 @@ export const GUIDE_PL: Guide = {
       body: () => (
         <p>
           Listy kar są podzielone na strony: <code>page</code> liczy się od 1, a <code>per_page</code> wynosi
-          domyślnie 50, najwyżej 100. <code>meta.total</code> i <code>meta.last_page</code> są dokładne, a
+          domyślnie 50 i najwyżej 100. <code>meta.total</code> i <code>meta.last_page</code> są dokładne, a
           nagłówek <code>Link</code> prowadzi do pierwszej, poprzedniej, następnej i ostatniej strony. Jeśli
           chcesz mieć kopię wszystkich kar, nie przeglądaj stron:{' '}
           <a href="#changes">pobierz eksport, a potem zmiany</a>.
@@ -101,8 +102,8 @@ export const GUIDE_PL: Guide = {
       body: ({ publicUrl }) => (
         <>
           <p>
-            <code>/penalties/export</code> podaje wszystkie kary, a w ostatniej linii kursor.{' '}
-            <code>/penalties/changes</code> podaje po kolei to, co zmieniło się od kursora: razem niczego nie
+            <code>/penalties/export</code> zwraca wszystkie kary, a w ostatniej linii kursor.{' '}
+            <code>/penalties/changes</code> zwraca po kolei to, co zmieniło się od kursora: razem niczego nie
             pomijają i niczego nie powtarzają. Żeby dowiadywać się o zmianach od razu, utrzymuj otwarty
             strumień:
           </p>
@@ -126,8 +127,8 @@ export const GUIDE_PL: Guide = {
           </p>
           <Samples samples={[conditionalRequest(publicUrl)]} />
           <p>
-            Listę serwerów można przechowywać przez dwie sekundy. Odpowiedzi z tokenem nie są nigdzie
-            przechowywane: to, czy ban jest aktywny, jest prawdą w chwili odpowiedzi.
+            Listę serwerów można przechowywać przez dwie sekundy. Odpowiedzi, które wymagają tokenu, nigdy nie
+            pochodzą z pamięci podręcznej: informacja, czy ban jest aktywny, jest zawsze aktualna.
           </p>
         </>
       ),
@@ -137,7 +138,7 @@ export const GUIDE_PL: Guide = {
       title: 'Czas i identyfikatory',
       body: () => (
         <p>
-          Czas jest w UTC, w pełnych sekundach, np. <code>2026-11-21T10:00:00+00:00</code>. SteamID i
+          Daty są w UTC, z dokładnością do sekundy, np. <code>2026-11-21T10:00:00+00:00</code>. SteamID i
           identyfikatory Discorda są tekstem, bo nie mieszczą się w liczbach JavaScriptu. Parametry przyjmują
           SteamID jako SteamID64, <code>STEAM_1:1:19867136</code> albo <code>[U:1:39734273]</code>. Czas
           trwania kary podajemy w minutach; 0 oznacza karę bezterminową, a <code>ends</code> jest wtedy równe
@@ -150,10 +151,10 @@ export const GUIDE_PL: Guide = {
       title: 'Wersje i zmiany',
       body: ({ version }) => (
         <p>
-          To jest wersja {version}. To, co jest pod <code>/api/v1</code>, pozostaje bez zmian: pola zachowują
+          To jest wersja {version}. Wszystko pod <code>/api/v1</code> pozostaje bez zmian: pola zachowują
           nazwy, typy i znaczenie. Operacje oznaczone jako rozszerzenia mogą dostać nowe pola i parametry,
           mogą też pojawić się nowe operacje i typy zdarzeń: pomijaj to, czego nie znasz. Wszystko, co mogłoby
-          zepsuć działające programy, dostanie osobny adres, np. <code>/api/v2</code>.{' '}
+          zepsuć działające programy, dostanie nową ścieżkę bazową, np. <code>/api/v2</code>.{' '}
           <a href="/swagger/json">Dokument OpenAPI</a> powstaje z działającego programu; można z niego
           wygenerować klienta.
         </p>

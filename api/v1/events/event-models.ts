@@ -11,7 +11,7 @@ export const EVENT_TYPES = [...PENALTY_EVENT_TYPES, ...SERVER_EVENT_TYPES] as co
 export type EventType = (typeof EVENT_TYPES)[number];
 
 const CursorModel = t.String({
-  description: 'A place in the order of changes; opaque.',
+  description: 'A position in the order of changes; opaque.',
   examples: ['5f0c9a1b-4211'],
 });
 
@@ -24,7 +24,7 @@ const ChangeModel = t.Object(
     is_deleted: t.Optional(
       t.Literal(true, {
         description:
-          'Only with penalty.removed, when the record is in no list any more. Without it, the record is gone at its source and stays listed.',
+          'Only with penalty.removed: the record is no longer in any list. When absent, the record is gone at its source but stays listed.',
       }),
     ),
   },
@@ -36,7 +36,10 @@ export const ChangesModel = successModel('PenaltyChanges', {
   meta: t.Object(
     {
       cursor: CursorModel,
-      has_more: t.Boolean({ description: 'More changes wait behind this cursor.', examples: [false] }),
+      has_more: t.Boolean({
+        description: 'Whether there are more changes after this cursor.',
+        examples: [false],
+      }),
     },
     STRICT,
   ),
@@ -45,7 +48,7 @@ export const ChangesModel = successModel('PenaltyChanges', {
 export const EventStreamModel = t.String({
   $id: 'EventStream',
   description:
-    'Server-sent events. Of penalties: `id` is the cursor, `data` a PenaltyChange. Of servers, without an `id`: `data` is `{"type", "occurred_at", "server"}`. A comment every 15 seconds keeps the connection open.',
+    'Server-sent events. For penalties, `id` is the cursor and `data` a PenaltyChange. For servers, there is no `id`, and `data` is `{"type", "occurred_at", "server"}`. A comment every 15 seconds keeps the connection open.',
   examples: [
     'id: 5f0c9a1b-4211\nevent: penalty.created\ndata: {"cursor":"5f0c9a1b-4211","type":"penalty.created","occurred_at":"2026-11-21T10:00:00+00:00","penalty":{"id":4211}}\n\n',
   ],

@@ -27,7 +27,7 @@ const CURSOR_PARAMETER = {
   in: 'query',
   name: 'cursor',
   description:
-    'Where to go on: the cursor of an export or of the response before. Without it there are no changes and the present cursor.',
+    'Where to continue: the cursor from an export or from the previous response. Without it, the response has no changes and the current cursor.',
   schema: { type: 'string' },
   example: '5f0c9a1b-4211',
   parse: (text: string | undefined) => text,
@@ -39,7 +39,7 @@ const TYPES_PARAMETER = {
   id: 'eventTypes',
   in: 'query',
   name: 'types',
-  description: `Comma-separated: ${EVENT_TYPES.join(', ')}. Those of servers need the scope \`servers\`. By default all that the token may see.`,
+  description: `Comma-separated: ${EVENT_TYPES.join(', ')}. Server events need the scope \`servers\`. By default, all that the token may see.`,
   schema: { type: 'string' },
   example: 'penalty.created,penalty.lifted',
   refused: 'penalty.kicked',
@@ -62,7 +62,7 @@ const LIST_CHANGES = {
   tag: 'Events',
   summary: 'Changes of penalties since a cursor',
   description:
-    'Oldest first, in the order in which they were committed. Export, then changes from its cursor on, misses nothing and repeats nothing. Changes are kept for 30 days.',
+    'Oldest first, in the order in which they were committed. An export followed by the changes from its cursor on misses nothing and repeats nothing. Changes are kept for 30 days.',
   isExtension: true,
   policy: 'protected',
   scope: 'penalties',
@@ -76,7 +76,7 @@ const STREAM_EVENTS = {
   tag: 'Events',
   summary: 'Events as they happen',
   description:
-    'Server-sent events. The header Last-Event-ID resumes after a cursor. A client that lags 1 MB behind is disconnected, and so is one whose token is revoked or expires, or whose owner is blocked.',
+    'Server-sent events. The header Last-Event-ID resumes after a cursor. A client is disconnected when it lags 1 MB behind, when its token is revoked or expires, or when the owner is blocked.',
   isExtension: true,
   policy: 'protected',
   scope: 'events',

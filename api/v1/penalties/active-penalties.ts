@@ -15,13 +15,13 @@ const PlayerModel = t.Object(
   {
     steamid64: t.String({ pattern: '^[0-9]{17}$', examples: ['76561198000000001'] }),
     is_banned: t.Boolean({ examples: [true] }),
-    is_muted: t.Boolean({ description: 'Voice: a mute or a silence.', examples: [false] }),
-    is_gagged: t.Boolean({ description: 'Chat: a gag or a silence.', examples: [false] }),
+    is_muted: t.Boolean({ description: 'Cannot use voice chat: a mute or a silence.', examples: [false] }),
+    is_gagged: t.Boolean({ description: 'Cannot use text chat: a gag or a silence.', examples: [false] }),
     is_silenced: t.Boolean({ examples: [false] }),
-    warnings: t.Integer({ minimum: 0, description: 'Active ones.', examples: [0] }),
+    warnings: t.Integer({ minimum: 0, description: 'Number of active warnings.', examples: [0] }),
     penalties: t.Array(PenaltyModel, {
       maxItems: LIMIT,
-      description: `The active ones, newest first; the newest ${LIMIT} of more.`,
+      description: `Active penalties, newest first; at most ${LIMIT}.`,
     }),
   },
   { ...STRICT, $id: 'PlayerInForce' },
@@ -31,14 +31,15 @@ const LIST_ACTIVE_PENALTIES = {
   id: 'listActivePenalties',
   tag: 'Penalties',
   summary: 'What is in force against up to 100 players',
-  description: 'Everyone who is asked for is in the response, clean players too. Counts as one request.',
+  description:
+    'Every player asked for is in the response, also those without penalties. Counts as one request.',
   isExtension: true,
   policy: 'protected',
   scope: 'penalties',
   parameters: { players: STEAM_IDS_PARAMETER },
   success: {
     model: successModel('ActivePenalties', {
-      data: t.Array(PlayerModel, { description: 'In the order asked.' }),
+      data: t.Array(PlayerModel, { description: 'In the order of the request.' }),
     }),
   },
   failures: [],

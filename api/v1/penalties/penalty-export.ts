@@ -65,8 +65,8 @@ const EXPORT_PENALTIES = {
   tag: 'Penalties',
   summary: 'All penalties at once',
   description:
-    'One JSON object a line, oldest first, all of one moment. The last line is an ExportEnd: without it the response is incomplete. ' +
-    `One export at a time and ${EXPORTS_PER_HOUR} an hour for each owner of tokens. A client that falls 25 seconds behind 1 Mbit/s, or takes more than 15 minutes, is disconnected: store it first, read it then.`,
+    'One JSON object a line, oldest first, as of one moment. The last line is an ExportEnd: without it the response is incomplete. ' +
+    `One export at a time and ${EXPORTS_PER_HOUR} an hour for each token owner. A client that falls 25 seconds behind a rate of 1 Mbit/s, or takes more than 15 minutes, is disconnected: save the response first, and process it afterwards.`,
   isExtension: true,
   policy: 'protected',
   scope: 'penalties',

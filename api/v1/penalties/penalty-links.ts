@@ -7,7 +7,7 @@ type Given = PenaltyFilter & { page: number; perPage: number };
 export const LINK_HEADER: Record<'Link', DocumentedHeader> = {
   Link: {
     description:
-      'The `first`, `prev`, `next` and `last` page, with the same filters and without the token; no `prev` on the first page and no `next` on the last. Past the end `prev` is the last page.',
+      'The `first`, `prev`, `next` and `last` page, with the same filters and without the token. There is no `prev` on the first page and no `next` on the last; past the end, `prev` is the last page.',
     schema: { type: 'string', pattern: '^<https?://[^>]+>; rel="first"' },
     example:
       '<https://play.example.org/api/v1/bans?per_page=50&page=1>; rel="first", <https://play.example.org/api/v1/bans?per_page=50&page=2>; rel="next", <https://play.example.org/api/v1/bans?per_page=50&page=3>; rel="last"',

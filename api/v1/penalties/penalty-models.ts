@@ -27,7 +27,7 @@ const recordFields = {
   reason: t.String({ examples: ['Wallhack'] }),
   duration: t.Integer({ minimum: 0, description: 'Minutes; 0 is permanent.', examples: [1440] }),
   status: oneOf(PENALTY_STATUSES),
-  server_id: t.Integer({ minimum: 0, description: '0: none.', examples: [3] }),
+  server_id: t.Integer({ minimum: 0, description: '0 when there is none.', examples: [3] }),
   created: TimestampModel,
   ends: t.Union([TimestampModel, t.Null()], { description: 'Null when the penalty has no end.' }),
 };
@@ -41,7 +41,11 @@ const MuteModel = t.Object({ type: oneOf(MUTE_TYPES), ...recordFields }, { ...ST
 const CountModel = t.Integer({ minimum: 0, examples: [27] });
 const paginationFields = {
   current_page: t.Integer({ minimum: 1, examples: [1] }),
-  total: t.Integer({ minimum: 0, description: 'Exact, by all filters.', examples: [137] }),
+  total: t.Integer({
+    minimum: 0,
+    description: 'Exact number of records that match all filters.',
+    examples: [137],
+  }),
   per_page: t.Integer({ minimum: 1, maximum: MAX_PER_PAGE, examples: [50] }),
   last_page: t.Integer({ minimum: 1, examples: [3] }),
 };
@@ -54,7 +58,7 @@ const CountedPaginationModel = t.Object(
     ...paginationFields,
     counts: t.Object(
       { ban: CountModel, gag: CountModel, mute: CountModel, silence: CountModel, warn: CountModel },
-      { ...STRICT, description: 'Exact, by every filter but type.' },
+      { ...STRICT, description: 'Exact numbers of records that match every filter except type.' },
     ),
     cached_at: TimestampModel,
   },

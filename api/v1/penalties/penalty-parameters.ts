@@ -66,7 +66,8 @@ export const PAGE_PARAMETERS = {
     id: 'page',
     in: 'query',
     name: 'page',
-    description: 'The page; one past the end has no records, and what is no positive whole number is 1.',
+    description:
+      'The page. One past the end has no records; anything but a positive whole number counts as 1.',
     schema: { type: 'integer', minimum: 1, default: 1 },
     example: 1,
     parse: (text: string | undefined) => Math.min(parsePositive(text, 1), LAST_PAGE),

@@ -16,9 +16,9 @@ const LONGEST = 64;
 const FoundPlayerModel = t.Object(
   {
     steamid64: t.String({ pattern: '^[0-9]{1,20}$', examples: ['76561198000000001'] }),
-    name: t.String({ description: 'The latest one known.', examples: ['Rzeźnik'] }),
+    name: t.String({ description: 'The latest known name.', examples: ['Rzeźnik'] }),
     matched_name: t.String({ description: 'The name that was found.', examples: ['rzeznik2010'] }),
-    penalties: t.Integer({ minimum: 0, description: 'All of theirs.', examples: [4] }),
+    penalties: t.Integer({ minimum: 0, description: 'Number of all their penalties.', examples: [4] }),
     is_banned: t.Boolean({ description: 'An active ban exists.', examples: [false] }),
     last_seen_at: t.Union([TimestampModel, t.Null()], {
       description: 'The newest penalty or sign-in; null when there is neither.',
@@ -27,14 +27,14 @@ const FoundPlayerModel = t.Object(
   { ...STRICT, $id: 'FoundPlayer' },
 );
 const FoundPlayersModel = successModel('FoundPlayers', {
-  data: t.Array(FoundPlayerModel, { maxItems: MOST_FOUND, description: 'The best first.' }),
+  data: t.Array(FoundPlayerModel, { maxItems: MOST_FOUND, description: 'Best matches first.' }),
 });
 
 const NAME_PARAMETER = {
   id: 'playerName',
   in: 'query',
   name: 'name',
-  description: `Part of a name, ${SHORTEST} to ${LONGEST} characters, whatever letter case and diacritics.`,
+  description: `Part of a name, ${SHORTEST} to ${LONGEST} characters; letter case and diacritics are ignored.`,
   schema: { type: 'string' },
   example: 'rzez',
   isRequired: true,
@@ -47,7 +47,7 @@ const SEARCH_PLAYERS = {
   tag: 'Players',
   summary: `Up to ${MOST_FOUND} players by part of a name`,
   description:
-    'Names of penalties and nicknames of users. Players who bear exactly this name come first, then those seen most recently.',
+    'Searches names in penalties and nicknames of users. Players with exactly this name come first, then those seen most recently.',
   isExtension: true,
   policy: 'protected',
   scope: 'lookup',

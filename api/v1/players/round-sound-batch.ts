@@ -13,12 +13,12 @@ import { STRICT, successModel, TimestampModel } from '../models.ts';
 const steamId64 = t.String({ pattern: '^[0-9]{17}$', examples: ['76561198000000001'] });
 const sha256 = t.String({
   pattern: '^[0-9a-f]{64}$',
-  description: 'Of the file, hexadecimal.',
+  description: 'SHA-256 of the file, in hexadecimal.',
   examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
 });
 const url = (suffix: string) =>
   t.String({
-    description: 'Changes with the bytes: what was fetched from it once need not be fetched again.',
+    description: 'Changes whenever the file does, so a file fetched once need not be fetched again.',
     examples: [`https://play.example.org/storage/roundsound/76561198000000001${suffix}?v=9f86d081884c7d65`],
   });
 
@@ -40,7 +40,8 @@ const SoundModel = t.Object(
   {
     ...STRICT,
     $id: 'PublishedSound',
-    description: 'The `voice_` fields, of the mono file for plugins, are absent until that file exists.',
+    description:
+      'The `voice_` fields are about the mono file for plugins, and absent until that file exists.',
   },
 );
 const NoSoundModel = t.Object(
@@ -53,16 +54,16 @@ const LIST_ROUND_SOUNDS = {
   tag: 'Players',
   summary: 'The round-end sounds of up to 100 players',
   description:
-    'For plugins that fetch the sounds of everybody on a server. The ETag stays while `data` does. Counts as one request.',
+    'For plugins that fetch the sounds of everybody on a server. The ETag changes only when `data` does. Counts as one request.',
   isExtension: true,
   policy: 'public',
   parameters: { players: STEAM_IDS_PARAMETER },
   success: {
     model: successModel('RoundSoundList', {
-      data: t.Array(t.Union([SoundModel, NoSoundModel]), { description: 'In the order asked.' }),
+      data: t.Array(t.Union([SoundModel, NoSoundModel]), { description: 'In the order of the request.' }),
       meta: t.Object(
         {
-          requested: t.Integer({ minimum: 1, description: 'Different players.', examples: [2] }),
+          requested: t.Integer({ minimum: 1, description: 'Distinct players asked for.', examples: [2] }),
           found: t.Integer({ minimum: 0, description: 'Of these, players with a sound.', examples: [1] }),
           cached_at: TimestampModel,
         },

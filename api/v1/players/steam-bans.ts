@@ -16,7 +16,7 @@ const KnownBansModel = t.Object(
     known: t.Literal(true),
     vac_bans: CountModel,
     game_bans: CountModel,
-    days_since_last_ban: t.Integer({ minimum: 0, description: '0 without a ban.', examples: [34] }),
+    days_since_last_ban: t.Integer({ minimum: 0, description: '0 when there is no ban.', examples: [34] }),
     community_banned: t.Boolean({ examples: [false] }),
     checked_at: TimestampModel,
   },
@@ -24,7 +24,11 @@ const KnownBansModel = t.Object(
 );
 const UnknownBansModel = t.Object(
   { known: t.Literal(false) },
-  { ...STRICT, $id: 'UnknownSteamBans', description: 'Steam does not say. The player may have bans.' },
+  {
+    ...STRICT,
+    $id: 'UnknownSteamBans',
+    description: 'What Steam says is not known: the player may have bans.',
+  },
 );
 
 const PLAYER_PARAMETER = {
@@ -43,7 +47,7 @@ const GET_STEAM_BANS = {
   tag: 'Players',
   summary: "Steam's own bans of a player",
   description:
-    'At most a day old. When Steam cannot be asked the response says so, after ten seconds at most; Steam is asked again after a minute.',
+    'At most a day old. When Steam cannot be asked, the response says so, after ten seconds at most; Steam is asked again after a minute.',
   isExtension: true,
   policy: 'protected',
   scope: 'lookup',

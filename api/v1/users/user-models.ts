@@ -33,12 +33,15 @@ export const UserListModel = successModel('UserList', {
   data: t.Array(
     t.Object(
       {
-        query: t.String({ description: 'The id as it was asked for first.', examples: ['[U:1:39734273]'] }),
-        user: t.Union([UserModel, t.Null()], { description: 'Null for nobody.' }),
+        query: t.String({
+          description: 'The id as it was written in the request, at its first occurrence.',
+          examples: ['[U:1:39734273]'],
+        }),
+        user: t.Union([UserModel, t.Null()], { description: 'Null when there is no such user.' }),
       },
       STRICT,
     ),
-    { description: 'Everyone who was asked for, in that order.' },
+    { description: 'One entry for each user asked for, in the order of the request.' },
   ),
 });
 

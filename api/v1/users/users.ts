@@ -52,7 +52,7 @@ const LOOKUP_USER = {
   id: 'lookupUser',
   tag: 'Users',
   summary: 'A user by Discord id or SteamID',
-  description: 'One of the two is required; discord_id takes priority, and steamid64 is not read then.',
+  description: 'One of the two is required; with both, discord_id is used and steamid64 is ignored.',
   policy: 'protected',
   scope: 'lookup',
   parameters: { discordId: DISCORD_ID_PARAMETER, steamId64: STEAM_ID_PARAMETER },

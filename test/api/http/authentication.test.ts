@@ -177,7 +177,7 @@ describe('a token', () => {
 
   test('that is revoked is refused within a second even when its notification is lost', async () => {
     await db.execute(sql`alter table api_tokens disable trigger user`);
-    // The notification of its creation is not lost: it may come after the first request.
+    // The notification of the token's creation is still sent, and may arrive after the first request.
     await waitFor(async () => {
       await db.update(apiTokens).set({ revokedAt: null }).where(eq(apiTokens.id, id));
       service.clock.monotonicMs += 1000;
@@ -230,7 +230,7 @@ describe('a token', () => {
       const tookMs = performance.now() - stopMs;
       const [row] = await db.select().from(apiTokens).where(eq(apiTokens.id, id));
       if (row?.lastUsedAt) return row.lastUsedAt;
-      // The only excuse: the database took longer than the service waits for it.
+      // The only acceptable reason: the database took longer than the service waits for it.
       expect(tookMs).toBeGreaterThan(LAST_FLUSH_LIMIT_MS);
       return undefined;
     };

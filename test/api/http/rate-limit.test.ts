@@ -22,7 +22,7 @@ const first = await aToken(db, 1);
 const second = await aToken(db, 1);
 const others = await aToken(db, 2);
 
-/** Each test has its whole limit, since the clock moves on ten minutes between them. */
+/** Each test has its full limit, since the clock moves on by ten minutes between tests. */
 let minute = 0;
 beforeEach(() => {
   minute += 10;
@@ -195,7 +195,7 @@ describe('the client', () => {
 });
 
 describe('protected requests', () => {
-  test('pass 60 times a minute for an owner, exactly, over all his tokens and both ways to show them', async () => {
+  test('pass 60 times a minute for an owner, exactly, over all their tokens and both ways to send them', async () => {
     const responses = await times(200, (i) => {
       const { token } = i % 2 ? first : second;
       return i % 3 ? withToken(token) : service.ask(`${BASES[1]}/bans?api_token=${token}`);

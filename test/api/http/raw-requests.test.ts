@@ -67,7 +67,7 @@ describe('a request that no browser would write', () => {
     expect((await service.get(`/bans?${'a'.repeat(8193)}`, bearer(token))).status).toBe(400);
   });
 
-  test('headers beyond every measure end in a 4xx, and the service lives on', async () => {
+  test('huge headers end in a 4xx, and the service keeps running', async () => {
     const huge = await sendRaw(service.origin, `/api/v1/servers?x=${'a'.repeat(200_000)}`).catch(
       () => undefined,
     );

@@ -12,7 +12,7 @@ const { db } = database;
 const service = await startTestService({ databaseUrl: database.url });
 const scarce = await startTestService({ databaseUrl: database.url, env: { RATE_LIMIT_PROTECTED: '1' } });
 
-/** Of each protected path: the scope it needs, and a parameter that it refuses. */
+/** For each protected path, the scope it needs and a parameter it refuses. */
 const PATHS = [
   ['/penalties', 'penalties', 'server_id=x'],
   ['/bans', 'penalties', 'server_id=x'],

@@ -38,11 +38,11 @@ const service = await startTestService({
   env: { STEAM_API_URL: steam.url, STEAM_API_KEY: steam.key },
 });
 
-/** Within the repository, so that packages are found; what is made here is no part of it. */
+/** Within the repository, so that packages are found; its files are not committed. */
 const folder = 'test/artifacts/api-client';
 const program = await Bun.file('test/support/api-client/program.ts').text();
 
-/** Runs a command, and fails with all that it printed. */
+/** Runs a command; if it fails, so does the test, with everything it printed. */
 async function run(command: string[], env: Record<string, string> = {}): Promise<string> {
   const child = Bun.spawn(command, { env: { ...process.env, ...env }, stdout: 'pipe', stderr: 'pipe' });
   const [stdout, stderr] = await Promise.all([

@@ -7,7 +7,7 @@ import { FILTER_PARAMETERS } from '../../../api/v1/penalties/penalty-parameters.
 
 const LIMITS = { public: 30, protected: 60 };
 
-/** What an operation may say of itself beyond the specification. */
+/** An operation with everything that an extension may declare. */
 const EXPORT = {
   id: 'exportPenalties',
   tag: 'Penalties',

@@ -183,7 +183,7 @@ test('says which operations need a token, either way', () => {
   }
 });
 
-/** Assembles the example that a reader of the document sees; fails where a value has none. */
+/** Assembles the example that a reader of the document sees; throws if a value has none. */
 function exampleOf(schema: Record<string, unknown>, path: string): unknown {
   const { $ref, properties, items, anyOf, example, enum: values } = schema;
   if (typeof $ref === 'string') {

@@ -179,7 +179,7 @@ const stranded = await startTestService({ databaseUrl: proxy.url });
 /** Asks every operation, and compares the body with the one documented example. */
 async function expectFailureOf(status: number, asked: readonly Operation[], at: TestService): Promise<void> {
   for (const operation of asked) {
-    // Of a history that was not asked for before: one that was is read from memory.
+    // A history that was not requested before: otherwise it would come from memory.
     const query = 'hours' in queryExamplesOf(operation) ? { hours: status } : neededQueryOf(operation);
     const { body } = await expectDocumented(operation, { status, address: addressOf(operation, query), at });
     expect(Object.values(examplesOf(operation, status)).map(({ value }) => value)).toContainEqual(body);

@@ -5,7 +5,7 @@ import { findFreePort } from '../../support/machine/free-port.ts';
 import { startTestService } from '../../support/service/service.ts';
 import { CHROMIUM_PATH, launchChromium } from '../../support/web/chromium.ts';
 
-// Continuous integration installs it, so there its absence is a failure.
+// CI installs Chromium, so its absence is a failure there.
 const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
 if (!isPossible) console.warn('SKIPPED: the API page in a real browser, since there is no Chromium here');
 

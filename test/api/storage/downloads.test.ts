@@ -8,7 +8,7 @@ import { waitFor } from '../../support/wait.ts';
 
 const LARGE = '/storage/roundsound/76561198000000001.mp3';
 const SMALL = '/storage/roundsound/76561198000000002.mp3';
-/** More than the system's buffers of a connection hold, so that a download nobody reads stays open. */
+/** More than the system buffers for a connection, so that a download stays open while nobody reads it. */
 const LARGE_BYTES = 16 * 1024 * 1024;
 
 const folder = await makeFolder('downloads');
@@ -33,7 +33,7 @@ afterEach(() => {
 const get = (path: string, client: string, init: RequestInit = {}) =>
   fetch(`http://127.0.0.1:${port}${path}`, { ...init, headers: { ...init.headers, 'x-client': client } });
 
-/** Begins a download, and reads no more than that it has begun. */
+/** Begins a download, and reads nothing after the first bytes. */
 async function beginDownload(client: string, path = LARGE): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1' });
   sockets.add(socket);
@@ -60,7 +60,7 @@ test('a client has at most 16 downloads open; others, HEAD and 304 are not affec
   expect((await get(LARGE, 'a', { headers: { 'if-none-match': '*' } })).status).toBe(304);
   expect((await (await get(SMALL, 'b')).bytes()).length).toBe(1000);
 
-  // One that leaves makes room, and so does one that reads to the end.
+  // A client that leaves makes room, and so does one that reads to the end.
   open[0]?.destroy();
   await waitFor(async () => (await get(SMALL, 'a')).status === 200);
   await beginDownload('a');

@@ -51,7 +51,7 @@ test('ten full servers stay within the public limit for an hour of play, and eve
     return Math.floor((seed / 2147483648) * below);
   };
   const member = () => members[random(members.length)] ?? aSteamId(1);
-  // All on one machine, as communities run them, so the limit sees one address.
+  // All servers run on one machine, as they do in communities, so the limit sees one address.
   const servers = Array.from({ length: SERVERS }, () => ({
     plugin: new SoundPlugin({ apiUrl: `${url}/api/v1`, clockMs: () => service.clock.monotonicMs }),
     /** Who is on the server, and since which second. */

@@ -4,7 +4,7 @@ import { createTestDatabase } from '../../support/database/database.ts';
 import type { Page } from '../../support/web/browser.ts';
 import { openEveryPage, openSoundStatus, seedEveryPage } from '../../support/web/every-page.ts';
 
-/** Names that break out of text, attributes, raw-text elements, comments, addresses and their own line. */
+/** Names that try to break out of text, attributes, raw-text elements, comments, URLs and their own line. */
 const HOSTILE = [
   '"><script>alert(1)</script>',
   "'onload='alert(1)' x='",
@@ -17,7 +17,7 @@ const HOSTILE = [
   '\u202e\u2066<b>right to left\u2069\u202c</b>\u{e0041}',
 ];
 const LANGUAGES = ['en', 'pl'];
-/** Pages that show nothing of what anybody chose: of these only the structure is compared. */
+/** Pages that show no text that a user chose: only their structure is compared. */
 const SILENT =
   /^(sign-in|missing|missing server|signed out|no such user|token refused|webhook refused|form refused|sign-in refused)/;
 const URL_ATTRIBUTES = ['href', 'src', 'action', 'formaction', 'xlink:href', 'data'];
@@ -35,7 +35,7 @@ async function openPagesOf(text: string): Promise<Map<string, Page>> {
   return pages;
 }
 
-/** Every element with its attributes in order, but for the values. */
+/** Every element with the names of its attributes, in order. */
 function outlineOf({ text }: Page): string[] {
   return listElements(text).map(({ tag, attributes }) => `${tag} ${Object.keys(attributes).join(' ')}`);
 }
@@ -53,7 +53,7 @@ function listElements(html: string): ParsedElement[] {
   return elements;
 }
 
-/** What a browser would run, or fetch from elsewhere. */
+/** What a browser would execute, or fetch from other hosts. */
 function listExecutable({ text }: Page): string[] {
   return listElements(text).flatMap(({ tag, attributes }) => {
     if (tag === 'script' && attributes.src === undefined) return ['a script within the page'];

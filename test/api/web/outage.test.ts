@@ -8,7 +8,7 @@ import { startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 import { type Browser, openBrowser, type Page, signIn } from '../../support/web/browser.ts';
 
-/** As long as a request to the API waits for the database, and some time for the rest. */
+/** How long a request to the API waits for the database, and some time for the rest. */
 const LONGEST_MS = 5500;
 
 const database = await createTestDatabase();

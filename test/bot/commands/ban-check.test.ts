@@ -16,7 +16,7 @@ await connect();
 
 const embedsOf = ({ message }: Exchange) => message?.embeds ?? [];
 const textOf = (exchange: Exchange) => embedsOf(exchange)[0]?.description;
-/** The penalties of a page but for the one that leads it. */
+/** The penalties of a page, except the one at the top. */
 const entriesOf = (exchange: Exchange) =>
   textOf(exchange)
     ?.split('\n')

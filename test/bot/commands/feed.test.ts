@@ -20,7 +20,7 @@ const SEND = 2048n;
 const EMBED = 16_384n;
 const role = { id: '950000000000000001', name: 'Players', mentionable: true };
 let lastChannel = 920_000_000_000_000_000n;
-/** Who may manage the guild, in a channel that no other test uses. */
+/** Somebody with Manage Server, in a channel that no other test uses. */
 function aManager(values: Parameters<typeof anActor>[0] = {}): Actor {
   lastChannel += 1n;
   return anActor({ isManager: true, channelId: String(lastChannel), ...values });
@@ -28,7 +28,7 @@ function aManager(values: Parameters<typeof anActor>[0] = {}): Actor {
 const rows = () => db.select().from(discordFeeds).orderBy(discordFeeds.id);
 const rowsIn = async ({ channelId }: Actor) => (await rows()).filter((row) => row.channelId === channelId);
 
-/** What the invoker of `/feed` alone reads. */
+/** The ephemeral reply to `/feed`. */
 async function run(actor: Actor, command: string, options: Record<string, OptionValue> = {}) {
   const message = messageOf(await fake.command(`feed ${command}`, options, actor));
   expect(isEphemeral(message)).toBe(true);

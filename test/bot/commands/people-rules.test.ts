@@ -11,7 +11,7 @@ const moderator = anActor({ isModerator: true });
 const NOBODY = 'There is no such community member.';
 await connect();
 
-/** A member with a penalty, one they gave and one they lifted, by names that are theirs alone. */
+/** A member with a penalty, one they gave and one they lifted, under names that nobody else has. */
 async function aMember(number: number): Promise<{ id: string; name: string; actor: Actor }> {
   const actor = anActor();
   const [id, name] = [aSteamId(number), `Rzeznik${number}x`];
@@ -42,7 +42,7 @@ async function see({ id, name, actor }: Awaited<ReturnType<typeof aMember>>): Pr
     textOf(command, { user: { user: actor.user } }, moderator),
     textOf(command, { user: { user: actor.user } }, actor),
   ]);
-  // The record of a player whom they gave a penalty.
+  // The record of the player to whom they gave a penalty.
   return Promise.all([...asked, textOf('ban-check', { steamid: aSteamId(500) }, moderator)]);
 }
 

@@ -230,7 +230,7 @@ describe('a bot that anybody may add to a guild of their own', () => {
     expect(linesAbout(home, 'Public Bot')).toBe(0);
   });
 
-  test('is taken for one until Discord has said that it is not', async () => {
+  test('counts as public until Discord has said that it is not', async () => {
     const fake = await startFakeDiscord();
     const fault = {
       matches: /^GET \/applications\/@me$/,

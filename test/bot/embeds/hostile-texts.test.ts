@@ -4,7 +4,7 @@ import { aSteamId, insertPenalties, insertServer, insertUser } from '../../suppo
 import { anActor } from '../../support/discord/actor.ts';
 import { findButton } from '../../support/discord/messages.ts';
 
-/** Characters whose escapes double the length, and those that people put into names. */
+/** Characters whose escaping doubles the length, and characters that people put into names. */
 const HOSTILE = [
   '*'.repeat(1000),
   '`_~|>#[]<@'.repeat(100),

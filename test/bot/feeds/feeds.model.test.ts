@@ -57,7 +57,7 @@ async function start(): Promise<Bot> {
   return bot;
 }
 
-/** What a penalty's message ought to say in the end, by its id. */
+/** What each penalty's message should say in the end, by the penalty's id. */
 type Expected = Map<number, { title: string; reason: string }>;
 
 async function play(history: readonly Step[]): Promise<void> {
@@ -81,7 +81,7 @@ async function play(history: readonly Step[]): Promise<void> {
       fake.clearFaults();
       await settleFeeds({ db, bot });
     } else if (step.kind === 'twin') {
-      // As while a lease is lost and taken again: two processes post for some time.
+      // As while one process loses the lease and another acquires it: both post for some time.
       await twin?.stop();
       twin = await start();
     } else {
@@ -132,7 +132,7 @@ function addFault(
   fake.fail({ matches, times, response });
 }
 
-/** Each penalty was told once, by a message of its own or in a summary, and its own message is up to date. */
+/** Each penalty was posted once, in its own message or in a summary, and its own message is up to date. */
 function check(feed: StartedFeed, expected: Expected): void {
   const embeds = feed.messages().flatMap((message) => message.embeds);
   const summaries = embeds.flatMap(({ title }) => /^🔴 (\d+) new penalt/.exec(title ?? '')?.[1] ?? []);

@@ -48,7 +48,7 @@ describe.skipIf(!isPossible).each(['en-US', 'pl'])('every message of feeds in %s
     await bot.wakeFeeds();
   }
 
-  /** Draws a message, all of which is within its width. */
+  /** Draws a message, and fails if anything exceeds its width. */
   async function take(name: string, message: FakeMessage | undefined): Promise<void> {
     if (!message) throw new Error(`there is no message ${name}`);
     const page = await browser.newPage({ viewport: { width: 572, height: 100 } });

@@ -47,7 +47,7 @@ test('a restart after a message whose response was lost posts it once, and what 
     nonce: expect.stringMatching(/^[\w-]{25}$/),
     enforce_nonce: true,
   });
-  // Both are known, so that both can be edited.
+  // Both messages are recorded, so that both can be edited.
   const posts = await db.select().from(discordFeedPosts);
   expect(posts.map(({ messageId }) => messageId)).toEqual(feed.messages().map(({ id }) => id));
   await db.delete(discordFeeds);
@@ -138,7 +138,7 @@ test('an outage of more than 30 days: what is still kept is told, as one summary
   await db.delete(discordFeeds);
 });
 
-test('a place of another database is given up for the present one, and the log says so', async () => {
+test('a cursor of another database is replaced by the current one, and the log says so', async () => {
   const feed = await startFeed({ what: 'penalties' });
   await bot.stop();
   await db.update(penaltyEventState).set({ epoch: '0badcafe' });

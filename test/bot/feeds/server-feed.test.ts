@@ -25,7 +25,7 @@ async function addServer(name: string, playersCount = 0): Promise<number> {
   return id;
 }
 const settle = () => harness.bot.wakeFeeds();
-/** Starts a feed that has noted how the servers are. */
+/** Starts a feed, and waits until it has recorded the state of the servers. */
 async function startNoted(...parameters: Parameters<typeof startFeed>) {
   const feed = await startFeed(...parameters);
   await waitFor(async () => (await db.select().from(discordFeedServers)).length > 0);
@@ -84,7 +84,7 @@ describe('a feed of servers', () => {
     }
     await refreshServers();
     await settle();
-    expect(all.titles()).toEqual(['🔴 Wyłączone: 3 serwery']);
+    expect(all.titles()).toEqual(['🔴 Offline: 3 serwery']);
     expect(all.messages()[0]?.embeds[0]?.description?.split('\n')).toEqual([
       expect.stringContaining('**Alpha** · Ostatnio widziany <t:'),
       expect.stringContaining('**Beta**'),

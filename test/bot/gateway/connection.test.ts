@@ -122,7 +122,7 @@ describe('what can recover recovers by itself, with growing pauses', () => {
     fake.comeBack();
     await reconnected();
     expect((await fake.command('server')).callback).toBe(4);
-    // Once down, once up, however many attempts.
+    // One line for going down and one for coming back, however many attempts there were.
     expect(lines().filter(({ msg }) => msg.includes('not connected to Discord'))).toHaveLength(1);
     expect(lines().filter(({ msg }) => msg.includes('connected to Discord again'))).toHaveLength(1);
     await end();

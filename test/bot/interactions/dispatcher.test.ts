@@ -108,7 +108,7 @@ describe('a response that Discord does not take', () => {
     expect((await fake.command('server')).callback).toBe(4);
   });
 
-  test('because it hangs holds up nobody else', async () => {
+  test('because it hangs delays nobody else', async () => {
     fake.fail({ matches: /callback/, response: 'hang' });
     void fake.command('server');
     await waitFor(() => fake.requests.length >= 0);

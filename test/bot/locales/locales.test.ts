@@ -68,6 +68,8 @@ test('Polish leaves nothing in English', () => {
     'steamid',
     'Region',
     'Ping',
+    'Offline',
+    'offline',
     'Ban',
     'Admin',
     'SteamID64',

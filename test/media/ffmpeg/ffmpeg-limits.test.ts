@@ -54,7 +54,7 @@ for (const engine of ENGINES) {
       await ffmpeg.close();
     });
 
-    test('gives up a call that wants ever more memory', async () => {
+    test('ends a call that needs more and more memory', async () => {
       const ffmpeg = await openEngine(engine, folder.path);
       // To play an endless sound backwards, all of it has to be kept.
       const greedy = ffmpeg.run({ ...ENDLESS, output: { options: ['-af', 'areverse'] } }, RENDER_LIMITS);
@@ -153,7 +153,7 @@ describe.skipIf(!HAS_NATIVE_FFMPEG)('a native ffmpeg', () => {
     await ffmpeg.close();
   });
 
-  test('dies with the service, however that dies', async () => {
+  test('dies with the service, however the service ends', async () => {
     const script = join(import.meta.dir, '../../support/audio/endless-ffmpeg.ts');
     const service = Bun.spawn(['bun', script, folder.path], { stdout: 'inherit', stderr: 'inherit' });
     await waitUntil(async () => (await countFfmpegIn(folder.path)) === 1);
@@ -194,7 +194,7 @@ test('falls back to the embedded ffmpeg where the system has none', async () => 
   await ffmpeg.close();
 });
 
-/** A script that answers the probes as ffmpeg does and, given one of our files, does this instead. */
+/** A script that answers the probes as ffmpeg does, but does this when it gets one of our files. */
 async function writeScript(name: string, behaviour: string): Promise<string> {
   const path = join(folder.path, name);
   await Bun.write(path, `#!/bin/sh\ncase "$*" in *tone.wav*) ${behaviour} ;; *) exec ffmpeg "$@" ;; esac\n`);

@@ -20,7 +20,7 @@ export type Clip = {
   name: string;
   bytes: Uint8Array;
   seconds: number;
-  /** `quieter`: the bound of the limiter or the gain keeps it below the target loudness. */
+  /** `quieter`: the limiter or the maximum gain keeps it below the target loudness. */
   loudness: 'on target' | 'quieter';
 };
 

@@ -119,7 +119,7 @@ describe('correctGain', () => {
     expect(correctGain(limited(0.2, -18.6), limited(0, -18.7), TASK).gainDb).toBeCloseTo(1.4, 6);
   });
 
-  test('believes in no slope above one, nor below 0.15', () => {
+  test('assumes no slope above 1 or below 0.15', () => {
     expect(correctGain(limited(5, -18.6), limited(4, -21), TASK).gainDb).toBeCloseTo(5.6, 6);
     expect(correctGain(limited(5, -18.3), limited(4, -18.3), TASK).gainDb).toBeCloseTo(7, 6);
   });

@@ -36,7 +36,7 @@ const music = musicLike(0.6);
 const speech = speechLike(0.4);
 
 /**
- * What both channels share and what they have against each other, at so much of it that averaging loses `lossLu`; the
+ * A stereo signal with a part in phase and a part out of phase, mixed so that averaging both channels loses `lossLu`; the
  * left channel is a quarter of a decibel louder.
  */
 function spread(lossLu: number): Audio {
@@ -176,7 +176,7 @@ function expectMp3Of96Kbps(bytes: Uint8Array): void {
   }
 }
 
-/** The downmix that the voice is most like, by correlation. */
+/** The downmix with the highest correlation to the voice rendition. */
 function findMix(stereo: Audio, voice: Audio): Clip['mix'] {
   const [one = new Float32Array(), other = new Float32Array()] = stereo.channels;
   const [mono = new Float32Array()] = voice.channels;

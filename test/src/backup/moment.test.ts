@@ -32,7 +32,7 @@ const openFolders = (name: string) =>
   });
 const folders = await openFolders('from');
 const hash = (text: string) => createHash('sha256').update(text).digest('hex');
-/** Publishes a file as media does: renamed over the previous one. */
+/** Publishes a file as the media role does: by renaming it over the previous one. */
 async function place(text: string): Promise<void> {
   await writeFile(join(folders.published, '.next'), text);
   await rename(join(folders.published, '.next'), join(folders.published, FILE));
@@ -52,7 +52,7 @@ const isBackupIn = async (condition: string) => {
   return row?.found === 1;
 };
 
-/** What is published and what waits after a restore into the other database, with its rows. */
+/** The published and queued files after a restore into the other database, with their rows. */
 async function restore(name: string) {
   const target = await openFolders(name);
   await restoreBackup(

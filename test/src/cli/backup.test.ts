@@ -18,7 +18,7 @@ import {
 import { createTestFolder, startProgram } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
 
-// Embedded servers are made, and sounds rendered, on a machine that may be busy.
+// The tests create embedded databases and render sounds, on a machine that may be busy.
 setDefaultTimeout(240_000);
 
 const folder = createTestFolder();
@@ -41,7 +41,7 @@ describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the 
     expect(made.stdout).toMatch(/^Wrote .*: \d+ rows of \d+ tables and 2 sound files of 2\d{3}-\S+\n$/);
     expect((await stat(backup)).mode & 0o777).toBe(0o600);
     expect(await readdir(folder.path)).not.toContainEqual(expect.stringContaining('.partial'));
-    // Ordinary tools open it.
+    // Ordinary tools can open it.
     const listed = await Bun.$`tar tzf ${backup}`.text();
     expect(listed).toContain(`sounds/${PLAYER}.voice.mp3\n`);
     expect(listed).toContain('tables/api_tokens/000001.ndjson\n');
@@ -122,7 +122,7 @@ describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the 
     expect(await target.cli('restore', older)).toMatchObject({ code: 0 });
     const { rows } = await readPlace(target);
     expect(rows.users?.length).toBe(2);
-    // Made by a later migration from what was restored.
+    // A later migration fills it from the restored rows.
     expect(rows.player_names?.length).toBeGreaterThan(0);
     expect(await embedded.cli('restore', older, '--replace', '--yes')).toMatchObject({
       code: 1,
@@ -220,14 +220,14 @@ function flip(bytes: Buffer, at: number): Buffer {
   return flipped;
 }
 
-/** Makes an admin of a user. */
+/** Makes a user an admin. */
 function alter(tar: Buffer): Buffer {
   const at = tar.indexOf('"is_admin":false');
   expect(at).toBeGreaterThan(0);
   return Buffer.concat([tar.subarray(0, at), Buffer.from('"is_admin":true '), tar.subarray(at + 16)]);
 }
 
-/** The manifest of a version that has had one migration more; of the same length, as tar has it before the content. */
+/** A manifest with one more migration. It has the same length, because tar stores the length before the content. */
 function grow(tar: Buffer): Buffer {
   const text = tar.toString('latin1').replace('"productVersion": "0.1.0"', '"productVersion": "9.9.9"');
   const [list = ''] = /(?<="migrations": )\[[^\]]*\]/.exec(text) ?? [];

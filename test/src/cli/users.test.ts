@@ -6,7 +6,7 @@ import { openCli } from '../../support/service/cli.ts';
 const { db, succeed, fail } = await openCli();
 
 describe('users', () => {
-  test('set makes a user and changes what is given; show finds him by every id', async () => {
+  test('set makes a user and changes what is given; show finds them by every id', async () => {
     const id = ['--steamid64', aSteamId(1)];
     expect(
       await succeed(

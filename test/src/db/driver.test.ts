@@ -10,7 +10,7 @@ import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 const database = await createTestDatabase();
 await database.connection`create table notes (text text)`;
 const proxy = await startDatabaseProxy(database.url);
-/** One connection, so that each test meets the one that was lost. */
+/** A single connection, so that each test uses the one that was lost. */
 const pool = connect(proxy.url, { max: 1 });
 afterAll(async () => {
   await pool.end({ timeout: 1 });
@@ -88,7 +88,7 @@ describe('a transaction whose connection is lost', () => {
     );
     await kill(await begun.promise);
     await failure;
-    // The connection is dialled anew, and is another transaction's now.
+    // The connection has been reopened, and belongs to another transaction now.
     const next = pool.begin(async (tx) => {
       await tx`insert into notes values ('next, first')`;
       lost.resolve();

@@ -48,7 +48,7 @@ test('goes on while the database is away, and stops once another process has tak
   await Bun.sleep(4500);
   proxy.restore();
   await Bun.sleep(2500);
-  // Nobody stood by: neither stopped nor started anew.
+  // No other process stood by, so the work neither stopped nor started again.
   expect(first.calls).toEqual(['start']);
   proxy.cut();
   const second = aPart(url);

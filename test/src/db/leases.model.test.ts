@@ -22,7 +22,7 @@ const action = fc.record({
   kind: fc.constantFrom('take', 'take', 'renew', 'release', 'write', 'cut', 'hang'),
   holder,
 });
-/** Time passes, or processes act at the same moment. */
+/** One step: time passes, or processes act at the same moment. */
 const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ pass: fc.integer({ min: 1, max: 7 }) }) },
   { weight: 2, arbitrary: fc.record({ pass: fc.constant(6) }) },
@@ -73,7 +73,7 @@ class Candidate {
 
 type Stage = { connection: Connection; candidates: Candidate[] };
 
-/** Each history has a database of its own, as it mostly waits: for locks, and for sessions to end. */
+/** Each history has its own database, so that several run at once: they mostly wait for locks and ending sessions. */
 async function openStage(): Promise<Stage> {
   const { connection, url } = await createTestDatabase();
   await connection`create table written (token bigint not null, lease_token bigint not null)`;
@@ -104,7 +104,7 @@ class Play {
       const late = await connection`select * from written where token <> lease_token`;
       expect([...late]).toEqual([]);
     } finally {
-      // After a failure as well: its locks would fail the histories that shrink it.
+      // Also after a failure: leftover locks would break the histories that shrink it.
       await this.endHung();
       for (const one of candidates) await one.reopen();
     }
@@ -214,7 +214,7 @@ class Play {
     await this.hang(fenced, token);
   }
 
-  /** Once more, as with the next heartbeat, where the sessions of the old holder need longer to end. */
+  /** Tries again, as with the next heartbeat, while the old holder's sessions are still ending. */
   private async take(candidate: Candidate): Promise<number | undefined> {
     for (;;) {
       const askedAtMs = this.nowMs();
@@ -268,7 +268,7 @@ test.concurrent.each(stages)(
         ({ pass: number } | { act: Action[] })[]
       >,
       (steps) => new Play(stage).run(steps),
-      // Each takes as long as ten of penalties: sessions are ended and opened all the time.
+      // Each takes as long as ten histories of penalties, since sessions are ended and opened all the time.
       { runs: Math.ceil(RUNS / 2 / STAGES) },
     ),
 );

@@ -23,7 +23,7 @@ afterAll(async () => {
   }
 });
 
-/** A folder of mode 700, as a home is. */
+/** A folder with mode 700, like a home directory. */
 async function aDataDir(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'community-api-demo-'));
   await chmod(folder, 0o700);
@@ -65,7 +65,7 @@ async function untilRunning({ child, output }: Running): Promise<string> {
   return output();
 }
 
-/** Ends it as Ctrl-C does, and sees that its database is gone too. */
+/** Stops it as Ctrl-C does, and checks that its database has stopped too. */
 async function interrupt({ child }: Running, dataDir: string): Promise<void> {
   const stop = () => {
     child.kill('SIGINT');

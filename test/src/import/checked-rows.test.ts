@@ -23,7 +23,7 @@ function ndjson(...lines: object[]): AsyncIterable<Uint8Array> {
 }
 
 const PLAYER = '76561198000000001';
-/** 9999-12-30, the last day that the sources' Unix seconds are read of. */
+/** 9999-12-30, the last day that is accepted in Unix seconds. */
 const LATE = Date.UTC(9999, 11, 30) / 1000;
 
 const LINE = { penalty_type: 'ban', player_steamid: PLAYER, created: '2026-11-21T11:30:00Z' };

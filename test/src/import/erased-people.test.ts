@@ -61,7 +61,7 @@ const list = () =>
     .from(penalties)
     .orderBy(asc(penalties.id));
 
-/** A source with a penalty of the person, which then gets another reason, a second penalty and one that they gave. */
+/** A source with one penalty of the person. Later its reason changes, and two are added: one of theirs, one they gave. */
 type Source = { add: () => Promise<void>; change: () => Promise<void>; read: () => Promise<unknown> };
 
 const OPENERS: Record<string, () => Promise<Source>> = {

@@ -20,14 +20,14 @@ beforeEach(async () => {
 
 const PLAYER = '76561198000000001';
 const MINUTE = 60;
-/** When the rows end, in minutes from now: still running, over for less than an hour, and for more. */
+/** When the rows end, in minutes from now: in the future, less than an hour ago, and longer ago. */
 const ENDS = [30, -30, -90];
 /** The status that each is stored with; reads correct the second. */
 const STORED: PenaltyStatus[] = ['ACTIVE', 'ACTIVE', 'EXPIRED'];
 
 type Row = { id: number; created: number; ends: number };
 
-/** Rows that have ended or end so many minutes from now, in Unix seconds by the database's clock. */
+/** Rows that end this many minutes from now (negative: ago), in Unix seconds by the database's clock. */
 async function rows(): Promise<Row[]> {
   const [clock] = await connection`select extract(epoch from now())::bigint as now`;
   const now = Number(clock?.now);

@@ -20,7 +20,7 @@ describe.if(await isMariaDbAtHand())('the mirror of MariaDB', () => {
     await source.run(`insert into sa_mutes ${MUTE}`);
     const { mirror } = startMirror(source.url);
     await waitFor(() => mirror.health().lastRoundAt);
-    // Ids far above: no overlap of new ids reaches the first ones.
+    // Ids far above the first ones, so that rereading the latest ids does not reach those.
     await source.run(`insert into sa_bans (id, ${BAN.slice(1).replace('values (', 'values (5000, ')}`);
     await nextRound(mirror);
     await source.run("update sa_bans set reason = 'Edited' where id = 1");
@@ -47,7 +47,7 @@ describe.if(await isMariaDbAtHand())('the mirror of MariaDB', () => {
     for (const table of ['sa_bans', 'sa_mutes', 'sa_warns'])
       expect(await storedPenalty(db, table, 1)).toMatchObject({ status: 'ACTIVE' });
 
-    // Our clock, which was ahead, ended it on our side alone: nothing changed at the source.
+    // The service's clock, which was ahead, had ended it; nothing changed in the source.
     await connection`update penalties set status = 'EXPIRED' where source_id = '1'`;
     await nextRound(mirror);
     for (const table of ['sa_bans', 'sa_mutes', 'sa_warns'])

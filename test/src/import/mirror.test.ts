@@ -53,7 +53,7 @@ describe('the mirror of an SQLite file', () => {
     source.run(`insert into sa_bans ${BAN.replace('12:30:00', '11:31:00')}`);
     source.run("update sa_bans set status = 'EXPIRED'");
     source.run(`insert into sa_bans ${BAN}`);
-    // Out of the reach of the rounds: they read the last ids again, and what is active there or with us.
+    // Beyond what each round reads again: the last ids, and what is active in the source or here.
     source.run(
       'insert into sa_bans select 700, player_ip, unban_id, player_name, player_steamid, admin_steamid, admin_name, reason, duration, ends, created, server_id, status from sa_bans where id = 2',
     );
@@ -189,7 +189,7 @@ describe('the mirror of an SQLite file', () => {
     ]);
     expect(said[0]?.msg).toStartWith(`${refusal}: set SIMPLEADMIN_SOURCE`);
 
-    // Under a name of its own it is mirrored beside the first.
+    // Under its own source name, it is mirrored beside the first.
     const beside = startMirror(second.url, { source: 'second' }).mirror;
     await mirror.stop();
     await waitFor(() => beside.health().lastRoundAt);

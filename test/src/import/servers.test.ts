@@ -21,7 +21,7 @@ const CREATED = Date.UTC(2026, 10, 21, 11) / 1000;
 
 type ServerRow = { id: number; address: string };
 
-/** Each source with these servers and one ban for each id of a server, as SQL writes the id. */
+/** Each source with these servers and one ban for each server id, written as in SQL. */
 const SOURCES = [
   {
     name: 'CS2-SimpleAdmin',

@@ -37,8 +37,8 @@ async function countDeadlocks(): Promise<number> {
 }
 
 /**
- * Takes a row first and the penalties' lock second, while a write of ours does it the other way round: PostgreSQL ends
- * ours, which looks first.
+ * Locks a row first and takes the lock of penalties second, while the write under test does so in reverse: PostgreSQL
+ * aborts the write under test, because its deadlock check runs first.
  */
 async function collide<T>(write: () => Promise<T>): Promise<T> {
   const other = connect(url, { max: 1 });

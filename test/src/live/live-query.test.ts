@@ -26,7 +26,7 @@ async function openQuery(): Promise<LiveQuery<string>> {
   return query;
 }
 
-/** Lets time pass, and whatever it sets off come to its end. */
+/** Lets time pass, and waits for what it triggers. */
 async function pass(ms: number): Promise<void> {
   jest.advanceTimersByTime(ms);
   for (let i = 0; i < 10; i++) await Promise.resolve();

@@ -15,7 +15,7 @@ afterAll(async () => {
   for (const server of running) await server.stop();
 });
 
-/** @returns the error thrown, if any: a missed poll is none. */
+/** @returns the error thrown, if any; a missed poll throws none. */
 function surprise(work: () => unknown): unknown {
   try {
     work();

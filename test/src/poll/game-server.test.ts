@@ -211,7 +211,7 @@ describe('a poll is missed', () => {
     const server = await aServer({ game: { hostname: 'Cut', map: 'de_nuke' } });
     const wholeBytes = await infoBytesOf(server);
     for (let infoBytes = 6; infoBytes < wholeBytes; infoBytes++) {
-      // The version ends here and the extra data begins: a whole answer of an older server.
+      // The version ends here, before the extra data: a complete response of an older server.
       if (infoBytes === wholeBytes - '\xb1..secure,simulated\0........'.length) continue;
       server.manner.infoBytes = infoBytes;
       expect([infoBytes, await ask(server)]).toEqual([infoBytes, { isAnswered: false, reason: 'malformed' }]);
@@ -268,7 +268,7 @@ test.skipIf(process.platform !== 'linux')(
     const server = await aServer({ manner: { responses: 'silent' } });
     const liar = createSocket('udp4');
     const query = ask(server, 400);
-    // Every port a query may have: the liar cannot know which, so it is told by the system's table.
+    // The ports that a query may come from: an attacker would have to guess, so the test reads them from the system's table.
     await Bun.sleep(50);
     const ports = await udpPorts();
     for (const port of ports) liar.send(Buffer.from('\xff\xff\xff\xfflBanned', 'latin1'), port, '127.0.0.1');
@@ -284,7 +284,7 @@ async function udpPorts(): Promise<number[]> {
   );
 }
 
-/** Length of the whole A2S_INFO datagram, asked by hand. */
+/** Length of the whole A2S_INFO datagram, requested without the client. */
 function infoBytesOf(server: SimulatedGameServer): Promise<number> {
   return new Promise((settle) => {
     server.manner.challenges = 'none';

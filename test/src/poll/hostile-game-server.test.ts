@@ -27,7 +27,7 @@ async function aServer(...args: Parameters<typeof startRawServer>): Promise<RawS
   return server;
 }
 
-/** A server with these responses; without a second one it never tells its players. */
+/** A server with these responses; without the second one, it never answers A2S_PLAYER. */
 function aServerWith(info: Buffer[], players: Buffer[] = [PLAYERS]) {
   return aServer(({ isInfo }) => (isInfo ? info : players));
 }
@@ -80,7 +80,7 @@ describe('a split response', () => {
       [part(255, 0, 10)],
       [part(33, 0, 10)],
       Array.from({ length: 31 }, (_, number) => part(32, number, 8000)),
-      // There is no part 2 of 2, nor any of none; and the parts of one response agree on their number.
+      // Parts are numbered from 0, so there is no part 2 of 2 and none of 0; and all parts of a response give the same total.
       [part(2, 2, 10)],
       [part(0, 0, 10)],
       [part(3, 0, 10), part(2, 1, 10)],
@@ -164,7 +164,7 @@ describe('counts are the bytes of A2S_INFO', () => {
   });
 
   test('and nothing but A2S_INFO and A2S_PLAYER is asked, whichever game it says to be', async () => {
-    // Battalion 1944, Squad, Soulmask: their rules once made a good response malformed.
+    // Special cases for Battalion 1944, Squad and Soulmask once made a good response malformed.
     for (const appId of [489940, 393380, 2646460]) {
       const gameId = [uint16(appId & 0xffff), uint16(appId >> 16), uint16(0), uint16(0)];
       const extraData = Buffer.concat([Buffer.from([0x01]), ...gameId]);

@@ -173,7 +173,7 @@ test('a silent server delays no other, and is never asked twice at a time', asyn
   const { id } = await aListedServer(quick);
   const { poller } = await startPoller();
   await waitFor(() => snapshotOf(id));
-  // Long after the silent ones have been asked, they have still not been asked twice at a time.
+  // Long after the silent servers were first polled, none is ever polled twice at the same time.
   await waitFor(
     () => {
       expect(poller.health().running).toBeLessThanOrEqual(21);
@@ -221,7 +221,7 @@ test.each(['cut', 'freeze'] as const)(
     await waitFor(() => !poller.health().isPolling);
     await Bun.sleep(2500);
     expect(await snapshotOf(id)).toMatchObject({ isOnline: true, missedPolls: 0 });
-    // Each thing that fails is told once.
+    // Each failure is logged once.
     const told = lines.filter(({ level }) => level >= 40).map(({ msg }) => msg);
     expect(told).toEqual([...new Set(told)]);
     proxy.restore();
@@ -280,7 +280,7 @@ test('polls of many servers spread evenly over the interval', () => {
   }
   expect(perSecond.size).toBe(15);
   expect(Math.max(...perSecond.values())).toBeLessThan(75);
-  // From then on once an interval exactly.
+  // From then on, exactly once per interval.
   expect(delayAfter(7, delayAfter(7, 0, 15_000, 0), 15_000, delayAfter(7, 0, 15_000, 0))).toBeCloseTo(
     15_000,
     3,

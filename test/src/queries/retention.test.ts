@@ -24,7 +24,7 @@ beforeEach(async () => {
   for (const table of [apiTokens, auditLog, sessions, usedNonces, users]) await db.delete(table);
 });
 
-/** So long ago, in PostgreSQL's words. */
+/** The time this long ago. @param interval as PostgreSQL writes it, such as `90 days`. */
 const ago = (interval: string) => sql`now() - ${interval}::interval`;
 
 let lastToken = 0;

@@ -3,7 +3,7 @@ import { InvalidInput } from '../../../src/domain/errors.ts';
 import { parseConfig } from '../../../src/runtime/config.ts';
 import { aSteamId } from '../../support/database/builders.ts';
 
-/** The one line that a bad setting ends the start with. */
+/** The one line with which startup fails for a bad setting. */
 function refusalOf(env: Record<string, string>): string {
   try {
     parseConfig(env);

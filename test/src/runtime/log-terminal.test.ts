@@ -7,7 +7,7 @@ import { waitFor } from '../../support/wait.ts';
 const folder = createTestFolder();
 afterAll(folder.remove);
 
-/** A program that writes through a logger of ours. */
+/** A program that writes through the service's logger. */
 async function aProgram(script: string): Promise<string> {
   const file = join(folder.path, `${crypto.randomUUID()}.ts`);
   const source = new URL('../../../src/runtime/log.ts', import.meta.url).pathname;
@@ -51,7 +51,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     expect(lines.join()).not.toContain('hunter2');
   });
 
-  test('nothing that others chose moves the cursor, begins a line or turns the writing round', async () => {
+  test('text that others chose moves no cursor, begins no line and reverses no text', async () => {
     const hostile = 'a\u001b[2Jb\r\n2026-11-21 10:00:00 info  forged\u202eright\u009bleft\u0000';
     const lines = await screenOf(
       `createLogger('info').info({ name: ${JSON.stringify(hostile)}, ${JSON.stringify(hostile)}: 1 }, ${JSON.stringify(hostile)});

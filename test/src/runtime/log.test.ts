@@ -12,7 +12,7 @@ import { waitFor } from '../../support/wait.ts';
 const folder = createTestFolder();
 afterAll(folder.remove);
 
-/** Lines that a script writes through a logger of ours, on stdout. */
+/** Lines that a script writes to stdout through the service's logger. */
 async function linesOf(script: string): Promise<Record<string, unknown>[]> {
   const file = join(folder.path, `${crypto.randomUUID()}.ts`);
   const logFile = new URL('../../../src/runtime/log.ts', import.meta.url).pathname;

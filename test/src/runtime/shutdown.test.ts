@@ -12,7 +12,7 @@ test('stops parts side by side, then what they stand on, the last named first', 
   const order: string[] = [];
   onStop('database', () => order.push('database'));
   onStop('server list', () => order.push('server list'));
-  // Each part waits for the other to begin: one after another they would never end.
+  // Each part waits for the other to begin, so stopping one after the other would never end.
   const begun = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
   onStopPart('bot', async () => {
     begun[0].resolve();

@@ -6,7 +6,7 @@ import { aSteamId, insertReadySound, insertUser } from '../../support/database/b
 import { openWholeService } from '../../support/service/whole-service.ts';
 import type { Browser } from '../../support/web/browser.ts';
 
-/** What is changed by the page and by the tool; the API and the bot change nothing about people. */
+/** Changes that both the pages and the operator's tool can make; the API and the bot change nothing about people. */
 const { db, signInAs, cli } = await openWholeService();
 await insertUser(db, 900, { isAdmin: true });
 const admin = await signInAs(900);
@@ -30,7 +30,7 @@ async function userIdOf(steamId64: string): Promise<number> {
   return user.id;
 }
 
-/** The entries that something leaves behind: action, subject, details and who did it. */
+/** The audit entries that a change leaves: action, subject, details and who did it. */
 async function entriesOf(deed: () => Promise<unknown>) {
   const [newest] = await db.select({ id: sql<number>`coalesce(max(id), 0)::int` }).from(auditLog);
   await deed();

@@ -55,7 +55,7 @@ test('no process knows somebody 5 s after they were erased, whatever it had in m
     }),
   );
 
-  /** What one process still says about the person. */
+  /** What one process still returns about the person. */
   const see = async (origin: string) => {
     const ask = async (path: string, token = reader) => {
       const response = await fetch(`${origin}${path}`, bearer(token));

@@ -50,8 +50,9 @@ async function startService(): Promise<string> {
 }
 
 /**
- * A program that keeps a copy by the stream alone. It comes back with the last cursor that it saw, as every client of
- * server-sent events does: when it left, when the service ends the stream, and after a refusal that says when to retry.
+ * A program that keeps a copy of the penalties from the stream alone. Like every client of server-sent events, it
+ * reconnects with the last cursor it saw: after leaving, after the service ends the stream, and after a refusal that says
+ * when to retry.
  */
 class Follower {
   readonly copy = new PenaltyCopy();
@@ -81,7 +82,7 @@ class Follower {
     });
   }
 
-  /** Takes what came so far. */
+  /** Applies what has arrived so far. */
   take(): void {
     const events = this.stream?.events ?? [];
     for (const { data } of events.slice(this.taken)) this.copy.apply(data as Change);
@@ -94,7 +95,7 @@ class Follower {
     this.stream?.leave();
   }
 
-  /** Takes what came so far, and comes back where the stream has ended. */
+  /** Applies what has arrived so far, and reconnects if the stream has ended. */
   async follow(base: string): Promise<void> {
     if (this.isEnded) {
       this.leave();

@@ -22,7 +22,7 @@ const [OWN, ADMIN, OWNER, OTHER] = [await tokenOf(1), await tokenOf(2), await to
 const BLANK = { discord_id: '', discord_username: '', discord_avatar: '' };
 const SHOWN = { discord_id: DISCORD_ID, discord_username: 'rzeznik.pl', discord_avatar: 'abc' };
 
-/** What a token gets by every way there is: by Discord id and by SteamID, one and many. */
+/** What a token gets by every lookup: by Discord id and by SteamID, single and in a batch. */
 async function see(token: string) {
   const ask = (path: string) => service.get(path, bearer(token));
   const discord = await ask(`/users/lookup?discord_id=${DISCORD_ID}`);

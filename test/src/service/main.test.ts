@@ -77,7 +77,7 @@ describe('bun start', () => {
     expect((await fetch(`${first.url}/healthz`)).status).toBe(200);
   });
 
-  test('refuses an ffmpeg that does not do in one line, before anything else is started', async () => {
+  test('refuses an unsuitable ffmpeg in one line, before anything else is started', async () => {
     const elsewhere = createTestFolder();
     const program = startProgram('src/main.ts', {
       ...env,
@@ -172,7 +172,7 @@ describe('bun start', () => {
     '%s ends it within five seconds, with requests and database finished',
     async (signal) => {
       const { program, url } = signal === 'SIGTERM' ? await startService() : first;
-      // A request under way: the connection is open and idle, the hardest for a polite server.
+      // A request under way: its connection is open and idle, which a graceful stop could wait for without end.
       const socket = await Bun.connect({
         hostname: '127.0.0.1',
         port: Number(new URL(url).port),

@@ -67,12 +67,12 @@ test('each listed server has its state and its players', async () => {
 
 test('queries are timed under their names', async () => {
   const metrics = await readMetrics(service);
-  // Prepared by Drizzle, by ourselves, and neither.
+  // A query prepared by Drizzle, one prepared by us, and one that is not prepared.
   expect(metrics['database_query_duration_seconds_count{query="live_api_token"}']).toBeGreaterThan(0);
   expect(metrics['database_query_duration_seconds_count{query="server_statuses"}']).toBeGreaterThan(0);
   const names = Object.keys(metrics).flatMap((name) => /_count\{query="([^"]+)"/.exec(name)?.[1] ?? []);
   expect(names).toContain('transaction');
-  // No values, and no text of a statement.
+  // The metrics contain neither values nor the text of a statement.
   expect(names.filter((name) => !/^[a-z_]+( [a-z_]+)?$/.test(name))).toEqual([]);
 });
 

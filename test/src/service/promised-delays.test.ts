@@ -7,8 +7,8 @@ import { REFRESH_MS } from '../../../src/live/live-query.ts';
 import { CHECK_MS as EXPORT_CHECK_MS } from '../../../src/service/parts/exports.ts';
 import { EXPIRY_EVENTS_MS } from '../../../src/service/parts/sync.ts';
 
-// The tests of each part measure how soon it follows a notification. How soon it asks again without one is asserted here,
-// on the intervals themselves: measured, they would be as long as the machine is busy.
+// The tests of each part measure how soon it reacts to a notification. How soon it checks without one is asserted here, on
+// the intervals themselves: measurements would depend on how busy the machine is.
 
 test('a revoked or blocked token ends within a second, were its notification lost', () => {
   for (const delayMs of [TOKEN_CACHED_MS, STREAM_CHECK_MS, EXPORT_CHECK_MS])

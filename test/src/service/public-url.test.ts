@@ -13,7 +13,7 @@ afterAll(async () => {
   await folder.remove();
 });
 
-/** Starts the service; what it logged until it listened, and its sign-in page for people who came by an address. */
+/** Starts the service. @returns what it logged until it listened, and its sign-in page as seen under an address. */
 async function startService(env: Record<string, string>) {
   const program = startProgram('src/main.ts', {
     DATABASE_URL: database.url,

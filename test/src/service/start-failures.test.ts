@@ -103,7 +103,7 @@ describe('a folder that cannot be used ends the start with one line', () => {
     expect(await failure('src/cli.ts', env, list)).toEqual(
       line(`DATA_DIR="${env.DATA_DIR}" cannot be used: it is on a disk that is full`),
     );
-    // Room for the first files, and not for all that initdb makes.
+    // There is room for the first files, but not for all that initdb creates.
     full.resize(8 * 1024 * 1024);
     const { code, stderr } = await failure('src/cli.ts', env, list);
     expect([code, stderr.trimEnd().split('\n')]).toEqual([

@@ -36,7 +36,7 @@ async function runOnServer(statement: string): Promise<void> {
   await server.close();
 }
 
-/** Nobody may be connected to a database that moves. */
+/** A database can be moved only while nobody is connected to it. */
 async function moveTo(space: string): Promise<void> {
   await runOnServer(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
   await runOnServer(`alter database ${name} set tablespace ${space}`);
@@ -66,7 +66,7 @@ describe.skipIf(!disk.isMounted)('while the disk of the database is full', () =>
     const { token } = await aToken(db, 1, { now: new Date() });
     const space = join(disk.path, 'space');
     await mkdir(space);
-    // The server's own account has to get there.
+    // PostgreSQL's own account has to reach the folder.
     await chmod(folder.path, 0o755);
     const { uid, gid } = await stat(await dataFolderOfServer());
     Bun.spawnSync(['chown', `${uid}:${gid}`, space]);

@@ -34,7 +34,7 @@ const { token } = await aToken(db, 1);
 const proxy = await startDatabaseProxy(database.url);
 afterAll(proxy.stop);
 const service = await startTestService({ databaseUrl: proxy.url, hasRealClock: true });
-/** Its clock stands still, so that only notifications bring changes. */
+/** Its clock stands still, so it learns of changes only by notifications. */
 const listening = await startTestService({ databaseUrl: proxy.url });
 afterEach(proxy.restore);
 
@@ -162,7 +162,7 @@ describe('when the database returns', () => {
     await Bun.sleep(700);
     proxy.restore();
     await expectRecovery(listening);
-    // Cached again after the outage, so that only a notification can revoke it.
+    // It is cached again after the outage, so only a notification can revoke it.
     expect((await listening.get('/bans', bearer(revoked.token))).status).toBe(200);
     await revokeApiToken(db, revoked.id, { now: new Date(), actor: 'operator' });
     await expectRefusal(revoked.token);
@@ -209,7 +209,7 @@ describe('under load', () => {
     await Promise.all(clients);
     expect([...seen].sort()).toEqual([200, 503]);
     await expectRecovery(service);
-    // More at once than the pool has connections: none of them was lost for good.
+    // More requests at once than the pool has connections: no connection was lost for good.
     const responses = await Promise.all(
       Array.from({ length: 64 }, () => service.ask('/api/v1/penalties', bearer(token))),
     );

@@ -5,7 +5,7 @@ import { createTestDatabase } from '../../../support/database/database.ts';
 import { aToken, bearer, headersOf, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 
-/** A database that can be reached, and that refuses the service: a password that changed, a role that may no longer log in … */
+/** A database that is reachable but refuses the service: the password changed, the role may no longer log in … */
 
 const database = await createTestDatabase();
 const { db } = database;
@@ -40,7 +40,7 @@ function ownUrl(): string {
   return url.href;
 }
 
-/** Changes something in the server, and ends the service's sessions so that they notice. All of them are gone when it returns. */
+/** Changes something in the server, and ends the service's sessions so that they notice; returns when all are gone. */
 async function change(...statements: string[]): Promise<void> {
   for (const statement of statements) await admin.connection.unsafe(statement);
   await admin.connection`select pg_terminate_backend(pid, 60000) from pg_stat_activity where usename = ${role}`;

@@ -49,7 +49,7 @@ test('a client that reads slowly is not told what was erased after it was read f
   const decoder = new TextDecoder();
   for await (const chunk of stream) {
     text += decoder.decode(chunk, { stream: true });
-    // Where the machine took longer than a client may, the stream is closed instead.
+    // If the machine took longer than a client is allowed to, the stream is closed instead.
     if (text.includes(`id: ${AMOUNT}\n`)) break;
   }
   const told = text.split(`"${REASON}"`).length - 1;

@@ -21,7 +21,7 @@ const rows = await insertPenalties(db, [
 ]);
 await insertPenalties(
   db,
-  // The mute is the oldest, and is not among the newest twenty.
+  // The mute is the oldest penalty, so it is not among the newest twenty.
   Array.from({ length: 25 }, (_, index) => ({
     type: index === 0 ? ('mute' as const) : ('warn' as const),
     playerSteamId: many,
@@ -88,7 +88,7 @@ describe('GET /penalties/active', () => {
 
   test('gives the newest twenty of more, and judges by all of them', async () => {
     const newest = await service.get(`/penalties?steamid=${many}&per_page=20`, bearer(token));
-    // Alone the player has more than a request reads at once, among others not.
+    // Asked for alone, the player has more penalties than the first query reads; with others, its limit is higher.
     for (const players of [many, `${many},${clean},${silenced}`]) {
       const [player] = playersOf((await ask(`steamids=${players}`)).body);
       expect(player).toMatchObject({ warnings: 24, is_muted: true });

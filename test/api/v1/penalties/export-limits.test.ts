@@ -133,12 +133,12 @@ describe('an export whose client', () => {
 
   test('is told by a broken response when the database breaks off', async () => {
     await fill(15_000);
-    // Of a client that reads, all could be on its way before the session ends.
+    // If the client read on, everything could be on its way before the session ends.
     const received = await readNothing({ butTheBeginning: true });
     await connection`select pg_terminate_backend(pid) from pg_stat_activity
       where application_name like 'export%' and datname = current_database()`;
     const text = await received.readRest();
-    // A chunked response that is whole ends with a chunk of no length.
+    // A complete chunked response ends with a chunk of length 0.
     expect({
       hasBegun: text.startsWith('HTTP/1.1 200'),
       isWhole: text.endsWith('0\r\n\r\n'),
@@ -159,7 +159,7 @@ test('a service that stops breaks exports off, and waits for none', async () => 
   await waitFor(async () => (await countSessions()) === 0);
 });
 
-/** A client that asks and then reads nothing at all, or the beginning alone, until it is told to. */
+/** A client that sends a request and reads nothing, or only the beginning, until told to read on. */
 async function readNothing({ butTheBeginning = false } = {}) {
   const socket = connectSocket({ port: Number(new URL(service.origin).port), host: '127.0.0.1' });
   socket.pause();

@@ -28,7 +28,7 @@ function openEndless(chunkKb: number) {
   return { state, reader: body.getReader() };
 }
 
-/** Reads a piece at intervals. @returns how long it was served, in milliseconds. */
+/** Reads a chunk at intervals. @returns for how many milliseconds the stream was served. */
 async function readSlowly(
   { state, reader }: ReturnType<typeof openEndless>,
   { everyMs, limitMs }: { everyMs: number; limitMs: number },

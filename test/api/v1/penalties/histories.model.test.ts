@@ -98,7 +98,7 @@ class Play {
     this.stage.service.clock.now = new Date(this.beganMs + hours * HOUR_MS);
   }
 
-  /** Half an hour off, so that no comparison depends on seconds. */
+  /** Offset by half an hour, so that no comparison depends on seconds. */
   private draft({ created, ends, type, player, admin, server }: GivenPenalty): Draft {
     const at = (hours: number) => this.beganMs + (hours + 0.5) * HOUR_MS;
     return { type, player, admin, server, createdMs: at(created), endsMs: ends === null ? null : at(ends) };

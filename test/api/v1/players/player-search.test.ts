@@ -30,7 +30,7 @@ async function search(name: string): Promise<Found[]> {
 
 const namesFound = async (name: string) => (await search(name)).map((player) => player.matched_name);
 
-/** A penalty for each name, each of another player; later names are more recent. */
+/** One penalty for each name, each against a different player; later names are more recent. */
 async function insertNames(...names: string[]): Promise<void> {
   await insertPenalties(
     db,

@@ -100,7 +100,7 @@ describe('GET /players/{steamid64}/steam-bans', () => {
     );
     expect(steam.banCalls.flat().toSorted()).toEqual(players.toSorted());
     expect(Math.max(...steam.banCalls.map(({ length }) => length))).toBeLessThanOrEqual(100);
-    // One after each tenth of a second in which somebody came, and one more for each hundred players.
+    // One call for each tenth of a second in which a player was looked up, and one more for each hundred players.
     expect(steam.banCalls.length).toBeLessThanOrEqual(gathered + 3);
     expect(await db.select({ calls: steamCalls.calls }).from(steamCalls)).toEqual([
       { calls: steam.banCalls.length },
@@ -210,7 +210,7 @@ describe('at most 100,000 calls a day', () => {
   });
 });
 
-/** How long a busy machine delayed timers in all; the service runs in this process. */
+/** How long a busy machine has delayed timers in total; the service runs in this process. */
 function countStalledMs(): { stop: () => number } {
   const everyMs = 50;
   let [lateMs, lastMs] = [0, performance.now()];

@@ -152,7 +152,7 @@ describe('a change', () => {
   test('is seen within seconds, under both bases at once, with a new tag and cached_at', async () => {
     const before = await service.get('/servers');
     service.clock.now = new Date(NOW.getTime() + 60_000);
-    // Nothing changed: the bytes stay those that were built, with the time they were built at.
+    // Nothing changed: the cached bytes are sent again, with the time at which they were built.
     expect((await service.get('/servers')).text).toBe(before.text);
 
     await db.update(serverSnapshots).set({ map: 'de_nuke' }).where(eq(serverSnapshots.serverId, online.id));

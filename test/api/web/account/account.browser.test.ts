@@ -16,11 +16,11 @@ import { startSteamOpenIdProvider } from '../../../support/providers/steam-openi
 import { PATIENCE_MS } from '../../../support/wait.ts';
 import { CHROMIUM_PATH, launchChromium } from '../../../support/web/chromium.ts';
 
-/** Pictures for people to look at; not committed. */
+/** Screenshots to look at; not committed. */
 const ARTIFACTS = fileURLToPath(new URL('../../../artifacts', import.meta.url));
 const AXE = await Bun.file(fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))).text();
 
-// Continuous integration installs it, so there its absence is a failure.
+// CI installs Chromium, so its absence is a failure there.
 const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
 if (!isPossible) console.warn('SKIPPED: the account page in a real browser, since there is no Chromium here');
 

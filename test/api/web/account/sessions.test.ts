@@ -19,7 +19,7 @@ async function openBrowserAs(agent: string): Promise<Browser> {
   return browser;
 }
 
-/** The rows of the list of sessions, as texts; the last column is the button. */
+/** The text of each cell in the list of sessions; the last column is the button. */
 async function listRows(browser: Browser, language = 'en'): Promise<string[]> {
   const { text } = await browser.get('/account', { 'accept-language': language });
   const card = /<section class="card" id="sessions".*?<\/section>/s.exec(text)?.[0] ?? '';
@@ -63,7 +63,7 @@ describe('the list of sessions', () => {
     const { text } = await here.get('/account');
     const ids = [...text.matchAll(/name="session" value="([^"]+)"/g)].map(([, id]) => id ?? '');
     expect(ids).toHaveLength(2);
-    // The last used first.
+    // The most recently used session comes first.
     const ended = await here.post('/account/sessions/end', { session: ids[1] ?? '' });
     expect([ended.status, ended.location]).toEqual([303, '/account#sessions']);
     expect(await listRows(here)).toHaveLength(2);

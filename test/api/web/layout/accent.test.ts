@@ -10,7 +10,7 @@ const BASE = await Bun.file(
 const ACCENTS = ['#000000', '#ffffff', '#808080', '#ffff00', '#0000ff', '#3b82f6', '#e11d48', '#14181f'];
 const THEMES = ['dark', 'light'] as const;
 
-/** What a page has of a theme: the base rules, then those of the accent. */
+/** The colours of a theme on a page: the base rules, overridden by those of the accent. */
 function readTheme(theme: (typeof THEMES)[number], accent: string): Record<string, string> {
   const [dark = '', light = ''] = [...BASE.matchAll(/:root \{([^}]*)\}/g)].map(([, body]) => body ?? '');
   const [own = '', ownLight = ''] = [...accentRules(accent).matchAll(/:root\{([^}]*)\}/g)].map(

@@ -108,7 +108,7 @@ describe.skipIf(!isPossible)('the longest names that are allowed', () => {
     await db.insert(sessions).values({
       idHash: 'x',
       userId: owner?.id ?? 0,
-      // The longest that are known.
+      // The longest known names.
       browser: 'NAVER Whale Browser',
       system: 'Windows Phone',
       expiresAt: new Date(Date.now() + 86_400_000),

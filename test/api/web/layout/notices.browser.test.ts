@@ -44,7 +44,7 @@ describe.skipIf(!isPossible)('the notice of an action', () => {
     return { page, owner, other };
   }
 
-  /** Waits until the one notice says the words, in its card (undefined: in none) and inside the window. */
+  /** Waits until the only notice has this text, in its card (undefined: in none) and inside the window. */
   async function expectNotice(page: Page, card: string | undefined, words: string): Promise<void> {
     const notice = page.locator('.notice');
     await notice.filter({ hasText: words }).waitFor();
@@ -177,7 +177,7 @@ describe.skipIf(!isPossible)('the notice of an action', () => {
       await expectNotice(page, 'sessions', 'That session has ended.');
     });
 
-    // Last, since it ends the session of all others.
+    // This comes last, since it ends the session that the others use.
     test('of signing out is in no card', async () => {
       await goTo('');
       await page.click('form[action="/account/sign-out-everywhere"] button');

@@ -107,7 +107,7 @@ describe('the moderation view', () => {
   });
 });
 
-test('what a player calls himself is never markup, wherever it is shown', async () => {
+test('names that players chose are never markup, wherever they are shown', async () => {
   const hostile = await as(3);
   await hostile.post('/account/tokens', { name: HOSTILE.slice(0, 64) });
   const created = await hostile.post('/account/tokens', { name: HOSTILE });

@@ -31,7 +31,7 @@ describe('an owner', () => {
     );
   });
 
-  test('cannot lose the flag by his own hand or against the configuration', async () => {
+  test('cannot remove their own flag, nor one that the configuration gives', async () => {
     await owner.post(`/account/moderation/users/${OWNER}/flags`, {});
     expect(await userOf(900)).toMatchObject({ isOwner: true, isAdmin: true });
     await insertUser(db, 60, { isOwner: true, isAdmin: true });
@@ -44,7 +44,7 @@ describe('an owner', () => {
     expect((await userOf(60)).isOwner).toBe(false);
   });
 
-  test('gets 404 for users there are not', async () => {
+  test('gets 404 for unknown users', async () => {
     for (const id of ['0', 'abc', aSteamId(77_777), '%00']) {
       expect([id, (await owner.post(`/account/moderation/users/${id}/flags`)).status]).toEqual([id, 404]);
     }
@@ -66,7 +66,7 @@ describe('the audit log', () => {
     await admin.get('/account?lang=en');
   });
 
-  test('tells who did what to whom, newest first, a page at a time', async () => {
+  test('shows who did what to whom, newest first, a page at a time', async () => {
     const page = await admin.get('/account/moderation/audit');
     expect(page.text).toContain('set flags');
     expect(page.text).toContain('SVIP: true · Premium: true');

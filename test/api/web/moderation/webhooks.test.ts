@@ -78,7 +78,7 @@ describe('the page of webhooks', () => {
     await db.delete(webhooks);
   });
 
-  test('adds one, whose secret it shows once, and the same form adds no second', async () => {
+  test('adds one, shows its secret once, and adds no second for the same form', async () => {
     const empty = await admin.get(LIST);
     expect(empty.text).toContain('No webhooks yet.');
     const form_id = empty.field('form_id') ?? '';

@@ -73,7 +73,7 @@ describe('the demo', () => {
   ])('is for visitors on this machine alone: not with %j', async (headers) => {
     const browser = openBrowser(demo.origin);
     for (const path of ['/', '/account']) {
-      // First a page for a visitor who is allowed to: it must not be cached for others.
+      // First a visitor who may use the buttons: that page must not be cached for others.
       await browser.get(path);
       expect([path, (await browser.get(path, headers)).text.includes(PATH)]).toEqual([path, false]);
     }

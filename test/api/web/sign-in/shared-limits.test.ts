@@ -12,7 +12,7 @@ import { findTestRedis } from '../../../support/database/redis.ts';
 import { startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 
-/** An IPv6 network that nobody counted before. */
+/** An IPv6 network that no limit has counted yet. */
 const aNetwork = () => `${randomInt(65_536).toString(16)}:${randomInt(65_536).toString(16)}`;
 
 const SECRET = 'a-secret-of-the-tests-0123456789abcdef';
@@ -22,7 +22,7 @@ const { db } = database;
 
 describe.skipIf(redisUrl === undefined)('two processes with one Redis', async () => {
   const env = { REDIS_URL: redisUrl ?? '', TRUSTED_PROXIES: '127.0.0.1', SESSION_SECRET: SECRET };
-  /** How often a process has said that Redis is out of reach, and whether it is still without. */
+  /** How often a process has logged that Redis is unreachable, and whether it still is. */
   const outages = [0, 0];
   const isAway = [false, false];
   const startProcess = (index: 0 | 1) =>
@@ -62,7 +62,7 @@ describe.skipIf(redisUrl === undefined)('two processes with one Redis', async ()
     return counted;
   }
 
-  /** How so many requests end, every other one asked of the second process. */
+  /** How that many requests end; every other one goes to the second process. */
   async function countStatuses(count: number, path: string, init: RequestInit) {
     const statuses: Record<number, number> = {};
     for (let sent = 0; sent < count; sent += 10) {

@@ -108,7 +108,7 @@ describe('signing in', () => {
     }
   });
 
-  test('a state whose cookie was touched is refused', async () => {
+  test('a state whose cookie was changed is refused', async () => {
     const browser = openBrowser(site.origin);
     const start = await browser.get('/account/sign-in');
     browser.cookies.set('sign-in', `${browser.cookies.get('sign-in')}x`);
@@ -148,7 +148,7 @@ describe('signing in', () => {
     expect(page.text).toContain('Steam is not responding');
   });
 
-  test('begins at the public address, where Steam sends him back, without going in circles', async () => {
+  test('begins at the public address, to which Steam sends people back, without going in circles', async () => {
     const page = await openBrowser(site.origin).get('/account/sign-in', { host: 'other.example' });
     expect([page.status, page.location]).toEqual([303, `${site.origin}/account/sign-in?at=public`]);
     const again = await openBrowser(site.origin).get('/account/sign-in?at=public', { host: 'other.example' });
@@ -186,7 +186,7 @@ function aReturnTo(location: string, fields: Record<string, string> = {}): strin
   return `${returnTo}&${steam.sign({ 'openid.return_to': returnTo, ...fields })}`;
 }
 
-/** Starts a sign-in although one is signed in already: from a second tab that was open before. */
+/** Starts a sign-in while already signed in, as from a second tab that was open before. */
 async function openBrowserAt(browser: ReturnType<typeof openBrowser>, path: string) {
   const session = browser.cookies.get('session') ?? '';
   browser.cookies.delete('session');

@@ -84,8 +84,8 @@ describe('cancelling at the provider', () => {
 });
 
 /**
- * One attack a rule: refused by that rule, and accepted as soon as that rule alone is gone, although the provider
- * vouches for everything. So each rule is needed, and each test fails when its rule is removed.
+ * One attack for each rule: the rule refuses it, and without that rule it would be accepted, since the provider confirms
+ * every assertion. So each rule is needed, and each test fails when its rule is removed.
  */
 const NEEDED: Record<string, () => URLSearchParams | string> = {
   'printable characters': () => `${aReturn()}`.replace('1234567890', '1234%00567890'),

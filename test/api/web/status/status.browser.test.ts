@@ -51,7 +51,7 @@ describe.skipIf(!isPossible)('the pages about servers in Chromium', () => {
     await site?.stop();
   });
 
-  /** A page of a visitor who is not signed in; what goes to other sites, and what the browser complains of. */
+  /** A page for a visitor who is not signed in, with its requests to other hosts and the browser's errors and warnings. */
   async function open(options: BrowserContextOptions = {}) {
     // Without animations, since axe would judge a button before it has its colour.
     const context = await site.openContext({ reducedMotion: 'reduce', ...options });
@@ -178,7 +178,7 @@ describe.skipIf(!isPossible)('the pages about servers in Chromium', () => {
         true,
         '/servers/s0',
       ]);
-      // Elements that came with the refresh work like those before them.
+      // Elements added by the refresh work like those before them.
       expect(await page.locator('#server-s0 [data-copy]').isVisible()).toBe(true);
       expect(await page.locator('#server-s0 .button-primary').getAttribute('href')).toStartWith('steam://');
 

@@ -174,7 +174,7 @@ describe('with servers', () => {
         );
       }
       expect(text.match(/<details class="chart-table">/g)?.length).toBe(3);
-      // The outage of the fourth day back is on two of the three.
+      // The outage four days ago is on two of the three charts.
       expect(text.match(/class="plot-offline"/g)?.length).toBe(2);
     });
 

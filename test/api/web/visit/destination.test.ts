@@ -35,7 +35,7 @@ describe('after signing in', () => {
     ['/penalties?q=Rze%C5%BA+%26+co&status=ACTIVE', '/penalties?q=Rze%C5%BA+%26+co&status=ACTIVE'],
     ['/penalties?q=a&lang=pl&page=2', '/penalties?q=a&page=2'],
     ['/servers/nowhere', '/servers/nowhere'],
-    // The first page has nothing more for those who signed in; their account has.
+    // `/` has nothing more for signed-in members; their account page does.
     ['/', '/account'],
   ])('from %s people come back to it', async (path, end) => {
     steam.steamId = OWNER;
@@ -91,7 +91,7 @@ describe('after signing in', () => {
     expect((await direct.get(`/account/sign-in?${new URLSearchParams({ next })}`)).location).toBe('/account');
   });
 
-  test('the way is kept over the change to the public address, a cancellation and a failure', async () => {
+  test('the destination survives the switch to the public address, a cancellation and a failure', async () => {
     steam.steamId = OWNER;
     const next = '/account/moderation/audit';
     const query = new URLSearchParams({ next });
@@ -117,7 +117,7 @@ describe('after signing in', () => {
     steam.conduct = 'honest';
   });
 
-  test('a way that was changed in the cookie is no way', async () => {
+  test('a destination that was changed in the cookie is ignored', async () => {
     const browser = openBrowser(site.origin);
     const start = await browser.get(
       `/account/sign-in?${new URLSearchParams({ next: '/account/moderation' })}`,

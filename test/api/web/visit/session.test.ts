@@ -40,7 +40,7 @@ describe('a session', () => {
     }
   });
 
-  test('with a touched id or signature is none, nor is one sent twice', async () => {
+  test('is not valid with a changed id or signature, nor when sent twice', async () => {
     const browser = openBrowser(site.origin);
     await signIn(browser);
     const [id = '', signature = ''] = browser.cookies.get('session')?.split('.') ?? [];

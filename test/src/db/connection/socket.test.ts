@@ -56,7 +56,7 @@ test('an answer clears the debt, and an idle connection owes nothing', async () 
     const answer = new Promise((settle) => socket.once('data', settle));
     socket.write('question');
     await answer;
-    // Longer than the limit: nothing is owed in this time.
+    // Longer than the limit, but no response is due in this time.
     await Bun.sleep(150);
   }
   expect(failure).toBeUndefined();

@@ -81,7 +81,7 @@ test('a user that leaves while the server is started again leaves nothing runnin
 });
 
 describe('what a killed process left behind does not stop the next start', () => {
-  /** Nobody has been here before: the first start makes the cluster, the second finds it stopped. */
+  /** A new folder: the first start creates the cluster, the second finds it stopped. */
   beforeAll(async () => {
     await stopAll();
     await start();

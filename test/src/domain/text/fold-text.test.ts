@@ -33,7 +33,7 @@ test('what is folded stays as it is', () => {
 test('the database folds as the program does: every character, alone and within a word', async () => {
   const { connection } = await createTestDatabase();
   const rows: { text: string; folded: string }[] = [];
-  // In pieces: on a busy machine all of them together take longer than a statement may.
+  // In batches: on a busy machine, all of them together would exceed the statement timeout.
   for (let first = 1; first <= LAST_POINT; first += 0x1000) {
     rows.push(
       ...(await connection<{ text: string; folded: string }[]>`

@@ -8,7 +8,7 @@ import {
   MESSAGE,
 } from '../../../support/http/webhook-endpoints.ts';
 
-/** The limit for endpoints that never finish: without it they would take for ever. */
+/** The time limit for endpoints that never finish. */
 const LIMIT_MS = 1000;
 
 describe('what does not respond as it should', () => {

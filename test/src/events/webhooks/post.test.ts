@@ -14,7 +14,7 @@ import {
 } from '../../../support/http/webhook-endpoints.ts';
 import type { Receiver } from '../../../support/http/webhook-receiver.ts';
 
-/** Loopback addresses of this file's own: whoever else listens on a port of 127.0.0.1 is not reached by them. */
+/** Loopback addresses that only this file uses: they do not reach other programs that listen on 127.0.0.1. */
 const LISTENING = '127.13.0.2';
 const DESERTED = '127.13.0.1';
 const { mayConnect: internetOnly } = createEndpointRules([]);
@@ -110,7 +110,7 @@ describe('where a message goes', () => {
 });
 
 describe('connections', () => {
-  /** Takes each message, and does something to the connection then. */
+  /** Accepts each message, and then does something to the connection. */
   function anEndpoint(afterwards: (socket: net.Socket, messages: number) => void) {
     return aRawServer((socket) => {
       let messages = 0;

@@ -9,7 +9,7 @@ import { insertPenalties } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { waitFor } from '../../../support/wait.ts';
 
-/** Over for long, so its event is silent. */
+/** Ended long ago, so its event is silent. */
 const OLD = {
   durationMinutes: 60,
   createdAt: new Date('2026-01-01T00:00:00Z'),

@@ -9,7 +9,7 @@ const database = await createTestDatabase();
 const deps = importDeps(database);
 const NUL = String.fromCharCode(0);
 
-/** Cut every few bytes, so that lines and characters are split. */
+/** Splits the input every few bytes, so that lines and characters are divided. */
 async function* inPieces(bytes: Uint8Array, size = 7): AsyncGenerator<Uint8Array> {
   for (let start = 0; start < bytes.length; start += size) yield bytes.slice(start, start + size);
 }
@@ -166,7 +166,7 @@ test('an import waits for another of the same source, and not for one of another
   const first = importNdjson(deps, { chunks: heldBack() });
   await waitFor(
     async () =>
-      // Of this database: other tests hold locks of their own on the same server.
+      // Only locks of this database: other tests hold locks on the same server.
       (
         await database.connection`
           select from pg_locks join pg_database on pg_database.oid = pg_locks.database

@@ -236,7 +236,7 @@ describe.if(hasMariaDb)('CS2-SimpleAdmin on MariaDB', () => {
       0,
     ]);
 
-    // An operator says that id 3 is the server of id 2: kept from then on.
+    // An operator maps id 3 to the server of id 2, which is kept from then on.
     await db.update(serverAliases).set({ serverId: ours.id }).where(eq(serverAliases.sourceServerId, '3'));
     expect(await importSimpleAdmin(deps, { url: source.url })).toMatchObject({
       changed: 1,

@@ -120,7 +120,7 @@ test('a name that no penalty bears is free: a first try at a wrong database bind
   await importSimpleAdmin(deps, { url: `sqlite:${empty}` });
   const right = createSimpleAdmin('right', '10.0.0.7:27015');
   expect(await importSimpleAdmin(deps, { url: `sqlite:${right}` })).toMatchObject({ added: 1 });
-  // Number 1 was another server there.
+  // In the empty database, id 1 was a different server.
   const [server] = await db.select().from(servers).where(eq(servers.address, '10.0.0.7:27015'));
   expect(await storedPenalties(db)).toMatchObject([{ serverId: server?.id }]);
 });

@@ -31,7 +31,7 @@ describe.if(canStartMariaDb())('a MariaDB that answers over TLS only', () => {
   const address = (query: string, host = 'localhost') =>
     `mysql://community:${encodeURIComponent(PASSWORD)}@${host}:${server.port}/cs2${query}`;
 
-  /** The cipher of the connection, or what is said when there is none. */
+  /** The cipher of the connection, or the message of the error when it fails. */
   async function connect(query: string, host?: string): Promise<string> {
     try {
       const source = await openSourceDatabase(address(query, host));

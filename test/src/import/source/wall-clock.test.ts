@@ -58,7 +58,7 @@ test('zero dates are no dates, and what no calendar has is refused', () => {
     '2026-11-21 24:00:01',
     '2026-11-21 24:00:00.5',
     '2026-11-21 24:99:00',
-    // Of a later month the day alone would not tell.
+    // In a later month, the day alone would not show it.
     '2026-12-31 99:00:00',
   ]) {
     expect(() => parseWallClock(wrong)).toThrow(InvalidInput);

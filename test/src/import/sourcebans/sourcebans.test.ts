@@ -137,7 +137,7 @@ describe.if(await isMariaDbAtHand())('SourceBans++ on MariaDB', () => {
       { type: 1 },
       { type: 2, authid: 'STEAM_0:1:77' },
       { type: 2 },
-      // Not of the same moment, not of the same length.
+      // One pair differs in its start, the other in its length.
       { type: 2, created: NOW - 1799 },
       { type: 2, length: 7200 },
       // Two silences of one second.
@@ -190,7 +190,7 @@ describe.if(await isMariaDbAtHand())('SourceBans++ on MariaDB', () => {
     });
     expect(await types()).toEqual(['1 silence UNBANNED', ...merged.slice(1)]);
 
-    // The later half of one of two silences: the other gag of that second belongs to the first mute.
+    // The second half of one of two silences: the other gag of that second belongs to the first mute.
     await source.run(
       `update web_comms set RemoveType = 'U', RemovedBy = 0, RemovedOn = ${NOW} where bid = 8`,
     );

@@ -29,7 +29,7 @@ type Step =
   /** The client reads on, or forgets some of what it read and reads that again. */
   | { kind: 'read'; limit: number }
   | { kind: 'replay'; steps: number }
-  /** The client begins anew from an export. */
+  /** The client starts again from an export. */
   | { kind: 'export' };
 
 const writer = fc.nat({ max: WRITERS - 1 });
@@ -49,7 +49,7 @@ const history = fc.array(
   { minLength: 4, maxLength: 24 },
 ) as fc.Arbitrary<Step[]>;
 
-/** What a client knows of a penalty. */
+/** What a client knows about a penalty. */
 type Known = { type: string; status: string; reason: string; endsAt: string | null };
 
 /** A program that keeps a copy of the penalties, by exports and changes alone. */
@@ -81,7 +81,7 @@ class Client {
     return hasMore;
   }
 
-  /** As a program does that was killed before it kept its cursor. */
+  /** As after being killed before it saved its cursor. */
   replay(steps: number): void {
     this.cursors.length = Math.max(this.cursors.length - steps, 1);
   }
@@ -108,7 +108,7 @@ function toKnown({ type, status, reason, endsAt }: PenaltyEvent['penalty']): Kno
   return { type, status, reason, endsAt: endsAt?.toISOString() ?? null };
 }
 
-/** The table, each status as clients were told. */
+/** The table, with each status as clients have received it. */
 async function readTable(database: Pick<typeof db, 'execute'>): Promise<Map<number, Known>> {
   const rows = await database.execute<{ id: number; known: Known }>(`
     select id, json_build_object('type', type, 'reason', reason,

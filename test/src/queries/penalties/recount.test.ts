@@ -42,7 +42,7 @@ test('totals stay exact under the empty search_path with which a dump of data is
         (type, status, player_steamid, admin_steamid, duration_minutes, created_at)
       select 'ban', 'ACTIVE', i % 3, i % 4, 0, timestamptz '2026-01-01 00:00:00.5+00' + i * interval '7 hours'
       from generate_series(1, 200) as i`;
-    // What the dump holds of the tallies counts for nothing, whichever comes first.
+    // The tallies in the dump are ignored, whichever table comes first.
     const loadTallies = () => loader`insert into public.penalty_tallies values
       (0, 0, 0, 0, '1970-01-01', pg_catalog.array_fill(9, array[15])), (1, 5, 0, 0, '1970-01-01', pg_catalog.array_fill(9, array[15]))`;
     await loadTallies();
@@ -68,7 +68,7 @@ async function countTallied(): Promise<number> {
   return row?.n;
 }
 
-test('a check counts what is wrong and changes nothing, a recount mends it', async () => {
+test('a check counts what is wrong and changes nothing, a recount repairs it', async () => {
   await insertSome();
   const right = await checkPenaltyTallies(url);
   expect(right.wrong).toBe(0);
@@ -84,7 +84,7 @@ test('a check counts what is wrong and changes nothing, a recount mends it', asy
   expect((await listAuditEntries(db)).map(({ action, details }) => [action, details])).toEqual([
     ['penalties.recounted', { wrong: wrong.wrong }],
   ]);
-  // Not even rewritten where they are right.
+  // Correct totals are not even rewritten.
   const versions = () => connection`select xmin::text from penalty_tallies order by 1`;
   const kept = await versions();
   expect(await recountPenaltyTallies(url)).toEqual(right);

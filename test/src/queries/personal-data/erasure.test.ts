@@ -65,12 +65,12 @@ async function countWaiting(): Promise<number> {
   return row?.count;
 }
 
-/** Runs something that writes about the user while the erasure waits for their row, having done all that is before. */
+/** Runs a write about the user while the erasure, with its earlier steps done, waits for their row. */
 async function duringErasure<T>(write: () => Promise<T>): Promise<PromiseSettledResult<T>> {
   let erasing: Promise<unknown> = Promise.resolve();
   let writing: Promise<PromiseSettledResult<T>[]> | undefined;
   await connection.begin(async (holding) => {
-    // Lets foreign keys to the row through.
+    // A lock that foreign keys to the row do not wait for.
     await holding`select 1 from users where steamid64 = ${id} for no key update`;
     erasing = erase();
     await waitFor(async () => (await countWaiting()) === 1);

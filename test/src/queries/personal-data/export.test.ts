@@ -50,7 +50,7 @@ const LEFT_OUT = [
   'erased_people.id_hash',
   'erased_people.secret_id',
 ];
-/** They name nobody: a name without a SteamID until the next poll, and values used once. */
+/** Tables that identify nobody: names without SteamIDs until the next poll, and one-time values. */
 const ABOUT_NOBODY = ['server_snapshots', 'used_nonces'];
 
 await erasePerson(db, ID, { withPenalties: true, actor: 'operator', removeSounds: async () => {} });
@@ -61,7 +61,7 @@ await db.insert(sessions).values({ idHash: 'hash', userId: user?.id ?? 0, expire
 await insertReadySound(db, ID);
 const lift = { status: 'UNBANNED', liftedAt: now } as const;
 await insertPenalties(db, [
-  // Lifted by themself: the only lifter whose SteamID is theirs to see.
+  // They lifted it themselves, so the lifter's SteamID is their own and may be shown.
   { playerSteamId: ID, ...lift, liftedByName: 'Me', liftedBySteamId: ID },
   { playerSteamId: ID, ...lift, liftedByName: 'Basia', liftedBySteamId: aSteamId(900) },
   {
@@ -134,7 +134,7 @@ test('of penalties that somebody gave or lifted it has their part alone, of thei
   );
   for (const id of [7, 8, 900])
     expect(JSON.stringify([data.penaltiesGiven, data.penaltyEventsGiven])).not.toContain(aSteamId(id));
-  // Their own penalties name who lifted them, as on the account page; the SteamID is not theirs to see.
+  // Their penalties name who lifted them, as on the account page, but without the SteamID.
   expect(data.penalties.map((row: object) => 'liftedBySteamId' in row).sort()).toEqual([false, true]);
   expect(data.penaltyTallies.length).toBeGreaterThan(2);
   expect(data.penaltyTallies.every((row: { adminSteamId: string }) => row.adminSteamId === ID)).toBe(true);

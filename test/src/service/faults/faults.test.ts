@@ -6,10 +6,10 @@ import { createClients, type Seen } from '../../../support/faults/clients.ts';
 import { FAULTS } from '../../../support/faults/faults.ts';
 import { setStage } from '../../../support/faults/stage.ts';
 
-/** The table of all faults, for people to look at; not committed. */
+/** The table of all faults, to look at; not committed. */
 const TABLE = fileURLToPath(new URL('../../../artifacts/faults.md', import.meta.url));
 const LIMIT_MS = 600_000;
-/** How long clients go on when the fault is over: what was refused is accepted again. */
+/** How long clients continue after the fault is over, until everything that was refused is accepted again. */
 const AFTERWARDS_MS = 2000;
 
 const stage = await setStage();
@@ -19,7 +19,7 @@ const rows: string[][] = [];
 for (const fault of FAULTS) {
   const missing = fault.missing?.(stage);
   if (missing !== undefined) {
-    // A container may withhold a right; a program can be installed.
+    // A container may lack a privilege, but a missing program can be installed.
     if (process.env.CI && !missing.startsWith('right'))
       throw new Error(`${fault.name}: ${missing} is missing`);
     console.warn(`SKIPPED: ${fault.name}, since there is no ${missing} here`);

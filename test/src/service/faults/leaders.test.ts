@@ -20,7 +20,7 @@ afterAll(async () => {
   await folder.remove();
 });
 
-/** A service with the bot, at a Discord of its own, so that it shows whose bot is connected. */
+/** A service with the bot and its own fake Discord, which shows whether this bot is connected. */
 async function startBotProcess(name: string, databaseUrl: string) {
   const discord = await startFakeDiscord();
   const env = {
@@ -41,7 +41,7 @@ async function startBotProcess(name: string, databaseUrl: string) {
 
 type BotProcess = Awaited<ReturnType<typeof startBotProcess>>;
 
-/** A leader by way of the proxy, and a standby beside it. */
+/** A leader that reaches the database through the proxy, and a standby beside it. */
 async function startTwo() {
   const first = await startBotProcess('first', proxy.url);
   await waitFor(first.isConnected);
@@ -69,7 +69,7 @@ async function measureOverlap(first: BotProcess, second: BotProcess): Promise<nu
   let lastMs = performance.now();
   await waitFor(() => {
     const nowMs = performance.now();
-    // Where a busy machine delays a look, the time since the one before counts as one look.
+    // If a busy machine delays a check, the time since the previous one counts as one check.
     if (first.isConnected() && second.isConnected()) overlapMs += Math.min(nowMs - lastMs, 20);
     lastMs = nowMs;
     return second.isConnected();

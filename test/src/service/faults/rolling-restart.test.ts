@@ -42,7 +42,7 @@ async function startService(port: number, drainSeconds = 3) {
   return program;
 }
 
-/** Waits until a balancer sends it requests. */
+/** Waits until the load balancer sends requests to the process. */
 async function takesRequests(port: number): Promise<void> {
   const readMetrics = () => fetch(`http://127.0.0.1:${port}/metrics`).then((response) => response.text());
   await waitFor(async () => /route="list(Servers|Penalties)"/.test(await readMetrics()), { everyMs: 100 });
@@ -65,7 +65,7 @@ test('on SIGTERM /readyz is 503, requests are served with Connection: close, the
       let served = 0;
       const ask = () => fetch(`${origin}/api/v1/servers`).catch(() => undefined);
       for (let isListening = true; isListening; ) {
-        // Ten at once: a busy machine may leave time for one round alone.
+        // Ten at once: a busy machine may leave time for only one round.
         const responses = await Promise.all(Array.from({ length: 10 }, ask));
         isListening = !responses.includes(undefined);
         for (const response of responses.filter((one) => one !== undefined)) {

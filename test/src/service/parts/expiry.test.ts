@@ -15,7 +15,7 @@ const { token } = await aToken(db);
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
-/** Rows of one server that end so many minutes from now, by the database's clock. */
+/** Rows of one server that end this many minutes from now, by the database's clock. */
 async function insertEnding(serverId: number, ...minutes: number[]): Promise<void> {
   const [clock] = await database.connection`select now() as now`;
   const nowMs = new Date(clock?.now).getTime();
@@ -36,7 +36,7 @@ async function storedStatuses(): Promise<Record<string, string>> {
   return Object.fromEntries(rows.map(({ reason, status }) => [reason, status]));
 }
 
-/** A service that has been up for a while, with the clock at first right. */
+/** A service that has been running for a while, with a clock that is right at first. */
 async function createSweep(): Promise<() => Promise<void>> {
   service.clock.now = new Date();
   const sweep = createExpirySweep(db, () => service.clock.now);

@@ -33,7 +33,7 @@ test('whoever has lost the lease deletes nothing any more', async () => {
       where datname = current_database() and wait_event_type = 'Lock' and query like '%audit_log%'`;
     return row?.waiting > 0;
   });
-  // As another process would, after this one was stopped for long; it keeps the lease for the rest of the test.
+  // As another process would after this one was suspended; it keeps the lease for the rest of the test.
   await connection`
     update leases set token = token + 1, holder = 'another', expires_at = now() + interval '5 seconds'
     where name = 'retention'`;

@@ -178,7 +178,7 @@ function headers(): Record<string, string> {
   return { Cookie: cookie, Accept: 'application/json' };
 }
 
-/** Begins a form, and sends all before the file's first byte. */
+/** Begins a form, and sends everything before the first byte of the file. */
 async function open(before: string, fileBytes: number): Promise<OpenUpload> {
   const head = before + FILE;
   const length = head.length + fileBytes + END.length;

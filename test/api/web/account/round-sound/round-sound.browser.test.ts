@@ -15,7 +15,7 @@ import { startSteamOpenIdProvider } from '../../../../support/providers/steam-op
 import { PATIENCE_MS, waitFor } from '../../../../support/wait.ts';
 import { CHROMIUM_PATH, launchChromium } from '../../../../support/web/chromium.ts';
 
-/** Pictures for people to look at; not committed. */
+/** Screenshots to look at; not committed. */
 const ARTIFACTS = fileURLToPath(new URL('../../../../artifacts', import.meta.url));
 
 const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
@@ -79,7 +79,7 @@ describe.skipIf(!isPossible)('the sound section in Chromium, on the whole servic
     const context = await browser.newContext({ locale: 'en-GB', ...options });
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE_MS);
-    // Choosers are intercepted from now on: requested just before the key that opens one, that could come too late.
+    // Intercept file choosers from now on: enabled just before the key press that opens one, it could be too late.
     page.on('filechooser', () => {});
     const complaints: string[] = [];
     page.on('console', (message) => {
@@ -270,7 +270,7 @@ describe.skipIf(!isPossible)('the sound section in Chromium, on the whole servic
     await page.fill('#sound-start', '5000');
     await page.click('.sound-upload button');
     await page.waitForSelector('.sound audio');
-    // Of the 8 s that can be heard, without the 2 s of silence before them.
+    // Relative to the 8 s that can be heard, without the 2 s of silence before them.
     expect(await page.textContent('.sound-facts')).toMatch(/(2\.9|3\.0|3\.1) s/);
     expect(complaints).toEqual([]);
     await context.close();

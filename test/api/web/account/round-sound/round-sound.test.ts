@@ -80,7 +80,7 @@ describe('uploading', () => {
     expect(await listRoundSounds(db)).toEqual([]);
   });
 
-  test('is put off while the disk is full, which the log tells the operator', async () => {
+  test('is refused for now while the disk is full, which the log reports', async () => {
     visit.diskTrouble = Object.assign(new Error('ENOSPC: no space left on device, write'), {
       code: 'ENOSPC',
     });

@@ -28,7 +28,7 @@ for (const [order, form] of Object.entries(FORMS)) {
   );
 }
 
-/** Reads with a slow store: an error meanwhile must not go unnoticed. */
+/** Reads a form while storing the file is slow: an error in the meantime must not be lost. */
 function read(body: ReadableStream<Uint8Array>): Promise<string> {
   const headers = { 'content-type': 'multipart/form-data; boundary=x' };
   return readUploadForm(new Request('http://localhost/', { method: 'POST', headers, body }), {
@@ -45,7 +45,7 @@ function read(body: ReadableStream<Uint8Array>): Promise<string> {
   });
 }
 
-/** @param isBroken whether it ends as a connection that is lost does. */
+/** @param isBroken whether it ends like a lost connection. */
 function streamOf(text: string, { size, isBroken }: { size: number; isBroken: boolean }) {
   let at = 0;
   return new ReadableStream<Uint8Array>({

@@ -27,9 +27,9 @@ const folders = await openSoundFolders({
 });
 const steam = startSteamOpenIdProvider();
 steam.approvesAtOnce = true;
-/** Held back between the last byte and the answer. */
+/** Delays the response after the last byte. */
 let storing: Promise<unknown> = Promise.resolve();
-/** Held back before a slot is given back. */
+/** Delays the release of a slot. */
 let leaving: Promise<unknown> = Promise.resolve();
 const openSite = (limits: {
   slotLimitMs?: number;
@@ -50,7 +50,7 @@ const openSite = (limits: {
       removeSound: (removal) => removeSound(db, folders, removal),
     },
   });
-/** With its defaults; and one that judges by a second and a half, and lets uploads wait for five. */
+/** One with the defaults, and one that measures the speed over 1.5 s and lets uploads wait for 5 s. */
 const site = openSite({});
 const quick = openSite({ slotLimitMs: 5000, leastRate: { bytesPerSecond: 32 * 1024, windowMs: 1500 } });
 const people: Record<string, string>[] = [];
@@ -104,7 +104,7 @@ test('a slot that is lost and not free yet costs nobody else theirs', async () =
   const slow = await openAll(quick.origin, { bytesPerSecond: 4 });
   await waitFor(async () => (await listUploadsUnderWay()).length === SLOTS);
   const waiting = upload(quick.origin, SLOTS);
-  // It has been judged several times by then.
+  // Its speed has been checked several times by then.
   await Bun.sleep(2500);
   gate.resolve();
   expect((await waiting).status).toBe(202);
@@ -145,7 +145,7 @@ test('an upload whose bytes have all arrived keeps its slot, however long it tak
   expect((await Promise.all(arrived)).map(({ status }) => status)).toEqual(arrived.map(() => 202));
 });
 
-test('an upload of their own that lies still gives way to the next one of the same person', async () => {
+test('a stalled upload gives way to the next one of the same person', async () => {
   const still = await openOne(quick.origin, 0, { bytesPerSecond: 4 });
   await waitFor(async () => (await listUploadsUnderWay()).length === 1);
   expect((await upload(quick.origin, 0)).status).toBe(202);

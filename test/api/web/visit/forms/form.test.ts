@@ -60,7 +60,7 @@ describe('every POST', () => {
       socket.destroy();
       await waitFor(() => probed.countPending() === 0);
     }
-    // By the time of another response, the broken requests have been dealt with.
+    // Once another request is answered, the broken ones have been handled too.
     expect((await browser.get('/account')).status).toBe(200);
     expect(probed.log).toEqual([]);
     await probed.stop();
