@@ -1,10 +1,4 @@
-import { mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import pino from 'pino';
 import { openDatabase } from '../../../src/db/database.ts';
-import { startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
 import {
   aSteamId,
@@ -20,6 +14,7 @@ import { findButton } from '../../support/discord/messages.ts';
 import { botEnv, startProgram } from '../../support/service/program.ts';
 import { type Bench, formatMs, percentile, type Row } from '../bench.ts';
 import { readResidentMb } from '../support/child.ts';
+import { startTemporaryPostgres } from '../support/temporary-postgres.ts';
 
 const INTERACTIONS = 20_000;
 const AT_ONCE = 50;
@@ -74,10 +69,9 @@ export async function measureBot({
   interactions: number;
   say: (line: string) => void;
 }): Promise<BotFigures> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'community-api-bot-'));
-  const embedded = await startEmbeddedPostgres({ dataDir, log: pino({ level: 'silent' }) });
+  await using postgres = await startTemporaryPostgres('bot');
   const fake = await startFakeDiscord({ forgets: true });
-  const program = await startService(embedded.url, dataDir, fake);
+  const program = await startService(postgres.url, postgres.folder, fake);
   try {
     const residentMb = () => readResidentMb(program.pid);
     await runMany(fake, 1000);
@@ -111,8 +105,6 @@ export async function measureBot({
     program.kill('SIGTERM');
     await program.exited;
     await fake.stop();
-    await embedded.stop();
-    await rm(dataDir, { recursive: true, force: true });
   }
 }
 
@@ -213,5 +205,3 @@ async function interact(fake: Fake, number: number): Promise<Exchange> {
     }
   }
 }
-
-/** Resident memory as the kernel counts it. */

@@ -1,14 +1,9 @@
-import { mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import pino from 'pino';
 import { type Connection, connect } from '../../../src/db/client.ts';
 import { openDatabase } from '../../../src/db/database.ts';
-import { startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
 import { insertPenalties } from '../../support/database/builders.ts';
 import { type Bench, formatMs, formatRatio, percentile } from '../bench.ts';
+import { startTemporaryPostgres } from '../support/temporary-postgres.ts';
 
 const WRITERS = 8;
 const SECONDS = 10;
@@ -56,23 +51,17 @@ export const eventOrder: Bench = {
 type Delays = { quiet: number; beside: number };
 
 async function measureOrder({ prepare, isFinal }: Order): Promise<Delays> {
-  const folder = mkdtempSync(join(tmpdir(), 'community-api-order-'));
-  const embedded = await startEmbeddedPostgres({ dataDir: folder, log: pino({ level: 'silent' }) });
-  try {
-    await migrateDatabase(embedded.url);
-    const connection = connect(embedded.url, { max: 2 });
-    await connection`create table other_work (id bigint generated always as identity)`;
-    if (prepare !== '') await connection.unsafe(prepare);
-    const quiet = await writeAndRead(embedded.url, connection, isFinal);
-    const open = keepTransactionsOpen(connection);
-    const beside = await writeAndRead(embedded.url, connection, isFinal);
-    await open.stop();
-    await connection.end();
-    return { quiet, beside };
-  } finally {
-    await embedded.stop();
-    await rm(folder, { recursive: true, force: true });
-  }
+  await using postgres = await startTemporaryPostgres('order');
+  await migrateDatabase(postgres.url);
+  const connection = connect(postgres.url, { max: 2 });
+  await connection`create table other_work (id bigint generated always as identity)`;
+  if (prepare !== '') await connection.unsafe(prepare);
+  const quiet = await writeAndRead(postgres.url, connection, isFinal);
+  const open = keepTransactionsOpen(connection);
+  const beside = await writeAndRead(postgres.url, connection, isFinal);
+  await open.stop();
+  await connection.end();
+  return { quiet, beside };
 }
 
 /** Writes one penalty a transaction on several connections, and reads all events as soon as the order allows it. */

@@ -1,10 +1,5 @@
-import { mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pino from 'pino';
 import { openDatabase } from '../../../src/db/database.ts';
-import { startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
 import { createApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { saveUser } from '../../../src/queries/users/user-changes.ts';
 import { createWebhook } from '../../../src/queries/webhooks/webhooks.ts';
@@ -12,6 +7,7 @@ import { aSteamId, insertPenalties } from '../../support/database/builders.ts';
 import { type Bench, formatMs, formatRatio, percentile, type Row } from '../bench.ts';
 import { pathOf, readProcessorMs, readResidentMb, startChild } from '../support/child.ts';
 import { fillDatabase, START_COMMAND, serviceEnv } from '../support/service.ts';
+import { startTemporaryPostgres } from '../support/temporary-postgres.ts';
 import { runWrk } from '../support/wrk.ts';
 
 const STREAMS = 1000;
@@ -35,49 +31,43 @@ export const events: Bench = {
   name: 'events',
   title: `${STREAMS} streams of /events and ${WEBHOOKS} webhooks while ${PENALTIES_A_SECOND} penalties a second arrive`,
   run: async ({ say }) => {
-    const folder = mkdtempSync(join(tmpdir(), 'community-api-events-'));
-    const embedded = await startEmbeddedPostgres({ dataDir: folder, log: pino({ level: 'silent' }) });
-    try {
-      await fillDatabase(embedded.url);
-      const tokens = await createTokens(embedded.url);
-      const tokensFile = join(folder, 'tokens.json');
-      await Bun.write(tokensFile, JSON.stringify(tokens));
-      const service = await startChild(START_COMMAND, {
-        ...serviceEnv(embedded.url, folder),
-        ROLES: 'api,sync',
-        WEBHOOK_ALLOW: '127.0.0.1',
-      });
-      const url = `${service.origin}/api/v1/servers`;
-      const measure = async (): Promise<Load> => {
-        const beforeMs = await readProcessorMs(service.pid);
-        const p99Ms = await loadWhile(url, () => writePenalties(embedded.url));
-        const processorMs = (await readProcessorMs(service.pid)) - beforeMs;
-        return { p99Ms, processorMs, memoryMb: await readResidentMb(service.pid) };
-      };
-      const { port } = new URL(service.origin);
-      await runWrk(url, { seconds: 3, connections: 8 });
-      say('alone');
-      const alone = await measure();
-      say(`with ${STREAMS} streams`);
-      const first = await openStreams(port, tokensFile);
-      const streams = { ...(await measure()), ...(await first.finish()) };
-      say(`with ${STREAMS} streams and ${WEBHOOKS} webhooks`);
-      const endpoint = await startChild([
-        ...AT_LOW_PRIORITY,
-        process.execPath,
-        pathOf('test/bench/support/webhook-endpoint.ts'),
-      ]);
-      await addWebhooks(embedded.url, endpoint.origin);
-      const second = await openStreams(port, tokensFile);
-      const both = { ...(await measure()), ...(await second.finish()) };
-      const webhooks = (await (await fetch(endpoint.origin)).json()) as Figures['webhooks'];
-      await endpoint.stop();
-      await service.stop();
-      return toRows({ alone, streams, both, webhooks });
-    } finally {
-      await embedded.stop();
-      await rm(folder, { recursive: true, force: true });
-    }
+    await using postgres = await startTemporaryPostgres('events');
+    await fillDatabase(postgres.url);
+    const tokens = await createTokens(postgres.url);
+    const tokensFile = join(postgres.folder, 'tokens.json');
+    await Bun.write(tokensFile, JSON.stringify(tokens));
+    const service = await startChild(START_COMMAND, {
+      ...serviceEnv(postgres.url, postgres.folder),
+      ROLES: 'api,sync',
+      WEBHOOK_ALLOW: '127.0.0.1',
+    });
+    const url = `${service.origin}/api/v1/servers`;
+    const measure = async (): Promise<Load> => {
+      const beforeMs = await readProcessorMs(service.pid);
+      const p99Ms = await loadWhile(url, () => writePenalties(postgres.url));
+      const processorMs = (await readProcessorMs(service.pid)) - beforeMs;
+      return { p99Ms, processorMs, memoryMb: await readResidentMb(service.pid) };
+    };
+    const { port } = new URL(service.origin);
+    await runWrk(url, { seconds: 3, connections: 8 });
+    say('alone');
+    const alone = await measure();
+    say(`with ${STREAMS} streams`);
+    const first = await openStreams(port, tokensFile);
+    const streams = { ...(await measure()), ...(await first.finish()) };
+    say(`with ${STREAMS} streams and ${WEBHOOKS} webhooks`);
+    const endpoint = await startChild([
+      ...AT_LOW_PRIORITY,
+      process.execPath,
+      pathOf('test/bench/support/webhook-endpoint.ts'),
+    ]);
+    await addWebhooks(postgres.url, endpoint.origin);
+    const second = await openStreams(port, tokensFile);
+    const both = { ...(await measure()), ...(await second.finish()) };
+    const webhooks = (await (await fetch(endpoint.origin)).json()) as Figures['webhooks'];
+    await endpoint.stop();
+    await service.stop();
+    return toRows({ alone, streams, both, webhooks });
   },
 };
 

@@ -1,12 +1,7 @@
-import { mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import pino from 'pino';
-import { startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
 import { type Bench, formatRatio, median, type Row, requireTool } from '../bench.ts';
 import { type Child, pathOf, startChild } from '../support/child.ts';
 import { fillDatabase, START_COMMAND, serviceEnv } from '../support/service.ts';
+import { startTemporaryPostgres } from '../support/temporary-postgres.ts';
 import { type LoadFigures, runWrk } from '../support/wrk.ts';
 
 const ROUNDS = 3;
@@ -20,17 +15,16 @@ export const http: Bench = {
   run: async ({ say }) => {
     requireTool('wrk');
     const node = requireTool('node');
-    const folder = mkdtempSync(join(tmpdir(), 'community-api-http-'));
-    const embedded = await startEmbeddedPostgres({ dataDir: folder, log: pino({ level: 'silent' }) });
+    await using postgres = await startTemporaryPostgres('http');
     const children: Child[] = [];
     try {
-      const { token, player } = await fillDatabase(embedded.url);
+      const { token, player } = await fillDatabase(postgres.url);
       const start = async (command: string[], env?: Record<string, string>) => {
         const child = await startChild(command, env);
         children.push(child);
         return child;
       };
-      const ours = await start(START_COMMAND, serviceEnv(embedded.url, folder));
+      const ours = await start(START_COMMAND, serviceEnv(postgres.url, postgres.folder));
       const answer = await readResponse(`${ours.origin}${PATH}`);
       const fixed = JSON.stringify(answer);
       const bare = await start([
@@ -46,7 +40,7 @@ export const http: Bench = {
         process.execPath,
         pathOf('test/bench/support/bare-server.ts'),
         'penalties',
-        embedded.url,
+        postgres.url,
       ]);
 
       const at = (child: Child, path = PATH) => `${child.origin}${path}`;
@@ -93,8 +87,6 @@ export const http: Bench = {
       ];
     } finally {
       await Promise.all(children.map((child) => child.stop()));
-      await embedded.stop();
-      await rm(folder, { recursive: true, force: true });
     }
   },
 };

@@ -1,15 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import pino from 'pino';
+import { rm } from 'node:fs/promises';
 import { connect } from '../../../src/db/client.ts';
 import { openDatabase } from '../../../src/db/database.ts';
-import { startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
 import { importSimpleAdmin } from '../../../src/import/simple-admin/simple-admin.ts';
 import { createMariaDbDatabase, isMariaDbAtHand } from '../../support/import/mariadb.ts';
 import { simpleAdminMysqlSchema } from '../../support/import/simple-admin-schema.ts';
 import { type Bench, formatRatio, median, NotMeasured, type Row } from '../bench.ts';
+import { startTemporaryPostgres } from '../support/temporary-postgres.ts';
 
 const MOST_ROWS = 1_000_000;
 const ROUNDS = 2;
@@ -37,9 +34,8 @@ export const importBench: Bench = {
   run: async ({ rows: wanted, say }) => {
     if (!(await isMariaDbAtHand().catch(() => false))) throw new NotMeasured('no MariaDB answers');
     const rows = Math.min(wanted, MOST_ROWS);
-    const dataDir = await mkdtemp(join(tmpdir(), 'community-api-bench-import-'));
     const source = await createMariaDbDatabase();
-    const server = await startEmbeddedPostgres({ dataDir, log: pino({ level: 'silent' }) });
+    await using postgres = await startTemporaryPostgres('import');
     try {
       say(`filling MariaDB with ${rows} rows`);
       await source.run(simpleAdminMysqlSchema({ migration: 15 }));
@@ -48,13 +44,11 @@ export const importBench: Bench = {
       const memory: Memory = { earlyMb: 0, peakMb: 0 };
       for (let round = 1; round <= ROUNDS; round++) {
         say(`round ${round} of ${ROUNDS}`);
-        rounds.push(await playRound(source.url, server.url, { rows, memory }));
+        rounds.push(await playRound(source.url, postgres.url, { rows, memory }));
       }
       return toRows(rows, rounds, memory);
     } finally {
       await source.drop();
-      await server.stop();
-      await rm(dataDir, { recursive: true, force: true });
     }
   },
 };

@@ -1,17 +1,12 @@
-import { mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import pino from 'pino';
 import type { Browser } from 'playwright-core';
 import { openDatabase } from '../../../src/db/database.ts';
-import { startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
 import { insertServerWithHistory } from '../../support/database/server-history.ts';
 import { CHROMIUM_PATH, launchChromium } from '../../support/web/chromium.ts';
 import { type Bench, formatMs, measureSideBySide, NotMeasured, type Row } from '../bench.ts';
 import { pathOf, startChild } from '../support/child.ts';
 import { START_COMMAND, serviceEnv } from '../support/service.ts';
+import { startTemporaryPostgres } from '../support/temporary-postgres.ts';
 
 const SERVERS = 20;
 const PATHS = ['/', '/servers/s1', '/connect/s1', '/account'];
@@ -42,26 +37,20 @@ export const paint: Bench = {
   title: 'the first view of a page on a slow phone, in Chromium',
   run: async () => {
     if (!CHROMIUM_PATH) throw new NotMeasured('Chromium is not installed');
-    const folder = mkdtempSync(join(tmpdir(), 'community-api-paint-'));
-    const embedded = await startEmbeddedPostgres({ dataDir: folder, log: pino({ level: 'silent' }) });
+    await using postgres = await startTemporaryPostgres('paint');
+    await fillServers(postgres.url);
+    const service = await startChild(START_COMMAND, serviceEnv(postgres.url, postgres.folder));
+    const bare = await startChild([process.execPath, pathOf(BARE_SERVER), 'answer', BARE_PAGE]);
     try {
-      await fillServers(embedded.url);
-      const service = await startChild(START_COMMAND, serviceEnv(embedded.url, folder));
-      const bare = await startChild([process.execPath, pathOf(BARE_SERVER), 'answer', BARE_PAGE]);
-      try {
-        await using browser = await launchChromium();
-        const rows: Row[] = [];
-        for (const path of PATHS) {
-          rows.push(await measure(browser, { path, ours: service.origin + path, floor: bare.origin }));
-        }
-        return rows;
-      } finally {
-        await service.stop();
-        await bare.stop();
+      await using browser = await launchChromium();
+      const rows: Row[] = [];
+      for (const path of PATHS) {
+        rows.push(await measure(browser, { path, ours: service.origin + path, floor: bare.origin }));
       }
+      return rows;
     } finally {
-      await embedded.stop();
-      await rm(folder, { recursive: true, force: true });
+      await service.stop();
+      await bare.stop();
     }
   },
 };

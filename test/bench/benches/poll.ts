@@ -1,10 +1,6 @@
 import { createSocket } from 'node:dgram';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import pino from 'pino';
 import { type Database, openDatabase } from '../../../src/db/database.ts';
-import { startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
 import { servers } from '../../../src/db/schema/servers.ts';
 import { parseServerAddress } from '../../../src/domain/server-address.ts';
@@ -12,6 +8,7 @@ import { queryGameServer } from '../../../src/poll/game-server.ts';
 import { createPollSchedule } from '../../../src/poll/poll-schedule.ts';
 import { createPoller } from '../../../src/poll/poller.ts';
 import { type Bench, formatMs, formatRatio, measureSideBySide, type Row } from '../bench.ts';
+import { startTemporaryPostgres } from '../support/temporary-postgres.ts';
 
 const SERVERS = 1000;
 const ROUNDS = 5;
@@ -73,17 +70,16 @@ async function measureQuestions(addresses: string[]): Promise<Row[]> {
 /** The poller as the service runs it, on a database of its own: from its start to the last snapshot written. */
 async function measurePoller(addresses: string[]): Promise<Row[]> {
   const log = pino({ level: 'silent' });
-  const dataDir = await mkdtemp(join(tmpdir(), 'community-api-bench-poll-'));
-  const embedded = await startEmbeddedPostgres({ dataDir, log });
-  const database = openDatabase(embedded.url);
+  await using postgres = await startTemporaryPostgres('poll');
+  const database = openDatabase(postgres.url);
   try {
-    await migrateDatabase(embedded.url);
+    await migrateDatabase(postgres.url);
     await database.db
       .insert(servers)
       .values(
         addresses.map((address, number) => ({ slug: `bench-${number}`, name: `Bench ${number}`, address })),
       );
-    const poller = createPoller({ db: database.db, databaseUrl: embedded.url, log, intervalSeconds: 15 });
+    const poller = createPoller({ db: database.db, databaseUrl: postgres.url, log, intervalSeconds: 15 });
     const hold = watchEventLoop();
     const startedAt = performance.now();
     await poller.start();
@@ -104,8 +100,6 @@ async function measurePoller(addresses: string[]): Promise<Row[]> {
     ];
   } finally {
     await database.close({ timeoutSeconds: 1 });
-    await embedded.stop();
-    await rm(dataDir, { recursive: true, force: true });
   }
 }
 

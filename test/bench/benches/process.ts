@@ -16,6 +16,7 @@ import {
 } from '../bench.ts';
 import { type Child, readResidentMb, startChild } from '../support/child.ts';
 import { fillDatabase, START_COMMAND, serviceEnv } from '../support/service.ts';
+import { startTemporaryPostgres } from '../support/temporary-postgres.ts';
 import { runWrk } from '../support/wrk.ts';
 
 const LIMIT_MB = 150;
@@ -77,13 +78,12 @@ export const memory: Bench = {
   run: async (options) => {
     requireTool('wrk');
     if (process.platform !== 'linux') throw new NotMeasured('memory is read from /proc, which is Linux');
-    const folder = mkdtempSync(join(tmpdir(), 'community-api-memory-'));
-    const embedded = await startEmbeddedPostgres({ dataDir: folder, log: pino({ level: 'silent' }) });
+    await using postgres = await startTemporaryPostgres('memory');
     const discord = await startFakeDiscord();
     try {
-      const { token, player } = await fillDatabase(embedded.url);
+      const { token, player } = await fillDatabase(postgres.url);
       const child = await startChild(START_COMMAND, {
-        ...serviceEnv(embedded.url, folder),
+        ...serviceEnv(postgres.url, postgres.folder),
         ROLES: 'api,bot,poller,media,sync',
         DISCORD_TOKEN: discord.token,
         DISCORD_API_URL: discord.apiUrl,
@@ -95,8 +95,6 @@ export const memory: Bench = {
       }
     } finally {
       await discord.stop();
-      await embedded.stop();
-      await rm(folder, { recursive: true, force: true });
     }
   },
 };

@@ -1,10 +1,5 @@
-import { mkdtempSync } from 'node:fs';
-import { readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import pino from 'pino';
+import { readdir } from 'node:fs/promises';
 import { openDatabase } from '../../../src/db/database.ts';
-import { startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
 import { servers } from '../../../src/db/schema/servers.ts';
 import { startFakeDiscord } from '../../support/discord/fake-discord.ts';
 import { countStatuses, type LoadResponse, percentileMs } from '../../support/http/steady-load.ts';
@@ -13,6 +8,7 @@ import { startSteamOpenIdProvider } from '../../support/providers/steam-openid-p
 import { type Bench, type BenchOptions, formatMs, NotMeasured, type Row } from '../bench.ts';
 import { pathOf, readResidentMb, startChild } from '../support/child.ts';
 import { fillDatabase, START_COMMAND, serviceEnv } from '../support/service.ts';
+import { startTemporaryPostgres } from '../support/temporary-postgres.ts';
 import { startVisitors, type Visitors } from '../support/visitors.ts';
 
 /** The table has this many lines, however long it runs: of an hour, one each five minutes. */
@@ -29,8 +25,7 @@ export const soak: Bench = {
   title: 'everything at once, for as long as --minutes says',
   run: async (options) => {
     if (process.platform !== 'linux') throw new NotMeasured('memory is read from /proc, which is Linux');
-    const folder = mkdtempSync(join(tmpdir(), 'community-api-soak-'));
-    const embedded = await startEmbeddedPostgres({ dataDir: folder, log: pino({ level: 'silent' }) });
+    await using postgres = await startTemporaryPostgres('soak');
     const discord = await startFakeDiscord({ forgets: true });
     const steam = startSteamOpenIdProvider();
     steam.approvesAtOnce = true;
@@ -39,11 +34,11 @@ export const soak: Bench = {
       { stdout: 'pipe' },
     );
     try {
-      const { token, player } = await fillDatabase(embedded.url);
-      await moveServers(embedded.url, await readAddresses(gameServers.stdout));
+      const { token, player } = await fillDatabase(postgres.url);
+      await moveServers(postgres.url, await readAddresses(gameServers.stdout));
       const port = findFreePort();
       const service = await startChild(START_COMMAND, {
-        ...serviceEnv(embedded.url, folder),
+        ...serviceEnv(postgres.url, postgres.folder),
         PORT: String(port),
         PUBLIC_URL: `http://127.0.0.1:${port}`,
         ROLES: 'api,bot,poller,media,sync',
@@ -60,8 +55,7 @@ export const soak: Bench = {
       }
     } finally {
       gameServers.kill();
-      await Promise.all([discord.stop(), steam.stop(), embedded.stop()]);
-      await rm(folder, { recursive: true, force: true });
+      await Promise.all([discord.stop(), steam.stop()]);
     }
   },
 };

@@ -8,13 +8,13 @@ import { createRoundSoundWorker } from '../../../media/round-sounds.ts';
 import { openSoundFolders, type SoundFolders } from '../../../media/sound-folders.ts';
 import { storeUpload } from '../../../media/uploads.ts';
 import { type Database, openDatabase } from '../../../src/db/database.ts';
-import { startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
 import { findReadyRoundSound } from '../../../src/queries/round-sounds/round-sounds.ts';
 import { anAudio, joinBytes, musicLike, toWav } from '../../support/audio/audio.ts';
-import { encode, makeFolder } from '../../support/audio/ffmpeg-engines.ts';
+import { encode } from '../../support/audio/ffmpeg-engines.ts';
 import { aSteamId } from '../../support/database/builders.ts';
 import { type Bench, formatMs, formatRatio, measureSideBySide, median, type Row } from '../bench.ts';
+import { startTemporaryPostgres } from '../support/temporary-postgres.ts';
 
 const ROUNDS = 7;
 const MAX_SECONDS = 10;
@@ -26,25 +26,23 @@ export const sounds: Bench = {
   name: 'sounds',
   title: 'a 3-minute mp3, from upload to published sound',
   async run({ say }) {
-    const folder = await makeFolder('bench-sounds');
-    const embedded = await startEmbeddedPostgres({ dataDir: join(folder.path, 'db'), log });
-    await migrateDatabase(embedded.url);
-    const database = openDatabase(embedded.url, { max: 4 });
+    await using postgres = await startTemporaryPostgres('sounds');
+    const { folder } = postgres;
+    await migrateDatabase(postgres.url);
+    const database = openDatabase(postgres.url, { max: 4 });
     try {
       say('making three minutes of music');
-      const track = await makeTrack(folder.path);
-      const native = await chooseFfmpeg(log, { workDirectory: folder.path });
+      const track = await makeTrack(folder);
+      const native = await chooseFfmpeg(log, { workDirectory: folder });
       const rows: Row[] = [];
       for (const ffmpeg of [native, createEmbeddedFfmpeg()]) {
         say(`measuring ${ffmpeg.description}`);
-        rows.push(...(await measureEngine(ffmpeg, { folder: folder.path, database, track })));
+        rows.push(...(await measureEngine(ffmpeg, { folder, database, track })));
         await ffmpeg.close();
       }
       return rows;
     } finally {
       await database.close({ timeoutSeconds: 1 });
-      await embedded.stop();
-      await folder.remove();
     }
   },
 };
