@@ -1,4 +1,4 @@
-import { and, desc, eq, isNull, lte, sql } from 'drizzle-orm';
+import { and, desc, eq, isNull, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { webhookDeliveries, webhooks } from '../../db/schema/webhooks.ts';
 import { type Delivery, KEPT_DELIVERIES, type SwitchOffReason } from '../../domain/webhook.ts';
@@ -6,14 +6,20 @@ import { recordAudit } from '../audit-log.ts';
 import { nameOf } from './webhooks.ts';
 
 /** The delivery progress of a webhook. */
-export type Progress = {
+export type Progress = Position & {
+  /** Set when it is being switched off, which is written to the audit log. */
+  switchedOff?: { at: Date; reason: SwitchOffReason } | undefined;
+};
+
+type Position = {
   deliveredUpTo: number;
   /** Failed tries to deliver the next event. */
   failures: number;
   retryAt: Date | null;
-  /** Set when it is being switched off, which is written to the audit log. */
-  switchedOff?: { at: Date; reason: SwitchOffReason } | undefined;
 };
+
+/** Deliveries of a webhook, oldest first. */
+type Tries = { webhookId: number; deliveries: readonly Delivery[] };
 
 /**
  * Saves deliveries and the progress of a webhook.
@@ -50,32 +56,74 @@ export async function saveProgress(
   });
 }
 
+/**
+ * Saves deliveries and the progress of webhooks that stay switched on, in one transaction.
+ * @returns the webhooks that were saved, without those that were removed or switched off.
+ */
+export async function saveProgressOfMany(
+  db: Db,
+  given: readonly (Tries & { progress: Position })[],
+): Promise<ReadonlySet<number>> {
+  const rows = given.map(({ webhookId, progress }) => ({
+    id: webhookId,
+    delivered_up_to: progress.deliveredUpTo,
+    failures: progress.failures,
+    retry_at: progress.retryAt,
+  }));
+  return db.transaction(async (tx) => {
+    const updated = await tx.execute<{ id: number }>(sql`
+      update webhooks set delivered_up_to = given.delivered_up_to, failures = given.failures, retry_at = given.retry_at
+      from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as given(
+        id int, delivered_up_to bigint, failures int, retry_at timestamptz
+      )
+      where webhooks.id = given.id and webhooks.switched_off_at is null
+      returning webhooks.id`);
+    const saved = new Set(updated.map(({ id }) => id));
+    await saveTries(
+      tx,
+      given.filter(({ webhookId }) => saved.has(webhookId)),
+    );
+    return saved;
+  });
+}
+
 /** Saves deliveries, and keeps the last {@link KEPT_DELIVERIES} of the webhook. */
 export async function saveDeliveries(
   db: Db,
   webhookId: number,
   deliveries: readonly Delivery[],
 ): Promise<void> {
-  if (deliveries.length === 0) return;
-  const rows = deliveries.map(({ messageId, type, at, durationMs, status, failure }) => ({
-    message_id: messageId,
-    type,
-    at,
-    duration_ms: durationMs,
-    status,
-    failure,
-  }));
+  await saveTries(db, [{ webhookId, deliveries }]);
+}
+
+async function saveTries(db: Db, given: readonly Tries[]): Promise<void> {
+  const rows = given.flatMap(({ webhookId, deliveries }) =>
+    deliveries.map(({ messageId, type, at, durationMs, status, failure }) => ({
+      webhook_id: webhookId,
+      message_id: messageId,
+      type,
+      at,
+      duration_ms: durationMs,
+      status,
+      failure,
+    })),
+  );
+  if (rows.length === 0) return;
   // One JSON parameter instead of hundreds, which would cost a busy webhook more time than its messages.
   await db.execute(sql`
     insert into webhook_deliveries (webhook_id, message_id, type, at, duration_ms, status, failure)
-    select ${webhookId}, given.* from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as given(
-      message_id text, type text, at timestamptz, duration_ms int, status int, failure text
+    select given.* from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as given(
+      webhook_id int, message_id text, type text, at timestamptz, duration_ms int, status int, failure text
     )`);
-  const oldest = sql`(select id from webhook_deliveries where webhook_id = ${webhookId}
-    order by id desc offset ${KEPT_DELIVERIES} limit 1)`;
-  await db
-    .delete(webhookDeliveries)
-    .where(and(eq(webhookDeliveries.webhookId, webhookId), lte(webhookDeliveries.id, oldest)));
+  const ids = given.map(({ webhookId }) => webhookId);
+  await db.execute(sql`
+    delete from webhook_deliveries as deliveries
+    using jsonb_array_elements_text(${JSON.stringify(ids)}::text::jsonb) as given(id),
+      lateral (
+        select id from webhook_deliveries where webhook_id = given.id::int
+        order by id desc offset ${KEPT_DELIVERIES} limit 1
+      ) as oldest
+    where deliveries.webhook_id = given.id::int and deliveries.id <= oldest.id`);
 }
 
 /** The stored deliveries of a webhook, newest first. */

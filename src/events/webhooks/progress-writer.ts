@@ -1,0 +1,46 @@
+import type { Progress } from '../../queries/webhooks/webhook-deliveries.ts';
+import type { DeliverDeps } from './deliver.ts';
+import type { Sent } from './send.ts';
+
+type Saving = { webhookId: number; progress: Progress; deliveries: readonly Sent[] };
+
+type Deps = {
+  /** Saves one webhook, also when it is being switched off. */
+  saveOne: DeliverDeps['save'];
+  /** Saves webhooks that stay switched on. @returns those that were neither removed nor switched off meanwhile. */
+  saveMany: (savings: readonly Saving[]) => Promise<ReadonlySet<number>>;
+};
+
+type Waiting = { saving: Saving } & Pick<PromiseWithResolvers<boolean>, 'resolve' | 'reject'>;
+
+/**
+ * Saves the progress of all webhooks: what arrives during a transaction is saved together in the next. Busy webhooks
+ * are due at the same moment, and a transaction for each at once would hold up other requests.
+ */
+export function createProgressWriter({ saveOne, saveMany }: Deps): DeliverDeps['save'] {
+  let waiting: Waiting[] = [];
+  let isWriting = false;
+
+  async function write(): Promise<void> {
+    isWriting = true;
+    while (waiting.length > 0) {
+      const group = waiting;
+      waiting = [];
+      try {
+        const saved = await saveMany(group.map(({ saving }) => saving));
+        for (const { saving, resolve } of group) resolve(saved.has(saving.webhookId));
+      } catch (error) {
+        for (const { reject } of group) reject(error);
+      }
+    }
+    isWriting = false;
+  }
+
+  return async (webhookId, progress, deliveries) => {
+    if (progress.switchedOff) return saveOne(webhookId, progress, deliveries);
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    waiting.push({ saving: { webhookId, progress, deliveries }, resolve, reject });
+    if (!isWriting) void write();
+    return promise;
+  };
+}
