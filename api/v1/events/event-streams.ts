@@ -38,8 +38,8 @@ export const CHECK_MS = 1000;
 const BATCH = 500;
 /** What was read is sent for this long, then read again: who was erased meanwhile is not told of. */
 const READ_FOR_MS = 1000;
-/** Streams written to before other requests get the event loop: some milliseconds of work. */
-const GROUP = 50;
+/** Streams written to before other requests get the event loop: about half a millisecond of work. */
+const GROUP = 20;
 /** Open streams of one owner in one process. */
 export const MOST_STREAMS = 5;
 
