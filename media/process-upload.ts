@@ -108,8 +108,8 @@ async function renderAndPublish(
       if (!isOurs) throw new Superseded();
     },
   });
-  const { durationMs, channels } = rendered;
-  await renderVoice(ffmpeg, folder, { durationMs, targetLufs, channels });
+  const { durationMs, mixes } = rendered;
+  await renderVoice(ffmpeg, folder, { durationMs, targetLufs, mixes });
   const copy = (rendition: Rendition, name: string) =>
     copyAsPartial(folders, { soundId: sound.id, rendition, from: join(folder, name) });
   const stereo = await copy('stereo', SOUND_NAME);

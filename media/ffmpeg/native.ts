@@ -37,7 +37,7 @@ export async function createNativeFfmpeg(
   const version = await readVersion(path);
   if (version === undefined) return `${path} does not tell its version`;
   if (isTooOld(version)) return `${path} is version ${version}; ${OLDEST_VERSION.join('.')} is needed`;
-  if (!(await hasWhatWeNeed(path))) return `${path} lacks libmp3lame, ebur128 or alimiter`;
+  if (!(await hasWhatWeNeed(path))) return `${path} lacks libmp3lame or alimiter`;
 
   const wrappers = await probeConfinement(log);
   const running = new Set<ChildProcess>();
@@ -213,8 +213,7 @@ async function probeConfinement(log: FfmpegLog): Promise<Wrapper[]> {
 
 async function hasWhatWeNeed(path: string): Promise<boolean> {
   const tone = ['-f', 'lavfi', '-i', 'sine=duration=0.2', '-ac', '2'];
-  const filters =
-    'ebur128=peak=true:metadata=1,aresample=192000,alimiter=limit=0.5:latency=true,aresample=44100';
+  const filters = 'aresample=192000,alimiter=limit=0.5:latency=true,aresample=44100';
   return succeeds(path, [
     '-v',
     'quiet',

@@ -1,36 +1,47 @@
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Ffmpeg, FfmpegJob } from '../ffmpeg/ffmpeg.ts';
-import { type Loudness, measureFilters, readMeasurement } from './measurement.ts';
-import { computePeak, DECODED_FORMAT, type PcmScan, pcmOptions, scanPcm } from './pcm.ts';
-import { QUIET, runOnOwn, runOnUpload, SoundRefused } from './run-ffmpeg.ts';
+import { createMeter, type Loudness } from './measurement.ts';
+import {
+  computePeak,
+  countFrames,
+  DECODED_FORMAT,
+  type PcmScan,
+  pcmOptions,
+  readPcm,
+  scanPcm,
+} from './pcm.ts';
+import { QUIET, runOnUpload, SoundRefused } from './run-ffmpeg.ts';
 import type { Demuxer } from './sniff.ts';
-import { decideTrim, findFirstSound, isTrimCertain, longestTrim, type Trim, trimFilters } from './trim.ts';
+import { decideTrim, fadeEnds, findFirstSound, isTrimCertain, type Trim } from './trim.ts';
 import { toFrames } from './units.ts';
 
 /** File names in the folder of an upload; they never come from the user. */
 export const UPLOAD_NAME = 'upload.bin';
 const DECODED_NAME = 'decoded.f32';
-const MEASUREMENT_NAME = 'source.txt';
+const KEPT_NAME = 'kept.f32';
 /** Temporary files, for cleaning up. */
-export const DECODE_SCRATCH = [DECODED_NAME, MEASUREMENT_NAME];
+export const DECODE_SCRATCH = [DECODED_NAME, KEPT_NAME];
 
 /** How much of an upload is searched for its first audible sound. */
 const MOST_DECODED_SECONDS = 75;
 /** Decoded beyond the longest excerpt, to detect whether the sound continues. */
 const SECONDS_AFTER_CUT = 2;
+/** One frame of an mp3. Resampling and encoding leave little of a shorter clip, so silence is added to it. */
+const SHORTEST_FRAMES = 1152;
 /** A louder sample means a damaged file. */
 const LOUDEST_SAMPLE = 1000;
 
 const { sampleRate: SAMPLE_RATE } = DECODED_FORMAT;
 
-/** How a decoded upload is read. */
-export const DECODED_INPUT: FfmpegJob['input'] = {
-  name: DECODED_NAME,
+/** How the kept part of an upload is read. */
+export const KEPT_INPUT: FfmpegJob['input'] = {
+  name: KEPT_NAME,
   options: [...QUIET, ...pcmOptions(DECODED_FORMAT)],
 };
 
-/** `trim` is the part of {@link DECODED_INPUT} that is kept, `source` its loudness. */
-export type DecodedUpload = { trim: Trim; source: Loudness };
+/** The kept part of an upload. */
+export type Kept = { frames: number; loudness: Loudness };
 
 export type DecodeOptions = {
   demuxer: Demuxer;
@@ -40,32 +51,22 @@ export type DecodeOptions = {
 };
 
 /**
- * Decodes the kept part of an upload with a little more around it, and measures the kept part.
+ * Decodes an upload, cuts the kept part out as {@link KEPT_INPUT}, and measures it.
  * @throws {SoundRefused} when the upload is the cause; {@link FfmpegError}.
  */
-export async function decodeUpload(
-  ffmpeg: Ffmpeg,
-  directory: string,
-  options: DecodeOptions,
-): Promise<DecodedUpload> {
-  if (options.startMs === 0) return decodeFromFirstSound(ffmpeg, directory, options);
-  return measureKept(ffmpeg, directory, await decodeFromStart(ffmpeg, directory, options));
+export async function decodeUpload(ffmpeg: Ffmpeg, directory: string, options: DecodeOptions): Promise<Kept> {
+  const decode = options.startMs === 0 ? decodeFromFirstSound : decodeFromStart;
+  return cut(directory, await decode(ffmpeg, directory, options));
 }
 
-type Kept = { scan: PcmScan; trim: Trim };
-
-/**
- * Decodes a little more than can be kept, and at the same time measures the most likely excerpt of a long clip. If the
- * kept part cannot be decided from that, more is decoded, and the kept part is measured afterwards.
- */
+/** Decodes a little more than can be kept, and only if the kept part cannot be decided from that, much more. */
 async function decodeFromFirstSound(
   ffmpeg: Ffmpeg,
   directory: string,
   { demuxer, maxSeconds }: DecodeOptions,
-): Promise<DecodedUpload> {
-  const likely = longestTrim({ maxSeconds });
+): Promise<Trim> {
   const firstSeconds = Math.min(MOST_DECODED_SECONDS, maxSeconds + SECONDS_AFTER_CUT);
-  await runOnUpload(ffmpeg, decodeJob(directory, { demuxer, seconds: firstSeconds, likely }));
+  await runOnUpload(ffmpeg, decodeJob(directory, { demuxer, seconds: firstSeconds }));
   let scan = await scanDecoded(directory);
   const isWhole = scan.frames < firstSeconds * SAMPLE_RATE;
   if (!isWhole && !isTrimCertain(scan, { maxSeconds })) {
@@ -74,9 +75,7 @@ async function decodeFromFirstSound(
   }
   const trim = decideTrim(scan, { maxSeconds });
   if (trim === undefined) throw new SoundRefused('silent');
-  const isLikely = trim.start === likely.start && trim.end === likely.end && trim.isCut;
-  const source = isLikely ? await readMeasurement(directory, measuredClip(scan, trim)) : undefined;
-  return source ? { trim, source } : measureKept(ffmpeg, directory, { scan, trim });
+  return trim;
 }
 
 /** Finds the first audible sound, then decodes from the start of the excerpt, wherever that is in the upload. */
@@ -84,7 +83,7 @@ async function decodeFromStart(
   ffmpeg: Ffmpeg,
   directory: string,
   { demuxer, maxSeconds, startMs }: DecodeOptions,
-): Promise<Kept> {
+): Promise<Trim> {
   await runOnUpload(ffmpeg, decodeJob(directory, { demuxer, seconds: MOST_DECODED_SECONDS }));
   const scan = await scanDecoded(directory);
   const firstSound = findFirstSound(scan);
@@ -99,45 +98,46 @@ async function decodeFromStart(
   return keepFrom(rest, { maxSeconds, startFrame: 0 });
 }
 
-function keepFrom(scan: PcmScan, options: { maxSeconds: number; startFrame: number }): Kept {
+function keepFrom(scan: PcmScan, options: { maxSeconds: number; startFrame: number }): Trim {
   const trim = decideTrim(scan, options);
   if (trim === undefined) throw new SoundRefused('start-after-end');
-  return { scan, trim };
+  return trim;
 }
 
-async function measureKept(ffmpeg: Ffmpeg, directory: string, { scan, trim }: Kept): Promise<DecodedUpload> {
-  await runOnOwn(ffmpeg, measureJob(directory, trim));
-  const source = await readMeasurement(directory, measuredClip(scan, trim));
-  if (source === undefined) throw new Error('a clip was not measured to its end');
-  return { trim, source };
-}
-
-/** Without true peaks, which only matter after the gain and are measured then. */
-function measuredClip(scan: PcmScan, trim: Trim) {
-  return { ...measurementOf(trim), samplePeak: computePeak(scan, trim) };
-}
-
-function measurementOf({ start, end }: Trim) {
-  return { fileName: MEASUREMENT_NAME, frames: end - start, sampleRate: SAMPLE_RATE };
+/** Writes the kept part with its ends faded, and measures what is written. */
+async function cut(directory: string, trim: Trim): Promise<Kept> {
+  const { channels } = DECODED_FORMAT;
+  const padding = Math.max(0, SHORTEST_FRAMES - (trim.end - trim.start));
+  const frames = trim.end - trim.start + padding;
+  const meter = createMeter(DECODED_FORMAT, { frames });
+  const file = await open(join(directory, KEPT_NAME), 'w', 0o600);
+  const write = async (samples: Float32Array): Promise<void> => {
+    meter.add(samples);
+    await file.writeFile(samples);
+  };
+  try {
+    let position = 0;
+    for await (const samples of readPcm(join(directory, DECODED_NAME), { channels, ...trim })) {
+      fadeEnds(samples, { position, trim });
+      await write(samples);
+      position += samples.length / channels;
+    }
+    await write(new Float32Array(padding * channels));
+  } finally {
+    await file.close();
+  }
+  return { frames, loudness: meter.finish().both };
 }
 
 async function scanDecoded(directory: string, { mayBeEmpty = false } = {}): Promise<PcmScan> {
-  const scan = await scanPcm(join(directory, DECODED_NAME), { channels: DECODED_FORMAT.channels });
+  const path = join(directory, DECODED_NAME);
+  const frames = await countFrames(path, DECODED_FORMAT);
+  const scan = await scanPcm(path, { ...DECODED_FORMAT, frames });
   const isEmpty = scan.frames === 0 && !mayBeEmpty;
   if (isEmpty || scan.invalidSamples > 0 || computePeak(scan) > LOUDEST_SAMPLE) {
     throw new SoundRefused('unreadable');
   }
   return scan;
-}
-
-function measureJob(directory: string, trim: Trim): FfmpegJob {
-  const filters = [...trimFilters(trim), ...measureFilters(measurementOf(trim))];
-  return {
-    directory,
-    input: DECODED_INPUT,
-    output: { options: ['-filter_threads', '1', '-af', filters.join(',')] },
-    sideOutputs: [MEASUREMENT_NAME],
-  };
 }
 
 /**
@@ -146,9 +146,9 @@ function measureJob(directory: string, trim: Trim): FfmpegJob {
  */
 function decodeJob(
   directory: string,
-  options: { demuxer: Demuxer; seconds: number; startFrame?: number; likely?: Trim },
+  options: { demuxer: Demuxer; seconds: number; startFrame?: number },
 ): FfmpegJob {
-  const { demuxer, seconds, startFrame = 0, likely } = options;
+  const { demuxer, seconds, startFrame = 0 } = options;
   const startSeconds = Math.ceil(startFrame / SAMPLE_RATE);
   // Trimmed by sample count: `-t` uses timestamps, which have gaps in a recording that was paused. Also before
   // resampling, because at very low sample rates a single frame can last hours.
@@ -157,10 +157,6 @@ function decodeJob(
     `aresample=${SAMPLE_RATE},aformat=sample_fmts=flt:channel_layouts=stereo`,
     `atrim=start_sample=${startFrame}:end_sample=${startFrame + seconds * SAMPLE_RATE}`,
   ].join(',');
-  const measuring = likely && [...trimFilters(likely), ...measureFilters(measurementOf(likely))];
-  const graph = measuring
-    ? `${toPcm},asplit[pcm][copy];[copy]${measuring.join(',')},anullsink`
-    : `${toPcm}[pcm]`;
   return {
     directory,
     input: {
@@ -178,10 +174,9 @@ function decodeJob(
     output: {
       name: DECODED_NAME,
       options: [
-        ...['-filter_complex', graph, '-map', '[pcm]', '-map_metadata', '-1', '-vn', '-sn', '-dn'],
+        ...['-filter_complex', `${toPcm}[pcm]`, '-map', '[pcm]', '-map_metadata', '-1', '-vn', '-sn', '-dn'],
         ...['-f', 'f32le', '-c:a', 'pcm_f32le', '-threads', '1', '-filter_complex_threads', '1'],
       ],
     },
-    sideOutputs: likely ? [MEASUREMENT_NAME] : [],
   };
 }

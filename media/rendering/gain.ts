@@ -10,9 +10,6 @@ const MOST_GAIN_DB = 40;
 /** Quieter clips count as silent. */
 export const SILENT_LUFS = -60;
 
-/** Sounds this far below the ceiling need no true-peak measurement, which takes as long as all other measuring. */
-const FAR_BELOW_CEILING_DB = 5;
-
 /** With smaller gain differences, two attempts do not show the effect of the limiter. */
 const SMALLEST_STEP_DB = 0.2;
 const USUAL_LIMITED_SLOPE = 0.6;
@@ -106,10 +103,4 @@ export function gainFilters({ gainDb, ceilingDb }: GainPlan, sampleRate: number)
     `alimiter=limit=${limit}:level=false:attack=2:release=80:latency=true`,
     `aresample=${sampleRate}`,
   ];
-}
-
-/** Whether the true peak has to be measured, because it may be near the ceiling. */
-export function needsTruePeak(source: Loudness, plan: GainPlan): boolean {
-  const expected = source.truePeakDbtp + plan.gainDb;
-  return plan.ceilingDb !== undefined || expected > CEILING_DBTP - FAR_BELOW_CEILING_DB;
 }

@@ -1,107 +1,109 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { createKWeighting, type StepPower } from './k-weighting.ts';
+import type { PcmFormat } from './pcm.ts';
+import { createTruePeakMeter } from './true-peak.ts';
 import { toDecibels, toFrames } from './units.ts';
 
-/** Loudness as in ITU-R BS.1770-4 and EBU R 128, measured by ffmpeg's `ebur128`; peaks as true peaks. */
+/** Loudness as in ITU-R BS.1770-4 and EBU R 128. */
+export type Loudness = { integratedLufs: number; truePeakDbtp: number };
+/** Both channels, or one that replaces them. */
+export type Mix = 'both' | 'average' | 'left' | 'right';
+export type MeasuredMixes = Record<Mix, Loudness>;
+
+export type Meter = {
+  /** Adds the next frames, interleaved. */
+  add(samples: Float32Array): void;
+  /** Ends the clip. All mixes of one channel are that channel. */
+  finish(): MeasuredMixes;
+};
 
 /** Integrated loudness needs blocks of 400 ms: a shorter clip is measured as a loop. */
 const SHORTEST_MEASURED_SECONDS = 3;
-const MOST_TURNS = 400;
-const STEP_SECONDS = 0.1;
-/** How far true peaks usually exceed the largest sample; at worst some 3 dB. */
-const USUAL_OVERSHOOT_DB = 0.5;
-
-/** One measurement. If the true peak was not measured, it is estimated from the largest sample. */
-export type Loudness = { integratedLufs: number; truePeakDbtp: number };
-
-export type MeasuredClip = { frames: number; sampleRate: number };
-
-type MeasureOptions = MeasuredClip & {
-  /** The file for the measurement, which {@link readMeasurement} reads. */
-  fileName: string;
-  /** `sample` is free; `true` takes as long as everything else; none by default. */
-  peaks?: 'sample' | 'true';
-};
-
-/** Measures the first `frames` frames, looped if too short, and writes the result to the file. */
-export function measureFilters({ frames, sampleRate, fileName, peaks }: MeasureOptions): string[] {
-  const options = `metadata=1:framelog=verbose${peaks === 'sample' ? ':peak=sample' : ''}`;
-  return [
-    ...loopFilters(frames, sampleRate),
-    ...(peaks === 'true' ? truePeakFilters(sampleRate) : []),
-    `ebur128=${options}`,
-    `ametadata=mode=print:file=${fileName}`,
-  ];
-}
-
-/** `aloop` emits all repetitions at once, each in a buffer of its own: nested loops keep the number small. */
-function loopFilters(frames: number, sampleRate: number): string[] {
-  const size = Math.max(frames, 1);
-  const turns = Math.ceil(toFrames(SHORTEST_MEASURED_SECONDS, sampleRate) / size);
-  if (turns <= 1) return [];
-  const inner = Math.min(turns, MOST_TURNS);
-  const outer = Math.ceil(turns / inner);
-  return [
-    `aloop=loop=${inner - 1}:size=${size}`,
-    ...(outer > 1 ? [`aloop=loop=${outer - 1}:size=${size * inner}`] : []),
-  ];
-}
+const STEPS_PER_BLOCK = 4;
+const ABSOLUTE_GATE_LUFS = -70;
+const RELATIVE_GATE_LU = -10;
 
 /**
- * The meter's resampler misses the peak of a sound that starts abruptly, so silence is added before it. Since silence
- * would change the loudness, true peaks are measured by a filter of their own, and the silence is removed again. It is
- * exactly one step long, so that steps stay aligned and the peaks in the metadata reach the end of the chain.
+ * Measures a clip of `frames` frames. Done here rather than by ffmpeg's `ebur128`: one pass serves every mix, decoded audio
+ * is read anyway, and ffmpeg takes several times as long for true peaks.
  */
-function truePeakFilters(sampleRate: number): string[] {
-  const stepFrames = toFrames(STEP_SECONDS, sampleRate);
-  return [
-    `adelay=delays=${stepFrames}S:all=1`,
-    'ebur128=metadata=1:peak=true:framelog=verbose',
-    `atrim=start_sample=${stepFrames}`,
-    'asetpts=N/SR/TB',
-  ];
+export function createMeter(format: PcmFormat, { frames }: { frames: number }): Meter {
+  const turns = Math.ceil(toFrames(SHORTEST_MEASURED_SECONDS, format.sampleRate) / Math.max(frames, 1));
+  const weighting = createKWeighting(format);
+  const peaks = createPeakMeters(format);
+  const looped = new Float32Array(turns > 1 ? turns * frames * format.channels : 0);
+  let length = 0;
+  return {
+    add(samples) {
+      peaks.add(samples);
+      if (turns === 1) weighting.add(samples);
+      else looped.set(samples, length);
+      length += samples.length;
+    },
+    finish() {
+      for (let at = length; at > 0 && at < looped.length; at += length) looped.copyWithin(at, 0, length);
+      weighting.add(looped);
+      const truePeaks = peaks.finish();
+      const measure = (mix: Mix): Loudness => ({
+        integratedLufs: integrate(weighting.steps.map((step) => mixPower(step, mix, format))),
+        truePeakDbtp: toDecibels(truePeaks[mix]),
+      });
+      return {
+        both: measure('both'),
+        average: measure('average'),
+        left: measure('left'),
+        right: measure('right'),
+      };
+    },
+  };
 }
 
-/**
- * Reads what {@link measureFilters} wrote.
- * @param clip with its largest absolute sample, used if no peak was measured.
- * @returns `undefined` if it does not reach the end of the clip: the filter does not report a full disk, and ffmpeg
- * restarts it when the format of an upload changes in the middle.
- */
-export async function readMeasurement(
-  directory: string,
-  clip: MeasuredClip & { fileName: string; samplePeak?: number },
-): Promise<Loudness | undefined> {
-  return tryParseMeasurement(await readFile(join(directory, clip.fileName), 'utf8'), clip);
+/** True peaks of every mix; 1 is full scale. */
+function createPeakMeters({ channels }: PcmFormat): {
+  add(samples: Float32Array): void;
+  finish(): Record<Mix, number>;
+} {
+  const left = createTruePeakMeter({ channels, first: 1, last: 0 });
+  const right = createTruePeakMeter({ channels, first: 0, last: 1 });
+  const average = createTruePeakMeter({ channels, first: 0.5, last: 0.5 });
+  const used = channels === 1 ? [left] : [left, right, average];
+  return {
+    add(samples) {
+      for (const meter of used) meter.add(samples);
+    },
+    finish() {
+      const peak = left.finish();
+      if (channels === 1) return { both: peak, average: peak, left: peak, right: peak };
+      const other = right.finish();
+      return { both: Math.max(peak, other), average: average.finish(), left: peak, right: other };
+    },
+  };
 }
 
-/** The text has a block of `key=value` lines every 100 ms; the last value of each key counts. */
-function tryParseMeasurement(
-  text: string,
-  { frames, sampleRate, samplePeak = 0 }: MeasuredClip & { samplePeak?: number },
-): Loudness | undefined {
-  const integratedLufs = lastNumber(text, 'lavfi.r128.I=');
-  const lastStepAt = lastNumber(text, 'pts_time:') ?? Number.NEGATIVE_INFINITY;
-  const endsAt = Math.max(frames / sampleRate, SHORTEST_MEASURED_SECONDS);
-  const isWhole = text.endsWith('\n') && lastStepAt + 2 * STEP_SECONDS > endsAt;
-  if (integratedLufs === undefined || !isWhole) return undefined;
-  const truePeak = largestOfChannels(text, 'true');
-  const largestSample = largestOfChannels(text, 'sample') ?? samplePeak;
-  const truePeakDbtp =
-    truePeak === undefined ? toDecibels(largestSample) + USUAL_OVERSHOOT_DB : toDecibels(truePeak);
-  return { integratedLufs, truePeakDbtp };
+/** BS.1770 adds the power of the channels. */
+function mixPower({ left, right, product }: StepPower, mix: Mix, { channels }: PcmFormat): number {
+  const powers: Record<Mix, number> = {
+    both: channels === 1 ? left : left + right,
+    average: (left + right + 2 * product) / 4,
+    left,
+    right,
+  };
+  return powers[mix];
 }
 
-function largestOfChannels(text: string, kind: 'true' | 'sample'): number | undefined {
-  const peaks = [0, 1]
-    .map((channel) => lastNumber(text, `lavfi.r128.${kind}_peaks_ch${channel}=`))
-    .filter((peak) => peak !== undefined);
-  return peaks.length > 0 ? Math.max(...peaks) : undefined;
+/** The mean power of blocks of 400 ms, every 100 ms, that are not much quieter than the others. */
+function integrate(steps: readonly number[]): number {
+  const blocks = steps
+    .slice(STEPS_PER_BLOCK - 1)
+    .map((_, first) => mean(steps.slice(first, first + STEPS_PER_BLOCK)));
+  const audible = blocks.filter((power) => toLufs(power) > ABSOLUTE_GATE_LUFS);
+  const gateLufs = toLufs(mean(audible)) + RELATIVE_GATE_LU;
+  return toLufs(mean(audible.filter((power) => toLufs(power) > gateLufs)));
 }
 
-function lastNumber(text: string, label: string): number | undefined {
-  const at = text.lastIndexOf(label);
-  if (at === -1) return undefined;
-  const value = Number.parseFloat(text.slice(at + label.length));
-  return Number.isFinite(value) ? value : undefined;
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / Math.max(values.length, 1);
+}
+
+function toLufs(power: number): number {
+  return -0.691 + 10 * Math.log10(power);
 }

@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 
 /** The format of decoded audio between the steps: interleaved, 32-bit float, little-endian. */
 export type PcmFormat = { sampleRate: number; channels: 1 | 2 };
@@ -7,7 +7,7 @@ export type PcmFormat = { sampleRate: number; channels: 1 | 2 };
 export const DECODED_FORMAT: PcmFormat = { sampleRate: 44_100, channels: 2 };
 /** About a millisecond: the precision of trimming silence. */
 export const FRAMES_PER_BLOCK = 44;
-const BLOCKS_PER_READ = 512;
+const FRAMES_PER_READ = 512 * FRAMES_PER_BLOCK;
 
 export type PcmScan = {
   frames: number;
@@ -22,50 +22,65 @@ export function pcmOptions({ sampleRate, channels }: PcmFormat): string[] {
   return ['-f', 'f32le', '-ar', String(sampleRate), '-ac', String(channels)];
 }
 
-/** Scans decoded audio in small steps, so that the event loop is not blocked. */
-export async function scanPcm(
+/** The number of whole frames in a file. */
+export async function countFrames(path: string, { channels }: Pick<PcmFormat, 'channels'>): Promise<number> {
+  const { size } = await stat(path);
+  return Math.floor(size / (channels * Float32Array.BYTES_PER_ELEMENT));
+}
+
+/**
+ * Reads frames `start` to `end` (exclusive) in small steps, so that the event loop is not blocked. All steps but the last
+ * are whole blocks. The samples are those of a buffer that the next step overwrites.
+ */
+export async function* readPcm(
   path: string,
-  { channels, maxFrames = Number.POSITIVE_INFINITY }: { channels: 1 | 2; maxFrames?: number },
-): Promise<PcmScan> {
+  { channels, start = 0, end }: Pick<PcmFormat, 'channels'> & { start?: number; end: number },
+): AsyncGenerator<Float32Array, void> {
   const bytesPerFrame = channels * Float32Array.BYTES_PER_ELEMENT;
-  const blockBytes = FRAMES_PER_BLOCK * bytesPerFrame;
-  const samplesPerBlock = FRAMES_PER_BLOCK * channels;
+  const buffer = new Uint8Array(FRAMES_PER_READ * bytesPerFrame);
   const file = await open(path, 'r');
   try {
-    const { size } = await file.stat();
-    const frames = Math.min(Math.floor(size / bytesPerFrame), maxFrames);
-    const blockPeaks = new Float32Array(Math.ceil(frames / FRAMES_PER_BLOCK));
-    const buffer = new Uint8Array(BLOCKS_PER_READ * blockBytes);
-    let invalidSamples = 0;
-    for (let block = 0; block < blockPeaks.length; block += BLOCKS_PER_READ) {
-      const position = block * blockBytes;
-      const wanted = Math.min(buffer.length, frames * bytesPerFrame - position);
-      const { bytesRead } = await file.read(buffer, 0, wanted, position);
-      const samples = new Float32Array(buffer.buffer, 0, Math.floor(bytesRead / 4));
-      for (let at = 0; at * samplesPerBlock < samples.length; at++) {
-        const end = Math.min((at + 1) * samplesPerBlock, samples.length);
-        let peak = 0;
-        for (let index = at * samplesPerBlock; index < end; index++) {
-          const magnitude = Math.abs(samples[index] ?? 0);
-          if (magnitude > peak) peak = magnitude;
-          // Also true for NaN.
-          if (!(magnitude < Number.POSITIVE_INFINITY)) invalidSamples++;
-        }
-        blockPeaks[block + at] = peak;
-      }
+    for (let frame = start; frame < end; frame += FRAMES_PER_READ) {
+      const wanted = Math.min(FRAMES_PER_READ, end - frame) * bytesPerFrame;
+      const { bytesRead } = await file.read(buffer, 0, wanted, frame * bytesPerFrame);
+      if (bytesRead < wanted) throw new Error(`${path} is shorter than it was`);
+      yield new Float32Array(buffer.buffer, 0, wanted / Float32Array.BYTES_PER_ELEMENT);
     }
-    return { frames, blockPeaks, invalidSamples };
   } finally {
     await file.close();
   }
 }
 
-/** The largest absolute sample of all or of a part (in frames, end exclusive); 1 is full scale. */
-export function computePeak({ blockPeaks }: PcmScan, part?: { start: number; end: number }): number {
-  const blocks = part
-    ? blockPeaks.subarray(Math.floor(part.start / FRAMES_PER_BLOCK), Math.ceil(part.end / FRAMES_PER_BLOCK))
-    : blockPeaks;
-  return blocks.reduce((largest, value) => Math.max(largest, value), 0);
+/** Finds the peaks of decoded audio, and passes all its samples to `visit`. */
+export async function scanPcm(
+  path: string,
+  { channels, frames }: Pick<PcmFormat, 'channels'> & { frames: number },
+  visit?: (samples: Float32Array) => void,
+): Promise<PcmScan> {
+  const samplesPerBlock = FRAMES_PER_BLOCK * channels;
+  const blockPeaks = new Float32Array(Math.ceil(frames / FRAMES_PER_BLOCK));
+  let block = 0;
+  let invalidSamples = 0;
+  for await (const samples of readPcm(path, { channels, end: frames })) {
+    for (let from = 0; from < samples.length; from += samplesPerBlock) {
+      const to = Math.min(from + samplesPerBlock, samples.length);
+      let peak = 0;
+      for (let index = from; index < to; index++) {
+        const magnitude = Math.abs(samples[index] ?? 0);
+        if (magnitude > peak) peak = magnitude;
+        // Also true for NaN.
+        if (!(magnitude < Number.POSITIVE_INFINITY)) invalidSamples++;
+      }
+      blockPeaks[block++] = peak;
+    }
+    visit?.(samples);
+  }
+  return { frames, blockPeaks, invalidSamples };
+}
+
+/** The largest absolute sample; 1 is full scale. */
+export function computePeak({ blockPeaks }: PcmScan): number {
+  return blockPeaks.reduce((largest, value) => Math.max(largest, value), 0);
 }
 
 /** The outline of a sound: `bars` peaks from 0 to 100, for drawing. */

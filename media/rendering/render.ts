@@ -1,14 +1,13 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts';
-import { DECODE_SCRATCH, DECODED_INPUT, decodeUpload, UPLOAD_NAME } from './decode.ts';
+import { DECODE_SCRATCH, decodeUpload, KEPT_INPUT, UPLOAD_NAME } from './decode.ts';
 import { ENCODE_SCRATCH, encodeUntilRight, type Mp3Format } from './encode.ts';
 import { SILENT_LUFS } from './gain.ts';
-import { type MeasuredChannels, MIXES } from './mixes.ts';
+import type { MeasuredMixes } from './measurement.ts';
 import { DECODED_FORMAT } from './pcm.ts';
 import { SoundRefused } from './run-ffmpeg.ts';
 import { sniffAudioFile } from './sniff.ts';
-import { trimFilters } from './trim.ts';
 
 export const SOUND_NAME = 'sound.mp3';
 const SOUND_FORMAT: Mp3Format = {
@@ -29,7 +28,7 @@ export type RenderedSound = {
   /** Peaks of the published file from 0 to 100. */
   waveform: number[];
   /** What the voice rendition is made by. */
-  channels: MeasuredChannels | undefined;
+  mixes: MeasuredMixes;
 };
 
 export type RenderOptions = {
@@ -55,25 +54,25 @@ export async function renderSound(
   try {
     const demuxer = await sniffAudioFile(join(directory, UPLOAD_NAME));
     if (demuxer === undefined) throw new SoundRefused('not-audio');
-    const { trim, source } = await decodeUpload(ffmpeg, directory, { demuxer, maxSeconds, startMs });
-    if (source.integratedLufs <= SILENT_LUFS) throw new SoundRefused('silent');
+    const kept = await decodeUpload(ffmpeg, directory, { demuxer, maxSeconds, startMs });
+    if (kept.loudness.integratedLufs <= SILENT_LUFS) throw new SoundRefused('silent');
     await onRendering?.();
     const encoded = await encodeUntilRight(ffmpeg, directory, {
-      input: DECODED_INPUT,
-      filters: trimFilters(trim),
-      source,
-      frames: trim.end - trim.start,
+      input: KEPT_INPUT,
+      mix: 'both',
+      source: kept.loudness,
+      frames: kept.frames,
       format: SOUND_FORMAT,
       targetLufs,
-      alsoMeasuredMix: MIXES.average,
     });
+    const { durationMs, waveform, mixes } = encoded;
     return {
-      durationMs: encoded.durationMs,
-      loudnessBefore: source.integratedLufs,
+      durationMs,
+      loudnessBefore: kept.loudness.integratedLufs,
       loudnessAfter: encoded.integratedLufs,
       truePeakDbtp: encoded.truePeakDbtp,
-      waveform: encoded.waveform,
-      channels: encoded.mix && { both: encoded, average: encoded.mix },
+      waveform,
+      mixes,
     };
   } finally {
     const scratch = [...DECODE_SCRATCH, ...ENCODE_SCRATCH];

@@ -64,22 +64,20 @@ export function isTrimCertain(scan: PcmScan, options: { maxSeconds: number }): b
   return loudFirst !== -1 && loudStart === trim.start && loudLast * FRAMES_PER_BLOCK >= trim.end;
 }
 
-/** The most likely result for long clips: from the beginning, with the maximum length. */
-export function longestTrim(options: { maxSeconds: number }): Trim {
-  return { start: 0, end: frames(options.maxSeconds), isStripped: false, isCut: true };
-}
-
-/** Extracts the kept part and fades its ends. */
-export function trimFilters(trim: Trim): string[] {
+/**
+ * Fades the ends of the kept part.
+ * @param samples of both channels, changed in place; the first is in frame `position` of the kept part.
+ */
+export function fadeEnds(samples: Float32Array, { position, trim }: { position: number; trim: Trim }): void {
   const length = trim.end - trim.start;
+  const startFade = trim.isStripped ? Math.min(frames(START_FADE_SECONDS), length) : 0;
   const endFade = Math.min(frames(trim.isCut ? CUT_FADE_SECONDS : END_FADE_SECONDS), length);
-  const startFade = Math.min(frames(START_FADE_SECONDS), length);
-  return [
-    `atrim=start_sample=${trim.start}:end_sample=${trim.end}`,
-    'asetpts=N/SR/TB',
-    ...(trim.isStripped ? [`afade=t=in:ss=0:ns=${startFade}`] : []),
-    `afade=t=out:ss=${length - endFade}:ns=${endFade}`,
-  ];
+  for (let at = 0; at < samples.length; at++) {
+    const frame = position + Math.floor(at / DECODED_FORMAT.channels);
+    if (frame >= startFade && frame < length - endFade) continue;
+    const gain = Math.min(1, startFade > 0 ? frame / startFade : 1, (length - frame) / endFade);
+    samples[at] = (samples[at] ?? 0) * gain;
+  }
 }
 
 function isAudibleIn(scan: PcmScan): (blockPeak: number) => boolean {

@@ -5,7 +5,6 @@ import {
   gainFilters,
   isBetterLoudness,
   isRightLoudness,
-  needsTruePeak,
   planGain,
   SILENT_LUFS,
 } from '../../../media/rendering/gain.ts';
@@ -154,11 +153,4 @@ test('filters: the gain alone, or the limiter at four times the rate', () => {
     'alimiter=limit=0.500000:level=false:attack=2:release=80:latency=true',
     'aresample=44100',
   ]);
-});
-
-test('true peaks are measured where the limiter runs or a sound may come within 5 dB of the ceiling', () => {
-  const source = { integratedLufs: -23, truePeakDbtp: -9 };
-  expect(needsTruePeak(source, { gainDb: 3, ceilingDb: undefined })).toBe(false);
-  expect(needsTruePeak(source, { gainDb: 3.01, ceilingDb: undefined })).toBe(true);
-  expect(needsTruePeak(source, { gainDb: -20, ceilingDb: -1.5 })).toBe(true);
 });

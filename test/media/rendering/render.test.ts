@@ -70,6 +70,21 @@ for (const engine of ENGINES) {
       MINUTES,
     );
 
+    test('encodes a clip of two samples once, with silence behind it', async () => {
+      let calls = 0;
+      const counted: Ffmpeg = {
+        ...ffmpeg,
+        run(job, limits) {
+          calls++;
+          return ffmpeg.run(job, limits);
+        },
+      };
+      const tiny = anAudio({ seconds: 2 / 44_100, shape: sine(9000, 0.5) });
+      const { sound } = await render(counted, toWav(tiny));
+      expect(sound.durationMs).toBe(26);
+      expect(calls).toBe(3);
+    });
+
     test('refuses silence', async () => {
       await expectRefusal(render(ffmpeg, toWav(silence(2), 's16')), 'silent');
     });

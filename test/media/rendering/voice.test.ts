@@ -157,8 +157,8 @@ async function render(ffmpeg: Ffmpeg, audio: Audio, targetLufs = TARGET_LUFS): P
   const directory = join(folder.path, Bun.randomUUIDv7());
   await mkdir(directory);
   await Bun.write(join(directory, UPLOAD_NAME), toWav(audio));
-  const { durationMs, channels } = await renderSound(ffmpeg, directory, { maxSeconds: 10, targetLufs });
-  await renderVoice(ffmpeg, directory, { durationMs, targetLufs, channels });
+  const { durationMs, mixes } = await renderSound(ffmpeg, directory, { maxSeconds: 10, targetLufs });
+  await renderVoice(ffmpeg, directory, { durationMs, targetLufs, mixes });
   return directory;
 }
 

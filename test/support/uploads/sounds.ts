@@ -31,8 +31,8 @@ export async function renderEach(ffmpeg: Ffmpeg, directory: string): Promise<Ren
     const options = { maxSeconds: 10, targetLufs: -18 };
     const sound = await renderSound(ffmpeg, folder, options).catch(unlessRefused);
     if (!sound) continue;
-    const { durationMs, channels } = sound;
-    await renderVoice(ffmpeg, folder, { durationMs, targetLufs: options.targetLufs, channels });
+    const { durationMs, mixes } = sound;
+    await renderVoice(ffmpeg, folder, { durationMs, targetLufs: options.targetLufs, mixes });
     rendered.stereo.set(await hashOfFile(join(folder, SOUND_NAME)), name);
     rendered.voice.set(await hashOfFile(join(folder, VOICE_NAME)), name);
   }

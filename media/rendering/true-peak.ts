@@ -1,0 +1,68 @@
+/**
+ * True peaks as in ITU-R BS.1770-4 annex 2: the largest value of the signal between its samples, found by sampling it
+ * four times as often.
+ */
+export type TruePeakMeter = {
+  /** Adds the next frames, interleaved. */
+  add(samples: Float32Array): void;
+  /** Ends the signal. @returns its peak; 1 is full scale. */
+  finish(): number;
+};
+
+/** A mix of the first and the last channel of a frame. */
+export type Weights = { channels: 1 | 2; first: number; last: number };
+
+const OVERSAMPLING = 4;
+const TAPS = 24;
+/** Samples before and after an interval that its interpolation uses, and that the next call needs again. */
+const OVERLAP = TAPS - 1;
+/** A peak is assumed to be less than 6 dB above the louder of the samples beside it. */
+const MOST_OVERSHOOT = 2;
+
+/** Windowed sinc functions, for the three positions between two samples. */
+const FILTERS = Array.from({ length: OVERSAMPLING - 1 }, (_, index) =>
+  Float64Array.from({ length: TAPS }, (_, tap) => {
+    const x = Math.PI * (tap - TAPS / 2 + 1 - (index + 1) / OVERSAMPLING);
+    return (Math.sin(x) / x) * (0.5 + 0.5 * Math.cos(x / (TAPS / 2)));
+  }),
+);
+
+/** The mix is taken to be silent before and after its frames, as it is where it is played. */
+export function createTruePeakMeter({ channels, first, last }: Weights): TruePeakMeter {
+  let peak = 0;
+  let previous = new Float32Array(OVERLAP);
+  const add = (samples: Float32Array): void => {
+    const mixed = new Float32Array(OVERLAP + samples.length / channels);
+    mixed.set(previous);
+    for (let at = 0, frame = OVERLAP; frame < mixed.length; at += channels, frame++) {
+      const value = first * (samples[at] ?? 0) + last * (samples[at + channels - 1] ?? 0);
+      mixed[frame] = value;
+      if (Math.abs(value) > peak) peak = Math.abs(value);
+    }
+    peak = findPeak(mixed, peak);
+    previous = mixed.slice(-OVERLAP);
+  };
+  return {
+    add,
+    finish() {
+      add(new Float32Array(OVERLAP * channels));
+      return peak;
+    },
+  };
+}
+
+/** Interpolates only between samples that are loud enough for a new peak. */
+function findPeak(samples: Float32Array, known: number): number {
+  let peak = known;
+  for (let first = 0; first + TAPS <= samples.length; first++) {
+    const before = Math.abs(samples[first + TAPS / 2 - 1] ?? 0);
+    const after = Math.abs(samples[first + TAPS / 2] ?? 0);
+    if (before * MOST_OVERSHOOT < peak && after * MOST_OVERSHOOT < peak) continue;
+    for (const filter of FILTERS) {
+      let value = 0;
+      for (let tap = 0; tap < TAPS; tap++) value += (filter[tap] ?? 0) * (samples[first + tap] ?? 0);
+      if (Math.abs(value) > peak) peak = Math.abs(value);
+    }
+  }
+  return peak;
+}
