@@ -18,12 +18,17 @@ export function wrapConnection(connection: Connection, { runQuery, runTransactio
   return new Proxy(connection, {
     get: (target, name) => {
       if (name === 'unsafe') {
-        return (...args: Parameters<typeof connection.unsafe>) =>
-          wrapQuery(
-            connection.unsafe(...args),
-            (ask) => runQuery(ask, args[0]),
-            (chosen) => chosen.unsafe(...args),
-          );
+        return (...args: Parameters<typeof connection.unsafe>) => {
+          const query = connection.unsafe(...args);
+          let isSent = false;
+          const askOn = (chosen: QueryTarget) => {
+            // A query is sent once, and each costs microseconds to make: on its own connection this one is sent.
+            if (chosen !== connection || isSent) return chosen.unsafe(...args);
+            isSent = true;
+            return query;
+          };
+          return wrapQuery(query, (ask) => runQuery(ask, args[0]), askOn);
+        };
       }
       if (name === 'begin') {
         return (...args: unknown[]) =>
