@@ -20,7 +20,7 @@ import {
   shapeOf,
   values,
 } from './filter.ts';
-import { LISTED, NEWEST_FIRST, OLDEST_FIRST, type Penalty, readPenalty } from './row.ts';
+import { compareNewestFirst, LISTED, NEWEST_FIRST, OLDEST_FIRST, type Penalty, readPenalty } from './row.ts';
 import { bucketValues, type Counted, findBucket, loadCounts, stepsTo, sumCounts } from './tallies.ts';
 
 export type PenaltyPage = {
@@ -64,7 +64,7 @@ const LISTED_AND_COUNTED = selectionOf({
   counts: sql`counted.counts`,
 });
 
-/** Counts and rows in one statement, by the player's index. */
+/** Counts and rows in one statement, by the player's index. A join promises no order, and sorting a page here is cheaper. */
 async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now }: PageOptions) {
   const { types: _, ...scope } = filter;
   const { columns, at } = LISTED_AND_COUNTED;
@@ -77,12 +77,12 @@ async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now 
       ) as counted left join (
         select ${LISTED.columns} from ${penalties} where ${conditions(filter)}
         order by ${NEWEST_FIRST} limit ${unseen('limit', 'bigint')} offset ${unseen('offset', 'bigint')}
-      ) as listed on true order by listed."createdAt" desc, listed.id desc`,
+      ) as listed on true`,
     { ...values(filter, now), limit: perPage, offset: (page - 1) * perPage },
   );
   const counts = readCounts(found[0]?.[at.counts]);
   const rows = found.filter((row) => row[at.id] !== null).map((row) => readPenalty(row, at, now));
-  return { rows, counts, total: totalOf(counts, filter) };
+  return { rows: rows.sort(compareNewestFirst), counts, total: totalOf(counts, filter) };
 }
 
 /** Counts from tallies, rows from the day in which the page begins; all from one snapshot. */
