@@ -9,7 +9,7 @@ import {
   statusAt,
 } from '../../../../src/domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../../../../src/domain/steam-id.ts';
-import type { PenaltyFilter } from '../../../../src/queries/penalties/filter.ts';
+import { COUNTS_BY_TYPE, type PenaltyFilter } from '../../../../src/queries/penalties/filter.ts';
 import { listPenalties } from '../../../../src/queries/penalties/list.ts';
 import { aPenalty, aSteamId, insertPenalties } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
@@ -223,6 +223,16 @@ test('what a deep page passes is decided in the index, without visiting the rows
       `Index Only Scan Backward using ${index}`,
     );
   }
+});
+
+test("a player's rows are counted in the index, without visiting them", async () => {
+  await db.execute(sql`vacuum analyze penalties`);
+  const plan = await db.execute<{ 'QUERY PLAN': string }>(
+    sql`explain select ${COUNTS_BY_TYPE} from penalties where player_steamid = ${aSteamId(2)}`,
+  );
+  expect(plan.map((line) => line['QUERY PLAN']).join('\n')).toContain(
+    'Index Only Scan using penalties_player',
+  );
 });
 
 test('PostgreSQL plans a page once and not for each value of its filters', async () => {
