@@ -241,7 +241,7 @@ async function measureBanLookups({ db, connection }: Database, subjects: Subject
     String(76561197960265729n + BigInt(Math.floor(Math.random() * 1_000_000))) as SteamId64;
   const lookups = {
     'ban lookup of one player': () => isBanned(db, player(), NOW),
-    'penalties of one player, as /ban-check lists them': () =>
+    'ten penalties of one player, and the counts of all': () =>
       listPenalties(db, { playerSteamId: subjects.player }, { page: 1, perPage: 10, now: NOW }),
   };
   const rows: Row[] = [];
