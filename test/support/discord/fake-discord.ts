@@ -7,6 +7,9 @@ import { createInteractions } from './interactions.ts';
 import { createMessageStore } from './messages.ts';
 import { json, type RestCall, readRestCall, restError } from './rest-call.ts';
 
+/** https://docs.discord.com/developers/interactions/receiving-and-responding#responding-to-an-interaction */
+const ACKNOWLEDGE_WITHIN_MS = 3000;
+
 export type FakeDiscord = Awaited<ReturnType<typeof startFakeDiscord>>;
 
 type Options = {
@@ -38,7 +41,14 @@ export async function startFakeDiscord({
     avatar: null,
     global_name: null,
   };
-  const state = { token, refusesLocalLinks: true, guildAccess: true, botIsPublic };
+  const state = {
+    token,
+    refusesLocalLinks: true,
+    guildAccess: true,
+    botIsPublic,
+    /** Raised by tests of what must not depend on how fast the machine is. */
+    acknowledgeWithinMs: ACKNOWLEDGE_WITHIN_MS,
+  };
   const exchanges = new Map<string, Exchange>();
   const requests: { at: number; method: string; path: string; body: unknown; status: number }[] = [];
   const faults = createFaults();
@@ -57,6 +67,7 @@ export async function startFakeDiscord({
     applicationId,
     exchanges,
     dispatch: (type, data) => gateway.dispatch(type, data),
+    state,
   });
   const { acknowledge, useWebhook } = createInteractionRoutes({
     exchanges,

@@ -5,8 +5,6 @@ import { checkMessage, type MessageForm } from './message-form.ts';
 import type { FakeMessage, MessageStore } from './messages.ts';
 import { json, type RestCall, restError } from './rest-call.ts';
 
-/** https://docs.discord.com/developers/interactions/receiving-and-responding#responding-to-an-interaction */
-export const ACKNOWLEDGE_WITHIN_MS = 3000;
 const TOKEN_LIVES_MS = 15 * 60_000;
 
 type Choice = { name: string; value: string };
@@ -33,7 +31,7 @@ type Options = {
   /** By token. */
   exchanges: Map<string, Exchange>;
   messages: MessageStore;
-  state: { refusesLocalLinks: boolean };
+  state: { refusesLocalLinks: boolean; acknowledgeWithinMs: number };
   onAcknowledged: (exchange: Exchange) => void;
 };
 
@@ -79,7 +77,7 @@ export function createInteractionRoutes({ exchanges, messages, state, onAcknowle
       const code = RESTJSONErrorCodes.InteractionHasAlreadyBeenAcknowledged;
       return { status: 400, body: { message: 'Interaction has already been acknowledged.', code } };
     }
-    if (Date.now() - exchange.sentAt > ACKNOWLEDGE_WITHIN_MS) {
+    if (Date.now() - exchange.sentAt > state.acknowledgeWithinMs) {
       const code = RESTJSONErrorCodes.UnknownInteraction;
       return { status: 404, body: { message: 'Unknown interaction', code } };
     }

@@ -8,7 +8,6 @@ import {
 } from 'discord.js';
 import { type Actor, anActor, type FakeUser } from './actor.ts';
 import type { Exchange } from './exchange.ts';
-import { ACKNOWLEDGE_WITHIN_MS } from './interaction-routes.ts';
 import type { FakeComponent } from './message-form.ts';
 import { type FakeMessage, findComponent, toWireMessage } from './messages.ts';
 import { nextSnowflake } from './snowflake.ts';
@@ -23,10 +22,11 @@ type Sender = {
   exchanges: Map<string, Exchange>;
   /** Sends an event through the gateway. */
   dispatch: (type: string, data: unknown) => void;
+  state: { acknowledgeWithinMs: number };
 };
 
 /** What people do in Discord's client: each function sends one interaction. */
-export function createInteractions({ applicationId, exchanges, dispatch }: Sender) {
+export function createInteractions({ applicationId, exchanges, dispatch, state }: Sender) {
   /** By token: who waits for the acknowledgement. */
   const waiting = new Map<string, (exchange: Exchange) => void>();
 
@@ -47,7 +47,7 @@ export function createInteractions({ applicationId, exchanges, dispatch }: Sende
     const timer = setTimeout(() => {
       waiting.delete(exchange.token);
       resolve(exchange);
-    }, ACKNOWLEDGE_WITHIN_MS + 200);
+    }, state.acknowledgeWithinMs + 200);
     waiting.set(exchange.token, (acknowledged) => {
       clearTimeout(timer);
       resolve(acknowledged);
