@@ -1,5 +1,7 @@
 import { swagger } from '@elysiajs/swagger';
 import { Elysia } from 'elysia';
+import { type EncodedBody, encodeBody, respondEncoded } from '../http/encoding.ts';
+import { JSON_TYPE } from '../http/responses.ts';
 import { buildComponents } from './components.ts';
 import type { RateLimits } from './headers.ts';
 import { type Operation, TAGS } from './operation.ts';
@@ -7,14 +9,24 @@ import { openApiPage } from './page.tsx';
 
 type Deps = { publicUrl: string; version: string; limits: RateLimits; operations: readonly Operation[] };
 
+const DOCUMENT_PATH = '/swagger/json';
+const HEADERS = { 'Content-Type': JSON_TYPE, 'Cache-Control': 'public, max-age=300' };
+
 /** The document at `/swagger/json`, and a page at `/swagger`. */
 export function openApi({ publicUrl, version, limits, operations }: Deps) {
+  let encoded: EncodedBody | undefined;
   return (
     new Elysia()
+      // The plugin would send the document uncompressed, though it does not change while the process runs.
+      .onAfterHandle(({ path, request, response }) => {
+        if (path !== DOCUMENT_PATH) return undefined;
+        encoded ??= encodeBody(JSON.stringify(response));
+        return respondEncoded(request, encoded, HEADERS);
+      })
       .use(
         swagger({
           path: '/swagger',
-          specPath: '/swagger/json',
+          specPath: DOCUMENT_PATH,
           exclude: [/^\/(?!api\/v1)/],
           documentation: {
             info: {

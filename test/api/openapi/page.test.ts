@@ -28,6 +28,7 @@ describe('the page', () => {
     for (const path of [
       '/swagger',
       '/swagger/pl',
+      '/swagger/json',
       '/swagger/assets/guide.css',
       '/swagger/assets/swagger-ui-bundle.js',
     ]) {
