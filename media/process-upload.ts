@@ -15,9 +15,10 @@ import { isDiskTrouble, isNotFound } from './disk-trouble.ts';
 import { type Ffmpeg, FfmpegError } from './ffmpeg/ffmpeg.ts';
 import { copyAsPartial, findUnmoved, type MoveFile, moveIntoPlace, removePartials } from './publication.ts';
 import { UPLOAD_NAME } from './rendering/decode.ts';
-import { renderSound, SOUND_NAME } from './rendering/render.ts';
+import { SOUND_NAME, VOICE_NAME } from './rendering/formats.ts';
+import { renderSound } from './rendering/render.ts';
 import { SoundRefused } from './rendering/run-ffmpeg.ts';
-import { renderVoice, VOICE_NAME } from './rendering/voice.ts';
+import { renderVoice } from './rendering/voice.ts';
 import { type SoundFolders, uploadFolder } from './sound-folders.ts';
 
 export type RoundSoundWorkerDeps = {
@@ -103,13 +104,14 @@ async function renderAndPublish(
     maxSeconds,
     targetLufs,
     startMs: sound.startMs,
+    isVoiceNext: true,
     onRendering: async () => {
       const isOurs = await saveSoundProgress(db, sound, { status: 'rendering', leaseMs });
       if (!isOurs) throw new Superseded();
     },
   });
-  const { durationMs, mixes } = rendered;
-  await renderVoice(ffmpeg, folder, { durationMs, targetLufs, mixes });
+  const { durationMs, mixes, draft } = rendered;
+  await renderVoice(ffmpeg, folder, { durationMs, targetLufs, mixes, draft });
   const copy = (rendition: Rendition, name: string) =>
     copyAsPartial(folders, { soundId: sound.id, rendition, from: join(folder, name) });
   const stereo = await copy('stereo', SOUND_NAME);

@@ -4,8 +4,8 @@ import { publishVoice, releaseVoicelessSound } from '../src/queries/round-sounds
 import type { RoundSound } from '../src/queries/round-sounds/round-sounds.ts';
 import { type RoundSoundWorkerDeps, renderPauseMs, type WorkContext } from './process-upload.ts';
 import { copyAsPartial, moveIntoPlace } from './publication.ts';
-import { SOUND_NAME } from './rendering/render.ts';
-import { renderVoice, VOICE_NAME } from './rendering/voice.ts';
+import { SOUND_NAME, VOICE_NAME } from './rendering/formats.ts';
+import { renderVoice } from './rendering/voice.ts';
 import { hashFile, publishedPath, uploadFolder } from './sound-folders.ts';
 
 /**

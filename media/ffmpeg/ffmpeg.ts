@@ -1,10 +1,10 @@
-/** One call of ffmpeg: one input, one output; names are relative to `directory` and never taken from users. */
+/** One call of ffmpeg: one input, usually one output; names are relative to `directory` and never taken from users. */
 export type FfmpegJob = {
   directory: string;
   input: { name: string; options: readonly string[] };
   /** Without a name the output is discarded (`-f null`). */
   output: { name?: string; options: readonly string[] };
-  /** Files that filters write besides the output. */
+  /** Files that it writes besides: by filters, or as outputs that are named among the options. */
   sideOutputs?: readonly string[];
 };
 

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Ffmpeg, FfmpegJob } from '../ffmpeg/ffmpeg.ts';
-import { createMeter, type Loudness } from './measurement.ts';
+import { createMeter, type MeasuredMixes } from './measurement.ts';
 import {
   computePeak,
   countFrames,
@@ -41,7 +41,7 @@ export const KEPT_INPUT: FfmpegJob['input'] = {
 };
 
 /** The kept part of an upload. */
-export type Kept = { frames: number; loudness: Loudness };
+export type Kept = { frames: number; mixes: MeasuredMixes };
 
 export type DecodeOptions = {
   demuxer: Demuxer;
@@ -126,7 +126,7 @@ async function cut(directory: string, trim: Trim): Promise<Kept> {
   } finally {
     await file.close();
   }
-  return { frames, loudness: meter.finish().both };
+  return { frames, mixes: meter.finish() };
 }
 
 async function scanDecoded(directory: string, { mayBeEmpty = false } = {}): Promise<PcmScan> {

@@ -1,11 +1,11 @@
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Ffmpeg, FfmpegJob } from '../ffmpeg/ffmpeg.ts';
+import type { Mp3Format } from './formats.ts';
 import {
   correctGain,
   type GainAttempt,
   type GainPlan,
-  type GainTask,
   gainFilters,
   isBetterLoudness,
   isRightLoudness,
@@ -21,17 +21,13 @@ const ATTEMPT_NAME = 'attempt.mp3';
 const VERIFIED_NAME = 'verified.f32';
 /** Temporary files, for cleaning up. */
 export const ENCODE_SCRATCH = [ATTEMPT_NAME, VERIFIED_NAME];
+/** What was encoded from the first attempt while that was verified; see {@link EncodeRequest}. */
+export const DRAFT_NAME = 'draft.mp3';
 const ATTEMPT = { name: ATTEMPT_NAME, options: [...QUIET, '-f', 'mp3'] };
 
 const FRAMES_PER_MP3_FRAME = 1152;
 const WAVEFORM_BARS = 160;
 const MOST_CORRECTIONS = 3;
-
-/** An MP3 of constant bit rate. */
-export type Mp3Format = PcmFormat & {
-  fileName: string;
-  bitRateKbps: number;
-} & Pick<GainTask, 'encoderLossDb' | 'limiterCeilingDb' | 'mostReductionDb'>;
 
 export type EncodeRequest = {
   input: FfmpegJob['input'];
@@ -43,6 +39,10 @@ export type EncodeRequest = {
   frames: number;
   format: Mp3Format;
   targetLufs: number;
+  /** With which options a draft was encoded: it is used as the first attempt if that has the same. */
+  draft?: string | undefined;
+  /** What will probably be encoded from the result of this plan: encoded as a draft, in the call that verifies it. */
+  predictNext?: (plan: GainPlan) => EncodeRequest | undefined;
 };
 
 /** Measurements of the encoded file as players decode it. */
@@ -50,6 +50,8 @@ export type Encoded = Loudness & {
   durationMs: number;
   waveform: number[];
   mixes: MeasuredMixes;
+  /** With which options a draft was encoded from it. */
+  draft: string | undefined;
 };
 
 /** Encodes and measures repeatedly, until the result has the target loudness, or as close as its peaks allow. */
@@ -64,8 +66,15 @@ export async function encodeUntilRight(
   let last: GainAttempt | undefined;
   let best: Encoded | undefined;
   for (let correction = 0; correction <= MOST_CORRECTIONS; correction++) {
-    await runOnOwn(ffmpeg, encodeJob(directory, request, plan));
-    const result = await decodeAndMeasure(ffmpeg, directory, { ...request, input: ATTEMPT });
+    const isFirst = correction === 0;
+    const options = encodeOptions(request, plan);
+    if (isFirst && request.draft === String(options)) {
+      await rename(join(directory, DRAFT_NAME), join(directory, ATTEMPT_NAME));
+    } else {
+      await runOnOwn(ffmpeg, { directory, input: request.input, output: { name: ATTEMPT_NAME, options } });
+    }
+    const next = isFirst ? request.predictNext?.(plan) : undefined;
+    const result = await decodeAndMeasure(ffmpeg, directory, { ...request, input: ATTEMPT, next });
     if (best === undefined || isBetterLoudness(result, best, targetLufs)) {
       await rename(join(directory, ATTEMPT_NAME), join(directory, format.fileName));
       best = result;
@@ -82,14 +91,25 @@ export async function encodeUntilRight(
 /**
  * Decodes an encoded file like a player, and measures the result.
  * @param options.frames the length it should have.
+ * @param options.next what is encoded from it as a draft at the same time.
  */
 export async function decodeAndMeasure(
   ffmpeg: Ffmpeg,
   directory: string,
-  { input, frames, format }: Pick<EncodeRequest, 'input' | 'frames'> & { format: PcmFormat },
+  options: Pick<EncodeRequest, 'input' | 'frames'> & { format: PcmFormat; next?: EncodeRequest | undefined },
 ): Promise<Encoded> {
+  const { input, frames, format, next } = options;
   const toPcm = [...pcmOptions(format), '-c:a', 'pcm_f32le', '-threads', '1'];
-  await runOnOwn(ffmpeg, { directory, input, output: { name: VERIFIED_NAME, options: toPcm } });
+  const draft = next && encodeOptions(next, planGain({ ...next.format, ...next }));
+  await runOnOwn(ffmpeg, {
+    directory,
+    input,
+    // One output is named among the options of the other.
+    output: draft
+      ? { name: DRAFT_NAME, options: [...toPcm, VERIFIED_NAME, ...draft] }
+      : { name: VERIFIED_NAME, options: toPcm },
+    sideOutputs: draft ? [VERIFIED_NAME] : [],
+  });
   const path = join(directory, VERIFIED_NAME);
   const decoded = await countFrames(path, format);
   if (decoded + FRAMES_PER_MP3_FRAME < frames) throw new Error('an encoded sound is not whole');
@@ -99,7 +119,8 @@ export async function decodeAndMeasure(
   const meter = createMeter(format, measured);
   const { blockPeaks } = await scanPcm(path, { ...format, ...measured }, meter.add);
   const mixes = meter.finish();
-  return { ...mixes.both, durationMs, waveform: toWaveform(blockPeaks, WAVEFORM_BARS), mixes };
+  const waveform = toWaveform(blockPeaks, WAVEFORM_BARS);
+  return { ...mixes.both, durationMs, waveform, mixes, draft: draft && String(draft) };
 }
 
 function toMs(frames: number, sampleRate: number): number {
@@ -107,20 +128,13 @@ function toMs(frames: number, sampleRate: number): number {
 }
 
 /** Deterministic: without tags or anything else that differs between runs. */
-function encodeJob(directory: string, { input, mix, format }: EncodeRequest, plan: GainPlan): FfmpegJob {
+function encodeOptions({ mix, format }: EncodeRequest, plan: GainPlan): string[] {
   const { sampleRate, channels, bitRateKbps } = format;
-  return {
-    directory,
-    input,
-    output: {
-      name: ATTEMPT_NAME,
-      options: [
-        ...['-af', [MIX_FILTERS[mix], ...gainFilters(plan, sampleRate)].join(',')],
-        ...['-filter_threads', '1', '-threads', '1', '-c:a', 'libmp3lame', '-b:a', `${bitRateKbps}k`],
-        ...['-ar', String(sampleRate), '-ac', String(channels)],
-        ...['-map_metadata', '-1', '-id3v2_version', '0', '-write_id3v1', '0'],
-        ...['-fflags', '+bitexact', '-flags:a', '+bitexact', '-f', 'mp3'],
-      ],
-    },
-  };
+  return [
+    ...['-af', [MIX_FILTERS[mix], ...gainFilters(plan, sampleRate)].join(',')],
+    ...['-filter_threads', '1', '-threads', '1', '-c:a', 'libmp3lame', '-b:a', `${bitRateKbps}k`],
+    ...['-ar', String(sampleRate), '-ac', String(channels)],
+    ...['-map_metadata', '-1', '-id3v2_version', '0', '-write_id3v1', '0'],
+    ...['-fflags', '+bitexact', '-flags:a', '+bitexact', '-f', 'mp3'],
+  ];
 }

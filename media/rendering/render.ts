@@ -2,22 +2,13 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts';
 import { DECODE_SCRATCH, decodeUpload, KEPT_INPUT, UPLOAD_NAME } from './decode.ts';
-import { ENCODE_SCRATCH, encodeUntilRight, type Mp3Format } from './encode.ts';
-import { SILENT_LUFS } from './gain.ts';
-import type { MeasuredMixes } from './measurement.ts';
-import { DECODED_FORMAT } from './pcm.ts';
+import { ENCODE_SCRATCH, encodeUntilRight } from './encode.ts';
+import { SOUND_FORMAT } from './formats.ts';
+import { type GainPlan, SILENT_LUFS } from './gain.ts';
+import type { Loudness, MeasuredMixes } from './measurement.ts';
 import { SoundRefused } from './run-ffmpeg.ts';
 import { sniffAudioFile } from './sniff.ts';
-
-export const SOUND_NAME = 'sound.mp3';
-const SOUND_FORMAT: Mp3Format = {
-  ...DECODED_FORMAT,
-  fileName: SOUND_NAME,
-  bitRateKbps: 192,
-  encoderLossDb: 0.27,
-  limiterCeilingDb: -1.5,
-  mostReductionDb: 6,
-};
+import { requestVoice } from './voice.ts';
 
 export type RenderedSound = {
   durationMs: number;
@@ -27,8 +18,9 @@ export type RenderedSound = {
   truePeakDbtp: number;
   /** Peaks of the published file from 0 to 100. */
   waveform: number[];
-  /** What the voice rendition is made by. */
+  /** What the voice rendition is made by, and the draft of it. */
   mixes: MeasuredMixes;
+  draft: string | undefined;
 };
 
 export type RenderOptions = {
@@ -36,6 +28,8 @@ export type RenderOptions = {
   targetLufs: number;
   /** Where the excerpt begins, counted from the first audible sound; 0 by default. */
   startMs?: number;
+  /** Whether the voice rendition is rendered next: it is drafted, and the draft remains in the folder. */
+  isVoiceNext?: boolean;
   /** Called after measuring, when rendering begins. */
   onRendering?: () => Promise<void>;
 };
@@ -49,33 +43,54 @@ export type RenderOptions = {
 export async function renderSound(
   ffmpeg: Ffmpeg,
   directory: string,
-  { maxSeconds, targetLufs, startMs = 0, onRendering }: RenderOptions,
+  { maxSeconds, targetLufs, startMs = 0, isVoiceNext = false, onRendering }: RenderOptions,
 ): Promise<RenderedSound> {
   try {
     const demuxer = await sniffAudioFile(join(directory, UPLOAD_NAME));
     if (demuxer === undefined) throw new SoundRefused('not-audio');
     const kept = await decodeUpload(ffmpeg, directory, { demuxer, maxSeconds, startMs });
-    if (kept.loudness.integratedLufs <= SILENT_LUFS) throw new SoundRefused('silent');
+    if (kept.mixes.both.integratedLufs <= SILENT_LUFS) throw new SoundRefused('silent');
     await onRendering?.();
     const encoded = await encodeUntilRight(ffmpeg, directory, {
       input: KEPT_INPUT,
       mix: 'both',
-      source: kept.loudness,
+      source: kept.mixes.both,
       frames: kept.frames,
       format: SOUND_FORMAT,
       targetLufs,
+      predictNext: (plan) => {
+        const mixes = isVoiceNext ? predictMixes(kept.mixes, plan) : undefined;
+        return mixes && requestVoice(mixes, { seconds: 0, targetLufs });
+      },
     });
-    const { durationMs, waveform, mixes } = encoded;
+    const { durationMs, waveform, mixes, draft } = encoded;
     return {
       durationMs,
-      loudnessBefore: kept.loudness.integratedLufs,
+      loudnessBefore: kept.mixes.both.integratedLufs,
       loudnessAfter: encoded.integratedLufs,
       truePeakDbtp: encoded.truePeakDbtp,
       waveform,
       mixes,
+      draft,
     };
   } finally {
     const scratch = [...DECODE_SCRATCH, ...ENCODE_SCRATCH];
     await Promise.all(scratch.map((name) => rm(join(directory, name), { force: true })));
   }
+}
+
+/** What the published file will measure: nearly exact without the limiter, unknown with it. */
+function predictMixes(mixes: MeasuredMixes, { gainDb, ceilingDb }: GainPlan): MeasuredMixes | undefined {
+  if (ceilingDb !== undefined) return undefined;
+  const changeDb = gainDb - SOUND_FORMAT.encoderLossDb;
+  const change = ({ integratedLufs, truePeakDbtp }: Loudness): Loudness => ({
+    integratedLufs: integratedLufs + changeDb,
+    truePeakDbtp: truePeakDbtp + changeDb,
+  });
+  return {
+    both: change(mixes.both),
+    average: change(mixes.average),
+    left: change(mixes.left),
+    right: change(mixes.right),
+  };
 }

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { createEmbeddedFfmpeg } from '../../../media/ffmpeg/embedded.ts';
 import type { Ffmpeg } from '../../../media/ffmpeg/ffmpeg.ts';
 import { UPLOAD_NAME } from '../../../media/rendering/decode.ts';
-import { renderSound, SOUND_NAME } from '../../../media/rendering/render.ts';
+import { SOUND_NAME } from '../../../media/rendering/formats.ts';
+import { renderSound } from '../../../media/rendering/render.ts';
 import { type Audio, anAudio, sequence, silence, sine, toWav } from '../../support/audio/audio.ts';
 import { decodeMp3 } from '../../support/audio/decode-mp3.ts';
 import {

@@ -2,9 +2,10 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Ffmpeg } from '../../../media/ffmpeg/ffmpeg.ts';
 import { UPLOAD_NAME } from '../../../media/rendering/decode.ts';
-import { renderSound, SOUND_NAME } from '../../../media/rendering/render.ts';
+import { SOUND_NAME, VOICE_NAME } from '../../../media/rendering/formats.ts';
+import { renderSound } from '../../../media/rendering/render.ts';
 import { SoundRefused } from '../../../media/rendering/run-ffmpeg.ts';
-import { renderVoice, VOICE_NAME } from '../../../media/rendering/voice.ts';
+import { renderVoice } from '../../../media/rendering/voice.ts';
 import { anAudio, silence, sine, toWav } from '../audio/audio.ts';
 import { hashOfFile } from '../audio/sound-queue.ts';
 import type { Interrupter } from './interruptible.ts';
@@ -28,11 +29,11 @@ export async function renderEach(ffmpeg: Ffmpeg, directory: string): Promise<Ren
     const folder = join(directory, name);
     await mkdir(folder);
     await Bun.write(join(folder, UPLOAD_NAME), UPLOADS[name]);
-    const options = { maxSeconds: 10, targetLufs: -18 };
+    const options = { maxSeconds: 10, targetLufs: -18, isVoiceNext: true };
     const sound = await renderSound(ffmpeg, folder, options).catch(unlessRefused);
     if (!sound) continue;
-    const { durationMs, mixes } = sound;
-    await renderVoice(ffmpeg, folder, { durationMs, targetLufs: options.targetLufs, mixes });
+    const { durationMs, mixes, draft } = sound;
+    await renderVoice(ffmpeg, folder, { durationMs, targetLufs: options.targetLufs, mixes, draft });
     rendered.stereo.set(await hashOfFile(join(folder, SOUND_NAME)), name);
     rendered.voice.set(await hashOfFile(join(folder, VOICE_NAME)), name);
   }

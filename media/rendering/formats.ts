@@ -1,0 +1,30 @@
+import type { GainTask } from './gain.ts';
+import { DECODED_FORMAT, type PcmFormat } from './pcm.ts';
+
+/** An MP3 of constant bit rate. */
+export type Mp3Format = PcmFormat & {
+  fileName: string;
+  bitRateKbps: number;
+} & Pick<GainTask, 'encoderLossDb' | 'limiterCeilingDb' | 'mostReductionDb'>;
+
+export const SOUND_NAME = 'sound.mp3';
+export const SOUND_FORMAT: Mp3Format = {
+  ...DECODED_FORMAT,
+  fileName: SOUND_NAME,
+  bitRateKbps: 192,
+  encoderLossDb: 0.264,
+  limiterCeilingDb: -1.5,
+  mostReductionDb: 6,
+};
+
+export const VOICE_NAME = 'voice.mp3';
+export const VOICE_FORMAT: Mp3Format = {
+  fileName: VOICE_NAME,
+  sampleRate: 48_000,
+  channels: 1,
+  bitRateKbps: 96,
+  encoderLossDb: 0.4,
+  limiterCeilingDb: -2,
+  // One channel replaces two, so peaks rise by 3 dB, of a sound that may already be limited.
+  mostReductionDb: 15,
+};
