@@ -17,6 +17,10 @@ export function findBalancers(): Balancer[] {
   });
 }
 
+/**
+ * Caddy's `round_robin` counts for all requests together: two at once may both be given the process that is down, and with
+ * nothing repeated one of them gets 503. HAProxy's has no such race.
+ */
 const CONFIGS: Record<Balancer, (port: number, backends: readonly number[], folder: string) => string> = {
   haproxy: (port, backends) => `
 defaults
@@ -43,7 +47,7 @@ ${backends.map((backend) => `  server s${backend} 127.0.0.1:${backend} check`).j
 }
 http://127.0.0.1:${port} {
   reverse_proxy ${backends.map((backend) => `127.0.0.1:${backend}`).join(' ')} {
-    lb_policy round_robin
+    lb_policy least_conn
     lb_try_duration 0
     health_uri /readyz
     health_interval 500ms

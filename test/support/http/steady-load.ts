@@ -1,5 +1,11 @@
 /** One request of a load. */
-export type LoadResponse = { status: number; ms: number; path: string };
+export type LoadResponse = {
+  status: number;
+  ms: number;
+  path: string;
+  /** Of an error, which tells who sent it; empty otherwise. */
+  text: string;
+};
 
 export type Load = {
   /** Ends it. @returns every response, the last one included. */
@@ -14,14 +20,14 @@ export function startLoad(
   const responses: Promise<LoadResponse>[] = [];
   const ask = async (path: string): Promise<LoadResponse> => {
     const sentMs = performance.now();
-    const status = await fetch(origin + path, init).then(
+    const { status, text } = await fetch(origin + path, init).then(
       async (response) => {
-        await response.arrayBuffer();
-        return response.status;
+        const body = await response.text();
+        return { status: response.status, text: response.ok ? '' : body.slice(0, 200) };
       },
-      () => 0,
+      (error: unknown) => ({ status: 0, text: String(error) }),
     );
-    return { status, ms: performance.now() - sentMs, path };
+    return { status, ms: performance.now() - sentMs, path, text };
   };
   const timer = setInterval(() => {
     responses.push(ask(paths[responses.length % paths.length] ?? '/'));
