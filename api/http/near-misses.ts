@@ -1,16 +1,18 @@
 import { distance } from 'fastest-levenshtein';
 import { InvalidInput } from '../../src/domain/errors.ts';
-import { defineFailure } from './failures.ts';
+import { defineFailure, type ThrownFailure } from './failures.ts';
 
 /** A parameter's name, and for a filter the wrong names that people try. */
 type Named = { name: string; aliases?: readonly string[] };
 
-/** A misspelled filter, for the OpenAPI document. */
-export const FILTER_MISSPELLED = defineFailure(
-  'FilterMisspelled',
-  'A key is nearly the name of a filter. Other unknown keys are ignored.',
-  () => misspelled('steam_id', 'steamid'),
-);
+/** A misspelled filter, for the OpenAPI document. @param name of the filter in the example. */
+export function filterMisspelled(name: string): ThrownFailure {
+  return defineFailure(
+    'FilterMisspelled',
+    'A key is nearly the name of a filter. Other unknown keys are ignored.',
+    () => misspelled(name.toUpperCase(), name),
+  );
+}
 
 /**
  * Rejects keys that resemble a filter. Ignoring one would return everybody's list in place of one player's, which is

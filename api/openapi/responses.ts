@@ -9,7 +9,7 @@ import {
   TOKEN_REQUIRED,
   TOO_MANY_REQUESTS,
 } from '../http/failures.ts';
-import { FILTER_MISSPELLED } from '../http/near-misses.ts';
+import { filterMisspelled } from '../http/near-misses.ts';
 import type { Parameter } from '../http/parameters.ts';
 import { QUERY_TOO_LONG } from '../http/query.ts';
 import {
@@ -126,10 +126,10 @@ function errorHeaders(policy: Policy, verdict = ANY_VERDICT) {
 /** Failures by status, with the key of a component where several operations share them. */
 function groupFailures({ policy, parameters, scope, failures: own }: Operation) {
   const hasQuery = Object.values(parameters).some((parameter) => parameter.in === 'query');
-  const hasFilter = Object.values(parameters).some(({ aliases }) => aliases !== undefined);
+  const filter = Object.values(parameters).find(({ aliases }) => aliases !== undefined);
   const refusals = [
     ...Object.values(parameters).flatMap(describeRefusals),
-    ...(hasFilter ? [FILTER_MISSPELLED] : []),
+    ...(filter ? [filterMisspelled(filter.name)] : []),
     ...(hasQuery ? [QUERY_TOO_LONG] : []),
   ];
   const all = [...refusals, ...(scope ? [scopeMissing(scope)] : []), ...own, ...SHARED[policy]];

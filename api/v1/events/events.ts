@@ -39,6 +39,7 @@ const TYPES_PARAMETER = {
   id: 'eventTypes',
   in: 'query',
   name: 'types',
+  aliases: ['event', 'events', 'event_type', 'event_types'],
   description: `Comma-separated: ${EVENT_TYPES.join(', ')}. Server events need the scope \`servers\`. By default, all that the token may see.`,
   schema: { type: 'string' },
   example: 'penalty.created,penalty.lifted',

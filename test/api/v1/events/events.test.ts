@@ -160,6 +160,12 @@ describe('GET /events', () => {
     expect((await service.get('/events')).status).toBe(401);
   });
 
+  test.each(['type', 'Types', 'event_types'])('refuses %s, which means types', async (key) => {
+    const { status, body } = await service.get(`/events?${key}=penalty.created`, bearer(token));
+    const message = `unknown parameter "${key}": did you mean types?`;
+    expect([status, body]).toEqual([400, { success: false, message }]);
+  });
+
   test('resumes after Last-Event-ID without a gap or a repetition, however much was missed', async () => {
     const { meta } = await page();
     await insertPenalties(
