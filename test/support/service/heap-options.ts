@@ -2,5 +2,5 @@
 export const HEAP_OPTIONS = [
   'BUN_JSC_forceRAMSize',
   'BUN_JSC_smallHeapGrowthFactor',
-  'BUN_JSC_minEdenToOldGenerationRatio',
+  'BUN_JSC_largeHeapSize',
 ] as const;
