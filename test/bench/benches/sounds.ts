@@ -53,7 +53,7 @@ type Setting = { folder: string; database: Database; track: Uint8Array };
 const FLOORS = {
   one: `only decoding ${MAX_SECONDS} s and encoding one file`,
   both: `only decoding ${MAX_SECONDS} s and encoding both files, in two calls`,
-  atOnce: `the same in one call, which leaves nothing to measure`,
+  atOnce: `only decoding ${MAX_SECONDS} s and encoding both files, in one call`,
 };
 
 async function measureEngine(ffmpeg: Ffmpeg, { folder, database, track }: Setting): Promise<Row[]> {
