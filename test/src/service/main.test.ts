@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from '../../../src/db/client.ts';
+import { expectWithin, startProcess } from '../../support/machine/time-promise.ts';
 import { createTestFolder, type Program, startProgram } from '../../support/service/program.ts';
 
 const folder = createTestFolder();
@@ -179,10 +180,8 @@ describe('bun start', () => {
         socket: { data: () => undefined },
       });
       socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
-      const startedAt = performance.now();
       program.kill(signal);
-      expect(await program.exited).toBe(0);
-      expect(performance.now() - startedAt).toBeLessThan(5000);
+      expect(await expectWithin(5000, () => program.exited, startProcess)).toBe(0);
       expect(program.stdout()).toContain('"msg":"stopped"');
       socket.end();
       expect(findPostmaster() === undefined).toBe(signal === 'SIGINT');

@@ -64,6 +64,9 @@ export const connectTo =
     await close({ timeoutSeconds: 1 });
   };
 
+/** A timer: how late one comes shows how busy the machine is. */
+export const waitForTimer: Reference = () => Bun.sleep(1);
+
 /** A program that starts and ends. */
 export const startProcess: Reference = () =>
   Bun.spawn([process.execPath, '-e', '0'], { stdout: 'ignore', stderr: 'ignore' }).exited;
