@@ -16,9 +16,10 @@ const WASM_PAGE_BYTES = 65_536;
 // Not awaited here: a message that arrives before the listener below is added would be lost.
 const compiling = compileCore();
 addEventListener('message', async ({ data }: MessageEvent<EmbeddedTask>) => {
-  postMessage(await runTask(data));
-  // Frees the memory of the instance, tens of megabytes, at once.
+  const result = await runTask(data);
+  // Frees the memory of the instance, tens of megabytes, at once; before the result, so as not to take a second core.
   Bun.gc(true);
+  postMessage(result);
 });
 
 async function runTask(task: EmbeddedTask): Promise<EmbeddedResult> {
