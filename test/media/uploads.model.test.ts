@@ -25,7 +25,8 @@ import {
   uploadHistory,
 } from '../support/uploads/history.ts';
 import type { Interrupter } from '../support/uploads/interruptible.ts';
-import { type SoundName, World } from '../support/uploads/model.ts';
+import type { SoundName, World } from '../support/uploads/model.ts';
+import * as model from '../support/uploads/model.ts';
 import { type Change, type Event, follow, happened, mayHaveHappened } from '../support/uploads/orders.ts';
 import { replayFfmpeg } from '../support/uploads/replayed-ffmpeg.ts';
 import { renderEach, sendSlowly, UPLOADS } from '../support/uploads/sounds.ts';
@@ -58,7 +59,7 @@ type Listed = { player: string; title?: string; sound?: SoundName; voice?: Sound
 
 /** One history, and the worlds (possible states) that fit everything observed so far. */
 class Play {
-  private worlds = [new World(PLAYERS)];
+  private worlds: World[] = [{ members: PLAYERS, rows: [] }];
   private readonly seen: string[] = [];
   private readonly userIds = new Map<SteamId64, number>();
   /** Whoever hangs, the longest first; each goes on when it is called. */
@@ -98,7 +99,7 @@ class Play {
     await this.workers.killHanging();
     await this.lapse();
     do await this.perform([{ kind: 'work', interruption: undefined }]);
-    while (this.worlds.some(({ unfinished }) => unfinished.length > 0));
+    while (this.worlds.some((world) => model.listUnfinished(world).length > 0));
     await reconcileSounds(db, folders, QUEUE_LOG, { graceMs: 0 });
     const listed = await this.look();
     this.keep([[isListed(listed)]]);
@@ -140,7 +141,7 @@ class Play {
 
   private async lapse(): Promise<void> {
     await connection`update round_sounds set claimed_until = now() - interval '1 second' where claimed_until is not null`;
-    this.keep([[happened((world) => world.lapse())]]);
+    this.keep([[happened(model.lapse)]]);
   }
 
   private async act(action: UploadAction, isAlone: boolean): Promise<Event[]> {
@@ -159,15 +160,18 @@ class Play {
       );
       return this.saw(
         `delete ${player}: ${result}`,
-        (world) => world.remove(player) === (result === 'removed'),
+        (world) => model.remove(world, player) === (result === 'removed'),
       );
     }
     if (action.kind === 'erase') {
       await erasePlayer(db, folders, { steamId64: player, withPenalties: false, actor: 'operator' });
-      return this.saw(`erase ${player}`, (world) => world.erase(player));
+      return this.saw(`erase ${player}`, (world) => model.erase(world, player));
     }
     const sound = await this.download(player);
-    return this.saw(`${player} sounds as ${sound}`, (world) => world.find(player).file === sound);
+    return this.saw(
+      `${player} sounds as ${sound}`,
+      (world) => model.findSound(world, player, ['ready', 'in place'])?.sound === sound,
+    );
   }
 
   private async upload({ player, sound, isMember, interruption }: UploadAction & { kind: 'upload' }) {
@@ -176,22 +180,20 @@ class Play {
     const actor = isMember ? { userId: this.userIds.get(player) ?? 0 } : 'operator';
     let result: 'killed' | 'accepted' | 'refused' = 'killed';
     const store = async (own: Db, interrupter: Interrupter): Promise<void> => {
-      const upload = {
+      const file = {
         steamId64: player,
         fileName: title,
         bytes: sendSlowly(UPLOADS[sound], interrupter),
         actor,
       } as const;
-      result = await storeUpload(own, folders, { upload, maxBytes: 1_000_000 }).then(
+      result = await storeUpload(own, folders, { upload: file, maxBytes: 1_000_000 }).then(
         () => 'accepted' as const,
         unlessNotFound('refused' as const),
       );
     };
     const tell = () => {
-      const change: Change =
-        result === 'refused'
-          ? (world) => isMember && world.refuses(player)
-          : (world) => world.upload({ title, player, sound, isMember });
+      const given = { title, player, sound, isMember };
+      const change: Change = (world) => model.upload(world, given) === (result !== 'refused');
       const what = `upload of ${title} (${sound}) for ${player}: ${result}`;
       return this.saw(what, change, result === 'killed' ? mayHaveHappened : happened);
     };
@@ -206,20 +208,20 @@ class Play {
     const { progress, resume } = isProcess
       ? await this.workers.workInProcess(interruption)
       : await this.workers.work(interruption);
-    const { claim } = progress;
+    const { claim: own } = progress;
     // Killed before it could claim, or say so.
-    if (!claim && interruption) return [];
-    const claimed = this.saw(`a worker claims ${JSON.stringify(claim)}`, (world) =>
-      world.claim(claim, { isAlone }),
+    if (!own && interruption) return [];
+    const claimed = this.saw(`a worker claims ${JSON.stringify(own)}`, (world) =>
+      model.claim(world, own, isAlone),
     );
     if (!resume) return [...claimed, ...this.finish(progress)];
     this.hanging.push(async () => this.finish(await resume()));
     return claimed;
   }
 
-  private finish({ claim, outcome }: Progress): Event[] {
-    if (!claim) return [];
-    return this.saw(`${JSON.stringify(claim)}: ${outcome}`, (world) => world.finish(claim, outcome));
+  private finish({ claim: own, outcome }: Progress): Event[] {
+    if (!own) return [];
+    return this.saw(`${JSON.stringify(own)}: ${outcome}`, (world) => model.finish(world, own, outcome));
   }
 
   private saw(what: string, change: Change, toEvent = happened): Event[] {
@@ -258,8 +260,8 @@ type BatchSound = { steamid64: string; title?: string; sha256?: string; voice_sh
 function isListed(listed: readonly Listed[]): Event {
   return happened((world) =>
     listed.every(({ player, title, sound }) => {
-      const known = world.find(player);
-      return known.title === title && known.sound === sound;
+      const known = model.findSound(world, player, ['ready']);
+      return known?.title === title && known?.sound === sound;
     }),
   );
 }

@@ -17,84 +17,59 @@ type Row = Upload & {
   isClaimed: boolean;
 };
 
-/** What may be true of all sounds: rows by age, and who has an account. Each event says whether it can have happened. */
-export class World {
-  private rows: Row[] = [];
+/**
+ * What may be true of all sounds: who has an account, and the rows by age, of which the newest counts. Each function
+ * below changes it, and returns whether that can have happened.
+ */
+export type World = { members: readonly string[]; rows: Row[] };
 
-  constructor(private members: readonly string[]) {}
+export function upload(world: World, { isMember, ...given }: Upload & { isMember: boolean }): boolean {
+  if (isMember && !world.members.includes(given.player)) return false;
+  const sound = findSound(world, given.player, ['ready', 'in place']);
+  remove(world, given.player);
+  if (sound) world.rows.push({ ...sound, status: 'ready' });
+  world.rows.push({ ...given, status: 'waiting', attempts: 0, isClaimed: false });
+  return true;
+}
 
-  upload({ isMember, ...given }: Upload & { isMember: boolean }): boolean {
-    if (isMember && this.refuses(given.player)) return false;
-    const inPlace = this.rows.find(({ player, status }) => player === given.player && status === 'in place');
-    if (inPlace) this.publish(inPlace);
-    this.rows = this.rows.filter(({ player, status }) => player !== given.player || status === 'ready');
-    this.rows.push({ ...given, status: 'waiting', attempts: 0, isClaimed: false });
-    return true;
-  }
+export function remove(world: World, player: string): boolean {
+  const before = world.rows.length;
+  world.rows = world.rows.filter((row) => row.player !== player);
+  return world.rows.length < before;
+}
 
-  refuses(player: string): boolean {
-    return !this.members.includes(player);
-  }
+export function erase(world: World, player: string): boolean {
+  remove(world, player);
+  world.members = world.members.filter((one) => one !== player);
+  return true;
+}
 
-  remove(player: string): boolean {
-    const before = this.rows.length;
-    this.rows = this.rows.filter((row) => row.player !== player);
-    return this.rows.length < before;
-  }
+/** @param isAlone nothing else happens: the oldest is claimed. Otherwise a worker passes by what others have locked. */
+export function claim(world: World, claimed: Claim | undefined, isAlone: boolean): boolean {
+  const free = listUnfinished(world).filter(({ isClaimed }) => !isClaimed);
+  const row = isAlone ? free[0] : free.find(({ title }) => title === claimed?.title);
+  if (row) Object.assign(row, { attempts: row.attempts + 1, isClaimed: true });
+  return row?.title === claimed?.title && row?.attempts === claimed?.attempts;
+}
 
-  erase(player: string): boolean {
-    this.remove(player);
-    this.members = this.members.filter((one) => one !== player);
-    return true;
-  }
+/** The claims of workers that were killed, or that hang, run out. */
+export function lapse(world: World): boolean {
+  for (const row of world.rows) row.isClaimed = false;
+  return true;
+}
 
-  /** @param isAlone nothing else happens: the oldest is claimed. Otherwise a worker passes by what others have locked. */
-  claim(claim: Claim | undefined, { isAlone }: { isAlone: boolean }): boolean {
-    const free = this.unfinished.filter(({ isClaimed }) => !isClaimed);
-    const row = isAlone ? free[0] : free.find(({ title }) => title === claim?.title);
-    if (row) Object.assign(row, { attempts: row.attempts + 1, isClaimed: true });
-    return row?.title === claim?.title && row?.attempts === claim?.attempts;
-  }
+export function finish(world: World, { title, attempts }: Claim, outcome: Outcome): boolean {
+  const row = listUnfinished(world).find((one) => one.title === title && one.attempts === attempts);
+  if (!row || outcome === 'killed') return outcome === 'killed' || outcome === 'gone';
+  row.status = outcome === 'published' ? 'ready' : outcome === 'killed after a move' ? 'in place' : 'failed';
+  return row.status === 'in place' || outcome === OUTCOMES[row.sound];
+}
 
-  /** The claims of workers that were killed, or that hang, run out. */
-  lapse(): boolean {
-    for (const row of this.rows) row.isClaimed = false;
-    return true;
-  }
+/** The newest sound of a player: `ready`, the listed one; or `in place`, the one in their file. */
+export function findSound({ rows }: World, player: string, statuses: Row['status'][]): Row | undefined {
+  return rows.findLast((row) => row.player === player && statuses.includes(row.status));
+}
 
-  finish({ title, attempts }: Claim, outcome: Outcome): boolean {
-    const row = this.unfinished.find((one) => one.title === title && one.attempts === attempts);
-    if (!row) return outcome === 'gone' || outcome === 'killed';
-    if (outcome === 'killed') return true;
-    if (outcome === 'killed after a move') row.status = 'in place';
-    else if (outcome === 'published') this.publish(row);
-    else row.status = 'failed';
-    return row.status === 'in place' || outcome === OUTCOMES[row.sound];
-  }
-
-  /** What is told of a player, and what their file holds. */
-  find(player: string): {
-    title?: string | undefined;
-    sound?: SoundName | undefined;
-    file?: SoundName | undefined;
-  } {
-    const own = this.rows.filter((row) => row.player === player);
-    const ready = own.find(({ status }) => status === 'ready');
-    const file = own.find(({ status }) => status === 'in place') ?? ready;
-    return { title: ready?.title, sound: ready?.sound, file: file?.sound };
-  }
-
-  get unfinished(): Row[] {
-    return this.rows.filter(({ status }) => status === 'waiting' || status === 'in place');
-  }
-
-  copy(): World {
-    return Object.assign(new World([]), structuredClone(this));
-  }
-
-  /** It becomes the only sound of its player. */
-  private publish(row: Row): void {
-    row.status = 'ready';
-    this.rows = this.rows.filter((one) => one.player !== row.player || one === row);
-  }
+export function listUnfinished({ rows }: World): Row[] {
+  return rows.filter(({ status }) => status === 'waiting' || status === 'in place');
 }

@@ -7,7 +7,7 @@ export type Event = (world: World) => World[];
 
 export function happened(change: Change): Event {
   return (world) => {
-    const next = world.copy();
+    const next = structuredClone(world);
     return change(next) ? [next] : [];
   };
 }
