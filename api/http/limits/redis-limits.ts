@@ -85,8 +85,11 @@ export function openRedisLimits({
     try {
       const result = await withTimeLimit(connected().then(command), commandLimitMs);
       record(true);
-      if (isDown) log.info('Redis is back: limits are shared again');
-      isDown = false;
+      // A command that was sent before another failed ends the pause no sooner.
+      if (isDown && clockMs() >= pausedUntilMs) {
+        log.info('Redis is back: limits are shared again');
+        isDown = false;
+      }
       return result;
     } catch (error) {
       record(false);

@@ -118,6 +118,32 @@ describe.skipIf(url === undefined)('limits over Redis', () => {
     expect([await one.take('k'), await other.take('k')]).toMatchObject([{ remaining: 4 }, { remaining: 6 }]);
   });
 
+  test('are shared again by a command after the pause, not by one that was sent before another failed', async () => {
+    const said: string[] = [];
+    let nowMs = 0;
+    const limits = openRedisLimits({
+      url: url ?? '',
+      log: pino({}, { write: (line: string) => said.push(line) }),
+      clockMs: () => nowMs,
+      commandLimitMs: PATIENCE_MS,
+    });
+    opened.push(limits);
+    const one = limits.createLimiter(`${run} failing`, 5);
+    await one.take('warm');
+    const client = new Bun.RedisClient(url);
+    const unreadable = `community-api:${run} failing:unreadable`;
+    await client.send('LPUSH', [unreadable, 'not a log']);
+    await Promise.all([one.take('unreadable'), one.take('k')]);
+    await client.del(unreadable);
+    client.close();
+    expect(said.map((line) => JSON.parse(line).msg)).toEqual([
+      'Redis is out of reach: this process limits for itself',
+    ]);
+    nowMs += 1001;
+    expect((await one.take('k')).remaining).toBe(3);
+    expect(JSON.parse(said[1] ?? '').msg).toBe('Redis is back: limits are shared again');
+  });
+
   test('goes on alone while Redis hangs, and shares again when it answers', async () => {
     let isHanging = false;
     const target = new URL(url ?? '');
