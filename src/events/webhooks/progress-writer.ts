@@ -4,12 +4,8 @@ import type { Sent } from './send.ts';
 
 type Saving = { webhookId: number; progress: Progress; deliveries: readonly Sent[] };
 
-type Deps = {
-  /** Saves one webhook, also when it is being switched off. */
-  saveOne: DeliverDeps['save'];
-  /** Saves webhooks that stay switched on. @returns those that were neither removed nor switched off meanwhile. */
-  saveMany: (savings: readonly Saving[]) => Promise<ReadonlySet<number>>;
-};
+/** @returns the webhooks that were neither removed nor switched off meanwhile. */
+type SaveTogether = (savings: readonly Saving[]) => Promise<ReadonlySet<number>>;
 
 type Waiting = { saving: Saving } & Pick<PromiseWithResolvers<boolean>, 'resolve' | 'reject'>;
 
@@ -17,7 +13,7 @@ type Waiting = { saving: Saving } & Pick<PromiseWithResolvers<boolean>, 'resolve
  * Saves the progress of all webhooks: what arrives during a transaction is saved together in the next. Busy webhooks
  * are due at the same moment, and a transaction for each at once would hold up other requests.
  */
-export function createProgressWriter({ saveOne, saveMany }: Deps): DeliverDeps['save'] {
+export function createProgressWriter(saveTogether: SaveTogether): DeliverDeps['save'] {
   let waiting: Waiting[] = [];
   let isWriting = false;
 
@@ -27,7 +23,7 @@ export function createProgressWriter({ saveOne, saveMany }: Deps): DeliverDeps['
       const group = waiting;
       waiting = [];
       try {
-        const saved = await saveMany(group.map(({ saving }) => saving));
+        const saved = await saveTogether(group.map(({ saving }) => saving));
         for (const { saving, resolve } of group) resolve(saved.has(saving.webhookId));
       } catch (error) {
         for (const { reject } of group) reject(error);
@@ -37,7 +33,6 @@ export function createProgressWriter({ saveOne, saveMany }: Deps): DeliverDeps['
   }
 
   return async (webhookId, progress, deliveries) => {
-    if (progress.switchedOff) return saveOne(webhookId, progress, deliveries);
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
     waiting.push({ saving: { webhookId, progress, deliveries }, resolve, reject });
     if (!isWriting) void write();

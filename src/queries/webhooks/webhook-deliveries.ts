@@ -1,4 +1,4 @@
-import { and, desc, eq, isNull, sql } from 'drizzle-orm';
+import { desc, eq, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { webhookDeliveries, webhooks } from '../../db/schema/webhooks.ts';
 import { type Delivery, KEPT_DELIVERIES, type SwitchOffReason } from '../../domain/webhook.ts';
@@ -6,63 +6,27 @@ import { recordAudit } from '../audit-log.ts';
 import { nameOf } from './webhooks.ts';
 
 /** The delivery progress of a webhook. */
-export type Progress = Position & {
-  /** Set when it is being switched off, which is written to the audit log. */
-  switchedOff?: { at: Date; reason: SwitchOffReason } | undefined;
-};
-
-type Position = {
+export type Progress = {
   deliveredUpTo: number;
   /** Failed tries to deliver the next event. */
   failures: number;
   retryAt: Date | null;
+  /** Set when it is being switched off, which is written to the audit log. */
+  switchedOff?: SwitchOff | undefined;
 };
+
+type SwitchOff = { at: Date; reason: SwitchOffReason };
 
 /** Deliveries of a webhook, oldest first. */
 type Tries = { webhookId: number; deliveries: readonly Delivery[] };
 
 /**
- * Saves deliveries and the progress of a webhook.
- * @returns false when the webhook was removed or switched off: then nothing is saved.
+ * Saves deliveries and the progress of webhooks, in one transaction.
+ * @returns the webhooks that were saved, without those that were removed or switched off before.
  */
 export async function saveProgress(
   db: Db,
-  id: number,
-  { deliveredUpTo, failures, retryAt, switchedOff }: Progress,
-  deliveries: readonly Delivery[],
-): Promise<boolean> {
-  return db.transaction(async (tx) => {
-    const [row] = await tx
-      .update(webhooks)
-      .set({
-        deliveredUpTo,
-        failures,
-        retryAt,
-        ...(switchedOff && { switchedOffAt: switchedOff.at, switchedOffReason: switchedOff.reason }),
-      })
-      .where(and(eq(webhooks.id, id), isNull(webhooks.switchedOffAt)))
-      .returning({ id: webhooks.id, url: webhooks.url });
-    if (!row) return false;
-    await saveDeliveries(tx, id, deliveries);
-    if (switchedOff) {
-      await recordAudit(tx, {
-        actor: 'service',
-        action: 'webhook.switched-off',
-        subject: nameOf(row),
-        details: { reason: switchedOff.reason },
-      });
-    }
-    return true;
-  });
-}
-
-/**
- * Saves deliveries and the progress of webhooks that stay switched on, in one transaction.
- * @returns the webhooks that were saved, without those that were removed or switched off.
- */
-export async function saveProgressOfMany(
-  db: Db,
-  given: readonly (Tries & { progress: Position })[],
+  given: readonly (Tries & { progress: Progress })[],
 ): Promise<ReadonlySet<number>> {
   const rows = given.map(({ webhookId, progress }) => ({
     id: webhookId,
@@ -79,11 +43,28 @@ export async function saveProgressOfMany(
       where webhooks.id = given.id and webhooks.switched_off_at is null
       returning webhooks.id`);
     const saved = new Set(updated.map(({ id }) => id));
-    await saveTries(
-      tx,
-      given.filter(({ webhookId }) => saved.has(webhookId)),
-    );
+    const kept = given.filter(({ webhookId }) => saved.has(webhookId));
+    await saveTries(tx, kept);
+    for (const { webhookId, progress } of kept) {
+      if (progress.switchedOff) await switchOff(tx, webhookId, progress.switchedOff);
+    }
     return saved;
+  });
+}
+
+/** In a statement of its own, since all processes are notified of any that sets these columns. */
+async function switchOff(db: Db, id: number, { at, reason }: SwitchOff): Promise<void> {
+  const [row] = await db
+    .update(webhooks)
+    .set({ switchedOffAt: at, switchedOffReason: reason })
+    .where(eq(webhooks.id, id))
+    .returning({ id: webhooks.id, url: webhooks.url });
+  if (!row) throw new Error(`webhook ${id} is gone`);
+  await recordAudit(db, {
+    actor: 'service',
+    action: 'webhook.switched-off',
+    subject: nameOf(row),
+    details: { reason },
   });
 }
 

@@ -12,7 +12,7 @@ import { createProgressWriter } from '../../events/webhooks/progress-writer.ts';
 import { createRecentEvents } from '../../events/webhooks/recent-events.ts';
 import { sendMessage } from '../../events/webhooks/send.ts';
 import { listPenaltyEvents, readEventLog } from '../../queries/penalties/events.ts';
-import { saveProgress, saveProgressOfMany } from '../../queries/webhooks/webhook-deliveries.ts';
+import { saveProgress } from '../../queries/webhooks/webhook-deliveries.ts';
 import { countWebhooks, listActiveWebhooks } from '../../queries/webhooks/webhooks.ts';
 import type { Config } from '../../runtime/config.ts';
 import { runRegularly } from '../../runtime/interval.ts';
@@ -64,10 +64,7 @@ export function startWebhooks(context: Context): void {
         await pacer.next();
         return sendMessage(post, webhook, message, { now, signal: sending });
       },
-      save: createProgressWriter({
-        saveOne: (id, progress, deliveries) => saveProgress(fenced, id, progress, deliveries),
-        saveMany: (savings) => saveProgressOfMany(fenced, savings),
-      }),
+      save: createProgressWriter((savings) => saveProgress(fenced, savings)),
       onSent: (sent) => onSent(isDelivered(sent)),
     });
     await delivery.lead(signal);

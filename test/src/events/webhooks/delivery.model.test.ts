@@ -9,7 +9,7 @@ import { createPost } from '../../../../src/events/webhooks/post.ts';
 import { createProgressWriter } from '../../../../src/events/webhooks/progress-writer.ts';
 import { sendMessage } from '../../../../src/events/webhooks/send.ts';
 import { listPenaltyEvents, readEventLog } from '../../../../src/queries/penalties/events.ts';
-import { saveProgress, saveProgressOfMany } from '../../../../src/queries/webhooks/webhook-deliveries.ts';
+import { saveProgress } from '../../../../src/queries/webhooks/webhook-deliveries.ts';
 import {
   createWebhook,
   listActiveWebhooks,
@@ -85,15 +85,9 @@ function startDelivery(reader: EventReader) {
       listPenaltyEvents(db, afterId, { ...range, types: types ?? undefined, withSilent: false }),
     toMessage: (webhookId, event) => eventMessage(presentChange, { webhookId, epoch: reader.epoch, event }),
     send: (webhook, message, signal) => sendMessage(post, webhook, message, { now, signal }),
-    save: createProgressWriter({
-      saveOne: async (id, progress, deliveries) => {
-        if (isCrashed) throw new Error('crashed');
-        return saveProgress(db, id, progress, deliveries);
-      },
-      saveMany: async (savings) => {
-        if (isCrashed) throw new Error('crashed');
-        return saveProgressOfMany(db, savings);
-      },
+    save: createProgressWriter(async (savings) => {
+      if (isCrashed) throw new Error('crashed');
+      return saveProgress(db, savings);
     }),
     onSent: () => {},
   });

@@ -1,11 +1,7 @@
 import { afterEach, expect, test } from 'bun:test';
 import { createProgressWriter } from '../../../../src/events/webhooks/progress-writer.ts';
 import type { Sent } from '../../../../src/events/webhooks/send.ts';
-import {
-  listDeliveries,
-  saveProgress,
-  saveProgressOfMany,
-} from '../../../../src/queries/webhooks/webhook-deliveries.ts';
+import { listDeliveries, saveProgress } from '../../../../src/queries/webhooks/webhook-deliveries.ts';
 import {
   createWebhook,
   listWebhooks,
@@ -24,12 +20,9 @@ afterEach(async () => {
 /** A writer, and the webhooks of each of its transactions. */
 function aWriter() {
   const written: number[][] = [];
-  const save = createProgressWriter({
-    saveOne: (id, progress, deliveries) => saveProgress(db, id, progress, deliveries),
-    saveMany: (savings) => {
-      written.push(savings.map(({ webhookId }) => webhookId));
-      return saveProgressOfMany(db, savings);
-    },
+  const save = createProgressWriter((savings) => {
+    written.push(savings.map(({ webhookId }) => webhookId));
+    return saveProgress(db, savings);
   });
   return { save, written };
 }
@@ -99,12 +92,9 @@ test('a webhook that was removed or switched off stays as it is, and the others 
 
 test('after a failed transaction all that were in it may try again', async () => {
   let isFailing = true;
-  const save = createProgressWriter({
-    saveOne: async () => true,
-    saveMany: async (savings) => {
-      if (isFailing) throw new Error('no database');
-      return new Set(savings.map(({ webhookId }) => webhookId));
-    },
+  const save = createProgressWriter(async (savings) => {
+    if (isFailing) throw new Error('no database');
+    return new Set(savings.map(({ webhookId }) => webhookId));
   });
   const results = await Promise.allSettled([1, 2, 3].map((id) => save(id, progress(1), [])));
   expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
