@@ -85,7 +85,7 @@ export function openRedisLimits({
     try {
       const result = await withTimeLimit(connected().then(command), commandLimitMs);
       record(true);
-      // A command that was sent before another failed ends the pause no sooner.
+      // During the pause only a command that was sent before it can succeed, and does not end it.
       if (isDown && clockMs() >= pausedUntilMs) {
         log.info('Redis is back: limits are shared again');
         isDown = false;
