@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Ffmpeg, FfmpegJob } from '../ffmpeg/ffmpeg.ts';
+import { FRAMES_PER_MP3_FRAME } from './formats.ts';
 import { createMeter, type MeasuredMixes } from './measurement.ts';
 import {
   computePeak,
@@ -27,8 +28,8 @@ export const DECODE_SCRATCH = [DECODED_NAME, KEPT_NAME];
 const MOST_DECODED_SECONDS = 75;
 /** Decoded beyond the longest excerpt, to detect whether the sound continues. */
 const SECONDS_AFTER_CUT = 2;
-/** One frame of an mp3. Resampling and encoding leave little of a shorter clip, so silence is added to it. */
-const SHORTEST_FRAMES = 1152;
+/** Resampling and encoding leave little of a shorter clip, so silence is added to it. */
+const SHORTEST_FRAMES = FRAMES_PER_MP3_FRAME;
 /** A louder sample means a damaged file. */
 const LOUDEST_SAMPLE = 1000;
 

@@ -1,7 +1,7 @@
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Ffmpeg, FfmpegJob } from '../ffmpeg/ffmpeg.ts';
-import type { Mp3Format } from './formats.ts';
+import { FRAMES_PER_MP3_FRAME, type Mp3Format, mp3Input } from './formats.ts';
 import {
   correctGain,
   type GainAttempt,
@@ -14,7 +14,7 @@ import {
 import { createMeter, type Loudness, type MeasuredMixes, type Mix } from './measurement.ts';
 import { MIX_FILTERS } from './mixes.ts';
 import { countFrames, type PcmFormat, pcmOptions, scanPcm, toWaveform } from './pcm.ts';
-import { QUIET, runOnOwn, SoundRefused } from './run-ffmpeg.ts';
+import { runOnOwn, SoundRefused } from './run-ffmpeg.ts';
 import { toFrames } from './units.ts';
 
 const ATTEMPT_NAME = 'attempt.mp3';
@@ -23,9 +23,8 @@ const VERIFIED_NAME = 'verified.f32';
 export const ENCODE_SCRATCH = [ATTEMPT_NAME, VERIFIED_NAME];
 /** What was encoded from the first attempt while that was verified; see {@link EncodeRequest}. */
 export const DRAFT_NAME = 'draft.mp3';
-const ATTEMPT = { name: ATTEMPT_NAME, options: [...QUIET, '-f', 'mp3'] };
+const ATTEMPT = mp3Input(ATTEMPT_NAME);
 
-const FRAMES_PER_MP3_FRAME = 1152;
 const WAVEFORM_BARS = 160;
 const MOST_CORRECTIONS = 3;
 

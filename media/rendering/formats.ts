@@ -1,5 +1,10 @@
+import type { FfmpegJob } from '../ffmpeg/ffmpeg.ts';
 import type { GainTask } from './gain.ts';
 import { DECODED_FORMAT, type PcmFormat } from './pcm.ts';
+import { QUIET } from './run-ffmpeg.ts';
+
+/** Of MPEG-1 audio layer 3. */
+export const FRAMES_PER_MP3_FRAME = 1152;
 
 /** An MP3 of constant bit rate. */
 export type Mp3Format = PcmFormat & {
@@ -28,3 +33,8 @@ export const VOICE_FORMAT: Mp3Format = {
   // One channel replaces two, so peaks rise by 3 dB, of a sound that may already be limited.
   mostReductionDb: 15,
 };
+
+/** How a rendition is read. */
+export function mp3Input(name: string): FfmpegJob['input'] {
+  return { name, options: [...QUIET, '-f', 'mp3'] };
+}

@@ -8,15 +8,14 @@ import {
   type EncodeRequest,
   encodeUntilRight,
 } from './encode.ts';
-import { SOUND_NAME, VOICE_FORMAT } from './formats.ts';
+import { mp3Input, SOUND_NAME, VOICE_FORMAT } from './formats.ts';
 import type { MeasuredMixes } from './measurement.ts';
 import { chooseMix } from './mixes.ts';
 import { DECODED_FORMAT } from './pcm.ts';
-import { QUIET } from './run-ffmpeg.ts';
 import { toFrames } from './units.ts';
 
 /** The published sound as input. */
-const INPUT = { name: SOUND_NAME, options: [...QUIET, '-f', 'mp3'] };
+const INPUT = mp3Input(SOUND_NAME);
 
 /**
  * Renders `sound.mp3` of the folder as `voice.mp3`, for game servers that play it as voice: mono, with the same loudness
