@@ -16,6 +16,7 @@ import {
   speechLike,
   toWav,
 } from '../../support/audio/audio.ts';
+import { aTone, LOUDNESS_CASES } from '../../support/audio/ebu-tech-3341.ts';
 import { ENGINES, isOnThisMachine, makeFolder, openEngine } from '../../support/audio/ffmpeg-engines.ts';
 
 setDefaultTimeout(240_000);
@@ -24,41 +25,8 @@ const folder = await makeFolder('measurement');
 afterAll(folder.remove);
 
 describe('EBU Tech 3341', () => {
-  const CASES: { name: string; expected: number; parts: [dbfs: number, seconds: number][] }[] = [
-    { name: '1', expected: -23, parts: [[-23, 20]] },
-    { name: '2', expected: -33, parts: [[-33, 20]] },
-    {
-      name: '3',
-      expected: -23,
-      parts: [
-        [-36, 10],
-        [-23, 60],
-        [-36, 10],
-      ],
-    },
-    {
-      name: '4',
-      expected: -23,
-      parts: [
-        [-72, 10],
-        [-36, 10],
-        [-23, 60],
-        [-36, 10],
-        [-72, 10],
-      ],
-    },
-    {
-      name: '5',
-      expected: -23,
-      parts: [
-        [-26, 20],
-        [-20, 20.1],
-        [-26, 20],
-      ],
-    },
-  ];
-  test.each(CASES)('measures case $name within 0.1 LU', ({ parts, expected }) => {
-    const { both } = measure(sequence(...parts.map(([level, seconds]) => aTone(level, seconds))));
+  test.each(LOUDNESS_CASES)('measures case $name within 0.1 LU', ({ audio, expected }) => {
+    const { both } = measure(audio());
     expect(Math.abs(both.integratedLufs - expected)).toBeLessThanOrEqual(0.1);
   });
 
@@ -178,8 +146,4 @@ async function measureByFfmpeg(
     'true_peaks_ch[01]',
   );
   return { integratedLufs: await read('ebur128=metadata=1', 'I'), truePeakDbtp: 20 * Math.log10(peak) };
-}
-
-function aTone(level: number, seconds: number): Audio {
-  return anAudio({ seconds, shape: sine(1000, 10 ** (level / 20)) });
 }

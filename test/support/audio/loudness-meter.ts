@@ -2,7 +2,7 @@ import type { Audio } from './audio.ts';
 
 /**
  * A meter of our own, to judge what the pipeline publishes: integrated loudness with the two gates, and the true peak
- * of the signal sampled four times as often.
+ * of the signal sampled four times as often. It shares no code with the pipeline's meter, whose defects it has to find.
  * @see https://www.itu.int/rec/R-REC-BS.1770 · https://tech.ebu.ch/docs/tech/tech3341.pdf
  */
 export type Measurement = { integratedLufs: number; truePeakDbtp: number; seconds: number };
