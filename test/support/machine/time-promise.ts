@@ -4,7 +4,7 @@ import { openDatabase } from '../../../src/db/database.ts';
 export type Reference = () => Promise<unknown>;
 
 /** A promised time may be exceeded by this many times the longest reference. */
-const LATE_STEPS = 10;
+export const LATE_STEPS = 10;
 
 /**
  * Repeats reference work beside a test, to tell a defect from a busy machine.

@@ -3,6 +3,8 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { Unavailable } from '../../../../src/domain/errors.ts';
 import { openSqliteSource } from '../../../../src/import/source/sqlite.ts';
+import { expectFreeEventLoop } from '../../../support/machine/event-loop.ts';
+import { expectWithin, waitForTimer } from '../../../support/machine/time-promise.ts';
 import { createTestFolder } from '../../../support/service/program.ts';
 
 const folder = createTestFolder();
@@ -18,35 +20,31 @@ function createFile(...statements: string[]): string {
   return path;
 }
 
-/** The longest time that the event loop did not turn while the work went on. */
-async function longestHoldMs(work: () => Promise<unknown>): Promise<number> {
-  let longestMs = 0;
-  let lastMs = performance.now();
-  const look = () => {
-    const nowMs = performance.now();
-    longestMs = Math.max(longestMs, nowMs - lastMs);
-    lastMs = nowMs;
-  };
-  const timer = setInterval(look, 5);
-  await work();
-  look();
-  clearInterval(timer);
-  return longestMs;
-}
-
-/** Another process that holds the whole file for some time, as a game server's plugin does. */
-async function holdFile(path: string, heldMs: number): Promise<{ released: Promise<unknown> }> {
+/** Another process that holds the whole file until it is released, as a game server's plugin does for a while. */
+async function holdFile(path: string): Promise<{ release: () => Promise<unknown> }> {
   const script = `
     const { Database } = require('bun:sqlite');
     const file = new Database(${JSON.stringify(path)});
     file.run('begin exclusive');
     console.log('held');
-    await Bun.sleep(${heldMs});
+    await Bun.stdin.text();
     file.run('commit');`;
-  const child = Bun.spawn([process.execPath, '-e', script], { stdout: 'pipe', stderr: 'inherit' });
+  const child = Bun.spawn([process.execPath, '-e', script], {
+    stdin: 'pipe',
+    stdout: 'pipe',
+    stderr: 'inherit',
+  });
   await child.stdout.getReader().read();
-  return { released: child.exited };
+  return {
+    release: async () => {
+      await child.stdin.end();
+      await child.exited;
+    },
+  };
 }
+
+/** Far below the five seconds after which a held file is given up. */
+const HELD_MS = 1200;
 
 const NUMBERS = 'create table numbers as select 1 as n union all select 2';
 
@@ -54,26 +52,25 @@ describe('the event loop turns on', () => {
   test('while another process holds the file, and the read succeeds once it lets go', async () => {
     const path = createFile(NUMBERS);
     const source = await openSqliteSource(path);
-    const { released } = await holdFile(path, 2500);
-    const startMs = performance.now();
-    const heldMs = await longestHoldMs(async () => {
-      expect(await source.select('select n from numbers')).toEqual([{ n: '1' }, { n: '2' }]);
+    const { release } = await holdFile(path);
+    await expectFreeEventLoop(async () => {
+      const reading = source.select('select n from numbers');
+      expect(await Promise.race([reading, Bun.sleep(HELD_MS)])).toBeUndefined();
+      await release();
+      expect(await reading).toEqual([{ n: '1' }, { n: '2' }]);
     });
-    expect(performance.now() - startMs).toBeGreaterThan(1000);
-    expect(heldMs).toBeLessThan(800);
-    await released;
     await source.close();
   });
 
   test('while the file is opened that another process holds', async () => {
     const path = createFile(NUMBERS);
-    const { released } = await holdFile(path, 2500);
-    const heldMs = await longestHoldMs(async () => {
-      const source = await openSqliteSource(path);
-      await source.close();
+    const { release } = await holdFile(path);
+    await expectFreeEventLoop(async () => {
+      const opening = openSqliteSource(path);
+      expect(await Promise.race([opening, Bun.sleep(HELD_MS)])).toBeUndefined();
+      await release();
+      await (await opening).close();
     });
-    expect(heldMs).toBeLessThan(800);
-    await released;
   });
 
   test('while a read takes long', async () => {
@@ -81,11 +78,10 @@ describe('the event loop turns on', () => {
     const statement =
       'with recursive count(n) as (select 1 union all select n + 1 from count where n < 8000000) select max(n) as n from count';
     const startMs = performance.now();
-    const heldMs = await longestHoldMs(async () => {
+    await expectFreeEventLoop(async () => {
       expect(await source.select(statement)).toEqual([{ n: '8000000' }]);
     });
     expect(performance.now() - startMs).toBeGreaterThan(800);
-    expect(heldMs).toBeLessThan(500);
     await source.close();
   });
 });
@@ -93,27 +89,28 @@ describe('the event loop turns on', () => {
 test('a file that stays held is given up after five seconds, in one line', async () => {
   const path = createFile(NUMBERS);
   const source = await openSqliteSource(path);
-  const { released } = await holdFile(path, 6500);
+  const { release } = await holdFile(path);
   const startMs = performance.now();
-  const reading = source.select('select n from numbers');
-  await expect(reading).rejects.toThrow(Unavailable);
-  expect(performance.now() - startMs).toBeWithin(4500, 6400);
-  expect(await reading.catch((error: Error) => error.message)).toBe(
-    `the source sqlite:${path} fails: database is locked`,
+  const failure = await expectWithin(
+    5500,
+    () => source.select('select n from numbers').catch((error: unknown) => error),
+    waitForTimer,
   );
-  await released;
+  expect(performance.now() - startMs).toBeGreaterThan(4500);
+  expect(failure).toEqual(new Unavailable(`the source sqlite:${path} fails: database is locked`));
+  await release();
   await source.close();
 });
 
 test('a source that is closed answers no more, and does not wait', async () => {
   const path = createFile(NUMBERS);
   const source = await openSqliteSource(path);
-  const { released } = await holdFile(path, 1500);
+  const { release } = await holdFile(path);
   const reading = source.select('select n from numbers');
   await source.close();
   await expect(reading).rejects.toThrow('it was closed');
   await expect(source.select('select n from numbers')).rejects.toThrow(Unavailable);
-  await released;
+  await release();
 });
 
 test('answers belong to their questions, and every value is its text', async () => {
