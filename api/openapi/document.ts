@@ -1,5 +1,4 @@
-import { swagger } from '@elysiajs/swagger';
-import { Elysia } from 'elysia';
+import { type AnyElysia, Elysia } from 'elysia';
 import { type EncodedBody, encodeBody, respondEncoded } from '../http/encoding.ts';
 import { JSON_TYPE } from '../http/responses.ts';
 import { buildComponents } from './components.ts';
@@ -7,52 +6,64 @@ import type { RateLimits } from './headers.ts';
 import { type Operation, TAGS } from './operation.ts';
 import { openApiPage } from './page.tsx';
 
-type Deps = { publicUrl: string; version: string; limits: RateLimits; operations: readonly Operation[] };
+type Deps = {
+  publicUrl: string;
+  version: string;
+  limits: RateLimits;
+  operations: readonly Operation[];
+  /** The routes that the document describes. */
+  described: AnyElysia;
+};
 
 const DOCUMENT_PATH = '/swagger/json';
 const HEADERS = { 'Content-Type': JSON_TYPE, 'Cache-Control': 'public, max-age=300' };
 
 /** The document at `/swagger/json`, and a page at `/swagger`. */
-export function openApi({ publicUrl, version, limits, operations }: Deps) {
+export function openApi(deps: Deps) {
   let encoded: EncodedBody | undefined;
-  return (
-    new Elysia()
-      // The plugin would send the document uncompressed, though it does not change while the process runs.
-      .onAfterHandle(({ path, request, response }) => {
-        if (path !== DOCUMENT_PATH) return undefined;
-        encoded ??= encodeBody(JSON.stringify(response));
+  return new Elysia()
+    .get(
+      DOCUMENT_PATH,
+      async ({ request }) => {
+        encoded ??= encodeBody(await buildDocument(deps));
         return respondEncoded(request, encoded, HEADERS);
-      })
-      .use(
-        swagger({
-          path: '/swagger',
-          specPath: DOCUMENT_PATH,
-          exclude: [/^\/(?!api\/v1)/],
-          documentation: {
-            info: {
-              title: 'Community API',
-              version,
-              description:
-                'Live CS2 server status, penalties, user lookup and round-end sounds. ' +
-                'Every path works under `/index.php/api/v1` too, and HEAD wherever GET does.',
-            },
-            servers: [
-              { url: publicUrl },
-              { url: `${publicUrl}/index.php`, description: 'The second form of the base address.' },
-            ],
-            tags: TAGS.map((name) => ({ name })),
-            components: {
-              // Through JSON: that drops TypeBox's symbols, and the plugin's types accept plain schemas only.
-              ...JSON.parse(JSON.stringify(buildComponents(operations, limits))),
-              securitySchemes: {
-                bearer: { type: 'http', scheme: 'bearer', description: 'A token made on the account page.' },
-                query: { type: 'apiKey', in: 'query', name: 'api_token' },
-              },
-            },
+      },
+      { detail: { hide: true } },
+    )
+    .use(openApiPage(deps));
+}
+
+/** The document as JSON. The plugin is loaded here: it takes two megabytes, and few processes are asked for the document. */
+async function buildDocument({ publicUrl, version, limits, operations, described }: Deps): Promise<string> {
+  const { swagger } = await import('@elysiajs/swagger');
+  const app = new Elysia().use(
+    swagger({
+      path: '/swagger',
+      specPath: DOCUMENT_PATH,
+      documentation: {
+        info: {
+          title: 'Community API',
+          version,
+          description:
+            'Live CS2 server status, penalties, user lookup and round-end sounds. ' +
+            'Every path works under `/index.php/api/v1` too, and HEAD wherever GET does.',
+        },
+        servers: [
+          { url: publicUrl },
+          { url: `${publicUrl}/index.php`, description: 'The second form of the base address.' },
+        ],
+        tags: TAGS.map((name) => ({ name })),
+        components: {
+          // Through JSON: that drops TypeBox's symbols, and the plugin's types accept plain schemas only.
+          ...JSON.parse(JSON.stringify(buildComponents(operations, limits))),
+          securitySchemes: {
+            bearer: { type: 'http', scheme: 'bearer', description: 'A token made on the account page.' },
+            query: { type: 'apiKey', in: 'query', name: 'api_token' },
           },
-        }),
-      )
-      // In place of the plugin's page, which loads its script from another host.
-      .use(openApiPage({ publicUrl, version, limits }))
+        },
+      },
+    }),
   );
+  const response = await app.use(described).handle(new Request(`http://localhost${DOCUMENT_PATH}`));
+  return response.text();
 }
