@@ -8,14 +8,15 @@ export const DEPLOY = 'docs/deploy';
 
 type ComposeService = {
   image: string;
+  build?: string;
   environment?: Record<string, string>;
   volumes?: string[];
-  env_file?: { path: string };
+  env_file?: unknown;
 };
 export type Compose = { services: Record<string, ComposeService>; volumes: Record<string, unknown> };
 
-export async function readCompose(): Promise<Compose> {
-  return Bun.YAML.parse(await Bun.file('compose.scale.yaml').text()) as Compose;
+export async function readCompose(path = 'compose.scale.yaml'): Promise<Compose> {
+  return Bun.YAML.parse(await Bun.file(path).text()) as Compose;
 }
 
 /** Without a program the tests that need it are skipped; where CI is set, that is a failure. */
@@ -39,6 +40,16 @@ export async function run(command: string[], env: Record<string, string> = {}) {
 
 /** A primary and its streaming replica, made by the scripts of the deployment; stopped after the file's tests. */
 export async function startDeployedPostgres(folder: string) {
+  const { primary, copyPrimary } = await startDeployedPrimary(folder);
+  const replica = await startFilledPostgres(primary.password, async (dir) => {
+    const { code, output } = await copyPrimary(dir);
+    if (code !== 0) throw new Error(`replica.sh ended with ${code}: ${output}`);
+  });
+  return { primary, replica };
+}
+
+/** A primary made by the deployment's script, and what makes the data of its replica in an empty folder. */
+export async function startDeployedPrimary(folder: string) {
   const primary = await startSystemPostgres();
   const { hostname, port } = new URL(primary.url);
   const env = {
@@ -47,19 +58,15 @@ export async function startDeployedPostgres(folder: string) {
     POSTGRES_DB: 'postgres',
     REPLICATION_PASSWORD: "it's secret",
   };
-  const script = async (name: string, more: Record<string, string>) => {
-    const { code, output } = await run(['bash', `${DEPLOY}/postgres/${name}`, 'postgres'], {
-      ...env,
-      ...more,
-    });
-    if (code !== 0) throw new Error(`${name} ended with ${code}: ${output}`);
-  };
-  await script('primary.sh', {
+  const runScript = (name: string, more: Record<string, string>) =>
+    run(['bash', `${DEPLOY}/postgres/${name}`, 'postgres'], { ...env, ...more });
+  const { code, output } = await runScript('primary.sh', {
     PGHOST: hostname,
     PGPORT: port,
     PGPASSWORD: primary.password,
     PGDATA: primary.dir,
   });
+  if (code !== 0) throw new Error(`primary.sh ended with ${code}: ${output}`);
   // The image's entry point gives the files to the server's account; the test starts the server itself.
   const entrypoint = join(folder, 'docker-entrypoint.sh');
   await writeFile(
@@ -67,15 +74,14 @@ export async function startDeployedPostgres(folder: string) {
     '#!/bin/bash\nif [ "$(id -u)" = 0 ]; then chown -R --reference="$OWNED_LIKE" "$PGDATA"; fi\n',
   );
   await chmod(entrypoint, 0o755);
-  const replica = await startFilledPostgres(primary.password, (dir) =>
-    script('replica.sh', {
+  const copyPrimary = (dir: string) =>
+    runScript('replica.sh', {
       PGDATA: dir,
       PRIMARY_HOST: hostname,
       PRIMARY_PORT: port,
       OWNED_LIKE: primary.dir,
-    }),
-  );
-  return { primary, replica };
+    });
+  return { primary, copyPrimary };
 }
 
 /** Caddy with the deployment's Caddyfile before these ports. */
