@@ -48,8 +48,10 @@ export async function recountWithin(transaction: Transaction): Promise<Recount> 
       = (tally.scope, tally.server_id, tally.admin_steamid, tally.period, tally.bucket))`;
   // Otherwise only the triggers on penalties may insert tallies (migration 0001).
   await transaction`select set_config('community_api.recounts', 'on', true)`;
+  // In the order in which lists read them, so that those of one server or admin are on few pages.
   await transaction`insert into penalty_tallies as tally (scope, server_id, admin_steamid, period, bucket, counts)
     select scope, server_id, admin_steamid, period, bucket, counts from recount
+    order by scope, server_id, admin_steamid, period, bucket
     on conflict (scope, server_id, admin_steamid, period, bucket) do update set counts = excluded.counts
     where tally.counts <> excluded.counts`;
   return { tallies: Number(row?.tallies), wrong: Number(row?.wrong) };
