@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path';
 import packageJson from '../package.json';
 import { HEAP_OPTIONS } from './support/service/heap-options.ts';
 
-const VALUES = '268435456 1.5 33554432';
+const VALUES = '268435456 1.4 33554432';
 const NONE = HEAP_OPTIONS.map(() => 'none').join(' ');
 const SHOW = `console.log(...${JSON.stringify(HEAP_OPTIONS)}.map((name) => process.env[name] ?? 'none'))`;
 const bin = await mkdtemp(join(tmpdir(), 'community-api-bin-'));

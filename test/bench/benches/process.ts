@@ -22,7 +22,7 @@ import { runWrk } from '../support/wrk.ts';
 const LIMIT_MB = 150;
 const SAMPLE_SECONDS = 5;
 const WHY_LARGE =
-  "idle, it holds 110 MB, of which 47 are pages of Bun's executable; at full load, garbage grows by half of the heap before it is collected";
+  "idle, it holds 110 MB, of which 47 are pages of Bun's executable; at full load, garbage grows by two fifths of the heap before it is collected";
 
 export const start: Bench = {
   name: 'start',
