@@ -89,13 +89,13 @@ export function createApi(deps: ApiDeps) {
   const routes = createRoutes(deps);
   const bodies = createBodyCache(deps.servers.serverList, deps.servers.onBodyLookup);
   const web = pages({ ...deps.pages, log: deps.log, clientKey: (incoming) => clientKey(incoming, deps) });
-  const first = version1(BASES[0], { routes, bodies, deps });
+  const firstBase = version1(BASES[0], { routes, bodies, deps });
   const app = createApp(deps.log)
     .use(health(deps.health))
-    .use(openApi({ ...deps, operations: OPERATIONS, described: first }))
+    .use(openApi({ ...deps, operations: OPERATIONS, described: firstBase }))
     .use(web.app)
     .use(storage({ ...deps.storage, clientKey: (incoming) => clientKey(incoming, deps) }))
-    .use(first)
+    .use(firstBase)
     .use(version1(BASES[1], { routes, bodies, deps }))
     .compile();
   const listServers = createServerLister(routes, { ...deps.servers, bodies });

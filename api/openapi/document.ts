@@ -20,12 +20,14 @@ const HEADERS = { 'Content-Type': JSON_TYPE, 'Cache-Control': 'public, max-age=3
 
 /** The document at `/swagger/json`, and a page at `/swagger`. */
 export function openApi(deps: Deps) {
+  // At the start, which a mistake in it has to stop.
+  const components = buildComponents(deps.operations, deps.limits);
   let encoded: EncodedBody | undefined;
   return new Elysia()
     .get(
       DOCUMENT_PATH,
       async ({ request }) => {
-        encoded ??= encodeBody(await buildDocument(deps));
+        encoded ??= encodeBody(await buildDocument(deps, components));
         return respondEncoded(request, encoded, HEADERS);
       },
       { detail: { hide: true } },
@@ -34,7 +36,10 @@ export function openApi(deps: Deps) {
 }
 
 /** The document as JSON. The plugin is loaded here: it takes two megabytes, and few processes are asked for the document. */
-async function buildDocument({ publicUrl, version, limits, operations, described }: Deps): Promise<string> {
+async function buildDocument(
+  { publicUrl, version, described }: Deps,
+  components: ReturnType<typeof buildComponents>,
+): Promise<string> {
   const { swagger } = await import('@elysiajs/swagger');
   const app = new Elysia().use(
     swagger({
@@ -55,7 +60,7 @@ async function buildDocument({ publicUrl, version, limits, operations, described
         tags: TAGS.map((name) => ({ name })),
         components: {
           // Through JSON: that drops TypeBox's symbols, and the plugin's types accept plain schemas only.
-          ...JSON.parse(JSON.stringify(buildComponents(operations, limits))),
+          ...JSON.parse(JSON.stringify(components)),
           securitySchemes: {
             bearer: { type: 'http', scheme: 'bearer', description: 'A token made on the account page.' },
             query: { type: 'apiKey', in: 'query', name: 'api_token' },
@@ -65,5 +70,6 @@ async function buildDocument({ publicUrl, version, limits, operations, described
     }),
   );
   const response = await app.use(described).handle(new Request(`http://localhost${DOCUMENT_PATH}`));
+  if (!response.ok) throw new Error(`the plugin responded with ${response.status}`);
   return response.text();
 }
