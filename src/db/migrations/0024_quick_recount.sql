@@ -1,5 +1,6 @@
 -- Counts the penalties of each month by all keys in one pass. Before, every penalty became up to fourteen rows that were
--- sorted: ten million took over a quarter of an hour (now about one minute), and nobody could write a penalty meanwhile.
+-- sorted: ten million took over a quarter of an hour (now about a minute), and nobody could write a penalty meanwhile.
+-- Scopes, periods and slots have to agree with tally_penalty_changes (migration 0001), which counts what changes.
 CREATE OR REPLACE FUNCTION recount_penalty_tallies()
 RETURNS TABLE (scope smallint, server_id integer, admin_steamid bigint, period smallint, bucket date, counts integer[])
 LANGUAGE sql STABLE
@@ -43,3 +44,6 @@ SET work_mem = '64MB' AS $$
   ) AS t
   GROUP BY 1, 2, 3, 4, 5
 $$;
+
+--> statement-breakpoint
+DROP AGGREGATE sum_counts(integer[]);

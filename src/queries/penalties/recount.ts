@@ -48,7 +48,7 @@ export async function recountWithin(transaction: Transaction): Promise<Recount> 
       = (tally.scope, tally.server_id, tally.admin_steamid, tally.period, tally.bucket))`;
   // Otherwise only the triggers on penalties may insert tallies (migration 0001).
   await transaction`select set_config('community_api.recounts', 'on', true)`;
-  // In the order in which lists read them, so that those of one server or admin are on few pages.
+  // In the order of the primary key, so that the tallies of one server or admin lie on few pages.
   await transaction`insert into penalty_tallies as tally (scope, server_id, admin_steamid, period, bucket, counts)
     select scope, server_id, admin_steamid, period, bucket, counts from recount
     order by scope, server_id, admin_steamid, period, bucket
