@@ -11,10 +11,13 @@ type Runners = {
   runTransaction: RunQuery;
 };
 
-/** Intercepts the queries and transactions of a connection: the only parts of it that Drizzle and `selectFrom` use. */
+/**
+ * Intercepts the queries and transactions of a connection: the only parts of it that Drizzle and `selectFrom` use. What
+ * `unsafe` returns can only be awaited, as objects or with `.values()` as arrays; the query is sent when it is awaited.
+ */
 export function wrapConnection(connection: Connection, { runQuery, runTransaction }: Runners): Connection {
   const lazily = <T>(statement: string, ask: (target: QueryTarget) => PromiseLike<T>) => ({
-    // biome-ignore lint/suspicious/noThenProperty: the driver sends a query when it is awaited, and so does this.
+    // biome-ignore lint/suspicious/noThenProperty: as the driver's own queries do, it waits for being awaited.
     then: (...callbacks: Parameters<Promise<T>['then']>) => runQuery(ask, statement).then(...callbacks),
   });
   const unsafe = (...args: Parameters<Connection['unsafe']>) => ({
