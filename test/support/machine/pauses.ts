@@ -1,4 +1,4 @@
-/** Measures the longest time for which the event loop of this thread stands still. */
+/** Measures the longest time for which the event loop of this thread is blocked. */
 export function watchPauses(): { stop: () => number } {
   let longestMs = 0;
   let lastMs = performance.now();
