@@ -40,7 +40,7 @@ test('the settings come from a list of files, as Compose demands, and one servic
   }
 });
 
-test('it names settings, files and volumes that there are', async () => {
+test('compose.scale.yaml names settings, files and volumes that exist', async () => {
   const given = ours.flatMap(({ environment }) => Object.keys(environment ?? {}));
   expect(given.filter((name) => !settings.has(name))).toEqual([]);
   const text = await Bun.file('compose.scale.yaml').text();
