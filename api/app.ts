@@ -89,13 +89,18 @@ export function createApi(deps: ApiDeps) {
   const routes = createRoutes(deps);
   const bodies = createBodyCache(deps.servers.serverList, deps.servers.onBodyLookup);
   const web = pages({ ...deps.pages, log: deps.log, clientKey: (incoming) => clientKey(incoming, deps) });
-  const firstBase = version1(BASES[0], { routes, bodies, deps });
   const app = createApp(deps.log)
     .use(health(deps.health))
-    .use(openApi({ ...deps, operations: OPERATIONS, described: firstBase }))
+    .use(
+      openApi({
+        ...deps,
+        operations: OPERATIONS,
+        createDescribed: () => version1(BASES[0], { routes, bodies, deps }),
+      }),
+    )
     .use(web.app)
     .use(storage({ ...deps.storage, clientKey: (incoming) => clientKey(incoming, deps) }))
-    .use(firstBase)
+    .use(version1(BASES[0], { routes, bodies, deps }))
     .use(version1(BASES[1], { routes, bodies, deps }))
     .compile();
   const listServers = createServerLister(routes, { ...deps.servers, bodies });

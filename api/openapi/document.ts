@@ -11,8 +11,8 @@ type Deps = {
   version: string;
   limits: RateLimits;
   operations: readonly Operation[];
-  /** The routes that the document describes. */
-  described: AnyElysia;
+  /** Makes the routes that the document describes: an app of their own, since `use` changes what it is given. */
+  createDescribed: () => AnyElysia;
 };
 
 const DOCUMENT_PATH = '/swagger/json';
@@ -37,7 +37,7 @@ export function openApi(deps: Deps) {
 
 /** The document as JSON. The plugin is loaded here: it takes two megabytes, and few processes are asked for the document. */
 async function buildDocument(
-  { publicUrl, version, described }: Deps,
+  { publicUrl, version, createDescribed }: Deps,
   components: ReturnType<typeof buildComponents>,
 ): Promise<string> {
   const { swagger } = await import('@elysiajs/swagger');
@@ -69,7 +69,7 @@ async function buildDocument(
       },
     }),
   );
-  const response = await app.use(described).handle(new Request(`http://localhost${DOCUMENT_PATH}`));
+  const response = await app.use(createDescribed()).handle(new Request(`http://localhost${DOCUMENT_PATH}`));
   if (!response.ok) throw new Error(`the plugin responded with ${response.status}`);
   return response.text();
 }
