@@ -48,28 +48,30 @@ export async function ensurePenaltyDataset(
   const name = `penalties_${rows}_v${GENERATOR_VERSION}`;
   const url = new URL(server.url);
   url.pathname = `/${name}`;
-  const admin = connect(server.url, { max: 1, statementTimeoutMs: 0 });
-  try {
+  await withConnection(server.url, async (admin) => {
     const [made] = await admin`select 1 from pg_database where datname = ${name}`;
     if (!made) await makeDataset(admin, { name, url: url.href, rows, say });
-  } finally {
-    await admin.end();
-  }
+  });
   await migrateDatabase(url.href);
-  await readIntoCache(url.href);
+  await withConnection(url.href, readIntoCache);
   return url.href;
 }
 
-/** Reads the data once, so that no query waits for the disk: the system may have dropped it from its cache. */
-async function readIntoCache(url: string): Promise<void> {
+/** Does work on a connection without statement timeout, since millions of rows take minutes. */
+async function withConnection(url: string, work: (connection: Connection) => Promise<void>): Promise<void> {
   const connection = connect(url, { max: 1, statementTimeoutMs: 0 });
   try {
-    await connection`create extension if not exists pg_prewarm`;
-    await connection`
-      select pg_prewarm(oid, 'read') from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'i')`;
+    await work(connection);
   } finally {
     await connection.end();
   }
+}
+
+/** Reads the data once, so that no query waits for the disk: the system may have dropped it from its cache. */
+async function readIntoCache(connection: Connection): Promise<void> {
+  await connection`create extension if not exists pg_prewarm`;
+  await connection`
+    select pg_prewarm(oid, 'read') from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'i')`;
 }
 
 /** The dataset of so many rows as a bench was asked for. @throws {NotMeasured} when the disk has too little room. */
@@ -103,14 +105,11 @@ async function makeDataset(
   const partialUrl = new URL(url);
   partialUrl.pathname = `/${partial}`;
   await migrateDatabase(partialUrl.href);
-  const connection = connect(partialUrl.href, { max: 1, statementTimeoutMs: 0 });
-  try {
+  await withConnection(partialUrl.href, async (connection) => {
     await loadPenalties(connection, rows, say);
     await recountPenaltyTallies(partialUrl.href);
     await tidy(connection);
-  } finally {
-    await connection.end();
-  }
+  });
   await admin.unsafe(`alter database ${partial} rename to ${name}`);
 }
 
