@@ -17,7 +17,7 @@ type Runners = {
  */
 export function wrapConnection(connection: Connection, { runQuery, runTransaction }: Runners): Connection {
   const lazily = <T>(statement: string, ask: (target: QueryTarget) => PromiseLike<T>) => ({
-    // biome-ignore lint/suspicious/noThenProperty: as the driver's own queries do, it waits for being awaited.
+    // biome-ignore lint/suspicious/noThenProperty: like the driver's own queries, it is sent when it is awaited.
     then: (...callbacks: Parameters<Promise<T>['then']>) => runQuery(ask, statement).then(...callbacks),
   });
   const unsafe = (...args: Parameters<Connection['unsafe']>) => ({

@@ -129,7 +129,7 @@ describe.skipIf(!HAS_NATIVE_FFMPEG)('a native ffmpeg', () => {
     await expectWithin(
       1500,
       async () => {
-        // A child that is left has the pipes of the call open: it delays the end of the call, too.
+        // A child that is left keeps the call's pipes open, which delays the end of the call too.
         expect(await overrun().catch((error: unknown) => error)).toHaveProperty('failure', 'overran');
         await waitFor(async () => (await countProcesses(`sleep\0${mark}`)) === 0);
       },
