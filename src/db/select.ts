@@ -49,9 +49,23 @@ export async function selectFromSnapshot<T>(db: Db, work: (select: Select) => Pr
  */
 export function unseen(
   name: string,
-  type: 'smallint' | 'integer' | 'bigint' | 'bigint[]' | 'boolean[]' | 'text' | 'timestamptz',
+  type:
+    | 'smallint'
+    | 'integer'
+    | 'bigint'
+    | 'text'
+    | 'timestamptz'
+    | 'integer[]'
+    | 'bigint[]'
+    | 'boolean[]'
+    | 'date[]',
 ): SQL {
   return sql`(select ${sql.placeholder(name)}::${sql.raw(type)})`;
+}
+
+/** An array as the value of a placeholder. Its elements must need no quotes: numbers, ids, dates, booleans. */
+export function arrayLiteral(elements: readonly (string | number | boolean)[]): string {
+  return `{${elements.join(',')}}`;
 }
 
 /** Names the selected columns, so that rows are read by name and not by position. */

@@ -4,7 +4,7 @@ import { likePart } from '../db/like.ts';
 import { users } from '../db/schema/accounts.ts';
 import { penalties } from '../db/schema/penalties.ts';
 import { playerNames } from '../db/schema/player-names.ts';
-import { type Select, selectFromSnapshot, selectionOf, unseen } from '../db/select.ts';
+import { arrayLiteral, type Select, selectFromSnapshot, selectionOf, unseen } from '../db/select.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
 import { foldText } from '../domain/text/fold-text.ts';
 import { statusCondition } from './penalties/filter.ts';
@@ -174,8 +174,8 @@ function latestName(condition: SQL): SQL {
 }
 
 async function readPlayers(select: Select, matches: readonly Match[], given: Given): Promise<FoundPlayer[]> {
-  const ids = `{${matches.map(({ steamId64 }) => steamId64).join(',')}}`;
-  const exact = `{${matches.map(({ isExact }) => isExact).join(',')}}`;
+  const ids = arrayLiteral(matches.map(({ steamId64 }) => steamId64));
+  const exact = arrayLiteral(matches.map(({ isExact }) => isExact));
   const rows = await select(
     'players found by name',
     () => sql`

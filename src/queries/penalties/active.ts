@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
-import { columnsOf, selectFrom, selectionOf, unseen } from '../../db/select.ts';
+import { arrayLiteral, columnsOf, selectFrom, selectionOf, unseen } from '../../db/select.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import { COUNTS_BY_TYPE, countsBy, type PenaltyCounts, readCounts, statusCondition } from './filter.ts';
 import { compareNewestFirst, LISTED, NEWEST_FIRST, type Penalty, readPenalty } from './row.ts';
@@ -37,7 +37,7 @@ export async function listActivePenalties(
       select ${LISTED.columns} from ${penalties}
       where ${penalties.playerSteamId} = any(${unseen('players', 'bigint[]')}::bigint[]) and ${statusCondition('ACTIVE')}
       limit ${unseen('most', 'bigint')}`,
-    { players: toArrayLiteral(players), most: most + 1, now: now.toISOString() },
+    { players: arrayLiteral(players), most: most + 1, now: now.toISOString() },
   );
   if (found.length > most) return listManyActivePenalties(db, players, { limit, now });
   const active = found.map((row) => readPenalty(row, LISTED.at, now)).toSorted(compareNewestFirst);
@@ -65,7 +65,7 @@ async function listManyActivePenalties(
         where ${penalties.playerSteamId} = asked.player and ${statusCondition('ACTIVE')}
         order by ${NEWEST_FIRST} limit ${unseen('limit', 'bigint')} + 1
       ) as listed order by listed."createdAt" desc, listed.id desc`,
-    { players: toArrayLiteral(players), limit, now: now.toISOString() },
+    { players: arrayLiteral(players), limit, now: now.toISOString() },
   );
   const byPlayer = Map.groupBy(
     found.map((row) => readPenalty(row, SELECTED.at, now)),
@@ -92,7 +92,7 @@ async function countActivePenalties(
       select ${COUNTED.columns} from ${penalties}
       where ${penalties.playerSteamId} = any(${unseen('players', 'bigint[]')}::bigint[]) and ${statusCondition('ACTIVE')}
       group by ${penalties.playerSteamId}`,
-    { players: toArrayLiteral(players), now: now.toISOString() },
+    { players: arrayLiteral(players), now: now.toISOString() },
   );
   const { at } = COUNTED;
   return new Map(rows.map((row) => [String(row[at.player]), readCounts(row[at.counts])]));
@@ -100,8 +100,4 @@ async function countActivePenalties(
 
 function countPenalties(all: readonly Penalty[]): PenaltyCounts {
   return countsBy((type) => all.filter((penalty) => penalty.type === type).length);
-}
-
-function toArrayLiteral(players: readonly SteamId64[]): string {
-  return `{${players.join(',')}}`;
 }

@@ -127,7 +127,7 @@ async function listRows(
       const start = sql`and ${penalties.createdAt} ${isBackwards ? sql`>=` : sql`<`} ${edge}`;
       return sql`${expressions} ${rows(from(start, sql`${unseen('skip', 'bigint')} - ${skipped}`))}`;
     },
-    { ...values(filter, now), ...bucketValues(filter), skip, limit },
+    { ...values(filter, now), ...bucketValues(filter, counted), skip, limit },
   );
   if (found.length === 0) throw new Error(`of ${total} penalties by the tallies none is found at ${offset}`);
   const rows = found.map((row) => readPenalty(row, LISTED.at, now));

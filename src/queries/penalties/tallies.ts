@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { penalties, penaltyTallies, TALLY_PERIODS, TALLY_SCOPES } from '../../db/schema/penalties.ts';
-import { type Select, selectionOf, unseen } from '../../db/select.ts';
+import { arrayLiteral, type Given, type Select, selectionOf, unseen, type Values } from '../../db/select.ts';
 import {
   PENALTY_STATUSES,
   PENALTY_TYPES,
@@ -30,9 +30,12 @@ type Counts = readonly number[];
 /** The counts of a server, an admin or of all at a moment. */
 export type Counted = {
   counts: Counts;
-  /** Whether the tallies differ, since rows have ended that are still stored as ACTIVE. */
-  isCorrected: boolean;
+  /** Rows that have ended but are still stored as ACTIVE: the tallies differ by them. */
+  due: readonly DueRows[];
 };
+
+/** Rows of one type that were created on one day (UTC). */
+type DueRows = { day: string; type: PenaltyType; rows: number };
 
 /** The periods of the tallies that lead to a row, and whether they are corrected as the counts are. */
 export type Steps = { periods: readonly Period[]; isCorrected: boolean };
@@ -42,30 +45,41 @@ type Period = 'month' | 'day';
 const SHORT_WALK = 2000;
 
 const STORED = selectionOf({ counts: penaltyTallies.counts });
-const DUE = selectionOf({ type: penalties.type, rows: sql`count(*)` });
+const DUE = selectionOf({
+  day: sql`(${penalties.createdAt} at time zone 'UTC')::date`,
+  type: penalties.type,
+  rows: sql`count(*)`,
+});
 
 /** The counts of a filter's server, admin or of all, corrected for rows that have ended by `now`. */
 export async function loadCounts(select: Select, filter: PenaltyFilter, now: Date): Promise<Counted> {
   const { types: _, status: __, ...scope } = filter;
   const subject = subjectOf(filter);
-  const [[stored], due] = await Promise.all([
+  const [[stored], found] = await Promise.all([
     select(
       'penalty tallies ever',
       () => sql`select ${STORED.columns} from ${penaltyTallies} where ${ofSubject('ever')}`,
       subject,
     ),
-    select(`penalties due ${shapeOf(scope)}`, () => dueRows(DUE.columns, scope), values(scope, now)),
+    select(`penalties due ${shapeOf(scope)}`, () => dueRows(scope), values(scope, now)),
   ]);
   const ever: unknown = stored?.[STORED.at.counts];
   const counts = Array.isArray(ever) ? ever.map(Number) : [];
-  for (const row of due) {
-    const type = parsePenaltyType(String(row[DUE.at.type]));
-    const rows = Number(row[DUE.at.rows]);
+  const due = found.map(readDueRows);
+  for (const { type, rows } of due) {
     const [active, expired] = [slotOf(type, 'ACTIVE'), slotOf(type, 'EXPIRED')];
     counts[active] = (counts[active] ?? 0) - rows;
     counts[expired] = (counts[expired] ?? 0) + rows;
   }
-  return { counts, isCorrected: due.length > 0 };
+  return { counts, due };
+}
+
+function readDueRows(row: Values): DueRows {
+  return {
+    day: String(row[DUE.at.day]),
+    type: parsePenaltyType(String(row[DUE.at.type])),
+    rows: Number(row[DUE.at.rows]),
+  };
 }
 
 /** Counts by type, of one status or of all. */
@@ -76,7 +90,7 @@ export function sumCounts({ counts }: Counted, status: PenaltyStatus | undefined
 /** The steps that find a row fastest; undefined: it is near enough to walk to it. */
 export function stepsTo(
   skip: number,
-  { counts, isCorrected }: Counted,
+  { counts, due }: Counted,
   filter: PenaltyFilter,
   total: number,
 ): Steps | undefined {
@@ -86,12 +100,20 @@ export function stepsTo(
   const byDay = inScope > 10 * SHORT_WALK && subjectOf(filter).scope !== TALLY_SCOPES.serverAndAdmin;
   return {
     periods: byDay ? ['month', 'day'] : ['month'],
-    isCorrected: isCorrected && isOfTheClock(filter.status),
+    isCorrected: due.length > 0 && isOfTheClock(filter.status),
   };
 }
 
 /** The values of the placeholders of {@link findBucket}. */
-export const bucketValues = subjectOf;
+export function bucketValues(filter: PenaltyFilter, { due }: Counted): Given {
+  const { types = PENALTY_TYPES } = filter;
+  const listed = due.filter(({ type }) => types.includes(type));
+  return {
+    ...subjectOf(filter),
+    dueDays: arrayLiteral(listed.map(({ day }) => day)),
+    dueRows: arrayLiteral(listed.map(({ rows }) => rows)),
+  };
+}
 
 /**
  * Finds the month or day (UTC) that contains the row at the placeholder `skip` of a filter.
@@ -104,9 +126,6 @@ export function findBucket(
   filter: PenaltyFilter,
   isBackwards: boolean,
 ): { expressions: SQL; edge: SQL; skipped: SQL } {
-  const { status: _, ...others } = filter;
-  const day = sql`(${penalties.createdAt} at time zone 'UTC')::date`;
-  const due = sql`due as (${dueRows(sql`${day} as day, count(*) as rows`, others)})`;
   const found = periods.map((period, index) => {
     const counted = isCorrected ? correctedBuckets(period, filter) : storedBuckets(period, filter);
     return sql`${sql.identifier(period)} as (${bucketOf(counted, periods[index - 1], isBackwards)})`;
@@ -114,7 +133,7 @@ export function findBucket(
   const last = periods.at(-1) ?? 'month';
   const end = sql.raw(isBackwards ? '' : `+ interval '1 ${last}'`);
   return {
-    expressions: sql`with ${sql.join(isCorrected ? [due, ...found] : found, sql`, `)}`,
+    expressions: sql`with ${sql.join(found, sql`, `)}`,
     edge: sql`(select (bucket ${end})::timestamp at time zone 'UTC' from ${sql.identifier(last)})`,
     skipped: sql`(select skipped from ${sql.identifier(last)})`,
   };
@@ -142,13 +161,14 @@ function storedBuckets(period: Period, { types, status }: PenaltyFilter): SQL {
   return sql`select bucket, ${sumOf(slotsOf(types, status))} as rows from ${penaltyTallies} where ${ofSubject(period)}`;
 }
 
-/** The same, with rows that have ended as EXPIRED. */
+/** The same, with rows that have ended as EXPIRED. Their days and numbers are from {@link loadCounts}, of the same snapshot. */
 function correctedBuckets(period: Period, { types, status }: PenaltyFilter): SQL {
   const sign = sql.raw(status === 'ACTIVE' ? '-' : '+');
   return sql`
     select bucket, ${sumOf(slotsOf(types, status))} ${sign} coalesce(ended.rows, 0) as rows
     from ${penaltyTallies} left join (
-      select date_trunc(${sql.raw(`'${period}'`)}, day)::date as bucket, sum(rows)::integer as rows from due group by 1
+      select date_trunc(${sql.raw(`'${period}'`)}, day)::date as bucket, sum(rows)::integer as rows
+      from unnest(${unseen('dueDays', 'date[]')}, ${unseen('dueRows', 'integer[]')}) as due (day, rows) group by 1
     ) as ended using (bucket)
     where ${ofSubject(period)}`;
 }
@@ -159,17 +179,17 @@ function isOfTheClock(status: PenaltyStatus | undefined): boolean {
 }
 
 /**
- * ACTIVE rows of a filter whose end has passed, grouped by the first column. They are few, while a server or an admin
+ * ACTIVE rows of a filter whose end has passed, by day and type. They are few, while a server or an admin
  * may have millions of rows: `offset 0` keeps the planner from reading those first. The second bound on `ends_at` lowers
  * its estimate: for a single unknown bound it would expect a third of all rows.
  */
-function dueRows(columns: SQL, filter: PenaltyFilter): SQL {
+function dueRows(filter: PenaltyFilter): SQL {
   return sql`
-    select ${columns} from (
+    select ${DUE.columns} from (
       select * from ${penalties}
       where ${isDue(unseen('now', 'timestamptz'))} and ${penalties.endsAt} > '-infinity' offset 0
     ) as ${penalties}
-    where ${conditions(filter)} group by 1`;
+    where ${conditions(filter)} group by 1, 2`;
 }
 
 function sumAll(counts: Counts): number {
