@@ -115,17 +115,20 @@ async function listRows(
     `penalties ${shapeOf(filter)} ${isBackwards ? 'asc' : 'desc'} ${way}`,
     () => {
       const walk = sql`from ${penalties} where ${conditions(filter)}`;
-      const order = isBackwards ? OLDEST_FIRST : NEWEST_FIRST;
+      const [order, reverse] = isBackwards ? [OLDEST_FIRST, NEWEST_FIRST] : [NEWEST_FIRST, OLDEST_FIRST];
       const rows = (onwards: SQL) =>
         sql`select ${LISTED.columns} ${walk} ${onwards} order by ${order} limit ${unseen('limit', 'bigint')}`;
       // Rows before the page are skipped in an index-only scan, up to its first row.
       const key = sql`${penalties.createdAt}, ${penalties.id}`;
-      const from = (start: SQL, rest: SQL) => sql`and (${key}) ${isBackwards ? sql`>=` : sql`<=`} (
-        select ${key} ${walk} ${start} order by ${order} limit 1 offset ${rest})`;
-      if (!steps) return rows(skip > 0 ? from(sql``, unseen('skip', 'bigint')) : sql``);
-      const { expressions, edge, skipped } = findBucket(steps, filter, isBackwards);
-      const start = sql`and ${penalties.createdAt} ${isBackwards ? sql`>=` : sql`<`} ${edge}`;
-      return sql`${expressions} ${rows(from(start, sql`${unseen('skip', 'bigint')} - ${skipped}`))}`;
+      const keyAt = (rest: SQL, way: SQL, bound = sql``) =>
+        sql`select ${key} ${walk} ${bound} order by ${way} limit 1 offset ${rest}`;
+      const from = (start: SQL) => sql`and (${key}) ${isBackwards ? sql`>=` : sql`<=`} (${start})`;
+      if (!steps) return rows(skip > 0 ? from(keyAt(unseen('skip', 'bigint'), order)) : sql``);
+      const { expressions, first, last, isNearFirst } = findBucket(steps, filter, isBackwards);
+      const start = sql`
+        select * from (${keyAt(first.rest, order, first.bound)}) as first where ${isNearFirst} union all
+        select * from (${keyAt(last.rest, reverse, last.bound)}) as last where not ${isNearFirst}`;
+      return sql`${expressions} ${rows(from(start))}`;
     },
     { ...values(filter, now), ...bucketValues(filter, counted), skip, limit },
   );

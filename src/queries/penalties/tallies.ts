@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { penalties, penaltyTallies, TALLY_PERIODS, TALLY_SCOPES } from '../../db/schema/penalties.ts';
-import { arrayLiteral, type Given, type Select, selectionOf, unseen, type Values } from '../../db/select.ts';
+import { arrayLiteral, type Given, type Select, selectionOf, unseen } from '../../db/select.ts';
 import {
   PENALTY_STATUSES,
   PENALTY_TYPES,
@@ -30,7 +30,7 @@ type Counts = readonly number[];
 /** The counts of a server, an admin or of all at a moment. */
 export type Counted = {
   counts: Counts;
-  /** Rows that have ended but are still stored as ACTIVE: the tallies differ by them. */
+  /** Rows that have ended but are still stored as ACTIVE, if the tallies of the filter differ by them. */
   due: readonly DueRows[];
 };
 
@@ -41,45 +41,51 @@ type DueRows = { day: string; type: PenaltyType; rows: number };
 export type Steps = { periods: readonly Period[]; isCorrected: boolean };
 type Period = 'month' | 'day';
 
+/** One end of a bucket: the condition for rows on the bucket's side of it, and how many of those come before a row. */
+type BucketEnd = { bound: SQL; rest: SQL };
+
 /** Scanning this many index entries takes as long as finding the days to scan. */
 const SHORT_WALK = 2000;
 
 const STORED = selectionOf({ counts: penaltyTallies.counts });
-const DUE = selectionOf({
-  day: sql`(${penalties.createdAt} at time zone 'UTC')::date`,
-  type: penalties.type,
-  rows: sql`count(*)`,
-});
+const DUE = selectionOf(columnsOfDue(sql`null`));
+const DUE_BY_DAY = selectionOf(columnsOfDue(sql`(${penalties.createdAt} at time zone 'UTC')::date`));
 
 /** The counts of a filter's server, admin or of all, corrected for rows that have ended by `now`. */
 export async function loadCounts(select: Select, filter: PenaltyFilter, now: Date): Promise<Counted> {
   const { types: _, status: __, ...scope } = filter;
   const subject = subjectOf(filter);
+  const isByDay = isOfTheClock(filter.status);
+  const { columns, at } = isByDay ? DUE_BY_DAY : DUE;
   const [[stored], found] = await Promise.all([
     select(
       'penalty tallies ever',
       () => sql`select ${STORED.columns} from ${penaltyTallies} where ${ofSubject('ever')}`,
       subject,
     ),
-    select(`penalties due ${shapeOf(scope)}`, () => dueRows(scope), values(scope, now)),
+    select(
+      `penalties due ${shapeOf(scope)} ${isByDay ? 'by day' : ''}`,
+      () => dueRows(columns, scope),
+      values(scope, now),
+    ),
   ]);
   const ever: unknown = stored?.[STORED.at.counts];
   const counts = Array.isArray(ever) ? ever.map(Number) : [];
-  const due = found.map(readDueRows);
+  const due = found.map((row) => ({
+    day: String(row[at.day]),
+    type: parsePenaltyType(String(row[at.type])),
+    rows: Number(row[at.rows]),
+  }));
   for (const { type, rows } of due) {
     const [active, expired] = [slotOf(type, 'ACTIVE'), slotOf(type, 'EXPIRED')];
     counts[active] = (counts[active] ?? 0) - rows;
     counts[expired] = (counts[expired] ?? 0) + rows;
   }
-  return { counts, due };
+  return { counts, due: isByDay ? due : [] };
 }
 
-function readDueRows(row: Values): DueRows {
-  return {
-    day: String(row[DUE.at.day]),
-    type: parsePenaltyType(String(row[DUE.at.type])),
-    rows: Number(row[DUE.at.rows]),
-  };
+function columnsOfDue(day: SQL) {
+  return { day, type: penalties.type, rows: sql`count(*)` };
 }
 
 /** Counts by type, of one status or of all. */
@@ -100,7 +106,7 @@ export function stepsTo(
   const byDay = inScope > 10 * SHORT_WALK && subjectOf(filter).scope !== TALLY_SCOPES.serverAndAdmin;
   return {
     periods: byDay ? ['month', 'day'] : ['month'],
-    isCorrected: due.length > 0 && isOfTheClock(filter.status),
+    isCorrected: due.length > 0,
   };
 }
 
@@ -118,24 +124,28 @@ export function bucketValues(filter: PenaltyFilter, { due }: Counted): Given {
 /**
  * Finds the month or day (UTC) that contains the row at the placeholder `skip` of a filter.
  * @param isBackwards whether rows count from the oldest; otherwise from the newest.
- * @returns common table expressions, the moment at which the bucket begins in that direction, and the number of rows
- * before it.
+ * @returns common table expressions, both ends of the bucket in that direction, and from which of them the row is nearer.
  */
 export function findBucket(
   { periods, isCorrected }: Steps,
   filter: PenaltyFilter,
   isBackwards: boolean,
-): { expressions: SQL; edge: SQL; skipped: SQL } {
+): { expressions: SQL; first: BucketEnd; last: BucketEnd; isNearFirst: SQL } {
   const found = periods.map((period, index) => {
     const counted = isCorrected ? correctedBuckets(period, filter) : storedBuckets(period, filter);
     return sql`${sql.identifier(period)} as (${bucketOf(counted, periods[index - 1], isBackwards)})`;
   });
-  const last = periods.at(-1) ?? 'month';
-  const end = sql.raw(isBackwards ? '' : `+ interval '1 ${last}'`);
+  const period = periods.at(-1) ?? 'month';
+  const of = (expression: SQL) => sql`(select ${expression} from ${sql.identifier(period)})`;
+  const at = (end: string) => of(sql`(bucket ${sql.raw(end)})::timestamp at time zone 'UTC'`);
+  const oldest = sql`and ${penalties.createdAt} >= ${at('')}`;
+  const newest = sql`and ${penalties.createdAt} < ${at(`+ interval '1 ${period}'`)}`;
+  const skip = unseen('skip', 'bigint');
   return {
     expressions: sql`with ${sql.join(found, sql`, `)}`,
-    edge: sql`(select (bucket ${end})::timestamp at time zone 'UTC' from ${sql.identifier(last)})`,
-    skipped: sql`(select skipped from ${sql.identifier(last)})`,
+    first: { bound: isBackwards ? oldest : newest, rest: sql`${skip} - ${of(sql`skipped`)}` },
+    last: { bound: isBackwards ? newest : oldest, rest: sql`${of(sql`skipped + rows - 1`)} - ${skip}` },
+    isNearFirst: sql`(${skip} < ${of(sql`skipped + rows / 2`)})`,
   };
 }
 
@@ -149,7 +159,7 @@ function bucketOf(counted: SQL, within: Period | undefined, isBackwards: boolean
     sql`and bucket >= (select bucket from ${outer})
       and bucket < (select (bucket + ${sql.raw(`interval '1 ${within}'`)})::date from ${outer})`;
   return sql`
-    select bucket, upto - rows as skipped from (
+    select bucket, rows, upto - rows as skipped from (
       select bucket, rows, ${skipped} + sum(rows) over (order by ${order} rows unbounded preceding) as upto
       from (${counted} ${bounds ?? sql``}) as counted
     ) as summed
@@ -179,13 +189,13 @@ function isOfTheClock(status: PenaltyStatus | undefined): boolean {
 }
 
 /**
- * ACTIVE rows of a filter whose end has passed, by day and type. They are few, while a server or an admin
+ * ACTIVE rows of a filter whose end has passed, grouped by the first two columns. They are few, while a server or an admin
  * may have millions of rows: `offset 0` keeps the planner from reading those first. The second bound on `ends_at` lowers
  * its estimate: for a single unknown bound it would expect a third of all rows.
  */
-function dueRows(filter: PenaltyFilter): SQL {
+function dueRows(columns: SQL, filter: PenaltyFilter): SQL {
   return sql`
-    select ${DUE.columns} from (
+    select ${columns} from (
       select * from ${penalties}
       where ${isDue(unseen('now', 'timestamptz'))} and ${penalties.endsAt} > '-infinity' offset 0
     ) as ${penalties}
