@@ -3,12 +3,10 @@ import { type EncodedBody, encodeBody } from './encoding.ts';
 /** A JSON body that is serialised once and sent many times. */
 export type JsonBody = EncodedBody;
 
-/**
- * Serialises and compresses a value, and computes its ETag.
- * @param options.identity the part that the ETag is computed from; all of it by default.
- */
-export function buildJsonBody(value: unknown, { identity }: { identity?: unknown } = {}): JsonBody {
-  return encodeBody(JSON.stringify(value), identity === undefined ? undefined : JSON.stringify(identity));
+/** Serialises and compresses a value. Its ETag is of everything but `cached_at`, so that all processes send the same. */
+export function buildJsonBody(value: unknown): JsonBody {
+  const withoutTime = (key: string, field: unknown) => (key === 'cached_at' ? undefined : field);
+  return encodeBody(JSON.stringify(value), JSON.stringify(value, withoutTime));
 }
 
 /** `2026-11-21T10:00:00+00:00`, the form of every timestamp but `created_at` of a user. */

@@ -113,7 +113,7 @@ export function roundSoundBatch(routes: Routes, { listPublished, publicUrl, now 
         const sounds = new Map(found.map((sound) => [sound.steamId64, present(sound)]));
         const data = players.map(({ id }) => sounds.get(id) ?? { steamid64: id, has_sound: false as const });
         const meta = { requested: data.length, found: sounds.size, cached_at: formatTimestamp(now()) };
-        return buildJsonBody({ success: true, data, meta }, { identity: data });
+        return buildJsonBody({ success: true, data, meta });
       }),
     { detail: describeOperation(LIST_ROUND_SOUNDS) },
   );

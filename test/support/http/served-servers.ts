@@ -115,5 +115,5 @@ export async function serveServers() {
     updated_at: '2026-11-21T09:00:30+00:00',
   };
 
-  return { db, service, state, online, twin, offline, numeric, ONLINE, TWIN, OFFLINE, NUMERIC };
+  return { database, db, service, state, online, twin, offline, numeric, ONLINE, TWIN, OFFLINE, NUMERIC };
 }

@@ -3,10 +3,10 @@ import { eq } from 'drizzle-orm';
 import { serverSnapshots, servers } from '../../../../src/db/schema/servers.ts';
 import { insertServer } from '../../../support/database/builders.ts';
 import { serveServers } from '../../../support/http/served-servers.ts';
-import { headersOf, NOW } from '../../../support/service/service.ts';
+import { headersOf, NOW, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 
-const { db, service, state, online, twin, offline, numeric, ONLINE, TWIN, OFFLINE, NUMERIC } =
+const { database, db, service, state, online, twin, offline, numeric, ONLINE, TWIN, OFFLINE, NUMERIC } =
   await serveServers();
 const NOT_FOUND = { success: false, message: 'Server not found' };
 
@@ -146,6 +146,20 @@ describe('GET /servers/{id}/players', () => {
       players: state.players,
     });
   });
+});
+
+test('every process sends the same tag for the same data, whenever it built the body', async () => {
+  const other = await startTestService({ databaseUrl: database.url });
+  other.clock.now = new Date(NOW.getTime() + 60_000);
+  for (const path of ['/servers', '/servers/only-mirage-1']) {
+    const { text, headers } = await service.get(path);
+    const etag = headers.get('etag') ?? '';
+    const built = await other.get(path);
+    expect(built.body).toMatchObject({ meta: { cached_at: '2026-11-21T10:01:00+00:00' } });
+    expect(built.text).not.toBe(text);
+    expect(built.headers.get('etag')).toBe(etag);
+    expect((await other.get(path, { headers: { 'If-None-Match': etag } })).status).toBe(304);
+  }
 });
 
 describe('a change', () => {
