@@ -44,7 +44,7 @@ const VARYING: Record<string, HeaderText> = {
     schema: { type: 'string', pattern: '^Bearer( error="[a-z_]+")?$' },
   },
   ETag: {
-    description: 'Weak tag of the body, for If-None-Match.',
+    description: 'Weak tag of everything in the body but cached_at, for If-None-Match.',
     schema: { type: 'string', pattern: '^W/"[0-9a-z]+"$' },
   },
 };
