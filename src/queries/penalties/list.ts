@@ -120,8 +120,8 @@ async function listRows(
         sql`select ${LISTED.columns} ${walk} ${onwards} order by ${order} limit ${unseen('limit', 'bigint')}`;
       // Rows before the page are skipped in an index-only scan, up to its first row.
       const key = sql`${penalties.createdAt}, ${penalties.id}`;
-      const keyAt = (rest: SQL, way: SQL, bound = sql``) =>
-        sql`select ${key} ${walk} ${bound} order by ${way} limit 1 offset ${rest}`;
+      const keyAt = (rest: SQL, direction: SQL, bound = sql``) =>
+        sql`select ${key} ${walk} ${bound} order by ${direction} limit 1 offset ${rest}`;
       const from = (start: SQL) => sql`and (${key}) ${isBackwards ? sql`>=` : sql`<=`} (${start})`;
       if (!steps) return rows(skip > 0 ? from(keyAt(unseen('skip', 'bigint'), order)) : sql``);
       const { expressions, first, last, isNearFirst } = findBucket(steps, filter, isBackwards);

@@ -41,7 +41,7 @@ type DueRows = { day: string; type: PenaltyType; rows: number };
 export type Steps = { periods: readonly Period[]; isCorrected: boolean };
 type Period = 'month' | 'day';
 
-/** One end of a bucket: the condition for rows on the bucket's side of it, and how many of those come before a row. */
+/** One end of a bucket: `bound` keeps the rows on the bucket's side of it; `rest` of those lie between it and the row. */
 type BucketEnd = { bound: SQL; rest: SQL };
 
 /** Scanning this many index entries takes as long as finding the days to scan. */
@@ -177,7 +177,7 @@ function correctedBuckets(period: Period, { types, status }: PenaltyFilter): SQL
   return sql`
     select bucket, ${sumOf(slotsOf(types, status))} ${sign} coalesce(ended.rows, 0) as rows
     from ${penaltyTallies} left join (
-      select date_trunc(${sql.raw(`'${period}'`)}, day)::date as bucket, sum(rows)::integer as rows
+      select date_trunc(${sql.raw(`'${period}'`)}, day::timestamp)::date as bucket, sum(rows)::integer as rows
       from unnest(${unseen('dueDays', 'date[]')}, ${unseen('dueRows', 'integer[]')}) as due (day, rows) group by 1
     ) as ended using (bucket)
     where ${ofSubject(period)}`;

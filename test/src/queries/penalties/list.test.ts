@@ -141,27 +141,36 @@ test('a page is found in the last month that a penalty may have', async () => {
   expect(rows.map((row) => row.createdAt)).toEqual([createdAt]);
 });
 
-test('the day and the month of a deep page are found among many rows, swept or not', async () => {
-  const serverId = 700;
-  const adminSteamId = aSteamId(950);
-  // A row every three minutes, over 52 days in three months. Some end within two days and are still marked ACTIVE.
+/** A row every three minutes, over 52 days. Some end within two days and are still marked ACTIVE. */
+async function insertCrowd(
+  serverId: number,
+  { before, adminSteamId }: { before: Date; adminSteamId: string },
+) {
   await db.execute(sql`
     insert into penalties (type, status, player_steamid, admin_steamid, server_id, duration_minutes, created_at, ends_at)
     select (enum_range(null::penalty_type))[1 + i % 5], (enum_range(null::penalty_status))[1 + i / 5 % 3],
       ${aSteamId(1)}, ${adminSteamId}, ${serverId}, 60, at,
       case when i % 7 < 4 then at + (i % 47) * interval '1 hour' end
     from generate_series(1, 25000) as i,
-      lateral (select ${now.toISOString()}::timestamptz - i * interval '3 minutes' as at) as created`);
-  const all = await db.select().from(penalties).where(eq(penalties.serverId, serverId));
-  for (const base of [{ serverId }, { serverId, types: ['warn' as const] }, { serverId, adminSteamId }]) {
+      lateral (select ${before.toISOString()}::timestamptz - i * interval '3 minutes' as at) as created`);
+  return db.select().from(penalties).where(eq(penalties.serverId, serverId));
+}
+
+/** Compares pages with the truth. @param shares where the pages lie between the first, 0, and the last, 1. */
+async function expectPages(
+  database: Parameters<typeof listPenalties>[0],
+  all: (typeof penalties.$inferSelect)[],
+  { bases, shares }: { bases: readonly PenaltyFilter[]; shares: readonly number[] },
+) {
+  for (const base of bases) {
     for (const status of [undefined, ...PENALTY_STATUSES]) {
       const filter = status ? { ...base, status } : base;
       const perPage = 50;
       const { total, cutPage } = expected(all, filter);
       const last = Math.ceil(total / perPage);
-      for (const share of [0.2, 0.4, 0.5, 0.6, 0.8]) {
+      for (const share of shares) {
         const page = Math.ceil(last * share);
-        const found = await listPenalties(db, filter, { page, perPage, now });
+        const found = await listPenalties(database, filter, { page, perPage, now });
         expect({ filter, page, ...found }).toEqual({
           filter,
           page,
@@ -170,6 +179,32 @@ test('the day and the month of a deep page are found among many rows, swept or n
       }
     }
   }
+}
+
+test('the day and the month of a deep page are found among many rows, swept or not', async () => {
+  const serverId = 700;
+  const adminSteamId = aSteamId(950);
+  const all = await insertCrowd(serverId, { before: now, adminSteamId });
+  await expectPages(db, all, {
+    bases: [{ serverId }, { serverId, types: ['warn'] }, { serverId, adminSteamId }],
+    shares: [0.2, 0.4, 0.5, 0.6, 0.8],
+  });
+});
+
+test('days are those of UTC, whatever the time zone of the database', async () => {
+  const serverId = 800;
+  const all = await insertCrowd(serverId, {
+    before: new Date('2012-01-25T00:00:00Z'),
+    adminSteamId: aSteamId(951),
+  });
+  await db.execute(
+    sql`alter database ${sql.identifier(new URL(url).pathname.slice(1))} set timezone = 'Pacific/Apia'`,
+  );
+  const samoan = openDatabase(url);
+  // Around 30 December 2011, which Samoa did not have.
+  const shares = Array.from({ length: 20 }, (_, i) => 0.4 + i / 100);
+  await expectPages(samoan.db, all, { bases: [{ serverId }], shares });
+  await samoan.close();
 });
 
 test('total, counts and rows agree with one another while others write', async () => {
