@@ -236,15 +236,12 @@ async function prepareList(
   return list;
 }
 
-async function measureBanLookups({ db, connection }: Database, subjects: Subjects): Promise<Row[]> {
+async function measureBanLookups({ db, connection, url }: Database, subjects: Subjects): Promise<Row[]> {
   const player = () =>
     String(76561197960265729n + BigInt(Math.floor(Math.random() * 1_000_000))) as SteamId64;
   const list = () =>
     listPenalties(db, { playerSteamId: subjects.player }, { page: 1, perPage: 10, now: NOW });
-  await list();
-  const [prepared] = await connection<{ statement: string }[]>`
-    select statement from pg_prepared_statements where statement like '%counted.counts%'`;
-  if (!prepared) throw new Error('the list of a player is not prepared');
+  const statement = await readPlayerStatement(url, subjects);
   const parameters = [subjects.player, subjects.player, '10', '0'];
   const lookups: [what: string, most: number | undefined, lookup: () => PromiseLike<unknown>][] = [
     ['ban lookup of one player', 2, () => isBanned(db, player(), NOW)],
@@ -252,7 +249,7 @@ async function measureBanLookups({ db, connection }: Database, subjects: Subject
     [
       '… the same SQL by the driver alone',
       undefined,
-      () => connection.unsafe(prepared.statement, parameters, { prepare: true }).values(),
+      () => connection.unsafe(statement, parameters, { prepare: true }).values(),
     ],
   ];
   const rows: Row[] = [];
@@ -275,6 +272,21 @@ async function measureBanLookups({ db, connection }: Database, subjects: Subject
     });
   }
   return rows;
+}
+
+/** The SQL of a player's list, from a connection on which nothing else was asked. */
+async function readPlayerStatement(url: string, { player }: Subjects): Promise<string> {
+  const { db, connection, close } = openDatabase(url, { max: 1 });
+  try {
+    await listPenalties(db, { playerSteamId: player }, { page: 1, perPage: 10, now: NOW });
+    const [prepared] = await connection<{ statement: string }[]>`
+      select statement from pg_prepared_statements
+      where statement like '%counted.counts%' and statement not like '%pg_prepared_statements%'`;
+    if (!prepared) throw new Error('the list of a player is not prepared');
+    return prepared.statement;
+  } finally {
+    await close();
+  }
 }
 
 /** Milliseconds from asking to the answer in hand: the database's time and the driver's. */
