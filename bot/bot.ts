@@ -12,7 +12,7 @@ import { createFeeds } from './feeds/feeds.ts';
 import { type ConnectionHealth, type ConnectionTimings, createConnection } from './gateway/connection.ts';
 import { type Cooldown, createCooldown } from './interactions/cooldown.ts';
 import { createDelivery } from './interactions/delivery.ts';
-import { createDispatcher } from './interactions/dispatcher.ts';
+import { createDispatcher, type Rival } from './interactions/dispatcher.ts';
 import type { InteractionOutcome } from './interactions/outcome.ts';
 import { createLinkFallback } from './link-fallback.ts';
 import { createLiveStatus } from './live-status/live-status.ts';
@@ -39,6 +39,8 @@ export type BotDeps = {
   log: Logger;
   countLogin: () => void;
   countInteraction: (outcome: InteractionOutcome) => void;
+  /** Absent: this is the only bot. */
+  rival?: Rival;
   now?: () => Date;
   cooldown?: Cooldown;
   timings?: Partial<BotTimings>;
@@ -47,6 +49,8 @@ export type BotDeps = {
 export type BotTimings = ConnectionTimings & {
   /** A response that takes longer is deferred. */
   deferAfterMs: number;
+  /** How long a bot that may have a rival lets it respond first. */
+  yieldMs: number;
   /** Edits of one live status message are at least this far apart. */
   liveIntervalMs: number;
   /** How often feeds check for changes whose notification was lost. */
@@ -68,11 +72,14 @@ const TIMINGS: BotTimings = {
   resumeWithinMs: 10_000,
   readyWithinMs: 30_000,
   deferAfterMs: 1500,
+  yieldMs: 800,
   liveIntervalMs: 15_000,
   feedIntervalMs: 5000,
   applicationCheckMs: 60_000,
   drainMs: 1000,
 };
+
+const NO_RIVAL: Rival = { mayExist: () => false, onSeen: () => {} };
 
 /**
  * The Discord bot: commands, live status messages, feeds, and the connection to Discord. None of its failures rejects or
@@ -129,6 +136,8 @@ export function createBot(deps: BotDeps) {
     mention,
     now,
     deferAfterMs: timings.deferAfterMs,
+    rival: deps.rival ?? NO_RIVAL,
+    yieldMs: timings.yieldMs,
     countOutcome: deps.countInteraction,
   });
   const stopping = new AbortController();

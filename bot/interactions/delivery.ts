@@ -41,11 +41,12 @@ export function createDelivery(sendWithLinkFallback: SendWithLinkFallback): Deli
 
 /** Whether Discord no longer accepts a response to the interaction: it has expired, or has a response. */
 export function isInteractionOver(error: unknown): boolean {
-  return isDiscordError(
-    error,
-    RESTJSONErrorCodes.UnknownInteraction,
-    RESTJSONErrorCodes.InteractionHasAlreadyBeenAcknowledged,
-  );
+  return isDiscordError(error, RESTJSONErrorCodes.UnknownInteraction) || wasRespondedTo(error);
+}
+
+/** Whether the interaction has a response already. */
+export function wasRespondedTo(error: unknown): boolean {
+  return isDiscordError(error, RESTJSONErrorCodes.InteractionHasAlreadyBeenAcknowledged);
 }
 
 async function send(interaction: DeferrableInteraction, view: MessageView, kind: Kind): Promise<void> {

@@ -8,7 +8,7 @@ import type { ModeratorRule } from '../moderators.ts';
 import { relativeTime } from '../text.ts';
 import type { Cooldown } from './cooldown.ts';
 import { parseCustomId } from './custom-id.ts';
-import { type Delivery, isInteractionOver } from './delivery.ts';
+import { type Delivery, isInteractionOver, wasRespondedTo } from './delivery.ts';
 import { failureNotice } from './failure-notice.ts';
 import {
   type CommandInteraction,
@@ -20,6 +20,16 @@ import {
   toInvoker,
 } from './interaction.ts';
 import type { InteractionOutcome } from './outcome.ts';
+
+/**
+ * Another bot of the same application. There may be one when the database, which lets only one process run the bot, is out
+ * of reach. Discord sends every interaction to both, and takes the first response.
+ */
+export type Rival = {
+  mayExist: () => boolean;
+  /** Called when another bot has responded. */
+  onSeen: () => void;
+};
 
 export type DispatcherDeps = {
   commands: readonly Command[];
@@ -33,6 +43,9 @@ export type DispatcherDeps = {
   now: () => Date;
   /** A response that takes longer is deferred; Discord waits 3000. */
   deferAfterMs: number;
+  rival: Rival;
+  /** How long a rival may take to respond first. */
+  yieldMs: number;
   countOutcome: (outcome: InteractionOutcome) => void;
 };
 
@@ -49,6 +62,9 @@ export function createDispatcher(deps: DispatcherDeps) {
 
   /** Never rejects. */
   async function handle(interaction: Interaction): Promise<void> {
+    const mayHaveRival = deps.rival.mayExist();
+    // Unlike this bot, a rival has the database.
+    if (mayHaveRival) await Bun.sleep(deps.yieldMs);
     try {
       if (interaction.isAutocomplete()) {
         deps.countOutcome(await suggest(interaction));
@@ -59,6 +75,7 @@ export function createDispatcher(deps: DispatcherDeps) {
       }
     } catch (error) {
       deps.countOutcome('undelivered');
+      if (mayHaveRival && wasRespondedTo(error)) deps.rival.onSeen();
       log.warn(
         { err: error, interaction: interaction.id },
         'the response to an interaction could not be delivered',

@@ -10,6 +10,10 @@ export type Leadership = {
   decided: Promise<void>;
   /** Whether the work runs in this process. */
   isLeader: () => boolean;
+  /** Whether no other process can be doing the work; not so while it outlives an outage. */
+  isAlone: () => boolean;
+  /** Ends the work until the next lease, because another process was seen doing it. */
+  giveWay: () => void;
   /** Ends the work, waits at most 2.5 seconds for it, and lets another process lead. */
   stop: () => Promise<void>;
 };
@@ -28,7 +32,8 @@ type Options = {
   lead: (signal: AbortSignal, fence: Fence) => Promise<void>;
   /**
    * For work that does not need the database: it continues during an outage if no other process was on standby before.
-   * Should one take over nevertheless, it ends as soon as that is known.
+   * One may start later and take over nevertheless: then the work ends as soon as that is known, from the database or by
+   * `giveWay`.
    */
   outlivesOutage?: boolean;
 };
@@ -49,6 +54,7 @@ export function runAsLeader({ databaseUrl, name, log, lead, outlivesOutage = fal
 
   function begin(token: number): void {
     if (term) return;
+    log.info({ part: name }, 'this process runs this part');
     term = new AbortController();
     const { signal } = term;
     const fence: Fence = (db) => fenceDatabase(db, name, token);
@@ -58,13 +64,13 @@ export function runAsLeader({ databaseUrl, name, log, lead, outlivesOutage = fal
   }
 
   function end({ isTaken, hasStandby }: LeaseLoss): void {
-    if (!term || (outlivesOutage && !isTaken && !hasStandby)) return;
-    log.warn(
-      { part: name },
-      isTaken
-        ? 'this part ends here: another process took over'
-        : 'this part ends here: the database is out of reach',
-    );
+    if (outlivesOutage && !isTaken && !hasStandby) return;
+    endBecause(isTaken ? 'another process took over' : 'the database is out of reach');
+  }
+
+  function endBecause(reason: string): void {
+    if (!term) return;
+    log.warn({ part: name }, `this part ends here: ${reason}`);
     term.abort();
     term = undefined;
   }
@@ -72,6 +78,8 @@ export function runAsLeader({ databaseUrl, name, log, lead, outlivesOutage = fal
   return {
     decided,
     isLeader: () => term !== undefined,
+    isAlone: lease.isHeld,
+    giveWay: () => endBecause('another process was seen doing its work'),
     stop: async () => {
       term?.abort();
       term = undefined;

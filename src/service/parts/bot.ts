@@ -51,6 +51,7 @@ export async function startBot(context: Context): Promise<void> {
       log,
       countLogin: () => countLogin({}),
       countInteraction: (outcome) => countInteraction({ outcome }),
+      rival: { mayExist: () => !leadership.isAlone(), onSeen: () => leadership.giveWay() },
     });
     bot.start();
     await once(signal, 'abort');
