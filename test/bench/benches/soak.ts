@@ -16,7 +16,9 @@ const STRETCHES = 12;
 const GAME_SERVERS = 20;
 /** A shorter run ends before the heap has its size. */
 const SHORTEST_FOR_MEMORY_MINUTES = 10;
-const MEMORY_GROWTH = 0.05;
+const MEMORY = { mostMb: 150, growth: 0.05 };
+const WHY_LARGE =
+  'some 30 MB are the library that draws charts and banners; a process of its own for it would hold twice as much';
 /** Connections come and go; a leak of one an upload or interaction is many more than this. */
 const DESCRIPTOR_MARGIN = 40;
 
@@ -128,6 +130,7 @@ function toVerdicts(stretches: readonly Stretch[], counts: Record<string, number
   const done = Object.entries(counts).map(([what, count]) => `${count} ${what}`);
   const growth = late.residentMb / early.residentMb - 1;
   const isLong = minutes >= SHORTEST_FOR_MEMORY_MINUTES;
+  const isSmall = late.residentMb <= MEMORY.mostMb && growth <= MEMORY.growth;
   const growthOfDescriptors = late.descriptors - early.descriptors;
   return [
     {
@@ -146,8 +149,9 @@ function toVerdicts(stretches: readonly Stretch[], counts: Record<string, number
       ours: `${late.residentMb.toFixed(0)} MB`,
       floor: `at the beginning: ${early.residentMb.toFixed(0)} MB`,
       ratio: `${formatChange(growth * 100, 1)} %`,
-      target: isLong ? `growth ≤ ${MEMORY_GROWTH * 100} %` : 'for information',
-      isReached: !isLong || growth <= MEMORY_GROWTH,
+      target: isLong ? `≤ ${MEMORY.mostMb} MB, growth ≤ ${MEMORY.growth * 100} %` : 'for information',
+      isReached: !isLong || isSmall,
+      ...(isLong && !isSmall && { note: WHY_LARGE }),
     },
     {
       what: 'descriptors at the end, at most',
