@@ -50,6 +50,7 @@ export const penalties: Bench = {
           );
         }
         rows.push(...(await measureBanLookups(large, subjects.large)));
+        rows.push(await measureSize(large, options.rows));
         return rows;
       } finally {
         await Promise.all([small.close(), large.close()]);
@@ -272,6 +273,21 @@ async function measureBanLookups({ db, connection, url }: Database, subjects: Su
     });
   }
   return rows;
+}
+
+/** The size of the database, with all indexes but without write-ahead log and events. */
+async function measureSize({ connection }: Database, penaltyRows: number): Promise<Row> {
+  const [size] = await connection<{ bytes: string }[]>`
+    select pg_database_size(current_database())::text as bytes`;
+  const bytes = Number(size?.bytes);
+  return {
+    what: 'size on the disk',
+    ours: `${(bytes / 1e9).toFixed(1)} GB`,
+    floor: `${penaltyRows} rows`,
+    ratio: `${Math.round(bytes / penaltyRows)} bytes a row`,
+    target: 'for information',
+    isReached: true,
+  };
 }
 
 /** The SQL of a player's list, from a connection on which nothing else was asked. */
