@@ -43,7 +43,7 @@ describe.skipIf(!isPossible).each(['en-US', 'pl'])('every message of feeds in %s
   afterAll(() => browser.close());
 
   async function pollAll(count: number | 'missed', ids = serverIds): Promise<void> {
-    for (const id of ids) await harness.poll(id, count === 'missed' ? undefined : { playersCount: count });
+    await harness.poll(ids, count === 'missed' ? undefined : { playersCount: count });
     await harness.refreshServers();
     await bot.wakeFeeds();
   }

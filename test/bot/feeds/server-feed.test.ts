@@ -79,9 +79,7 @@ describe('a feed of servers', () => {
     const all = await startNoted({ what: 'servers' }, { guildLocale: 'pl' });
     const one = await startNoted({ what: 'servers', server: 'beta' });
     await settle();
-    for (const miss of [1, 2]) {
-      for (const id of ids) await poll(id, undefined, new Date(Date.now() + miss));
-    }
+    for (const miss of [1, 2]) await poll(ids, undefined, new Date(Date.now() + miss));
     await refreshServers();
     await settle();
     expect(all.titles()).toEqual(['🔴 Offline: 3 serwery']);

@@ -5,8 +5,8 @@ import { createCooldown } from '../../../bot/interactions/cooldown.ts';
 import type { InteractionOutcome } from '../../../bot/interactions/outcome.ts';
 import { createServerList } from '../../../src/live/server-list.ts';
 import type { ServerState } from '../../../src/queries/servers/polls.ts';
+import { saveServerPolls } from '../../../src/queries/servers/polls.ts';
 import { listServerHistory } from '../../../src/queries/servers/samples.ts';
-import { saveServerPoll } from '../database/builders.ts';
 import { createTestDatabase } from '../database/database.ts';
 import { type FakeDiscord, startFakeDiscord } from '../discord/fake-discord.ts';
 import { waitFor } from '../wait.ts';
@@ -110,19 +110,23 @@ export async function startTestBot({
       servers.invalidate();
       await waitFor(() => isRead || servers.current() !== before);
     },
-    /** Saves a poll; undefined: the server did not answer it. */
-    poll: (serverId: number, state: Partial<ServerState> | undefined, polledAt = new Date()) =>
-      saveServerPoll(database.db, serverId, {
-        state: state && {
-          hostname: 'A host',
-          map: 'de_mirage',
-          playersCount: 0,
-          maxPlayers: 32,
-          pingMs: 20,
-          players: [],
-          ...state,
-        },
-        polledAt,
-      }),
+    /** Saves a poll of one server, or of several at the same moment; undefined: none of them answered it. */
+    poll: (
+      serverIds: number | readonly number[],
+      answer: Partial<ServerState> | undefined,
+      polledAt = new Date(),
+    ) => {
+      const state = answer && {
+        hostname: 'A host',
+        map: 'de_mirage',
+        playersCount: 0,
+        maxPlayers: 32,
+        pingMs: 20,
+        players: [],
+        ...answer,
+      };
+      const polls = [serverIds].flat().map((serverId) => ({ serverId, state, polledAt }));
+      return saveServerPolls(database.db, polls);
+    },
   };
 }
