@@ -3,8 +3,17 @@ import { sql } from 'drizzle-orm';
 import { openDatabase } from '../../../../src/db/database.ts';
 import type { ReplicaState } from '../../../../src/db/replicas/replica.ts';
 import { selectFromSnapshot } from '../../../../src/db/select.ts';
+import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
+import { isBanned } from '../../../../src/queries/penalties/is-banned.ts';
+import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
 import { startReplicatedPostgres } from '../../../support/database/replicated-postgres.ts';
+import { connectTo, expectWithin } from '../../../support/machine/time-promise.ts';
 import { waitFor } from '../../../support/wait.ts';
+
+/** The greatest age of what a replica may return. */
+const FRESH_MS = 5000;
+/** Each replica is checked this often. */
+const CHECK_MS = 500;
 
 const { primary, replicas } = await startReplicatedPostgres({ replicas: 2 });
 const [first, second] = replicas;
@@ -15,13 +24,26 @@ const database = openDatabase(primary.url, {
   max: 4,
   onReplicaChange: (state) => changes.push(state),
 });
-afterAll(() => database.close({ timeoutSeconds: 1 }));
+const onFirst = openDatabase(first.url, { max: 1 });
+afterAll(async () => {
+  for (const { close } of [database, onFirst]) await close({ timeoutSeconds: 1 });
+});
 
+const reference = connectTo(primary.url);
 const stateOf = () => database.replicaStates()[0];
 const isRead = () => stateOf()?.isRead === true;
 const isReadOnReplica = async () => {
   const [row] = await database.replica.execute(sql`select pg_is_in_recovery() as "isReplica"`);
   return row?.isReplica === true;
+};
+
+let lastBanned = 0;
+/** Bans somebody new on the primary. */
+const ban = async () => {
+  lastBanned += 1;
+  const id = aSteamId(lastBanned);
+  await insertPenalties(database.db, [{ playerSteamId: id }]);
+  return id;
 };
 
 test('a replica that follows is read, and the primary while none does', async () => {
@@ -57,33 +79,62 @@ test.each(['40001', '57P01', '22012'])(
 );
 
 test.each([
-  ['cut', () => first.link.cut(), () => first.link.restore()],
-  ['silent', () => first.link.freeze(), () => first.link.restore()],
+  ['whose link to the primary is cut', () => first.link.cut(), () => first.link.restore()],
+  ['whose link to the primary is silent', () => first.link.freeze(), () => first.link.restore()],
+  [
+    'whose replay is paused',
+    () => onFirst.connection`select pg_wal_replay_pause()`,
+    () => onFirst.connection`select pg_wal_replay_resume()`,
+  ],
 ] as const)(
-  'a replica whose link to the primary is %s is left within five seconds',
+  'a replica %s is left within five seconds, and hides no ban for longer',
   async (_, fail, heal) => {
     await waitFor(isRead);
-    const fails = performance.now();
-    fail();
-    await database.connection`create table if not exists lags ()`;
-    await waitFor(() => stateOf()?.fault === 'behind');
-    expect(performance.now() - fails).toBeGreaterThan(4000);
+    const failsMs = performance.now();
+    await fail();
+    const banned = await ban();
+    await Promise.all([
+      expectToSee(banned),
+      expectWithin(FRESH_MS + CHECK_MS, () => waitFor(() => stateOf()?.fault === 'behind'), reference),
+    ]);
+    expect(performance.now() - failsMs).toBeGreaterThan(4000);
     expect(await isReadOnReplica()).toBe(false);
-    heal();
-    await database.connection`drop table lags`;
+    await heal();
+    await ban();
     await waitFor(isRead);
   },
 );
 
-test('a replica whose replay is paused is left', async () => {
+test('a replica that replays everything ten seconds late is not read until it no longer does', async () => {
   await waitFor(isRead);
-  const replica = openDatabase(first.url, { max: 1 });
-  await replica.connection`select pg_wal_replay_pause()`;
-  await database.connection`create table pauses ()`;
-  await waitFor(() => stateOf()?.fault === 'behind');
-  await replica.connection`select pg_wal_replay_resume()`;
-  await waitFor(isRead);
-  await replica.close({ timeoutSeconds: 1 });
+  await onFirst.connection`alter system set recovery_min_apply_delay = '10s'`;
+  await onFirst.connection`select pg_reload_conf()`;
+  const isReplayLate = async () => {
+    await ban();
+    const [row] =
+      await onFirst.connection`select wait_event from pg_stat_activity where backend_type = 'startup'`;
+    return row?.wait_event === 'RecoveryApplyDelay';
+  };
+  await waitFor(isReplayLate);
+  const banned = await ban();
+  expect(await isBanned(onFirst.db, banned, new Date())).toBe(false);
+  const isLeft = async () => (await ban()) && stateOf()?.fault === 'behind';
+  await Promise.all([
+    expectToSee(banned),
+    expectWithin(FRESH_MS + CHECK_MS, () => waitFor(isLeft, { everyMs: 100 }), reference),
+  ]);
+
+  const bannedThen = await ban();
+  const hasReplayed = async () => {
+    expect(isRead()).toBe(false);
+    expect(await isBanned(database.replica, await ban(), new Date())).toBe(true);
+    return isBanned(onFirst.db, bannedThen, new Date());
+  };
+  await waitFor(hasReplayed, { everyMs: 100 });
+
+  await onFirst.connection`alter system reset recovery_min_apply_delay`;
+  await onFirst.connection`select pg_reload_conf()`;
+  await waitFor(isReadOnReplica);
 });
 
 test('what is no replica of this primary is never read, and said at the start', async () => {
@@ -105,6 +156,15 @@ test('a replica promoted by mistake is left for good', async () => {
   const state = () => mistaken.replicaStates()[0];
   await waitFor(() => state()?.isRead);
   await second.promote();
+  const banned = await ban();
+  const isSeen = () => isBanned(mistaken.replica, banned, new Date());
+  await expectWithin(CHECK_MS, () => waitFor(isSeen), reference);
   await waitFor(() => state()?.fault === 'not in recovery');
   await mistaken.close({ timeoutSeconds: 1 });
 });
+
+/** A read finds the ban before what it returns may be called too old. */
+async function expectToSee(banned: SteamId64): Promise<void> {
+  const isSeen = () => isBanned(database.replica, banned, new Date());
+  await expectWithin(FRESH_MS, () => waitFor(isSeen), reference);
+}
