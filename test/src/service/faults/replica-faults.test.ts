@@ -5,7 +5,12 @@ import { aSteamId, insertPenalties } from '../../../support/database/builders.ts
 import { startDatabaseProxy } from '../../../support/database/database-proxy.ts';
 import { startReplicatedPostgres } from '../../../support/database/replicated-postgres.ts';
 import { countStatuses, percentileMs, startLoad } from '../../../support/http/steady-load.ts';
-import { connectTo, expectWithin, startReference } from '../../../support/machine/time-promise.ts';
+import {
+  connectTo,
+  expectWithin,
+  LATE_STEPS,
+  startReference,
+} from '../../../support/machine/time-promise.ts';
 import { createTestFolder, startProgram } from '../../../support/service/program.ts';
 import { aToken, bearer } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
@@ -39,6 +44,15 @@ afterAll(async () => {
   await folder.remove();
 });
 
+/** The promise on a quiet machine; the printed table tells whether it held without the allowance for a busy one. */
+const P99_MS = 500;
+const rows: (string | number)[][] = [];
+afterAll(() => {
+  const head = ['fault', 'responses', `p99 in ms (at most ${P99_MS})`, 'longest reference query in ms'];
+  const table = [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
+  console.log(`\n${table}\n`);
+});
+
 const paths = [`/api/v1/penalties?steamid=${aSteamId(1)}`, `/api/v1/users/lookup?steamid64=${aSteamId(1)}`];
 const timesLogged = (text: string) => service.stdout().split(text).length - 1;
 const metric = async (name: string) =>
@@ -63,7 +77,7 @@ const FAULTS = {
 
 test.each(Object.entries(FAULTS))(
   'no request fails, and none takes long, when %s',
-  async (_, [fail, heal]) => {
+  async (name, [fail, heal]) => {
     const meanwhile = startReference(reference);
     const load = startLoad(origin, { paths, init: bearer(token) });
     await Bun.sleep(1000);
@@ -72,8 +86,11 @@ test.each(Object.entries(FAULTS))(
     await heal();
     await waitFor(areBothRead, { everyMs: 50 });
     const responses = await load.stop();
+    const allowedMs = await meanwhile.stop();
+    const p99Ms = percentileMs(responses, 0.99);
+    rows.push([name, responses.length, Math.round(p99Ms), Math.round(allowedMs / LATE_STEPS)]);
     expect(countStatuses(responses)).toEqual({ 200: responses.length });
-    expect(percentileMs(responses, 0.99)).toBeLessThanOrEqual(500 + (await meanwhile.stop()));
+    expect(p99Ms).toBeLessThanOrEqual(P99_MS + allowedMs);
   },
 );
 
