@@ -136,26 +136,26 @@ const ofRedis: readonly Omit<Fault, 'missing'>[] = [
   {
     name: 'Redis is full',
     happen: async ({ redis }) => {
-      redis?.tell('config', 'set', 'maxmemory', '1');
+      await redis?.tell('config', 'set', 'maxmemory', '1');
       await hold();
-      redis?.tell('config', 'set', 'maxmemory', '0');
+      await redis?.tell('config', 'set', 'maxmemory', '0');
     },
   },
   {
     name: 'Redis is read-only',
     happen: async ({ redis }) => {
-      redis?.tell('replicaof', '127.0.0.1', '1');
+      await redis?.tell('replicaof', '127.0.0.1', '1');
       await hold();
-      redis?.tell('replicaof', 'no', 'one');
+      await redis?.tell('replicaof', 'no', 'one');
     },
   },
   {
     name: 'Redis has no connection left',
     happen: async ({ redis }) => {
-      redis?.tell('config', 'set', 'maxclients', '1');
+      await redis?.tell('config', 'set', 'maxclients', '1');
       redis?.link.restore();
       await hold();
-      redis?.tell('config', 'set', 'maxclients', '1000');
+      await redis?.tell('config', 'set', 'maxclients', '1000');
     },
   },
 ];

@@ -8,8 +8,11 @@ export type RedisServer = {
   url: string;
   start: () => Promise<void>;
   signal: (signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT') => void;
-  /** Runs `redis-cli` with these words. */
-  tell: (...words: string[]) => void;
+  /**
+   * Sends a command over a connection of its own, open since the start, so that it also gets through when Redis takes no more.
+   * @throws when the response is not OK.
+   */
+  tell: (command: string, ...words: string[]) => Promise<void>;
 };
 
 /** @returns undefined without the program `redis-server`; where CI is set, that is a failure. */
@@ -21,26 +24,42 @@ export async function startRedisServer(): Promise<RedisServer | undefined> {
   }
   const port = findFreePort();
   const folder = createTestFolder();
+  const url = `redis://127.0.0.1:${port}`;
   let server: Bun.Subprocess | undefined;
-  const cli = (...words: string[]) =>
-    Bun.spawnSync(['redis-cli', '-h', '127.0.0.1', '-p', String(port), ...words]);
+  let operator: Bun.RedisClient | undefined;
   const redis: RedisServer = {
-    url: `redis://127.0.0.1:${port}`,
+    url,
     start: async () => {
       const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder.path];
       server = Bun.spawn(['redis-server', ...options], { stdout: 'ignore', stderr: 'ignore' });
-      await waitFor(() => cli('ping').stdout.toString().startsWith('PONG'));
+      operator?.close();
+      operator = await waitFor(() => connectTo(url), { what: 'Redis responds' });
     },
     signal: (signal) => server?.kill(signal),
-    tell: (...words) => {
-      cli(...words);
+    tell: async (command, ...words) => {
+      const reply = await operator?.send(command, words);
+      if (reply !== 'OK') throw new Error(`Redis responds to ${command} ${words.join(' ')} with ${reply}`);
     },
   };
   afterAll(async () => {
+    operator?.close();
     server?.kill('SIGKILL');
     await server?.exited;
     await folder.remove();
   });
   await redis.start();
   return redis;
+}
+
+/** @returns undefined while there is no response. */
+async function connectTo(url: string): Promise<Bun.RedisClient | undefined> {
+  const client = new Bun.RedisClient(url, { autoReconnect: false, connectionTimeout: 1000 });
+  try {
+    await client.connect();
+    await client.send('PING', []);
+    return client;
+  } catch {
+    client.close();
+    return undefined;
+  }
 }
