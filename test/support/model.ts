@@ -3,6 +3,17 @@ import fc from 'fast-check';
 /** How many histories each model test tries; `.ci/run` asks for more. */
 export const RUNS = Number(process.env.MODEL_RUNS ?? 150);
 
+/** Histories that are tried at once start in the same millisecond: each takes the next seed. */
+let nextSeed = Date.now() % 0x7fff_ffff;
+
+/** @returns `MODEL_SEED`, which repeats a run; without it a seed that differs from every one before. */
+export function drawSeed(): number {
+  const given = process.env.MODEL_SEED;
+  if (given !== undefined) return Number(given);
+  nextSeed = (nextSeed + 1) % 0x7fff_ffff;
+  return nextSeed;
+}
+
 /**
  * Tries random histories against a model. A failure is shrunk and printed, a step a line, with its seed and path, which
  * `MODEL_SEED` and `MODEL_PATH` repeat. The first failure is printed as soon as it is there: one that depends on the
@@ -14,7 +25,7 @@ export async function tryHistories<History>(
   play: (history: History) => Promise<void>,
   { runs = RUNS }: { runs?: number } = {},
 ): Promise<void> {
-  const seed = Number(process.env.MODEL_SEED ?? Date.now() % 0x7fff_ffff);
+  const seed = drawSeed();
   const path = process.env.MODEL_PATH;
   const parameters = { numRuns: runs, seed, endOnFailure: false, ...(path && { path }) };
   let hasFailed = false;
