@@ -14,7 +14,7 @@ const NAME = 'bot';
 /** How long a holder relies on its lease after requesting it. */
 const HELD_MS = 3500;
 const HOLDERS = [0, 1, 2] as const;
-const STAGES = 4;
+const STAGES = 8;
 const LOCK_NOT_AVAILABLE = '55P03';
 
 const holder = fc.constantFrom(...HOLDERS);
@@ -269,6 +269,6 @@ test.concurrent.each(stages)(
       >,
       (steps) => new Play(stage).run(steps),
       // Each takes as long as ten histories of penalties, since sessions are ended and opened all the time.
-      { runs: Math.ceil(RUNS / 2 / STAGES) },
+      { runs: Math.ceil(RUNS / STAGES) },
     ),
 );
