@@ -19,8 +19,8 @@ export type Seen = {
 };
 
 export type Clients = {
-  /** Asks, makes tokens and uploads sounds until the work is done. */
-  watch: (work: () => Promise<void>) => Promise<Seen>;
+  /** Asks, makes tokens and uploads sounds until the work is done, which is given what was seen so far. */
+  watch: (work: (seen: Seen) => Promise<void>) => Promise<Seen>;
   /** How much of what was acknowledged is not there. */
   countLost: (seen: Seen) => Promise<number>;
   /** Waits until every address responds with 200. */
@@ -133,7 +133,7 @@ export async function createClients(origin: string, steam: SteamOpenIdProvider):
         leaving.signal.addEventListener('abort', () => clearInterval(timer));
         return async () => void (await Promise.all(visits));
       }
-      await work();
+      await work(seen);
       leaving.abort();
       for (const settled of under) await settled();
       return seen;

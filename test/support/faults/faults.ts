@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import { rm, statfs, writeFile } from 'node:fs/promises';
+import { readFile, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openDatabase } from '../../../src/db/database.ts';
 import { createTestFolder } from '../service/program.ts';
+import { waitFor } from '../wait.ts';
 import type { Stage } from './stage.ts';
 
 /** Something that goes wrong, and how it ends. */
@@ -12,15 +13,18 @@ export type Fault = {
   endsService?: boolean;
   /** What this machine lacks for it; undefined when it can be tried. */
   missing?: (stage: Stage) => string | undefined;
-  /** The fault, from its beginning until what it broke is repaired. */
-  happen: (stage: Stage) => Promise<void>;
+  /** Whether tokens and uploads are still accepted meanwhile, if not all of them. */
+  isWritable?: boolean;
+  /** The fault, from its beginning until what it broke is repaired; it lasts while it holds. */
+  happen: (stage: Stage, hold: Hold) => Promise<void>;
 };
 
-const HOLD_MS = 4000;
+/** Lets clients go on while the fault lasts: for {@link HOLD_MS}, or until the work is done. */
+export type Hold = (work?: () => Promise<unknown>) => Promise<void>;
+
+export const HOLD_MS = 4000;
 const KILLS = 50;
 const FAKETIME = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1';
-
-const hold = () => Bun.sleep(HOLD_MS);
 
 async function runOnPostgres({ postgres }: Stage, ...statements: string[]): Promise<void> {
   const { connection, close } = openDatabase(postgres.url, { max: 1 });
@@ -37,7 +41,7 @@ function withoutTracing(): string | undefined {
 const ofPostgres: Fault[] = [
   {
     name: 'PostgreSQL is killed',
-    happen: async ({ postgres }) => {
+    happen: async ({ postgres }, hold) => {
       await postgres.kill();
       await hold();
       await postgres.start();
@@ -45,7 +49,7 @@ const ofPostgres: Fault[] = [
   },
   {
     name: 'PostgreSQL is paused',
-    happen: async ({ postgres }) => {
+    happen: async ({ postgres }, hold) => {
       await postgres.signal('SIGSTOP');
       await hold();
       await postgres.signal('SIGCONT');
@@ -53,7 +57,7 @@ const ofPostgres: Fault[] = [
   },
   {
     name: 'PostgreSQL is slow: 200 ms each way',
-    happen: async ({ postgresLink }) => {
+    happen: async ({ postgresLink }, hold) => {
       postgresLink.slow(200);
       await hold();
       postgresLink.restore();
@@ -62,7 +66,7 @@ const ofPostgres: Fault[] = [
   {
     name: 'the disk of PostgreSQL is full',
     missing: ({ postgresDisk }) => (postgresDisk.isMounted ? undefined : 'right to mount a disk'),
-    happen: async ({ postgres, postgresDisk: { path } }) => {
+    happen: async ({ postgres, postgresDisk: { path } }, hold) => {
       const { bavail, bsize } = await statfs(path);
       // PostgreSQL may take some of the room meanwhile: then the disk is full a little earlier.
       await writeFile(join(path, 'other'), new Uint8Array(bavail * bsize)).catch(() => {});
@@ -75,7 +79,7 @@ const ofPostgres: Fault[] = [
   },
   {
     name: 'PostgreSQL is read-only',
-    happen: async (stage) => {
+    happen: async (stage, hold) => {
       await runOnPostgres(
         stage,
         'alter system set default_transaction_read_only = on',
@@ -92,26 +96,28 @@ const ofPostgres: Fault[] = [
   },
   {
     name: 'PostgreSQL has no connection left',
-    happen: async ({ postgres, postgresLink }) => {
+    happen: async ({ postgres, postgresLink }, hold) => {
       const others = openDatabase(postgres.url, { max: 120 });
       const taken = Array.from({ length: 120 }, () =>
         others.connection.unsafe(`select pg_sleep(${HOLD_MS / 1000})`).catch(() => {}),
       );
-      // Whoever is connected has to connect again.
-      for (let times = 0; times < 10; times++) {
-        postgresLink.restore();
-        await Bun.sleep(200);
-      }
-      await Promise.all(taken);
+      await hold(async () => {
+        // Whoever is connected has to connect again.
+        for (let times = 0; times < 10; times++) {
+          postgresLink.restore();
+          await Bun.sleep(200);
+        }
+        await Promise.all(taken);
+      });
       await others.close();
     },
   },
 ];
 
-const ofRedis: readonly Omit<Fault, 'missing'>[] = [
+const ofRedis: readonly Omit<Fault, 'missing' | 'isWritable'>[] = [
   {
     name: 'Redis is killed',
-    happen: async ({ redis }) => {
+    happen: async ({ redis }, hold) => {
       redis?.signal('SIGKILL');
       await hold();
       await redis?.start();
@@ -119,7 +125,7 @@ const ofRedis: readonly Omit<Fault, 'missing'>[] = [
   },
   {
     name: 'Redis is paused',
-    happen: async ({ redis }) => {
+    happen: async ({ redis }, hold) => {
       redis?.signal('SIGSTOP');
       await hold();
       redis?.signal('SIGCONT');
@@ -127,7 +133,7 @@ const ofRedis: readonly Omit<Fault, 'missing'>[] = [
   },
   {
     name: 'Redis is slow: 200 ms each way',
-    happen: async ({ redis }) => {
+    happen: async ({ redis }, hold) => {
       redis?.link.slow(200);
       await hold();
       redis?.link.restore();
@@ -135,7 +141,7 @@ const ofRedis: readonly Omit<Fault, 'missing'>[] = [
   },
   {
     name: 'Redis is full',
-    happen: async ({ redis }) => {
+    happen: async ({ redis }, hold) => {
       await redis?.tell('config', 'set', 'maxmemory', '1');
       await hold();
       await redis?.tell('config', 'set', 'maxmemory', '0');
@@ -143,7 +149,7 @@ const ofRedis: readonly Omit<Fault, 'missing'>[] = [
   },
   {
     name: 'Redis is read-only',
-    happen: async ({ redis }) => {
+    happen: async ({ redis }, hold) => {
       await redis?.tell('replicaof', '127.0.0.1', '1');
       await hold();
       await redis?.tell('replicaof', 'no', 'one');
@@ -151,7 +157,7 @@ const ofRedis: readonly Omit<Fault, 'missing'>[] = [
   },
   {
     name: 'Redis has no connection left',
-    happen: async ({ redis }) => {
+    happen: async ({ redis }, hold) => {
       await redis?.tell('config', 'set', 'maxclients', '1');
       redis?.link.restore();
       await hold();
@@ -160,56 +166,62 @@ const ofRedis: readonly Omit<Fault, 'missing'>[] = [
   },
 ];
 
-/** Makes every second disk call fail from now on, as on a dying disk. */
-const failing = (calls: string): Fault['happen'] => {
-  return async ({ service }) => {
-    const rule = `${calls}:error=EIO:when=1+2`;
-    const tracer = Bun.spawn(
-      [
-        'strace',
-        '-f',
-        '-qq',
-        '-o',
-        '/dev/null',
-        '-e',
-        `trace=${calls}`,
-        '-e',
-        `inject=${rule}`,
-        '-p',
-        String(service.pid()),
-      ],
-      { stderr: 'ignore' },
-    );
-    await hold();
-    if (tracer.exitCode !== null) throw new Error('strace ended before it was told to');
-    tracer.kill('SIGINT');
+/** Makes every second disk call fail from now on, as on a dying disk; at least one has to. */
+const failing = (names: string): Fault['happen'] => {
+  return async ({ service }, hold) => {
+    const folder = createTestFolder();
+    const [calls, messages] = [join(folder.path, 'calls'), join(folder.path, 'messages')];
+    const rules = ['-e', `trace=${names}`, '-e', `inject=${names}:error=EIO:when=1+2`];
+    const tracer = Bun.spawn(['strace', '-f', '-o', calls, ...rules, '-p', String(service.pid())], {
+      stderr: Bun.file(messages),
+    });
+    const hasWritten = async (file: string, text: string) => {
+      if (tracer.exitCode !== null) throw new Error(`strace has ended: ${await readFile(messages, 'utf8')}`);
+      return (await readFile(file, 'utf8')).includes(text);
+    };
+    await waitFor(() => hasWritten(messages, ' attached'), { what: 'strace is attached' });
+    await hold(async () => {
+      await Bun.sleep(HOLD_MS);
+      await waitFor(() => hasWritten(calls, '(INJECTED)'), { everyMs: 100, what: `one of ${names} fails` });
+    });
+    // On SIGINT it could wait forever for a process that itself waits for a child that strace has stopped.
+    tracer.kill('SIGKILL');
     await tracer.exited;
+    await folder.remove();
   };
 };
 
 const ofTheMachine: Fault[] = [
-  { name: 'every second fsync fails', missing: withoutTracing, happen: failing('fsync,fdatasync') },
+  {
+    name: 'every second fsync fails',
+    isWritable: true,
+    missing: withoutTracing,
+    happen: failing('fsync,fdatasync'),
+  },
   {
     name: 'every second rename fails',
+    isWritable: true,
     missing: withoutTracing,
     happen: failing('rename,renameat,renameat2'),
   },
   {
     name: `the service is killed ${KILLS} times`,
     endsService: true,
-    happen: async ({ service }) => {
-      for (let kill = 0; kill < KILLS; kill++) {
-        await Bun.sleep(300);
-        await service.end('SIGKILL');
-        await service.start();
-      }
+    happen: async ({ service }, hold) => {
+      await hold(async () => {
+        for (let kill = 0; kill < KILLS; kill++) {
+          await Bun.sleep(300);
+          await service.end('SIGKILL');
+          await service.start();
+        }
+      });
     },
   },
   {
     name: 'the clock jumps an hour on, two back and one on',
     endsService: true,
     missing: () => (existsSync(FAKETIME) ? undefined : 'faketime'),
-    happen: async ({ service }) => {
+    happen: async ({ service }, hold) => {
       const folder = createTestFolder();
       const file = join(folder.path, 'offset');
       await writeFile(file, '+0');
@@ -220,10 +232,12 @@ const ofTheMachine: Fault[] = [
         FAKETIME_NO_CACHE: '1',
         FAKETIME_DONT_FAKE_MONOTONIC: '1',
       });
-      for (const offset of ['+3600', '-3600', '+0']) {
-        await writeFile(file, offset);
-        await Bun.sleep(HOLD_MS / 2);
-      }
+      await hold(async () => {
+        for (const offset of ['+3600', '-3600', '+0']) {
+          await writeFile(file, offset);
+          await Bun.sleep(HOLD_MS / 2);
+        }
+      });
       await service.end('SIGTERM');
       await service.start();
       await folder.remove();
@@ -233,6 +247,6 @@ const ofTheMachine: Fault[] = [
 
 export const FAULTS: readonly Fault[] = [
   ...ofPostgres,
-  ...ofRedis.map((fault) => ({ ...fault, missing: withoutRedis })),
+  ...ofRedis.map((fault) => ({ ...fault, isWritable: true, missing: withoutRedis })),
   ...ofTheMachine,
 ];

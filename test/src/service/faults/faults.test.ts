@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../../../../src/db/database.ts';
 import { createClients, type Seen } from '../../../support/faults/clients.ts';
-import { FAULTS } from '../../../support/faults/faults.ts';
+import { FAULTS, HOLD_MS, type Hold } from '../../../support/faults/faults.ts';
 import { setStage } from '../../../support/faults/stage.ts';
 
 /** The table of all faults, to look at; not committed. */
@@ -27,16 +27,25 @@ for (const fault of FAULTS) {
   test.skipIf(missing !== undefined)(
     `nothing acknowledged is lost when ${fault.name}`,
     async () => {
-      const seen = await clients.watch(async () => {
-        await fault.happen(stage);
+      const meanwhile = { responses: 0, acknowledged: 0 };
+      const seen = await clients.watch(async (soFar) => {
+        const hold: Hold = async (work = () => Bun.sleep(HOLD_MS)) => {
+          const before = { responses: countResponses(soFar), acknowledged: countAcknowledged(soFar) };
+          await work();
+          meanwhile.responses = countResponses(soFar) - before.responses;
+          meanwhile.acknowledged = countAcknowledged(soFar) - before.acknowledged;
+        };
+        await fault.happen(stage, hold);
         await clients.waitUntilWell();
         await Bun.sleep(AFTERWARDS_MS);
       });
       const lost = await clients.countLost(seen);
-      rows.push(toRow(fault.name, seen, lost));
+      rows.push(toRow(fault.name, { seen, meanwhile, lost }));
       expect(seen.malformed).toEqual([]);
       expect(seen.statuses[500] ?? 0).toBe(0);
       if (!fault.endsService) expect(seen.unanswered).toBe(0);
+      expect(meanwhile.responses).toBeGreaterThan(0);
+      if (fault.isWritable) expect(meanwhile.acknowledged).toBeGreaterThan(0);
       expect(countAcknowledged(seen)).toBeGreaterThan(0);
       expect(lost).toBe(0);
       await forgetTokens();
@@ -46,24 +55,41 @@ for (const fault of FAULTS) {
 }
 
 afterAll(async () => {
-  const head = ['fault', 'responses', 'of them 503', 'unanswered', 'malformed', 'acknowledged', 'lost'];
+  const head = [
+    'fault',
+    'responses',
+    'of them 503',
+    'unanswered',
+    'malformed',
+    'acknowledged',
+    'lost',
+    'responses meanwhile',
+    'acknowledged meanwhile',
+  ];
   const table = [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
   console.log(`\n${table}\n`);
   await mkdir(fileURLToPath(new URL('.', `file://${TABLE}`)), { recursive: true });
   await Bun.write(TABLE, `${table}\n`);
 });
 
-function toRow(name: string, seen: Seen, lost: number): string[] {
-  const responses = Object.values(seen.statuses).reduce((sum, count) => sum + count, 0);
+type Figures = { seen: Seen; meanwhile: { responses: number; acknowledged: number }; lost: number };
+
+function toRow(name: string, { seen, meanwhile, lost }: Figures): string[] {
   const figures = [
-    responses,
+    countResponses(seen),
     seen.statuses[503] ?? 0,
     seen.unanswered,
     seen.malformed.length,
     countAcknowledged(seen),
     lost,
+    meanwhile.responses,
+    meanwhile.acknowledged,
   ];
   return [name, ...figures.map(String)];
+}
+
+function countResponses({ statuses }: Seen): number {
+  return Object.values(statuses).reduce((sum, count) => sum + count, 0);
 }
 
 function countAcknowledged({ tokens, uploads }: Seen): number {
