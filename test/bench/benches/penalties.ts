@@ -3,7 +3,6 @@ import type { Db } from '../../../src/db/client.ts';
 import { type Database, openDatabase } from '../../../src/db/database.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
-import { isBanned } from '../../../src/queries/penalties/is-banned.ts';
 import { listPenalties } from '../../../src/queries/penalties/list.ts';
 import { type Bench, formatMs, formatRatio, median, percentile, type Row } from '../bench.ts';
 import { type Watched, watch } from '../support/database-time.ts';
@@ -13,6 +12,7 @@ import {
   prepareDataset,
   startDatasetServer,
 } from '../support/penalty-dataset.ts';
+import { measurePlayerLookups } from '../support/player-lookups.ts';
 
 const SMALL_ROWS = 10_000;
 const PER_PAGE = 50;
@@ -20,7 +20,6 @@ const WHY_STEEP =
   'Among ten thousand rows, a server, an admin or a rare filter has so few that all are read; among millions, the day of a deep page is found first, and its rows are far apart';
 const CALLS = 120;
 const WARM_UP_CALLS = 25;
-const LOOKUPS = 5000;
 /** An hour after the last sweep: more rows await correction than a running service ever leaves. */
 const NOW = new Date(DATASET_END.getTime() + 3_600_000);
 
@@ -49,7 +48,7 @@ export const penalties: Bench = {
             })),
           );
         }
-        rows.push(...(await measureBanLookups(large, subjects.large)));
+        rows.push(...(await measurePlayerLookups(large, { player: subjects.large.player, now: NOW })));
         rows.push(await measureSize(large, options.rows));
         return rows;
       } finally {
@@ -237,44 +236,6 @@ async function prepareList(
   return list;
 }
 
-async function measureBanLookups({ db, connection, url }: Database, subjects: Subjects): Promise<Row[]> {
-  const player = () =>
-    String(76561197960265729n + BigInt(Math.floor(Math.random() * 1_000_000))) as SteamId64;
-  const list = () =>
-    listPenalties(db, { playerSteamId: subjects.player }, { page: 1, perPage: 10, now: NOW });
-  const statement = await readPlayerStatement(url, subjects);
-  const parameters = [subjects.player, subjects.player, '10', '0'];
-  const lookups: [what: string, most: number | undefined, lookup: () => PromiseLike<unknown>][] = [
-    ['ban lookup of one player', 2, () => isBanned(db, player(), NOW)],
-    ['ten penalties of one player, and the counts of all', 2, list],
-    [
-      '… the same SQL by the driver alone',
-      undefined,
-      () => connection.unsafe(statement, parameters, { prepare: true }).values(),
-    ],
-  ];
-  const rows: Row[] = [];
-  for (const [what, most, lookup] of lookups) {
-    const calls = { ours: [] as number[], floor: [] as number[] };
-    for (let call = 0; call < LOOKUPS; call++) {
-      calls.ours.push(await timeOf(lookup));
-      calls.floor.push(await timeOf(() => connection`select 1`));
-    }
-    const [ours, floor] = [median(calls.ours), median(calls.floor)];
-    const isReached = most === undefined || ours / floor <= most;
-    rows.push({
-      what,
-      ours: formatMs(ours),
-      floor: `select 1: ${formatMs(floor)}`,
-      ratio: formatRatio(ours / floor),
-      target: most === undefined ? 'for information' : `≤ ${most}×`,
-      isReached,
-      ...(!isReached && { note: 'it counts and reads records, whereas `select 1` is only a round trip' }),
-    });
-  }
-  return rows;
-}
-
 /** The size of the database, with all indexes but without write-ahead log and events. */
 async function measureSize({ connection }: Database, penaltyRows: number): Promise<Row> {
   const [size] = await connection<{ bytes: string }[]>`
@@ -288,26 +249,4 @@ async function measureSize({ connection }: Database, penaltyRows: number): Promi
     target: 'for information',
     isReached: true,
   };
-}
-
-/** The SQL of a player's list, from a connection on which nothing else was asked. */
-async function readPlayerStatement(url: string, { player }: Subjects): Promise<string> {
-  const { db, connection, close } = openDatabase(url, { max: 1 });
-  try {
-    await listPenalties(db, { playerSteamId: player }, { page: 1, perPage: 10, now: NOW });
-    const [prepared] = await connection<{ statement: string }[]>`
-      select statement from pg_prepared_statements
-      where statement like '%counted.counts%' and statement not like '%pg_prepared_statements%'`;
-    if (!prepared) throw new Error('the list of a player is not prepared');
-    return prepared.statement;
-  } finally {
-    await close();
-  }
-}
-
-/** Milliseconds from asking to the answer in hand: the database's time and the driver's. */
-async function timeOf(call: () => PromiseLike<unknown>): Promise<number> {
-  const startedAt = performance.now();
-  await call();
-  return performance.now() - startedAt;
 }
