@@ -56,7 +56,11 @@ export class FakeGateway {
   }
 
   get isReady(): boolean {
-    return [...this.#sessions.values()].some(({ socket }) => socket !== undefined);
+    return this.readySessions > 0;
+  }
+
+  get readySessions(): number {
+    return [...this.#sessions.values()].filter(({ socket }) => socket !== undefined).length;
   }
 
   get openSockets(): number {
