@@ -5,6 +5,7 @@ import { openDatabase } from '../../../../src/db/database.ts';
 import { createClients, type Seen } from '../../../support/faults/clients.ts';
 import { FAULTS, HOLD_MS, type Hold } from '../../../support/faults/faults.ts';
 import { setStage } from '../../../support/faults/stage.ts';
+import { formatTable } from '../../../support/faults/table.ts';
 
 /** The table of all faults, to look at; not committed. */
 const TABLE = fileURLToPath(new URL('../../../artifacts/faults.md', import.meta.url));
@@ -66,7 +67,7 @@ afterAll(async () => {
     'responses meanwhile',
     'acknowledged meanwhile',
   ];
-  const table = [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
+  const table = formatTable(head, rows);
   console.log(`\n${table}\n`);
   await mkdir(fileURLToPath(new URL('.', `file://${TABLE}`)), { recursive: true });
   await Bun.write(TABLE, `${table}\n`);

@@ -4,6 +4,7 @@ import { saveUser } from '../../../../src/queries/users/user-changes.ts';
 import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
 import { startDatabaseProxy } from '../../../support/database/database-proxy.ts';
 import { startReplicatedPostgres } from '../../../support/database/replicated-postgres.ts';
+import { formatTable } from '../../../support/faults/table.ts';
 import { countStatuses, percentileMs, startLoad } from '../../../support/http/steady-load.ts';
 import {
   connectTo,
@@ -49,8 +50,7 @@ const P99_MS = 500;
 const rows: (string | number)[][] = [];
 afterAll(() => {
   const head = ['fault', 'responses', `p99 in ms (at most ${P99_MS})`, 'longest reference query in ms'];
-  const table = [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
-  console.log(`\n${table}\n`);
+  console.log(`\n${formatTable(head, rows)}\n`);
 });
 
 const paths = [`/api/v1/penalties?steamid=${aSteamId(1)}`, `/api/v1/users/lookup?steamid64=${aSteamId(1)}`];
