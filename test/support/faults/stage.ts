@@ -34,10 +34,6 @@ export async function setStage(): Promise<Stage> {
   const folder = createTestFolder();
   await Bun.$`chmod 755 ${folder.path}`;
   const postgresDisk = await mountSmallDisk(join(folder.path, 'postgres'), POSTGRES_DISK_BYTES);
-  afterAll(async () => {
-    postgresDisk.unmount();
-    await folder.remove();
-  });
   const { primary: postgres } = await startReplicatedPostgres({ replicas: 0, parent: postgresDisk.path });
   const postgresLink = await startDatabaseProxy(postgres.url);
   const redisServer = await startRedisServer();
@@ -75,6 +71,9 @@ export async function setStage(): Promise<Stage> {
   afterAll(async () => {
     await service.end('SIGKILL');
     await Promise.all([postgresLink.stop(), redis?.link.stop(), steam.stop()]);
+    // Last: until PostgreSQL has stopped, which happens before this, its files lie there.
+    postgresDisk.unmount();
+    await folder.remove();
   });
   await service.start();
   return { origin, steam, postgres, postgresLink, postgresDisk, redis, service };
