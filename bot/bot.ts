@@ -6,6 +6,7 @@ import { withTimeLimit } from '../src/runtime/time-limit.ts';
 import type { LookUpSteamBans } from '../src/steam/bans.ts';
 import type { ResolveVanity } from '../src/steam/vanity-names.ts';
 import { createHistoryCharts } from './charts/history-charts.ts';
+import type { PlayerChart } from './charts/player-chart.ts';
 import { createCommandMentions } from './command-mentions.ts';
 import { createCommands } from './commands/commands.ts';
 import { createFeeds } from './feeds/feeds.ts';
@@ -31,6 +32,8 @@ export type BotDeps = {
   /** The listed servers with their latest poll. */
   servers: Pick<ServerList, 'current' | 'findById' | 'findBySlug' | 'onChange'>;
   readHistory: ReadHistory;
+  /** Draws the players of a server over time as a PNG. */
+  drawChart: (chart: PlayerChart) => Promise<Uint8Array>;
   resolveVanity: ResolveVanity;
   /** Where a penalty can be appealed. */
   appealUrl?: string | undefined;
@@ -120,7 +123,7 @@ export function createBot(deps: BotDeps) {
     ...createCommands({
       servers,
       publicUrl,
-      chartOf: createHistoryCharts({ readHistory: deps.readHistory, log }),
+      chartOf: createHistoryCharts(deps),
       pinLiveStatus: liveStatus.pin,
       onFeedsChanged: feeds.wake,
       mention,

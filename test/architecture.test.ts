@@ -8,6 +8,7 @@ const COMPOSITION = [
   'src/cli.ts',
   'src/install.ts',
   'src/health-check.ts',
+  'src/draw.ts',
   'src/service/',
   'src/cli/',
   'src/demo/',

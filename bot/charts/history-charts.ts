@@ -4,10 +4,17 @@ import type { ReadHistory, ServerHistory } from '../../src/live/server-history.t
 import type { Attachment } from '../embeds/message.ts';
 import type { Localization } from '../locales/localization.ts';
 import { chartAltText } from './alt-text.ts';
-import { drawPlayerChart } from './player-chart.ts';
+import type { PlayerChart } from './player-chart.ts';
 
 /** @returns undefined when there are too few points for a chart, or when it cannot be drawn. */
 export type ChartOf = (serverId: number, localization: Localization) => Promise<Attachment | undefined>;
+
+type Deps = {
+  readHistory: ReadHistory;
+  /** @returns a PNG. */
+  drawChart: (chart: PlayerChart) => Promise<Uint8Array>;
+  log: Logger;
+};
 
 type CachedChart = { readAt: number; chart: Promise<Attachment | undefined> };
 
@@ -20,13 +27,7 @@ const MIN_POINTS = 2;
  * Charts of a server's last day, drawn once for each locale and each load of the history, and cached. A chart that
  * cannot be drawn is logged and omitted: the card is useful without it.
  */
-export function createHistoryCharts({
-  readHistory,
-  log,
-}: {
-  readHistory: ReadHistory;
-  log: Logger;
-}): ChartOf {
+export function createHistoryCharts({ readHistory, drawChart, log }: Deps): ChartOf {
   const cache = new LRUCache<string, CachedChart>({ max: MAX_CACHED_CHARTS });
   return async (serverId, localization) => {
     try {
@@ -35,7 +36,7 @@ export function createHistoryCharts({
       const key = `${serverId} ${localization.locale}`;
       const cached = cache.get(key);
       if (cached?.readAt === readAt) return await cached.chart;
-      const chart = drawChart(history, localization);
+      const chart = attachChart(drawChart, history, localization);
       cache.set(key, { readAt, chart });
       return await chart;
     } catch (error) {
@@ -45,12 +46,14 @@ export function createHistoryCharts({
   };
 }
 
-async function drawChart(
+async function attachChart(
+  drawChart: Deps['drawChart'],
   { points, stepSeconds, readAt }: ServerHistory,
   localization: Localization,
 ): Promise<Attachment | undefined> {
   if (points.length < MIN_POINTS) return undefined;
   const from = new Date(readAt.getTime() - HOURS * 3_600_000);
-  const bytes = await drawPlayerChart(points, { from, to: readAt, stepSeconds }, localization);
+  const range = { from, to: readAt, stepSeconds };
+  const bytes = await drawChart({ points, range, locale: localization.locale });
   return { name: 'players.png', bytes, altText: chartAltText(points, localization) };
 }

@@ -1,6 +1,6 @@
 import { drawPng } from '../../src/drawing/canvas.ts';
 import type { HistoryPoint } from '../../src/queries/servers/samples.ts';
-import type { Localization } from '../locales/localization.ts';
+import { localizationOf } from '../locales/localization.ts';
 import { drawGrid, drawHeadline, drawHours } from './axes.ts';
 import { type ChartRange, createScale, HEIGHT, INK, WIDTH } from './plot.ts';
 import { drawCapacity, drawOffline, drawPlayers } from './series.ts';
@@ -8,15 +8,17 @@ import { drawCapacity, drawOffline, drawPlayers } from './series.ts';
 /** The lowest upper edge of a chart, so that an empty server does not have one of 0. */
 const MIN_TOP = 4;
 
-/**
- * Draws the players of one server over time as a PNG, with the capacity, and gaps where it was offline or not polled.
- * @param points oldest first; steps without a poll are missing.
- */
-export async function drawPlayerChart(
-  points: readonly HistoryPoint[],
-  range: ChartRange,
-  localization: Localization,
-): Promise<Uint8Array> {
+export type PlayerChart = {
+  /** Oldest first; steps without a poll are missing. */
+  points: readonly HistoryPoint[];
+  range: ChartRange;
+  /** Discord's code, such as `en-GB`. */
+  locale: string;
+};
+
+/** Draws the players of one server over time as a PNG, with the capacity, and gaps where it was offline or not polled. */
+export async function drawPlayerChart({ points, range, locale }: PlayerChart): Promise<Uint8Array> {
+  const localization = localizationOf(locale);
   const capacity = Math.max(0, ...points.map(({ maxPlayers }) => maxPlayers));
   const peak = Math.max(0, ...points.map(({ playersMaximum }) => playersMaximum));
   const scale = createScale(range, Math.max(capacity, peak, MIN_TOP));

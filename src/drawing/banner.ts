@@ -13,7 +13,8 @@ const PICTURE_SIZES: Record<BannerSize, PictureSize> = {
   '160x248': { width: 160, height: 248 },
 };
 
-export type BannerSubject = {
+export type BannerPicture = {
+  size: BannerSize;
   server: ServerView;
   /** The last 24 hours up to `now`; undefined when they cannot be read. */
   history: Series | undefined;
@@ -35,7 +36,8 @@ const DAY_MS = 86_400_000;
 const STEP_SECONDS = 1800;
 
 /** Draws the state of a server for forums. The only word is "offline", so that it needs no translation. */
-export function drawBanner(size: BannerSize, subject: BannerSubject): Promise<Uint8Array> {
+export function drawBanner(banner: BannerPicture): Promise<Uint8Array> {
+  const { size } = banner;
   const { width, height } = PICTURE_SIZES[size];
   return drawPng({ width, height }, (context) => {
     context.fillStyle = INK.background;
@@ -43,39 +45,39 @@ export function drawBanner(size: BannerSize, subject: BannerSubject): Promise<Ui
     context.strokeStyle = INK.line;
     context.lineWidth = 1;
     context.strokeRect(0.5, 0.5, width - 1, height - 1);
-    context.fillStyle = subject.accent;
+    context.fillStyle = banner.accent;
     if (size === '560x95') {
       context.fillRect(0, 0, 5, height);
-      drawWide(context, subject);
+      drawWide(context, banner);
     } else {
       context.fillRect(0, 0, width, 5);
-      drawTall(context, subject);
+      drawTall(context, banner);
     }
   });
 }
 
-function drawWide(context: SKRSContext2D, subject: BannerSubject): void {
-  const { server } = subject;
+function drawWide(context: SKRSContext2D, banner: BannerPicture): void {
+  const { server } = banner;
   drawDot(context, 26, 27, server.isOnline);
   write(context, nameOf(server), { x: 40, y: 33, width: 310, weight: 600, size: 18 });
   write(context, stateOf(server), { x: 21, y: 58, width: 329, size: 14, colour: INK.text });
   write(context, server.address, { x: 21, y: 79, width: 329, size: 13 });
   write(context, occupancyOf(server), { x: 543, y: 34, width: 170, weight: 600, size: 24, align: 'right' });
-  drawHistory(context, subject, { left: 373, top: 43, right: 543, bottom: 68 });
-  write(context, toDrawable(subject.siteName, ''), { x: 543, y: 84, width: 170, size: 11, align: 'right' });
+  drawHistory(context, banner, { left: 373, top: 43, right: 543, bottom: 68 });
+  write(context, toDrawable(banner.siteName, ''), { x: 543, y: 84, width: 170, size: 11, align: 'right' });
 }
 
-function drawTall(context: SKRSContext2D, subject: BannerSubject): void {
-  const { server } = subject;
+function drawTall(context: SKRSContext2D, banner: BannerPicture): void {
+  const { server } = banner;
   const width = 136;
   drawDot(context, 18, 27, server.isOnline);
   write(context, nameOf(server), { x: 30, y: 32, width: 118, weight: 600, size: 15 });
   write(context, stateOf(server), { x: 12, y: 56, width, size: 13, colour: INK.text });
   write(context, occupancyOf(server), { x: 12, y: 98, width, weight: 600, size: 30 });
   drawShare(context, server, { left: 12, top: 110, right: 148, bottom: 116 });
-  drawHistory(context, subject, { left: 12, top: 130, right: 148, bottom: 184 });
+  drawHistory(context, banner, { left: 12, top: 130, right: 148, bottom: 184 });
   write(context, server.address, { x: 12, y: 210, width, size: 12 });
-  write(context, toDrawable(subject.siteName, ''), { x: 12, y: 232, width, size: 11 });
+  write(context, toDrawable(banner.siteName, ''), { x: 12, y: 232, width, size: 11 });
 }
 
 type Place = {
@@ -116,7 +118,7 @@ function drawShare(context: SKRSContext2D, server: ServerView, { left, top, righ
   context.fillRect(left, top, (right - left) * share, bottom - top);
 }
 
-function drawHistory(context: SKRSContext2D, { server, history, now }: BannerSubject, box: Box): void {
+function drawHistory(context: SKRSContext2D, { server, history, now }: BannerPicture, box: Box): void {
   if (!history) return;
   const { left, top, right, bottom } = box;
   const series = mergeSteps(history, STEP_SECONDS);

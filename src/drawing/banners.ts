@@ -5,7 +5,7 @@ import type { ReadHistory } from '../live/server-history.ts';
 import type { ServerList } from '../live/server-list.ts';
 import { toServerView } from '../live/server-view.ts';
 import type { ServerStatus } from '../queries/servers/servers.ts';
-import { type BannerSize, type BannerSubject, drawBanner } from './banner.ts';
+import type { BannerPicture, BannerSize } from './banner.ts';
 
 export type Banner = { bytes: Uint8Array<ArrayBuffer>; etag: string };
 
@@ -24,9 +24,11 @@ type Kept = {
 type Deps = {
   serverList: Pick<ServerList, 'findBySlug' | 'findById' | 'onChange'>;
   readHistory: ReadHistory;
+  /** @returns a PNG. */
+  drawBanner: (banner: BannerPicture) => Promise<Uint8Array<ArrayBuffer>>;
   now: () => Date;
   log: Logger;
-} & Pick<BannerSubject, 'siteName' | 'accent'>;
+} & Pick<BannerPicture, 'siteName' | 'accent'>;
 
 /** Beyond this, the least recently requested banners are dropped. */
 const MAX_KEPT = 200;
@@ -89,7 +91,6 @@ async function draw(deps: Deps, status: ServerStatus, size: BannerSize): Promise
   const server = toServerView(status);
   const history = await deps.readHistory(server.id, CURVE_HOURS).catch(() => undefined);
   const { siteName, accent } = deps;
-  const png = await drawBanner(size, { server, history, now: deps.now(), siteName, accent });
-  const bytes = new Uint8Array(png);
+  const bytes = await deps.drawBanner({ size, server, history, now: deps.now(), siteName, accent });
   return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"` };
 }

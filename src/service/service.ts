@@ -6,6 +6,8 @@ import { createWaitLimit, REQUEST_LIMITS } from '../db/connection/wait-limit.ts'
 import type { Database } from '../db/database.ts';
 import { openMigratedDatabase } from '../db/open.ts';
 import { type DatabaseAddress, toOpenFailure } from '../db/open-failure.ts';
+import type { Picture } from '../draw.ts';
+import { createDrawingProcess } from '../drawing/drawing-process.ts';
 import { createEventReader } from '../events/event-reader.ts';
 import { createHistoryReader } from '../live/server-history.ts';
 import { createServerList, type ServerList } from '../live/server-list.ts';
@@ -86,6 +88,9 @@ export async function runService(
     onStop('reader of events', eventReader.stop);
     changes.onChange('penalty_events', eventReader.invalidate);
 
+    const drawing = createDrawingProcess<Picture>({ program: new URL('../draw.ts', import.meta.url), log });
+    onStop('drawing', drawing.stop);
+
     metrics.addGauge('servers_online', 'Listed servers that are online.', () => countOnline(serverList));
     const steamApi = createSteamApi(config.steam);
     const context: Context = {
@@ -102,6 +107,7 @@ export async function runService(
         clockMs,
         onLookup: countLookups(metrics, 'histories'),
       }),
+      drawing,
       steamApi,
       lookUpSteamBans: createSteamBans({
         steam: steamApi,

@@ -8,7 +8,7 @@ const DEFAULT_ACCENT = '#f7b23b';
 
 /** The data of the pages about servers. */
 export function openStatusPages(context: Context): PagesDeps['status'] {
-  const { config, log, now, database, serverList, readHistory } = context;
+  const { config, log, now, database, serverList, readHistory, drawing } = context;
   return {
     serverList,
     readHistory,
@@ -16,6 +16,7 @@ export function openStatusPages(context: Context): PagesDeps['status'] {
     findBanner: createBanners({
       serverList,
       readHistory,
+      drawBanner: (banner) => drawing.draw({ kind: 'banner', ...banner }),
       now,
       log,
       siteName: config.site.name ?? new URL(config.publicUrl).host,

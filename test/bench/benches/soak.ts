@@ -17,8 +17,6 @@ const GAME_SERVERS = 20;
 /** A shorter run ends before the heap has its size. */
 const SHORTEST_FOR_MEMORY_MINUTES = 10;
 const MEMORY = { mostMb: 150, growth: 0.05 };
-const WHY_LARGE =
-  'some 30 MB are the library that draws charts and banners; a process of its own for it would hold twice as much';
 /** Connections come and go; a leak of one an upload or interaction is many more than this. */
 const DESCRIPTOR_MARGIN = 40;
 
@@ -83,7 +81,14 @@ async function readAddresses(stdout: ReadableStream<Uint8Array>): Promise<string
   throw new Error('the game servers ended before they listened');
 }
 
-type Stretch = { minute: number; residentMb: number; descriptors: number; responses: LoadResponse[] };
+type Stretch = {
+  minute: number;
+  residentMb: number;
+  /** Of the process that draws pictures; undefined when none runs. */
+  drawingMb: number | undefined;
+  descriptors: number;
+  responses: LoadResponse[];
+};
 
 async function watch(pid: number, visitors: Visitors, { minutes, say }: BenchOptions): Promise<Row[]> {
   const stretches: Stretch[] = [];
@@ -95,6 +100,7 @@ async function watch(pid: number, visitors: Visitors, { minutes, say }: BenchOpt
     const stretch = {
       minute: Math.round((minutes / STRETCHES) * number * 10) / 10,
       residentMb: samples.reduce((sum, mb) => sum + mb, 0) / samples.length,
+      drawingMb: await readDrawingMb(pid),
       descriptors: (await readdir(`/proc/${pid}/fd`)).length,
       responses: await visitors.takeResponses(),
     };
@@ -104,10 +110,16 @@ async function watch(pid: number, visitors: Visitors, { minutes, say }: BenchOpt
   return [...stretches.map(toRow), ...toVerdicts(stretches, visitors.counts(), minutes)];
 }
 
-function describe({ residentMb, descriptors, responses }: Stretch): string {
+async function readDrawingMb(servicePid: number): Promise<number | undefined> {
+  const found = (await Bun.$`pgrep -P ${servicePid} -f src/draw.ts`.nothrow().text()).trim();
+  return found === '' ? undefined : await readResidentMb(Number(found));
+}
+
+function describe({ residentMb, drawingMb, descriptors, responses }: Stretch): string {
   const median = formatMs(percentileMs(responses, 0.5));
   const p99 = formatMs(percentileMs(responses, 0.99));
-  return `${residentMb.toFixed(0)} MB, ${descriptors} descriptors, median ${median}, p99 ${p99}`;
+  const drawing = drawingMb === undefined ? '' : ` (and ${drawingMb.toFixed(0)} MB that draw)`;
+  return `${residentMb.toFixed(0)} MB${drawing}, ${descriptors} descriptors, median ${median}, p99 ${p99}`;
 }
 
 function toRow(stretch: Stretch): Row {
@@ -151,7 +163,6 @@ function toVerdicts(stretches: readonly Stretch[], counts: Record<string, number
       ratio: `${formatChange(growth * 100, 1)} %`,
       target: isLong ? `≤ ${MEMORY.mostMb} MB, growth ≤ ${MEMORY.growth * 100} %` : 'for information',
       isReached: !isLong || isSmall,
-      ...(isLong && !isSmall && { note: WHY_LARGE }),
     },
     {
       what: 'descriptors at the end, at most',

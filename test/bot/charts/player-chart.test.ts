@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test';
 import { drawPlayerChart } from '../../../bot/charts/player-chart.ts';
-import { localizationOf } from '../../../bot/locales/localization.ts';
 import { SAMPLE_HISTORY as points, SAMPLE_RANGE as range } from '../../support/bot/history.ts';
 import { type Colour, toPixels } from '../../support/bot/pixels.ts';
 
@@ -9,7 +8,7 @@ const LINE: Colour = [0x57, 0xd3, 0x8c];
 const OFFLINE: Colour = [0xed, 0x42, 0x45];
 
 test('draws a line where the server was online, a mark where it was offline, nothing where it was not polled', async () => {
-  const pixels = await toPixels(await drawPlayerChart(points, range, localizationOf('pl')));
+  const pixels = await toPixels(await drawPlayerChart({ points, range, locale: 'pl' }));
   expect([pixels.width, pixels.height]).toEqual([800, 360]);
   for (const hour of [2.5, 6.5, 13.3, 20.5]) {
     expect(pixels.hasColour(xOf(hour), LINE)).toBe(true);
@@ -22,10 +21,10 @@ test('draws a line where the server was online, a mark where it was offline, not
 });
 
 test('drawn at the same time in two languages, neither gets the other', async () => {
-  const alone = await drawPlayerChart(points, range, localizationOf('pl'));
+  const alone = await drawPlayerChart({ points, range, locale: 'pl' });
   const [polish, english] = await Promise.all([
-    drawPlayerChart(points, range, localizationOf('pl')),
-    drawPlayerChart(points, range, localizationOf('en-US')),
+    drawPlayerChart({ points, range, locale: 'pl' }),
+    drawPlayerChart({ points, range, locale: 'en-US' }),
   ]);
   expect(Buffer.from(polish).equals(Buffer.from(alone))).toBe(true);
   expect(Buffer.from(polish).equals(Buffer.from(english))).toBe(false);
@@ -38,14 +37,14 @@ test('survives a server that is empty, full beyond its capacity, or has one poin
     { playersAverage: 0, playersMaximum: 0, maxPlayers: 0 },
     { playersAverage: 300, playersMaximum: 400 },
   ]) {
-    const png = await drawPlayerChart(
-      [
+    const png = await drawPlayerChart({
+      points: [
         { ...first, ...changed },
         { ...first, ...changed, at: new Date(first.at.getTime() + 3_600_000) },
       ],
       range,
-      localizationOf('en-GB'),
-    );
+      locale: 'en-GB',
+    });
     expect(png.length).toBeGreaterThan(1000);
   }
 });
