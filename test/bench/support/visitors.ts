@@ -43,7 +43,7 @@ export async function startVisitors(
     const actor = anActor({ isModerator: true, locale: number % 2 ? 'pl' : 'en-US' });
     const steamid = aSteamId((number % 50) + 1);
     const { acknowledgedAt } = await (number % 3 === 0
-      ? discord.command('server', {}, actor)
+      ? discord.command('server', number % 2 ? { name: `soak-${number % 20}` } : {}, actor)
       : discord.command(number % 3 === 1 ? 'ban-check' : 'lookup', { steamid }, actor));
     counts.interactions += 1;
     if (acknowledgedAt === undefined) counts['lost interactions'] += 1;
@@ -96,6 +96,7 @@ function pathsOf(player: string): string[] {
     '/api/v1/penalties?page=7',
     `/api/v1/users/lookup?steamid64=${aSteamId(900)}`,
     '/servers/soak-3',
+    '/servers/soak-3/banner.png',
     `/api/v1/players/${aSteamId(2000)}/roundsound`,
     '/api/v1/servers/soak-3/history?hours=24',
     `/api/v1/penalties/active?steamids=${aSteamId(1)},${aSteamId(2)},${aSteamId(3)}`,

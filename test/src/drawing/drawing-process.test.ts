@@ -1,0 +1,124 @@
+import { afterEach, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import pino from 'pino';
+import { drawPlayerChart } from '../../../bot/charts/player-chart.ts';
+import type { Picture } from '../../../src/draw.ts';
+import { createDrawingProcess, type DrawingProcess } from '../../../src/drawing/drawing-process.ts';
+import { SAMPLE_HISTORY, SAMPLE_RANGE } from '../../support/bot/history.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { insertServerWithHistory } from '../../support/database/server-history.ts';
+import { createTestFolder, startProgram } from '../../support/service/program.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const PROGRAM = new URL('../../../src/draw.ts', import.meta.url);
+const CHART = { kind: 'chart' as const, points: SAMPLE_HISTORY, range: SAMPLE_RANGE, locale: 'pl' };
+const UNDRAWABLE = { ...CHART, range: { ...SAMPLE_RANGE, from: 'not a date' } } as unknown as Picture;
+
+let warnings: string[] = [];
+let drawing: DrawingProcess<Picture> | undefined;
+
+function open(limits: { idleMs?: number; limitMs?: number } = {}) {
+  warnings = [];
+  const log = pino({}, { write: (line: string) => void warnings.push(JSON.parse(line).msg) });
+  drawing = createDrawingProcess<Picture>({ program: PROGRAM, log, ...limits });
+  return drawing;
+}
+
+afterEach(() => drawing?.stop());
+
+/** The processes that draw for a process. */
+async function findDrawers(parentPid: number = process.pid): Promise<number[]> {
+  const found = await Bun.$`pgrep -P ${parentPid} -f src/draw.ts`.nothrow().text();
+  return found.split('\n').filter(Boolean).map(Number);
+}
+
+async function findDrawer(): Promise<number> {
+  const [pid, ...others] = await findDrawers();
+  if (pid === undefined || others.length > 0) throw new Error(`${others.length} processes draw`);
+  return pid;
+}
+
+test('draws the same as this process would, many at a time in one process', async () => {
+  const { draw } = open();
+  const expected = new Uint8Array(await drawPlayerChart(CHART));
+  const pictures = await Promise.all(Array.from({ length: 20 }, () => draw(CHART)));
+  for (const picture of pictures) expect(picture).toEqual(expected);
+  await findDrawer();
+});
+
+test('ends when no picture has been wanted for a while, without a word, and is started for the next one', async () => {
+  const { draw } = open({ idleMs: 50 });
+  await draw(CHART);
+  const first = await findDrawer();
+  await waitFor(async () => (await findDrawers()).length === 0);
+  await draw(CHART);
+  expect(await findDrawer()).not.toBe(first);
+  expect(warnings).toEqual([]);
+});
+
+test('a picture that cannot be drawn fails by itself', async () => {
+  const { draw } = open();
+  const [bad, good] = await Promise.allSettled([draw(UNDRAWABLE), draw(CHART)]);
+  expect(bad).toMatchObject({ status: 'rejected', reason: { message: expect.stringMatching(/TypeError/) } });
+  expect(good.status).toBe('fulfilled');
+});
+
+test('when the process is killed, what it was drawing fails, and the next picture is drawn', async () => {
+  const { draw } = open();
+  await draw(CHART);
+  const pid = await findDrawer();
+  process.kill(pid, 'SIGSTOP');
+  const lost = draw(CHART);
+  process.kill(pid, 'SIGKILL');
+  await expect(lost).rejects.toThrow('the process that draws pictures ended');
+  expect(warnings).toEqual(['the process that draws pictures ended by itself']);
+  expect((await draw(CHART)).length).toBeGreaterThan(1000);
+});
+
+test('a process that hangs is ended, and the next picture is drawn', async () => {
+  const { draw } = open({ limitMs: 3000 });
+  await draw(CHART);
+  const pid = await findDrawer();
+  process.kill(pid, 'SIGSTOP');
+  await expect(draw(CHART)).rejects.toThrow('not done within 3000 ms');
+  expect((await draw(CHART)).length).toBeGreaterThan(1000);
+  expect(await findDrawer()).not.toBe(pid);
+});
+
+test('goes on at a signal to the whole group, and knows nothing of the environment', async () => {
+  const { draw } = open();
+  await draw(CHART);
+  const pid = await findDrawer();
+  process.kill(pid, 'SIGTERM');
+  process.kill(pid, 'SIGINT');
+  await draw(CHART);
+  expect(await findDrawer()).toBe(pid);
+  expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).not.toContain('PATH=');
+});
+
+test('the service draws through it, and it ends with the service, however that ends', async () => {
+  const { db, url } = await createTestDatabase();
+  await insertServerWithHistory(db, { slug: 'one', name: 'One', now: new Date() });
+  const folder = createTestFolder();
+  const service = startProgram('src/main.ts', {
+    DATABASE_URL: url,
+    PORT: '0',
+    DATA_DIR: folder.path,
+    STORAGE_DIR: folder.path,
+    ROLES: 'api',
+  });
+  try {
+    const [, port] = await service.waitFor(/"port":(\d+)/);
+    expect((await fetch(`http://127.0.0.1:${port}/servers/one/banner.png`)).status).toBe(200);
+    const [pid = 0] = await findDrawers(service.pid);
+    expect(readFileSync(`/proc/${pid}/maps`, 'utf8')).toContain('skia');
+    expect(readFileSync(`/proc/${service.pid}/maps`, 'utf8')).not.toContain('skia');
+    service.kill('SIGKILL');
+    await service.exited;
+    // Of a process that has ended, nothing is left to read.
+    await waitFor(async () => (await Bun.$`cat /proc/${pid}/cmdline`.nothrow().quiet().text()) === '');
+  } finally {
+    service.kill('SIGKILL');
+    await folder.remove();
+  }
+});
