@@ -5,7 +5,7 @@ import { TimeLimitExceeded, withTimeLimit } from '../runtime/time-limit.ts';
 
 /** Draws pictures in another process. */
 export type DrawingProcess<Picture> = {
-  /** @returns a PNG. @throws when it cannot be drawn, or not in time. */
+  /** @returns a PNG. @throws when it cannot be drawn, or not within ten seconds. */
   draw: (picture: Picture) => Promise<Uint8Array<ArrayBuffer>>;
   stop: () => void;
 };
@@ -26,12 +26,10 @@ export function createDrawingProcess<Picture>({
   program,
   log,
   idleMs = IDLE_MS,
-  limitMs = LIMIT_MS,
 }: {
   program: URL;
   log: Logger;
   idleMs?: number;
-  limitMs?: number;
 }): DrawingProcess<Picture> {
   const pending = new Map<number, PromiseWithResolvers<Uint8Array<ArrayBuffer>>>();
   let latestId = 0;
@@ -74,7 +72,7 @@ export function createDrawingProcess<Picture>({
       try {
         child ??= start();
         child.send({ id, picture } satisfies Request<Picture>);
-        return await withTimeLimit(drawing.promise, limitMs);
+        return await withTimeLimit(drawing.promise, LIMIT_MS);
       } catch (error) {
         if (error instanceof TimeLimitExceeded) end();
         throw error;
