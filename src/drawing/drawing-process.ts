@@ -10,8 +10,8 @@ export type DrawingProcess<Picture> = {
   stop: () => void;
 };
 
-type Request<Picture> = { id: number; picture: Picture };
-type Response = { id: number; png: Uint8Array<ArrayBuffer> } | { id: number; failure: string };
+type DrawRequest<Picture> = { id: number; picture: Picture };
+type DrawResponse = { id: number; png: Uint8Array<ArrayBuffer> } | { id: number; failure: string };
 
 /** Without a picture for this long, the process ends and gives its memory back. */
 const IDLE_MS = 30_000;
@@ -37,12 +37,12 @@ export function createDrawingProcess<Picture>({
   let idleTimer: ReturnType<typeof setTimeout> | undefined;
 
   function start(): Subprocess {
-    return Bun.spawn([process.execPath, fileURLToPath(program)], {
+    return Bun.spawn([process.execPath, '--no-env-file', fileURLToPath(program)], {
       // It needs no secrets.
       env: {},
       stdio: ['ignore', 'ignore', 'inherit'],
       serialization: 'advanced',
-      ipc: (response: Response) => {
+      ipc: (response: DrawResponse) => {
         const drawing = pending.get(response.id);
         if ('png' in response) drawing?.resolve(response.png);
         else drawing?.reject(new Error(response.failure));
@@ -71,7 +71,7 @@ export function createDrawingProcess<Picture>({
       pending.set(id, drawing);
       try {
         child ??= start();
-        child.send({ id, picture } satisfies Request<Picture>);
+        child.send({ id, picture } satisfies DrawRequest<Picture>);
         return await withTimeLimit(drawing.promise, LIMIT_MS);
       } catch (error) {
         if (error instanceof TimeLimitExceeded) end();
@@ -90,11 +90,11 @@ export function serveDrawings<Picture>(draw: (picture: Picture) => Promise<Uint8
   // Those go to the whole process group: the parent draws until it has stopped.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => {});
   process.on('disconnect', () => process.exit());
-  process.on('message', async ({ id, picture }: Request<Picture>) => {
+  process.on('message', async ({ id, picture }: DrawRequest<Picture>) => {
     try {
-      process.send?.({ id, png: new Uint8Array(await draw(picture)) } satisfies Response);
+      process.send?.({ id, png: new Uint8Array(await draw(picture)) } satisfies DrawResponse);
     } catch (error) {
-      process.send?.({ id, failure: String(error) } satisfies Response);
+      process.send?.({ id, failure: String(error) } satisfies DrawResponse);
     }
   });
 }
