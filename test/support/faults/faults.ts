@@ -24,12 +24,29 @@ export type Hold = (work?: () => Promise<unknown>) => Promise<void>;
 
 export const HOLD_MS = 4000;
 const KILLS = 50;
+const MOST_LOG_FILES = 20;
 const FAKETIME = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1';
 
 async function runOnPostgres({ postgres }: Stage, ...statements: string[]): Promise<void> {
   const { connection, close } = openDatabase(postgres.url, { max: 1 });
   for (const statement of statements) await connection.unsafe(statement);
   await close();
+}
+
+/** Uses up the files that PostgreSQL has set aside for its log, until it needs one that the disk has no room for. */
+async function useUpLog(stage: Stage): Promise<void> {
+  for (let file = 0; file < MOST_LOG_FILES; file++) {
+    const isFull = await runOnPostgres(
+      stage,
+      "select pg_logical_emit_message(false, 'fill', 'the file')",
+      'select pg_switch_wal()',
+    ).then(
+      () => false,
+      () => true,
+    );
+    if (isFull) return;
+  }
+  throw new Error('the disk of PostgreSQL still has room');
 }
 
 const withoutRedis = ({ redis }: Stage) => (redis ? undefined : 'Redis');
@@ -66,11 +83,17 @@ const ofPostgres: Fault[] = [
   {
     name: 'the disk of PostgreSQL is full',
     missing: ({ postgresDisk }) => (postgresDisk.isMounted ? undefined : 'right to mount a disk'),
-    happen: async ({ postgres, postgresDisk: { path } }, hold) => {
+    happen: async (stage, hold) => {
+      const { postgres, postgresDisk } = stage;
+      const { path } = postgresDisk;
       const { bavail, bsize } = await statfs(path);
       // PostgreSQL may take some of the room meanwhile: then the disk is full a little earlier.
       await writeFile(join(path, 'other'), new Uint8Array(bavail * bsize)).catch(() => {});
-      await hold();
+      await hold(async () => {
+        await Bun.sleep(HOLD_MS / 2);
+        await useUpLog(stage);
+        await Bun.sleep(HOLD_MS / 2);
+      });
       await rm(join(path, 'other'));
       // Without room for its log it has ended itself, as an operator's supervisor would see.
       await postgres.kill();
