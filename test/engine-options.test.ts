@@ -3,11 +3,11 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import packageJson from '../package.json';
-import { HEAP_OPTIONS } from './support/service/heap-options.ts';
+import { ENGINE_OPTIONS } from './support/service/engine-options.ts';
 
-const VALUES = '268435456 1.4 33554432';
-const NONE = HEAP_OPTIONS.map(() => 'none').join(' ');
-const SHOW = `console.log(...${JSON.stringify(HEAP_OPTIONS)}.map((name) => process.env[name] ?? 'none'))`;
+const VALUES = '268435456 1.4 33554432 2000 50000 2000000';
+const NONE = ENGINE_OPTIONS.map(() => 'none').join(' ');
+const SHOW = `console.log(...${JSON.stringify(ENGINE_OPTIONS)}.map((name) => process.env[name] ?? 'none'))`;
 const bin = await mkdtemp(join(tmpdir(), 'community-api-bin-'));
 afterAll(() => rm(bin, { recursive: true }));
 
@@ -18,7 +18,7 @@ async function optionsAtStart({ unknown }: { unknown?: string } = {}): Promise<s
     file,
     `#!/bin/sh
 [ -n "$${unknown ?? 'NONE'}" ] && { echo 'invalid JSC environment variable' >&2; exit 1; }
-[ "$1" = src/main.ts ] && echo ${HEAP_OPTIONS.map((name) => `"\${${name}:-none}"`).join(' ')}
+[ "$1" = src/main.ts ] && echo ${ENGINE_OPTIONS.map((name) => `"\${${name}:-none}"`).join(' ')}
 exit 0
 `,
   );
@@ -28,9 +28,9 @@ exit 0
   return (await child.stdout.text()).trim();
 }
 
-test('`bun start` limits the heap where the engine can, and starts without where it cannot', async () => {
+test('`bun start` keeps the engine small where it can, and starts without where it cannot', async () => {
   expect(await optionsAtStart()).toBe(VALUES);
-  for (const unknown of HEAP_OPTIONS) expect(await optionsAtStart({ unknown })).toBe(NONE);
+  for (const unknown of ENGINE_OPTIONS) expect(await optionsAtStart({ unknown })).toBe(NONE);
 });
 
 test('the engine that the image is built on takes the options', async () => {
@@ -38,8 +38,8 @@ test('the engine that the image is built on takes the options', async () => {
   expect(/^FROM oven\/bun:([0-9.]+)/.exec(dockerfile)?.[1]).toBe(
     packageJson.packageManager.replace('bun@', ''),
   );
-  const given = HEAP_OPTIONS.map((name) => new RegExp(`${name}=([0-9.]+)`).exec(dockerfile)?.[1]);
-  const env = Object.fromEntries(HEAP_OPTIONS.map((name, index) => [name, given[index]]));
+  const given = ENGINE_OPTIONS.map((name) => new RegExp(`${name}=([0-9.]+)`).exec(dockerfile)?.[1]);
+  const env = Object.fromEntries(ENGINE_OPTIONS.map((name, index) => [name, given[index]]));
   const child = Bun.spawn([process.execPath, '-e', SHOW], { env, stderr: 'pipe' });
   expect([await child.stdout.text(), await child.stderr.text()]).toEqual([`${VALUES}\n`, '']);
 });
