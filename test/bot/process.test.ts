@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { insertPenalties, insertServer, saveServerPoll } from '../support/database/builders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
+import { insertServerWithHistory } from '../support/database/server-history.ts';
 import { anActor } from '../support/discord/actor.ts';
 import { startFakeDiscord } from '../support/discord/fake-discord.ts';
 import { botEnv, createTestFolder, type Program, startProgram } from '../support/service/program.ts';
@@ -21,10 +22,12 @@ const ready = async () => {
 };
 
 beforeAll(async () => {
-  const { id } = await insertServer(database.db, {
+  const { id } = await insertServerWithHistory(database.db, {
     slug: 'mirage',
     name: 'Mirage',
     address: '203.0.113.5:27015',
+    now: new Date(),
+    days: 1,
   });
   const state = {
     hostname: 'Mirage',
@@ -59,10 +62,11 @@ test('registers four slash commands and one menu entry at the first start', () =
   ]);
 });
 
-test('answers on Discord, and its Connect button leads to the page that opens the game', async () => {
+test('answers on Discord with a chart, and its Connect button leads to the page that opens the game', async () => {
   const { message } = await fake.command('server', { name: 'mirage' });
   const link = message?.components[0]?.components?.find(({ style }) => style === 5)?.url;
   expect(link).toBe('https://play.example.org/connect/mirage');
+  expect(message?.embeds[0]?.image).toEqual({ url: 'attachment://players.png' });
   const page = await fetch(`${url}/connect/mirage`, { redirect: 'manual' });
   expect(page.status).toBe(200);
   expect(await page.text()).toContain('href="steam://connect/203.0.113.5:27015"');
