@@ -37,9 +37,12 @@ export function createKWeighting(options: { sampleRate: number; channels: 1 | 2 
   };
 }
 
-type Filter = { shelf: Coefficients; highPass: Coefficients; channels: 1 | 2; state: Float64Array };
+type Filter = { shelf: Shelf; highPass: HighPass; channels: 1 | 2; state: Float64Array };
 
-/** Both filters on both channels in one loop: they do not depend on each other, so the processor overlaps them. */
+/**
+ * Both filters on both channels in one loop: they do not depend on each other, so the processor overlaps them.
+ * The high-pass filter's b0, b1 and b2 are 1, -2 and 1 at any sample rate.
+ */
 function addPowers(samples: Float32Array, filter: Filter, sums: Float64Array): void {
   const { shelf, highPass, channels, state } = filter;
   const { b0, b1, b2, a1, a2 } = shelf;
@@ -69,14 +72,15 @@ function addPowers(samples: Float32Array, filter: Filter, sums: Float64Array): v
   sums.set([left, right, product]);
 }
 
-type Coefficients = { b0: number; b1: number; b2: number; a1: number; a2: number };
+type Shelf = { b0: number; b1: number; b2: number; a1: number; a2: number };
+type HighPass = Pick<Shelf, 'a1' | 'a2'>;
 
 /** The recommendation has coefficients for 48 kHz only: these are the analogue filters behind them, at any sample rate. */
-function computeFilter(sampleRate: number): { shelf: Coefficients; highPass: Coefficients } {
+function computeFilter(sampleRate: number): { shelf: Shelf; highPass: HighPass } {
   return { shelf: computeShelf(sampleRate), highPass: computeHighPass(sampleRate) };
 }
 
-function computeShelf(sampleRate: number): Coefficients {
+function computeShelf(sampleRate: number): Shelf {
   const k = Math.tan((Math.PI * 1681.974450955533) / sampleRate);
   const q = 0.7071752369554196;
   const high = 10 ** (3.999843853973347 / 20);
@@ -91,9 +95,9 @@ function computeShelf(sampleRate: number): Coefficients {
   };
 }
 
-function computeHighPass(sampleRate: number): Coefficients {
+function computeHighPass(sampleRate: number): HighPass {
   const k = Math.tan((Math.PI * 38.13547087602444) / sampleRate);
   const q = 0.5003270373238773;
   const a0 = 1 + k / q + k * k;
-  return { b0: 1, b1: -2, b2: 1, a1: (2 * (k * k - 1)) / a0, a2: (1 - k / q + k * k) / a0 };
+  return { a1: (2 * (k * k - 1)) / a0, a2: (1 - k / q + k * k) / a0 };
 }
