@@ -92,15 +92,75 @@ for (const engine of ENGINES) {
   });
 }
 
+/** A tone of 1 kHz at a low sample rate, which is quick to measure. */
+const aFastTone = (level: number, seconds: number, { right = 1, channels = 2 } = {}): Audio => {
+  const tone = sine(1000, 10 ** (level / 20));
+  const shape = (at: number, channel: number) => (channel === 0 ? 1 : right) * tone(at, channel);
+  return anAudio({ seconds, shape, sampleRate: 8000, channels });
+};
+const SILENT = { integratedLufs: Number.NEGATIVE_INFINITY, truePeakDbtp: Number.NEGATIVE_INFINITY };
+const ALL_SILENT: MeasuredMixes = { both: SILENT, average: SILENT, left: SILENT, right: SILENT };
+
+test.each([
+  { left: 'louder', right: 0.5, average: 0.75, louder: 1 },
+  { left: 'quieter', right: 2, average: 1.5, louder: 2 },
+])(
+  'each mix has its own loudness and true peak where the left channel is $left',
+  ({ right, average, louder }) => {
+    const tone = aFastTone(-23, 3, { right });
+    const like = (ratio: number, peak = ratio) => ({
+      integratedLufs: expect.closeTo(-26.01 + 20 * Math.log10(ratio), 1),
+      truePeakDbtp: expect.closeTo(-23 + 20 * Math.log10(peak), 1),
+    });
+    expect(measure(tone)).toEqual({
+      both: like(Math.hypot(1, right), louder),
+      average: like(average),
+      left: like(1),
+      right: like(right),
+    });
+  },
+);
+
+test('one channel is every mix, as loud as one of two', () => {
+  const { left } = measure(aFastTone(-23, 3));
+  expect(measure(aFastTone(-23, 3, { channels: 1 }))).toEqual({
+    both: left,
+    average: left,
+    left,
+    right: left,
+  });
+});
+
+describe('loudness leaves out', () => {
+  const loud = aFastTone(-20, 1, { channels: 1 });
+  const quiet = aFastTone(-34, 1, { channels: 1 });
+  const pause = silence(3, { sampleRate: 8000, channels: 1 });
+  /** Ten blocks contain some of the loud second: seven nothing else, three the quiet one for 100, 200 and 300 ms. */
+  const expected = -23.01 + 10 * Math.log10((8.5 + 1.5 * 10 ** (-14 / 10)) / 10);
+
+  test.each([
+    { name: 'end', parts: [loud, quiet, pause] },
+    { name: 'start', parts: [pause, quiet, loud] },
+  ])('what is 10 LU quieter than the rest without pauses, at the $name', ({ parts }) => {
+    expect(measure(sequence(...parts)).both.integratedLufs).toBeCloseTo(expected, 1);
+  });
+});
+
 test('a clip of 0.3 s, and one of two samples, is as loud as its repetition', () => {
   expect(measure(aTone(-23, 0.3)).both.integratedLufs).toBeCloseTo(-23, 1);
   const tiny = (samples: number) => anAudio({ seconds: samples / 44_100, shape: () => 0.5 });
   expect(measure(tiny(2)).both.integratedLufs).toBe(measure(tiny(4)).both.integratedLufs);
 });
 
-test('silence has no loudness, and steps are the same however samples arrive', () => {
-  expect(measure(silence(4)).both.integratedLufs).toBe(Number.NEGATIVE_INFINITY);
-  const audio = anAudio({ seconds: 4, shape: musicLike(0.7) });
+test('silence and clips without samples have neither loudness nor peak', () => {
+  expect(measure(silence(3, { sampleRate: 8000 }))).toEqual(ALL_SILENT);
+  for (const frames of [0, 10]) {
+    expect(createMeter({ sampleRate: 8000, channels: 2 }, { frames }).finish()).toEqual(ALL_SILENT);
+  }
+});
+
+test.each([2, 3])('a clip of %d s is measured alike however its samples arrive', (seconds) => {
+  const audio = anAudio({ seconds, shape: musicLike(0.7), sampleRate: 8000 });
   expect(measure(audio, 2)).toEqual(measure(audio, 100_000));
 });
 
