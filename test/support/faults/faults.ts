@@ -24,21 +24,24 @@ export type Hold = (work?: () => Promise<unknown>) => Promise<void>;
 
 export const HOLD_MS = 4000;
 const KILLS = 50;
-const MOST_LOG_FILES = 20;
+const MOST_WAL_SEGMENTS = 20;
 const FAKETIME = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1';
 
 async function runOnPostgres({ postgres }: Stage, ...statements: string[]): Promise<void> {
   const { connection, close } = openDatabase(postgres.url, { max: 1 });
-  for (const statement of statements) await connection.unsafe(statement);
-  await close();
+  try {
+    for (const statement of statements) await connection.unsafe(statement);
+  } finally {
+    await close();
+  }
 }
 
-/** Uses up the files that PostgreSQL has set aside for its log, until it needs one that the disk has no room for. */
-async function useUpLog(stage: Stage): Promise<void> {
-  for (let file = 0; file < MOST_LOG_FILES; file++) {
+/** Uses up the segments that PostgreSQL has set aside for its WAL, until it needs one that the disk has no room for. */
+async function fillWal(stage: Stage): Promise<void> {
+  for (let segment = 0; segment < MOST_WAL_SEGMENTS; segment++) {
     const isFull = await runOnPostgres(
       stage,
-      "select pg_logical_emit_message(false, 'fill', 'the file')",
+      "select pg_logical_emit_message(false, 'fill', 'the segment')",
       'select pg_switch_wal()',
     ).then(
       () => false,
@@ -91,7 +94,7 @@ const ofPostgres: Fault[] = [
       await writeFile(join(path, 'other'), new Uint8Array(bavail * bsize)).catch(() => {});
       await hold(async () => {
         await Bun.sleep(HOLD_MS / 2);
-        await useUpLog(stage);
+        await fillWal(stage);
         await Bun.sleep(HOLD_MS / 2);
       });
       await rm(join(path, 'other'));
