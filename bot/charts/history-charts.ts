@@ -36,8 +36,9 @@ export function createHistoryCharts({ readHistory, drawChart, log }: Deps): Char
       const key = `${serverId} ${localization.locale}`;
       const cached = cache.get(key);
       if (cached?.readAt === readAt) return await cached.chart;
-      const chart = attachChart(drawChart, history, localization);
+      const chart = toAttachment(drawChart, history, localization);
       cache.set(key, { readAt, chart });
+      chart.catch(() => cache.get(key)?.chart === chart && cache.delete(key));
       return await chart;
     } catch (error) {
       log.warn({ err: error, serverId }, 'a server card is sent without its chart');
@@ -46,7 +47,7 @@ export function createHistoryCharts({ readHistory, drawChart, log }: Deps): Char
   };
 }
 
-async function attachChart(
+async function toAttachment(
   drawChart: Deps['drawChart'],
   { points, stepSeconds, readAt }: ServerHistory,
   localization: Localization,

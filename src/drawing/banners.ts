@@ -63,7 +63,11 @@ export function createBanners(deps: Deps): FindBanner {
         // Unless a newer drawing has been started.
         if (entry.content === content) entry.banner = Promise.resolve(banner);
       },
-      (error) => log.warn({ err: error, server: status.server.slug }, 'a banner was not drawn'),
+      (error) => {
+        log.warn({ err: error, server: status.server.slug }, 'a banner was not drawn');
+        // The next poll tries again.
+        if (entry.content === content) entry.content = '';
+      },
     );
   }
 

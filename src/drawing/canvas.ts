@@ -40,12 +40,13 @@ function findCanvas(size: PictureSize): Promise<Canvas> {
   const key = `${size.width} ${size.height}`;
   const canvas = canvases.get(key) ?? openCanvas(size);
   canvases.set(key, canvas);
+  canvas.catch(() => canvases.delete(key));
   return canvas;
 }
 
 /**
- * The library takes some 30 MB, so it is loaded with the first picture. Neither it nor the machine may have fonts: Inter
- * is registered from its package.
+ * The library is loaded with the first picture: the service imports the sizes of banners, but never draws. The machine may
+ * have no fonts: Inter is registered from its package.
  */
 async function openCanvas({ width, height }: PictureSize): Promise<Canvas> {
   const { createCanvas, GlobalFonts } = await import('@napi-rs/canvas');

@@ -1,21 +1,22 @@
 import { fileURLToPath } from 'node:url';
 import type { Subprocess } from 'bun';
 import type { Logger } from 'pino';
-import { TimeLimitExceeded, withTimeLimit } from '../runtime/time-limit.ts';
 
 /** Draws pictures in another process. */
 export type DrawingProcess<Picture> = {
-  /** @returns a PNG. @throws when it cannot be drawn, or not within ten seconds. */
+  /** @returns a PNG. @throws when it cannot be drawn, or the process ends or hangs. */
   draw: (picture: Picture) => Promise<Uint8Array<ArrayBuffer>>;
+  /** Ends the process; pictures are refused from now on. */
   stop: () => void;
 };
 
 type DrawRequest<Picture> = { id: number; picture: Picture };
-type DrawResponse = { id: number; png: Uint8Array<ArrayBuffer> } | { id: number; failure: string };
+type DrawResponse = { id: number; png: Uint8Array<ArrayBuffer> } | { id: number; failure: unknown };
 
 /** Without a picture for this long, the process ends and gives its memory back. */
 const IDLE_MS = 30_000;
-const LIMIT_MS = 10_000;
+/** A process that has pictures to draw and finishes none for this long hangs. */
+const HANGING_MS = 10_000;
 
 /**
  * The library that draws takes some 30 MB and never gives them back, so pictures are drawn in a process that is started
@@ -34,67 +35,83 @@ export function createDrawingProcess<Picture>({
   const pending = new Map<number, PromiseWithResolvers<Uint8Array<ArrayBuffer>>>();
   let latestId = 0;
   let child: Subprocess | undefined;
-  let idleTimer: ReturnType<typeof setTimeout> | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isStopped = false;
 
   function start(): Subprocess {
-    return Bun.spawn([process.execPath, '--no-env-file', fileURLToPath(program)], {
-      // It needs no secrets.
-      env: {},
+    return Bun.spawn([process.execPath, '--no-orphans', '--no-env-file', fileURLToPath(program)], {
+      // It needs no secrets, and no fonts of the machine, which the library would look for in a home that may not exist.
+      env: { DISABLE_SYSTEM_FONTS_LOAD: '1' },
       stdio: ['ignore', 'ignore', 'inherit'],
       serialization: 'advanced',
       ipc: (response: DrawResponse) => {
         const drawing = pending.get(response.id);
         if ('png' in response) drawing?.resolve(response.png);
-        else drawing?.reject(new Error(response.failure));
+        else drawing?.reject(new Error('the picture cannot be drawn', { cause: response.failure }));
+        pending.delete(response.id);
+        waitForChild();
       },
       onExit: (ended, code, signal) => {
         if (ended !== child) return;
-        log.warn({ code, signal }, 'the process that draws pictures ended by itself');
+        log.warn({ code, signal }, 'the process that draws ended by itself');
         end();
       },
     });
   }
 
+  /** From the latest picture on: the process may hang while there are more, and is idle when there are none. */
+  function waitForChild(): void {
+    clearTimeout(timer);
+    if (pending.size === 0) timer = setTimeout(end, idleMs);
+    else
+      timer = setTimeout(() => {
+        log.warn({ pictures: pending.size }, 'the process that draws hangs, and is ended');
+        end();
+      }, HANGING_MS);
+    timer.unref();
+  }
+
   function end(): void {
-    clearTimeout(idleTimer);
+    clearTimeout(timer);
     // It keeps nothing, so nothing is lost.
     child?.kill('SIGKILL');
     child = undefined;
-    for (const { reject } of pending.values()) reject(new Error('the process that draws pictures ended'));
+    for (const { reject } of pending.values()) reject(new Error('the process that draws ended'));
+    pending.clear();
   }
 
   return {
-    draw: async (picture) => {
-      clearTimeout(idleTimer);
+    draw: (picture) => {
       const id = ++latestId;
       const drawing = Promise.withResolvers<Uint8Array<ArrayBuffer>>();
-      pending.set(id, drawing);
       try {
+        if (isStopped) throw new Error('no pictures are drawn any more');
         child ??= start();
         child.send({ id, picture } satisfies DrawRequest<Picture>);
-        return await withTimeLimit(drawing.promise, LIMIT_MS);
+        pending.set(id, drawing);
       } catch (error) {
-        if (error instanceof TimeLimitExceeded) end();
-        throw error;
-      } finally {
-        pending.delete(id);
-        if (pending.size === 0) idleTimer = setTimeout(end, idleMs).unref();
+        drawing.reject(error);
       }
+      // A process that hangs is not given more time by another picture.
+      if (pending.size <= 1) waitForChild();
+      return drawing.promise;
     },
-    stop: end,
+    stop: () => {
+      isStopped = true;
+      end();
+    },
   };
 }
 
-/** Draws what the parent process asks for, until that ends. */
+/** Draws what the parent process asks for. */
 export function serveDrawings<Picture>(draw: (picture: Picture) => Promise<Uint8Array>): void {
-  // Those go to the whole process group: the parent draws until it has stopped.
+  // A terminal sends them to all processes of a program, but it is the service that decides when this one ends.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => {});
-  process.on('disconnect', () => process.exit());
   process.on('message', async ({ id, picture }: DrawRequest<Picture>) => {
     try {
       process.send?.({ id, png: new Uint8Array(await draw(picture)) } satisfies DrawResponse);
-    } catch (error) {
-      process.send?.({ id, failure: String(error) } satisfies DrawResponse);
+    } catch (failure) {
+      process.send?.({ id, failure } satisfies DrawResponse);
     }
   });
 }

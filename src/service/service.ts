@@ -79,6 +79,8 @@ export async function runService(
     onStop('notifications', changes.stop);
     changes.onChange('accounts', database.noteAccountChange);
     changes.onChange('round_sounds', database.noteAccountChange);
+    const drawing = createDrawingProcess<Picture>({ program: new URL('../draw.ts', import.meta.url), log });
+    onStop('the process that draws', drawing.stop);
     const serverList = await createServerList(database.db, log);
     onStop('server list', serverList.stop);
     changes.onChange('servers', serverList.invalidate);
@@ -87,9 +89,6 @@ export async function runService(
     const eventReader = await createEventReader(database.db, log);
     onStop('reader of events', eventReader.stop);
     changes.onChange('penalty_events', eventReader.invalidate);
-
-    const drawing = createDrawingProcess<Picture>({ program: new URL('../draw.ts', import.meta.url), log });
-    onStop('drawing', drawing.stop);
 
     metrics.addGauge('servers_online', 'Listed servers that are online.', () => countOnline(serverList));
     const steamApi = createSteamApi(config.steam);

@@ -1,0 +1,50 @@
+import { expect, test } from 'bun:test';
+import pino from 'pino';
+import { createBanners } from '../../../src/drawing/banners.ts';
+import { createServerList } from '../../../src/live/server-list.ts';
+import { insertServer, saveServerPoll } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const { db } = await createTestDatabase();
+const log = pino({ level: 'silent' });
+
+test('a banner that could not be drawn anew is drawn with the next poll, and is the old one until then', async () => {
+  const { id } = await insertServer(db, { slug: 'one' });
+  const serverList = await createServerList(db, log);
+  const drawn: string[] = [];
+  let isBroken = false;
+  const findBanner = createBanners({
+    serverList,
+    readHistory: async () => ({ points: [], stepSeconds: 300, readAt: new Date() }),
+    drawBanner: async ({ server }) => {
+      drawn.push(isBroken ? 'failed' : server.map);
+      if (isBroken) throw new Error('the process that draws ended');
+      return new TextEncoder().encode(server.map);
+    },
+    now: () => new Date('2026-11-21T10:00:00Z'),
+    log,
+    siteName: 'Site',
+    accent: '#f7b23b',
+  });
+  const poll = async (pingMs: number, map: string) => {
+    const state = { hostname: 'x', map, playersCount: 1, maxPlayers: 10, pingMs, players: [] };
+    await saveServerPoll(db, id, { state, polledAt: new Date() });
+    serverList.invalidate();
+    await waitFor(() => serverList.findBySlug('one')?.snapshot?.pingMs === pingMs);
+  };
+  const read = async () => new TextDecoder().decode((await findBanner('one', '560x95'))?.bytes);
+
+  await poll(1, 'de_nuke');
+  expect(await read()).toBe('de_nuke');
+  isBroken = true;
+  await poll(2, 'de_train');
+  await waitFor(() => drawn.includes('failed'));
+  expect(await read()).toBe('de_nuke');
+  isBroken = false;
+  await poll(3, 'de_train');
+  await waitFor(async () => (await read()) === 'de_train');
+  await poll(4, 'de_train');
+  expect(drawn).toEqual(['de_nuke', 'failed', 'de_train']);
+  await serverList.stop();
+});
