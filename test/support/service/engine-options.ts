@@ -6,4 +6,6 @@ export const ENGINE_OPTIONS = [
   'BUN_JSC_thresholdForJITAfterWarmUp',
   'BUN_JSC_thresholdForOptimizeAfterWarmUp',
   'BUN_JSC_thresholdForFTLOptimizeAfterWarmUp',
+  'MIMALLOC_PURGE_HOLES_LARGE_FLOOR',
+  'MIMALLOC_PURGE_HOLES_FULL_EVERY',
 ] as const;
