@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path';
 import packageJson from '../package.json';
 import { ENGINE_OPTIONS } from './support/service/engine-options.ts';
 
-const VALUES = '268435456 1.25 33554432 2000 50000 2000000 0 8';
+const VALUES = '268435456 1.2 33554432 50000 2000000 0 4';
 const NONE = ENGINE_OPTIONS.map(() => 'none').join(' ');
 const SHOW = `console.log(...${JSON.stringify(ENGINE_OPTIONS)}.map((name) => process.env[name] ?? 'none'))`;
 const bin = await mkdtemp(join(tmpdir(), 'community-api-bin-'));

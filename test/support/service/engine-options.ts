@@ -3,7 +3,6 @@ export const ENGINE_OPTIONS = [
   'BUN_JSC_forceRAMSize',
   'BUN_JSC_smallHeapGrowthFactor',
   'BUN_JSC_largeHeapSize',
-  'BUN_JSC_thresholdForJITAfterWarmUp',
   'BUN_JSC_thresholdForOptimizeAfterWarmUp',
   'BUN_JSC_thresholdForFTLOptimizeAfterWarmUp',
   'MIMALLOC_PURGE_HOLES_LARGE_FLOOR',
