@@ -6,7 +6,7 @@ import { withTimeLimit } from '../src/runtime/time-limit.ts';
 import type { LookUpSteamBans } from '../src/steam/bans.ts';
 import type { ResolveVanity } from '../src/steam/vanity-names.ts';
 import { createHistoryCharts } from './charts/history-charts.ts';
-import type { PlayerChart } from './charts/player-chart.ts';
+import type { DrawChart } from './charts/player-chart.ts';
 import { createCommandMentions } from './command-mentions.ts';
 import { createCommands } from './commands/commands.ts';
 import { createFeeds } from './feeds/feeds.ts';
@@ -32,8 +32,7 @@ export type BotDeps = {
   /** The listed servers with their latest poll. */
   servers: Pick<ServerList, 'current' | 'findById' | 'findBySlug' | 'onChange'>;
   readHistory: ReadHistory;
-  /** Draws the players of a server over time as a PNG. */
-  drawChart: (chart: PlayerChart) => Promise<Uint8Array>;
+  drawChart: DrawChart;
   resolveVanity: ResolveVanity;
   /** Where a penalty can be appealed. */
   appealUrl?: string | undefined;

@@ -4,15 +4,14 @@ import type { ReadHistory, ServerHistory } from '../../src/live/server-history.t
 import type { Attachment } from '../embeds/message.ts';
 import type { Localization } from '../locales/localization.ts';
 import { chartAltText } from './alt-text.ts';
-import type { PlayerChart } from './player-chart.ts';
+import type { DrawChart } from './player-chart.ts';
 
 /** @returns undefined when there are too few points for a chart, or when it cannot be drawn. */
 export type ChartOf = (serverId: number, localization: Localization) => Promise<Attachment | undefined>;
 
 type Deps = {
   readHistory: ReadHistory;
-  /** @returns a PNG. */
-  drawChart: (chart: PlayerChart) => Promise<Uint8Array>;
+  drawChart: DrawChart;
   log: Logger;
 };
 
@@ -48,7 +47,7 @@ export function createHistoryCharts({ readHistory, drawChart, log }: Deps): Char
 }
 
 async function toAttachment(
-  drawChart: Deps['drawChart'],
+  drawChart: DrawChart,
   { points, stepSeconds, readAt }: ServerHistory,
   localization: Localization,
 ): Promise<Attachment | undefined> {

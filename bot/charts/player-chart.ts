@@ -16,6 +16,9 @@ export type PlayerChart = {
   locale: string;
 };
 
+/** @returns a PNG. */
+export type DrawChart = (chart: PlayerChart) => Promise<Uint8Array>;
+
 /** Draws the players of one server over time as a PNG, with the capacity, and gaps where it was offline or not polled. */
 export async function drawPlayerChart({ points, range, locale }: PlayerChart): Promise<Uint8Array> {
   const localization = localizationOf(locale);

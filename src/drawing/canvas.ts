@@ -19,7 +19,7 @@ export function font(weight: 400 | 600, sizePx: number): string {
 }
 
 /** One canvas per size, reused: pixels lie outside of the heap, so the garbage collector would let them pile up. */
-const canvases = new Map<string, Promise<Canvas>>();
+const canvases = new Map<string, Canvas>();
 /** Pictures are drawn one after another, since they share the canvases. */
 let lastPicture: Promise<unknown> = Promise.resolve();
 
@@ -36,11 +36,10 @@ export function drawPng(size: PictureSize, draw: (context: SKRSContext2D) => voi
   return picture;
 }
 
-function findCanvas(size: PictureSize): Promise<Canvas> {
+async function findCanvas(size: PictureSize): Promise<Canvas> {
   const key = `${size.width} ${size.height}`;
-  const canvas = canvases.get(key) ?? openCanvas(size);
+  const canvas = canvases.get(key) ?? (await openCanvas(size));
   canvases.set(key, canvas);
-  canvas.catch(() => canvases.delete(key));
   return canvas;
 }
 

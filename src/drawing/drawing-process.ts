@@ -49,7 +49,7 @@ export function createDrawingProcess<Picture>({
         if ('png' in response) drawing?.resolve(response.png);
         else drawing?.reject(new Error('the picture cannot be drawn', { cause: response.failure }));
         pending.delete(response.id);
-        waitForChild();
+        restartTimer();
       },
       onExit: (ended, code, signal) => {
         if (ended !== child) return;
@@ -59,16 +59,15 @@ export function createDrawingProcess<Picture>({
     });
   }
 
-  /** From the latest picture on: the process may hang while there are more, and is idle when there are none. */
-  function waitForChild(): void {
+  /** Ends the process after a while in which no picture is wanted, or none of those wanted is finished. */
+  function restartTimer(): void {
     clearTimeout(timer);
-    if (pending.size === 0) timer = setTimeout(end, idleMs);
-    else
-      timer = setTimeout(() => {
-        log.warn({ pictures: pending.size }, 'the process that draws hangs, and is ended');
-        end();
-      }, HANGING_MS);
-    timer.unref();
+    const isIdle = pending.size === 0;
+    const onTime = () => {
+      if (!isIdle) log.warn({ pictures: pending.size }, 'the process that draws hangs, and is ended');
+      end();
+    };
+    timer = setTimeout(onTime, isIdle ? idleMs : HANGING_MS).unref();
   }
 
   function end(): void {
@@ -93,7 +92,7 @@ export function createDrawingProcess<Picture>({
         drawing.reject(error);
       }
       // A process that hangs is not given more time by another picture.
-      if (pending.size <= 1) waitForChild();
+      if (pending.size <= 1) restartTimer();
       return drawing.promise;
     },
     stop: () => {

@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { openDatabase } from '../../../src/db/database.ts';
 import { servers } from '../../../src/db/schema/servers.ts';
 import { startFakeDiscord } from '../../support/discord/fake-discord.ts';
+import { findDrawingProcesses } from '../../support/drawing/drawing-processes.ts';
 import { countStatuses, type LoadResponse, percentileMs } from '../../support/http/steady-load.ts';
 import { findFreePort } from '../../support/machine/free-port.ts';
 import { startSteamOpenIdProvider } from '../../support/providers/steam-openid-provider.ts';
@@ -111,8 +112,8 @@ async function watch(pid: number, visitors: Visitors, { minutes, say }: BenchOpt
 }
 
 async function readDrawingMb(servicePid: number): Promise<number | undefined> {
-  const found = (await Bun.$`pgrep -P ${servicePid} -f src/draw.ts`.nothrow().text()).trim();
-  return found === '' ? undefined : await readResidentMb(Number(found));
+  const [pid] = await findDrawingProcesses(servicePid);
+  return pid === undefined ? undefined : await readResidentMb(pid);
 }
 
 function describe({ residentMb, drawingMb, descriptors, responses }: Stretch): string {

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { createKWeighting, type StepPower } from '../../../media/rendering/k-weighting.ts';
 import { noise } from '../../support/audio/audio.ts';
+import { addInParts, toSamples } from '../../support/audio/samples.ts';
 
 /** The coefficients in ITU-R BS.1770-4 annex 1, tables 1 and 2, for 48 kHz: b0, b1, b2, a1, a2. */
 const SHELF = [1.53512485958697, -2.69169618940638, 1.19839281085285, -1.69065929318241, 0.73248077421585];
@@ -38,10 +39,6 @@ test('steps are the same however samples arrive', () => {
   for (const samplesAtOnce of [2, 1600, 1602]) expect(weigh(samples, options, samplesAtOnce)).toEqual(whole);
 });
 
-function toSamples(length: number, shape: (frame: number, channel: number) => number): Float32Array {
-  return Float32Array.from({ length }, (_, frame) => shape(frame, 0));
-}
-
 function interleave(left: Float32Array, right: Float32Array): Float32Array {
   return Float32Array.from(
     { length: 2 * left.length },
@@ -55,9 +52,7 @@ function weigh(
   samplesAtOnce = samples.length,
 ): readonly StepPower[] {
   const weighting = createKWeighting(options);
-  for (let at = 0; at < samples.length; at += samplesAtOnce) {
-    weighting.add(samples.subarray(at, at + samplesAtOnce));
-  }
+  addInParts(weighting, samples, samplesAtOnce);
   return weighting.steps;
 }
 

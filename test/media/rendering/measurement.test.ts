@@ -18,6 +18,7 @@ import {
 } from '../../support/audio/audio.ts';
 import { aTone, LOUDNESS_CASES } from '../../support/audio/ebu-tech-3341.ts';
 import { ENGINES, isOnThisMachine, makeFolder, openEngine } from '../../support/audio/ffmpeg-engines.ts';
+import { addInParts } from '../../support/audio/samples.ts';
 
 setDefaultTimeout(240_000);
 
@@ -172,9 +173,7 @@ function measure(audio: Audio, samplesAtOnce = 9998): MeasuredMixes {
     (_, at) => audio.channels[at % channels]?.[Math.floor(at / channels)] ?? 0,
   );
   const meter = createMeter({ sampleRate: audio.sampleRate, channels }, { frames });
-  for (let at = 0; at < interleaved.length; at += samplesAtOnce) {
-    meter.add(interleaved.subarray(at, at + samplesAtOnce));
-  }
+  addInParts(meter, interleaved, samplesAtOnce);
   return meter.finish();
 }
 

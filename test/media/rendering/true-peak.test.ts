@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createTruePeakMeter, type Weights } from '../../../media/rendering/true-peak.ts';
 import { noise } from '../../support/audio/audio.ts';
+import { addInParts, toSamples } from '../../support/audio/samples.ts';
 
 const MONO: Weights = { channels: 1, first: 1, last: 0 };
 const TAPS = 24;
@@ -65,15 +66,9 @@ describe('noise has the peak of the same noise at four times the rate', () => {
   );
 });
 
-function toSamples(length: number, shape: (frame: number, channel: number) => number): Float32Array {
-  return Float32Array.from({ length }, (_, frame) => shape(frame, 0));
-}
-
 function findPeak(samples: Float32Array, weights = MONO, samplesAtOnce = samples.length): number {
   const meter = createTruePeakMeter(weights);
-  for (let at = 0; at < samples.length; at += samplesAtOnce) {
-    meter.add(samples.subarray(at, at + samplesAtOnce));
-  }
+  addInParts(meter, samples, samplesAtOnce);
   return meter.finish();
 }
 

@@ -8,6 +8,7 @@ import { createDrawingProcess, type DrawingProcess } from '../../../src/drawing/
 import { SAMPLE_HISTORY, SAMPLE_RANGE } from '../../support/bot/history.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { insertServerWithHistory } from '../../support/database/server-history.ts';
+import { findDrawingProcesses } from '../../support/drawing/drawing-processes.ts';
 import { createTestFolder, startProgram } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -35,14 +36,8 @@ function open(options: { idleMs?: number } = {}) {
 
 afterEach(() => drawing?.stop());
 
-/** The processes that draw for a process. */
-async function findDrawers(parentPid: number = process.pid): Promise<number[]> {
-  const found = await Bun.$`pgrep -P ${parentPid} -f src/draw.ts`.nothrow().text();
-  return found.split('\n').filter(Boolean).map(Number);
-}
-
 async function findDrawer(): Promise<number> {
-  const [pid, ...others] = await findDrawers();
+  const [pid, ...others] = await findDrawingProcesses(process.pid);
   if (pid === undefined || others.length > 0) throw new Error(`${others.length} processes draw`);
   return pid;
 }
@@ -59,7 +54,7 @@ test('ends when no picture has been wanted for a while, without a warning, and i
   const { draw } = open({ idleMs: 50 });
   await draw(CHART);
   const first = await findDrawer();
-  await waitFor(async () => (await findDrawers()).length === 0);
+  await waitFor(async () => (await findDrawingProcesses(process.pid)).length === 0);
   await draw(CHART);
   expect(await findDrawer()).not.toBe(first);
   expect(warnings).toEqual([]);
@@ -113,7 +108,7 @@ test.skipIf(!mayBeStranger)(
   'draws under a user without a name or a home, as containers have them',
   async () => {
     const program = startProgram('test/support/drawing/draw-once.ts', { HOME: '/' }, [], {
-      through: ['setpriv', '--reuid=23456', '--regid=23456', '--clear-groups'],
+      through: STRANGER,
     });
     expect([await program.exited, program.stderr()]).toEqual([0, '']);
     expect(Number(program.stdout())).toBeGreaterThan(1000);
@@ -134,7 +129,7 @@ test('the service draws through it, and it ends with the service, however that e
   try {
     const [, port] = await service.waitFor(/"port":(\d+)/);
     expect((await fetch(`http://127.0.0.1:${port}/servers/one/banner.png`)).status).toBe(200);
-    const [pid = 0] = await findDrawers(service.pid);
+    const [pid = 0] = await findDrawingProcesses(service.pid);
     expect(readFileSync(`/proc/${pid}/maps`, 'utf8')).toContain('skia');
     expect(readFileSync(`/proc/${service.pid}/maps`, 'utf8')).not.toContain('skia');
     service.kill('SIGKILL');

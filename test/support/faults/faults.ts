@@ -98,7 +98,7 @@ const ofPostgres: Fault[] = [
         await Bun.sleep(HOLD_MS / 2);
       });
       await rm(join(path, 'other'));
-      // Without room for its log it has ended itself, as an operator's supervisor would see.
+      // Without room for its WAL it has ended itself, as an operator's supervisor would see.
       await postgres.kill();
       await postgres.start();
     },
