@@ -70,11 +70,13 @@ const BEST_FIRST = sql`matched.is_exact desc, seen_at desc nulls last, matched.s
  * index would take long, and so would scanning all players for a rare text.
  */
 async function findMatches(select: Select, given: Given): Promise<Match[]> {
+  const isIndexed = [...given.folded].length >= SHORTEST;
+  const findByPart = () => readMatches(select, 'players by part of name', () => indexed(RAREST_PARTS), given);
+  if (isIndexed && (await isRare(select, given))) return findByPart();
   const recent = await readMatches(select, 'recent players by name', () => RECENT_MATCHES, given);
   const isFull = recent.length === given.limit;
-  if (recent.every(({ isExact }) => isExact) && isFull) return recent;
-  if ([...given.folded].length < SHORTEST) return recent;
-  if (!isFull) return readMatches(select, 'players by part of name', () => indexed(RAREST_PARTS), given);
+  if (!isIndexed || (isFull && recent.every(({ isExact }) => isExact))) return recent;
+  if (!isFull) return findByPart();
   const whole = sql`select array[hashtext(E'\\n' || ${unseen('folded', 'text')})]`;
   const exact = await readMatches(select, 'players by whole name', () => indexed(whole), given);
   return [...exact.filter(({ isExact }) => isExact), ...recent.filter(({ isExact }) => !isExact)].slice(
@@ -122,16 +124,32 @@ function horizonOf(list: string): SQL {
 /** How many parts of a text are looked up in the index of names. */
 const PARTS = 3;
 
-/** The rarest parts of the text, as the statistics tell: a common one costs reading all names that have it. */
-const RAREST_PARTS = sql`
-  select array(
-    select gram from unnest(grams) as gram left join unnest(elements, frequencies) as common(element, frequency) on element = gram
-    order by frequency nulls first limit ${sql.raw(String(PARTS))}
-  )
-  from part_grams(${unseen('folded', 'text')}) left join (
+/** Each part of the text with its share of all names, as the statistics tell; null when it is too rare for them. */
+const PARTS_OF_TEXT = sql`
+  part_grams(${unseen('folded', 'text')}) cross join unnest(grams) as gram left join (
     select most_common_elems::text::integer[] as elements, most_common_elem_freqs as frequencies from pg_stats
     where schemaname = 'public' and tablename = 'player_names' and attname = 'grams'
-  ) as statistics on true`;
+  ) as statistics on true left join unnest(elements, frequencies) as common(element, frequency) on element = gram`;
+
+/** The rarest parts of the text: a common one costs reading all names that have it. */
+const RAREST_PARTS = sql`
+  select array(
+    select gram from ${PARTS_OF_TEXT} order by frequency nulls first limit ${sql.raw(String(PARTS))}
+  )`;
+
+const RARE = selectionOf({
+  isRare: sql`bool_or(coalesce(frequency, 0) * ${sql.raw(String(RECENT))} < ${unseen('limit', 'bigint')})`,
+});
+
+/** Whether so few names contain the text that the recent players would not fill the list; false without statistics. */
+async function isRare(select: Select, given: Given): Promise<boolean> {
+  const [row] = await select(
+    'whether part of a name is rare',
+    () => sql`select ${RARE.columns} from ${PARTS_OF_TEXT} where elements is not null`,
+    given,
+  );
+  return row?.[RARE.at.isRare] === true;
+}
 
 /** Players by the index of names. @param grams the hashes to look up in the index. */
 function indexed(grams: SQL): SQL {
