@@ -45,7 +45,9 @@ export async function measurePlayerLookups(
       ratio: formatRatio(ours / floor),
       target: most === undefined ? 'for information' : `≤ ${most}×`,
       isReached,
-      ...(!isReached && { note: 'it counts and reads records, whereas `select 1` is only a round trip' }),
+      ...(!isReached && {
+        note: 'it searches indexes and reads rows, whereas `select 1` is only a round trip',
+      }),
     });
   }
   return rows;
