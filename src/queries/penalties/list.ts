@@ -124,10 +124,14 @@ async function listRows(
         sql`select ${key} ${walk} ${bound} order by ${direction} limit 1 offset ${rest}`;
       const from = (start: SQL) => sql`and (${key}) ${isBackwards ? sql`>=` : sql`<=`} (${start})`;
       if (!steps) return rows(skip > 0 ? from(keyAt(unseen('skip', 'bigint'), order)) : sql``);
-      const { expressions, first, last, isNearFirst } = findBucket(steps, filter, isBackwards);
+      const { expressions, isWithin, fromFirst, fromLast, isNearFirst } = findBucket(
+        steps,
+        filter,
+        isBackwards,
+      );
       const start = sql`
-        select * from (${keyAt(first.rest, order, first.bound)}) as first where ${isNearFirst} union all
-        select * from (${keyAt(last.rest, reverse, last.bound)}) as last where not ${isNearFirst}`;
+        select * from (${keyAt(fromFirst, order, sql`and ${isWithin}`)}) as first where ${isNearFirst} union all
+        select * from (${keyAt(fromLast, reverse, sql`and ${isWithin}`)}) as last where not ${isNearFirst}`;
       return sql`${expressions} ${rows(from(start))}`;
     },
     { ...values(filter, now), ...bucketValues(filter, counted), skip, limit },

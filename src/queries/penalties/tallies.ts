@@ -41,8 +41,8 @@ type DueRows = { day: string; type: PenaltyType; rows: number };
 export type Steps = { periods: readonly Period[]; isCorrected: boolean };
 type Period = 'month' | 'day';
 
-/** One end of a bucket: `bound` keeps the rows on the bucket's side of it; `rest` of those lie between it and the row. */
-type BucketEnd = { bound: SQL; rest: SQL };
+/** The bucket of a row: the condition of its rows, how many of them lie between the row and either end, and the nearer end. */
+type Bucket = { isWithin: SQL; fromFirst: SQL; fromLast: SQL; isNearFirst: SQL };
 
 /** Scanning this many index entries takes as long as finding the days to scan. */
 const SHORT_WALK = 2000;
@@ -125,13 +125,13 @@ export function bucketValues(filter: PenaltyFilter, { due }: Counted): Given {
 /**
  * Finds the month or day (UTC) that contains the row at the placeholder `skip` of a filter.
  * @param isBackwards whether rows count from the oldest; otherwise from the newest.
- * @returns common table expressions, both ends of the bucket in that direction, and from which of them the row is nearer.
+ * @returns common table expressions, and the bucket with its ends in that direction.
  */
 export function findBucket(
   { periods, isCorrected }: Steps,
   filter: PenaltyFilter,
   isBackwards: boolean,
-): { expressions: SQL; first: BucketEnd; last: BucketEnd; isNearFirst: SQL } {
+): { expressions: SQL } & Bucket {
   const found = periods.map((period, index) => {
     const counted = isCorrected ? correctedBuckets(period, filter) : storedBuckets(period, filter);
     return sql`${sql.identifier(period)} as (${bucketOf(counted, periods[index - 1], isBackwards)})`;
@@ -139,13 +139,13 @@ export function findBucket(
   const period = periods.at(-1) ?? 'month';
   const of = (expression: SQL) => sql`(select ${expression} from ${sql.identifier(period)})`;
   const at = (end: string) => of(sql`(bucket ${sql.raw(end)})::timestamp at time zone 'UTC'`);
-  const oldest = sql`and ${penalties.createdAt} >= ${at('')}`;
-  const newest = sql`and ${penalties.createdAt} < ${at(`+ interval '1 ${period}'`)}`;
   const skip = unseen('skip', 'bigint');
   return {
     expressions: sql`with ${sql.join(found, sql`, `)}`,
-    first: { bound: isBackwards ? oldest : newest, rest: sql`${skip} - ${of(sql`skipped`)}` },
-    last: { bound: isBackwards ? newest : oldest, rest: sql`${of(sql`skipped + rows - 1`)} - ${skip}` },
+    // Both ends, so that whichever index the planner takes, it reads no more than the bucket.
+    isWithin: sql`${penalties.createdAt} >= ${at('')} and ${penalties.createdAt} < ${at(`+ interval '1 ${period}'`)}`,
+    fromFirst: sql`${skip} - ${of(sql`skipped`)}`,
+    fromLast: sql`${of(sql`skipped + rows - 1`)} - ${skip}`,
     isNearFirst: sql`(${skip} < ${of(sql`skipped + rows / 2`)})`,
   };
 }
