@@ -7,7 +7,7 @@ import { playerNames } from '../db/schema/player-names.ts';
 import { arrayLiteral, type Select, selectFromSnapshot, selectionOf, unseen } from '../db/select.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
 import { foldText } from '../domain/text/fold-text.ts';
-import { statusCondition } from './penalties/filter.ts';
+import { activeBanOf } from './penalties/is-banned.ts';
 
 /** A player that a search by name found, with or without an account. */
 export type FoundPlayer = {
@@ -167,10 +167,7 @@ function indexed(grams: SQL): SQL {
 
 const DETAILS = selectionOf({
   penalties: sql`(select count(*) from ${penalties} where ${penalties.playerSteamId} = matched.steamid64)`,
-  isBanned: sql`exists (
-    select from ${penalties} where ${penalties.playerSteamId} = matched.steamid64 and ${penalties.type} = 'ban'
-      and ${statusCondition('ACTIVE')}
-  )`,
+  isBanned: sql`exists (select from ${penalties} where ${activeBanOf(sql`matched.steamid64`)})`,
   name: latestName(sql`true`),
   matchedName: latestName(sql`name in (
     select ${playerNames.name} from ${playerNames} where ${playerNames.steamId64} = matched.steamid64 and ${IS_PART}

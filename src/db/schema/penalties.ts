@@ -82,7 +82,10 @@ export const penalties = pgTable(
     ),
     index('penalties_server_admin').on(table.serverId, table.adminSteamId, table.createdAt, table.id),
     index('penalties_lifter').on(table.liftedBySteamId).where(sql`lifted_by_steamid is not null`),
-    index('penalties_active').on(table.playerSteamId).where(sql`status = 'ACTIVE'`),
+    // The columns after the player let an index-only scan tell whether a player is banned.
+    index('penalties_active_player')
+      .on(table.playerSteamId, table.type, table.endsAt)
+      .where(sql`status = 'ACTIVE'`),
     check(
       'penalties_times',
       sql.raw(

@@ -9,9 +9,9 @@ import { conditions, statusCondition, typeCondition, values } from './filter.ts'
 export async function isBanned(db: Db, playerSteamId: SteamId64, now: Date): Promise<boolean> {
   const found = await selectFrom(db)(
     'is banned',
-    // The status is a literal, so that the planner can use the partial index of active penalties.
+    // The status is a literal, so that the planner can use the partial index of active penalties, which has all columns.
     () =>
-      sql`select ${penalties.id} from ${penalties}
+      sql`select 1 from ${penalties}
         where ${conditions({ playerSteamId, types: ['ban'], status: 'ACTIVE' })} limit 1`,
     values({ playerSteamId }, now),
   );

@@ -270,6 +270,17 @@ test("a player's rows are counted in the index, without visiting them", async ()
   );
 });
 
+test('whether a player is banned is decided in the index, without visiting the rows', async () => {
+  await db.execute(sql`vacuum analyze penalties`);
+  const plan = await db.execute<{ 'QUERY PLAN': string }>(
+    sql`explain select 1 from penalties where player_steamid = ${aSteamId(2)} and type = 'ban' and status = 'ACTIVE'
+      and (ends_at is null or ends_at > ${now.toISOString()}) limit 1`,
+  );
+  expect(plan.map((line) => line['QUERY PLAN']).join('\n')).toContain(
+    'Index Only Scan using penalties_active_player',
+  );
+});
+
 test('PostgreSQL plans a page once and not for each value of its filters', async () => {
   const one = openDatabase(url, { max: 1 });
   const lists = [0, 1, 2, 3].flatMap((serverId) => [
