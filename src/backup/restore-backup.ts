@@ -129,7 +129,7 @@ async function lockTables(transaction: Transaction): Promise<void> {
       await transaction.unsafe(`lock table "${table}" in access exclusive mode nowait`);
     } catch (error) {
       if (!hasErrorCode(error, [LOCK_NOT_AVAILABLE])) throw error;
-      throw new InvalidInput(`The database is in use (${table}): stop the service and start again`);
+      throw new InvalidInput(`The database is in use (${table}): stop the service, then run restore again`);
     }
   }
   await requireNobody(transaction);

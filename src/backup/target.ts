@@ -50,7 +50,7 @@ export async function requireNobody(queries: Queries): Promise<void> {
   if (rows.length === 0) return;
   const names = rows.map((row) => row.name).join(', ');
   throw new InvalidInput(
-    `The service, or another command, is using the database (${names}): stop it, on every machine, and start again`,
+    `The service, or another command, is using the database (connections: ${names}): stop it on every machine, then run restore again`,
   );
 }
 

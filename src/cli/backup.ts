@@ -8,7 +8,7 @@ import { restoreBackup } from '../backup/restore-backup.ts';
 import { writeBackup } from '../backup/write-backup.ts';
 import { InvalidInput } from '../domain/errors.ts';
 import { confirm } from './confirm.ts';
-import { print } from './output/print.ts';
+import { describeMoment, print } from './output/print.ts';
 import { showProgress } from './output/progress.ts';
 import type { Session } from './session.ts';
 
@@ -32,7 +32,7 @@ export function addBackupCommands(program: Command, session: Session): void {
       const report = await session.waitFor(work).finally(progress.end);
       for (const name of report.missing)
         console.error(`warning: the file of ${name} is missing or is another one`);
-      print(command, toJson(report), `Wrote ${file}: ${describe(report)}`);
+      print(command, toJson(report), `Wrote ${file}, ${describe(report)}`);
     });
   program
     .command('restore <file>')
@@ -49,7 +49,7 @@ export function addBackupCommands(program: Command, session: Session): void {
         if (options.yes) return;
         const { host, pathname } = new URL(url);
         await confirm(
-          `Replace everything in ${host}${pathname} (${contents}) and its sounds by the backup of ${takenAt}? This cannot be undone.`,
+          `Replace everything in ${host}${pathname} (${contents}) and its sounds by the backup of ${describeMoment(new Date(takenAt))}? This cannot be undone.`,
         );
       };
       const work = restoreBackup(
@@ -78,7 +78,7 @@ export function addBackupCommands(program: Command, session: Session): void {
       print(
         command,
         { ...toJson(report), wrongTotals, erasedSince },
-        `Restored ${file}: ${describe(report)}`,
+        `Restored ${file}, ${describe(report)}`,
       );
     });
 }
@@ -96,7 +96,7 @@ const countRows = ({ tables }: Manifest) => tables.reduce((sum, { rows }) => sum
 
 function describe(manifest: Manifest): string {
   const { takenAt, tables } = manifest;
-  return `${countRows(manifest)} rows of ${tables.length} tables and ${countSounds(manifest)} sound files of ${takenAt}`;
+  return `as of ${describeMoment(new Date(takenAt))}: ${countRows(manifest)} rows of ${tables.length} tables, ${countSounds(manifest)} sound files`;
 }
 
 function toJson(manifest: Manifest) {

@@ -20,7 +20,8 @@ const LONGEST_WAIT_MS = 5 * 60_000;
 const CHECK_EVERY_MS = 200;
 
 const REASONS: Record<NonNullable<RoundSound['failure']>, string> = {
-  'not-audio': 'it is not audio in a format we can use (MP3, WAV, FLAC, OGG, M4A, MP4 …)',
+  'not-audio':
+    'it is not audio in a format we can use: MP3, WAV, FLAC, Ogg, AAC, M4A, MP4, Matroska, WebM, AIFF or CAF',
   unreadable: 'the file is damaged, or has no sound in it',
   silent: 'there is nothing to hear in its first 75 seconds',
   'start-after-end': 'there is nothing to hear after the start that was asked for',

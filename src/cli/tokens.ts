@@ -41,6 +41,11 @@ export function addTokenCommands(program: Command, session: Session): void {
         actor: 'operator',
       });
       print(command, { id, token, scopes, expiresAt }, token);
+      // Scripts read the token alone; people are told what it is.
+      if (process.stdout.isTTY) {
+        const end = expiresAt ? `expires on ${day(expiresAt)}` : 'does not expire';
+        process.stderr.write(`Token ${id} of ${steamId}, shown only now; it ${end}\n`);
+      }
     });
   tokens
     .command('list')
@@ -61,7 +66,7 @@ export function addTokenCommands(program: Command, session: Session): void {
         token.scopes.length === TOKEN_SCOPES.length ? 'all' : token.scopes.join(','),
         describeState(token, now),
       ]);
-      const header = ['ID', 'OWNER', 'NAME', 'ENDS IN', 'CREATED', 'LAST USED', 'SCOPES', 'STATE'];
+      const header = ['ID', 'OWNER', 'NAME', 'TOKEN', 'CREATED', 'LAST USED', 'SCOPES', 'STATE'];
       const none =
         before === undefined
           ? 'No tokens yet: bun run cli tokens create --steamid64 ID --name LABEL'

@@ -14,7 +14,10 @@ export async function loadUser(session: Session, id: string) {
   const who = await readWho(session, id);
   const { db } = await session.database();
   const user = await findUser(db, who, new Date());
-  if (!user) throw new NotFound(`There is no user ${JSON.stringify(id)}`);
+  if (!user) {
+    const reading = 'steamId64' in who ? `the SteamID ${who.steamId64}` : `the Discord id ${who.discordId}`;
+    throw new NotFound(`There is no user with ${reading}`);
+  }
   return { db, user };
 }
 

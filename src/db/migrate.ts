@@ -87,7 +87,7 @@ async function migrateWhenFree(
     if (waitedMs > waitLimitMs) {
       const seconds = Math.round(waitedMs / 1000);
       throw new Unavailable(
-        `Another process (${await findHolder(session)}) has been migrating the database for ${seconds} s: end it and start again`,
+        `Another process (${await findHolder(session)}) has been migrating the database for ${seconds} s: end it, then start this one again`,
       );
     }
     if (waitedMs > TELL_AFTER_MS && !isTold) {

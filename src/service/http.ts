@@ -95,6 +95,6 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
 function warnOfUnsetPublicUrl({ config, log }: Context): void {
   if (config.isPublicUrlSet || namesLoopback(config.host)) return;
   log.warn(
-    `PUBLIC_URL is not set: signing in leads to ${config.publicUrl}; set it to the address that people open`,
+    `PUBLIC_URL is not set: whoever signs in is sent back to ${config.publicUrl}, which works on this machine only; set it to the address that people open`,
   );
 }

@@ -19,3 +19,8 @@ export function toTable(header: string[], rows: string[][], none: string): strin
       .trimEnd();
   return [header, ...rows].map(line).join('\n');
 }
+
+/** A moment to the minute: `2026-11-23 15:17 UTC`. */
+export function describeMoment(at: Date): string {
+  return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}

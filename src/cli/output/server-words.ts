@@ -2,6 +2,7 @@ import { tryParseServerAddress } from '../../domain/server-address.ts';
 import type { PollOutcome } from '../../poll/game-server.ts';
 import type { QueryFailureReason } from '../../poll/query-failure.ts';
 import type { ServerStatus } from '../../queries/servers/servers.ts';
+import { describeMoment } from './print.ts';
 
 export const SERVER_HEADER = ['SLUG', 'NAME', 'ADDRESS', 'MODE', 'REGION', 'STATUS', 'PLAYERS', 'LAST SEEN'];
 
@@ -16,7 +17,7 @@ export function describeServer({ server, snapshot }: ServerStatus): string[] {
     server.region,
     server.isHidden ? 'hidden' : isOnline ? 'online' : snapshot ? 'offline' : 'not polled yet',
     !server.isHidden && isOnline ? `${snapshot.playersCount}/${snapshot.maxPlayers}` : '-',
-    snapshot?.seenAt ? `${snapshot.seenAt.toISOString().slice(0, 16).replace('T', ' ')} UTC` : 'never',
+    snapshot?.seenAt ? describeMoment(snapshot.seenAt) : 'never',
   ];
 }
 
@@ -26,11 +27,11 @@ export function describeQueryOutcome(address: string, outcome: PollOutcome): str
     const { map, playersCount, maxPlayers, pingMs } = outcome.state;
     return `answers: ${map} ${playersCount}/${maxPlayers}, ${pingMs} ms`;
   }
-  return `does not answer: ${advise(outcome.reason, tryParseServerAddress(address)?.port)}`;
+  return `warning: ${address} does not answer: ${advise(outcome.reason, tryParseServerAddress(address)?.port)}`;
 }
 
 function advise(reason: QueryFailureReason, port: number | undefined): string {
-  if (reason === 'host-unknown') return 'no address is known for this host name';
+  if (reason === 'host-unknown') return 'its host name has no address';
   if (reason === 'banned-by-server') return 'the game server has banned the address of this machine';
   if (reason === 'no-game') return 'it has no map yet, or is no game server';
   if (reason === 'malformed') return `what answers at UDP port ${port} is no game server`;

@@ -1,5 +1,6 @@
 import { steamProfileUrl } from '../../domain/profile-address.ts';
 import type { ListedUser, User } from '../../queries/users/users.ts';
+import { describeMoment } from './print.ts';
 
 export const USER_HEADER = ['STEAMID64', 'NAME', 'FLAGS', 'DISCORD', 'TOKENS', 'SINCE', 'LAST SIGN-IN'];
 
@@ -38,9 +39,9 @@ export function describeUser(user: User & { isBanned: boolean }): string {
         : `${discordUsername} (${discordId})${hidesDiscord ? ', hidden from others' : ''}`,
     ],
     ['Banned', user.isBanned ? 'yes' : 'no'],
-    ['Blocked', blockedAt ? `since ${minuteOf(blockedAt)}` : 'no'],
-    ['Since', minuteOf(user.createdAt)],
-    ['Last sign-in', user.signedInAt ? minuteOf(user.signedInAt) : 'never'],
+    ['Blocked', blockedAt ? `since ${describeMoment(blockedAt)}` : 'no'],
+    ['Since', describeMoment(user.createdAt)],
+    ['Last sign-in', user.signedInAt ? describeMoment(user.signedInAt) : 'never'],
   ];
   return lines.map(([name, value]) => `${name.padEnd(14)}${value}`).join('\n');
 }
@@ -48,8 +49,4 @@ export function describeUser(user: User & { isBanned: boolean }): string {
 function flagsOf(user: User): string {
   const names = FLAGS.filter(([flag]) => user[flag]).map(([, name]) => name);
   return names.length === 0 ? '-' : names.join(', ');
-}
-
-function minuteOf(at: Date): string {
-  return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }

@@ -58,7 +58,7 @@ export function createWebhookActions({ db, rules, post, present, now }: Deps): W
       return eventMessage(present, { webhookId: webhook.id, epoch, event });
     }
     throw new NotFound(
-      `Webhook ${webhook.id} has no message ${JSON.stringify(messageId)}: events are kept for 30 days, tests are not`,
+      `Webhook ${webhook.id} has no message ${JSON.stringify(messageId)}: only events of the last 30 days can be sent again, and no test messages`,
     );
   }
 

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { RowDataPacket, SslOptions } from 'mysql2/promise';
+import { errorCode } from '../../domain/error-causes.ts';
 import { InvalidInput, Unavailable } from '../../domain/errors.ts';
 import { withTimeLimit } from '../../runtime/time-limit.ts';
 import { type MysqlAddress, type MysqlTls, parseMysqlAddress } from './mysql-address.ts';
@@ -101,9 +102,12 @@ function nameHost(host: string): string {
 
 /** The password is in no message. */
 function outage({ host, port, database }: Omit<MysqlAddress, 'tls'>, cause: unknown): Unavailable {
-  const reason =
-    cause instanceof Error
-      ? cause.message || String(Reflect.get(cause, 'code') ?? cause.name)
-      : String(cause);
-  return new Unavailable(`the source mysql://${host}:${port}/${database} fails: ${reason}`, { cause });
+  return new Unavailable(`Cannot read mysql://${host}:${port}/${database}: ${reasonOf(cause)}`, { cause });
+}
+
+function reasonOf(cause: unknown): string {
+  const code = errorCode(cause);
+  if (code === 'ENOTFOUND') return 'its host name has no address';
+  // An error of several addresses, all refused, has only a code.
+  return cause instanceof Error ? cause.message || code || cause.name : String(cause);
 }

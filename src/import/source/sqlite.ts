@@ -1,4 +1,5 @@
-import { realpath } from 'node:fs/promises';
+import { access, constants, realpath } from 'node:fs/promises';
+import { errorCode } from '../../domain/error-causes.ts';
 import { Unavailable } from '../../domain/errors.ts';
 import type { SourceDatabase, SourceRow } from './source-database.ts';
 
@@ -19,6 +20,10 @@ export type SqliteResponse = { id: number } & ({ rows: string } | { failure: str
  * @throws {Unavailable} when the file is missing, is no database, or is locked by another process for five seconds.
  */
 export async function openSqliteSource(path: string): Promise<SourceDatabase> {
+  await access(path, constants.R_OK).catch((error: unknown) => {
+    const isMissing = errorCode(error) === 'ENOENT';
+    throw outage(path, isMissing ? 'there is no such file' : 'this user may not read it');
+  });
   const worker = new Worker(new URL('./sqlite.worker.ts', import.meta.url));
   const asked = new Map<number, PromiseWithResolvers<SourceRow[]>>();
   let lastId = 0;
@@ -70,5 +75,5 @@ export async function openSqliteSource(path: string): Promise<SourceDatabase> {
 }
 
 function outage(path: string, reason: string): Unavailable {
-  return new Unavailable(`the source sqlite:${path} fails: ${reason}`);
+  return new Unavailable(`Cannot read sqlite:${path}: ${reason}`);
 }

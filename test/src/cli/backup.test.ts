@@ -38,7 +38,9 @@ describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the 
     token = await fillPlace(embedded);
     const made = await embedded.cli('backup', backup);
     expect(made).toMatchObject({ code: 0 });
-    expect(made.stdout).toMatch(/^Wrote .*: \d+ rows of \d+ tables and 2 sound files of 2\d{3}-\S+\n$/);
+    expect(made.stdout).toMatch(
+      /^Wrote .*, as of 2\d{3}-\d\d-\d\d \d\d:\d\d UTC: \d+ rows of \d+ tables, 2 sound files\n$/,
+    );
     expect((await stat(backup)).mode & 0o777).toBe(0o600);
     expect(await readdir(folder.path)).not.toContainEqual(expect.stringContaining('.partial'));
     // Ordinary tools can open it.

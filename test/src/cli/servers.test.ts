@@ -20,7 +20,9 @@ describe('servers', () => {
       ...[...add, '--address', 'play.example.org:27015', '--mode', 'Competitive', '--region', 'EU'],
     );
     const [row] = await db.select().from(servers);
-    expect(first).toStartWith('Added zazolc-1 (play.example.org:27015)\ndoes not answer: ');
+    expect(first).toStartWith(
+      'Added zazolc-1 (play.example.org:27015)\nwarning: play.example.org:27015 does not answer: ',
+    );
     expect(row).toMatchObject({ slug: 'zazolc-1', mode: 'Competitive', region: 'EU' });
     expect(await succeed(...add, '--address', '[2001:db8::1]:27015')).toStartWith('Added zazolc-1-2 (');
     const third = JSON.parse(
@@ -87,10 +89,10 @@ describe('servers', () => {
       game.address.replace('127.0.0.1', 'localhost'),
     );
     expect(refused).toMatch(
-      /\ndoes not answer: nothing listens at UDP port \d+: is the game server running\?\n$/,
+      /\nwarning: \S+ does not answer: nothing listens at UDP port \d+: is the game server running\?\n$/,
     );
     const lost = await succeed('servers', 'set', 'two', '--address', '203.0.113.9:27016');
-    expect(lost).toMatch(/^Changed two\ndoes not answer: .*\n$/);
+    expect(lost).toMatch(/^Changed two\nwarning: \S+ does not answer: .*\n$/);
   });
 
   test('set changes what is given, and the history stays', async () => {

@@ -3,6 +3,7 @@ import { apiTokens } from '../../../src/db/schema/accounts.ts';
 import { isApiToken } from '../../../src/domain/api-token.ts';
 import { saveUser } from '../../../src/queries/users/user-changes.ts';
 import { aSteamId } from '../../support/database/builders.ts';
+import { hasTerminal, startAtTerminal } from '../../support/machine/terminal.ts';
 import { connectTo, expectWithin } from '../../support/machine/time-promise.ts';
 import { openCli } from '../../support/service/cli.ts';
 import { aToken, bearer, startTestService } from '../../support/service/service.ts';
@@ -11,6 +12,17 @@ import { waitFor } from '../../support/wait.ts';
 const { database, db, succeed, fail } = await openCli();
 
 describe('tokens', () => {
+  test.if(hasTerminal)('create says at a terminal what it printed', async () => {
+    const command = `bun src/cli.ts tokens create --steamid64 ${aSteamId(2)} --name website`;
+    const env = { DATABASE_URL: database.url };
+    const program = startAtTerminal(command, env);
+    expect(await program.exited).toBe(0);
+    const [token = '', note] = program.screen().trimEnd().split('\n');
+    expect(isApiToken(token)).toBe(true);
+    expect(note).toMatch(new RegExp(`^Token [0-9]+ of ${aSteamId(2)}, shown only now; it does not expire$`));
+    await db.delete(apiTokens);
+  });
+
   test('create prints the token alone, list never does, revoke ends it in a running service', async () => {
     const service = await startTestService({ databaseUrl: database.url, hasRealClock: true });
     const stdout = await succeed('tokens', 'create', '--steamid64', '[U:1:39734273]', '--name', 'website');

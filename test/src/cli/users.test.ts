@@ -63,6 +63,7 @@ describe('users', () => {
         set('x'),
         set('9223372036854775808'),
         fail('users', 'show', aSteamId(9)),
+        fail('users', 'show', '1'),
         fail('users', 'show', 'nobody'),
         fail('users', 'set', '--steamid64', '1'),
       ]),
@@ -70,7 +71,8 @@ describe('users', () => {
       [1, '', `The Discord account 42 is linked to ${aSteamId(1)}\n`],
       [1, '', expect.stringMatching(/^--discord-id "x" isn't valid.*\n$/)],
       [1, '', expect.stringMatching(/^--discord-id "9223372036854775808" isn't valid.*\n$/)],
-      [1, '', `There is no user "${aSteamId(9)}"\n`],
+      [1, '', `There is no user with the SteamID ${aSteamId(9)}\n`],
+      [1, '', 'There is no user with the Discord id 1\n'],
       [1, '', '"nobody" is neither a SteamID nor a Discord id\n'],
       [1, '', expect.stringMatching(/^"1" is not a SteamID.*\n$/)],
     ]);

@@ -150,7 +150,7 @@ describe('webhooks', () => {
       [['test', '9'], 'There is no webhook 9'],
       [
         ['resend', '2', 'msg_2_x'],
-        'Webhook 2 has no message "msg_2_x": events are kept for 30 days, tests are not',
+        'Webhook 2 has no message "msg_2_x": only events of the last 30 days can be sent again, and no test messages',
       ],
     ];
     for (const [args, stderr] of cases) expect(await cli(...args)).toEqual({ code: 1, stdout: '', stderr });

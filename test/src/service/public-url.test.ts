@@ -40,7 +40,7 @@ test('without PUBLIC_URL a service that others can reach warns at its start, and
   const warning = log.split('\n').find((line) => line.includes(NOT_SET));
   expect(JSON.parse(warning ?? '{}')).toMatchObject({
     level: 'warn',
-    msg: 'PUBLIC_URL is not set: signing in leads to http://localhost:0; set it to the address that people open',
+    msg: 'PUBLIC_URL is not set: whoever signs in is sent back to http://localhost:0, which works on this machine only; set it to the address that people open',
   });
   for (const host of ['play.example.org', '192.168.1.5:3000', '[2001:db8::1]']) {
     const page = await showSignIn(host);

@@ -86,6 +86,13 @@ describe('the event loop turns on', () => {
   });
 });
 
+test('a file that is missing is named in one line', async () => {
+  const path = join(folder.path, 'absent.sqlite');
+  await expect(openSqliteSource(path)).rejects.toEqual(
+    new Unavailable(`Cannot read sqlite:${path}: there is no such file`),
+  );
+});
+
 test('a file that stays held is given up after five seconds, in one line', async () => {
   const path = createFile(NUMBERS);
   const source = await openSqliteSource(path);
@@ -97,7 +104,7 @@ test('a file that stays held is given up after five seconds, in one line', async
     waitForTimer,
   );
   expect(performance.now() - startMs).toBeGreaterThan(4500);
-  expect(failure).toEqual(new Unavailable(`the source sqlite:${path} fails: database is locked`));
+  expect(failure).toEqual(new Unavailable(`Cannot read sqlite:${path}: database is locked`));
   await release();
   await source.close();
 });
