@@ -80,7 +80,7 @@ const METHODS = 'GET, HEAD, OPTIONS';
 const PREFLIGHT_HEADERS = {
   ...CORS_HEADERS,
   'Access-Control-Allow-Methods': METHODS,
-  'Access-Control-Allow-Headers': 'Authorization, Content-Type, If-None-Match',
+  'Access-Control-Allow-Headers': 'Authorization, Content-Type, If-None-Match, Last-Event-ID',
   'Access-Control-Max-Age': '86400',
 };
 
@@ -147,7 +147,7 @@ function version1(prefix: string, { routes, bodies, deps }: Shared) {
   const refuse = ({ request, server }: Incoming) => {
     const path = pathOf(request.url);
     const isKnown = known.some((pattern) => pattern.test(path));
-    if (isKnown && request.method === 'OPTIONS')
+    if (request.method === 'OPTIONS' && (isKnown || isPreflight(request)))
       return new Response(null, { status: 204, headers: PREFLIGHT_HEADERS });
     return routes.open({ request, server }, NO_OPERATION, () => {
       throw isKnown ? new MethodNotAllowed(METHODS) : new NotFound('Not found');
@@ -157,6 +157,11 @@ function version1(prefix: string, { routes, bodies, deps }: Shared) {
   return app
     .all('/', ({ request, server }) => refuse({ request, server }), hidden)
     .all('/*', ({ request, server }) => refuse({ request, server }), hidden);
+}
+
+/** Answered for unknown routes too, so that a page of another origin can read their 404. */
+function isPreflight({ headers }: Request): boolean {
+  return headers.has('origin') && headers.has('access-control-request-method');
 }
 
 function respondToError(code: string | number, error: unknown, toErrorResponse: ErrorMapper): Response {

@@ -5,8 +5,8 @@ import { requireShortQuery, splitQuery } from './query.ts';
 export type Parameter<Value = unknown> = {
   /** The name of its component in the document; unique. */
   id: string;
-  in: 'path' | 'query';
-  /** Its name in the path or query. */
+  in: 'path' | 'query' | 'header';
+  /** Its name in the path, query or headers. */
   name: string;
   description: string;
   /** What a client should send; `parse` may accept more (letter case, notations), as the description says. */
@@ -65,10 +65,13 @@ export function parseParameters<P extends Parameters>(
     query ??= splitQuery(request.url);
     return query.getAll(name).at(-1) || undefined;
   };
+  const textOf = (place: Parameter['in'], name: string) => {
+    if (place === 'path') return params[name] || undefined;
+    return place === 'header' ? request.headers.get(name) || undefined : lastOf(name);
+  };
   for (const [key, { in: place, name, ignoredBeside, parse }] of Object.entries(parameters)) {
     const isIgnored = ignoredBeside !== undefined && lastOf(ignoredBeside) !== undefined;
-    const text = place === 'path' ? params[name] || undefined : lastOf(name);
-    given[key] = parse(isIgnored ? undefined : text);
+    given[key] = parse(isIgnored ? undefined : textOf(place, name));
   }
   if (query) refuseNearMisses(Object.values(parameters), query.keys());
   return given as Values<P>;

@@ -25,7 +25,7 @@ function collectParameters(operations: readonly Operation[]) {
     const same = known.get(parameter.id);
     if (same && same !== parameter) throw new Error(`two parameters are called ${parameter.id}`);
     known.set(parameter.id, parameter);
-    if (parameter.in === 'query') components[parameter.id] = describeParameter(parameter);
+    if (parameter.in !== 'path') components[parameter.id] = describeParameter(parameter);
   }
   return components;
 }

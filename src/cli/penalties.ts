@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { NotFound } from '../domain/errors.ts';
 import { importIks } from '../import/iks.ts';
 import type { ImportSummary, RowReport } from '../import/import-report.ts';
 import type { ImportDeps, ImportOptions } from '../import/import-run.ts';
@@ -7,6 +6,7 @@ import { importNdjson } from '../import/ndjson/ndjson.ts';
 import { importSimpleAdmin } from '../import/simple-admin/simple-admin.ts';
 import { importSourcebans } from '../import/sourcebans/sourcebans.ts';
 import { checkPenaltyTallies, type Recount, recountPenaltyTallies } from '../queries/penalties/recount.ts';
+import { openNamedFile } from './named-file.ts';
 import { describeLostErasures } from './output/lost-erasures.ts';
 import { print } from './output/print.ts';
 import { showProgress } from './output/progress.ts';
@@ -49,9 +49,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
     'one JSON object a line from a file, or from standard input with -',
     'ndjson',
   ).action(async (file: string, options: Common, command: Command) => {
-    const input = file === '-' ? Bun.stdin : Bun.file(file);
-    if (file !== '-' && !(await input.exists()))
-      throw new NotFound(`There is no file ${JSON.stringify(file)}`);
+    const input = file === '-' ? Bun.stdin : await openNamedFile(file);
     const totalBytes = file === '-' ? undefined : input.size;
     await run(command, options, (deps, shared) =>
       importNdjson(deps, { ...shared, chunks: input.stream(), totalBytes, source: options.source }),

@@ -12,6 +12,7 @@ import {
   listRoundSounds,
   type RoundSound,
 } from '../queries/round-sounds/round-sounds.ts';
+import { openNamedFile } from './named-file.ts';
 import { print, toTable } from './output/print.ts';
 import type { Session } from './session.ts';
 import { resolveSteamId } from './who.ts';
@@ -41,8 +42,7 @@ export function addSoundCommands(program: Command, session: Session): void {
     .action(async (path: string, options: { steamid64: string; start: string }, command: Command) => {
       const steamId64 = await resolveSteamId(session, options.steamid64);
       const startMs = parseStart(options.start);
-      const file = Bun.file(path);
-      if (!(await file.exists())) throw new InvalidInput(`There is no file ${JSON.stringify(path)}`);
+      const file = await openNamedFile(path);
       const { db } = await session.database();
       const folders = await openSoundFolders(session.config());
       // Before the upload is stored: with a bad FFMPEG_PATH it must not stay in the queue.

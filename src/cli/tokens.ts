@@ -100,7 +100,7 @@ function parseExpiry(text: string, now: Date): Date {
   const match = /^([1-9][0-9]{0,3})([mhdw])$/.exec(text);
   if (!match)
     throw new InvalidInput(
-      `--expires ${JSON.stringify(text)} isn't valid: use a number and m, h, d or w, such as 90d`,
+      `--expires ${JSON.stringify(text)} isn't valid: use a number from 1 to 9999 and m, h, d or w, such as 90d`,
     );
   return new Date(now.getTime() + Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS]);
 }

@@ -24,6 +24,7 @@ type UserOptions = {
 };
 
 const USERS_LISTED = 100;
+const LONGEST_TEXT = 128;
 const FLAGS = ['admin', 'owner', 'svip', 'serviceplus'] as const;
 
 /** `users set | show | list | block | unblock | export | erase`. */
@@ -95,10 +96,12 @@ function changesOf(options: UserOptions, command: Command): UserChanges {
   // Commander gives flags a default: only those on the command line count.
   const isGiven = (flag: string) => command.getOptionValueSource(flag) === 'cli';
   return {
-    ...(nickname !== undefined && { nickname: clean(nickname) }),
+    ...(nickname !== undefined && { nickname: parseText('--nickname', nickname) }),
     ...(discordId !== undefined && { discordId: discordId === '' ? null : discordId }),
-    ...(discordUsername !== undefined && { discordUsername: clean(discordUsername) }),
-    ...(discordAvatar !== undefined && { discordAvatar: clean(discordAvatar) }),
+    ...(discordUsername !== undefined && {
+      discordUsername: parseText('--discord-username', discordUsername),
+    }),
+    ...(discordAvatar !== undefined && { discordAvatar: parseText('--discord-avatar', discordAvatar) }),
     ...(isGiven('hideDiscord') && { hidesDiscord: options.hideDiscord === true }),
     ...(isGiven('admin') && { isAdmin: options.admin === true }),
     ...(isGiven('owner') && { isOwner: options.owner === true }),
@@ -107,6 +110,7 @@ function changesOf(options: UserOptions, command: Command): UserChanges {
   };
 }
 
-function clean(text: string): string {
-  return text.replaceAll('\0', '').slice(0, 128);
+function parseText(option: string, text: string): string {
+  if (text.length <= LONGEST_TEXT) return text;
+  throw new InvalidInput(`${option} has ${text.length} characters: use at most ${LONGEST_TEXT}`);
 }

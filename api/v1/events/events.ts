@@ -47,6 +47,17 @@ const TYPES_PARAMETER = {
   parse: optional(parseTypes),
 } as const satisfies Parameter<ReadonlySet<EventType> | undefined>;
 
+const LAST_EVENT_ID_PARAMETER = {
+  id: 'lastEventId',
+  in: 'header',
+  name: 'Last-Event-ID',
+  description:
+    'The cursor after which the stream begins: the id of the last event that the client received. Without it, the stream has what happens from now on.',
+  schema: { type: 'string' },
+  example: CURSOR_PARAMETER.example,
+  parse: (text: string | undefined) => text,
+} as const satisfies Parameter<string | undefined>;
+
 const CURSOR_GONE = defineFailure(
   'CursorGone',
   'The cursor is unknown, or older than 30 days: export again.',
@@ -77,11 +88,11 @@ const STREAM_EVENTS = {
   tag: 'Events',
   summary: 'Events as they happen',
   description:
-    'Server-sent events. The header Last-Event-ID resumes after a cursor. A client is disconnected when it lags 1 MB behind, when its token is revoked or expires, or when the owner is blocked.',
+    'Server-sent events. A client is disconnected when it lags 1 MB behind, when its token is revoked or expires, or when the owner is blocked.',
   isExtension: true,
   policy: 'protected',
   scope: 'events',
-  parameters: { types: TYPES_PARAMETER },
+  parameters: { types: TYPES_PARAMETER, lastEventId: LAST_EVENT_ID_PARAMETER },
   success: {
     model: EventStreamModel,
     contentType: EVENT_STREAM,
@@ -109,9 +120,8 @@ type Deps = {
 /** Changes of penalties, and the event stream: extensions, sections 2 and 3. */
 export function events(routes: Routes, { streams, listChanges, locateEvent }: Deps) {
   const stream = ({ request, server }: Incoming) =>
-    routes.guarded({ request, server }, STREAM_EVENTS, async ({ types }, { token }) => {
+    routes.guarded({ request, server }, STREAM_EVENTS, async ({ types, lastEventId }, { token }) => {
       const seen = typesFor(token, types);
-      const lastEventId = request.headers.get('last-event-id') || undefined;
       const afterId = await locateEvent(lastEventId);
       const response = { contentType: EVENT_STREAM, headers: { 'X-Accel-Buffering': 'no' } };
       if (request.method === 'HEAD') return { ...response, stream: unreadStream() };

@@ -1,7 +1,13 @@
 import { InvalidInput } from '../../domain/errors.ts';
 import type { ImportedPenalty } from '../../queries/penalties/imported.ts';
 import type { ImportSummary } from '../import-report.ts';
-import { type ImportDeps, type ImportOptions, importPages, runImport } from '../import-run.ts';
+import {
+  type ImportDeps,
+  type ImportOptions,
+  type ItemParser,
+  importPages,
+  runImport,
+} from '../import-run.ts';
 import { type Line, readLines } from '../source/lines.ts';
 import { parseNdjsonLine } from './rows.ts';
 
@@ -28,9 +34,11 @@ export async function importNdjson(
 ): Promise<ImportSummary> {
   return runImport(deps, { name: source, kind: 'ndjson', address: '', prefix: '' }, options, async (run) => {
     let bytesRead = 0;
+    let parse = createLineParser();
     async function* readPages() {
       for await (const lines of readLines(chunks, { batchLines: BATCH_LINES })) {
         bytesRead = lines.at(-1)?.bytesRead ?? bytesRead;
+        parse = createLineParser();
         yield lines.filter((line) => line.text?.trim() !== '');
       }
     }
@@ -39,12 +47,23 @@ export async function importNdjson(
     await importPages({ ...run, listener: { ...run.listener, onProgress } }, readPages(), {
       table: 'line',
       idOf: (line) => String(line.number),
-      parse: parseLine,
+      parse: (line, warn) => parse(line, warn),
     });
   });
 }
 
-function parseLine({ text }: Line): ImportedPenalty {
-  if (text === undefined) throw new InvalidInput('it is not UTF-8, or longer than 1 MiB');
-  return parseNdjsonLine(text);
+/** Parses the lines of one batch, and warns of a penalty that comes again with other content: only the last is written. */
+function createLineParser(): ItemParser<Line>['parse'] {
+  const parsed = new Map<string, { number: number; penalty: ImportedPenalty }>();
+  return ({ number, text }, warn) => {
+    if (text === undefined) throw new InvalidInput('it is not UTF-8, or longer than 1 MiB');
+    const penalty = parseNdjsonLine(text);
+    const key = `${penalty.sourceTable} ${penalty.sourceId}`;
+    const earlier = parsed.get(key);
+    if (earlier && !Bun.deepEquals(earlier.penalty, penalty)) {
+      warn(`it replaces line ${earlier.number}, which is the same penalty with other content`);
+    }
+    parsed.set(key, { number, penalty });
+    return penalty;
+  };
 }

@@ -35,7 +35,8 @@ function tryParseSourceSteamId(text: string): SteamId64 | undefined {
  */
 export function parseDurationMinutes(text: string | null | undefined, unit: 'minutes' | 'seconds'): number {
   const value = /^-?[0-9]{1,15}$/.test(text ?? '') ? Number(text) : Number.NaN;
-  if (Number.isNaN(value)) throw new InvalidInput(`the duration ${quote(text)} is not a number`);
+  if (Number.isNaN(value))
+    throw new InvalidInput(`the duration ${quote(text)} is not a whole number of ${unit}`);
   if (value < 0) throw new InvalidInput(`the duration ${value} is negative`);
   const minutes = unit === 'seconds' ? Math.ceil(value / 60) : value;
   if (minutes > LARGEST_INTEGER) throw new InvalidInput(`the duration ${value} is too long`);

@@ -30,8 +30,8 @@ describe('CORS', () => {
     }
   });
 
-  test('a preflight is answered on every path, without a token', async () => {
-    for (const path of PATHS) {
+  test('a preflight is answered on every path, known or not, without a token', async () => {
+    for (const path of [...PATHS, '/nowhere']) {
       const response = await service.get(path, {
         method: 'OPTIONS',
         headers: {
@@ -45,7 +45,7 @@ describe('CORS', () => {
         'access-control-allow-origin': '*',
         'access-control-expose-headers': EXPOSED,
         'access-control-allow-methods': 'GET, HEAD, OPTIONS',
-        'access-control-allow-headers': 'Authorization, Content-Type, If-None-Match',
+        'access-control-allow-headers': 'Authorization, Content-Type, If-None-Match, Last-Event-ID',
         'access-control-max-age': '86400',
       });
     }

@@ -121,7 +121,9 @@ describe('public requests', () => {
   });
 
   test('do not count as preflight, nor for /healthz, /readyz, /swagger and /storage', async () => {
+    const headers = { Origin: 'https://website.example', 'Access-Control-Request-Method': 'GET' };
     await times(40, () => service.ask('/api/v1/servers', { method: 'OPTIONS' }));
+    await times(40, () => service.ask('/api/v1/nowhere', { method: 'OPTIONS', headers }));
     for (const path of [
       '/healthz',
       '/readyz',

@@ -87,6 +87,7 @@ test.each([
     '"soon" is not a start: use seconds from 0 to 600, such as 12.5s',
   ],
   [['sounds', 'add', '--steamid64', PLAYER, '/nowhere.mp3'], 1, 'There is no file "/nowhere.mp3"'],
+  [['sounds', 'add', '--steamid64', PLAYER, '/tmp'], 1, '"/tmp" is a folder: name a file'],
   [['sounds', 'add', '--steamid64', 'nobody', '/nowhere.mp3'], 1, '"nobody" is not a SteamID'],
   [['sounds', 'add', '/nowhere.mp3'], 2, '--steamid64'],
   [['sounds', 'remove', PLAYER], 1, `${PLAYER} has no round-end sound`],

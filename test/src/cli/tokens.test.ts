@@ -87,7 +87,7 @@ describe('tokens', () => {
       ['0d', '90', 'x', '-1d', '1y'].map((time) => [
         1,
         '',
-        `--expires "${time}" isn't valid: use a number and m, h, d or w, such as 90d\n`,
+        `--expires "${time}" isn't valid: use a number from 1 to 9999 and m, h, d or w, such as 90d\n`,
       ]),
     );
   });

@@ -74,6 +74,17 @@ test('a line without a source_id is known by its content, and may change its sta
   expect(await importLines([ban, ban])).toMatchObject({ read: 2, changed: 1, unchanged: 1 });
 });
 
+test('a penalty that comes again in the file replaces itself, with a warning', async () => {
+  await database.connection`truncate penalties`;
+  const first = { ...ban, source_id: 1, player_name: 'first' };
+  const summary = await importLines([first, first, { ...first, player_name: 'second' }]);
+  expect(summary).toMatchObject({ read: 3, added: 1, warnings: 1, setAside: 0 });
+  expect(summary.warnedRows).toEqual([
+    { table: 'line', id: '3', reason: 'it replaces line 2, which is the same penalty with other content' },
+  ]);
+  expect(await storedPenalties(database.db)).toMatchObject([{ playerName: 'second' }]);
+});
+
 test('reports bad lines with number and reason, and keeps the rest', async () => {
   await database.connection`truncate penalties`;
   const bad: unknown[] = [
@@ -109,7 +120,7 @@ test('reports bad lines with number and reason, and keeps the rest', async () =>
       "created "2026-02-30T10:00:00Z" is not a time: use 2026-11-21T10:00:00+00:00",
       "created "yesterday" is not a time: use 2026-11-21T10:00:00+00:00",
       "the duration -5 is negative",
-      "the duration "1e+300" is not a number",
+      "the duration "1e+300" is not a whole number of minutes",
       "duration "60" is not a number of minutes",
       "server_id -1 is not a whole number from 0 to 2147483647",
       "status "weird" is not known: use ACTIVE, EXPIRED, UNBANNED (or aktywny, wygasły, odbanowany)",

@@ -107,7 +107,7 @@ describe('a row of CS2-SimpleAdmin', () => {
   test.each([
     ['duration', -5, 'the duration -5 is negative'],
     ['duration', 2_147_483_648, 'the duration 2147483648 is too long'],
-    ['duration', 'soon', 'the duration "soon" is not a number'],
+    ['duration', 'soon', 'the duration "soon" is not a whole number of minutes'],
     ['created', '2026-02-31 10:00:00', '"2026-02-31 10:00:00" is not a date'],
     ['created', '2026-11-21 11:99:00', '"2026-11-21 11:99:00" is not a date'],
     ['ends', '2026-11-21 12:30:61', '"2026-11-21 12:30:61" is not a date'],
