@@ -1,5 +1,10 @@
 import { type Connection, connect, type Db, openDrizzle } from './client.ts';
-import { countLoad, type OnQuery, type PoolLoad, timeQueries } from './connection/measured-connection.ts';
+import {
+  createLoadCounter,
+  measureConnection,
+  type OnQuery,
+  type PoolLoad,
+} from './connection/measured-connection.ts';
 import type { ReplicaState } from './replicas/replica.ts';
 import { openReplicas } from './replicas/replicas.ts';
 import { routeReads } from './replicas/routed-reads.ts';
@@ -47,24 +52,27 @@ export function openDatabase(
     max = 16,
     onReplicaChange = () => {},
     onRepeatedRead = () => {},
-    onQuery = () => {},
+    onQuery,
   }: OpenOptions = {},
 ): Database {
   const connection = connect(url, { max });
-  const { counted, load } = countLoad(connection, max);
-  const db = openDrizzle(timeQueries(counted, onQuery));
+  const counter = createLoadCounter(max);
+  const db = openDrizzle(measureConnection(connection, { counter, onQuery }));
   const replicas = openReplicas(url, replicaUrls, { max, onChange: onReplicaChange });
-  const openReads = (pick: typeof replicas.pick) =>
-    replicaUrls.length === 0
-      ? db
-      : openDrizzle(timeQueries(routeReads({ primary: counted, pick, onRepeat: onRepeatedRead }), onQuery));
+  const openReads = (pick: typeof replicas.pick) => {
+    if (replicaUrls.length === 0) return db;
+    const primary = measureConnection(connection, { counter });
+    return openDrizzle(
+      measureConnection(routeReads({ primary, pick, onRepeat: onRepeatedRead }), { onQuery }),
+    );
+  };
   return {
     db,
     replica: openReads(replicas.pick),
     accountReplica: openReads(replicas.pickForAccounts),
     noteAccountChange: replicas.noteAccountChange,
     replicaStates: replicas.states,
-    poolLoad: load,
+    poolLoad: counter.load,
     connection,
     url,
     close: async ({ timeoutSeconds = 5 } = {}) => {

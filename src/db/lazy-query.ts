@@ -1,13 +1,14 @@
 import type { Connection } from './client.ts';
 
 type QueryTarget = Pick<Connection, 'unsafe'>;
+type Arguments = Parameters<Connection['unsafe']>;
 
 /** Runs a query or transaction: it decides on which connection, when and how often `ask` is called. */
-export type RunQuery = <T>(ask: (connection: Connection) => PromiseLike<T>) => Promise<T>;
+export type RunQuery = <T>(ask: (connection: Connection) => PromiseLike<T>) => PromiseLike<T>;
 
 /** How single queries and whole transactions are run. */
 type Runners = {
-  runQuery: <T>(ask: (target: QueryTarget) => PromiseLike<T>, statement: string) => Promise<T>;
+  runQuery: <T>(ask: (target: QueryTarget) => PromiseLike<T>, statement: string) => PromiseLike<T>;
   runTransaction: RunQuery;
 };
 
@@ -16,14 +17,20 @@ type Runners = {
  * `unsafe` returns can only be awaited, as objects or with `.values()` as arrays; the query is sent when it is awaited.
  */
 export function wrapConnection(connection: Connection, { runQuery, runTransaction }: Runners): Connection {
-  const lazily = <T>(statement: string, ask: (target: QueryTarget) => PromiseLike<T>) => ({
-    // biome-ignore lint/suspicious/noThenProperty: like the driver's own queries, it is sent when it is awaited.
-    then: (...callbacks: Parameters<Promise<T>['then']>) => runQuery(ask, statement).then(...callbacks),
-  });
-  const unsafe = (...args: Parameters<Connection['unsafe']>) => ({
-    ...lazily(args[0], (target) => target.unsafe(...args)),
-    values: () => lazily(args[0], (target) => target.unsafe(...args).values()),
-  });
+  const unsafe = (text: Arguments[0], parameters: Arguments[1], options: Arguments[2]) => {
+    const askThen =
+      <T>(ask: (target: QueryTarget) => PromiseLike<T>): PromiseLike<T>['then'] =>
+      (onResult, onError) =>
+        runQuery(ask, text).then(onResult, onError);
+    return {
+      // biome-ignore lint/suspicious/noThenProperty: like the driver's own queries, it is sent when it is awaited.
+      then: askThen((target) => target.unsafe(text, parameters, options)),
+      values: () => ({
+        // biome-ignore lint/suspicious/noThenProperty: as above.
+        then: askThen((target) => target.unsafe(text, parameters, options).values()),
+      }),
+    };
+  };
   const begin = (...args: unknown[]) =>
     runTransaction((chosen) => Promise.resolve(Reflect.apply(chosen.begin, chosen, args)));
   return new Proxy(connection, {

@@ -44,11 +44,7 @@ type PageOptions = {
  * One page of penalties by `created` descending, then `id` descending, with exact total and counts.
  * A page past the end has no rows. Rows, total and counts are from one snapshot.
  */
-export async function listPenalties(
-  db: Db,
-  filter: PenaltyFilter,
-  options: PageOptions,
-): Promise<PenaltyPage> {
+export function listPenalties(db: Db, filter: PenaltyFilter, options: PageOptions): Promise<PenaltyPage> {
   return isCountedByTallies(filter) ? listByTallies(db, filter, options) : listByPlayer(db, filter, options);
 }
 
@@ -66,14 +62,13 @@ const LISTED_AND_COUNTED = selectionOf({
 
 /** Counts and rows in one statement, by the player's index. A join promises no order, and sorting a page here is cheaper. */
 async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now }: PageOptions) {
-  const { types: _, ...scope } = filter;
   const { columns, at } = LISTED_AND_COUNTED;
   const found = await selectFrom(db)(
     `penalties of player ${shapeOf(filter)}`,
     () => sql`
       select ${columns} from (
         select ${COUNTS_BY_TYPE} as counts
-        from ${penalties} where ${conditions(scope)}
+        from ${penalties} where ${conditions({ ...filter, types: undefined })}
       ) as counted left join (
         select ${LISTED.columns} from ${penalties} where ${conditions(filter)}
         order by ${NEWEST_FIRST} limit ${unseen('limit', 'bigint')} offset ${unseen('offset', 'bigint')}
