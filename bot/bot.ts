@@ -35,7 +35,7 @@ export type BotDeps = {
   drawChart: DrawChart;
   resolveVanity: ResolveVanity;
   /** Where a penalty can be appealed. */
-  appealUrl?: string | undefined;
+  appealUrl: string | undefined;
   /** Absent without `STEAM_API_KEY`. */
   lookUpSteamBans?: LookUpSteamBans | undefined;
   log: Logger;
@@ -128,6 +128,7 @@ export function createBot(deps: BotDeps) {
       mention,
       database,
       resolveVanity: deps.resolveVanity,
+      appealUrl: deps.appealUrl,
       lookUpSteamBans: deps.lookUpSteamBans,
       now,
     }),

@@ -11,7 +11,7 @@ export type SendWithLinkFallback = <T>(
 
 /**
  * Discord rejects a whole message for a link button to a host such as `localhost`. From then on all messages are sent
- * without link buttons, since all of them lead to PUBLIC_URL.
+ * without link buttons, since nearly all of them lead to PUBLIC_URL.
  */
 export function createLinkFallback(log: Logger): SendWithLinkFallback {
   let refusesLinks = false;
@@ -23,7 +23,7 @@ export function createLinkFallback(log: Logger): SendWithLinkFallback {
       if (!isLinkRefusal(error)) throw error;
       log.warn(
         { err: error },
-        'Discord refuses link buttons to PUBLIC_URL, so they are left out: set it to an address Discord accepts',
+        'Discord refuses link buttons to PUBLIC_URL or APPEAL_URL, so all are left out: set them to addresses Discord accepts',
       );
       refusesLinks = true;
       return send(withoutLinks(view));

@@ -26,7 +26,7 @@ import { loadSteamBans, type SteamBansDeps } from './steam-bans.ts';
 import { requireOwnSteamId, resolveSteamOptions, type SubjectDeps } from './subject.ts';
 import { moderateMembersRequired, showsDiscord, visibilityOf } from './visibility.ts';
 
-export type BanCheckDeps = SubjectDeps & { appealUrl?: string | undefined } & SteamBansDeps;
+export type BanCheckDeps = SubjectDeps & { appealUrl: string | undefined } & SteamBansDeps;
 
 /** `/ban-check steamid? user? player? show?` Everyone may use it, so it has no default permission. */
 export const BAN_CHECK_DEFINITION: Command['data'] = {

@@ -112,7 +112,7 @@ function details(penalty: PenaltyView, texts: Texts, textShare: number): string 
     adminOf(penalty, texts, upTo(64, textShare)),
     serverName === undefined ? words.allServers : escapeText(serverName, { max: upTo(128, textShare) }),
     relativeTime(createdAt),
-    ...(lifted === '' ? [] : [`„${lifted}”`]),
+    ...(lifted === '' ? [] : [words.liftReason(lifted)]),
   ].join(' · ');
 }
 

@@ -137,6 +137,7 @@ export const en = {
     never: 'never',
     lifted: 'Lifted',
     liftedBy: (admin: string) => `by ${admin}`,
+    liftReason: (reason: string) => `“${reason}”`,
     page: ({ page, lastPage, total }: Paging) => `Page ${page} of ${lastPage} · ${count(total, 'penalty')}`,
     filterType: 'Filter by type',
     filterStatus: 'Filter by status',

@@ -137,6 +137,7 @@ export const pl: Texts = {
     never: 'nigdy',
     lifted: 'Zdjęto',
     liftedBy: (admin) => `przez ${admin}`,
+    liftReason: (reason) => `„${reason}”`,
     page: ({ page, lastPage, total }) => `Strona ${page} z ${lastPage} · ${count(total, 'penalty')}`,
     filterType: 'Filtruj według rodzaju',
     filterStatus: 'Filtruj według stanu',

@@ -24,6 +24,8 @@ import {
 import { ROLES, type Role } from './roles.ts';
 
 const SITE_NAME = /^(?=.*[\p{L}\p{N}])\P{Cc}{1,64}$/u;
+/** Of a link button in Discord. */
+const MAX_LINK_LENGTH = 512;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 export type Config = ReturnType<typeof parseConfig>;
@@ -74,7 +76,7 @@ export function parseConfig(variables: Variables, defaults: Variables = {}) {
     /** Whether everybody may see the list of penalties. */
     arePenaltiesPublic: oneOf(env, 'PUBLIC_PENALTIES', ['0', '1']) === '1',
     /** Where players appeal against a penalty. */
-    appealUrl: url(env, 'APPEAL_URL', ['http', 'https']),
+    appealUrl: url(env, 'APPEAL_URL', ['http', 'https'], { maxLength: MAX_LINK_LENGTH }),
     tokensFor: oneOf(env, 'TOKENS_FOR', TOKEN_AUDIENCES) ?? 'everyone',
     redisUrl: secretUrl(env, 'REDIS_URL', ['redis', 'rediss', 'valkey']),
     trustedProxies: list(env, 'TRUSTED_PROXIES').map((value) => network('TRUSTED_PROXIES', value)),

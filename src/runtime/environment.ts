@@ -68,9 +68,16 @@ export function matching(
 }
 
 /** A URL as it was given. @param schemes the allowed ones, without colon. */
-export function url(env: Env, name: string, schemes: string[]): string | undefined {
+export function url(
+  env: Env,
+  name: string,
+  schemes: string[],
+  { maxLength = Number.POSITIVE_INFINITY } = {},
+): string | undefined {
   const value = text(env, name);
-  return value === undefined ? undefined : checkUrl(name, value, schemes);
+  if (value === undefined) return undefined;
+  if (value.length > maxLength) throw refusal(name, value, `an address of at most ${maxLength} characters`);
+  return checkUrl(name, value, schemes);
 }
 
 /** A URL that may contain a password, which no message repeats. */

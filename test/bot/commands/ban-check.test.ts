@@ -7,7 +7,9 @@ import { type Exchange, messageOf } from '../../support/discord/exchange.ts';
 import { findButton, findComponent, isEphemeral } from '../../support/discord/messages.ts';
 
 const resolveVanity = async (name: string) => (name === 'zbanowany' ? aSteamId(1) : undefined);
-const { fake, db, connect } = await startTestBot({ bot: { now: () => RECORDS_NOW, resolveVanity } });
+const { fake, db, connect } = await startTestBot({
+  bot: { now: () => RECORDS_NOW, resolveVanity, appealUrl: 'https://forum.example.org/appeals' },
+});
 const member = anActor({ userId: '700000000000000001' });
 const moderator = anActor({ isModerator: true });
 const unlinked = anActor();
@@ -60,6 +62,15 @@ describe('/ban-check of oneself', () => {
       '',
       `\`${aSteamId(1)}\` · **On record:** 2 bans · 1 mute · 1 gag · 8 warnings`,
     ]);
+  });
+
+  test('has a button to appeal while a penalty is active', async () => {
+    const banned = await fake.command('ban-check', {}, member);
+    expect(findButton(banned.message, 'Appeal')?.url).toBe('https://forum.example.org/appeals');
+    const polish = await fake.command('ban-check', {}, { ...member, locale: 'pl' });
+    expect(findButton(polish.message, 'Odwołaj się')?.url).toBe('https://forum.example.org/appeals');
+    const clean = await fake.command('ban-check', { steamid: aSteamId(77) }, moderator);
+    expect(findButton(clean.message, 'Appeal')).toBeUndefined();
   });
 
   test('speaks Polish, with its plural forms', async () => {
@@ -198,8 +209,10 @@ describe('pages and filters', () => {
     const lines = textOf(lifted)?.split('\n') ?? [];
     expect(lines.slice(2, 4).map((line) => line.replace(/#\d+/, '#N'))).toEqual([
       `🟢 Mute · Lifted <t:${epoch('2026-11-10T12:00:00Z')}:R> by Ola: Spam`,
-      `-# #N · 1 day · Ala · all servers · <t:${epoch('2026-11-10T10:00:00Z')}:R> · „Appeal\\_1”`,
+      `-# #N · 1 day · Ala · all servers · <t:${epoch('2026-11-10T10:00:00Z')}:R> · “Appeal\\_1”`,
     ]);
+    const inPolish = await choose(exchange, /^record\.status/, 'UNBANNED', { ...member, locale: 'pl' });
+    expect(textOf(inPolish)).toContain('· „Appeal\\_1”');
   });
 
   test('filters by type and status, both kept while paging, the summary always whole', async () => {

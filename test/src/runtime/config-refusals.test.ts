@@ -51,6 +51,8 @@ describe('a bad value ends with one line that names variable, value and what is 
     ['STEAM_OPENID_URL', ['steam'], webAddress],
     ['STEAM_API_URL', ['steam'], webAddress],
     ['OWNER_STEAMIDS', ['1', '0', 'BOT'], 'SteamIDs separated by commas'],
+    ['APPEAL_URL', ['forum', 'discord://x'], webAddress],
+    ['APPEAL_URL', [`https://x/${'y'.repeat(503)}`], 'an address of at most 512 characters'],
     ['REDIS_URL', ['http://x'], 'an address that begins with redis:// or rediss:// or valkey://'],
     [
       'TRUSTED_PROXIES',

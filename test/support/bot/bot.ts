@@ -64,6 +64,7 @@ export async function startTestBot({
     },
     drawChart: drawPlayerChart,
     resolveVanity: async () => undefined,
+    appealUrl: undefined,
     log,
     countLogin: () => undefined,
     countInteraction: (outcome) => void outcomes.push(outcome),
