@@ -84,7 +84,7 @@ const PREFLIGHT_HEADERS = {
   'Access-Control-Max-Age': '86400',
 };
 
-/** Everything HTTP: the API under both bases, its document, health, the account page. Not yet listening. */
+/** Everything HTTP: the API under both bases, its document, health, sounds and pages. Not yet listening. */
 export function createApi(deps: ApiDeps) {
   const routes = createRoutes(deps);
   const bodies = createBodyCache(deps.servers.serverList, deps.servers.onBodyLookup);

@@ -34,7 +34,7 @@ export async function reconcileSounds(
 ): Promise<void> {
   await removeOrphanUploads(db, folders, { graceMs, now });
   await markLostSounds(db, folders, log);
-  await removeOrphanFiles(db, folders, log);
+  await setAsideOrphanFiles(db, folders, log);
   await removeOldOrphans(folders, now);
 }
 
@@ -57,7 +57,7 @@ async function removeOrphanUploads(
   }
 }
 
-async function removeOrphanFiles(db: Db, folders: SoundFolders, log: Log): Promise<void> {
+async function setAsideOrphanFiles(db: Db, folders: SoundFolders, log: Log): Promise<void> {
   for (const name of await readdir(folders.published)) {
     const path = join(folders.published, name);
     const partial = findPartial(name);

@@ -28,10 +28,9 @@ export async function respondWithFailure(
 ): Promise<Response> {
   const failure = toPageError(error);
   const errorId = failure.status === 500 ? randomUUID().slice(0, 8) : undefined;
-  if (errorId) log.error({ err: error, errorId }, 'a request to the account page failed');
+  if (errorId) log.error({ err: error, errorId }, 'a request for a page failed');
   // For example a full disk. Database outages are logged by the health probe.
-  if (error instanceof Unavailable)
-    log.error({ err: error }, 'a request to the account page could not be served');
+  if (error instanceof Unavailable) log.error({ err: error }, 'a request for a page could not be served');
   const message = failure.toMessage(textsOf(visit.locale));
   const response = wantsJson(visit.request)
     ? Response.json({ success: false, message }, { status: failure.status })

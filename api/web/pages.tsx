@@ -119,7 +119,7 @@ export function pages(deps: PagesDeps) {
   };
 
   const respondPublicly = createPublicResponse(site.assets);
-  const app = new Elysia({ name: 'account' })
+  const app = new Elysia({ name: 'pages' })
     .get('/account', (incoming) => respond(incoming, showAccount), HIDDEN)
     .get(
       '/account/sign-in',

@@ -66,7 +66,7 @@ export function addBackupCommands(program: Command, session: Session): void {
       const report = await session.waitFor(work).finally(progress.end);
       if (report.wrongTotals > 0) {
         console.error(
-          `warning: ${report.wrongTotals} totals of penalties were wrong in the backup, and are right now`,
+          `warning: ${report.wrongTotals} totals of penalties were wrong in the backup and have been corrected`,
         );
       }
       if (report.erasedSince > 0) {

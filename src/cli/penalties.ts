@@ -27,7 +27,9 @@ export function addPenaltyCommands(program: Command, session: Session): void {
   const penalties = program.command('penalties').description('bans, mutes, gags, silences, warnings');
   const imports = penalties
     .command('import')
-    .description('import penalties from elsewhere; repeating an import changes nothing');
+    .description(
+      'import penalties from elsewhere; repeating an import applies only what changed at the source',
+    );
   const run = (command: Command, options: Common, start: Import) =>
     runImport(session, { command, options, start });
   const importCommand = (name: string, description: string, source = name) =>

@@ -35,7 +35,7 @@ const ROUND_SOUND_FAILURES = [
 ] as const;
 export type RoundSoundFailure = (typeof ROUND_SOUND_FAILURES)[number];
 
-/** The files of a published sound: as it was uploaded, and mono for game servers that play it as voice. */
+/** The files of a published sound: stereo for listening, and mono for game servers that play it as voice. */
 export const RENDITIONS = ['stereo', 'voice'] as const;
 export type Rendition = (typeof RENDITIONS)[number];
 

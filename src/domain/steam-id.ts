@@ -29,7 +29,7 @@ export function parseSteamId(text: string): SteamId64 {
   return steamId;
 }
 
-/** The same as {@link parseSteamId}, with `undefined` for what is no SteamID. */
+/** The same as {@link parseSteamId}, but `undefined` for anything else; spaces around it are not removed. */
 export function tryParseSteamId(text: string): SteamId64 | undefined {
   if (/^[0-9]{17}$/.test(text)) return fromSteamId64(BigInt(text));
   const steam2 = /^STEAM_[01]:([01]):([0-9]{1,10})$/i.exec(text);

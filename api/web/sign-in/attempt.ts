@@ -8,7 +8,7 @@ export type AttemptName = 'sign-in' | 'discord-link';
 export type AttemptDeps = {
   cookies: Cookies;
   signer: Signer;
-  /** See `queries/used-nonces.ts`. */
+  /** See `src/queries/users/used-nonces.ts`. */
   claimNonce: (nonce: string, expiresAt: Date) => Promise<boolean>;
 };
 

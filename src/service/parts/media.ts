@@ -24,7 +24,7 @@ export function startMedia(context: Context, ffmpeg: Ffmpeg): void {
   ]);
   const noteSeconds = metrics.addHistogram(
     'sound_render_seconds',
-    'From taking an upload out of the queue to publishing it.',
+    'Time to process a published upload, without its wait in the queue.',
     RENDER_SECONDS,
   );
   const onSettled: RoundSoundWorkerDeps['onSettled'] = (outcome, durationMs) => {

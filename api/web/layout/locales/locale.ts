@@ -1,7 +1,7 @@
 import Negotiator from 'negotiator';
 import { type NounForms, pluralForm } from '../../../../src/domain/text/plural.ts';
 
-/** The languages of the account page; the first is what is spoken when the browser asks for neither. */
+/** The languages of the pages; the first is used when the browser asks for none of them. */
 export const LOCALES = ['en', 'pl'] as const;
 export type Locale = (typeof LOCALES)[number];
 

@@ -47,7 +47,8 @@ export const errors = {
     `Others were waiting and this upload was slower than ${kilobytes} kB/s, so it was stopped to make room for them. Please try again later or on a faster connection.`,
   'sound-start': (seconds: number) =>
     `The start must be a whole number of milliseconds from 0 to ${seconds * 1000}. Nothing was uploaded.`,
-  'sound-busy': 'Another upload is still in progress. Please try again when it has finished.',
+  'sound-busy':
+    'Your last upload is still in progress, or too many people are uploading at once. Please try again in a moment.',
   'sound-too-large': (megabytes: number) =>
     `The file is larger than ${megabytes} MB. Nothing was uploaded: make it shorter or save it in another format.`,
   'too-many-requests': (seconds: number) =>

@@ -97,7 +97,7 @@ export const moderation = {
   older: 'Older entries',
   newest: 'Newest entries',
   actions: {
-    'user.created': 'first sign-in',
+    'user.created': 'created an account',
     'user.signed-in': 'signed in',
     'user.signed-out-everywhere': 'signed out everywhere',
     'user.session-ended': 'ended a session',

@@ -48,7 +48,8 @@ export const errors: Texts['errors'] = {
     `Inni czekali, a to przesyłanie było wolniejsze niż ${kilobytes} kB/s, więc zostało przerwane, aby zrobić im miejsce. Spróbuj ponownie później albo na szybszym łączu.`,
   'sound-start': (seconds) =>
     `Początek musi być całkowitą liczbą milisekund od 0 do ${seconds * 1000}. Nic nie zostało przesłane.`,
-  'sound-busy': 'Trwa przesyłanie innego pliku. Spróbuj ponownie, gdy się zakończy.',
+  'sound-busy':
+    'Poprzedni plik jest jeszcze przesyłany albo zbyt wiele osób przesyła naraz. Spróbuj ponownie za chwilę.',
   'sound-too-large': (megabytes) =>
     `Plik ma ponad ${megabytes} MB. Nic nie zostało przesłane: skróć go albo zapisz w innym formacie.`,
   'too-many-requests': (seconds) =>

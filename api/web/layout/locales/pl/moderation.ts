@@ -98,7 +98,7 @@ export const moderation: Texts['moderation'] = {
   older: 'Starsze wpisy',
   newest: 'Najnowsze wpisy',
   actions: {
-    'user.created': 'pierwsze logowanie',
+    'user.created': 'utworzenie konta',
     'user.signed-in': 'logowanie',
     'user.signed-out-everywhere': 'wylogowanie wszędzie',
     'user.session-ended': 'zakończenie sesji',
