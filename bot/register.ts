@@ -43,7 +43,7 @@ const GLOBAL = 'global';
 const PAUSES = { firstMs: 5000, longestMs: 600_000 };
 
 /**
- * Registers the commands when the bot starts, and keeps trying while Discord or the database is out of reach. A refusal
+ * Registers the commands when the bot starts, and keeps trying while Discord or the database is unreachable. A refusal
  * is final. Never rejects; `signal` ends it.
  */
 export async function registerAtStart(

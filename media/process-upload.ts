@@ -54,7 +54,7 @@ const MOST_ATTEMPTS = 5;
 /** Attempts that ended with the process itself do not count against a sound, until so many may be its own fault. */
 const MOST_CLAIMS = 20;
 const LONGEST_PAUSE_MS = 60 * 60_000;
-const NO_SOUND = 'an upload did not become a sound';
+const NO_SOUND = 'an upload could not be processed';
 const LEASE_LOST = 'the lease of a sound ran out; another worker has it';
 
 /** The claim was lost during the work: the row was claimed by another worker, replaced or removed. */
@@ -64,7 +64,7 @@ class Superseded extends Error {
 
 export type WorkContext = RoundSoundWorkerOptions & { leaseMs: number; isStopping: () => boolean };
 
-/** Finishes a claimed upload, or returns it to the queue. Throws only when the database is out of reach. */
+/** Finishes a claimed upload, or returns it to the queue. Throws only when the database is unreachable. */
 export async function processUpload(
   deps: RoundSoundWorkerDeps,
   context: WorkContext,

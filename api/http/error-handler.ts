@@ -33,7 +33,7 @@ const OUTAGE_LOG_MS = 10_000;
 export const SERVER_ERROR: ErrorResponse = { status: 500, message: 'Server error' };
 export const DATABASE_UNREACHABLE: ErrorResponse = {
   status: 503,
-  message: 'The database is out of reach: try again shortly',
+  message: 'The database is unreachable: try again shortly',
   headers: RETRY_AFTER,
 };
 
@@ -50,7 +50,7 @@ export function createErrorMapper(
     if (response === SERVER_ERROR) log.error({ err: error }, 'a request failed');
     if (response === DATABASE_UNREACHABLE && clockMs() >= quietUntilMs) {
       quietUntilMs = clockMs() + OUTAGE_LOG_MS;
-      log.warn({ err: error }, 'the database is out of reach');
+      log.warn({ err: error }, 'the database is unreachable');
     }
     return response;
   };

@@ -46,11 +46,11 @@ export const TOO_MANY_REQUESTS: Failure = {
 };
 export const INTERNAL_FAILURE: Failure = {
   name: 'ServerError',
-  description: 'The service failed; its log says how.',
+  description: 'The service failed; see its log.',
   response: SERVER_ERROR,
 };
 export const DATABASE_OUTAGE: Failure = {
   name: 'DatabaseUnreachable',
-  description: 'The database is out of reach.',
+  description: 'The database is unreachable.',
   response: DATABASE_UNREACHABLE,
 };

@@ -18,7 +18,7 @@ export function failureNotice(
   const errorId = randomBytes(4).toString('hex');
   const fields = { err: error, errorId, interaction: name };
   if (isTemporary(error)) {
-    log.warn(fields, 'a response needs the database or a service that is out of reach');
+    log.warn(fields, 'a response needs the database or a service that is unreachable');
     return noticeMessage(refusals.unavailable(errorId), COLOURS.danger);
   }
   log.error(fields, 'a response failed');

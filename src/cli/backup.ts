@@ -31,16 +31,16 @@ export function addBackupCommands(program: Command, session: Session): void {
       );
       const report = await session.waitFor(work).finally(progress.end);
       for (const name of report.missing)
-        console.error(`warning: the file of ${name} is missing or is another one`);
+        console.error(`warning: the file of ${name} is missing or has changed`);
       print(command, toJson(report), `Wrote ${file}, ${describe(report)}`);
     });
   program
     .command('restore <file>')
     .description('restore a backup into an empty database; the service has to be stopped')
     .option('--replace', 'restore into a database that is not empty: everything in it is lost')
-    .option('--yes', 'do not ask')
+    .option('--yes', 'do not ask for confirmation')
     .action(async (file: string, options: { replace?: boolean; yes?: boolean }, command: Command) => {
-      if (options.yes && !options.replace) throw new InvalidInput('--yes goes with --replace');
+      if (options.yes && !options.replace) throw new InvalidInput('--yes requires --replace');
       const { url } = await session.address();
       const folders = await openSoundFolders(session.config());
       const progress = showProgress(process.stderr, () => performance.now());

@@ -43,7 +43,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       )
       .option(
         '--replace-source',
-        'the database is the one imported under this name so far, moved to another address',
+        'treat this database as the one imported under this name so far, at a new address',
       );
 
   importCommand(

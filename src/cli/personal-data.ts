@@ -27,8 +27,8 @@ export function addPersonalDataCommands(users: Command, session: Session): void 
   users
     .command('erase <id>')
     .description('delete the account, sound and log entries of a player; with or without an account')
-    .option('--penalties', 'their penalties stay without naming them, now and after every import')
-    .option('--yes', 'do not ask')
+    .option('--penalties', 'also make their penalties anonymous, now and in every later import')
+    .option('--yes', 'do not ask for confirmation')
     .action(async (id: string, options: { penalties?: boolean; yes?: boolean }, command: Command) => {
       const steamId64 = await loadSteamId(session, id);
       const { db } = await session.database();

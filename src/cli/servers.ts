@@ -78,7 +78,7 @@ export function addServerCommands(program: Command, session: Session): void {
   servers
     .command('remove <slug>')
     .description('remove a server with its history; its penalties stay')
-    .option('--yes', 'without asking')
+    .option('--yes', 'do not ask for confirmation')
     .action(async (slug: string, { yes = false }: { yes?: boolean }, command: Command) => {
       const { db } = await session.database();
       await requireServer(db, slug);

@@ -143,5 +143,5 @@ function describeResult({ status, failure }: Delivery): string {
 function describeState({ failures, retryAt, switchedOffAt, switchedOffReason }: Webhook): string {
   if (switchedOffAt) return `switched off ${switchedOffAt.toISOString()}: ${switchedOffReason}`;
   if (failures === 0) return 'on';
-  return `failing: ${failures} tries, next ${retryAt?.toISOString() ?? 'now'}`;
+  return `failing: ${failures} attempts, next ${retryAt?.toISOString() ?? 'now'}`;
 }

@@ -65,12 +65,12 @@ export function runAsLeader({ databaseUrl, name, log, lead, outlivesOutage = fal
 
   function end({ isTaken, hasStandby }: LeaseLoss): void {
     if (outlivesOutage && !isTaken && !hasStandby) return;
-    endBecause(isTaken ? 'another process took over' : 'the database is out of reach');
+    endBecause(isTaken ? 'another process took over' : 'the database is unreachable');
   }
 
   function endBecause(reason: string): void {
     if (!term) return;
-    log.warn({ part: name }, `this part ends here: ${reason}`);
+    log.warn({ part: name }, `stopping this part: ${reason}`);
     term.abort();
     term = undefined;
   }

@@ -32,7 +32,7 @@ export function toOpenFailure(error: unknown, { url, isEmbedded }: DatabaseAddre
   }
   const code = outageCodeOf(error);
   if (code === undefined) return error;
-  const trouble = code === DISK_FULL ? 'cannot be written: its disk is full' : 'is out of reach';
+  const trouble = code === DISK_FULL ? 'cannot be written: its disk is full' : 'is unreachable';
   return new Unavailable(`${name} ${trouble}: ${host}`, { cause: error });
 }
 
@@ -40,5 +40,5 @@ export function toOpenFailure(error: unknown, { url, isEmbedded }: DatabaseAddre
 export function describeOutage(error: unknown): string | undefined {
   const code = outageCodeOf(error);
   if (code === DISK_FULL) return "The database's disk is full: make room and try again";
-  return code === undefined ? undefined : 'The database went out of reach: try again';
+  return code === undefined ? undefined : 'The database became unreachable: try again';
 }

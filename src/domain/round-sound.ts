@@ -15,7 +15,7 @@ export const UNFINISHED_STATUSES = [
 ] as const satisfies readonly RoundSoundStatus[];
 
 /**
- * Why an upload did not become a sound; each transport has its own texts for players.
+ * Why an upload could not be processed; each transport has its own texts for players.
  * - `not-audio`: no audio format that we accept.
  * - `unreadable`: it looks like audio, but cannot be decoded.
  * - `silent`: nothing in it can be heard.

@@ -19,12 +19,12 @@ export const DELIVERY_FAILURES = [
 ] as const;
 export type DeliveryFailure = (typeof DELIVERY_FAILURES)[number];
 
-/** Why a webhook was switched off: a day of failed tries, or a response of 410. */
+/** Why a webhook was switched off: a day of failed attempts, or a response of 410. */
 export type SwitchOffReason = 'failing' | 'gone';
 
-/** One try to deliver a message. */
+/** One attempt to deliver a message. */
 export type Delivery = {
-  /** The same for every try of one message. */
+  /** The same for every attempt at one message. */
   messageId: string;
   type: string;
   at: Date;
@@ -34,7 +34,7 @@ export type Delivery = {
   failure: DeliveryFailure | null;
 };
 
-/** Whether the endpoint accepted the message: any status but 2xx is a failed try. */
+/** Whether the endpoint accepted the message: any status but 2xx is a failed attempt. */
 export function isDelivered({ status }: Pick<Delivery, 'status'>): boolean {
   return status !== null && status >= 200 && status < 300;
 }

@@ -64,7 +64,7 @@ export function createDrawingProcess<Picture>({
     clearTimeout(timer);
     const isIdle = pending.size === 0;
     const onTime = () => {
-      if (!isIdle) log.warn({ pictures: pending.size }, 'the process that draws hangs, and is ended');
+      if (!isIdle) log.warn({ pictures: pending.size }, 'the drawing process hung and was killed');
       end();
     };
     timer = setTimeout(onTime, isIdle ? idleMs : HANGING_MS).unref();

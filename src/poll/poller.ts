@@ -18,7 +18,7 @@ export type Poller = {
 };
 
 export type PollerHealth = {
-  /** False while another process polls, or the database is out of reach. */
+  /** False while another process polls, or the database is unreachable. */
   isPolling: boolean;
   servers: number;
   /** Queries under way. */

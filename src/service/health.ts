@@ -19,7 +19,7 @@ export function startHealth(context: Context): number {
     port: config.healthPort,
     maxBodyBytes: MAX_BODY_BYTES,
   });
-  log.info({ host: config.host, port }, 'health listens');
+  log.info({ host: config.host, port }, 'health server listening');
   return port;
 }
 

@@ -87,7 +87,7 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
     maxBodyBytes: maxUploadBytes + BODY_MARGIN_BYTES,
     hotRoutes,
   });
-  log.info({ host: config.host, port, url: config.publicUrl }, 'HTTP listens');
+  log.info({ host: config.host, port, url: config.publicUrl }, 'HTTP server listening');
   warnOfUnsetPublicUrl(context);
   return port;
 }

@@ -6,20 +6,20 @@ import type { Metrics } from '../runtime/metrics.ts';
 export function createReplicaReports(log: Logger, metrics: Metrics) {
   const countChange = metrics.addCounter(
     'replica_changes_total',
-    'How often a read replica was begun to be read, or left.',
+    'How often a read replica was dropped or used again.',
     ['replica', 'change'],
   );
   const countRepeated = metrics.addCounter(
     'replica_reads_repeated_total',
-    'Reads that failed or came late on a replica, and were asked again on the primary.',
+    'Reads repeated on the primary after they failed or were late on a replica.',
     [],
   );
   countRepeated({}, 0);
   return {
     onReplicaChange: ({ name: replica, isRead, fault }: ReplicaState) => {
       countChange({ replica, change: isRead ? 'read' : 'left' });
-      if (isRead) log.info({ replica }, 'the read replica is read');
-      else log.warn({ replica, fault }, 'the read replica is not read: the primary stands in');
+      if (isRead) log.info({ replica }, 'using the read replica');
+      else log.warn({ replica, fault }, 'not using the read replica: reads go to the primary');
     },
     onRepeatedRead: () => countRepeated({}),
   };

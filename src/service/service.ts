@@ -136,7 +136,7 @@ export async function runService(
     const port = has('api') ? await startApi(context, { demoPeople }) : startHealth(context);
     if (has('bot')) await startBot(context);
     await adviseOperator(context).catch((error: unknown) => {
-      log.warn({ err: error }, 'the database went away during the start; the service goes on');
+      log.warn({ err: error }, 'the database became unavailable during startup; continuing');
     });
     return { port, database, stop };
   } catch (error) {
@@ -157,7 +157,7 @@ async function adviseOperator({ database, log }: Context): Promise<void> {
   }
   if ((await countApiTokens(database.db)) === 0) {
     log.info(
-      'no API tokens yet; make the first: bun run cli tokens create --steamid64 YOUR_STEAMID --name website',
+      'no API tokens yet; create the first: bun run cli tokens create --steamid64 YOUR_STEAMID --name website',
     );
   }
 }

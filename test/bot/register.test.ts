@@ -149,7 +149,7 @@ test('in one guild without what only global commands take, and removes the globa
   expect(fake.commands.get(GUILD)).toEqual([]);
 });
 
-test('says what is wrong when Discord refuses, and when it is out of reach', async () => {
+test('says what is wrong when Discord refuses, and when it is unreachable', async () => {
   fake.state.guildAccess = false;
   await expect(registerCommands({ rest: rest(), db }, { guildId: GUILD })).rejects.toThrow(
     'Discord rejected the commands (Missing Access): invite the application to the guild of DISCORD_GUILD_ID first',
@@ -168,7 +168,7 @@ test('says what is wrong when Discord refuses, and when it is out of reach', asy
   ).rejects.toThrow('Discord cannot be reached');
 });
 
-test('at the start keeps trying while Discord is out of reach, until the bot stops', async () => {
+test('at the start keeps trying while Discord is unreachable, until the bot stops', async () => {
   const stopping = new AbortController();
   const lines: { msg: string }[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });

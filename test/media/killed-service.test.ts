@@ -35,7 +35,7 @@ test('an upload that was answered is published after the service was killed at o
     ROLES: 'api,media',
   };
   const first = startProgram('src/main.ts', env);
-  await first.waitFor('HTTP listens');
+  await first.waitFor('HTTP server listening');
   const browser = openBrowser(origin);
   await signIn(browser);
   const form = new FormData();
@@ -53,7 +53,7 @@ test('an upload that was answered is published after the service was killed at o
   expect(await readdir(join(folder.path, 'storage/roundsound'))).not.toContain(`${PLAYER}.mp3`);
 
   const second = startProgram('src/main.ts', env);
-  await second.waitFor('HTTP listens');
+  await second.waitFor('HTTP server listening');
   const lookUp = async () => (await fetch(`${origin}/api/v1/players/${PLAYER}/roundsound`)).json();
   const expected = { success: true, url: `${origin}/storage/roundsound/${PLAYER}.mp3`, title: 'tone.wav' };
   // The killed worker may have held the sound: its lease has to expire first.

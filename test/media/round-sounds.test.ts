@@ -139,7 +139,7 @@ test("a member's wrong file is one line of the log, without a stack trace; what 
   ] as const) {
     const { id } = await upload(bytes);
     expect((await settled(PLAYER)).latest?.failure).toBe(reason);
-    const find = () => lines.find(({ message }) => message === 'an upload did not become a sound');
+    const find = () => lines.find(({ message }) => message === 'an upload could not be processed');
     await waitFor(async () => find() !== undefined);
     const line = find();
     expect(line).toMatchObject({ level: 'info', fields: { steamId64: PLAYER, sound: id, reason } });

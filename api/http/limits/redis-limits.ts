@@ -59,7 +59,7 @@ export type RedisLimits = {
   close: () => void;
 };
 
-/** Limits that several processes share, over one connection. While Redis is out of reach each process limits for itself. */
+/** Limits that several processes share, over one connection. While Redis is unreachable, each process applies its own limits. */
 export function openRedisLimits({
   url,
   log,
@@ -94,7 +94,7 @@ export function openRedisLimits({
     } catch (error) {
       record(false);
       pausedUntilMs = clockMs() + PAUSE_MS;
-      if (!isDown) log.warn({ err: error }, 'Redis is out of reach: this process limits for itself');
+      if (!isDown) log.warn({ err: error }, 'Redis is unreachable: this process applies its own limits');
       isDown = true;
       return fallback();
     }

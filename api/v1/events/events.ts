@@ -33,7 +33,7 @@ const CURSOR_PARAMETER = {
   parse: (text: string | undefined) => text,
 } as const satisfies Parameter<string | undefined>;
 
-const LIMIT_PARAMETER = limitParameter('limit', { what: 'Changes at most', byDefault: 100, maximum: 500 });
+const LIMIT_PARAMETER = limitParameter('limit', { what: 'Maximum number of changes', byDefault: 100, maximum: 500 });
 
 const TYPES_PARAMETER = {
   id: 'eventTypes',

@@ -39,8 +39,8 @@ const ExportEndModel = t.Object(
 
 const EXPORT_RUNNING = defineFailure(
   'ExportRunning',
-  "Another export of the token's owner runs.",
-  () => new LimitReached('One export at a time: another one of yours still runs', RETRY_SECONDS),
+  "Another export of the token's owner is running.",
+  () => new LimitReached('Only one export at a time: your previous one is still running', RETRY_SECONDS),
 );
 const exportsSpent = (seconds: number) =>
   new LimitReached(`At most ${EXPORTS_PER_HOUR} exports an hour: read /penalties/changes meanwhile`, seconds);
@@ -56,8 +56,8 @@ function refuseSpent({ isAllowed, resetSeconds }: RateLimitVerdict): void {
 
 const EXPORTS_BUSY = defineFailure(
   'ExportsBusy',
-  'As many exports run as the service sends at once.',
-  () => new Unavailable(`${MOST_AT_ONCE} exports run: try again shortly`),
+  'The service is at its limit of concurrent exports.',
+  () => new Unavailable('Too many exports are running: try again shortly'),
 );
 
 const EXPORT_PENALTIES = {

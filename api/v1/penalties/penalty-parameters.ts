@@ -61,7 +61,7 @@ export const ADMIN_PARAMETER = steamIdParameter(
 
 /** Never rejected: anything but a positive whole number means the default. */
 export const PAGE_PARAMETERS = {
-  perPage: limitParameter('per_page', { what: 'Records a page', byDefault: 50, maximum: MAX_PER_PAGE }),
+  perPage: limitParameter('per_page', { what: 'Records per page', byDefault: 50, maximum: MAX_PER_PAGE }),
   page: {
     id: 'page',
     in: 'query',

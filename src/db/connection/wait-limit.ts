@@ -21,7 +21,7 @@ export function createWaitLimit({ limitMs, maxWaiting }: { limitMs: number; maxW
     const now = performance.now();
     for (const { sinceMs, refuse } of waiting) {
       if (now - sinceMs < limitMs) break;
-      refuse(new Unavailable('The database is out of reach: try again shortly'));
+      refuse(new Unavailable('The database is unreachable: try again shortly'));
     }
     if (waiting.size > 0) return;
     clearInterval(timer);
@@ -30,7 +30,7 @@ export function createWaitLimit({ limitMs, maxWaiting }: { limitMs: number; maxW
 
   return (work) => {
     if (waiting.size >= maxWaiting) {
-      return Promise.reject(new Unavailable('The database is out of reach: try again shortly'));
+      return Promise.reject(new Unavailable('The database is unreachable: try again shortly'));
     }
     return new Promise((resolve, reject) => {
       const working = work();

@@ -16,7 +16,7 @@ export const webhooks = pgTable('webhooks', {
   startsAfter: bigint('starts_after', { mode: 'number' }).notNull().default(0),
   /** Events up to this id were delivered, or are not of its types. */
   deliveredUpTo: bigint('delivered_up_to', { mode: 'number' }).notNull(),
-  /** Failed tries to deliver the next event. */
+  /** Failed attempts to deliver the next event. */
   failures: integer('failures').notNull().default(0),
   retryAt: instant('retry_at'),
   switchedOffAt: instant('switched_off_at'),

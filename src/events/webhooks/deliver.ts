@@ -40,7 +40,7 @@ const GONE = 410;
 export type WebhookQueue = {
   /** There may be new events. */
   wake: () => void;
-  /** Ends the pause after a failed try. */
+  /** Ends the pause after a failed attempt. */
   retryNow: () => void;
   /** Settles when the webhook was removed or switched off, or the signal aborted. */
   ended: Promise<void>;
@@ -132,7 +132,7 @@ export function runWebhookQueue(
         isFailing = false;
         if (hasMore || isOver) continue;
       } catch (error) {
-        if (!isFailing) log.warn({ err: error, webhook: name }, 'deliveries stand still: trying again');
+        if (!isFailing) log.warn({ err: error, webhook: name }, 'deliveries are stalled: trying again');
         isFailing = true;
       }
       await wakeSignal.wait(unsaved.length > 0 ? Math.min(checkMs, SAVE_MS) : checkMs, signal);

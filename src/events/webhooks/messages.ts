@@ -9,7 +9,7 @@ export type PresentEvent = (event: PenaltyEvent, cursor: string) => { occurred_a
 /** Each event is serialised once, however many endpoints receive it. */
 const texts = new WeakMap<PenaltyEvent, string>();
 
-/** The message about an event: the same for every try and every manual repetition. */
+/** The message about an event: the same for every attempt and every manual repetition. */
 export function eventMessage(
   present: PresentEvent,
   { webhookId, epoch, event }: { webhookId: number; epoch: string; event: PenaltyEvent },

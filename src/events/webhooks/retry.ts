@@ -4,9 +4,9 @@ const GROWING = { firstMs: 5000, longestMs: 3_600_000 };
 const RETRIED_FOR_MS = 24 * 3_600_000;
 
 /**
- * How long to wait after a failed try: 5 seconds, then twice as long each time up to an hour, 24 hours in all. Downtime
+ * How long to wait after a failed attempt: 5 seconds, then twice as long each time up to an hour, 24 hours in all. Downtime
  * of the service does not count.
- * @param failures how many tries of the message have failed, at least 1.
+ * @param failures how many attempts at the message have failed, at least 1.
  * @returns undefined when the message has been tried for long enough.
  */
 export function pauseAfterFailureMs(failures: number): number | undefined {

@@ -9,7 +9,7 @@ export type Message = {
   text: string;
 };
 
-/** The outcome of a try, with the error for the operator. */
+/** The outcome of an attempt, with the error for the operator. */
 export type Sent = Delivery & { cause?: Error };
 
 type Endpoint = { url: string; secret: string };

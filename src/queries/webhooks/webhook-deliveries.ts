@@ -8,7 +8,7 @@ import { nameOf } from './webhooks.ts';
 /** The delivery progress of a webhook. */
 export type Progress = {
   deliveredUpTo: number;
-  /** Failed tries to deliver the next event. */
+  /** Failed attempts to deliver the next event. */
   failures: number;
   retryAt: Date | null;
   /** Set when it is being switched off, which is written to the audit log. */

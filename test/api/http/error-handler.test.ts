@@ -47,18 +47,18 @@ test('anything else is a 500 that says nothing, and is logged each time', () => 
   }
 });
 
-test('a database out of reach is 503 for each request, and a line every ten seconds', () => {
+test('an unreachable database is 503 for each request, and a line every ten seconds', () => {
   let nowMs = 0;
   const toErrorResponse = createErrorMapper(log, { clockMs: () => nowMs });
   lines.length = 0;
   for (; nowMs < 30_000; nowMs += 10) {
     expect(toErrorResponse(outage())).toEqual({
       status: 503,
-      message: 'The database is out of reach: try again shortly',
+      message: 'The database is unreachable: try again shortly',
       headers: { 'Retry-After': '2' },
     });
   }
   expect(lines.map(({ msg }) => msg)).toEqual(
-    Array.from({ length: 3 }, () => 'the database is out of reach'),
+    Array.from({ length: 3 }, () => 'the database is unreachable'),
   );
 });

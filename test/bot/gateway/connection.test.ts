@@ -113,7 +113,7 @@ describe('what is final is reported once and not tried again', () => {
 });
 
 describe('what can recover recovers by itself, with growing pauses', () => {
-  test('Discord out of reach at the start', async () => {
+  test('Discord unreachable at the start', async () => {
     const { fake, bot, lines, end, reconnected } = await aBot();
     await fake.goAway();
     bot.start();

@@ -70,7 +70,7 @@ describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the 
       ROLES: 'api',
     });
     try {
-      await service.waitFor('HTTP listens');
+      await service.waitFor('HTTP server listening');
       const origin = `http://127.0.0.1:${port}`;
       const headers = { Authorization: `Bearer ${token}` };
       expect((await fetch(`${origin}/api/v1/penalties`, { headers })).status).toBe(200);

@@ -48,7 +48,7 @@ describe('the tool itself', () => {
     }
   });
 
-  test('ends with 1 and one line when the database is out of reach, or a setting is bad', async () => {
+  test('ends with 1 and one line when the database is unreachable, or a setting is bad', async () => {
     const missing = new URL(database.url);
     missing.pathname = '/never_made';
     const [away, none, bad] = await Promise.all([
@@ -59,7 +59,7 @@ describe('the tool itself', () => {
     expect(away).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'The database of DATABASE_URL is out of reach: 127.0.0.1:1\n',
+      stderr: 'The database of DATABASE_URL is unreachable: 127.0.0.1:1\n',
     });
     expect(none).toEqual({
       code: 1,

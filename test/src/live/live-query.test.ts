@@ -5,7 +5,7 @@ import { createLiveQuery, type LiveQuery } from '../../../src/live/live-query.ts
 const lines: { msg: string }[] = [];
 const log = pino({ level: 'warn' }, { write: (line) => void lines.push(JSON.parse(line)) });
 
-/** A table that may be out of reach. */
+/** A table that may be unreachable. */
 const table = { rows: ['a'], isAway: false, reads: 0 };
 const queries: LiveQuery<string>[] = [];
 const changes: string[] = [];

@@ -28,11 +28,11 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
   test('a line is read by people: time, level, message, fields', async () => {
     const lines = await screenOf(`
       const log = createLogger('info');
-      log.info({ host: '0.0.0.0', port: 3000, isUp: true, none: null, list: [1, 'a b'], empty: '' }, 'HTTP listens');
+      log.info({ host: '0.0.0.0', port: 3000, isUp: true, none: null, list: [1, 'a b'], empty: '' }, 'HTTP server listening');
       log.warn('add one: cli servers add --name "My server"');
       log.debug('never');`);
     expect(lines.map((line) => line.replace(TIME, 'TIME '))).toEqual([
-      'TIME info  HTTP listens  host=0.0.0.0 port=3000 isUp=true none=null list=[1,"a b"] empty=""',
+      'TIME info  HTTP server listening  host=0.0.0.0 port=3000 isUp=true none=null list=[1,"a b"] empty=""',
       'TIME warn  add one: cli servers add --name "My server"',
     ]);
     expect(lines[0]).toMatch(TIME);

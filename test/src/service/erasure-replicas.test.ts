@@ -50,7 +50,7 @@ test('no process knows somebody 5 s after they were erased, whatever it had in m
   }
   const origins = await Promise.all(
     services.map(async (service) => {
-      const [, port] = await service.waitFor(/"port":(\d+)[^\n]*HTTP listens/);
+      const [, port] = await service.waitFor(/"port":(\d+)[^\n]*HTTP server listening/);
       return `http://127.0.0.1:${port}`;
     }),
   );

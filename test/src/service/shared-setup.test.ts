@@ -20,7 +20,7 @@ const envOf = (databaseUrl: string, storage: string) => ({
 /** Starts a service until it listens, and stops it. @returns what it logged. */
 async function runOnce(env: Record<string, string>): Promise<string> {
   const program = startProgram('src/main.ts', env);
-  await program.waitFor('HTTP listens');
+  await program.waitFor('HTTP server listening');
   program.kill('SIGINT');
   await program.exited;
   return program.stdout();

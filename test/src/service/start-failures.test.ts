@@ -120,7 +120,7 @@ describe('a folder that cannot be used ends the start with one line', () => {
 describe('a database that is lost in the middle of the start ends it with one line', () => {
   afterEach(() => proxy.restore());
   const { host } = new URL(proxy.url);
-  const lost = line(`The database of DATABASE_URL is out of reach: ${host}`);
+  const lost = line(`The database of DATABASE_URL is unreachable: ${host}`);
 
   test.each([
     '__drizzle_migrations',
@@ -147,7 +147,7 @@ describe('a database that is lost in the middle of the start ends it with one li
     proxy.restore();
     proxy.failAt('from "servers"', 'cut');
     expect(await failure('src/cli.ts', { DATABASE_URL: proxy.url }, ['servers', 'list'])).toEqual(
-      line('The database went out of reach: try again'),
+      line('The database became unreachable: try again'),
     );
   });
 });

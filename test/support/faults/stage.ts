@@ -61,7 +61,7 @@ export async function setStage(): Promise<Stage> {
     pid: () => program?.pid ?? 0,
     start: async (env = {}) => {
       program = startProgram('src/main.ts', { ...settings, ...env });
-      await program.waitFor('HTTP listens');
+      await program.waitFor('HTTP server listening');
     },
     end: async (signal) => {
       program?.kill(signal);

@@ -38,7 +38,7 @@ const service = await startTestService({ databaseUrl: proxy.url, hasRealClock: t
 const listening = await startTestService({ databaseUrl: proxy.url });
 afterEach(proxy.restore);
 
-const UNAVAILABLE = { success: false, message: 'The database is out of reach: try again shortly' };
+const UNAVAILABLE = { success: false, message: 'The database is unreachable: try again shortly' };
 const PUBLIC_PATHS = [
   '/servers',
   '/servers/one',

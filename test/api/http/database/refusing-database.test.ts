@@ -26,7 +26,7 @@ afterAll(async () => {
   await admin.close({ timeoutSeconds: 1 });
 });
 
-const UNAVAILABLE = { success: false, message: 'The database is out of reach: try again shortly' };
+const UNAVAILABLE = { success: false, message: 'The database is unreachable: try again shortly' };
 const PROTECTED_PATHS = ['/penalties', '/bans', `/users/lookup?steamid64=${aSteamId(1)}`];
 
 function withPath(url: string, name: string): string {

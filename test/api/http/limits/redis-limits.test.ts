@@ -137,7 +137,7 @@ describe.skipIf(url === undefined)('limits over Redis', () => {
     await client.del(unreadable);
     client.close();
     expect(said.map((line) => JSON.parse(line).msg)).toEqual([
-      'Redis is out of reach: this process limits for itself',
+      'Redis is unreachable: this process applies its own limits',
     ]);
     nowMs += 1001;
     expect((await one.take('k')).remaining).toBe(3);
@@ -188,6 +188,6 @@ describe.skipIf(url === undefined)('limits over Redis', () => {
     proxy.close();
     for (const socket of sockets) socket.destroy();
     expect(isBack()).toBe(true);
-    expect(lines.filter((line) => line.includes('out of reach'))).toHaveLength(1);
+    expect(lines.filter((line) => line.includes('unreachable'))).toHaveLength(1);
   });
 });

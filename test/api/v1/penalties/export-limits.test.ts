@@ -66,7 +66,7 @@ describe('limits of /penalties/export', () => {
       expect([second.status, second.headers.get('retry-after'), second.body]).toEqual([
         429,
         '10',
-        { success: false, message: 'One export at a time: another one of yours still runs' },
+        { success: false, message: 'Only one export at a time: your previous one is still running' },
       ]);
     }
     await running.cancel();

@@ -34,7 +34,7 @@ describe.skipIf(redisUrl === undefined)('two processes with one Redis', async ()
         {
           write: (line: string) => {
             if (line.includes('Redis is back')) isAway[index] = false;
-            if (!line.includes('Redis is out of reach')) return;
+            if (!line.includes('Redis is unreachable')) return;
             outages[index] = (outages[index] ?? 0) + 1;
             isAway[index] = true;
           },

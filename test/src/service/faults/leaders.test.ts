@@ -35,7 +35,7 @@ async function startBotProcess(name: string, databaseUrl: string, shared?: FakeD
     await program.exited;
     if (!shared) await discord.stop();
   });
-  await program.waitFor('health listens');
+  await program.waitFor('health server listening');
   return { program, isConnected: () => discord.gateway.isReady };
 }
 

@@ -35,7 +35,7 @@ const service = startProgram('src/main.ts', {
   DATA_DIR: folder.path,
   STORAGE_DIR: `${folder.path}/storage`,
 });
-const [, port] = await service.waitFor(/"port":(\d+)[^\n]*HTTP listens/);
+const [, port] = await service.waitFor(/"port":(\d+)[^\n]*HTTP server listening/);
 const origin = `http://127.0.0.1:${port}`;
 afterAll(async () => {
   service.kill('SIGKILL');
@@ -60,7 +60,7 @@ const metric = async (name: string) =>
     .then((text) => text.match(new RegExp(`${name}(?:{[^\\n]*})? ([0-9]+)`))?.[1]);
 /** By the latest line about each: on a busy machine the service may begin without one of them. */
 const areBothRead = () => {
-  const lines = service.stdout().matchAll(/"replica":"([^"]+)".*"the read replica is (not )?read/g);
+  const lines = service.stdout().matchAll(/"replica":"([^"]+)".*"(not )?using the read replica/g);
   const latest = new Map([...lines].map(([, replica, not]) => [replica, not === undefined]));
   return latest.size === 2 && [...latest.values()].every(Boolean);
 };

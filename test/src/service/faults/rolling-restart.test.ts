@@ -38,7 +38,7 @@ async function startService(port: number, drainSeconds = 3) {
     STORAGE_DIR: join(folder.path, 'storage'),
   });
   started.add(program);
-  await program.waitFor('HTTP listens');
+  await program.waitFor('HTTP server listening');
   return program;
 }
 

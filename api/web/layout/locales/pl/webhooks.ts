@@ -18,8 +18,8 @@ export const webhooks: Texts['webhooks'] = {
   states: {
     on: 'włączony',
     off: 'wyłączony',
-    failing: (tries) =>
-      plural('pl', tries, {
+    failing: (attempts) =>
+      plural('pl', attempts, {
         one: 'nieudana próba',
         few: 'nieudane próby',
         many: 'nieudanych prób',

@@ -41,7 +41,7 @@ beforeAll(async () => {
     SOUND_MAX_UPLOAD_MB: String(LARGEST_MB),
     ROLES: 'api',
   });
-  await service.waitFor('HTTP listens');
+  await service.waitFor('HTTP server listening');
   const browser = openBrowser(origin);
   await signIn(browser);
   token = (await browser.get('/account')).field('csrf_token') ?? '';
