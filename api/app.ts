@@ -149,7 +149,7 @@ function version1(prefix: string, { routes, bodies, deps }: Shared) {
     const isKnown = known.some((pattern) => pattern.test(path));
     if (request.method === 'OPTIONS' && (isKnown || isPreflight(request)))
       return new Response(null, { status: 204, headers: PREFLIGHT_HEADERS });
-    return routes.open({ request, server }, NO_OPERATION, () => {
+    return routes.handlePublic({ request, server }, NO_OPERATION, () => {
       throw isKnown ? new MethodNotAllowed(METHODS) : new NotFound('Not found');
     });
   };

@@ -70,7 +70,7 @@ export type BotHealth = ConnectionHealth & {
 
 const TIMINGS: BotTimings = {
   firstPauseMs: 1000,
-  longestPauseMs: 300_000,
+  maxPauseMs: 300_000,
   resumeWithinMs: 10_000,
   readyWithinMs: 30_000,
   deferAfterMs: 1500,

@@ -40,7 +40,7 @@ export type Registration = {
 /** The setting with the last registration: application id, scope, hash of the definitions, ids of the commands. */
 const SETTING = 'discord_commands';
 const GLOBAL = 'global';
-const PAUSES = { firstMs: 5000, longestMs: 600_000 };
+const PAUSES = { firstMs: 5000, maxMs: 600_000 };
 
 /**
  * Registers the commands when the bot starts, and keeps trying while Discord or the database is unreachable. A refusal

@@ -50,10 +50,10 @@ export type RoundSoundWorkerOptions = {
 };
 
 /** Attempts after which a failure of the service is final. */
-const MOST_ATTEMPTS = 5;
+const MAX_ATTEMPTS = 5;
 /** Attempts that ended with the process itself do not count against a sound, until so many may be its own fault. */
-const MOST_CLAIMS = 20;
-const LONGEST_PAUSE_MS = 60 * 60_000;
+const MAX_CLAIMS = 20;
+const MAX_PAUSE_MS = 60 * 60_000;
 const NO_SOUND = 'an upload could not be processed';
 const LEASE_LOST = 'the lease of a sound ran out; another worker has it';
 
@@ -77,7 +77,7 @@ export async function processUpload(
   const startedAt = performance.now();
   try {
     if (!(await finishEarlierAttempt(deps, sound))) {
-      if (sound.attempts > MOST_CLAIMS) throw new SoundRefused('unavailable');
+      if (sound.attempts > MAX_CLAIMS) throw new SoundRefused('unavailable');
       await renderAndPublish(deps, context, sound);
     }
     await rm(uploadFolder(folders, sound.uploadKey), { recursive: true, force: true });
@@ -190,7 +190,7 @@ async function settleFailure(
     return undefined;
   }
   const failure = await findFailure(error, uploadFolder(folders, sound.uploadKey));
-  if (failure === undefined && sound.attempts < MOST_ATTEMPTS) {
+  if (failure === undefined && sound.attempts < MAX_ATTEMPTS) {
     const delayMs = renderPauseMs(sound.attempts, context.retryMs);
     log.warn({ ...about, delayMs }, 'a sound cannot be rendered now; trying again later');
     await releaseSound(db, sound, { delayMs });
@@ -214,7 +214,7 @@ async function settleFailure(
 
 /** How long to wait after a failed attempt: four times as long after each further one, at most an hour. */
 export function renderPauseMs(attempts: number, firstMs = 5000): number {
-  return retryPauseMs(attempts, { firstMs, longestMs: LONGEST_PAUSE_MS, factor: 4 });
+  return retryPauseMs(attempts, { firstMs, maxMs: MAX_PAUSE_MS, factor: 4 });
 }
 
 /** The reason for the player; undefined for a failure of the service that may be temporary. */

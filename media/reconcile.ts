@@ -1,7 +1,7 @@
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Db } from '../src/db/client.ts';
-import { findFileOwner, type Rendition } from '../src/domain/round-sound.ts';
+import { type Rendition, tryParseSoundFileName } from '../src/domain/round-sound.ts';
 import { saveVoiceLoss } from '../src/queries/round-sounds/round-sound-voices.ts';
 import {
   findRoundSoundById,
@@ -11,7 +11,7 @@ import {
   saveSoundLoss,
   withoutReadySound,
 } from '../src/queries/round-sounds/round-sounds.ts';
-import { findPartial, publishedPath, type SoundFolders, uploadFolder } from './sound-folders.ts';
+import { publishedPath, type SoundFolders, tryParsePartialName, uploadFolder } from './sound-folders.ts';
 
 type Log = { warn(details: object, message: string): void; error(details: object, message: string): void };
 
@@ -60,14 +60,14 @@ async function removeOrphanUploads(
 async function setAsideOrphanFiles(db: Db, folders: SoundFolders, log: Log): Promise<void> {
   for (const name of await readdir(folders.published)) {
     const path = join(folders.published, name);
-    const partial = findPartial(name);
+    const partial = tryParsePartialName(name);
     if (partial) {
       if (!isUnderWay(await findRoundSoundById(db, partial.soundId), partial.rendition)) {
         await rm(path, { force: true });
       }
       continue;
     }
-    const steamId64 = findFileOwner(name);
+    const steamId64 = tryParseSoundFileName(name);
     if (steamId64 === undefined) continue;
     await withoutReadySound(db, steamId64, async () => {
       // A worker died between moving the file and updating the row: the next one completes that.

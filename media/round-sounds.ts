@@ -3,7 +3,7 @@ import { claimQueuedSound } from '../src/queries/round-sounds/round-sound-queue.
 import { claimVoicelessSound } from '../src/queries/round-sounds/round-sound-voices.ts';
 import { processUpload, type RoundSoundWorkerDeps, type RoundSoundWorkerOptions } from './process-upload.ts';
 import { reconcileSounds } from './reconcile.ts';
-import { makeVoice } from './voice-backlog.ts';
+import { renderMissingVoice } from './voice-backlog.ts';
 
 export type RoundSoundWorker = {
   /** Reconciles disk and rows, then works until stopped. */
@@ -43,7 +43,7 @@ export function createRoundSoundWorker(
     const uploaded = await claimQueuedSound(db, { leaseMs });
     if (uploaded) await processUpload(deps, context, uploaded);
     const voiceless = uploaded ? undefined : await claimVoicelessSound(db, { leaseMs });
-    if (voiceless) await makeVoice(deps, context, voiceless);
+    if (voiceless) await renderMissingVoice(deps, context, voiceless);
     return uploaded !== undefined || voiceless !== undefined;
   };
   const work = async (): Promise<void> => {

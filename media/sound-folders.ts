@@ -50,7 +50,7 @@ export function partialPath(folders: SoundFolders, soundId: number, rendition: R
 }
 
 /** The sound and rendition of a file name from {@link partialPath}; `undefined` for any other name. */
-export function findPartial(fileName: string): { soundId: number; rendition: Rendition } | undefined {
+export function tryParsePartialName(fileName: string): { soundId: number; rendition: Rendition } | undefined {
   const [, id, voice] = /^\.(\d+)(\.voice)?\.partial$/.exec(fileName) ?? [];
   return id === undefined ? undefined : { soundId: Number(id), rendition: voice ? 'voice' : 'stereo' };
 }

@@ -12,7 +12,7 @@ import { hashFile, publishedPath, uploadFolder } from './sound-folders.ts';
  * Renders the missing voice rendition of a published sound from the published file. A failure is tried again later, with
  * growing pauses, and not reported to the player. Throws only when the database is unreachable.
  */
-export async function makeVoice(
+export async function renderMissingVoice(
   deps: RoundSoundWorkerDeps,
   context: WorkContext,
   sound: RoundSound,

@@ -105,12 +105,12 @@ export function createTokenChecker(
  * The token that a request carries: `Authorization: Bearer`, else the query's `api_token`. Specification section 5.
  * Spec silent: any other Authorization scheme is ignored.
  */
-export function readShownToken({ headers, url }: Request): string | undefined {
+export function readPresentedToken({ headers, url }: Request): string | undefined {
   const bearer = /^Bearer +(.+)$/i.exec(headers.get('authorization')?.trim() ?? '')?.[1];
   return bearer ?? (splitQuery(url).getAll('api_token').at(-1) || undefined);
 }
 
 /** The hash of a token; undefined for a text that does not have the form of one, which needs no lookup. */
-export function hashShownToken(shown: string | undefined): string | undefined {
-  return shown !== undefined && isApiToken(shown) ? hashApiToken(shown) : undefined;
+export function hashPresentedToken(presented: string | undefined): string | undefined {
+  return presented !== undefined && isApiToken(presented) ? hashApiToken(presented) : undefined;
 }

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js';
 /** The longest chain of proxies that is followed; the header may be longer, since clients can send any. */
 const MAX_HOPS = 32;
 /** An IPv6 address in brackets, its port and the space before it. */
-const LONGEST_HOP = 64;
+const MAX_HOP_LENGTH = 64;
 
 /**
  * The address a request came from: the peer's, or behind a trusted proxy the rightmost address of X-Forwarded-For that
@@ -26,7 +26,7 @@ export function findClientAddress(
 /** The last addresses of the header, at most {@link MAX_HOPS}. */
 function lastHops(forwardedFor: string): string[] {
   const hops = forwardedFor
-    .slice(-MAX_HOPS * LONGEST_HOP)
+    .slice(-MAX_HOPS * MAX_HOP_LENGTH)
     .split(',')
     .slice(-MAX_HOPS);
   return hops.map((hop) => withoutPort(hop.trim()));

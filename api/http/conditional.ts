@@ -6,7 +6,7 @@ export type Validators = {
 };
 
 /** In characters. A longer list counts as no match, so its sender gets the whole body. */
-const LONGEST_LIST = 8192;
+const MAX_LIST_LENGTH = 8192;
 
 /**
  * Whether the client's copy is current, so that the response is 304: RFC 9110 section 13.1. `If-None-Match`
@@ -28,7 +28,7 @@ export function isRangeOfSame(headers: Headers, { etag, modifiedAt }: Validators
 /** @param list `*` or tags, by weak comparison: RFC 9110 section 13.1.2. */
 function matchesEtag(list: string, etag: string): boolean {
   if (list === etag || list.trim() === '*') return true;
-  if (list.length > LONGEST_LIST) return false;
+  if (list.length > MAX_LIST_LENGTH) return false;
   const opaque = opaqueTagOf(etag);
   return list.split(',').some((tag) => opaqueTagOf(tag.trim()) === opaque);
 }

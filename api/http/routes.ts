@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { createWaitLimit, REQUEST_LIMITS } from '../../src/db/connection/wait-limit.ts';
 import type { TokenScope } from '../../src/domain/rights/token-scope.ts';
 import type { ApiToken } from '../../src/queries/users/api-tokens.ts';
-import { hashShownToken, readShownToken, type TokenChecker } from './authentication.ts';
+import { hashPresentedToken, readPresentedToken, type TokenChecker } from './authentication.ts';
 import { findClientAddress, rateLimitKey } from './client-address.ts';
 import { createErrorMapper } from './error-handler.ts';
 import { scopeMissing, TOKEN_INVALID, TOKEN_REQUIRED } from './failures.ts';
@@ -81,7 +81,7 @@ export function clientKey(
 
 /**
  * Wraps a handler in the steps of every route, in this order: rate limit, token, scope, parameters.
- * `open` is for public routes, `guarded` for those that need a token.
+ * `handlePublic` is for public routes, `handleProtected` for those that need a token.
  */
 export function createRoutes(deps: RouteDeps) {
   const addressOf = (incoming: Incoming): string => clientKey(incoming, deps);
@@ -99,7 +99,7 @@ export function createRoutes(deps: RouteDeps) {
   };
 
   // Synchronous for cached responses: a promise for each would cost throughput.
-  function open<P extends Parameters>(
+  function handlePublic<P extends Parameters>(
     incoming: Incoming,
     operation: Operation<P>,
     work: PublicWork<P>,
@@ -108,23 +108,23 @@ export function createRoutes(deps: RouteDeps) {
     const taken = deps.limiters.public.take(addressOf(incoming));
     const response =
       taken instanceof Promise
-        ? taken.then((verdict) => respondOpen(verdict, incoming, operation, work))
-        : respondOpen(taken, incoming, operation, work);
+        ? taken.then((verdict) => runPublic(verdict, incoming, operation, work))
+        : runPublic(taken, incoming, operation, work);
     return response instanceof Promise
       ? response.then((settled) => recorded('public', operation.id, startedMs, settled))
       : recorded('public', operation.id, startedMs, response);
   }
 
-  async function guarded<P extends Parameters>(
+  async function handleProtected<P extends Parameters>(
     incoming: Incoming,
     operation: ProtectedOperation<P>,
     work: ProtectedWork<P>,
   ): Promise<Response> {
     const startedMs = performance.now();
-    return recorded('protected', operation.id, startedMs, await respondGuarded(incoming, operation, work));
+    return recorded('protected', operation.id, startedMs, await runProtected(incoming, operation, work));
   }
 
-  function respondOpen<P extends Parameters>(
+  function runPublic<P extends Parameters>(
     verdict: RateLimitVerdict,
     incoming: Incoming,
     { parameters, cacheControl = PUBLIC_CACHE_CONTROL }: Operation<P>,
@@ -140,29 +140,29 @@ export function createRoutes(deps: RouteDeps) {
       worked.catch(() => {});
       return limitWait(() => worked).then(
         (body) => respondFromCache(request, { body, cacheControl }, verdict),
-        (error) => failOpen(error, verdict),
+        (error) => respondPublicError(error, verdict),
       );
     } catch (error) {
-      return failOpen(error, verdict);
+      return respondPublicError(error, verdict);
     }
   }
 
-  const failOpen = (error: unknown, verdict: RateLimitVerdict): Response =>
+  const respondPublicError = (error: unknown, verdict: RateLimitVerdict): Response =>
     respondError(toErrorResponse(error), commonHeaders('public', verdict, ERROR_CACHE_CONTROL.public));
 
-  async function respondGuarded<P extends Parameters>(
+  async function runProtected<P extends Parameters>(
     incoming: Incoming,
     operation: ProtectedOperation<P>,
     work: ProtectedWork<P>,
   ): Promise<Response> {
     const { request } = incoming;
     const now = deps.now();
-    const shown = readShownToken(request);
-    const hash = hashShownToken(shown);
+    const presented = readPresentedToken(request);
+    const hash = hashPresentedToken(presented);
     const address = addressOf(incoming);
     if (hash !== undefined && !deps.tokens.isKnown(hash)) {
-      const room = await deps.limiters.protected.take(`lookup ${address}`);
-      if (!room.isAllowed) return refuse('protected', room);
+      const lookupVerdict = await deps.limiters.protected.take(`lookup ${address}`);
+      if (!lookupVerdict.isAllowed) return refuse('protected', lookupVerdict);
     }
     const found = await findToken(hash, now);
     const key = found.token ? `user ${found.token.userId}` : `address ${address}`;
@@ -170,7 +170,7 @@ export function createRoutes(deps: RouteDeps) {
     if (!verdict.isAllowed) return refuse('protected', verdict);
     try {
       if (found.failure) throw found.failure;
-      if (!shown) throw TOKEN_REQUIRED.error();
+      if (!presented) throw TOKEN_REQUIRED.error();
       if (!found.token) throw TOKEN_INVALID.error();
       const { token } = found;
       requireScope(token, operation.scope);
@@ -197,7 +197,7 @@ export function createRoutes(deps: RouteDeps) {
     return respondError(tooManyRequests(verdict, deps.now()), headers);
   }
 
-  return { open, guarded };
+  return { handlePublic, handleProtected };
 }
 
 /** @throws {Forbidden} when the token lacks the scope. */

@@ -39,7 +39,7 @@ const VERSIONED_CACHE_CONTROL = 'public, max-age=31536000, immutable';
 /** For the address without version, as the API gives it: revalidated after a minute. */
 const PLAIN_CACHE_CONTROL = 'public, max-age=60, must-revalidate';
 
-const SHORTEST_VERSION = 16;
+const MIN_VERSION = 16;
 
 const HIDDEN = { detail: { hide: true } };
 
@@ -96,7 +96,7 @@ async function respondWithSound(sources: Sources, name: string, incoming: Incomi
 
 function headersOf({ hash, etag, modifiedAt }: SoundFile, version: string | null): Record<string, string> {
   // An old link must not cache the new sound as immutable: the player may upload the old one again.
-  const isVersioned = version !== null && version.length >= SHORTEST_VERSION && hash.startsWith(version);
+  const isVersioned = version !== null && version.length >= MIN_VERSION && hash.startsWith(version);
   return {
     ...HEADERS,
     'Content-Type': 'audio/mpeg',

@@ -54,12 +54,12 @@ export function limitParameter(
     description: `${what}; more than ${maximum} counts as ${maximum}, anything but a positive whole number as ${byDefault}.`,
     schema: { type: 'integer', minimum: 1, maximum, default: byDefault },
     example: byDefault,
-    parse: (text: string | undefined) => Math.min(parsePositive(text, byDefault), maximum),
+    parse: (text: string | undefined) => Math.min(positiveOr(text, byDefault), maximum),
   } as const satisfies Parameter<number>;
 }
 
 /** A positive whole number; the default for any other text. */
-export function parsePositive(text: string | undefined, byDefault: number): number {
+export function positiveOr(text: string | undefined, byDefault: number): number {
   const number = text !== undefined && /^\+?[0-9]+$/.test(text) ? Number(text) : 0;
   return number < 1 ? byDefault : number;
 }

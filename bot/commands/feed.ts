@@ -29,7 +29,7 @@ export type FeedDeps = {
 };
 
 /** A2S_INFO has one byte for the number of slots. */
-const MOST_PLAYERS = 255;
+const MAX_PLAYERS = 255;
 
 /** `/feed start what types? server? players? role?`, `/feed list`, `/feed stop what` */
 export const FEED_DEFINITION: Command['data'] = {
@@ -43,7 +43,7 @@ export const FEED_DEFINITION: Command['data'] = {
         choiceOption(({ feed }) => feed.start.options.what, FEED_SUBJECTS, labelOf),
         stringOption(({ feed }) => feed.start.options.types, { autocomplete: true }),
         stringOption(({ feed }) => feed.start.options.server, { autocomplete: true }),
-        integerOption(({ feed }) => feed.start.options.players, { min: 1, max: MOST_PLAYERS }),
+        integerOption(({ feed }) => feed.start.options.players, { min: 1, max: MAX_PLAYERS }),
         roleOption(({ feed }) => feed.start.options.role),
       ],
     ),

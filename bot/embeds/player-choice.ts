@@ -10,12 +10,12 @@ export function playerChoice({ steamId64, name, matchedName, isBanned }: FoundPl
   const rest = ` · ${steamId64}`;
   const names =
     matched === '' || matched === latest
-      ? isolate(cut(latest, LONGEST_NAME))
+      ? isolate(cut(latest, MAX_NAME_LENGTH))
       : `${isolate(cut(latest, LONGER_NAME))} (${isolate(cut(matched, LONGER_NAME))})`;
   return { name: `${isBanned ? '⛔ ' : ''}${names}${rest}`, value: steamId64 };
 }
 
 /** The room for a name in the longest choice, with its two bidi isolation characters. */
-const LONGEST_NAME = LIMITS.choiceText - '⛔ '.length - ' · 76561198000000001'.length - 2;
+const MAX_NAME_LENGTH = LIMITS.choiceText - '⛔ '.length - ' · 76561198000000001'.length - 2;
 /** The room for each of two names. */
-const LONGER_NAME = Math.floor((LONGEST_NAME - ' ()'.length - 2) / 2);
+const LONGER_NAME = Math.floor((MAX_NAME_LENGTH - ' ()'.length - 2) / 2);

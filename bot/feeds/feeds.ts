@@ -37,7 +37,7 @@ type FeedsDeps = {
 
 /** Notifications within this time cause one check. */
 const GATHER_MS = 50;
-const LONGEST_PAUSE_MS = 10 * 60_000;
+const MAX_PAUSE_MS = 10 * 60_000;
 
 /**
  * Posts changes of penalties and servers into Discord channels. Each feed posts in order and independently of the others,
@@ -141,7 +141,7 @@ export function createFeeds(deps: FeedsDeps) {
     const failures = (failing.get(id)?.failures ?? 0) + 1;
     if (failures === 1)
       log.warn({ err: error, feed: id }, 'a feed could not be brought up to date: retrying');
-    const pauseMs = retryPauseMs(failures, { firstMs: intervalMs, longestMs: LONGEST_PAUSE_MS });
+    const pauseMs = retryPauseMs(failures, { firstMs: intervalMs, maxMs: MAX_PAUSE_MS });
     failing.set(id, { failures, notBefore: performance.now() + pauseMs });
   }
 

@@ -29,7 +29,7 @@ export type ConnectionHealth = {
 export type ConnectionTimings = SessionTimings & {
   /** The pause after a failed login; it doubles after each further failure. */
   firstPauseMs: number;
-  longestPauseMs: number;
+  maxPauseMs: number;
 };
 
 type ConnectionDeps = Pick<SessionDeps, 'token' | 'apiUrl' | 'log' | 'onInteraction' | 'onLogin'> & {
@@ -97,7 +97,7 @@ export function createConnection(deps: ConnectionDeps) {
       enter('waiting', end.reason);
       const pauseMs = retryPauseMs(failures, {
         firstMs: timings.firstPauseMs,
-        longestMs: timings.longestPauseMs,
+        maxMs: timings.maxPauseMs,
       });
       const jitter = 0.8 + Math.random() * 0.4;
       await pause(pauseMs * jitter, undefined, { signal: stopping.signal });

@@ -33,7 +33,7 @@ type Tracked = {
 
 /** A message is edited this often even without changes: "Updated 3 hours ago" would look broken. */
 const REFRESH_MS = 5 * 60_000;
-const LONGEST_PAUSE_MS = 10 * 60_000;
+const MAX_PAUSE_MS = 10 * 60_000;
 const LOOK_AGAIN_MS = 5000;
 
 /**
@@ -85,7 +85,7 @@ export function createLiveStatus(deps: LiveStatusDeps) {
         log.warn({ err: error, messageId: row.messageId }, 'editing a live status message failed: retrying');
       }
       message.failures += 1;
-      const pauses = { firstMs: 2 * intervalMs, longestMs: LONGEST_PAUSE_MS };
+      const pauses = { firstMs: 2 * intervalMs, maxMs: MAX_PAUSE_MS };
       message.notBefore = performance.now() + retryPauseMs(message.failures, pauses);
     } finally {
       message.isEditing = false;

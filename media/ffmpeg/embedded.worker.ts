@@ -6,7 +6,7 @@ import { errorCode } from '../../src/domain/error-causes.ts';
 import type { EmbeddedResult, EmbeddedTask } from './embedded.ts';
 
 /** The limit of ffmpeg's memory; beyond it, allocations fail. */
-const MOST_MEMORY_BYTES = 96 * 1024 * 1024;
+const MAX_MEMORY_BYTES = 96 * 1024 * 1024;
 const WASM_PAGE_BYTES = 65_536;
 
 /**
@@ -27,7 +27,7 @@ async function runTask(task: EmbeddedTask): Promise<EmbeddedResult> {
   try {
     const { core, memory } = await startCore(await compiling, lastLines);
     for (const { name, descriptor } of task.files) {
-      lendFile(core, name, { descriptor, mostBytes: task.fileBytes });
+      lendFile(core, name, { descriptor, maxBytes: task.fileBytes });
     }
     const status = core.exec(...task.args);
     // ffmpeg may treat this as the end of the input, and report success.
@@ -52,7 +52,7 @@ async function runTask(task: EmbeddedTask): Promise<EmbeddedResult> {
 function lendFile(
   core: FfmpegCore,
   name: string,
-  { descriptor, mostBytes }: { descriptor: number; mostBytes: number },
+  { descriptor, maxBytes }: { descriptor: number; maxBytes: number },
 ): void {
   const stream = core.FS.open(name, 'w');
   core.FS.close(stream);
@@ -62,7 +62,7 @@ function lendFile(
     read: (_stream, buffer, offset, length, position) =>
       readSync(descriptor, buffer, offset, length, position),
     write(_stream, buffer, offset, length, position) {
-      if (position + length > mostBytes) throw new Error(`${name} would exceed ${mostBytes} bytes`);
+      if (position + length > maxBytes) throw new Error(`${name} would exceed ${maxBytes} bytes`);
       const written = writeSync(descriptor, buffer, offset, length, position);
       node.usedBytes = Math.max(node.usedBytes, position + written);
       return written;
@@ -110,7 +110,7 @@ function limitMemory({ exports }: WebAssembly.Instance, use: MemoryUse): void {
     const grow = memory.grow.bind(memory);
     memory.grow = (pages) => {
       // After a step that is too large, a smaller one may be tried and succeed.
-      use.isUsedUp = memory.buffer.byteLength + pages * WASM_PAGE_BYTES > MOST_MEMORY_BYTES;
+      use.isUsedUp = memory.buffer.byteLength + pages * WASM_PAGE_BYTES > MAX_MEMORY_BYTES;
       if (use.isUsedUp) throw new RangeError('ffmpeg has all the memory it may have');
       return grow(pages);
     };

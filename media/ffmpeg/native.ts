@@ -207,7 +207,8 @@ async function probeConfinement(log: FfmpegLog): Promise<Wrapper[]> {
     }),
   );
   const missing = results.filter(({ works }) => !works).map(({ wrapper }) => wrapper.name);
-  if (missing.length > 0) log.warn({ missing }, 'ffmpeg runs with fewer restrictions: not available on this machine');
+  if (missing.length > 0)
+    log.warn({ missing }, 'ffmpeg runs with fewer restrictions: not available on this machine');
   return results.filter(({ works }) => works).map(({ wrapper }) => wrapper);
 }
 

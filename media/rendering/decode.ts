@@ -25,11 +25,11 @@ const KEPT_NAME = 'kept.f32';
 export const DECODE_SCRATCH = [DECODED_NAME, KEPT_NAME];
 
 /** How much of an upload is searched for its first audible sound. */
-const MOST_DECODED_SECONDS = 75;
+const MAX_DECODED_SECONDS = 75;
 /** Decoded beyond the longest excerpt, to detect whether the sound continues. */
 const SECONDS_AFTER_CUT = 2;
 /** Resampling and encoding leave little of a shorter clip, so silence is added to it. */
-const SHORTEST_FRAMES = FRAMES_PER_MP3_FRAME;
+const MIN_FRAMES = FRAMES_PER_MP3_FRAME;
 /** A louder sample means a damaged file. */
 const LOUDEST_SAMPLE = 1000;
 
@@ -66,12 +66,12 @@ async function decodeFromFirstSound(
   directory: string,
   { demuxer, maxSeconds }: DecodeOptions,
 ): Promise<Trim> {
-  const firstSeconds = Math.min(MOST_DECODED_SECONDS, maxSeconds + SECONDS_AFTER_CUT);
+  const firstSeconds = Math.min(MAX_DECODED_SECONDS, maxSeconds + SECONDS_AFTER_CUT);
   await runOnUpload(ffmpeg, decodeJob(directory, { demuxer, seconds: firstSeconds }));
   let scan = await scanDecoded(directory);
   const isWhole = scan.frames < firstSeconds * SAMPLE_RATE;
   if (!isWhole && !isTrimCertain(scan, { maxSeconds })) {
-    await runOnUpload(ffmpeg, decodeJob(directory, { demuxer, seconds: MOST_DECODED_SECONDS }));
+    await runOnUpload(ffmpeg, decodeJob(directory, { demuxer, seconds: MAX_DECODED_SECONDS }));
     scan = await scanDecoded(directory);
   }
   const trim = decideTrim(scan, { maxSeconds });
@@ -85,13 +85,13 @@ async function decodeFromStart(
   directory: string,
   { demuxer, maxSeconds, startMs }: DecodeOptions,
 ): Promise<Trim> {
-  await runOnUpload(ffmpeg, decodeJob(directory, { demuxer, seconds: MOST_DECODED_SECONDS }));
+  await runOnUpload(ffmpeg, decodeJob(directory, { demuxer, seconds: MAX_DECODED_SECONDS }));
   const scan = await scanDecoded(directory);
   const firstSound = findFirstSound(scan);
   if (firstSound === undefined) throw new SoundRefused('silent');
   const startFrame = firstSound + toFrames(startMs / 1000, SAMPLE_RATE);
   const neededFrames = startFrame + toFrames(maxSeconds + SECONDS_AFTER_CUT, SAMPLE_RATE);
-  const isInside = scan.frames < MOST_DECODED_SECONDS * SAMPLE_RATE || neededFrames <= scan.frames;
+  const isInside = scan.frames < MAX_DECODED_SECONDS * SAMPLE_RATE || neededFrames <= scan.frames;
   if (isInside) return keepFrom(scan, { maxSeconds, startFrame });
   const seconds = maxSeconds + SECONDS_AFTER_CUT;
   await runOnUpload(ffmpeg, decodeJob(directory, { demuxer, seconds, startFrame }));
@@ -108,7 +108,7 @@ function keepFrom(scan: PcmScan, options: { maxSeconds: number; startFrame: numb
 /** Writes the kept part with its ends faded, and measures what is written. */
 async function cut(directory: string, trim: Trim): Promise<Kept> {
   const { channels } = DECODED_FORMAT;
-  const padding = Math.max(0, SHORTEST_FRAMES - (trim.end - trim.start));
+  const padding = Math.max(0, MIN_FRAMES - (trim.end - trim.start));
   const frames = trim.end - trim.start + padding;
   const meter = createMeter(DECODED_FORMAT, { frames });
   const file = await open(join(directory, KEPT_NAME), 'w', 0o600);
@@ -167,7 +167,7 @@ function decodeJob(
         ...['-protocol_whitelist', 'file,pipe'],
         ...['-format_whitelist', 'mp3,wav,w64,aiff,ogg,flac,mov,matroska,aac,caf'],
         ...['-max_streams', '16', '-probesize', '5000000', '-analyzeduration', '5000000'],
-        ...['-t', String(MOST_DECODED_SECONDS + startSeconds), '-vn', '-sn', '-dn', '-f', demuxer],
+        ...['-t', String(MAX_DECODED_SECONDS + startSeconds), '-vn', '-sn', '-dn', '-f', demuxer],
         // The defaults, set explicitly: otherwise ffmpeg would open files that the upload names.
         ...(demuxer === 'mov' ? ['-enable_drefs', '0', '-use_absolute_path', '0'] : []),
       ],

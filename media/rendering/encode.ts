@@ -26,7 +26,7 @@ export const DRAFT_NAME = 'draft.mp3';
 const ATTEMPT = mp3Input(ATTEMPT_NAME);
 
 const WAVEFORM_BARS = 160;
-const MOST_CORRECTIONS = 3;
+const MAX_CORRECTIONS = 3;
 
 export type EncodeRequest = {
   input: FfmpegJob['input'];
@@ -64,7 +64,7 @@ export async function encodeUntilRight(
   let plan = planGain(task);
   let last: GainAttempt | undefined;
   let best: Encoded | undefined;
-  for (let correction = 0; correction <= MOST_CORRECTIONS; correction++) {
+  for (let correction = 0; correction <= MAX_CORRECTIONS; correction++) {
     const isFirst = correction === 0;
     const options = encodeOptions(request, plan);
     if (isFirst && request.draft === String(options)) {

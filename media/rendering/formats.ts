@@ -10,7 +10,7 @@ export const FRAMES_PER_MP3_FRAME = 1152;
 export type Mp3Format = PcmFormat & {
   fileName: string;
   bitRateKbps: number;
-} & Pick<GainTask, 'encoderLossDb' | 'limiterCeilingDb' | 'mostReductionDb'>;
+} & Pick<GainTask, 'encoderLossDb' | 'limiterCeilingDb' | 'maxReductionDb'>;
 
 export const SOUND_NAME = 'sound.mp3';
 export const SOUND_FORMAT: Mp3Format = {
@@ -19,7 +19,7 @@ export const SOUND_FORMAT: Mp3Format = {
   bitRateKbps: 192,
   encoderLossDb: 0.264,
   limiterCeilingDb: -1.5,
-  mostReductionDb: 6,
+  maxReductionDb: 6,
 };
 
 export const VOICE_NAME = 'voice.mp3';
@@ -31,7 +31,7 @@ export const VOICE_FORMAT: Mp3Format = {
   encoderLossDb: 0.4,
   limiterCeilingDb: -2,
   // One channel replaces two, so peaks rise by 3 dB, of a sound that may already be limited.
-  mostReductionDb: 15,
+  maxReductionDb: 15,
 };
 
 /** How a rendition is read. */

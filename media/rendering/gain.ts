@@ -6,14 +6,14 @@ import { toRatio } from './units.ts';
 /** The accepted distance from the target loudness. */
 const TOLERANCE_LU = 0.3;
 const CEILING_DBTP = -1;
-const MOST_GAIN_DB = 40;
+const MAX_GAIN_DB = 40;
 /** Quieter clips count as silent. */
 export const SILENT_LUFS = -60;
 
 /** With smaller gain differences, two attempts do not show the effect of the limiter. */
 const SMALLEST_STEP_DB = 0.2;
 const USUAL_LIMITED_SLOPE = 0.6;
-const LEAST_SLOPE = 0.15;
+const MIN_SLOPE = 0.15;
 
 /** The input of gain planning. */
 export type GainTask = {
@@ -24,7 +24,7 @@ export type GainTask = {
   /** The limiter's threshold, below the ceiling because resampling and encoding add peaks. */
   limiterCeilingDb: number;
   /** The most that the limiter may reduce peaks: more is audible as distortion, so the sound stays quieter instead. */
-  mostReductionDb: number;
+  maxReductionDb: number;
 };
 
 /** `ceilingDb` is set when the limiter runs. */
@@ -68,7 +68,7 @@ function computeSlope(last: GainAttempt, before: GainAttempt | undefined): numbe
   const moreGainDb = last.plan.gainDb - (before?.plan.gainDb ?? last.plan.gainDb);
   if (!before || Math.abs(moreGainDb) < SMALLEST_STEP_DB) return USUAL_LIMITED_SLOPE;
   const slope = (last.result.integratedLufs - before.result.integratedLufs) / moreGainDb;
-  return Math.min(1, Math.max(LEAST_SLOPE, slope));
+  return Math.min(1, Math.max(MIN_SLOPE, slope));
 }
 
 /** Which result to publish if none is accepted: first those below the peak ceiling, then the closest to the target. */
@@ -87,9 +87,9 @@ function boundGain(task: GainTask, plan: GainPlan): GainPlan {
 }
 
 function computeMostGain(task: GainTask, { ceilingDb }: GainPlan): number {
-  const { source, mostReductionDb, limiterCeilingDb } = task;
+  const { source, maxReductionDb, limiterCeilingDb } = task;
   const ceiling = ceilingDb ?? limiterCeilingDb;
-  return Math.min(MOST_GAIN_DB, ceiling + mostReductionDb - source.truePeakDbtp);
+  return Math.min(MAX_GAIN_DB, ceiling + maxReductionDb - source.truePeakDbtp);
 }
 
 /** Gain, then the limiter at four times the sample rate, where true peaks are visible as samples. */

@@ -17,7 +17,7 @@ export type Meter = {
 };
 
 /** Integrated loudness needs blocks of 400 ms: a shorter clip is measured as a loop. */
-const SHORTEST_MEASURED_SECONDS = 3;
+const MIN_MEASURED_SECONDS = 3;
 const STEPS_PER_BLOCK = 4;
 const ABSOLUTE_GATE_LUFS = -70;
 const RELATIVE_GATE_LU = -10;
@@ -27,7 +27,7 @@ const RELATIVE_GATE_LU = -10;
  * is read anyway, and ffmpeg takes several times as long for true peaks.
  */
 export function createMeter(format: PcmFormat, { frames }: { frames: number }): Meter {
-  const turns = Math.ceil(toFrames(SHORTEST_MEASURED_SECONDS, format.sampleRate) / Math.max(frames, 1));
+  const turns = Math.ceil(toFrames(MIN_MEASURED_SECONDS, format.sampleRate) / Math.max(frames, 1));
   const weighting = createKWeighting(format);
   const peaks = createPeakMeters(format);
   const looped = new Float32Array(turns > 1 ? turns * frames * format.channels : 0);

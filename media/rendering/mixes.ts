@@ -11,11 +11,11 @@ export const MIX_FILTERS: Record<Mix, string> = {
 /** One of two equal channels is this much quieter than both: BS.1770 adds the power of the channels. */
 const ONE_OF_TWO_CHANNELS_LU = 3.01;
 /** If averaging loses more than this, the channels cancel each other out: then the louder channel is used. */
-const MOST_AVERAGING_LOSS_LU = 6;
+const MAX_AVERAGING_LOSS_LU = 6;
 
 /** Which mix of two channels is used in place of both. */
 export function chooseMix({ both, average, left, right }: MeasuredMixes): Exclude<Mix, 'both'> {
   const loss = both.integratedLufs - ONE_OF_TWO_CHANNELS_LU - average.integratedLufs;
-  if (loss <= MOST_AVERAGING_LOSS_LU) return 'average';
+  if (loss <= MAX_AVERAGING_LOSS_LU) return 'average';
   return left.integratedLufs >= right.integratedLufs ? 'left' : 'right';
 }

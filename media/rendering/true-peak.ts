@@ -17,7 +17,7 @@ const TAPS = 24;
 /** Samples before and after an interval that its interpolation uses, and that the next call needs again. */
 const OVERLAP = TAPS - 1;
 /** A peak is assumed to be less than 6 dB above the louder of the samples beside it. */
-const MOST_OVERSHOOT = 2;
+const MAX_OVERSHOOT = 2;
 
 /** Windowed sinc functions, for the three positions between two samples. */
 const FILTERS = Array.from({ length: OVERSAMPLING - 1 }, (_, index) =>
@@ -57,7 +57,7 @@ function findPeak(samples: Float32Array, known: number): number {
   for (let first = 0; first + TAPS <= samples.length; first++) {
     const before = Math.abs(samples[first + TAPS / 2 - 1] ?? 0);
     const after = Math.abs(samples[first + TAPS / 2] ?? 0);
-    if (before * MOST_OVERSHOOT < peak && after * MOST_OVERSHOOT < peak) continue;
+    if (before * MAX_OVERSHOOT < peak && after * MAX_OVERSHOOT < peak) continue;
     for (const filter of FILTERS) {
       let value = 0;
       for (let tap = 0; tap < TAPS; tap++) value += (filter[tap] ?? 0) * (samples[first + tap] ?? 0);

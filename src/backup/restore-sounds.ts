@@ -1,6 +1,6 @@
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { findFileOwner } from '../domain/round-sound.ts';
+import { tryParseSoundFileName } from '../domain/round-sound.ts';
 import { STORAGE_ID_FILE } from '../runtime/folder.ts';
 import type { SoundFolders } from './sound-links.ts';
 
@@ -34,7 +34,9 @@ export async function openRestoredSounds(folders: SoundFolders, uploadName: stri
       await writeFile(join(uploads, uploadKey, uploadName), bytes, { flush: true, mode: 0o600 });
     },
     publish: async (storageId) => {
-      const before = (await readdir(folders.published)).filter((name) => findFileOwner(name) !== undefined);
+      const before = (await readdir(folders.published)).filter(
+        (name) => tryParseSoundFileName(name) !== undefined,
+      );
       if (before.length > 0) await mkdir(folders.orphans, { recursive: true });
       for (const name of before) {
         await rename(join(folders.published, name), join(folders.orphans, `${Date.now()}-${name}`));

@@ -17,7 +17,7 @@ import { print, toTable } from './output/print.ts';
 import type { Session } from './session.ts';
 import { resolveSteamId } from './who.ts';
 
-const LONGEST_WAIT_MS = 5 * 60_000;
+const MAX_WAIT_MS = 5 * 60_000;
 const CHECK_EVERY_MS = 200;
 
 const REASONS: Record<NonNullable<RoundSound['failure']>, string> = {
@@ -106,7 +106,7 @@ async function createWorker(db: Db, folders: SoundFolders, session: Session): Pr
 
 /** @throws {InvalidInput} with the reason when the upload fails; {Unavailable} when it is not finished in time. */
 async function waitUntilDone(db: Db, id: number): Promise<RoundSound> {
-  const deadlineMs = performance.now() + LONGEST_WAIT_MS;
+  const deadlineMs = performance.now() + MAX_WAIT_MS;
   while (performance.now() < deadlineMs) {
     const sound = await findRoundSoundById(db, id);
     if (!sound) throw new Unavailable('The upload was replaced or removed meanwhile');

@@ -24,7 +24,7 @@ type UserOptions = {
 };
 
 const USERS_LISTED = 100;
-const LONGEST_TEXT = 128;
+const MAX_TEXT_LENGTH = 128;
 const FLAGS = ['admin', 'owner', 'svip', 'serviceplus'] as const;
 
 /** `users set | show | list | block | unblock | export | erase`. */
@@ -111,6 +111,6 @@ function changesOf(options: UserOptions, command: Command): UserChanges {
 }
 
 function parseText(option: string, text: string): string {
-  if (text.length <= LONGEST_TEXT) return text;
-  throw new InvalidInput(`${option} has ${text.length} characters: use at most ${LONGEST_TEXT}`);
+  if (text.length <= MAX_TEXT_LENGTH) return text;
+  throw new InvalidInput(`${option} has ${text.length} characters: use at most ${MAX_TEXT_LENGTH}`);
 }

@@ -14,8 +14,8 @@ export type DemoGames = {
 type Game = { plan: DemoServer; server: SimulatedGameServer; random: Random; mapEndsAt: number };
 
 /** A map lasts between one and three minutes, so that visitors see it change. */
-const SHORTEST_MAP_MS = 60_000;
-const LONGEST_MAP_MS = 180_000;
+const MIN_MAP_MS = 60_000;
+const MAX_MAP_MS = 180_000;
 /** The unsteady server is down for one minute of every four, from the second minute on. */
 const UNSTEADY_PERIOD_MS = 240_000;
 const DOWN_FROM_MS = 90_000;
@@ -79,7 +79,7 @@ function startMap(game: Game, at: number): void {
   const others = plan.maps.filter((map) => map !== server.game.map);
   if (others.length > 0) server.game.map = random.pick(others);
   for (const player of server.game.players) player.score = 0;
-  game.mapEndsAt = at + random.between(SHORTEST_MAP_MS, LONGEST_MAP_MS);
+  game.mapEndsAt = at + random.between(MIN_MAP_MS, MAX_MAP_MS);
 }
 
 function join({ plan, server, random }: Game, people: readonly Person[], at: number): void {

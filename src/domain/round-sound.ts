@@ -45,7 +45,7 @@ export function soundFileName(steamId64: SteamId64, rendition: Rendition): strin
 }
 
 /** The player whose sound has this file name; `undefined` for any other name. */
-export function findFileOwner(fileName: string): SteamId64 | undefined {
+export function tryParseSoundFileName(fileName: string): SteamId64 | undefined {
   return tryParseSteamId(/^([0-9]{17})(?:\.voice)?\.mp3$/.exec(fileName)?.[1] ?? '');
 }
 
@@ -86,7 +86,7 @@ export function parseStart(text: string): number {
   );
 }
 
-const LONGEST_TITLE_CHARACTERS = 128;
+const MAX_TITLE_LENGTH = 128;
 const UNTITLED = 'sound';
 
 /** Direction controls, and zero-width characters except the joiners. */
@@ -104,7 +104,7 @@ export function titleOf(fileName: string): string {
     .replace(DECEPTIVE_MARKS, '')
     .replace(/\s+/gu, ' ')
     .trim();
-  const title = Array.from(clean).slice(0, LONGEST_TITLE_CHARACTERS).join('').trim();
+  const title = Array.from(clean).slice(0, MAX_TITLE_LENGTH).join('').trim();
   return /^\.*$/.test(title) || !hasVisibleCharacter(title) ? UNTITLED : title;
 }
 

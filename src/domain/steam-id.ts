@@ -7,7 +7,7 @@ export type SteamId64 = string & { readonly [brand]: 'SteamId64' };
 
 /** SteamID64 of account id 0 in the public universe, individual account, desktop instance. */
 const INDIVIDUAL_BASE = 76561197960265728n;
-const LARGEST_ACCOUNT_ID = 0xffff_ffffn;
+const MAX_ACCOUNT_ID = 0xffff_ffffn;
 
 /** Stands in for the SteamID in console actions and IP bans. */
 export const UNKNOWN_STEAM_ID = '0' as SteamId64;
@@ -49,6 +49,6 @@ function fromSteamId64(value: bigint): SteamId64 | undefined {
 }
 
 function fromAccountId(id: bigint): SteamId64 | undefined {
-  if (id < 1n || id > LARGEST_ACCOUNT_ID) return undefined;
+  if (id < 1n || id > MAX_ACCOUNT_ID) return undefined;
   return String(INDIVIDUAL_BASE + id) as SteamId64;
 }

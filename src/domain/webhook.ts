@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type EventCursor, formatEventCursor, tryParseEventCursor } from './penalty-event.ts';
 
 export const MAX_WEBHOOKS = 50;
-export const LONGEST_WEBHOOK_URL = 2048;
+export const MAX_WEBHOOK_URL_LENGTH = 2048;
 /** How many deliveries of a webhook are kept. */
 export const KEPT_DELIVERIES = 50;
 

@@ -13,7 +13,7 @@ import {
   type Warn,
 } from './import-run.ts';
 import { findServerId, matchSourceServers, type ServerIds, type SourceServerTable } from './servers.ts';
-import { cleanText, LONGEST_NAME, LONGEST_REASON } from './source/clean-text.ts';
+import { cleanText, MAX_NAME_LENGTH, MAX_REASON_LENGTH } from './source/clean-text.ts';
 import { openSourceDatabase } from './source/database.ts';
 import type { SourceDatabase, SourceRow } from './source/source-database.ts';
 import { countSourceRows, findSourceTable, readSourcePages, type SourceTable } from './source/tables.ts';
@@ -124,11 +124,11 @@ function parseRow(
     sourceId: row.id ?? '',
     type: table === 'iks_bans' ? 'ban' : parseMuteType(row.mute_type),
     status: row.unbanned_by === null ? 'ACTIVE' : 'UNBANNED',
-    playerName: cleanText(row.name, LONGEST_NAME),
+    playerName: cleanText(row.name, MAX_NAME_LENGTH),
     playerSteamId: parsePlayerSteamId(row.steam_id),
-    adminName: cleanText(row.admin_name, LONGEST_NAME),
+    adminName: cleanText(row.admin_name, MAX_NAME_LENGTH),
     adminSteamId: toAdminSteamId(row.admin_steamid),
-    reason: cleanText(row.reason, LONGEST_REASON),
+    reason: cleanText(row.reason, MAX_REASON_LENGTH),
     durationMinutes,
     serverId: findServerId(serverIds, row.server_id, warn),
     createdAt,
@@ -173,8 +173,8 @@ function parseMuteType(type: string | null | undefined): PenaltyType {
 function parseLift(row: SourceRow): Lift {
   return {
     liftedAt: parseUnixSeconds(row.updated_at) ?? null,
-    liftedByName: cleanText(row.lifter_name, LONGEST_NAME) || null,
+    liftedByName: cleanText(row.lifter_name, MAX_NAME_LENGTH) || null,
     liftedBySteamId: toAdminSteamId(row.lifter_steamid),
-    liftReason: cleanText(row.unban_reason, LONGEST_REASON) || null,
+    liftReason: cleanText(row.unban_reason, MAX_REASON_LENGTH) || null,
   };
 }

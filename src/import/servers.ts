@@ -10,7 +10,7 @@ import { addServer, findServerByAddress, listServers } from '../queries/servers/
 import { withTimeLimit } from '../runtime/time-limit.ts';
 import { warn } from './import-report.ts';
 import type { ImportRun, Warn } from './import-run.ts';
-import { cleanText, LONGEST_NAME } from './source/clean-text.ts';
+import { cleanText, MAX_NAME_LENGTH } from './source/clean-text.ts';
 import type { SourceDatabase, SourceRow } from './source/source-database.ts';
 import { selectColumns, selectSourceRows } from './source/tables.ts';
 
@@ -72,7 +72,7 @@ export async function matchSourceServers(
     const normal = normalizeAddress(address);
     const known = ours.get(normal);
     if (known !== undefined) return known;
-    const given = cleanText(name, LONGEST_NAME);
+    const given = cleanText(name, MAX_NAME_LENGTH);
     const label = hasVisibleCharacter(given) ? given : normal;
     if (isDryRun) {
       summary.serversAdded.push(label);

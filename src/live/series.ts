@@ -9,7 +9,7 @@ export function splitIntoStretches(
   belongs: (point: HistoryPoint) => boolean,
 ): HistoryPoint[][] {
   // One missing step may be a late poll: it is no gap yet.
-  const longestGapMs = 2 * stepSeconds * 1000;
+  const maxGapMs = 2 * stepSeconds * 1000;
   const stretches: HistoryPoint[][] = [];
   let previous: HistoryPoint | undefined;
   for (const point of points) {
@@ -17,7 +17,7 @@ export function splitIntoStretches(
       previous = undefined;
       continue;
     }
-    const continues = previous !== undefined && point.at.getTime() - previous.at.getTime() <= longestGapMs;
+    const continues = previous !== undefined && point.at.getTime() - previous.at.getTime() <= maxGapMs;
     if (continues) stretches.at(-1)?.push(point);
     else stretches.push([point]);
     previous = point;

@@ -35,7 +35,7 @@ const MAX_DATAGRAMS = 256;
 export function createA2sClient(socket: ServerSocket): A2sClient {
   const splitResponses = createSplitResponses();
   let challenge: number | undefined;
-  let shortestMs = Number.POSITIVE_INFINITY;
+  let minMs = Number.POSITIVE_INFINITY;
   let datagrams = 0;
 
   /** The body of a packet once it is complete; undefined while parts are missing, and for datagrams that are not A2S. */
@@ -93,7 +93,7 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
 
     /** Measured from the first copy of the request: a response may be to any copy, and a ping must not be too short. */
     function noteRoundTrip(): void {
-      shortestMs = Math.min(shortestMs, performance.now() - sentAtMs);
+      minMs = Math.min(minMs, performance.now() - sentAtMs);
     }
 
     function hear(datagram: Buffer): void {
@@ -143,7 +143,7 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
       const heard = await ask(buildPlayersRequest, { responseType: RESPONSE_TYPES.players, untilMs });
       return typeof heard === 'string' ? undefined : parsePlayers(heard, info);
     },
-    pingMs: () => Math.max(1, Math.round(shortestMs)),
+    pingMs: () => Math.max(1, Math.round(minMs)),
   };
 }
 

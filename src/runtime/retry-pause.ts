@@ -1,12 +1,12 @@
 /**
  * How long to wait before the next attempt, in milliseconds: `firstMs` after the first failure, `factor` times as long
- * after each further one, at most `longestMs`.
+ * after each further one, at most `maxMs`.
  * @param failures how many attempts have failed in a row, at least 1.
  * @param options.factor 2 by default.
  */
 export function retryPauseMs(
   failures: number,
-  { firstMs, longestMs, factor = 2 }: { firstMs: number; longestMs: number; factor?: number },
+  { firstMs, maxMs, factor = 2 }: { firstMs: number; maxMs: number; factor?: number },
 ): number {
-  return Math.min(firstMs * factor ** (failures - 1), longestMs);
+  return Math.min(firstMs * factor ** (failures - 1), maxMs);
 }

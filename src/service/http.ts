@@ -2,7 +2,7 @@ import { createApi } from '../../api/app.ts';
 import { namesLoopback } from '../../api/http/host.ts';
 import { saveMissingSizes } from '../../media/uploads.ts';
 import packageJson from '../../package.json';
-import { findFileOwner } from '../domain/round-sound.ts';
+import { tryParseSoundFileName } from '../domain/round-sound.ts';
 import { listActivePenalties } from '../queries/penalties/active.ts';
 import { listPenalties } from '../queries/penalties/list.ts';
 import { searchPlayers } from '../queries/player-search.ts';
@@ -15,7 +15,7 @@ import { openEvents } from './events.ts';
 import { createHealthDeps } from './health.ts';
 import { serve } from './listening.ts';
 import { countLookups } from './metrics/cache-metrics.ts';
-import { createRequestNotes } from './metrics/request-metrics.ts';
+import { createRequestRecorder } from './metrics/request-metrics.ts';
 import { type ApiOptions, openPages } from './pages.ts';
 import { startExports } from './parts/exports.ts';
 import { openLimits } from './shared-limits.ts';
@@ -51,7 +51,7 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
       public: config.rateLimit.publicPerMinute,
       protected: config.rateLimit.protectedPerMinute,
     },
-    recordRequest: createRequestNotes(metrics),
+    recordRequest: createRequestRecorder(metrics),
     publicUrl: config.publicUrl,
     version: packageJson.version,
     servers: { serverList, readHistory, now, onBodyLookup: countLookups(metrics, 'bodies') },
@@ -77,7 +77,7 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
     pages: await openPages(context, { tokens, limits, demoPeople }),
     storage: {
       isServed: (fileName) =>
-        config.sound.audience === 'everyone' || sounds.current().has(findFileOwner(fileName) ?? ''),
+        config.sound.audience === 'everyone' || sounds.current().has(tryParseSoundFileName(fileName) ?? ''),
       soundFolder: soundFolders.published,
     },
   });

@@ -23,7 +23,7 @@ import type { Context } from './context.ts';
 import { startHealth } from './health.ts';
 import { startApi } from './http.ts';
 import { countLookups } from './metrics/cache-metrics.ts';
-import { createQueryNotes } from './metrics/query-metrics.ts';
+import { createQueryRecorder } from './metrics/query-metrics.ts';
 import { addStateMetrics } from './metrics/state-metrics.ts';
 import type { ApiOptions } from './pages.ts';
 import { startBot } from './parts/bot.ts';
@@ -70,7 +70,7 @@ export async function runService(
     const pool = {
       replicaUrls: config.databaseReplicaUrls,
       ...createReplicaReports(log, metrics),
-      onQuery: createQueryNotes(metrics),
+      onQuery: createQueryRecorder(metrics),
     };
     const opened = await openMigratedDatabase(config, { log, onClose: onStop, signal, pool });
     const { database } = opened;

@@ -33,10 +33,10 @@ const WAIT_MS = 9000;
 /** The pause after a failure, and for a player that a response left out. */
 const ASK_AGAIN_MS = 60_000;
 /** How many players that responses left out are remembered; beyond that, all are forgotten. */
-const MOST_UNTOLD = 10_000;
+const MAX_MISSING = 10_000;
 
 /** A larger count is treated as invalid. */
-const LARGEST_COUNT = 1_000_000;
+const MAX_COUNT = 1_000_000;
 
 /**
  * Looks bans up in the table, then at Steam. Concurrent lookups share a call, in which each player appears once.
@@ -78,7 +78,7 @@ export function createSteamBans({ steam, db, log, now, clockMs }: Deps): LookUpS
   }
 
   function rememberUntold(id: SteamId64): void {
-    if (untoldUntilMs.size >= MOST_UNTOLD) untoldUntilMs.clear();
+    if (untoldUntilMs.size >= MAX_MISSING) untoldUntilMs.clear();
     untoldUntilMs.set(id, clockMs() + ASK_AGAIN_MS);
   }
 
@@ -133,7 +133,6 @@ function readPlayer(
 }
 
 function tryParseCount(value: unknown): number | undefined {
-  const isCount =
-    typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= LARGEST_COUNT;
+  const isCount = typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_COUNT;
   return isCount ? value : undefined;
 }

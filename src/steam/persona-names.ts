@@ -3,7 +3,7 @@ import { isObject, objectIn, type SteamApi } from './steam-api.ts';
 
 export type SteamProfile = { nickname?: string; avatarUrl?: string };
 
-const LONGEST_NICKNAME = 64;
+const MAX_NICKNAME_LENGTH = 64;
 
 /**
  * The persona name and avatar of a Steam account; empty without a key or when Steam does not respond: a sign-in never
@@ -40,7 +40,7 @@ function readProfile(body: unknown, steamId64: string): SteamProfile {
 function cleanNickname(name: unknown): string | undefined {
   if (typeof name !== 'string') return undefined;
   const cleaned = name.replace(/\p{Cc}/gu, '').trim();
-  return [...cleaned].slice(0, LONGEST_NICKNAME).join('') || undefined;
+  return [...cleaned].slice(0, MAX_NICKNAME_LENGTH).join('') || undefined;
 }
 
 function tryParseAvatarUrl(url: unknown): string | undefined {

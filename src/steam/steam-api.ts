@@ -27,7 +27,7 @@ type Options = {
 };
 
 /** Ten times the largest regular response, one about a hundred players. */
-const LONGEST_BODY_BYTES = 1024 * 1024;
+const MAX_BODY_BYTES = 1024 * 1024;
 
 /** @see https://partner.steamgames.com/doc/webapi_overview */
 export function createSteamApi({
@@ -73,7 +73,7 @@ async function readText(response: Response): Promise<string> {
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength;
-    if (bytes > LONGEST_BODY_BYTES) throw new Error(`a body of more than ${LONGEST_BODY_BYTES} bytes`);
+    if (bytes > MAX_BODY_BYTES) throw new Error(`a body of more than ${MAX_BODY_BYTES} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();

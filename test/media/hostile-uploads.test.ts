@@ -28,11 +28,11 @@ import { withPicture } from './rendering/corpus.ts';
 setDefaultTimeout(300_000);
 
 /** In wall time: a call that hangs takes all of its limit, however slow the machine is. */
-const LONGEST_MS = RENDER_LIMITS.wallMs / 2;
+const MAX_MS = RENDER_LIMITS.wallMs / 2;
 /** The most processor time that any of them may take: so many times what an ordinary clip takes in the same engine. */
-const MOST_CPU_RATIO = 2;
-const MOST_RUNS = 5;
-const MOST_BYTES = 256_000_000;
+const MAX_CPU_RATIO = 2;
+const MAX_RUNS = 5;
+const MAX_BYTES = 256_000_000;
 
 type Outcome = 'published' | 'not-audio' | 'unreadable' | 'silent' | 'too-complex';
 
@@ -166,7 +166,7 @@ for (const engine of ENGINES) {
       const startedAt = performance.now();
       const { outcome, files } = await upload(ffmpeg, bytes);
       expect<string[]>(outcomes).toContain(outcome);
-      expect(performance.now() - startedAt).toBeLessThan(LONGEST_MS);
+      expect(performance.now() - startedAt).toBeLessThan(MAX_MS);
       expect(files).toEqual(outcome === 'published' ? ['sound.mp3', 'upload.bin'] : ['upload.bin']);
     });
 
@@ -174,8 +174,8 @@ for (const engine of ENGINES) {
       const directory = await makeUploadFolder(bytes);
       const { outcome, cpuRatio, peakBytes } = await measureBesideOrdinary(engine, directory);
       expect<string[]>(outcomes).toContain(outcome);
-      expect(cpuRatio).toBeLessThan(MOST_CPU_RATIO);
-      expect(peakBytes).toBeLessThan(MOST_BYTES);
+      expect(cpuRatio).toBeLessThan(MAX_CPU_RATIO);
+      expect(peakBytes).toBeLessThan(MAX_BYTES);
     });
 
     test('does not follow the data reference of an mp4: the sound is the same without the file', async () => {
@@ -232,7 +232,7 @@ async function measureBesideOrdinary(
     const beside = (run === 1 && ordinary.get(engine)) || (await measureOrdinary(engine));
     cpuRatio = Math.min(cpuRatio, measured.cpuMs / beside.cpuMs);
     peakBytes = Math.max(peakBytes, measured.peakBytes);
-    if (cpuRatio < MOST_CPU_RATIO || run === MOST_RUNS)
+    if (cpuRatio < MAX_CPU_RATIO || run === MAX_RUNS)
       return { outcome: measured.outcome, cpuRatio, peakBytes };
   }
 }

@@ -29,7 +29,7 @@ type Deps = {
 };
 
 /** Unread bytes; a client with more must read within {@link ROOM_LIMIT_MS}, or is disconnected. */
-const MOST_BUFFERED_BYTES = 1_000_000;
+const MAX_BUFFERED_BYTES = 1_000_000;
 const ROOM_LIMIT_MS = 5000;
 const ROOM_CHECK_MS = 50;
 export const KEEP_ALIVE_MS = 15_000;
@@ -41,7 +41,7 @@ const READ_FOR_MS = 1000;
 /** Streams written to before other requests get the event loop: about half a millisecond of work. */
 const GROUP = 20;
 /** Open streams of one owner in one process. */
-export const MOST_STREAMS = 5;
+export const MAX_STREAMS = 5;
 
 type Stream = Options & {
   controller: ReadableStreamDefaultController<Uint8Array>;
@@ -245,7 +245,7 @@ export function createEventStreams({
 }
 
 function isFull({ controller }: Stream): boolean {
-  return (controller.desiredSize ?? 0) <= -MOST_BUFFERED_BYTES;
+  return (controller.desiredSize ?? 0) <= -MAX_BUFFERED_BYTES;
 }
 
 function toFrame({ type, id, data }: StreamedEvent): Uint8Array {

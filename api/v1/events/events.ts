@@ -18,7 +18,7 @@ import {
   type EventType,
   presentChange,
 } from './event-models.ts';
-import { type EventStreams, MOST_STREAMS } from './event-streams.ts';
+import { type EventStreams, MAX_STREAMS } from './event-streams.ts';
 
 const EVENT_STREAM = 'text/event-stream';
 
@@ -33,7 +33,11 @@ const CURSOR_PARAMETER = {
   parse: (text: string | undefined) => text,
 } as const satisfies Parameter<string | undefined>;
 
-const LIMIT_PARAMETER = limitParameter('limit', { what: 'Maximum number of changes', byDefault: 100, maximum: 500 });
+const LIMIT_PARAMETER = limitParameter('limit', {
+  what: 'Maximum number of changes',
+  byDefault: 100,
+  maximum: 500,
+});
 
 const TYPES_PARAMETER = {
   id: 'eventTypes',
@@ -65,8 +69,8 @@ const CURSOR_GONE = defineFailure(
 );
 const TOO_MANY_STREAMS = defineFailure(
   'TooManyStreams',
-  `The token's owner has ${MOST_STREAMS} streams open.`,
-  () => new LimitReached(`At most ${MOST_STREAMS} event streams at once: close one first`, 5),
+  `The token's owner has ${MAX_STREAMS} streams open.`,
+  () => new LimitReached(`At most ${MAX_STREAMS} event streams at once: close one first`, 5),
 );
 
 const LIST_CHANGES = {
@@ -120,13 +124,13 @@ type Deps = {
 /** Changes of penalties, and the event stream: extensions, sections 2 and 3. */
 export function events(routes: Routes, { streams, listChanges, locateEvent }: Deps) {
   const stream = ({ request, server }: Incoming) =>
-    routes.guarded({ request, server }, STREAM_EVENTS, async ({ types, lastEventId }, { token }) => {
+    routes.handleProtected({ request, server }, STREAM_EVENTS, async ({ types, lastEventId }, { token }) => {
       const seen = typesFor(token, types);
       const afterId = await locateEvent(lastEventId);
       const response = { contentType: EVENT_STREAM, headers: { 'X-Accel-Buffering': 'no' } };
       if (request.method === 'HEAD') return { ...response, stream: unreadStream() };
       const { id: tokenId, userId, expiresAt } = token;
-      if (streams.countOf(userId) >= MOST_STREAMS) throw TOO_MANY_STREAMS.error();
+      if (streams.countOf(userId) >= MAX_STREAMS) throw TOO_MANY_STREAMS.error();
       const options = { userId, tokenId, expiresAt, types: seen, afterId };
       return { ...response, stream: streams.open(options) };
     });
@@ -135,7 +139,7 @@ export function events(routes: Routes, { streams, listChanges, locateEvent }: De
     .get(
       '/penalties/changes',
       ({ request, server }) =>
-        routes.guarded({ request, server }, LIST_CHANGES, async ({ cursor, limit }) => {
+        routes.handleProtected({ request, server }, LIST_CHANGES, async ({ cursor, limit }) => {
           const { epoch, changes, newestId, hasMore } = await listChanges(cursor, limit);
           const cursorOf = (id: number) => formatEventCursor({ epoch, id });
           return {

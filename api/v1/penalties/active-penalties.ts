@@ -60,7 +60,7 @@ export function activePenalties(routes: Routes, { listActivePenalties }: Deps) {
   return new Elysia().get(
     '/penalties/active',
     ({ request, server }) =>
-      routes.guarded({ request, server }, LIST_ACTIVE_PENALTIES, async ({ players }, { now }) => {
+      routes.handleProtected({ request, server }, LIST_ACTIVE_PENALTIES, async ({ players }, { now }) => {
         const found = await listActivePenalties(idsOf(players), { limit: LIMIT, now });
         return { json: { success: true, data: players.map(({ id }) => presentPlayer(id, found.get(id))) } };
       }),

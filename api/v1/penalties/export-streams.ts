@@ -1,7 +1,7 @@
 import type { PenaltyExport } from '../../../src/queries/penalties/export.ts';
 
 /** The lowest rate at which a client must read, in bytes a second: some four hundred records. */
-const LEAST_PER_SECOND = 128 * 1024;
+const MIN_PER_SECOND = 128 * 1024;
 /**
  * How far a client may fall behind that rate, pauses included. Time that the database takes does not count, and reading
  * faster earns no credit: a client that stops, or reads byte by byte, holds a snapshot for no longer than this.
@@ -81,7 +81,7 @@ export function streamExport(opened: PenaltyExport, { formatEnd, onEnd }: Deps):
       }
       count += value.count;
       controller.enqueue(value.bytes);
-      patienceMs = Math.min(patienceMs + (value.bytes.length / LEAST_PER_SECOND) * 1000, PATIENCE_MS);
+      patienceMs = Math.min(patienceMs + (value.bytes.length / MIN_PER_SECOND) * 1000, PATIENCE_MS);
       waitForClient();
     } catch {
       abort('the database broke off');

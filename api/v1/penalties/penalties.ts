@@ -117,7 +117,7 @@ export function penalties(routes: Routes, { listPenalties, baseUrl }: Deps) {
     .get(
       '/penalties',
       ({ request, server }) =>
-        routes.guarded({ request, server }, LIST_PENALTIES, (given, { now }) =>
+        routes.handleProtected({ request, server }, LIST_PENALTIES, (given, { now }) =>
           list('/penalties', given, now, { present: presentPenalty, hasCounts: true }),
         ),
       { detail: describeOperation(LIST_PENALTIES) },
@@ -125,7 +125,7 @@ export function penalties(routes: Routes, { listPenalties, baseUrl }: Deps) {
     .get(
       '/bans',
       ({ request, server }) =>
-        routes.guarded({ request, server }, LIST_BANS, (given, { now }) =>
+        routes.handleProtected({ request, server }, LIST_BANS, (given, { now }) =>
           list('/bans', given, now, { type: 'ban', present: presentRecord }),
         ),
       { detail: describeOperation(LIST_BANS) },
@@ -133,7 +133,7 @@ export function penalties(routes: Routes, { listPenalties, baseUrl }: Deps) {
     .get(
       '/mutes',
       ({ request, server }) =>
-        routes.guarded({ request, server }, LIST_MUTES, (given, { now }) =>
+        routes.handleProtected({ request, server }, LIST_MUTES, (given, { now }) =>
           list('/mutes', given, now, { present: presentMute }),
         ),
       { detail: describeOperation(LIST_MUTES) },
@@ -141,7 +141,7 @@ export function penalties(routes: Routes, { listPenalties, baseUrl }: Deps) {
     .get(
       '/warns',
       ({ request, server }) =>
-        routes.guarded({ request, server }, LIST_WARNINGS, (given, { now }) =>
+        routes.handleProtected({ request, server }, LIST_WARNINGS, (given, { now }) =>
           list('/warns', given, now, { type: 'warn', present: presentRecord }),
         ),
       { detail: describeOperation(LIST_WARNINGS) },

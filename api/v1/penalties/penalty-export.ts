@@ -21,7 +21,7 @@ const NDJSON = 'application/x-ndjson';
 /** Exports that an owner may start in any hour. */
 export const EXPORTS_PER_HOUR = 6;
 /** In this process, over all owners: each export holds a connection and a snapshot. */
-const MOST_AT_ONCE = 4;
+const MAX_AT_ONCE = 4;
 /** `Retry-After` for an owner whose other export is still running. */
 const RETRY_SECONDS = 10;
 
@@ -107,7 +107,7 @@ export function createPenaltyExports({ openExport, limiter, slots, listLiveToken
     try {
       // The owner's own limit is reported before the limit of the process.
       refuseSpent(await limiter.check(`user ${ownerId}`));
-      if (running.size + opening >= MOST_AT_ONCE) throw EXPORTS_BUSY.error();
+      if (running.size + opening >= MAX_AT_ONCE) throw EXPORTS_BUSY.error();
       return await openFor(ownerId, { tokenId, filter, now, release });
     } catch (error) {
       release();
@@ -172,7 +172,7 @@ export function penaltyExport(routes: Routes, { exports }: { exports: PenaltyExp
     .get(
       '/penalties/export',
       ({ request, server }) =>
-        routes.guarded({ request, server }, EXPORT_PENALTIES, async (filter, { token, now }) =>
+        routes.handleProtected({ request, server }, EXPORT_PENALTIES, async (filter, { token, now }) =>
           lines(await exports.begin(token, filter, now)),
         ),
       { detail: describeOperation(EXPORT_PENALTIES) },
@@ -180,7 +180,7 @@ export function penaltyExport(routes: Routes, { exports }: { exports: PenaltyExp
     .head(
       '/penalties/export',
       ({ request, server }) =>
-        routes.guarded({ request, server }, EXPORT_PENALTIES, async () => lines(unreadStream())),
+        routes.handleProtected({ request, server }, EXPORT_PENALTIES, async () => lines(unreadStream())),
       { detail: { hide: true } },
     );
 }

@@ -8,7 +8,7 @@ import {
   parsePenaltyType,
 } from '../../../src/domain/penalty.ts';
 import { optional, type Parameter } from '../../http/parameters.ts';
-import { integerParameter, limitParameter, parsePositive, steamIdParameter } from '../parameters.ts';
+import { integerParameter, limitParameter, positiveOr, steamIdParameter } from '../parameters.ts';
 
 export const MAX_PER_PAGE = 100;
 /** Higher pages are clamped to this one, which is past the end and within PostgreSQL's bigint. */
@@ -70,7 +70,7 @@ export const PAGE_PARAMETERS = {
       'The page. One past the end has no records; anything but a positive whole number counts as 1.',
     schema: { type: 'integer', minimum: 1, default: 1 },
     example: 1,
-    parse: (text: string | undefined) => Math.min(parsePositive(text, 1), LAST_PAGE),
+    parse: (text: string | undefined) => Math.min(positiveOr(text, 1), LAST_PAGE),
   },
 } as const satisfies Record<string, Parameter>;
 

@@ -9,7 +9,7 @@ import type { Operation } from '../../openapi/operation.ts';
 import { STRICT, successModel, TimestampModel } from '../models.ts';
 import { notAllowed } from '../parameters.ts';
 
-const MOST_FOUND = 25;
+const MAX_FOUND = 25;
 const SHORTEST = 3;
 const LONGEST = 64;
 
@@ -27,7 +27,7 @@ const FoundPlayerModel = t.Object(
   { ...STRICT, $id: 'FoundPlayer' },
 );
 const FoundPlayersModel = successModel('FoundPlayers', {
-  data: t.Array(FoundPlayerModel, { maxItems: MOST_FOUND, description: 'Best matches first.' }),
+  data: t.Array(FoundPlayerModel, { maxItems: MAX_FOUND, description: 'Best matches first.' }),
 });
 
 const NAME_PARAMETER = {
@@ -45,7 +45,7 @@ const NAME_PARAMETER = {
 const SEARCH_PLAYERS = {
   id: 'searchPlayers',
   tag: 'Players',
-  summary: `Up to ${MOST_FOUND} players by part of a name`,
+  summary: `Up to ${MAX_FOUND} players by part of a name`,
   description:
     'Searches names in penalties and nicknames of users. Players with exactly this name come first, then those seen most recently.',
   isExtension: true,
@@ -67,8 +67,8 @@ export function playerSearch(routes: Routes, { searchPlayers }: Deps) {
   return new Elysia().get(
     '/players/search',
     ({ request, server }) =>
-      routes.guarded({ request, server }, SEARCH_PLAYERS, async ({ name }, { now }) => {
-        const found = await searchPlayers(name, { limit: MOST_FOUND, now });
+      routes.handleProtected({ request, server }, SEARCH_PLAYERS, async ({ name }, { now }) => {
+        const found = await searchPlayers(name, { limit: MAX_FOUND, now });
         return {
           json: { success: true, data: found.map(present) } satisfies Static<typeof FoundPlayersModel>,
         };

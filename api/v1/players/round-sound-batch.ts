@@ -108,7 +108,7 @@ export function roundSoundBatch(routes: Routes, { listPublished, publicUrl, now 
   return new Elysia().get(
     '/players/roundsounds',
     ({ request, server }) =>
-      routes.open({ request, server }, LIST_ROUND_SOUNDS, async ({ players }) => {
+      routes.handlePublic({ request, server }, LIST_ROUND_SOUNDS, async ({ players }) => {
         const found = await listPublished(idsOf(players));
         const sounds = new Map(found.map((sound) => [sound.steamId64, present(sound)]));
         const data = players.map(({ id }) => sounds.get(id) ?? { steamid64: id, has_sound: false as const });

@@ -68,7 +68,7 @@ export function roundSounds(routes: Routes, { findTitle, publicUrl }: Deps) {
   return new Elysia().get(
     '/players/:player/roundsound',
     ({ request, server, params }) =>
-      routes.open({ request, server, params }, GET_ROUND_SOUND, ({ steamId }) =>
+      routes.handlePublic({ request, server, params }, GET_ROUND_SOUND, ({ steamId }) =>
         buildJsonBody(present(steamId)),
       ),
     { detail: describeOperation(GET_ROUND_SOUND) },

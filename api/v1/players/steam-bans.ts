@@ -68,7 +68,7 @@ export function steamBans(routes: Routes, { lookUpSteamBans }: Deps) {
   return new Elysia().get(
     '/players/:player/steam-bans',
     ({ request, server, params }) =>
-      routes.guarded({ request, server, params }, GET_STEAM_BANS, async ({ steamId64 }) => ({
+      routes.handleProtected({ request, server, params }, GET_STEAM_BANS, async ({ steamId64 }) => ({
         json: { success: true, data: present(await lookUpSteamBans(steamId64)) },
       })),
     { detail: describeOperation(GET_STEAM_BANS) },

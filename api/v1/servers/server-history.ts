@@ -75,7 +75,7 @@ export function serverHistory(routes: Routes, { serverList, readHistory }: Deps)
   return new Elysia().get(
     '/servers/:server/history',
     ({ request, server, params }) =>
-      routes.open({ request, server, params }, GET_SERVER_HISTORY, async ({ slug, hours }) => {
+      routes.handlePublic({ request, server, params }, GET_SERVER_HISTORY, async ({ slug, hours }) => {
         const found = serverList.findBySlug(slug);
         if (!found) throw SERVER_NOT_FOUND.error();
         const { points, stepSeconds, readAt } = await readHistory(found.server.id, hours);

@@ -56,7 +56,7 @@ type Deps = {
 /** The handler of `/servers`. */
 export function createServerLister(routes: Routes, { serverList, bodies, now }: Deps) {
   const buildList = () => bodies('list', () => presentServerList(serverList.current(), now()));
-  return (incoming: Incoming) => routes.open(incoming, LIST_SERVERS, buildList);
+  return (incoming: Incoming) => routes.handlePublic(incoming, LIST_SERVERS, buildList);
 }
 
 /** Public server status: specification 4.1. Bodies are rebuilt when the list changes. */
@@ -69,7 +69,7 @@ export function servers(routes: Routes, { serverList, bodies, now }: Deps) {
     .get(
       '/servers/:server',
       ({ request, server, params }) =>
-        routes.open({ request, server, params }, GET_SERVER, ({ slug }) => {
+        routes.handlePublic({ request, server, params }, GET_SERVER, ({ slug }) => {
           const found = serverList.findBySlug(slug);
           if (!found) throw SERVER_NOT_FOUND.error();
           return bodies(`detail ${slug}`, () => presentServerDetail(found, now()));
@@ -79,7 +79,7 @@ export function servers(routes: Routes, { serverList, bodies, now }: Deps) {
     .get(
       '/servers/:server/players',
       ({ request, server, params }) =>
-        routes.open({ request, server, params }, LIST_SERVER_PLAYERS, ({ id }) => {
+        routes.handlePublic({ request, server, params }, LIST_SERVER_PLAYERS, ({ id }) => {
           const found = id === undefined ? undefined : serverList.findById(id);
           if (!found) throw SERVER_NOT_FOUND.error();
           return bodies(`players ${id}`, () => presentPlayerList(found));

@@ -94,20 +94,24 @@ export function users(routes: Routes, { findUser, listUsersBySteamId, listUsersB
     .get(
       '/users/lookup',
       ({ request, server }) =>
-        routes.guarded({ request, server }, LOOKUP_USER, async ({ discordId, steamId64 }, { token, now }) => {
-          const who = discordId ? { discordId } : steamId64 && { steamId64 };
-          if (!who) throw NOBODY_NAMED.error();
-          const found = await findUser(who, now);
-          const user = found && toVisible(found, token, 'discordId' in who);
-          if (!user) throw USER_NOT_FOUND.error();
-          return { json: { success: true, user: presentUser(user) } };
-        }),
+        routes.handleProtected(
+          { request, server },
+          LOOKUP_USER,
+          async ({ discordId, steamId64 }, { token, now }) => {
+            const who = discordId ? { discordId } : steamId64 && { steamId64 };
+            if (!who) throw NOBODY_NAMED.error();
+            const found = await findUser(who, now);
+            const user = found && toVisible(found, token, 'discordId' in who);
+            if (!user) throw USER_NOT_FOUND.error();
+            return { json: { success: true, user: presentUser(user) } };
+          },
+        ),
       { detail: describeOperation(LOOKUP_USER) },
     )
     .get(
       '/users/lookup/batch',
       ({ request, server }) =>
-        routes.guarded(
+        routes.handleProtected(
           { request, server },
           LOOKUP_USERS,
           async ({ steamIds, discordIds }, { token, now }) => {

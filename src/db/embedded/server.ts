@@ -14,7 +14,7 @@ import { readPostmasterPid, removeStalePidFile } from './postmaster.ts';
 export type JoinedServer = { connection: Connection; pid: number; port: number };
 
 const JOIN_LIMIT_MS = 60_000;
-const RETRY_PAUSE = { firstMs: 50, longestMs: 1000 };
+const RETRY_PAUSE = { firstMs: 50, maxMs: 1000 };
 
 /** Starts the server unless it runs, and registers this process as one of its users. */
 export async function joinServer(

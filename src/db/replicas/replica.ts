@@ -28,8 +28,8 @@ export type Replica = ReturnType<typeof openReplica>;
 /** The greatest age of a replica's data that may be read. */
 export const FRESH_MS = 5000;
 /** A replica is no longer read after two failures: one late response may be chance, one lost connection a conflict. */
-const MOST_TROUBLES = 2;
-const TROUBLES_COUNT_MS = 10_000;
+const MAX_FAILURES = 2;
+const FAILURE_WINDOW_MS = 10_000;
 /** Queries cancelled because they delayed the replay. https://www.postgresql.org/docs/current/hot-standby.html#HOT-STANDBY-CONFLICT */
 const RECOVERY_CONFLICTS = ['40001', '40P01', '57014'];
 /** How long a replica that was dropped must be healthy before it is read again. */
@@ -48,24 +48,24 @@ export function openReplica(url: string, max: number, onChange: (state: ReplicaS
   let pool = openPool(url, max);
   let isRead = false;
   let fault: ReplicaFault | undefined;
-  let hasLeft = false;
-  let provenAtMs: number | undefined;
-  let wellSinceMs: number | undefined;
-  let troublesMs: number[] = [];
+  let wasDropped = false;
+  let freshAsOfMs: number | undefined;
+  let healthySinceMs: number | undefined;
+  let failuresMs: number[] = [];
 
   const state = (): ReplicaState => ({
     name,
     isRead,
     fault,
-    lagSeconds: provenAtMs === undefined ? undefined : (performance.now() - provenAtMs) / 1000,
+    lagSeconds: freshAsOfMs === undefined ? undefined : (performance.now() - freshAsOfMs) / 1000,
   });
 
   async function check(marks: WalMarks, primary: ServerPosition | undefined): Promise<void> {
     const found = await examine(marks, primary);
     if (found === 'undecided') return;
-    if (found === undefined) settleWell();
-    else if (found === 'slow') noteTrouble(found);
-    else leave(found);
+    if (found === undefined) markHealthy();
+    else if (found === 'slow') recordFailure(found);
+    else drop(found);
   }
 
   async function examine(
@@ -80,7 +80,7 @@ export function openReplica(url: string, max: number, onChange: (state: ReplicaS
     }
     if (!position.isInRecovery) return 'not in recovery';
     if (primary && primary.identity !== position.identity) return 'another database';
-    provenAtMs = marks.findReached(position.lsn);
+    freshAsOfMs = marks.findReached(position.lsn);
     if (isFresh()) return undefined;
     // Shortly after the start no recorded position is old enough to prove that a replica is behind.
     if (primary && performance.now() - openedAtMs <= FRESH_MS) return 'undecided';
@@ -88,34 +88,34 @@ export function openReplica(url: string, max: number, onChange: (state: ReplicaS
   }
 
   function isFresh(): boolean {
-    return provenAtMs !== undefined && performance.now() - provenAtMs <= FRESH_MS;
+    return freshAsOfMs !== undefined && performance.now() - freshAsOfMs <= FRESH_MS;
   }
 
-  function settleWell(): void {
+  function markHealthy(): void {
     if (isRead) return;
-    wellSinceMs ??= performance.now();
-    if (hasLeft && performance.now() - wellSinceMs < RETURN_AFTER_MS) return;
+    healthySinceMs ??= performance.now();
+    if (wasDropped && performance.now() - healthySinceMs < RETURN_AFTER_MS) return;
     isRead = true;
     fault = undefined;
     onChange(state());
   }
 
-  function noteTrouble(found: ReplicaFault): void {
-    wellSinceMs = undefined;
+  function recordFailure(found: ReplicaFault): void {
+    healthySinceMs = undefined;
     const nowMs = performance.now();
-    troublesMs = [...troublesMs.filter((atMs) => nowMs - atMs < TROUBLES_COUNT_MS), nowMs];
-    if (troublesMs.length >= MOST_TROUBLES) leave(found);
+    failuresMs = [...failuresMs.filter((atMs) => nowMs - atMs < FAILURE_WINDOW_MS), nowMs];
+    if (failuresMs.length >= MAX_FAILURES) drop(found);
   }
 
-  function leave(found: ReplicaFault): void {
-    const isNews = isRead || !hasLeft;
+  function drop(found: ReplicaFault): void {
+    const isNews = isRead || !wasDropped;
     // Queries that are still running there are repeated on the primary.
     if (isRead) replacePool();
     fault = found;
     isRead = false;
-    hasLeft = true;
-    wellSinceMs = undefined;
-    troublesMs = [];
+    wasDropped = true;
+    healthySinceMs = undefined;
+    failuresMs = [];
     if (isNews) onChange(state());
   }
 
@@ -131,13 +131,13 @@ export function openReplica(url: string, max: number, onChange: (state: ReplicaS
     /** Notes a read that failed or timed out there; errors of the query itself do not count. */
     noteFailure: (error: unknown) => {
       if (!isRead || hasErrorCode(error, RECOVERY_CONFLICTS)) return;
-      if (error instanceof TimeLimitExceeded) noteTrouble('slow');
-      else if (isDatabaseOutage(error)) noteTrouble('unreachable');
+      if (error instanceof TimeLimitExceeded) recordFailure('slow');
+      else if (isDatabaseOutage(error)) recordFailure('unreachable');
     },
     pool: () => pool,
     /** Whether it may be read, and has everything committed by `committedByMs`. */
-    shows: (committedByMs: number) =>
-      isRead && isFresh() && provenAtMs !== undefined && provenAtMs >= committedByMs,
+    isCaughtUpTo: (committedByMs: number) =>
+      isRead && isFresh() && freshAsOfMs !== undefined && freshAsOfMs >= committedByMs,
     close: async (timeoutSeconds: number) => {
       await Promise.all([pool.end({ timeout: timeoutSeconds }), probe.close()]);
     },

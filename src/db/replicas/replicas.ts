@@ -39,7 +39,7 @@ export function openReplicas(
   }
 
   const pick = (committedByMs: number): Replica | undefined => {
-    const fit = replicas.filter((replica) => replica.shows(committedByMs));
+    const fit = replicas.filter((replica) => replica.isCaughtUpTo(committedByMs));
     next += 1;
     return fit[next % Math.max(fit.length, 1)];
   };

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { InvalidInput } from '../../domain/errors.ts';
-import { LONGEST_WEBHOOK_URL } from '../../domain/webhook.ts';
+import { MAX_WEBHOOK_URL_LENGTH } from '../../domain/webhook.ts';
 import { createAddressMatcher, isPublicAddress } from '../../runtime/address.ts';
 
 /** Which endpoints are allowed. */
@@ -26,8 +26,8 @@ export function createEndpointRules(allow: readonly string[]): EndpointRules {
     if (!url || (url.protocol !== 'https:' && !isHttp)) throw refusal(text, 'one that begins with https://');
     if (url.username !== '' || url.password !== '') throw refusal(text, 'one without user and password');
     url.hash = '';
-    if (url.href.length > LONGEST_WEBHOOK_URL) {
-      throw refusal(text, `one of at most ${LONGEST_WEBHOOK_URL} characters`);
+    if (url.href.length > MAX_WEBHOOK_URL_LENGTH) {
+      throw refusal(text, `one of at most ${MAX_WEBHOOK_URL_LENGTH} characters`);
     }
     // The URL parser has normalized 0x7f.1, 2130706433 and the like to 127.0.0.1.
     const host = hostOf(url);

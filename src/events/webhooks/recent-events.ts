@@ -14,7 +14,7 @@ type Reading = { afterId: number; events: readonly PenaltyEvent[]; readAtMs: num
 /** How long events stay in memory, so that erased people are not in messages for longer. */
 const KEPT_MS = 2000;
 /** Of a large import, the rest is read from the database. */
-const MOST_EVENTS = 1000;
+const MAX_EVENTS = 1000;
 
 /** Lists events for webhooks: the newest from memory, shared by all webhooks, older ones from the database. */
 export function createRecentEvents({ reader, listEvents }: Deps): DeliverDeps['listEvents'] {
@@ -23,7 +23,7 @@ export function createRecentEvents({ reader, listEvents }: Deps): DeliverDeps['l
   reader.subscribe((events) => {
     readings.push({ afterId: lastId, events, readAtMs: performance.now() });
     lastId = events.at(-1)?.id ?? lastId;
-    while (countEvents(readings) > MOST_EVENTS) readings.shift();
+    while (countEvents(readings) > MAX_EVENTS) readings.shift();
   });
 
   return async (afterId, range) => {

@@ -1,6 +1,6 @@
 import { retryPauseMs } from '../../runtime/retry-pause.ts';
 
-const GROWING = { firstMs: 5000, longestMs: 3_600_000 };
+const GROWING = { firstMs: 5000, maxMs: 3_600_000 };
 const RETRIED_FOR_MS = 24 * 3_600_000;
 
 /**

@@ -6,7 +6,7 @@ import {
   parsePenaltyType,
 } from '../../domain/penalty.ts';
 import type { ImportedPenalty } from '../../queries/penalties/imported.ts';
-import { cleanText, LONGEST_NAME, LONGEST_REASON } from '../source/clean-text.ts';
+import { cleanText, MAX_NAME_LENGTH, MAX_REASON_LENGTH } from '../source/clean-text.ts';
 import {
   minutesBetween,
   parseDurationMinutes,
@@ -17,7 +17,7 @@ import {
 /** The `sourceTable` of lines without `source_id`, which are identified by their content; for others it is their type. */
 const BY_CONTENT = 'content';
 /** In code points. */
-const LONGEST_SOURCE_ID = 256;
+const MAX_SOURCE_ID_LENGTH = 256;
 
 /**
  * Parses one line: the fields of the specification's section 2.3 with `penalty_type`, plus optional `source_id` and
@@ -38,11 +38,11 @@ export function parseNdjsonLine(text: string): ImportedPenalty {
   const penalty = {
     type,
     status: parseStatus(fields, liftedAt),
-    playerName: cleanText(parseText(fields, 'player_name'), LONGEST_NAME),
+    playerName: cleanText(parseText(fields, 'player_name'), MAX_NAME_LENGTH),
     playerSteamId: parsePlayerSteamId(parseSteamIdText(fields, 'player_steamid')),
-    adminName: cleanText(parseText(fields, 'admin_name'), LONGEST_NAME),
+    adminName: cleanText(parseText(fields, 'admin_name'), MAX_NAME_LENGTH),
     adminSteamId: toAdminSteamId(parseSteamIdText(fields, 'admin_steamid')),
-    reason: cleanText(parseText(fields, 'reason'), LONGEST_REASON),
+    reason: cleanText(parseText(fields, 'reason'), MAX_REASON_LENGTH),
     durationMinutes,
     serverId: parseServerId(fields),
     createdAt,
@@ -146,10 +146,12 @@ function parseKey(fields: Fields, penalty: Identity): Key {
       throw new InvalidInput(`source_id ${quote(given)} is neither a string nor a whole number below 2^53`);
     }
     const text = String(given);
-    const sourceId = cleanText(text, LONGEST_SOURCE_ID);
-    const isShort = text.length <= 2 * LONGEST_SOURCE_ID && [...text].length <= LONGEST_SOURCE_ID;
+    const sourceId = cleanText(text, MAX_SOURCE_ID_LENGTH);
+    const isShort = text.length <= 2 * MAX_SOURCE_ID_LENGTH && [...text].length <= MAX_SOURCE_ID_LENGTH;
     if (isShort && sourceId !== '') return { sourceTable: penalty.type, sourceId };
-    throw new InvalidInput(`source_id ${quote(given)} isn't valid: use 1 to ${LONGEST_SOURCE_ID} characters`);
+    throw new InvalidInput(
+      `source_id ${quote(given)} isn't valid: use 1 to ${MAX_SOURCE_ID_LENGTH} characters`,
+    );
   }
   const content = [
     fields.id ?? null,

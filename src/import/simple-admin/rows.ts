@@ -4,7 +4,7 @@ import type { ImportedPenalty } from '../../queries/penalties/imported.ts';
 import { type Lift, NOT_LIFTED } from '../checked-penalty.ts';
 import type { ItemParser, Warn } from '../import-run.ts';
 import { findServerId, type ServerIds } from '../servers.ts';
-import { cleanText, LONGEST_NAME, LONGEST_REASON } from '../source/clean-text.ts';
+import { cleanText, MAX_NAME_LENGTH, MAX_REASON_LENGTH } from '../source/clean-text.ts';
 import type { SourceDatabase, SourceRow } from '../source/source-database.ts';
 import { findSourceTable, type SourceTable } from '../source/tables.ts';
 import {
@@ -107,11 +107,11 @@ function parseRow(
     sourceId: row.id ?? '',
     type: parseType(table, row.type ?? ''),
     status: status === 'ACTIVE' && isServed ? 'EXPIRED' : status,
-    playerName: cleanText(row.player_name, LONGEST_NAME),
+    playerName: cleanText(row.player_name, MAX_NAME_LENGTH),
     playerSteamId,
-    adminName: cleanText(row.admin_name, LONGEST_NAME),
+    adminName: cleanText(row.admin_name, MAX_NAME_LENGTH),
     adminSteamId: toAdminSteamId(row.admin_steamid),
-    reason: cleanText(row.reason, LONGEST_REASON),
+    reason: cleanText(row.reason, MAX_REASON_LENGTH),
     durationMinutes,
     serverId: findServerId(serverIds, row.server_id, warn),
     createdAt: toInstant(times.created),
@@ -185,12 +185,12 @@ function parseStatus(status: string, warn: Warn): PenaltyStatus {
 }
 
 function parseLift(row: SourceRow): Lift {
-  const liftReason = cleanText(row.lift_reason ?? row.panel_reason, LONGEST_REASON) || null;
+  const liftReason = cleanText(row.lift_reason ?? row.panel_reason, MAX_REASON_LENGTH) || null;
   if (row.lifter_id === null || row.lifter_id === undefined) return { ...NOT_LIFTED, liftReason };
   return {
     liftedAt: parseUnixSeconds(row.lifted_at) ?? null,
     // Admin 0 is the console, which has no row in old versions.
-    liftedByName: cleanText(row.lifter_name, LONGEST_NAME) || (row.lifter_id === '0' ? 'Console' : null),
+    liftedByName: cleanText(row.lifter_name, MAX_NAME_LENGTH) || (row.lifter_id === '0' ? 'Console' : null),
     liftedBySteamId: toAdminSteamId(row.lifter_steamid),
     liftReason,
   };

@@ -1,6 +1,6 @@
 /** In code points, as the columns of the sources count. */
-export const LONGEST_NAME = 128;
-export const LONGEST_REASON = 2000;
+export const MAX_NAME_LENGTH = 128;
+export const MAX_REASON_LENGTH = 2000;
 
 /** PostgreSQL does not accept NUL in text. */
 const NUL = String.fromCharCode(0);

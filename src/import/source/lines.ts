@@ -1,8 +1,8 @@
-/** A line and its number, from 1; `text` is undefined if it is invalid UTF-8 or longer than {@link LONGEST_LINE}. */
+/** A line and its number, from 1; `text` is undefined if it is invalid UTF-8 or longer than {@link MAX_LINE_LENGTH}. */
 export type Line = { number: number; text: string | undefined; bytesRead: number };
 
 /** In bytes. No penalty needs more, and a file without line ends must not fill the memory. */
-const LONGEST_LINE = 1_048_576;
+const MAX_LINE_LENGTH = 1_048_576;
 
 const NEWLINE = 10;
 const CARRIAGE_RETURN = 13;
@@ -32,7 +32,7 @@ export async function* readLines(
     bytesRead += rest.length;
     pendingBytes += rest.length;
     // Of a line that is too long only the length is kept.
-    if (pendingBytes > LONGEST_LINE) pending = [];
+    if (pendingBytes > MAX_LINE_LENGTH) pending = [];
     else pending.push(rest.slice());
   }
   if (pendingBytes > 0) takeLine(new Uint8Array());
@@ -42,7 +42,7 @@ export async function* readLines(
     number += 1;
     pendingBytes += rest.length;
     const bytes =
-      pendingBytes > LONGEST_LINE
+      pendingBytes > MAX_LINE_LENGTH
         ? undefined
         : pending.length === 0
           ? rest

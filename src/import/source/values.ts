@@ -1,7 +1,7 @@
 import { InvalidInput } from '../../domain/errors.ts';
 import { type SteamId64, tryParseSteamId, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 
-const LARGEST_INTEGER = 2_147_483_647;
+const MAX_INTEGER = 2_147_483_647;
 const LAST_SECOND = Date.UTC(9999, 11, 31) / 1000;
 
 /**
@@ -39,7 +39,7 @@ export function parseDurationMinutes(text: string | null | undefined, unit: 'min
     throw new InvalidInput(`the duration ${quote(text)} is not a whole number of ${unit}`);
   if (value < 0) throw new InvalidInput(`the duration ${value} is negative`);
   const minutes = unit === 'seconds' ? Math.ceil(value / 60) : value;
-  if (minutes > LARGEST_INTEGER) throw new InvalidInput(`the duration ${value} is too long`);
+  if (minutes > MAX_INTEGER) throw new InvalidInput(`the duration ${value} is too long`);
   return minutes;
 }
 
@@ -49,7 +49,7 @@ export function parseDurationMinutes(text: string | null | undefined, unit: 'min
  */
 export function minutesBetween(createdAt: Date, endsAt: Date): number {
   const minutes = Math.max(1, Math.ceil((endsAt.getTime() - createdAt.getTime()) / 60_000));
-  if (minutes <= LARGEST_INTEGER) return minutes;
+  if (minutes <= MAX_INTEGER) return minutes;
   throw new InvalidInput(`its end ${endsAt.toISOString()} is too far away`);
 }
 

@@ -5,7 +5,7 @@ import type { ImportedPenalty } from '../../queries/penalties/imported.ts';
 import { type Lift, NOT_LIFTED } from '../checked-penalty.ts';
 import type { Warn } from '../import-run.ts';
 import { findServerId, type ServerIds } from '../servers.ts';
-import { cleanText, LONGEST_NAME, LONGEST_REASON } from '../source/clean-text.ts';
+import { cleanText, MAX_NAME_LENGTH, MAX_REASON_LENGTH } from '../source/clean-text.ts';
 import type { SourceRow } from '../source/source-database.ts';
 import {
   parseDurationMinutes,
@@ -43,11 +43,11 @@ export function parseSourcebansRow(
     sourceId: row.bid ?? '',
     type: table === 'bans' ? 'ban' : rows.length === 2 ? 'silence' : parseCommsType(row.type),
     status: parseRemoveType(row.removetype),
-    playerName: cleanText(row.name, LONGEST_NAME),
+    playerName: cleanText(row.name, MAX_NAME_LENGTH),
     playerSteamId: parsePlayerSteamId(row.authid),
-    adminName: cleanText(row.admin_name, LONGEST_NAME) || (row.aid === '0' ? 'CONSOLE' : ''),
+    adminName: cleanText(row.admin_name, MAX_NAME_LENGTH) || (row.aid === '0' ? 'CONSOLE' : ''),
     adminSteamId: toAdminSteamId(row.admin_authid),
-    reason: cleanText(row.reason, LONGEST_REASON),
+    reason: cleanText(row.reason, MAX_REASON_LENGTH),
     durationMinutes,
     serverId: findServerId(serverIds, row.sid, warn),
     createdAt,
@@ -80,8 +80,8 @@ function parseLift(row: SourceRow): Lift {
   const isByConsole = row.removedby === '0';
   return {
     liftedAt: parseUnixSeconds(row.removedon) ?? null,
-    liftedByName: cleanText(row.lifter_name, LONGEST_NAME) || (isByConsole ? 'CONSOLE' : null),
+    liftedByName: cleanText(row.lifter_name, MAX_NAME_LENGTH) || (isByConsole ? 'CONSOLE' : null),
     liftedBySteamId: row.lifter_authid || isByConsole ? toAdminSteamId(row.lifter_authid) : UNKNOWN_STEAM_ID,
-    liftReason: cleanText(row.ureason, LONGEST_REASON) || null,
+    liftReason: cleanText(row.ureason, MAX_REASON_LENGTH) || null,
   };
 }

@@ -22,7 +22,7 @@ export type PlayerRecord = {
   /** Of the whole record, whatever the filter. */
   counts: PenaltyCounts;
   active: PenaltyCounts;
-  /** Active penalties of the whole record, the newest first, at most {@link MOST_ACTIVE}. */
+  /** Active penalties of the whole record, the newest first, at most {@link MAX_ACTIVE}. */
   activeRows: RecordedPenalty[];
   /** The name on the newest penalty. */
   playerName: string | undefined;
@@ -37,7 +37,7 @@ type Options = {
 };
 
 /** More than any player has; callers choose from them in memory. */
-const MOST_ACTIVE = 50;
+const MAX_ACTIVE = 50;
 
 /** A player's whole record for moderators; every status is computed at `now`. */
 export async function loadPlayerRecord(
@@ -74,7 +74,7 @@ export async function loadPlayerRecord(
     total === 0
       ? []
       : select({ type: type ?? null, status: status ?? null, limit: perPage, offset: (shown - 1) * perPage }),
-    hasActive ? select({ type: null, status: 'ACTIVE', limit: MOST_ACTIVE, offset: 0 }) : [],
+    hasActive ? select({ type: null, status: 'ACTIVE', limit: MAX_ACTIVE, offset: 0 }) : [],
   ]);
   const newest = groups.toSorted((a, b) => b.newestAt.getTime() - a.newestAt.getTime())[0];
   return {

@@ -14,7 +14,7 @@ export type ServerSnapshot = typeof serverSnapshots.$inferSelect;
 export type ServerStatus = { server: Server; snapshot: ServerSnapshot | null };
 
 /** In code points. */
-const LONGEST_NAME = 128;
+const MAX_NAME_LENGTH = 128;
 
 /** All servers that are not hidden, by name, with their latest poll. */
 export async function listServerStatuses(db: Db): Promise<ServerStatus[]> {
@@ -102,9 +102,10 @@ export async function addServer(
 export function parseServerName(name: string): string {
   const label = name.trim();
   // Counted in code points, not UTF-16 units.
-  if ([...label].length <= LONGEST_NAME && !label.includes('\0') && hasVisibleCharacter(label)) return label;
+  if ([...label].length <= MAX_NAME_LENGTH && !label.includes('\0') && hasVisibleCharacter(label))
+    return label;
   throw new InvalidInput(
-    `name ${JSON.stringify(name.slice(0, 64))} isn't valid: use 1 to ${LONGEST_NAME} characters, at least one of them visible`,
+    `name ${JSON.stringify(name.slice(0, 64))} isn't valid: use 1 to ${MAX_NAME_LENGTH} characters, at least one of them visible`,
   );
 }
 

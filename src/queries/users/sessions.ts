@@ -30,7 +30,7 @@ const MAX_SESSIONS = 100;
 const FOREIGN_KEY_VIOLATION = '23503';
 
 /** A session ends this long after the sign-in, even if it is in use. */
-const LONGEST_SESSION_MS = 180 * 86_400_000;
+const MAX_SESSION_MS = 180 * 86_400_000;
 
 /**
  * Creates a session; only the hash of its id is stored, so that a stolen table is of no use for signing in.
@@ -69,7 +69,7 @@ export async function findSession(db: Db, idHash: string, now: Date): Promise<Se
 
 /** The latest possible end of a session. */
 export function lastEndOf({ createdAt }: { createdAt: Date }): Date {
-  return new Date(createdAt.getTime() + LONGEST_SESSION_MS);
+  return new Date(createdAt.getTime() + MAX_SESSION_MS);
 }
 
 /** Extends a session that is in use. A session that was ended meanwhile stays ended. */

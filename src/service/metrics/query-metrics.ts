@@ -2,7 +2,7 @@ import type { OnQuery } from '../../db/connection/measured-connection.ts';
 import { LATENCY_SECONDS, type Metrics } from '../../runtime/metrics.ts';
 
 /** Times queries by their names. */
-export function createQueryNotes(metrics: Metrics): OnQuery {
+export function createQueryRecorder(metrics: Metrics): OnQuery {
   const time = metrics.addHistogram(
     'database_query_duration_seconds',
     'Time of a query, waiting for a connection included.',

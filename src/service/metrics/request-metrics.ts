@@ -6,7 +6,7 @@ type Kind = Parameters<RecordRequest>[0]['kind'];
 type Recorder = (seconds: number) => void;
 
 /** Counts and times requests by their routes. */
-export function createRequestNotes(metrics: Metrics): RecordRequest {
+export function createRequestRecorder(metrics: Metrics): RecordRequest {
   const count = metrics.addCounter('http_requests_total', 'Requests by route and status.', [
     'kind',
     'route',

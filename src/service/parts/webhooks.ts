@@ -79,7 +79,9 @@ export function startWebhooks(context: Context): void {
 
 /** @returns a function that counts a delivery. */
 function addDeliveryMetrics({ database, metrics, log, onStopPart }: Context): (isDelivered: boolean) => void {
-  const count = metrics.addCounter('webhook_deliveries_total', 'Attempts to deliver to a webhook.', ['result']);
+  const count = metrics.addCounter('webhook_deliveries_total', 'Attempts to deliver to a webhook.', [
+    'result',
+  ]);
   let counts = { failing: 0, switchedOff: 0 };
   metrics.addGauge('webhooks_failing', 'Webhooks whose last attempt failed.', () => counts.failing);
   metrics.addGauge('webhooks_switched_off', 'Webhooks that are switched off.', () => counts.switchedOff);

@@ -58,7 +58,5 @@ test('an unreachable database is 503 for each request, and a line every ten seco
       headers: { 'Retry-After': '2' },
     });
   }
-  expect(lines.map(({ msg }) => msg)).toEqual(
-    Array.from({ length: 3 }, () => 'the database is unreachable'),
-  );
+  expect(lines.map(({ msg }) => msg)).toEqual(Array.from({ length: 3 }, () => 'the database is unreachable'));
 });

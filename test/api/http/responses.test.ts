@@ -21,21 +21,29 @@ const routes = createRoutes({
 let isCancelled = false;
 const app = new Elysia()
   .get('/linked', ({ request, server }) =>
-    routes.guarded({ request, server }, { id: 'test', parameters: {}, scope: 'penalties' }, async () => ({
-      json: { success: true },
-      headers: { Link: '<https://play.example.org/api/v1/bans?page=2>; rel="next"' },
-    })),
+    routes.handleProtected(
+      { request, server },
+      { id: 'test', parameters: {}, scope: 'penalties' },
+      async () => ({
+        json: { success: true },
+        headers: { Link: '<https://play.example.org/api/v1/bans?page=2>; rel="next"' },
+      }),
+    ),
   )
   .get('/stream', ({ request, server }) =>
-    routes.guarded({ request, server }, { id: 'test', parameters: {}, scope: 'penalties' }, async () => ({
-      contentType: 'application/x-ndjson',
-      stream: new ReadableStream({
-        start: (controller) => controller.enqueue(new TextEncoder().encode('{"id":1}\n')),
-        cancel: () => {
-          isCancelled = true;
-        },
+    routes.handleProtected(
+      { request, server },
+      { id: 'test', parameters: {}, scope: 'penalties' },
+      async () => ({
+        contentType: 'application/x-ndjson',
+        stream: new ReadableStream({
+          start: (controller) => controller.enqueue(new TextEncoder().encode('{"id":1}\n')),
+          cancel: () => {
+            isCancelled = true;
+          },
+        }),
       }),
-    })),
+    ),
   )
   .listen({ hostname: '127.0.0.1', port: 0 });
 afterAll(() => app.stop(true));

@@ -3,7 +3,7 @@ import { type Child, readResidentMb } from '../support/child.ts';
 import { type TokenHeaders, withDatasetService } from '../support/dataset-service.ts';
 
 const FEWEST_PER_SECOND = 50_000;
-const MOST_GROWTH_MB = 20;
+const MAX_GROWTH_MB = 20;
 const LOAD_EVERY_MS = 20;
 const QUIET_MS = 15_000;
 
@@ -92,8 +92,8 @@ function toRows({
       ours: `${peakMb.toFixed(0)} MB at most`,
       floor: `in its first tenth: ${earlyMb.toFixed(0)} MB`,
       ratio: `${growthMb >= 0 ? '+' : ''}${growthMb.toFixed(0)} MB`,
-      target: `≤ +${MOST_GROWTH_MB} MB`,
-      isReached: growthMb <= MOST_GROWTH_MB,
+      target: `≤ +${MAX_GROWTH_MB} MB`,
+      isReached: growthMb <= MAX_GROWTH_MB,
       note: `a process that has done nothing else yet holds ${Math.max(...quiet.heldMb).toFixed(0)} MB`,
     },
     {

@@ -8,7 +8,7 @@ import { simpleAdminMysqlSchema } from '../../support/import/simple-admin-schema
 import { type Bench, formatRatio, median, NotMeasured, type Row } from '../bench.ts';
 import { startTemporaryPostgres } from '../support/temporary-postgres.ts';
 
-const MOST_ROWS = 1_000_000;
+const MAX_ROWS = 1_000_000;
 const ROUNDS = 2;
 const MEGABYTE = 1_048_576;
 
@@ -33,7 +33,7 @@ export const importBench: Bench = {
   title: 'CS2-SimpleAdmin rows from MariaDB against COPY of the same rows from a file',
   run: async ({ rows: wanted, say }) => {
     if (!(await isMariaDbAtHand().catch(() => false))) throw new NotMeasured('no MariaDB answers');
-    const rows = Math.min(wanted, MOST_ROWS);
+    const rows = Math.min(wanted, MAX_ROWS);
     const source = await createMariaDbDatabase();
     await using postgres = await startTemporaryPostgres('import');
     try {

@@ -16,8 +16,8 @@ import { startVisitors, type Visitors } from '../support/visitors.ts';
 const STRETCHES = 12;
 const GAME_SERVERS = 20;
 /** A shorter run ends before the heap has its size. */
-const SHORTEST_FOR_MEMORY_MINUTES = 10;
-const MEMORY = { mostMb: 150, growth: 0.05 };
+const MIN_MINUTES_FOR_MEMORY = 10;
+const MEMORY = { maxMb: 150, growth: 0.05 };
 /** Connections come and go; a leak of one an upload or interaction is many more than this. */
 const DESCRIPTOR_MARGIN = 40;
 
@@ -142,8 +142,8 @@ function toVerdicts(stretches: readonly Stretch[], counts: Record<string, number
   const failed = Object.entries(statuses).filter(([status]) => status === '0' || Number(status) >= 400);
   const done = Object.entries(counts).map(([what, count]) => `${count} ${what}`);
   const growth = late.residentMb / early.residentMb - 1;
-  const isLong = minutes >= SHORTEST_FOR_MEMORY_MINUTES;
-  const isSmall = late.residentMb <= MEMORY.mostMb && growth <= MEMORY.growth;
+  const isLong = minutes >= MIN_MINUTES_FOR_MEMORY;
+  const isSmall = late.residentMb <= MEMORY.maxMb && growth <= MEMORY.growth;
   const growthOfDescriptors = late.descriptors - early.descriptors;
   return [
     {
@@ -162,7 +162,7 @@ function toVerdicts(stretches: readonly Stretch[], counts: Record<string, number
       ours: `${late.residentMb.toFixed(0)} MB`,
       floor: `at the beginning: ${early.residentMb.toFixed(0)} MB`,
       ratio: `${formatChange(growth * 100, 1)} %`,
-      target: isLong ? `≤ ${MEMORY.mostMb} MB, growth ≤ ${MEMORY.growth * 100} %` : 'for information',
+      target: isLong ? `≤ ${MEMORY.maxMb} MB, growth ≤ ${MEMORY.growth * 100} %` : 'for information',
       isReached: !isLong || isSmall,
     },
     {

@@ -179,7 +179,7 @@ describe('what can recover recovers by itself, with growing pauses', () => {
   });
 
   test('a connection that breaks again and again does not use up the identifies of a day', async () => {
-    const { fake, bot, connect, end } = await aBot({}, { firstPauseMs: 5000, longestPauseMs: 5000 });
+    const { fake, bot, connect, end } = await aBot({}, { firstPauseMs: 5000, maxPauseMs: 5000 });
     await connect();
     const breaking = setInterval(() => fake.gateway.close(4000), 100);
     await waitFor(() => bot.health().state === 'waiting');
@@ -189,7 +189,7 @@ describe('what can recover recovers by itself, with growing pauses', () => {
   });
 
   test('breaks of one minute count together, however far the system clock is set between them', async () => {
-    const { fake, bot, connect, end } = await aBot({}, { firstPauseMs: 5000, longestPauseMs: 5000 });
+    const { fake, bot, connect, end } = await aBot({}, { firstPauseMs: 5000, maxPauseMs: 5000 });
     await connect();
     let hours = 0;
     const breaking = setInterval(() => {
@@ -224,7 +224,7 @@ describe('stopping', () => {
   });
 
   test('during a pause ends at once', async () => {
-    const { fake, bot } = await aBot({}, { firstPauseMs: 60_000, longestPauseMs: 60_000 });
+    const { fake, bot } = await aBot({}, { firstPauseMs: 60_000, maxPauseMs: 60_000 });
     await fake.stop();
     bot.start();
     await waitFor(() => bot.health().state === 'waiting');

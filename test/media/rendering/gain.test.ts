@@ -15,7 +15,7 @@ const TASK: GainTask = {
   targetLufs: -18,
   encoderLossDb: 0.1,
   limiterCeilingDb: -1.5,
-  mostReductionDb: 6,
+  maxReductionDb: 6,
 };
 const withSource = (integratedLufs: number, truePeakDbtp: number): GainTask => ({
   ...TASK,

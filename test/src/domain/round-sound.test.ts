@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
 import {
-  findFileOwner,
   parseStart,
   parseStartMs,
   soundFileName,
   titleOf,
+  tryParseSoundFileName,
 } from '../../../src/domain/round-sound.ts';
 import { parseSteamId } from '../../../src/domain/steam-id.ts';
 
@@ -68,9 +68,9 @@ test.each(['', '601s', '-1s', '1m', '1:30', '.5'])('refuses %j as a start that p
 test('the files of a sound are named after its player, and lead back to them', () => {
   const player = parseSteamId('76561198000000001');
   for (const rendition of ['stereo', 'voice'] as const) {
-    expect(findFileOwner(soundFileName(player, rendition))).toBe(player);
+    expect(tryParseSoundFileName(soundFileName(player, rendition))).toBe(player);
   }
   for (const name of ['1.mp3', 'x76561198000000001.mp3', '76561198000000001.mono.mp3', '.1.partial', '']) {
-    expect(findFileOwner(name)).toBeUndefined();
+    expect(tryParseSoundFileName(name)).toBeUndefined();
   }
 });

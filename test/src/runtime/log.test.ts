@@ -151,7 +151,12 @@ test('a service at its most talkative writes no token, cookie or password, whate
   await proxy.stop();
 
   const written = program.stdout() + program.stderr();
-  for (const message of ['HTTP server listening', 'a request failed', 'the database is unreachable', 'stopped']) {
+  for (const message of [
+    'HTTP server listening',
+    'a request failed',
+    'the database is unreachable',
+    'stopped',
+  ]) {
     expect(written).toContain(message);
   }
   for (const line of program.stdout().trimEnd().split('\n')) expect(() => JSON.parse(line)).not.toThrow();

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { retryPauseMs } from '../../../src/runtime/retry-pause.ts';
 
 test('pauses double after each failure, up to the longest', () => {
-  const options = { firstMs: 1000, longestMs: 5000 };
+  const options = { firstMs: 1000, maxMs: 5000 };
   expect([1, 2, 3, 4, 1000].map((failures) => retryPauseMs(failures, options))).toEqual([
     1000, 2000, 4000, 5000, 5000,
   ]);

@@ -11,12 +11,12 @@ const BLOCK_SECONDS = 0.4;
 const STEP_SECONDS = 0.1;
 const ABSOLUTE_GATE_LUFS = -70;
 const RELATIVE_GATE_LU = -10;
-const SHORTEST_SECONDS = 3;
+const MIN_SECONDS = 3;
 
 /** A clip below three seconds is measured as a loop: below 0.4 s there is no integrated loudness. */
 export function measureLoudness(audio: Audio): Measurement {
   const length = audio.channels[0]?.length ?? 0;
-  const looped = length < SHORTEST_SECONDS * audio.sampleRate ? loop(audio) : audio;
+  const looped = length < MIN_SECONDS * audio.sampleRate ? loop(audio) : audio;
   return {
     integratedLufs: integrate(looped),
     truePeakDbtp: 20 * Math.log10(Math.max(...audio.channels.map(findTruePeak))),
@@ -25,7 +25,7 @@ export function measureLoudness(audio: Audio): Measurement {
 }
 
 function loop(audio: Audio): Audio {
-  const wanted = SHORTEST_SECONDS * audio.sampleRate;
+  const wanted = MIN_SECONDS * audio.sampleRate;
   return {
     ...audio,
     channels: audio.channels.map((samples) => {

@@ -12,7 +12,7 @@ type Options = {
 
 /** How long a plugin waits after a request before it asks about players who joined meanwhile. */
 const GATHER_MS = 60_000;
-const MOST_PLAYERS = 100;
+const MAX_PLAYERS = 100;
 
 /**
  * What a CS2 plugin does with round-end sounds, as docs/sounds.md tells plugin authors: it asks for everybody at the
@@ -81,7 +81,7 @@ export class SoundPlugin {
 
   private async prefetch(): Promise<void> {
     // In one order, so that the same players are the same question.
-    const players = [...this.players].sort().slice(0, MOST_PLAYERS).join(',');
+    const players = [...this.players].sort().slice(0, MAX_PLAYERS).join(',');
     if (players === '') return;
     const headers = this.asked?.players === players ? { 'If-None-Match': this.asked.etag } : undefined;
     const url = `${this.options.apiUrl}/players/roundsounds?steamids=${players}`;

@@ -72,7 +72,7 @@ export async function startTestBot({
     ...overrides,
     timings: {
       firstPauseMs: 50,
-      longestPauseMs: 400,
+      maxPauseMs: 400,
       resumeWithinMs: 1500,
       liveIntervalMs: 100,
       feedIntervalMs: 250,

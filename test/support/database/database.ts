@@ -12,7 +12,7 @@ import { copyClusterTemplate, MIGRATED } from './cluster-template.ts';
 /** Memory as a folder, where writing the thousand files of a cluster takes a fraction of the time. */
 const IN_MEMORY = '/dev/shm';
 /** What has to be free there: tests that write much run beside each other, and a container may have only 64 MB. */
-const LEAST_FREE_BYTES = 8 * 1024 ** 3;
+const MIN_FREE_BYTES = 8 * 1024 ** 3;
 
 /** Nothing here outlives the run, so the server need not wait for the disk. */
 const FAST_SETTINGS = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=200'];
@@ -79,7 +79,7 @@ async function startTestServer(): Promise<TestServer> {
 function findParent(): string {
   if (!existsSync(IN_MEMORY)) return tmpdir();
   const { bavail, bsize } = statfsSync(IN_MEMORY);
-  return bavail * bsize > LEAST_FREE_BYTES ? IN_MEMORY : tmpdir();
+  return bavail * bsize > MIN_FREE_BYTES ? IN_MEMORY : tmpdir();
 }
 
 async function runOnServer(server: TestServer, statement: string, name = 'postgres'): Promise<void> {

@@ -32,7 +32,7 @@ const READ_EVERY_MS = 40;
 const TOKEN_EVERY_MS = 250;
 const UPLOAD_EVERY_MS = 1500;
 /** Above every limit of the service. */
-const LONGEST_WAIT_MS = 20_000;
+const MAX_WAIT_MS = 20_000;
 const WELL = [200, 202, 303];
 
 const PATHS = [
@@ -70,7 +70,7 @@ export async function createClients(origin: string, steam: SteamOpenIdProvider):
   async function read(path: string, seen: Seen): Promise<void> {
     const response = await fetch(origin + path, {
       headers: authorization,
-      signal: AbortSignal.timeout(LONGEST_WAIT_MS),
+      signal: AbortSignal.timeout(MAX_WAIT_MS),
     });
     count(seen, response.status);
     const fault = findFault(path, response.status, await response.text());
@@ -100,7 +100,7 @@ export async function createClients(origin: string, steam: SteamOpenIdProvider):
       method: 'POST',
       body: form,
       headers: { cookie: cookieOf(member.browser), accept: 'application/json' },
-      signal: AbortSignal.timeout(LONGEST_WAIT_MS),
+      signal: AbortSignal.timeout(MAX_WAIT_MS),
     });
     count(seen, response.status);
     const text = await response.text();

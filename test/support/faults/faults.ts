@@ -24,7 +24,7 @@ export type Hold = (work?: () => Promise<unknown>) => Promise<void>;
 
 export const HOLD_MS = 4000;
 const KILLS = 50;
-const MOST_WAL_SEGMENTS = 20;
+const MAX_WAL_SEGMENTS = 20;
 const FAKETIME = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1';
 
 async function runOnPostgres({ postgres }: Stage, ...statements: string[]): Promise<void> {
@@ -38,7 +38,7 @@ async function runOnPostgres({ postgres }: Stage, ...statements: string[]): Prom
 
 /** Uses up the segments that PostgreSQL has set aside for its WAL, until it needs one that the disk has no room for. */
 async function fillWal(stage: Stage): Promise<void> {
-  for (let segment = 0; segment < MOST_WAL_SEGMENTS; segment++) {
+  for (let segment = 0; segment < MAX_WAL_SEGMENTS; segment++) {
     const isFull = await runOnPostgres(
       stage,
       "select pg_logical_emit_message(false, 'fill', 'the segment')",

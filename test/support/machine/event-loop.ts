@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { watchPauses } from './pauses.ts';
 
 /** More than a garbage collection takes. */
-const LONGEST_PAUSE_MS = 250;
+const MAX_PAUSE_MS = 250;
 /** How many times longer than an idle thread the thread of a test may be blocked on a busy machine. */
 const BUSY_FACTOR = 3;
 
@@ -15,11 +15,11 @@ export async function expectFreeEventLoop<T>(work: () => Promise<T>): Promise<T>
   const pauses = watchPauses();
   try {
     const result = await work();
-    const longestMs = Math.round(pauses.stop());
+    const maxMs = Math.round(pauses.stop());
     const allowedMs = Math.round(BUSY_FACTOR * (await reference.stop()));
-    if (longestMs <= LONGEST_PAUSE_MS + allowedMs) return result;
+    if (maxMs <= MAX_PAUSE_MS + allowedMs) return result;
     throw new Error(
-      `the event loop was blocked for ${longestMs} ms instead of ${LONGEST_PAUSE_MS}, plus ${allowedMs} for a busy machine`,
+      `the event loop was blocked for ${maxMs} ms instead of ${MAX_PAUSE_MS}, plus ${allowedMs} for a busy machine`,
     );
   } finally {
     pauses.stop();

@@ -1,10 +1,10 @@
 /** Measures the longest time for which the event loop of this thread is blocked. */
 export function watchPauses(): { stop: () => number } {
-  let longestMs = 0;
+  let maxMs = 0;
   let lastMs = performance.now();
   const look = () => {
     const nowMs = performance.now();
-    longestMs = Math.max(longestMs, nowMs - lastMs);
+    maxMs = Math.max(maxMs, nowMs - lastMs);
     lastMs = nowMs;
   };
   const timer = setInterval(look, 1);
@@ -12,7 +12,7 @@ export function watchPauses(): { stop: () => number } {
     stop: () => {
       clearInterval(timer);
       look();
-      return longestMs;
+      return maxMs;
     },
   };
 }

@@ -13,12 +13,12 @@ export const LATE_STEPS = 10;
  */
 export function startReference(reference: Reference): { stop: () => Promise<number> } {
   let isOver = false;
-  let longestMs = 0;
+  let maxMs = 0;
   const measuring = (async () => {
     do {
       const beganMs = performance.now();
       await reference();
-      longestMs = Math.max(longestMs, performance.now() - beganMs);
+      maxMs = Math.max(maxMs, performance.now() - beganMs);
       await Bun.sleep(20);
     } while (!isOver);
   })();
@@ -27,7 +27,7 @@ export function startReference(reference: Reference): { stop: () => Promise<numb
     stop: async () => {
       isOver = true;
       await measuring;
-      return LATE_STEPS * longestMs;
+      return LATE_STEPS * maxMs;
     },
   };
 }

@@ -13,7 +13,7 @@ import { startSteamOpenIdProvider } from '../providers/steam-openid-provider.ts'
 import { startAccountSite } from './account.ts';
 import { type Browser, openBrowser, type Page, signIn } from './browser.ts';
 
-export const MOST_BYTES = 1024 * 1024;
+export const MAX_BYTES = 1024 * 1024;
 export const READ_LIMIT_MS = 3000;
 const SLOT_LIMIT_MS = 2000;
 export const PLAYER = aSteamId(1);
@@ -41,13 +41,13 @@ export async function openSoundSite() {
     sounds: {
       limits: {
         maxSeconds: 10,
-        maxUploadBytes: MOST_BYTES,
+        maxUploadBytes: MAX_BYTES,
         readLimitMs: READ_LIMIT_MS,
         slotLimitMs: SLOT_LIMIT_MS,
       },
       storeUpload: (upload) => {
         const bytes = visit.diskTrouble ? failingWith(visit.diskTrouble) : upload.bytes;
-        return storeUpload(db, folders, { upload: { ...upload, bytes }, maxBytes: MOST_BYTES });
+        return storeUpload(db, folders, { upload: { ...upload, bytes }, maxBytes: MAX_BYTES });
       },
       removeSound: (removal) => removeSound(db, folders, removal),
     },

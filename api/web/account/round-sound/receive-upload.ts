@@ -29,11 +29,11 @@ export function createReceiver({
   sounds: { limits, storeUpload },
 }: Pick<RoundSoundDeps, 'signer' | 'sounds'>): ReceiveUpload {
   const { maxUploadBytes, readLimitMs = READ_LIMIT_MS, slotLimitMs = SLOT_LIMIT_MS } = limits;
-  const { bytesPerSecond, windowMs } = limits.leastRate ?? MIN_RATE;
+  const { bytesPerSecond, windowMs } = limits.minRate ?? MIN_RATE;
   const takeSlot = createUploadSlots({
     most: MAX_CONCURRENT_UPLOADS,
     waitMs: slotLimitMs,
-    leastBytesPerSecond: bytesPerSecond,
+    minBytesPerSecond: bytesPerSecond,
     windowMs,
     createEvictionError: () =>
       new PageError('sound-gave-way', 408, { limit: Math.round(bytesPerSecond / 1024) }),

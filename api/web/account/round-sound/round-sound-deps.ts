@@ -19,7 +19,7 @@ export type SoundStore = {
     /** How long an upload waits for a slot; 20,000 ms by default. */
     slotLimitMs?: number;
     /** The rate below which an upload may lose its slot while others wait; 32 KiB/s over five seconds by default. */
-    leastRate?: { bytesPerSecond: number; windowMs: number };
+    minRate?: { bytesPerSecond: number; windowMs: number };
   };
   /** @throws {InvalidInput} for an empty or too large file · {Unavailable} when there is no free space. */
   storeUpload: (upload: SoundUpload) => Promise<unknown>;

@@ -22,7 +22,7 @@ type Options = {
   /** How long an upload waits for a slot. */
   waitMs: number;
   /** The rate, averaged over the last `windowMs`, below which an upload may lose its slot while others wait. */
-  leastBytesPerSecond: number;
+  minBytesPerSecond: number;
   windowMs: number;
   /** Creates the abort reason for an upload that lost its slot. */
   createEvictionError: () => Error;
@@ -41,7 +41,7 @@ const EVICTION_INTERVAL_MS = 250;
 
 /**
  * Limits concurrent uploads to a number of slots; further uploads wait in order of arrival. While users wait, the
- * slowest uploads below `leastBytesPerSecond` are evicted, one for each waiting user. A user whose own upload holds a
+ * slowest uploads below `minBytesPerSecond` are evicted, one for each waiting user. A user whose own upload holds a
  * slot can only evict that upload. Without waiting users nothing is evicted.
  */
 export function createUploadSlots({ most, waitMs, windowMs, ...options }: Options): TakeSlot {
@@ -68,7 +68,7 @@ export function createUploadSlots({ most, waitMs, windowMs, ...options }: Option
     const users = new Set(waiting.map(({ userId }) => userId));
     const slow = [...holders.values()]
       .map((holder) => ({ holder, rate: holder.bytesPerSecond(nowMs) ?? Number.POSITIVE_INFINITY }))
-      .filter(({ rate }) => rate < options.leastBytesPerSecond)
+      .filter(({ rate }) => rate < options.minBytesPerSecond)
       .sort((a, b) => a.rate - b.rate)
       .map(({ holder }) => holder);
     // Uploads that were evicted but have not released their slots yet: each of these slots serves one waiting user.

@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { PENALTY_EVENT_TYPES } from '../../../../src/domain/penalty-event.ts';
-import { LONGEST_WEBHOOK_URL, MAX_WEBHOOKS } from '../../../../src/domain/webhook.ts';
+import { MAX_WEBHOOK_URL_LENGTH, MAX_WEBHOOKS } from '../../../../src/domain/webhook.ts';
 import { listWebhooks, type Webhook } from '../../../../src/queries/webhooks/webhooks.ts';
 import { Card } from '../../layout/card.tsx';
 import { CsrfField } from '../../layout/csrf-field.tsx';
@@ -90,7 +90,7 @@ function AddForm({ visit }: { visit: MemberVisit }): JSX.Element {
           name="url"
           type="url"
           required
-          maxlength={LONGEST_WEBHOOK_URL}
+          maxlength={MAX_WEBHOOK_URL_LENGTH}
           autocomplete="off"
           aria-describedby="webhook-url-hint"
         />

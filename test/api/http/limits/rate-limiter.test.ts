@@ -26,7 +26,7 @@ function moments(count: number, seed: number): number[] {
 }
 
 /** The most requests let through in any window, half open as windows are. */
-function mostInAWindow(allowed: readonly number[]): number {
+function maxInWindow(allowed: readonly number[]): number {
   let most = 0;
   let first = 0;
   for (let last = 0; last < allowed.length; last++) {
@@ -97,7 +97,7 @@ describe('the limit', () => {
     test(`of ${limit}, beyond what is kept one by one, is never exceeded, and met within a second`, () => {
       const limiter = createLimiter(limit);
       const allowed = moments(60_000, limit).filter((at) => take(limiter, 'a', at).isAllowed);
-      expect(mostInAWindow(allowed)).toBeLessThanOrEqual(limit);
+      expect(maxInWindow(allowed)).toBeLessThanOrEqual(limit);
 
       const burst = createLimiter(limit);
       const letThrough = (at: number) =>
@@ -226,7 +226,7 @@ describe('memory', () => {
     for (let at = BEGIN_MS + 30_000; at < BEGIN_MS + 300_000; at += 500) {
       if (take(limiter, 'late', at).isAllowed) allowed.push(at);
     }
-    expect(mostInAWindow(allowed)).toBe(2);
+    expect(maxInWindow(allowed)).toBe(2);
     expect(allowed.length).toBeGreaterThanOrEqual(8);
   });
 
@@ -238,6 +238,6 @@ describe('memory', () => {
       const key = `k${Math.floor(random() * (i % 20_000 < 10_000 ? 2000 : 5))}`;
       if (take(limiter, key, at).isAllowed) allowed.set(key, [...(allowed.get(key) ?? []), at].slice(-200));
     }
-    expect(Math.max(...[...allowed.values()].map(mostInAWindow))).toBe(3);
+    expect(Math.max(...[...allowed.values()].map(maxInWindow))).toBe(3);
   });
 });

@@ -32,7 +32,7 @@ async function openCheckedReplica() {
   };
   const reads = routeReads({
     primary: connection,
-    pick: () => (replica.shows(Number.NEGATIVE_INFINITY) ? replica : undefined),
+    pick: () => (replica.isCaughtUpTo(Number.NEGATIVE_INFINITY) ? replica : undefined),
     onRepeat: () => {},
   });
   /** Whether the replica returned the result. */

@@ -17,7 +17,8 @@ export const webhooks = {
   states: {
     on: 'on',
     off: 'switched off',
-    failing: (attempts: number) => plural('en', attempts, { one: 'failed attempt', other: 'failed attempts' }),
+    failing: (attempts: number) =>
+      plural('en', attempts, { one: 'failed attempt', other: 'failed attempts' }),
     next: (at: string) => `next attempt: ${at}`,
     reasons: { failing: 'failed for 24 hours', gone: 'the address responded 410 (gone)' },
   },

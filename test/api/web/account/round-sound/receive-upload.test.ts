@@ -12,7 +12,7 @@ import { waitFor } from '../../../../support/wait.ts';
 import { openBrowser, signIn } from '../../../../support/web/browser.ts';
 
 const MEGABYTE = 1024 * 1024;
-const LARGEST_MB = 128;
+const MAX_MB = 128;
 const FORM = 'multipart/form-data; boundary=x';
 const FILE = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.mp3"\r\n\r\n';
 const END = '\r\n--x--\r\n';
@@ -38,7 +38,7 @@ beforeAll(async () => {
     DATA_DIR: join(folder.path, 'data'),
     STORAGE_DIR: join(folder.path, 'storage'),
     STEAM_OPENID_URL: steam.url,
-    SOUND_MAX_UPLOAD_MB: String(LARGEST_MB),
+    SOUND_MAX_UPLOAD_MB: String(MAX_MB),
     ROLES: 'api',
   });
   await service.waitFor('HTTP server listening');
@@ -69,11 +69,11 @@ describe('while it arrives', () => {
     await db.delete(roundSounds);
     await emptyInbox();
     const before = await readMemoryBytes();
-    const sizeBytes = LARGEST_MB * MEGABYTE;
+    const sizeBytes = MAX_MB * MEGABYTE;
     const upload = await open(TOKEN(), sizeBytes);
     const piece = new Uint8Array(MEGABYTE).fill(7);
     let most = 0;
-    for (let sent = 0; sent < LARGEST_MB; sent++) {
+    for (let sent = 0; sent < MAX_MB; sent++) {
       await upload.write(piece);
       if (sent % 16 === 0) most = Math.max(most, await readMemoryBytes());
     }
@@ -84,7 +84,7 @@ describe('while it arrives', () => {
     await upload.write(END);
     expect(await upload.answered).toStartWith('HTTP/1.1 202');
     expect(await countInboxBytes()).toBe(sizeBytes);
-    expect(most - before).toBeLessThan((LARGEST_MB / 2) * MEGABYTE);
+    expect(most - before).toBeLessThan((MAX_MB / 2) * MEGABYTE);
   });
 
   test('a client that goes away leaves nothing behind, and the next upload has its turn', async () => {
@@ -129,7 +129,7 @@ describe('at its end', () => {
 
   const MISSING = /^Choose a file first/;
   const EMPTY = /^This file is empty/;
-  const TOO_LARGE = new RegExp(`^The file is larger than ${LARGEST_MB} MB`);
+  const TOO_LARGE = new RegExp(`^The file is larger than ${MAX_MB} MB`);
   const WRONG = /^Something in the form is not valid/;
   test.each<[string, number, RegExp, () => string | ReadableStream, string]>([
     ['without a file', 400, MISSING, () => `${TOKEN()}--x--\r\n`, FORM],
@@ -167,7 +167,7 @@ function tooLarge(): ReadableStream {
   return new ReadableStream({
     pull(controller) {
       if (sent === 0) controller.enqueue(Buffer.from(TOKEN() + FILE));
-      if (sent++ <= LARGEST_MB) return controller.enqueue(new Uint8Array(MEGABYTE));
+      if (sent++ <= MAX_MB) return controller.enqueue(new Uint8Array(MEGABYTE));
       controller.enqueue(Buffer.from(END));
       controller.close();
     },

@@ -199,7 +199,7 @@ describe.skipIf(!isPossible)('the sound section in Chromium, on the whole servic
     expect(await page.textContent('.sound-message-bad')).toBe(
       'This file is larger than 2 MB. Choose a smaller one.',
     );
-    await page.evaluate(`document.querySelector('[data-sound-upload]').dataset.mostBytes = '99999999'`);
+    await page.evaluate(`document.querySelector('[data-sound-upload]').dataset.maxBytes = '99999999'`);
     await page.click('.sound-upload button');
     await page.getByText('The file is larger than').waitFor();
     await context.close();

@@ -7,7 +7,7 @@ import { openUpload } from '../../../../support/http/open-upload.ts';
 import { waitFor } from '../../../../support/wait.ts';
 import { openBrowser, signIn } from '../../../../support/web/browser.ts';
 
-import { MOST_BYTES, openSoundSite, PLAYER, READ_LIMIT_MS } from '../../../../support/web/sound-site.ts';
+import { MAX_BYTES, openSoundSite, PLAYER, READ_LIMIT_MS } from '../../../../support/web/sound-site.ts';
 
 const { db, folders, steam, site, visit, upload, send, csrfToken, cookieLine, listUploadsUnderWay } =
   await openSoundSite();
@@ -66,7 +66,7 @@ describe('uploading', () => {
   });
 
   test('refuses a file that is too large, empty, or absent, in words', async () => {
-    const large = await upload(new File([new Uint8Array(MOST_BYTES + 1)], 'a.wav'));
+    const large = await upload(new File([new Uint8Array(MAX_BYTES + 1)], 'a.wav'));
     expect([large.status, await large.text()]).toEqual([
       413,
       expect.stringContaining('The file is larger than 1 MB'),

@@ -32,10 +32,7 @@ steam.approvesAtOnce = true;
 let storing: Promise<unknown> = Promise.resolve();
 /** Delays the release of a slot. */
 let leaving: Promise<unknown> = Promise.resolve();
-const openSite = (limits: {
-  slotLimitMs?: number;
-  leastRate?: { bytesPerSecond: number; windowMs: number };
-}) =>
+const openSite = (limits: { slotLimitMs?: number; minRate?: { bytesPerSecond: number; windowMs: number } }) =>
   startAccountSite({
     db,
     steam,
@@ -53,7 +50,7 @@ const openSite = (limits: {
   });
 /** One with the defaults, and one that measures the speed over 1.5 s and lets uploads wait for 5 s. */
 const site = openSite({});
-const quick = openSite({ slotLimitMs: 5000, leastRate: { bytesPerSecond: 32 * 1024, windowMs: 1500 } });
+const quick = openSite({ slotLimitMs: 5000, minRate: { bytesPerSecond: 32 * 1024, windowMs: 1500 } });
 const people: Record<string, string>[] = [];
 const opened: OpenUpload[] = [];
 const timers: ReturnType<typeof setInterval>[] = [];
