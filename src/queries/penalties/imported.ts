@@ -77,6 +77,8 @@ export async function markGonePenalties(
   { source, sourceTables }: { source: string; sourceTables: readonly string[] },
   { now, isDryRun }: { now: Date; isDryRun: boolean },
 ): Promise<number> {
+  // Before version 16, PostgreSQL may compare every row with every other if it has no index and no statistics of penalties.
+  await session`create index if not exists import_seen_key on import_seen (source_table, source_id)`;
   await session`analyze import_seen`;
   const isMissed = () => session`
     source = ${source} and source_table = any(${toArrayLiteral(sourceTables)}::text::text[]) and gone_at is null
