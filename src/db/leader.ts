@@ -12,7 +12,7 @@ export type Leadership = {
   isLeader: () => boolean;
   /** Whether no other process can be doing the work; not so while it outlives an outage. */
   isAlone: () => boolean;
-  /** Ends the work until the next lease, because another process was seen doing it. */
+  /** Ends the work until the next lease, because another process was seen doing it; not while the lease is held. */
   giveWay: () => void;
   /** Ends the work, waits at most 2.5 seconds for it, and lets another process lead. */
   stop: () => Promise<void>;
@@ -79,7 +79,9 @@ export function runAsLeader({ databaseUrl, name, log, lead, outlivesOutage = fal
     decided,
     isLeader: () => term !== undefined,
     isAlone: lease.isHeld,
-    giveWay: () => endBecause('another process was seen doing its work'),
+    giveWay: () => {
+      if (!lease.isHeld()) endBecause('another process was seen doing its work');
+    },
     stop: async () => {
       term?.abort();
       term = undefined;

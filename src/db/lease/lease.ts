@@ -93,6 +93,8 @@ export function holdLease(url: string, { name, log, onGained, onLost }: Options)
   }
 
   function hold(current: number, askedAtMs: number): void {
+    // A deadline that has just passed is a loss, even if the lease is back before it was noticed.
+    checkDeadline();
     heldUntilMs = Math.max(heldUntilMs, askedAtMs + HELD_MS);
     const isNew = !isHeld && isInTime();
     isHeld = isInTime();

@@ -40,6 +40,23 @@ test('runs in one process at a time; the next takes over', async () => {
   await second.part.stop();
 });
 
+test('gives way to another process while the lease is lost, never while it is held, and begins again with it', async () => {
+  const proxy = await startDatabaseProxy(url);
+  const { calls, part } = aPart(proxy.url);
+  await waitFor(() => calls.includes('start'));
+  part.giveWay();
+  expect([part.isLeader(), calls]).toEqual([true, ['start']]);
+  proxy.cut();
+  await waitFor(() => !part.isAlone());
+  part.giveWay();
+  await waitFor(() => calls.includes('stop'));
+  proxy.restore();
+  await waitFor(() => calls.length === 3);
+  expect(calls).toEqual(['start', 'stop', 'start']);
+  await part.stop();
+  await proxy.stop();
+});
+
 test('goes on while the database is away, and stops once another process has taken over', async () => {
   const proxy = await startDatabaseProxy(url);
   const first = aPart(proxy.url);
