@@ -14,10 +14,10 @@ export type Selection<Name extends string> = {
 };
 
 /** The values of placeholders by name; sent as text. */
-export type Given = Record<string, string | number | undefined>;
+export type PlaceholderValues = Record<string, string | number | undefined>;
 
 /** Runs a select that is built once per process; the caller reads the rows. */
-export type Select = (name: string, build: () => SQL, given: Given) => Promise<readonly Values[]>;
+export type Select = (name: string, build: () => SQL, given: PlaceholderValues) => Promise<readonly Values[]>;
 
 type Statement = { sql: string; params: unknown[] };
 
@@ -47,7 +47,7 @@ export async function selectFromSnapshot<T>(db: Db, work: (select: Select) => Pr
  * A parameter that is hidden from the planner. If PostgreSQL sees the value and expects a cheaper plan for it, it plans
  * every call, and planning takes longer than reading a page; with hidden values it keeps one generic plan.
  */
-export function unseen(
+export function hiddenPlaceholder(
   name: string,
   type:
     | 'smallint'
@@ -86,7 +86,7 @@ export function columnsOf<Name extends string>(subquery: string, { at }: Selecti
 }
 
 /** A query as the driver takes it. */
-export function buildStatement(query: SQL, given: Given): { text: string; parameters: string[] } {
+export function buildStatement(query: SQL, given: PlaceholderValues): { text: string; parameters: string[] } {
   const { sql: text, params } = dialect.sqlToQuery(query);
   return { text, parameters: fillPlaceholders(params, given).map(String) };
 }

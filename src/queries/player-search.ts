@@ -4,7 +4,13 @@ import { likePart } from '../db/like.ts';
 import { users } from '../db/schema/accounts.ts';
 import { penalties } from '../db/schema/penalties.ts';
 import { playerNames } from '../db/schema/player-names.ts';
-import { arrayLiteral, type Select, selectFromSnapshot, selectionOf, unseen } from '../db/select.ts';
+import {
+  arrayLiteral,
+  hiddenPlaceholder,
+  type Select,
+  selectFromSnapshot,
+  selectionOf,
+} from '../db/select.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
 import { foldText } from '../domain/text/fold-text.ts';
 import { activeBanOf } from './penalties/is-banned.ts';
@@ -52,7 +58,7 @@ export async function searchPlayers(
   });
 }
 
-type Given = { folded: string; pattern: string; limit: number; now: string };
+type SearchValues = { folded: string; pattern: string; limit: number; now: string };
 type Match = { steamId64: string; isExact: boolean; seenAt: string | null };
 
 const MATCH = selectionOf({
@@ -61,15 +67,15 @@ const MATCH = selectionOf({
   seenAt: sql`seen_at`,
 });
 
-const IS_EXACT = sql`bool_or(btrim(${playerNames.folded}) = ${unseen('folded', 'text')}) as is_exact`;
-const IS_PART = sql`${playerNames.folded} like ${unseen('pattern', 'text')}`;
-const BEST_FIRST = sql`matched.is_exact desc, seen_at desc nulls last, matched.steamid64 limit ${unseen('limit', 'bigint')}`;
+const IS_EXACT = sql`bool_or(btrim(${playerNames.folded}) = ${hiddenPlaceholder('folded', 'text')}) as is_exact`;
+const IS_PART = sql`${playerNames.folded} like ${hiddenPlaceholder('pattern', 'text')}`;
+const BEST_FIRST = sql`matched.is_exact desc, seen_at desc nulls last, matched.steamid64 limit ${hiddenPlaceholder('limit', 'bigint')}`;
 
 /**
  * A text that many names contain is found among recent players, a rare one by the index: sorting many matches of the
  * index would take long, and so would scanning all players for a rare text.
  */
-async function findMatches(select: Select, given: Given): Promise<Match[]> {
+async function findMatches(select: Select, given: SearchValues): Promise<Match[]> {
   const isIndexed = [...given.folded].length >= SHORTEST;
   const findByPart = () => readMatches(select, 'players by part of name', () => indexed(RAREST_PARTS), given);
   if (isIndexed && (await isRare(select, given))) return findByPart();
@@ -77,7 +83,7 @@ async function findMatches(select: Select, given: Given): Promise<Match[]> {
   const isFull = recent.length === given.limit;
   if (!isIndexed || (isFull && recent.every(({ isExact }) => isExact))) return recent;
   if (!isFull) return findByPart();
-  const whole = sql`select array[hashtext(E'\\n' || ${unseen('folded', 'text')})]`;
+  const whole = sql`select array[hashtext(E'\\n' || ${hiddenPlaceholder('folded', 'text')})]`;
   const exact = await readMatches(select, 'players by whole name', () => indexed(whole), given);
   return [...exact.filter(({ isExact }) => isExact), ...recent.filter(({ isExact }) => !isExact)].slice(
     0,
@@ -85,7 +91,12 @@ async function findMatches(select: Select, given: Given): Promise<Match[]> {
   );
 }
 
-async function readMatches(select: Select, name: string, build: () => SQL, given: Given): Promise<Match[]> {
+async function readMatches(
+  select: Select,
+  name: string,
+  build: () => SQL,
+  given: SearchValues,
+): Promise<Match[]> {
   const rows = await select(name, build, given);
   return rows.map((row) => ({
     steamId64: String(row[MATCH.at.steamId64]),
@@ -126,7 +137,7 @@ const PARTS = 3;
 
 /** Each part of the text with its share of all names, as the statistics tell; null when it is too rare for them. */
 const PARTS_OF_TEXT = sql`
-  part_grams(${unseen('folded', 'text')}) cross join unnest(grams) as gram left join (
+  part_grams(${hiddenPlaceholder('folded', 'text')}) cross join unnest(grams) as gram left join (
     select most_common_elems::text::integer[] as elements, most_common_elem_freqs as frequencies from pg_stats
     where schemaname = 'public' and tablename = 'player_names' and attname = 'grams'
   ) as statistics on true left join unnest(elements, frequencies) as common(element, frequency) on element = gram`;
@@ -138,11 +149,11 @@ const RAREST_PARTS = sql`
   )`;
 
 const RARE = selectionOf({
-  isRare: sql`bool_or(coalesce(frequency, 0) * ${sql.raw(String(RECENT))} < ${unseen('limit', 'bigint')})`,
+  isRare: sql`bool_or(coalesce(frequency, 0) * ${sql.raw(String(RECENT))} < ${hiddenPlaceholder('limit', 'bigint')})`,
 });
 
 /** Whether so few names contain the text that the recent players would not fill the list; false without statistics. */
-async function isRare(select: Select, given: Given): Promise<boolean> {
+async function isRare(select: Select, given: SearchValues): Promise<boolean> {
   const [row] = await select(
     'whether part of a name is rare',
     () => sql`select ${RARE.columns} from ${PARTS_OF_TEXT} where elements is not null`,
@@ -171,7 +182,7 @@ const DETAILS = selectionOf({
   name: latestName(sql`true`),
   matchedName: latestName(sql`name in (
     select ${playerNames.name} from ${playerNames} where ${playerNames.steamId64} = matched.steamid64 and ${IS_PART}
-      and (not matched.is_exact or btrim(${playerNames.folded}) = ${unseen('folded', 'text')})
+      and (not matched.is_exact or btrim(${playerNames.folded}) = ${hiddenPlaceholder('folded', 'text')})
   )`),
 });
 
@@ -188,13 +199,17 @@ function latestName(condition: SQL): SQL {
   )`;
 }
 
-async function readPlayers(select: Select, matches: readonly Match[], given: Given): Promise<FoundPlayer[]> {
+async function readPlayers(
+  select: Select,
+  matches: readonly Match[],
+  given: SearchValues,
+): Promise<FoundPlayer[]> {
   const ids = arrayLiteral(matches.map(({ steamId64 }) => steamId64));
   const exact = arrayLiteral(matches.map(({ isExact }) => isExact));
   const rows = await select(
     'players found by name',
     () => sql`
-      select ${DETAILS.columns} from unnest(${unseen('ids', 'bigint[]')}, ${unseen('exact', 'boolean[]')}) with ordinality as matched(steamid64, is_exact, place) order by place`,
+      select ${DETAILS.columns} from unnest(${hiddenPlaceholder('ids', 'bigint[]')}, ${hiddenPlaceholder('exact', 'boolean[]')}) with ordinality as matched(steamid64, is_exact, place) order by place`,
     { ...given, ids, exact },
   );
   return matches.map(({ steamId64, seenAt }, place) => {

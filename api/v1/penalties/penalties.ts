@@ -8,7 +8,7 @@ import type { ProtectedResponse } from '../../http/responses.ts';
 import type { Routes } from '../../http/routes.ts';
 import { describeOperation } from '../../openapi/describe.ts';
 import type { Operation } from '../../openapi/operation.ts';
-import { formatPageLinks, LINK_HEADER } from './penalty-links.ts';
+import { formatPageLinks, LINK_HEADER, type PenaltyListQuery } from './penalty-links.ts';
 import {
   BanListModel,
   MuteListModel,
@@ -78,8 +78,6 @@ type Deps = {
   /** The base address of these routes, with the public origin. */
   baseUrl: string;
 };
-/** The parsed query of a list. */
-type Given = PenaltyFilter & Omit<PageOptions, 'now'>;
 /** The differences between the lists. */
 type Presentation = {
   /** The list's only type; undefined for all. */
@@ -92,7 +90,7 @@ type Presentation = {
 export function penalties(routes: Routes, { listPenalties, baseUrl }: Deps) {
   async function list(
     path: string,
-    given: Given,
+    given: PenaltyListQuery,
     now: Date,
     { type, present, hasCounts = false }: Presentation,
   ): Promise<ProtectedResponse> {

@@ -2,7 +2,7 @@ import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
 import type { DocumentedHeader } from '../../openapi/headers.ts';
 
 /** The parsed query of a list. */
-type Given = PenaltyFilter & { page: number; perPage: number };
+export type PenaltyListQuery = PenaltyFilter & { page: number; perPage: number };
 
 export const LINK_HEADER: Record<'Link', DocumentedHeader> = {
   Link: {
@@ -18,8 +18,8 @@ export const LINK_HEADER: Record<'Link', DocumentedHeader> = {
  * The `Link` header of a page: RFC 8288. Filters are written in canonical form, however they were given.
  * @param address of the list, without a query.
  */
-export function formatPageLinks(address: string, given: Given, lastPage: number): string {
-  const { page } = given;
+export function formatPageLinks(address: string, query: PenaltyListQuery, lastPage: number): string {
+  const { page } = query;
   const pages = {
     first: 1,
     prev: page > 1 ? Math.min(page - 1, lastPage) : undefined,
@@ -28,13 +28,13 @@ export function formatPageLinks(address: string, given: Given, lastPage: number)
   };
   return Object.entries(pages)
     .filter(([, number]) => number !== undefined)
-    .map(([rel, number]) => `<${address}?${formatQuery({ ...given, page: number ?? 1 })}>; rel="${rel}"`)
+    .map(([rel, number]) => `<${address}?${formatQuery({ ...query, page: number ?? 1 })}>; rel="${rel}"`)
     .join(', ');
 }
 
-function formatQuery(given: Given): URLSearchParams {
-  const { types, status, serverId, playerSteamId, adminSteamId, perPage, page } = given;
-  const query = {
+function formatQuery(query: PenaltyListQuery): URLSearchParams {
+  const { types, status, serverId, playerSteamId, adminSteamId, perPage, page } = query;
+  const parameters = {
     // A request filters by one type at most; several types mean that it has no such filter.
     type: types?.length === 1 ? types[0] : undefined,
     status,
@@ -45,7 +45,7 @@ function formatQuery(given: Given): URLSearchParams {
     page,
   };
   const written = new URLSearchParams();
-  for (const [name, value] of Object.entries(query))
+  for (const [name, value] of Object.entries(parameters))
     if (value !== undefined) written.set(name, String(value));
   return written;
 }

@@ -78,7 +78,7 @@ export async function stopDiscordFeed(
   return db.transaction(async (transaction) => {
     const stopped = await transaction
       .delete(discordFeeds)
-      .where(isOf(feed))
+      .where(feedCondition(feed))
       .returning({ id: discordFeeds.id });
     if (stopped.length === 0) return false;
     await recordAudit(transaction, {
@@ -91,6 +91,6 @@ export async function stopDiscordFeed(
   });
 }
 
-function isOf({ channelId, subject }: { channelId: string; subject: FeedSubject }) {
+function feedCondition({ channelId, subject }: { channelId: string; subject: FeedSubject }) {
   return and(eq(discordFeeds.channelId, channelId), eq(discordFeeds.subject, subject));
 }

@@ -35,7 +35,7 @@ export async function countWaitingPenalties(
       firstAt: min(penaltyEvents.occurredAt),
     })
     .from(penaltyEvents)
-    .where(isWaiting(feed, upTo))
+    .where(waitingCondition(feed, upTo))
     .groupBy(penaltyEvents.penaltyType);
   const [first] = groups.toSorted((a, b) => a.firstId - b.firstId);
   return {
@@ -51,7 +51,7 @@ export async function findWaitingPenalty(
   feed: DiscordFeed,
   upTo: number,
 ): Promise<FeedEvent | undefined> {
-  return findEvent(db, isWaiting(feed, upTo));
+  return findEvent(db, waitingCondition(feed, upTo));
 }
 
 /**
@@ -59,7 +59,7 @@ export async function findWaitingPenalty(
  * Does nothing if another process was faster.
  */
 export async function claimFeedPost(db: Db, feed: DiscordFeed, upTo: number): Promise<void> {
-  await db.update(discordFeeds).set({ postingUpTo: upTo }).where(isUnchanged(feed));
+  await db.update(discordFeeds).set({ postingUpTo: upTo }).where(unchangedCondition(feed));
 }
 
 /**
@@ -77,7 +77,7 @@ export async function passFeedEvents(
     const moved = await transaction
       .update(discordFeeds)
       .set({ cursor: upTo, postingUpTo: null })
-      .where(isUnchanged(feed))
+      .where(unchangedCondition(feed))
       .returning({ id: discordFeeds.id });
     if (moved.length === 0) return;
     if (posted) {
@@ -106,7 +106,10 @@ export async function restartDiscordFeed(
   feed: DiscordFeed,
   { epoch, newestId }: EventLog,
 ): Promise<void> {
-  await db.update(discordFeeds).set({ epoch, cursor: newestId, postingUpTo: null }).where(isUnchanged(feed));
+  await db
+    .update(discordFeeds)
+    .set({ epoch, cursor: newestId, postingUpTo: null })
+    .where(unchangedCondition(feed));
 }
 
 /** A message that does not show an event of its penalty yet. */
@@ -130,12 +133,12 @@ export async function finishEdit(db: Db, feedId: number, { penaltyId, eventId }:
   await db
     .update(discordFeedPosts)
     .set({ editEventId: null })
-    .where(and(isPost(feedId, penaltyId), eq(discordFeedPosts.editEventId, eventId)));
+    .where(and(postCondition(feedId, penaltyId), eq(discordFeedPosts.editEventId, eventId)));
 }
 
 /** Deletes the record of a message that will not change any more. */
 export async function forgetFeedPost(db: Db, feedId: number, { penaltyId }: DueEdit): Promise<void> {
-  await db.delete(discordFeedPosts).where(isPost(feedId, penaltyId));
+  await db.delete(discordFeedPosts).where(postCondition(feedId, penaltyId));
 }
 
 async function findEvent(db: Db, condition: SQL | undefined): Promise<FeedEvent | undefined> {
@@ -151,7 +154,7 @@ async function findEvent(db: Db, condition: SQL | undefined): Promise<FeedEvent 
   return { ...toPenaltyEvent(row.event), serverName };
 }
 
-function isWaiting({ cursor, penaltyTypes, serverId }: DiscordFeed, upTo: number): SQL | undefined {
+function waitingCondition({ cursor, penaltyTypes, serverId }: DiscordFeed, upTo: number): SQL | undefined {
   const created: PenaltyEventType = 'penalty.created';
   return and(
     gt(penaltyEvents.id, cursor),
@@ -164,7 +167,7 @@ function isWaiting({ cursor, penaltyTypes, serverId }: DiscordFeed, upTo: number
 }
 
 /** The feed, unless its cursor or claim has changed since it was read. */
-function isUnchanged({ id, cursor, postingUpTo }: DiscordFeed): SQL | undefined {
+function unchangedCondition({ id, cursor, postingUpTo }: DiscordFeed): SQL | undefined {
   return and(
     eq(discordFeeds.id, id),
     eq(discordFeeds.cursor, cursor),
@@ -172,6 +175,6 @@ function isUnchanged({ id, cursor, postingUpTo }: DiscordFeed): SQL | undefined 
   );
 }
 
-function isPost(feedId: number, penaltyId: number): SQL | undefined {
+function postCondition(feedId: number, penaltyId: number): SQL | undefined {
   return and(eq(discordFeedPosts.feedId, feedId), eq(discordFeedPosts.penaltyId, penaltyId));
 }

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
-import { arrayLiteral, columnsOf, selectFrom, selectionOf, unseen } from '../../db/select.ts';
+import { arrayLiteral, columnsOf, hiddenPlaceholder, selectFrom, selectionOf } from '../../db/select.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import { COUNTS_BY_TYPE, countsBy, type PenaltyCounts, readCounts, statusCondition } from './filter.ts';
 import { compareNewestFirst, LISTED, NEWEST_FIRST, type Penalty, readPenalty } from './row.ts';
@@ -35,8 +35,8 @@ export async function listActivePenalties(
     'active penalties of players',
     () => sql`
       select ${LISTED.columns} from ${penalties}
-      where ${penalties.playerSteamId} = any(${unseen('players', 'bigint[]')}::bigint[]) and ${statusCondition('ACTIVE')}
-      limit ${unseen('most', 'bigint')}`,
+      where ${penalties.playerSteamId} = any(${hiddenPlaceholder('players', 'bigint[]')}::bigint[]) and ${statusCondition('ACTIVE')}
+      limit ${hiddenPlaceholder('most', 'bigint')}`,
     { players: arrayLiteral(players), most: most + 1, now: now.toISOString() },
   );
   if (found.length > most) return listManyActivePenalties(db, players, { limit, now });
@@ -59,11 +59,11 @@ async function listManyActivePenalties(
   const found = await selectFrom(db)(
     'newest active penalties of players',
     () => sql`
-      select ${SELECTED.columns} from unnest(${unseen('players', 'bigint[]')}) as asked(player)
+      select ${SELECTED.columns} from unnest(${hiddenPlaceholder('players', 'bigint[]')}) as asked(player)
       cross join lateral (
         select ${LISTED.columns} from ${penalties}
         where ${penalties.playerSteamId} = asked.player and ${statusCondition('ACTIVE')}
-        order by ${NEWEST_FIRST} limit ${unseen('limit', 'bigint')} + 1
+        order by ${NEWEST_FIRST} limit ${hiddenPlaceholder('limit', 'bigint')} + 1
       ) as listed order by listed."createdAt" desc, listed.id desc`,
     { players: arrayLiteral(players), limit, now: now.toISOString() },
   );
@@ -90,7 +90,7 @@ async function countActivePenalties(
     'count of active penalties of players',
     () => sql`
       select ${COUNTED.columns} from ${penalties}
-      where ${penalties.playerSteamId} = any(${unseen('players', 'bigint[]')}::bigint[]) and ${statusCondition('ACTIVE')}
+      where ${penalties.playerSteamId} = any(${hiddenPlaceholder('players', 'bigint[]')}::bigint[]) and ${statusCondition('ACTIVE')}
       group by ${penalties.playerSteamId}`,
     { players: arrayLiteral(players), now: now.toISOString() },
   );

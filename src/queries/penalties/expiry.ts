@@ -2,7 +2,7 @@ import { and, asc, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { retryVictim } from '../../db/retry.ts';
 import { penalties } from '../../db/schema/penalties.ts';
-import { isDue } from './filter.ts';
+import { dueCondition } from './filter.ts';
 
 /**
  * The time by which EXPIRED is stored: the earlier of `now` and one hour before the database's clock, so that a process
@@ -29,7 +29,7 @@ export async function markExpiredPenalties(db: Db, now: Date, limit = 5000): Pro
     db
       .select({ id: penalties.id })
       .from(penalties)
-      .where(isDue(expiryMark(now)))
+      .where(dueCondition(expiryMark(now)))
       .orderBy(asc(penalties.endsAt));
   // An update waits for other writers, such as an import, so it only runs when there is something to do.
   if ((await due().limit(1)).length === 0) return 0;

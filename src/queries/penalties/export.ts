@@ -4,7 +4,7 @@ import { penalties } from '../../db/schema/penalties.ts';
 import { buildStatement } from '../../db/select.ts';
 import type { EventCursor } from '../../domain/penalty-event.ts';
 import { readEventLog } from './events.ts';
-import { conditions, isDue, type PenaltyFilter, values } from './filter.ts';
+import { dueCondition, filterCondition, filterValues, type PenaltyFilter } from './filter.ts';
 import { OLDEST_FIRST, type Penalty } from './row.ts';
 
 /** All penalties of a filter, from one snapshot. */
@@ -51,7 +51,7 @@ export async function openPenaltyExport(
   try {
     await connection.unsafe(BEGIN);
     const { epoch, newestId } = await readEventLog(openDrizzle(connection));
-    const { text, parameters } = buildStatement(recordsOf(filter, fields), values(filter, now));
+    const { text, parameters } = buildStatement(recordsOf(filter, fields), filterValues(filter, now));
     const rows = connection.unsafe(text, parameters).raw().cursor(RECORDS_AT_ONCE);
     return { cursor: { epoch, id: newestId }, records: readLines(rows), close };
   } catch (error) {
@@ -86,7 +86,7 @@ function recordsOf(filter: PenaltyFilter, fields: Readonly<Record<string, keyof 
     ([name, field]) => sql`${shown(field)} as ${sql.identifier(name)}`,
   );
   return sql`select row_to_json(record)::text from (
-    select ${sql.join(columns, sql`, `)} from ${penalties} where ${conditions(filter)} order by ${OLDEST_FIRST}
+    select ${sql.join(columns, sql`, `)} from ${penalties} where ${filterCondition(filter)} order by ${OLDEST_FIRST}
   ) as record`;
 }
 
@@ -94,7 +94,7 @@ function shown(field: keyof Penalty): SQL {
   const column = penalties[field];
   if (field === 'status') {
     const now = sql`(select ${sql.placeholder('now')}::timestamptz)`;
-    return sql`case when ${isDue(now)} then 'EXPIRED' else ${column} end`;
+    return sql`case when ${dueCondition(now)} then 'EXPIRED' else ${column} end`;
   }
   // SteamIDs exceed the safe range of JSON numbers.
   return field === 'playerSteamId' || field === 'adminSteamId' ? sql`${column}::text` : sql`${column}`;

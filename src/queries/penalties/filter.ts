@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { penalties } from '../../db/schema/penalties.ts';
-import { type Given, unseen } from '../../db/select.ts';
+import { hiddenPlaceholder, type PlaceholderValues } from '../../db/select.ts';
 import { PENALTY_TYPES, type PenaltyStatus, type PenaltyType } from '../../domain/penalty.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 
@@ -52,12 +52,20 @@ export function shapeOf({ types, status, serverId, playerSteamId, adminSteamId }
  * The WHERE clause of a filter; ids and `now` are placeholders, types and status are few and literal, so that the
  * planner knows them.
  */
-export function conditions({ types, status, serverId, playerSteamId, adminSteamId }: PenaltyFilter): SQL {
+export function filterCondition({
+  types,
+  status,
+  serverId,
+  playerSteamId,
+  adminSteamId,
+}: PenaltyFilter): SQL {
   const all = [
     sql`true`,
-    playerSteamId && sql`${penalties.playerSteamId} = ${unseen('playerSteamId', 'bigint')}`,
-    serverId === undefined ? undefined : sql`${penalties.serverId} = ${unseen('serverId', 'integer')}`,
-    adminSteamId && sql`${penalties.adminSteamId} = ${unseen('adminSteamId', 'bigint')}`,
+    playerSteamId && sql`${penalties.playerSteamId} = ${hiddenPlaceholder('playerSteamId', 'bigint')}`,
+    serverId === undefined
+      ? undefined
+      : sql`${penalties.serverId} = ${hiddenPlaceholder('serverId', 'integer')}`,
+    adminSteamId && sql`${penalties.adminSteamId} = ${hiddenPlaceholder('adminSteamId', 'bigint')}`,
     types && typeCondition(types),
     status && statusCondition(status),
   ];
@@ -68,7 +76,10 @@ export function conditions({ types, status, serverId, playerSteamId, adminSteamI
 }
 
 /** The values of the placeholders. */
-export function values({ serverId, playerSteamId, adminSteamId }: PenaltyFilter, now: Date): Given {
+export function filterValues(
+  { serverId, playerSteamId, adminSteamId }: PenaltyFilter,
+  now: Date,
+): PlaceholderValues {
   return { serverId, playerSteamId, adminSteamId, now: now.toISOString() };
 }
 
@@ -78,14 +89,14 @@ export function typeCondition(types: readonly PenaltyType[]): SQL {
 }
 
 /** ACTIVE rows whose end has passed. */
-export function isDue(now: SQL): SQL {
+export function dueCondition(now: SQL): SQL {
   return sql`(${penalties.status} = 'ACTIVE' and ${penalties.endsAt} is not null and ${penalties.endsAt} <= ${now})`;
 }
 
 /** Rows whose status at the placeholder `now` is this one. */
 export function statusCondition(status: PenaltyStatus): SQL {
   if (status === 'UNBANNED') return sql`${penalties.status} = 'UNBANNED'`;
-  const now = unseen('now', 'timestamptz');
-  if (status === 'EXPIRED') return sql`(${penalties.status} = 'EXPIRED' or ${isDue(now)})`;
+  const now = hiddenPlaceholder('now', 'timestamptz');
+  if (status === 'EXPIRED') return sql`(${penalties.status} = 'EXPIRED' or ${dueCondition(now)})`;
   return sql`(${penalties.status} = 'ACTIVE' and (${penalties.endsAt} is null or ${penalties.endsAt} > ${now}))`;
 }

@@ -3,7 +3,7 @@ import type { Db } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { selectFrom } from '../../db/select.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
-import { conditions, statusCondition, typeCondition, values } from './filter.ts';
+import { filterCondition, filterValues, statusCondition, typeCondition } from './filter.ts';
 
 /** Whether a player has an active ban at `now`. */
 export async function isBanned(db: Db, playerSteamId: SteamId64, now: Date): Promise<boolean> {
@@ -12,8 +12,8 @@ export async function isBanned(db: Db, playerSteamId: SteamId64, now: Date): Pro
     // The status is a literal, so that the planner can use the partial index of active penalties, which has all columns.
     () =>
       sql`select 1 from ${penalties}
-        where ${conditions({ playerSteamId, types: ['ban'], status: 'ACTIVE' })} limit 1`,
-    values({ playerSteamId }, now),
+        where ${filterCondition({ playerSteamId, types: ['ban'], status: 'ACTIVE' })} limit 1`,
+    filterValues({ playerSteamId }, now),
   );
   return found.length > 0;
 }

@@ -3,25 +3,25 @@ import type { Db } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import {
   columnsOf,
+  hiddenPlaceholder,
   type Select,
   selectFrom,
   selectFromSnapshot,
   selectionOf,
-  unseen,
 } from '../../db/select.ts';
 import { PENALTY_TYPES } from '../../domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import {
   COUNTS_BY_TYPE,
-  conditions,
+  filterCondition,
+  filterValues,
   type PenaltyCounts,
   type PenaltyFilter,
   readCounts,
   shapeOf,
-  values,
 } from './filter.ts';
 import { compareNewestFirst, LISTED, NEWEST_FIRST, OLDEST_FIRST, type Penalty, readPenalty } from './row.ts';
-import { bucketValues, type Counted, findBucket, loadCounts, stepsTo, sumCounts } from './tallies.ts';
+import { bucketValues, buildBucket, type Counted, loadCounts, planSteps, sumCounts } from './tallies.ts';
 
 export type PenaltyPage = {
   /** Newest first, with the status they have at `now`. */
@@ -68,12 +68,12 @@ async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now 
     () => sql`
       select ${columns} from (
         select ${COUNTS_BY_TYPE} as counts
-        from ${penalties} where ${conditions({ ...filter, types: undefined })}
+        from ${penalties} where ${filterCondition({ ...filter, types: undefined })}
       ) as counted left join (
-        select ${LISTED.columns} from ${penalties} where ${conditions(filter)}
-        order by ${NEWEST_FIRST} limit ${unseen('limit', 'bigint')} offset ${unseen('offset', 'bigint')}
+        select ${LISTED.columns} from ${penalties} where ${filterCondition(filter)}
+        order by ${NEWEST_FIRST} limit ${hiddenPlaceholder('limit', 'bigint')} offset ${hiddenPlaceholder('offset', 'bigint')}
       ) as listed on true`,
-    { ...values(filter, now), limit: perPage, offset: (page - 1) * perPage },
+    { ...filterValues(filter, now), limit: perPage, offset: (page - 1) * perPage },
   );
   const counts = readCounts(found[0]?.[at.counts]);
   const rows = found.filter((row) => row[at.id] !== null).map((row) => readPenalty(row, at, now));
@@ -104,32 +104,28 @@ async function listRows(
   const fromTheEnd = total - offset - limit;
   const isBackwards = fromTheEnd < offset;
   const skip = isBackwards ? fromTheEnd : offset;
-  const steps = stepsTo(skip, counted, filter, total);
+  const steps = planSteps(skip, counted, filter, total);
   const way = steps ? `${steps.periods} ${steps.isCorrected ? 'corrected' : ''}` : skip > 0 ? 'on' : '';
   const found = await select(
     `penalties ${shapeOf(filter)} ${isBackwards ? 'asc' : 'desc'} ${way}`,
     () => {
-      const walk = sql`from ${penalties} where ${conditions(filter)}`;
+      const walk = sql`from ${penalties} where ${filterCondition(filter)}`;
       const [order, reverse] = isBackwards ? [OLDEST_FIRST, NEWEST_FIRST] : [NEWEST_FIRST, OLDEST_FIRST];
       const rows = (onwards: SQL) =>
-        sql`select ${LISTED.columns} ${walk} ${onwards} order by ${order} limit ${unseen('limit', 'bigint')}`;
+        sql`select ${LISTED.columns} ${walk} ${onwards} order by ${order} limit ${hiddenPlaceholder('limit', 'bigint')}`;
       // Rows before the page are skipped in an index-only scan, up to its first row.
       const key = sql`${penalties.createdAt}, ${penalties.id}`;
       const keyAt = (rest: SQL, direction: SQL, bound = sql``) =>
         sql`select ${key} ${walk} ${bound} order by ${direction} limit 1 offset ${rest}`;
       const from = (start: SQL) => sql`and (${key}) ${isBackwards ? sql`>=` : sql`<=`} (${start})`;
-      if (!steps) return rows(skip > 0 ? from(keyAt(unseen('skip', 'bigint'), order)) : sql``);
-      const { expressions, isWithin, fromFirst, fromLast, isNearFirst } = findBucket(
-        steps,
-        filter,
-        isBackwards,
-      );
+      if (!steps) return rows(skip > 0 ? from(keyAt(hiddenPlaceholder('skip', 'bigint'), order)) : sql``);
+      const { expressions, within, fromFirst, fromLast, nearFirst } = buildBucket(steps, filter, isBackwards);
       const start = sql`
-        select * from (${keyAt(fromFirst, order, sql`and ${isWithin}`)}) as first where ${isNearFirst} union all
-        select * from (${keyAt(fromLast, reverse, sql`and ${isWithin}`)}) as last where not ${isNearFirst}`;
+        select * from (${keyAt(fromFirst, order, sql`and ${within}`)}) as first where ${nearFirst} union all
+        select * from (${keyAt(fromLast, reverse, sql`and ${within}`)}) as last where not ${nearFirst}`;
       return sql`${expressions} ${rows(from(start))}`;
     },
-    { ...values(filter, now), ...bucketValues(filter, counted), skip, limit },
+    { ...filterValues(filter, now), ...bucketValues(filter, counted), skip, limit },
   );
   if (found.length === 0) throw new Error(`of ${total} penalties by the tallies none is found at ${offset}`);
   const rows = found.map((row) => readPenalty(row, LISTED.at, now));

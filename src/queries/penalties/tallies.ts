@@ -1,6 +1,12 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { penalties, penaltyTallies, TALLY_PERIODS, TALLY_SCOPES } from '../../db/schema/penalties.ts';
-import { arrayLiteral, type Given, type Select, selectionOf, unseen } from '../../db/select.ts';
+import {
+  arrayLiteral,
+  hiddenPlaceholder,
+  type PlaceholderValues,
+  type Select,
+  selectionOf,
+} from '../../db/select.ts';
 import {
   PENALTY_STATUSES,
   PENALTY_TYPES,
@@ -10,13 +16,13 @@ import {
 } from '../../domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import {
-  conditions,
   countsBy,
-  isDue,
+  dueCondition,
+  filterCondition,
+  filterValues,
   type PenaltyCounts,
   type PenaltyFilter,
   shapeOf,
-  values,
 } from './filter.ts';
 
 /**
@@ -42,7 +48,7 @@ export type Steps = { periods: readonly Period[]; isCorrected: boolean };
 type Period = 'month' | 'day';
 
 /** The bucket of a row: the condition of its rows, how many of them lie between the row and either end, and the nearer end. */
-type Bucket = { isWithin: SQL; fromFirst: SQL; fromLast: SQL; isNearFirst: SQL };
+type Bucket = { within: SQL; fromFirst: SQL; fromLast: SQL; nearFirst: SQL };
 
 /** Scanning this many index entries takes as long as finding the days to scan. */
 const SHORT_WALK = 2000;
@@ -56,7 +62,7 @@ const DUE_BY_DAY = selectionOf(columnsOfDue(sql`(${penalties.createdAt} at time 
 export async function loadCounts(select: Select, filter: PenaltyFilter, now: Date): Promise<Counted> {
   const { types: _, status: __, ...scope } = filter;
   const subject = subjectOf(filter);
-  const isByDay = isOfTheClock(filter.status);
+  const isByDay = changesWithTime(filter.status);
   const { columns, at } = isByDay ? DUE_BY_DAY : DUE;
   const [[stored], found] = await Promise.all([
     select(
@@ -67,7 +73,7 @@ export async function loadCounts(select: Select, filter: PenaltyFilter, now: Dat
     select(
       `penalties due ${shapeOf(scope)} ${isByDay ? 'by day' : ''}`,
       () => dueRows(columns, scope),
-      values(scope, now),
+      filterValues(scope, now),
     ),
   ]);
   const ever: unknown = stored?.[STORED.at.counts];
@@ -95,7 +101,7 @@ export function sumCounts({ counts }: Counted, status: PenaltyStatus | undefined
 }
 
 /** The steps that find a row fastest; undefined: it is near enough to walk to it. */
-export function stepsTo(
+export function planSteps(
   skip: number,
   { counts, due }: Counted,
   filter: PenaltyFilter,
@@ -111,8 +117,8 @@ export function stepsTo(
   };
 }
 
-/** The values of the placeholders of {@link findBucket}. */
-export function bucketValues(filter: PenaltyFilter, { due }: Counted): Given {
+/** The values of the placeholders of {@link buildBucket}. */
+export function bucketValues(filter: PenaltyFilter, { due }: Counted): PlaceholderValues {
   const { types = PENALTY_TYPES } = filter;
   const listed = due.filter(({ type }) => types.includes(type));
   return {
@@ -127,7 +133,7 @@ export function bucketValues(filter: PenaltyFilter, { due }: Counted): Given {
  * @param isBackwards whether rows count from the oldest; otherwise from the newest.
  * @returns common table expressions, and the bucket with its ends in that direction.
  */
-export function findBucket(
+export function buildBucket(
   { periods, isCorrected }: Steps,
   filter: PenaltyFilter,
   isBackwards: boolean,
@@ -139,18 +145,18 @@ export function findBucket(
   const period = periods.at(-1) ?? 'month';
   const of = (expression: SQL) => sql`(select ${expression} from ${sql.identifier(period)})`;
   const at = (end: string) => of(sql`(bucket ${sql.raw(end)})::timestamp at time zone 'UTC'`);
-  const skip = unseen('skip', 'bigint');
+  const skip = hiddenPlaceholder('skip', 'bigint');
   return {
     expressions: sql`with ${sql.join(found, sql`, `)}`,
     // Both ends, so that whichever index the planner takes, it reads no more than the bucket.
-    isWithin: sql`${penalties.createdAt} >= ${at('')} and ${penalties.createdAt} < ${at(`+ interval '1 ${period}'`)}`,
+    within: sql`${penalties.createdAt} >= ${at('')} and ${penalties.createdAt} < ${at(`+ interval '1 ${period}'`)}`,
     fromFirst: sql`${skip} - ${of(sql`skipped`)}`,
     fromLast: sql`${of(sql`skipped + rows - 1`)} - ${skip}`,
-    isNearFirst: sql`(${skip} < ${of(sql`skipped + rows / 2`)})`,
+    nearFirst: sql`(${skip} < ${of(sql`skipped + rows / 2`)})`,
   };
 }
 
-/** One step of {@link findBucket}; reading ends at the bucket, since the index is in the order of the sums. */
+/** One step of {@link buildBucket}; reading ends at the bucket, since the index is in the order of the sums. */
 function bucketOf(counted: SQL, within: Period | undefined, isBackwards: boolean): SQL {
   const order = sql`bucket ${sql.raw(isBackwards ? 'asc' : 'desc')}`;
   const outer = within && sql.identifier(within);
@@ -164,7 +170,7 @@ function bucketOf(counted: SQL, within: Period | undefined, isBackwards: boolean
       select bucket, rows, ${skipped} + sum(rows) over (order by ${order} rows unbounded preceding) as upto
       from (${counted} ${bounds ?? sql``}) as counted
     ) as summed
-    where upto > ${unseen('skip', 'bigint')} order by ${order} limit 1`;
+    where upto > ${hiddenPlaceholder('skip', 'bigint')} order by ${order} limit 1`;
 }
 
 /** The months or days of a filter with their rows, by the stored statuses. */
@@ -179,13 +185,13 @@ function correctedBuckets(period: Period, { types, status }: PenaltyFilter): SQL
     select bucket, ${sumOf(slotsOf(types, status))} ${sign} coalesce(ended.rows, 0) as rows
     from ${penaltyTallies} left join (
       select date_trunc(${sql.raw(`'${period}'`)}, day::timestamp)::date as bucket, sum(rows)::integer as rows
-      from unnest(${unseen('dueDays', 'date[]')}, ${unseen('dueRows', 'integer[]')}) as due (day, rows) group by 1
+      from unnest(${hiddenPlaceholder('dueDays', 'date[]')}, ${hiddenPlaceholder('dueRows', 'integer[]')}) as due (day, rows) group by 1
     ) as ended using (bucket)
     where ${ofSubject(period)}`;
 }
 
 /** Whether rows gain or lose this status when they end, which the tallies do not reflect. */
-function isOfTheClock(status: PenaltyStatus | undefined): boolean {
+function changesWithTime(status: PenaltyStatus | undefined): boolean {
   return status === 'ACTIVE' || status === 'EXPIRED';
 }
 
@@ -198,9 +204,9 @@ function dueRows(columns: SQL, filter: PenaltyFilter): SQL {
   return sql`
     select ${columns} from (
       select * from ${penalties}
-      where ${isDue(unseen('now', 'timestamptz'))} and ${penalties.endsAt} > '-infinity' offset 0
+      where ${dueCondition(hiddenPlaceholder('now', 'timestamptz'))} and ${penalties.endsAt} > '-infinity' offset 0
     ) as ${penalties}
-    where ${conditions(filter)} group by 1, 2`;
+    where ${filterCondition(filter)} group by 1, 2`;
 }
 
 function sumAll(counts: Counts): number {
@@ -237,8 +243,8 @@ function subjectOf({ serverId, adminSteamId, playerSteamId }: PenaltyFilter) {
 
 /** The tallies of one period of {@link subjectOf}. */
 function ofSubject(period: keyof typeof TALLY_PERIODS): SQL {
-  return sql`${penaltyTallies.scope} = ${unseen('scope', 'smallint')}
-    and ${penaltyTallies.serverId} = ${unseen('serverId', 'integer')}
-    and ${penaltyTallies.adminSteamId} = ${unseen('adminSteamId', 'bigint')}
+  return sql`${penaltyTallies.scope} = ${hiddenPlaceholder('scope', 'smallint')}
+    and ${penaltyTallies.serverId} = ${hiddenPlaceholder('serverId', 'integer')}
+    and ${penaltyTallies.adminSteamId} = ${hiddenPlaceholder('adminSteamId', 'bigint')}
     and ${penaltyTallies.period} = ${sql.raw(String(TALLY_PERIODS[period]))}`;
 }

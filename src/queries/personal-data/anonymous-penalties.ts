@@ -68,14 +68,14 @@ async function anonymiseStep(
 /** Triggers have moved the counts to other tallies: only zeros are left in these. */
 async function deleteTallies(tx: Db, steamId64: SteamId64): Promise<void> {
   await lockPenalties(tx);
-  await tx.delete(penaltyTallies).where(isTallyOf(steamId64));
+  await tx.delete(penaltyTallies).where(tallyCondition(steamId64));
 }
 
 /**
  * The tallies of an admin, those per server included. To use the primary key, whose second column is the server, it
  * lists the servers that have tallies of their own.
  */
-export function isTallyOf(steamId64: SteamId64): SQL {
+export function tallyCondition(steamId64: SteamId64): SQL {
   const { scope, serverId, adminSteamId } = penaltyTallies;
   const servers = sql`(select distinct of_server.server_id from ${penaltyTallies} as of_server
     where of_server.scope = ${TALLY_SCOPES.server} and of_server.period = 0)`;

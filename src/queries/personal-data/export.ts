@@ -12,7 +12,7 @@ import { steamBans } from '../../db/schema/steam.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { recordAudit } from '../audit-log.ts';
-import { isTallyOf } from './anonymous-penalties.ts';
+import { tallyCondition } from './anonymous-penalties.ts';
 import { findErasure, holdOffErasures } from './tombstones.ts';
 
 /**
@@ -151,7 +151,7 @@ async function readPenalties(db: Db, steamId64: SteamId64) {
       .from(penaltyEvents)
       .where(given(penaltyEvents))
       .orderBy(penaltyEvents.id),
-    penaltyTallies: await db.select().from(penaltyTallies).where(isTallyOf(steamId64)),
+    penaltyTallies: await db.select().from(penaltyTallies).where(tallyCondition(steamId64)),
   };
 }
 

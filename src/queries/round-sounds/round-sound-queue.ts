@@ -163,7 +163,11 @@ export async function publishSound(
 ): Promise<boolean> {
   return db.transaction(async (tx) => {
     await lockPlayer(tx, sound.steamId64);
-    const [own] = await tx.select({ id: roundSounds.id }).from(roundSounds).where(isOwn(sound)).for('update');
+    const [own] = await tx
+      .select({ id: roundSounds.id })
+      .from(roundSounds)
+      .where(claimCondition(sound))
+      .for('update');
     if (!own) return false;
     await moveIntoPlace();
     await markReady(tx, sound);
@@ -176,7 +180,11 @@ async function updateClaimed(
   claim: RoundSoundClaim,
   values: Parameters<ReturnType<Db['update']>['set']>[0],
 ): Promise<boolean> {
-  const rows = await db.update(roundSounds).set(values).where(isOwn(claim)).returning({ id: roundSounds.id });
+  const rows = await db
+    .update(roundSounds)
+    .set(values)
+    .where(claimCondition(claim))
+    .returning({ id: roundSounds.id });
   return rows.length > 0;
 }
 
@@ -189,7 +197,7 @@ async function markReady(tx: Db, { id, steamId64 }: RoundSound): Promise<void> {
     .where(eq(roundSounds.id, id));
 }
 
-function isOwn(claim: RoundSoundClaim) {
+function claimCondition(claim: RoundSoundClaim) {
   return and(
     eq(roundSounds.id, claim.id),
     eq(roundSounds.attempts, claim.attempts),

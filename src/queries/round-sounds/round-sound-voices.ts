@@ -15,7 +15,7 @@ export async function claimVoicelessSound(
   db: Db,
   { leaseMs }: { leaseMs: number },
 ): Promise<RoundSound | undefined> {
-  return claimOldest(db, isVoiceless, {
+  return claimOldest(db, voicelessCondition, {
     // The largest smallint is 32,767.
     voiceAttempts: sql`least(${roundSounds.voiceAttempts} + 1, 32000)`,
     claimedUntil: after(leaseMs),
@@ -31,7 +31,7 @@ export async function releaseVoicelessSound(
   await db
     .update(roundSounds)
     .set({ claimedUntil: after(delayMs) })
-    .where(isOwn(claim));
+    .where(claimCondition(claim));
 }
 
 /**
@@ -49,7 +49,11 @@ export async function publishVoice(
 ): Promise<boolean> {
   return db.transaction(async (tx) => {
     await lockPlayer(tx, sound.steamId64);
-    const [own] = await tx.select({ id: roundSounds.id }).from(roundSounds).where(isOwn(sound)).for('update');
+    const [own] = await tx
+      .select({ id: roundSounds.id })
+      .from(roundSounds)
+      .where(claimCondition(sound))
+      .for('update');
     if (!own) return false;
     await moveIntoPlace();
     await tx
@@ -68,8 +72,8 @@ export async function saveVoiceLoss(db: Db, sound: RoundSound): Promise<void> {
     .where(and(eq(roundSounds.id, sound.id), eq(roundSounds.status, 'ready')));
 }
 
-const isVoiceless = and(eq(roundSounds.status, 'ready'), isNull(roundSounds.voiceSha256));
+const voicelessCondition = and(eq(roundSounds.status, 'ready'), isNull(roundSounds.voiceSha256));
 
-function isOwn({ id, voiceAttempts }: VoiceClaim) {
-  return and(eq(roundSounds.id, id), eq(roundSounds.voiceAttempts, voiceAttempts), isVoiceless);
+function claimCondition({ id, voiceAttempts }: VoiceClaim) {
+  return and(eq(roundSounds.id, id), eq(roundSounds.voiceAttempts, voiceAttempts), voicelessCondition);
 }

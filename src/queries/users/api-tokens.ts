@@ -63,7 +63,7 @@ export async function createApiToken(
     const [live] = await tx
       .select({ count: count() })
       .from(apiTokens)
-      .where(and(eq(apiTokens.userId, userId), isLive(now)));
+      .where(and(eq(apiTokens.userId, userId), liveCondition(now)));
     if ((live?.count ?? 0) >= MAX_LIVE_TOKENS) {
       throw new Conflict(`A user has at most ${MAX_LIVE_TOKENS} live tokens: revoke one first`);
     }
@@ -96,7 +96,7 @@ export async function listLiveTokenIds(db: Db, ids: readonly number[], now: Date
     .select({ id: apiTokens.id })
     .from(apiTokens)
     .innerJoin(users, eq(users.id, apiTokens.userId))
-    .where(and(inArray(apiTokens.id, [...ids]), isLive(now), isNull(users.blockedAt)));
+    .where(and(inArray(apiTokens.id, [...ids]), liveCondition(now), isNull(users.blockedAt)));
   return new Set(rows.map(({ id }) => id));
 }
 
@@ -140,17 +140,17 @@ export async function listApiTokens(
   db: Db,
   { before, limit }: { before?: number | undefined; limit: number },
 ): Promise<{ tokens: ApiToken[]; older: number }> {
-  const isOlder = (id: number | undefined) => (id === undefined ? undefined : lt(apiTokens.id, id));
-  const tokens = await selectTokens(db, isOlder(before), limit);
+  const olderThan = (id: number | undefined) => (id === undefined ? undefined : lt(apiTokens.id, id));
+  const tokens = await selectTokens(db, olderThan(before), limit);
   const last = tokens.at(-1);
   if (!last || tokens.length < limit) return { tokens, older: 0 };
-  const [rest] = await db.select({ older: count() }).from(apiTokens).where(isOlder(last.id));
+  const [rest] = await db.select({ older: count() }).from(apiTokens).where(olderThan(last.id));
   return { tokens, older: rest?.older ?? 0 };
 }
 
 /** The tokens of a user that are live at `now`, newest first: at most {@link MAX_LIVE_TOKENS}, unless added by SQL. */
 export async function listLiveApiTokens(db: Db, userId: number, now: Date): Promise<ApiToken[]> {
-  return selectTokens(db, and(eq(apiTokens.userId, userId), isLive(now)));
+  return selectTokens(db, and(eq(apiTokens.userId, userId), liveCondition(now)));
 }
 
 /**
@@ -162,8 +162,8 @@ export async function listEndedApiTokens(
   userId: number,
   { before, limit, now }: { before?: number | undefined; limit: number; now: Date },
 ): Promise<ApiToken[]> {
-  const isOlder = before === undefined ? undefined : lt(apiTokens.id, before);
-  return selectTokens(db, and(eq(apiTokens.userId, userId), isOlder, not(isLive(now))), limit);
+  const olderCondition = before === undefined ? undefined : lt(apiTokens.id, before);
+  return selectTokens(db, and(eq(apiTokens.userId, userId), olderCondition, not(liveCondition(now))), limit);
 }
 
 /** A token of this user that is not revoked, by its row id. */
@@ -171,8 +171,8 @@ export async function findUnrevokedApiToken(
   db: Db,
   { id, userId }: { id: number; userId: number },
 ): Promise<ApiToken | undefined> {
-  const isIt = and(eq(apiTokens.id, id), eq(apiTokens.userId, userId), isNull(apiTokens.revokedAt));
-  const [token] = await selectTokens(db, isIt);
+  const condition = and(eq(apiTokens.id, id), eq(apiTokens.userId, userId), isNull(apiTokens.revokedAt));
+  const [token] = await selectTokens(db, condition);
   return token;
 }
 
@@ -203,13 +203,13 @@ export async function revokeApiToken(
   id: number,
   { ofUserId, now, actor }: { ofUserId?: number; now: Date; actor: Actor },
 ): Promise<void> {
-  const isOwned = ofUserId === undefined ? undefined : eq(apiTokens.userId, ofUserId);
+  const ownerCondition = ofUserId === undefined ? undefined : eq(apiTokens.userId, ofUserId);
   await db.transaction(async (tx) => {
     const [known] = await tx
       .select({ name: apiTokens.name, steamId64: users.steamId64 })
       .from(apiTokens)
       .innerJoin(users, eq(users.id, apiTokens.userId))
-      .where(and(eq(apiTokens.id, id), isOwned));
+      .where(and(eq(apiTokens.id, id), ownerCondition));
     if (!known) throw new NotFound(`There is no token ${id}`);
     const revoked = await tx
       .update(apiTokens)
@@ -238,12 +238,12 @@ export async function saveApiTokenUses(db: Db, ids: readonly number[], usedAt: D
 
 /** The number of live tokens of a user, as a column of a select from users. */
 export function liveTokenCount(now: Date): SQL<number> {
-  const isOfUser = eq(apiTokens.userId, users.id);
-  return sql<number>`(select count(*)::int from ${apiTokens} where ${and(isOfUser, isLive(now))})`;
+  const userCondition = eq(apiTokens.userId, users.id);
+  return sql<number>`(select count(*)::int from ${apiTokens} where ${and(userCondition, liveCondition(now))})`;
 }
 
 /** The rule of {@link tokenStateOf}; never null, so that it can be negated. */
-function isLive(now: Date): SQL {
+function liveCondition(now: Date): SQL {
   return sql`(${apiTokens.revokedAt} is null and (${apiTokens.expiresAt} is null or ${gt(apiTokens.expiresAt, now)}))`;
 }
 

@@ -22,11 +22,11 @@ export async function saveConfiguredOwners(db: Db, steamIds: readonly SteamId64[
   await db.transaction(async (tx) => {
     await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.configuredOwners})`);
     for (const steamId of steamIds) await grantConfiguredOwner(tx, steamId);
-    const isFormer = and(
+    const formerOwner = and(
       or(eq(users.ownerByConfig, true), eq(users.adminByConfig, true)),
       notInArray(users.steamId64, [...steamIds]),
     );
-    for (const user of await tx.select().from(users).where(isFormer).for('update')) await revoke(tx, user);
+    for (const user of await tx.select().from(users).where(formerOwner).for('update')) await revoke(tx, user);
   });
 }
 

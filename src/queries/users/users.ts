@@ -131,13 +131,13 @@ function matchUsers(text: string): SQL | undefined {
   if (reference && 'steamId64' in reference) return eq(users.steamId64, reference.steamId64);
   const part = likePart(text.replaceAll('\0', ''));
   return or(
-    isLike(users.nickname, part),
-    isLike(users.discordUsername, part),
+    likeCondition(users.nickname, part),
+    likeCondition(users.discordUsername, part),
     isDiscordId(text) ? eq(users.discordId, text) : undefined,
   );
 }
 
 /** Ignores case in any language: in a database of locale C, ILIKE only does so for ASCII letters. */
-function isLike(column: PgColumn, part: string): SQL {
+function likeCondition(column: PgColumn, part: string): SQL {
   return sql`lower(${column} collate "und-x-icu") like lower(${part}::text collate "und-x-icu")`;
 }
