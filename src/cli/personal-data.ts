@@ -32,17 +32,22 @@ export function addPersonalDataCommands(users: Command, session: Session): void 
     .action(async (id: string, options: { penalties?: boolean; yes?: boolean }, command: Command) => {
       const steamId64 = await loadSteamId(session, id);
       const { db } = await session.database();
-      if (!(await isPersonKnown(db, steamId64))) throw nothingKept(id);
+      const withPenalties = options.penalties === true;
+      // What imports will bring can be made anonymous beforehand.
+      const isKnown = await isPersonKnown(db, steamId64);
+      if (!isKnown && !withPenalties) throw nothingKept(id);
       // Before the question: this erasure makes a new secret, by which the old one, restored later, recognises nobody.
       const lostErasures = await countLostTombstones(db);
       if (lostErasures > 0) console.error(describeLostErasures(lostErasures, RESTORE_FIRST));
-      const withPenalties = options.penalties === true;
       const what = withPenalties ? ' and make their penalties anonymous' : '';
       if (!options.yes) await confirm(`Erase ${steamId64}${what}? This cannot be undone.`);
       const folders = await openSoundFolders(session.config());
       const erased = await erasePlayer(db, folders, { steamId64, withPenalties, actor: 'operator' });
       const words = withPenalties ? `, and from ${erased.penalties} penalties` : '; their penalties stay';
-      print(command, { erased: steamId64, ...erased, lostErasures }, `Erased ${steamId64}${words}`);
+      const message = isKnown
+        ? `Erased ${steamId64}${words}`
+        : `Nothing was kept about ${steamId64}; imports will keep them anonymous`;
+      print(command, { erased: steamId64, ...erased, lostErasures }, message);
     });
 }
 

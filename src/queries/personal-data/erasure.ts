@@ -1,4 +1,4 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { eq, inArray, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { retryVictim } from '../../db/retry.ts';
 import { users } from '../../db/schema/accounts.ts';
@@ -10,6 +10,7 @@ import type { SteamId64 } from '../../domain/steam-id.ts';
 import { recordAudit } from '../audit-log.ts';
 import { lockPlayer } from '../round-sounds/round-sounds.ts';
 import { anonymisePenalties, type RunStep } from './anonymous-penalties.ts';
+import { discordEntriesCondition, findDiscordIds } from './discord-ids.ts';
 import { NOBODY, saveTombstone } from './tombstones.ts';
 
 /** The subject of audit entries about somebody who was erased. */
@@ -65,23 +66,13 @@ async function eraseAccount(
   await lockPlayer(tx, steamId64);
   await removeSounds(tx);
   const [user] = await tx.select().from(users).where(eq(users.steamId64, steamId64)).for('update');
+  const discordIds = await findDiscordIds(tx, steamId64);
+  await tx.update(discordFeeds).set({ startedBy: NOBODY }).where(inArray(discordFeeds.startedBy, discordIds));
+  await tx
+    .update(auditLog)
+    .set({ actor: 'member', details: sql`${auditLog.details} - 'discordId'` })
+    .where(discordEntriesCondition(discordIds));
   if (user) {
-    if (user.discordId !== null) {
-      await tx
-        .update(discordFeeds)
-        .set({ startedBy: NOBODY })
-        .where(eq(discordFeeds.startedBy, user.discordId));
-      // Entries from before they linked their Discord account.
-      await tx
-        .update(auditLog)
-        .set({ actor: 'member', details: sql`${auditLog.details} - 'discordId'` })
-        .where(
-          and(
-            eq(auditLog.actor, 'discord-member'),
-            sql`${auditLog.details} ->> 'discordId' = ${user.discordId}`,
-          ),
-        );
-    }
     await tx.update(auditLog).set({ actor: 'member' }).where(eq(auditLog.actorUserId, user.id));
     await tx.delete(users).where(eq(users.id, user.id));
   }

@@ -1,4 +1,4 @@
-import { and, desc, eq, or, type SQL, sql } from 'drizzle-orm';
+import { desc, eq, inArray, or, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Db } from '../../db/client.ts';
 import { apiTokens, sessions, users } from '../../db/schema/accounts.ts';
@@ -13,6 +13,7 @@ import type { Actor } from '../../domain/rights/actor.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { recordAudit } from '../audit-log.ts';
 import { tallyCondition } from './anonymous-penalties.ts';
+import { discordEntriesCondition, findDiscordIds } from './discord-ids.ts';
 import { findErasure, holdOffErasures } from './tombstones.ts';
 
 /**
@@ -49,8 +50,10 @@ function findPerson(db: Db, steamId64: SteamId64) {
 
 async function readPerson(db: Db, steamId64: SteamId64) {
   const [user] = await db.select().from(users).where(eq(users.steamId64, steamId64));
+  const discordIds = await findDiscordIds(db, steamId64);
   const rows = {
     ...(await readAccount(db, user)),
+    discordFeeds: await db.select().from(discordFeeds).where(inArray(discordFeeds.startedBy, discordIds)),
     sounds: await db.select().from(roundSounds).where(eq(roundSounds.steamId64, steamId64)),
     ...(await readPenalties(db, steamId64)),
     names: await db
@@ -70,13 +73,7 @@ async function readPerson(db: Db, steamId64: SteamId64) {
         or(
           eq(auditLog.subject, steamId64),
           user && eq(auditLog.actorUserId, user.id),
-          // Entries from before they linked their Discord account.
-          user?.discordId
-            ? and(
-                eq(auditLog.actor, 'discord-member'),
-                sql`${auditLog.details} ->> 'discordId' = ${user.discordId}`,
-              )
-            : undefined,
+          discordEntriesCondition(discordIds),
         ),
       )
       .orderBy(auditLog.id),
@@ -87,15 +84,12 @@ async function readPerson(db: Db, steamId64: SteamId64) {
 }
 
 async function readAccount(db: Db, user: typeof users.$inferSelect | undefined) {
-  if (!user) return { tokens: [], sessions: [], discordFeeds: [] };
+  if (!user) return { tokens: [], sessions: [] };
   const tokens = await db.select().from(apiTokens).where(eq(apiTokens.userId, user.id));
   const signIns = await db.select().from(sessions).where(eq(sessions.userId, user.id));
   return {
     tokens: tokens.map(({ tokenHash: _, ...token }) => token),
     sessions: signIns.map(({ idHash: _, ...session }) => session),
-    discordFeeds: user.discordId
-      ? await db.select().from(discordFeeds).where(eq(discordFeeds.startedBy, user.discordId))
-      : [],
   };
 }
 
@@ -174,5 +168,10 @@ export async function isPersonKnown(db: Db, steamId64: SteamId64): Promise<boole
     const [row] = await db.select({ one: sql`1` }).from(column.table).where(eq(column, steamId64)).limit(1);
     if (row) return true;
   }
-  return false;
+  const [tally] = await db
+    .select({ one: sql`1` })
+    .from(penaltyTallies)
+    .where(tallyCondition(steamId64))
+    .limit(1);
+  return tally !== undefined;
 }

@@ -98,6 +98,12 @@ describe('users erase', () => {
       stdout: '',
       stderr: `Nothing is kept about "${aSteamId(9999)}"\n`,
     });
+    // Before an import brings them.
+    expect(await cli('users', 'erase', aSteamId(9998), '--penalties', '--yes')).toEqual({
+      code: 0,
+      stdout: `Nothing was kept about ${aSteamId(9998)}; imports will keep them anonymous\n`,
+      stderr: '',
+    });
   });
 
   test('waits for an import that has looked up who is erased, and takes out what it wrote', async () => {

@@ -6,17 +6,18 @@ import { storeUpload } from '../../../../media/uploads.ts';
 import { LOCKS } from '../../../../src/db/locks.ts';
 import { apiTokens, sessions, users } from '../../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import { discordFeeds } from '../../../../src/db/schema/discord.ts';
 import { erasedPeople } from '../../../../src/db/schema/erased-people.ts';
 import { penalties, penaltyTallies } from '../../../../src/db/schema/penalties.ts';
 import { penaltyEvents } from '../../../../src/db/schema/penalty-events.ts';
 import { steamBans } from '../../../../src/db/schema/steam.ts';
 import { NotFound } from '../../../../src/domain/errors.ts';
 import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
-import { exportPerson } from '../../../../src/queries/personal-data/export.ts';
+import { exportPerson, isPersonKnown } from '../../../../src/queries/personal-data/export.ts';
 import { saveSteamBans } from '../../../../src/queries/steam-bans.ts';
 import { createApiToken } from '../../../../src/queries/users/api-tokens.ts';
 import { createSession } from '../../../../src/queries/users/sessions.ts';
-import { linkDiscord, saveSignIn } from '../../../../src/queries/users/user-changes.ts';
+import { linkDiscord, saveSignIn, unlinkDiscord } from '../../../../src/queries/users/user-changes.ts';
 import { erasePlayer } from '../../../../src/service/parts/erase-player.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
@@ -86,6 +87,66 @@ async function duringErasure<T>(write: () => Promise<T>): Promise<PromiseSettled
   if (!result) throw new Error('nothing was written');
   return result;
 }
+
+test('what they did with a Discord account that they have unlinked since is exported and erased with them', async () => {
+  const discordId = `9000000000000000${number}`;
+  await db.insert(discordFeeds).values({
+    subject: 'penalties',
+    channelId: `${number}`,
+    guildId: '1',
+    startedBy: discordId,
+    locale: 'en',
+    epoch: 'x',
+    cursor: 0,
+  });
+  await db
+    .insert(auditLog)
+    .values({
+      actor: 'discord-member',
+      action: 'feed.started',
+      subject: 'penalties',
+      details: { discordId },
+    });
+  await linkDiscord(db, user, { id: discordId, username: name, avatar: null });
+  await unlinkDiscord(db, user);
+  const exported = await exportPerson(db, id, { actor: 'operator', now });
+  expect(exported?.discordFeeds).toMatchObject([{ startedBy: discordId }]);
+  expect(exported?.auditLog.map(({ action }) => action)).toContain('feed.started');
+  await erase();
+  expect(await findTraces(connection, [folder.path], [discordId])).toEqual([]);
+});
+
+test('a Discord account that somebody else has linked since is theirs', async () => {
+  const discordId = `8000000000000000${number}`;
+  await linkDiscord(db, user, { id: discordId, username: name, avatar: null });
+  await unlinkDiscord(db, user);
+  const other = await insertUser(db, 5000 + number);
+  await linkDiscord(db, other, { id: discordId, username: 'other', avatar: null });
+  await db
+    .insert(auditLog)
+    .values({
+      actor: 'discord-member',
+      action: 'feed.stopped',
+      subject: 'penalties',
+      details: { discordId },
+    });
+  await erase();
+  const [entry] = await db.select().from(auditLog).where(eq(auditLog.action, 'feed.stopped'));
+  expect(entry?.details).toEqual({ discordId });
+});
+
+test('an erasure that was interrupted before the tallies of an admin can be repeated', async () => {
+  await insertPenalties(db, [{ adminSteamId: id, adminName: name }]);
+  await connection`create function refuse() returns trigger language plpgsql as 'begin raise exception ''no''; end'`;
+  await connection`create trigger refuse before delete on penalty_tallies execute function refuse()`;
+  await db.delete(users).where(eq(users.steamId64, id));
+  await expect(erase(true)).rejects.toThrow();
+  await connection`drop function refuse cascade`;
+  expect(await isPersonKnown(db, id)).toBe(true);
+  await erase(true);
+  expect(await traces()).toEqual([]);
+  await db.delete(penalties);
+});
 
 describe('what is under way while somebody is erased', () => {
   test('an upload is refused, and leaves neither row nor file', async () => {
