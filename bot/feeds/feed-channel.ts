@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { REST } from '@discordjs/rest';
 import { RESTJSONErrorCodes, Routes } from 'discord.js';
+import { editMessage } from '../edit-message.ts';
 import type { MessageView } from '../embeds/message.ts';
 import type { SendWithLinkFallback } from '../link-fallback.ts';
 import { isDiscordError, isDiscordRefusal } from '../rest.ts';
@@ -60,7 +61,7 @@ export function createFeedChannels({ rest, sendWithLinkFallback, signal }: Optio
     edit: async (channelId, messageId, message) => {
       try {
         await sendWithLinkFallback(message, (view) =>
-          rest.patch(Routes.channelMessage(channelId, messageId), { signal, body: toBody(view) }),
+          editMessage(rest, { channelId, messageId, signal, body: toBody(view) }),
         );
         return true;
       } catch (error) {

@@ -4,6 +4,7 @@ import type { ServerList } from '../../src/live/server-list.ts';
 import { type ServerView, toServerView } from '../../src/live/server-view.ts';
 import type { LiveStatusMessage } from '../../src/queries/live-status-messages.ts';
 import { Refusal } from '../command.ts';
+import { editMessage } from '../edit-message.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
 import { liveServerCard } from '../embeds/server-card.ts';
 import { liveServerList } from '../embeds/server-list.ts';
@@ -26,6 +27,7 @@ export type LiveMessages = {
   post: (message: Omit<LiveStatusMessage, 'messageId'>, servers: ServerView[]) => Promise<string>;
   /** @param servers undefined: the one it follows is no longer listed. */
   edit: (message: LiveStatusMessage, servers: ServerView[] | undefined) => Promise<void>;
+  remove: (message: LiveStatusMessage) => Promise<void>;
 };
 
 const MAY_NOT_POST = [RESTJSONErrorCodes.MissingAccess, RESTJSONErrorCodes.MissingPermissions];
@@ -35,6 +37,7 @@ const GONE = [
   RESTJSONErrorCodes.UnknownMessage,
   RESTJSONErrorCodes.MissingAccess,
   RESTJSONErrorCodes.CannotEditMessageAuthoredByAnotherUser,
+  RESTJSONErrorCodes.ThreadLocked,
 ];
 
 export function createLiveMessages({
@@ -71,9 +74,13 @@ export function createLiveMessages({
       return readMessageId(posted);
     },
     edit: async (message, shown) => {
-      const route = Routes.channelMessage(message.channelId, message.messageId);
-      const send = (view: MessageView) => rest.patch(route, { body: toBody(view) });
-      await sendWithLinkFallback(render(message, shown), send);
+      const { channelId, messageId } = message;
+      await sendWithLinkFallback(render(message, shown), (view) =>
+        editMessage(rest, { channelId, messageId, body: toBody(view) }),
+      );
+    },
+    remove: async ({ channelId, messageId }) => {
+      await rest.delete(Routes.channelMessage(channelId, messageId));
     },
   };
 }

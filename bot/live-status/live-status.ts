@@ -49,7 +49,7 @@ export function createLiveStatus(deps: LiveStatusDeps) {
   let isLoaded = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
-  servers.onChange(() => editWhatIsDue());
+  const stopListening = servers.onChange(() => editWhatIsDue());
 
   function editWhatIsDue(): void {
     if (!isRunning || !isLoaded) return;
@@ -128,6 +128,7 @@ export function createLiveStatus(deps: LiveStatusDeps) {
     /** Waits for edits under way. */
     stop: async (): Promise<void> => {
       isRunning = false;
+      stopListening();
       clearTimeout(timer);
       await Promise.allSettled(editing);
     },
@@ -149,7 +150,13 @@ export function createLiveStatus(deps: LiveStatusDeps) {
       };
       const current = liveMessages.serversOf(draft) ?? [];
       const row = { ...draft, messageId: await liveMessages.post(draft, current) };
-      await saveLiveStatusMessage(db, row, { actor: { discordId } });
+      try {
+        await saveLiveStatusMessage(db, row, { actor: { discordId } });
+      } catch (error) {
+        // It promises updates that it would never get.
+        await liveMessages.remove(row).catch(() => {});
+        throw error;
+      }
       track(row, fingerprint(current));
       editWhatIsDue();
     },

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, setSystemTime, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
 import { createBot } from '../../../bot/bot.ts';
 import { listAuditEntries } from '../../../src/queries/audit-log.ts';
 import { listLiveStatusMessages } from '../../../src/queries/live-status-messages.ts';
@@ -132,6 +133,46 @@ describe('a live status message', () => {
     fake.clearFaults();
     await waitFor(() => showsLastPlayer(third.posted?.id ?? ''));
     expect((await rows()).map(({ messageId }) => messageId)).toContain(third.posted?.id ?? '');
+    await bot.stop();
+  });
+
+  test('opens its thread again, which Discord has archived meanwhile', async () => {
+    const bot = createBot({ ...harness.deps });
+    bot.start();
+    await waitFor(() => bot.health().state === 'ready');
+    const thread = { ...moderator, channelId: '910000000000000077' };
+    const { posted } = await pin(thread);
+    fake.archivedThreads.add(thread.channelId);
+    await addPlayer();
+    await waitFor(() => showsLastPlayer(posted?.id ?? ''));
+    expect(fake.archivedThreads.has(thread.channelId)).toBe(false);
+    await bot.stop();
+  });
+
+  test('that could not be stored is removed, since nothing would update it', async () => {
+    const bot = createBot({ ...harness.deps });
+    bot.start();
+    await waitFor(() => bot.health().state === 'ready');
+    await db.execute(sql`alter table live_status_messages add constraint refused check (false) not valid`);
+    const { exchange } = await pin({ ...moderator, channelId: '910000000000000078' });
+    await db.execute(sql`alter table live_status_messages drop constraint refused`);
+    expect(exchange.message?.embeds[0]?.description).toContain('Something went wrong');
+    expect(fake.messagesIn('910000000000000078').filter(({ type }) => type === 0)).toEqual([]);
+    await bot.stop();
+  });
+
+  test('goes on after a single response of 401', async () => {
+    const bot = createBot({ ...harness.deps });
+    bot.start();
+    await waitFor(() => bot.health().state === 'ready');
+    const { posted } = await pin();
+    fake.fail({
+      matches: new RegExp(`^PATCH .*/messages/${posted?.id}$`),
+      response: () => Response.json({ message: '401: Unauthorized', code: 0 }, { status: 401 }),
+    });
+    await addPlayer();
+    await waitFor(() => showsLastPlayer(posted?.id ?? ''));
+    expect(edits(posted?.id ?? '').map(({ status }) => status)).toContain(401);
     await bot.stop();
   });
 

@@ -1,4 +1,4 @@
-import { PermissionFlagsBits } from 'discord.js';
+import { ChannelType, PermissionFlagsBits } from 'discord.js';
 import { nextSnowflake } from './snowflake.ts';
 
 export type FakeUser = {
@@ -19,6 +19,7 @@ export type Actor = {
   guildId: string | undefined;
   guildLocale: string;
   channelId: string;
+  channelType: ChannelType;
   /** Permission bits of the bot in the channel. */
   appPermissions: string;
 };
@@ -42,6 +43,7 @@ export function anActor(
     guildId: '900000000000000001',
     guildLocale: 'en-US',
     channelId: '910000000000000001',
+    channelType: ChannelType.GuildText,
     appPermissions: String(ViewChannel | SendMessages | EmbedLinks),
     ...rest,
   };

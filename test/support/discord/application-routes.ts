@@ -26,6 +26,7 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
   };
   const goneChannels = new Set<string>();
   const goneMessages = new Set<string>();
+  const archivedThreads = new Set<string>();
   /** By user. */
   const directChannels = new Map<string, string>();
   /** By nonce: the messages that Discord remembers. */
@@ -38,6 +39,7 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
       commandIds.get(`${scope} ${ApplicationCommandType.ChatInput} ${name}`),
     goneChannels,
     goneMessages,
+    archivedThreads,
     directChannels,
     /** Some minutes pass: no nonce is remembered any more. */
     forgetNonces: () => remembered.clear(),
@@ -72,6 +74,10 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
         })),
       );
     },
+    changeChannel: ({ body }: RestCall, channelId: string): Response => {
+      if (body.archived === false) archivedThreads.delete(channelId);
+      return json(200, { id: channelId });
+    },
     useChannel: (call: RestCall, channelId: string, messageId: string | undefined): Response => {
       if (goneChannels.has(channelId)) {
         return restError(404, RESTJSONErrorCodes.UnknownChannel, 'Unknown Channel');
@@ -89,6 +95,7 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
         }
         const message = messages.create(channelId, call.body, call.files);
         if (nonce !== undefined) remembered.set(nonce, message.id);
+        archivedThreads.delete(channelId);
         return json(200, message);
       }
       const message = messages.all.get(messageId ?? '');
@@ -99,6 +106,9 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
       if (call.method === 'DELETE') {
         messages.all.delete(message.id);
         return new Response(null, { status: 204 });
+      }
+      if (archivedThreads.has(channelId)) {
+        return restError(400, RESTJSONErrorCodes.InvalidActionOnArchivedThread, 'Thread is archived');
       }
       const complaint = checkMessage(call.body, call.files, { ...state, isEdit: true });
       return complaint ? json(400, complaint) : json(200, messages.edit(message, call.body, call.files));

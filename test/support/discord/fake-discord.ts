@@ -124,6 +124,8 @@ export async function startFakeDiscord({
     if (scope) return application.useCommands(call, scope[1] ?? '', scope[2]);
     const channel = path.match(/^\/channels\/(\d+)\/messages(?:\/(\d+))?$/);
     if (channel) return application.useChannel(call, channel[1] ?? '', channel[2]);
+    const changed = path.match(/^\/channels\/(\d+)$/);
+    if (changed && method === 'PATCH') return application.changeChannel(call, changed[1] ?? '');
     return restError(404, 0, '404: Not Found');
   }
 
@@ -138,6 +140,7 @@ export async function startFakeDiscord({
     requests,
     goneChannels: application.goneChannels,
     goneMessages: application.goneMessages,
+    archivedThreads: application.archivedThreads,
     forgetNonces: application.forgetNonces,
     /** The messages of a channel, the oldest first. */
     messagesIn: (channelId: string) =>

@@ -117,7 +117,7 @@ export function createInteractions({ applicationId, exchanges, dispatch, state }
 
 /** Who sent an interaction and where, as Discord says it. */
 function placeOf(actor: Actor): Record<string, unknown> {
-  const { user, permissions, locale, guildId, guildLocale, channelId, appPermissions } = actor;
+  const { user, permissions, locale, guildId, guildLocale, channelId, channelType, appPermissions } = actor;
   const isInGuild = guildId !== undefined;
   const member = {
     user,
@@ -133,7 +133,7 @@ function placeOf(actor: Actor): Record<string, unknown> {
   return {
     channel_id: channelId,
     channel: isInGuild
-      ? { id: channelId, type: ChannelType.GuildText, name: 'general', guild_id: guildId, permissions }
+      ? { id: channelId, type: channelType, name: 'general', guild_id: guildId, permissions }
       : { id: channelId, type: ChannelType.DM, recipients: [user] },
     app_permissions: appPermissions,
     locale,

@@ -11,7 +11,12 @@ export type RestCall = {
   authorization: string | null;
 };
 
-export type RestBody = MessageForm & { type?: number; data?: MessageForm; recipient_id?: string };
+export type RestBody = MessageForm & {
+  type?: number;
+  data?: MessageForm;
+  recipient_id?: string;
+  archived?: boolean;
+};
 
 /** Reads a request, whose body is JSON or, with files, a multipart form. */
 export async function readRestCall(request: Request): Promise<RestCall> {
