@@ -78,7 +78,7 @@ const TIMINGS: BotTimings = {
   liveIntervalMs: 15_000,
   feedIntervalMs: 5000,
   applicationCheckMs: 60_000,
-  drainMs: 1000,
+  drainMs: 700,
 };
 
 const NO_RIVAL: Rival = { mayExist: () => false, onSeen: () => {} };
@@ -166,7 +166,7 @@ export function createBot(deps: BotDeps) {
   return {
     /** Returns at once; the login goes on in the background. */
     start: (): void => connection.start(),
-    /** Waits for responses and edits under way, and disconnects: within about two seconds. */
+    /** Waits for responses and edits under way, and disconnects: within 1.5 seconds. */
     stop: async (): Promise<void> => {
       stopping.abort();
       moderators.stop();

@@ -6,7 +6,17 @@ import { DiscordAPIError, type RESTJSONErrorCodes } from 'discord.js';
  * @param apiUrl `DISCORD_API_URL`.
  */
 export function createRest({ apiUrl, token }: { apiUrl: string; token: string }): REST {
-  return new REST({ api: apiUrl, version: '10', timeout: 10_000, retries: 2 }).setToken(token);
+  return new LastingRest({ api: apiUrl, version: '10', timeout: 10_000, retries: 2 }).setToken(token);
+}
+
+/** The library forgets the token at the first 401, after which no request would be sent; a wrong 401 must not last. */
+class LastingRest extends REST {
+  #token = '';
+
+  override setToken(token: string | null): this {
+    this.#token = token ?? this.#token;
+    return super.setToken(this.#token);
+  }
 }
 
 /** Whether Discord's REST API refused a request with one of these error codes. */

@@ -30,5 +30,7 @@ export function findServer({ servers }: Deps, text: string): ServerView {
     servers.findBySlug(text.toLowerCase()) ??
     servers.current().find(({ server }) => foldText(server.name) === foldText(text));
   if (status) return toServerView(status);
-  throw new Refusal(({ refusals }) => noticeMessage(refusals.serverNotFound(escapeText(text, { max: 64 }))));
+  throw new Refusal(({ refusals }) =>
+    noticeMessage(refusals.serverNotFound(escapeText(text, { max: 64, fallback: '?' }))),
+  );
 }

@@ -73,12 +73,24 @@ export function noticeMessage(text: string, colour: number = COLOURS.warning, ro
   return { embeds: [{ description: text, color: colour }], components: rows };
 }
 
-/** The same message without link buttons, and without the rows that had nothing else. */
-export function withoutLinks(view: MessageView): MessageView {
+/** The hosts of the link buttons for which the condition holds. @param condition of the positions of row and button. */
+export function linkHosts(
+  { components }: MessageView,
+  condition: (row: number, child: number) => boolean,
+): string[] {
+  return components.flatMap((line, row) =>
+    line.components.flatMap((child, index) =>
+      'url' in child && condition(row, index) ? [new URL(child.url).host] : [],
+    ),
+  );
+}
+
+/** The same message without link buttons to some hosts, and without the rows that had nothing else. */
+export function withoutLinks(view: MessageView, hosts: ReadonlySet<string>): MessageView {
   const components = view.components
     .map((line) => ({
       ...line,
-      components: line.components.filter((child) => !('url' in child)),
+      components: line.components.filter((child) => !('url' in child && hosts.has(new URL(child.url).host))),
     }))
     .filter((line) => line.components.length > 0);
   return { ...view, components };

@@ -168,7 +168,7 @@ export function createFeeds(deps: FeedsDeps) {
     }
   }
 
-  servers.onChange(() => void wake());
+  const stopListening = servers.onChange(() => void wake());
 
   return {
     /** Called whenever the bot has logged in; the first call counts. */
@@ -182,6 +182,7 @@ export function createFeeds(deps: FeedsDeps) {
     /** Aborts requests to Discord; whatever is not posted is posted after the next start. */
     stop: async (): Promise<void> => {
       stopping.abort();
+      stopListening();
       clearInterval(timer);
       await Promise.allSettled(running.values());
     },

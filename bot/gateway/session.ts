@@ -1,4 +1,13 @@
-import { DiscordjsErrorCodes, Events, GatewayCloseCodes, type Interaction, Status } from 'discord.js';
+import {
+  ChannelType,
+  DiscordjsErrorCodes,
+  Events,
+  GatewayCloseCodes,
+  GatewayDispatchEvents,
+  type GatewayDispatchPayload,
+  type Interaction,
+  Status,
+} from 'discord.js';
 import type { Logger } from 'pino';
 import { withTimeLimit } from '../../src/runtime/time-limit.ts';
 import { createClient } from './client.ts';
@@ -8,7 +17,7 @@ export type SessionDeps = {
   apiUrl: string;
   log: Logger;
   timings: SessionTimings;
-  onInteraction: (interaction: Interaction) => void;
+  onInteraction: (interaction: Interaction, place: { isThread: boolean }) => void;
   /** The login succeeded; once in a session. */
   onLogin: () => void;
   /** Connected: after the login, and after each resume. */
@@ -40,6 +49,7 @@ export type Session = {
 /** At more breaks a minute, reconnecting would use up the 1000 logins that Discord allows a day. */
 const MAX_BREAKS_PER_MINUTE = 5;
 const DESTROY_WITHIN_MS = 500;
+const THREADS = [ChannelType.AnnouncementThread, ChannelType.PublicThread, ChannelType.PrivateThread];
 /** A close code says more than the error of the login, and may arrive a moment after it. */
 const CLOSE_CODE_WITHIN_MS = 50;
 /** Close codes after which Discord's documentation says not to reconnect. */
@@ -70,8 +80,14 @@ export function openSession(deps: SessionDeps): Session {
     resumeTimer = undefined;
     deps.onReady();
   };
+  // The library knows no channels of guilds, so an interaction's own is only in what Discord sent.
+  const inThreads = new Set<string>();
+  client.on(Events.Raw, (packet: GatewayDispatchPayload) => {
+    if (packet.t !== GatewayDispatchEvents.InteractionCreate) return;
+    if (THREADS.some((type) => type === packet.d.channel?.type)) inThreads.add(packet.d.id);
+  });
   client.on(Events.InteractionCreate, (interaction) => {
-    deps.onInteraction(interaction);
+    deps.onInteraction(interaction, { isThread: inThreads.delete(interaction.id) });
     // The library keeps a channel for each user who ever wrote to the bot, and nothing reads them.
     if (!interaction.inGuild() && interaction.channelId) client.channels.cache.delete(interaction.channelId);
   });

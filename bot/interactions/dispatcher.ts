@@ -22,8 +22,8 @@ import {
 import type { InteractionOutcome } from './outcome.ts';
 
 /**
- * Another bot of the same application. There may be one when the database, which lets only one process run the bot, is out
- * of reach. Discord sends every interaction to both, and takes the first response.
+ * Another process that runs this bot. A lease in the database normally prevents that; while the database is unreachable
+ * there may be two. Discord sends every interaction to both, and takes the first response.
  */
 export type Rival = {
   mayExist: () => boolean;
@@ -41,7 +41,7 @@ export type DispatcherDeps = {
   moderators: Pick<ModeratorRule, 'holdsIn' | 'settled'>;
   mention: MentionCommand;
   now: () => Date;
-  /** A response that takes longer is deferred; Discord waits 3000. */
+  /** A response that takes longer is deferred; Discord waits 3000 ms. */
   deferAfterMs: number;
   rival: Rival;
   /** How long a rival may take to respond first. */
@@ -49,7 +49,10 @@ export type DispatcherDeps = {
   countOutcome: (outcome: InteractionOutcome) => void;
 };
 
-/** How long suggestions may take: they cannot be deferred, and Discord waits 3000. */
+/** Where an interaction was caused. */
+type Place = { isThread: boolean };
+
+/** How long suggestions may take: they cannot be deferred, and Discord waits 3000 ms. */
 const SUGGEST_LIMIT_MS = 2000;
 /** How long a deferred response may take; Discord would wait 15 minutes. */
 const RENDER_LIMIT_MS = 60_000;
@@ -61,17 +64,19 @@ export function createDispatcher(deps: DispatcherDeps) {
   const running = new Set<Promise<void>>();
 
   /** Never rejects. */
-  async function handle(interaction: Interaction): Promise<void> {
+  async function handle(interaction: Interaction, place: Place): Promise<void> {
     const mayHaveRival = deps.rival.mayExist();
     // Unlike this bot, a rival has the database.
     if (mayHaveRival) await Bun.sleep(deps.yieldMs);
     try {
       if (interaction.isAutocomplete()) {
-        deps.countOutcome(await suggest(interaction));
+        deps.countOutcome(await suggest(interaction, place));
       } else if (interaction.isChatInputCommand() || interaction.isUserContextMenuCommand()) {
-        deps.countOutcome(await respond(interaction, (invoker) => runCommand(interaction, invoker)));
+        deps.countOutcome(await respond(interaction, place, (invoker) => runCommand(interaction, invoker)));
       } else if (interaction.isButton() || interaction.isStringSelectMenu()) {
-        deps.countOutcome(await respond(interaction, (invoker) => pressComponent(interaction, invoker)));
+        deps.countOutcome(
+          await respond(interaction, place, (invoker) => pressComponent(interaction, invoker)),
+        );
       }
     } catch (error) {
       deps.countOutcome('undelivered');
@@ -83,10 +88,10 @@ export function createDispatcher(deps: DispatcherDeps) {
     }
   }
 
-  async function suggest(interaction: AutocompleteInteraction): Promise<InteractionOutcome> {
+  async function suggest(interaction: AutocompleteInteraction, place: Place): Promise<InteractionOutcome> {
     const command = commands.get(interaction.commandName);
     const { name, value } = interaction.options.getFocused(true);
-    const invoker = toInvoker(interaction, deps.moderators);
+    const invoker = toInvoker(interaction, deps.moderators, place);
     try {
       const choices = Promise.try(() => command?.autocomplete?.(invoker, String(value), name) ?? []);
       await interaction.respond(await withTimeLimit(choices, SUGGEST_LIMIT_MS));
@@ -113,10 +118,11 @@ export function createDispatcher(deps: DispatcherDeps) {
 
   async function respond(
     interaction: DeferrableInteraction,
+    place: Place,
     run: (invoker: Invoker) => CommandResponse,
   ): Promise<InteractionOutcome> {
     await deps.moderators.settled();
-    const invoker = toInvoker(interaction, deps.moderators);
+    const invoker = toInvoker(interaction, deps.moderators, place);
     const { texts } = invoker.localization;
     const wait = deps.cooldown.take(invoker.discordId);
     if (wait) {
@@ -159,8 +165,8 @@ export function createDispatcher(deps: DispatcherDeps) {
 
   return {
     /** Responds in the background; never throws. */
-    dispatch: (interaction: Interaction): void => {
-      const work: Promise<void> = handle(interaction).finally(() => running.delete(work));
+    dispatch: (interaction: Interaction, place: Place): void => {
+      const work: Promise<void> = handle(interaction, place).finally(() => running.delete(work));
       running.add(work);
     },
     /** Waits for the responses under way. */

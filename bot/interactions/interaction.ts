@@ -23,20 +23,22 @@ export type DeferrableInteraction = CommandInteraction | ComponentInteraction;
 /**
  * Who caused an interaction, read from the interaction itself.
  * @param moderators where Discord's permissions make moderators.
+ * @param place where it was caused.
  */
 export function toInvoker(
   interaction: DeferrableInteraction | AutocompleteInteraction,
   moderators: Pick<ModeratorRule, 'holdsIn'>,
+  { isThread }: { isThread: boolean },
 ): Invoker {
   const { user, guildId, memberPermissions, locale, guildLocale, appPermissions } = interaction;
-  const rules = moderators.holdsIn(guildId);
+  const recognisesModerators = moderators.holdsIn(guildId);
   return {
     discordId: user.id,
-    canModerateMembers: rules && memberPermissions?.has(MODERATOR_PERMISSION) === true,
-    canManageGuild: rules && memberPermissions?.has(MANAGER_PERMISSION) === true,
+    canModerateMembers: recognisesModerators && memberPermissions?.has(MODERATOR_PERMISSION) === true,
+    canManageGuild: recognisesModerators && memberPermissions?.has(MANAGER_PERMISSION) === true,
     guildId: guildId ?? undefined,
     channelId: interaction.channelId ?? '',
-    botLacks: neededPermissions(interaction.channel?.isThread() ?? false)
+    botLacks: neededPermissions(isThread)
       .filter(([, bit]) => !appPermissions.has(bit))
       .map(([name]) => name),
     botCanMentionRoles: appPermissions.has(PermissionFlagsBits.MentionEveryone),

@@ -210,7 +210,7 @@ export const en = {
     notYours: 'These buttons are for the person who asked. Run the command yourself.',
     pinRequiresModerateMembers: 'Only moderators can pin the live status.',
     cannotPost:
-      'I can’t post here. Give me “View Channel”, “Send Messages” and “Embed Links” in this channel.',
+      'I can’t post here. Give me “View Channel”, “Send Messages” (in a thread “Send Messages in Threads”) and “Embed Links” in this channel.',
     pinned: 'Done. The message below updates automatically; delete it to stop.',
     outdated: 'This message is out of date. Please use the command again.',
     tooFast: (when: string) => `Slow down, please. Try again ${when}.`,

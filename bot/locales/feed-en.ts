@@ -93,7 +93,7 @@ export const feedEn = {
   channelGone: (start: string) =>
     `The channel no longer exists. You can start the feed in another one with ${start}.`,
   permissionLost: (start: string) =>
-    `I can no longer post there. Give me “View Channel”, “Send Messages” and “Embed Links” in the channel, then start the feed again with ${start}.`,
+    `I can no longer post there. Give me “View Channel”, “Send Messages” (in a thread “Send Messages in Threads”) and “Embed Links” there, then start the feed again with ${start}.`,
 };
 
 export type FeedTexts = typeof feedEn;

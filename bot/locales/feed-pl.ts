@@ -88,5 +88,5 @@ export const feedPl: FeedTexts = {
   channelGone: (start) =>
     `Kanał już nie istnieje. Możesz włączyć powiadomienia na innym kanale poleceniem ${start}.`,
   permissionLost: (start) =>
-    `Nie mogę już tam pisać. Nadaj mi na kanale uprawnienia „Wyświetlanie kanału”, „Wysyłanie wiadomości” i „Umieszczanie linków”, a potem włącz powiadomienia poleceniem ${start}.`,
+    `Nie mogę już tam pisać. Nadaj mi na kanale uprawnienia „Wyświetlanie kanału”, „Wysyłanie wiadomości” (w wątku „Wysyłanie wiadomości w wątkach”) i „Umieszczanie linków”, a potem włącz powiadomienia poleceniem ${start}.`,
 };

@@ -210,7 +210,7 @@ export const pl: Texts = {
     notYours: 'Te przyciski są dla osoby, która wywołała polecenie. Wywołaj własne polecenie.',
     pinRequiresModerateMembers: 'Tylko moderatorzy mogą przypiąć stan na żywo.',
     cannotPost:
-      'Nie mogę tu pisać. Nadaj mi na tym kanale „Wyświetlanie kanału”, „Wysyłanie wiadomości” i „Umieszczanie linków”.',
+      'Nie mogę tu pisać. Nadaj mi na tym kanale „Wyświetlanie kanału”, „Wysyłanie wiadomości” (w wątku „Wysyłanie wiadomości w wątkach”) i „Umieszczanie linków”.',
     pinned: 'Gotowe. Wiadomość poniżej aktualizuje się automatycznie; usuń ją, żeby to zakończyć.',
     outdated: 'Ta wiadomość jest nieaktualna. Wywołaj polecenie jeszcze raz.',
     tooFast: (when) => `Trochę wolniej, proszę. Spróbuj ponownie ${when}.`,

@@ -7,7 +7,8 @@ export type LiveQuery<T> = {
   /** Reads again soon: something may have changed. */
   invalidate: () => void;
   /** Calls back with every new value. */
-  onChange: (listener: (value: T) => void) => void;
+  /** @returns what ends it. */
+  onChange: (listener: (value: T) => void) => () => void;
   stop: () => void;
 };
 
@@ -68,7 +69,10 @@ export async function createLiveQuery<Rows, T>({
         void refresh();
       }, GATHER_MS);
     },
-    onChange: (listener) => listeners.add(listener),
+    onChange: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
     stop: () => {
       clearInterval(timer);
       clearTimeout(pending);

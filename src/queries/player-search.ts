@@ -44,7 +44,8 @@ export async function searchPlayers(
   text: string,
   { limit, now }: { limit: number; now: Date },
 ): Promise<FoundPlayer[]> {
-  const folded = foldText(text).trim();
+  // PostgreSQL has no text with NUL, so no name contains one.
+  const folded = text.includes('\0') ? '' : foldText(text).trim();
   if (folded === '') return [];
   const given = {
     folded,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { ChannelType, PermissionFlagsBits } from 'discord.js';
 import { discordFeeds } from '../../../src/db/schema/discord.ts';
 import { listAuditEntries } from '../../../src/queries/audit-log.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
@@ -175,6 +176,20 @@ describe('/feed list', () => {
     expect(await run({ ...manager, locale: 'pl' }, 'list')).toContain('od 12 graczy');
     expect(await run(anActor(guild), 'list')).toContain('Only members with “Manage Server”');
   });
+});
+
+test('in a thread, what is needed is the permission for threads', async () => {
+  const thread = { channelType: ChannelType.PublicThread };
+  const { EmbedLinks, SendMessages, SendMessagesInThreads, ViewChannel } = PermissionFlagsBits;
+  const lacking = aManager({ ...thread, appPermissions: String(ViewChannel | SendMessages | EmbedLinks) });
+  expect(await run(lacking, 'start', { what: 'penalties' })).toContain(
+    'I can’t post here. Give me these permissions in this channel: **Send Messages in Threads**.',
+  );
+  const able = aManager({
+    ...thread,
+    appPermissions: String(ViewChannel | SendMessagesInThreads | EmbedLinks),
+  });
+  expect(await run(able, 'start', { what: 'penalties' })).toContain('Done');
 });
 
 describe('/feed stop', () => {

@@ -122,7 +122,7 @@ describe('a response that Discord does not take', () => {
     fake.clearFaults();
   });
 
-  test('because of its links (localhost) arrives without them', async () => {
+  test('because of its links (localhost) arrives without them, and others keep theirs', async () => {
     await bot.stop();
     await withBot({ publicUrl: 'http://localhost:3000' }, async () => {
       const { message, refusals } = await fake.command('server', { name: 'one' });
@@ -130,6 +130,9 @@ describe('a response that Discord does not take', () => {
       expect(findButton(message, 'Refresh')).toBeDefined();
       expect(findButton(message, 'Connect')).toBeUndefined();
       expect((await fake.command('server', { name: 'one' })).refusals).toEqual([]);
+      const moderator = anActor({ isModerator: true });
+      const lookup = await fake.command('lookup', { steamid: aSteamId(1) }, moderator);
+      expect(findButton(lookup.message, 'Steam profile')).toBeDefined();
     });
   });
 });

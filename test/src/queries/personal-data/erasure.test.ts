@@ -99,14 +99,12 @@ test('what they did with a Discord account that they have unlinked since is expo
     epoch: 'x',
     cursor: 0,
   });
-  await db
-    .insert(auditLog)
-    .values({
-      actor: 'discord-member',
-      action: 'feed.started',
-      subject: 'penalties',
-      details: { discordId },
-    });
+  await db.insert(auditLog).values({
+    actor: 'discord-member',
+    action: 'feed.started',
+    subject: 'penalties',
+    details: { discordId },
+  });
   await linkDiscord(db, user, { id: discordId, username: name, avatar: null });
   await unlinkDiscord(db, user);
   const exported = await exportPerson(db, id, { actor: 'operator', now });
@@ -122,14 +120,12 @@ test('a Discord account that somebody else has linked since is theirs', async ()
   await unlinkDiscord(db, user);
   const other = await insertUser(db, 5000 + number);
   await linkDiscord(db, other, { id: discordId, username: 'other', avatar: null });
-  await db
-    .insert(auditLog)
-    .values({
-      actor: 'discord-member',
-      action: 'feed.stopped',
-      subject: 'penalties',
-      details: { discordId },
-    });
+  await db.insert(auditLog).values({
+    actor: 'discord-member',
+    action: 'feed.stopped',
+    subject: 'penalties',
+    details: { discordId },
+  });
   await erase();
   const [entry] = await db.select().from(auditLog).where(eq(auditLog.action, 'feed.stopped'));
   expect(entry?.details).toEqual({ discordId });
