@@ -40,8 +40,11 @@ const GONE = 410;
 export type WebhookQueue = {
   /** There may be new events. */
   wake: () => void;
-  /** Ends the pause after a failed attempt. */
-  retryNow: () => void;
+  /**
+   * Ends the pause after a failed attempt, because the webhook was switched on again.
+   * @param readAtMs when that began to be read: a pause that was stored later is newer.
+   */
+  retryNow: (readAtMs: number) => void;
   /** Settles when the webhook was removed or switched off, or the signal aborted. */
   ended: Promise<void>;
 };
@@ -57,6 +60,7 @@ export function runWebhookQueue(
   let { deliveredUpTo, failures, retryAt } = webhook;
   let savedUpTo = deliveredUpTo;
   let savedAtMs = performance.now();
+  let pauseStoredAtMs = Number.NEGATIVE_INFINITY;
   let unsaved: Sent[] = [];
   let isOver = false;
 
@@ -101,7 +105,9 @@ export function runWebhookQueue(
     }
     if (failures === 1) log.warn(result, 'webhook could not be delivered: trying again for 24 hours');
     retryAt = new Date(now().getTime() + (pauseMs ?? 0));
-    return save();
+    pauseStoredAtMs = Number.POSITIVE_INFINITY;
+    await save();
+    pauseStoredAtMs = performance.now();
   }
 
   /** Delivers available events up to the first failure. @returns whether there may be more. */
@@ -142,8 +148,8 @@ export function runWebhookQueue(
 
   return {
     wake: wakeSignal.wake,
-    retryNow: () => {
-      if (retryAt === null) return;
+    retryNow: (readAtMs) => {
+      if (retryAt === null || pauseStoredAtMs > readAtMs) return;
       failures = 0;
       retryAt = null;
       wakeSignal.wake();

@@ -32,13 +32,14 @@ export function createWebhookDelivery(deps: Deps): WebhookDelivery {
 
   /** Starts queues of new webhooks and stops those of removed ones. */
   async function load(signal: AbortSignal): Promise<void> {
+    const readAtMs = performance.now();
     const webhooks = await deps.listWebhooks();
     const newestId = await deps.readNewestId();
     if (signal.aborted) return;
     for (const webhook of webhooks) {
       const queue = running.get(webhook.id);
       if (!queue) start({ ...webhook, deliveredUpTo: Math.min(webhook.deliveredUpTo, newestId) }, signal);
-      else if (webhook.retryAt === null) queue.retryNow();
+      else if (webhook.retryAt === null) queue.retryNow(readAtMs);
     }
     const wanted = new Set(webhooks.map(({ id }) => id));
     for (const [id, queue] of running) if (!wanted.has(id)) queue.stop();

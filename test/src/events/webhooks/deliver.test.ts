@@ -167,9 +167,24 @@ describe('one endpoint', () => {
     receiver.respond = () => new Response(null, { status: 500 });
     const queue = startQueue({ failures: 30, retryAt: after(3000) });
     newestId = 1;
-    queue.retryNow();
+    queue.retryNow(performance.now());
     await waitFor(() => saved.length === 1);
     expect(last()).toMatchObject({ failures: 1, retryAt: after(5) });
+  });
+
+  test('keeps its pause when what was read is older', async () => {
+    receiver.respond = () => new Response(null, { status: 500 });
+    const queue = startQueue();
+    const readAtMs = performance.now();
+    newestId = 1;
+    await waitFor(() => saved.length === 1);
+    queue.retryNow(readAtMs);
+    now = after(4);
+    await Bun.sleep(30);
+    expect(ids()).toEqual([1]);
+    now = after(5);
+    await waitFor(() => saved.length === 2);
+    expect(last()).toMatchObject({ failures: 2 });
   });
 
   test('that says 410 is switched off at once', async () => {
