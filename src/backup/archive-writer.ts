@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { setImmediate } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
 import { createTarPacker } from 'modern-tar';
+import { errorCode } from '../domain/error-causes.ts';
+import { InvalidInput } from '../domain/errors.ts';
 import type { BackupEntry } from './manifest.ts';
 
 export type ArchiveWriter = {
@@ -22,8 +24,23 @@ const BLOCK_BYTES = 512;
 /** The backup contains secrets. */
 const OWNER_ONLY = 0o600;
 
-/** Writes a `.tar.gz` under a temporary name; `path` appears only when it is complete. */
-export function openArchiveWriter(path: string): ArchiveWriter {
+/** What an operator can do something about, by the code of the file system. */
+const OBSTACLES: Record<string, string> = {
+  ENOENT: 'there is no such folder',
+  ENOTDIR: 'there is no such folder',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is exceeded',
+  EFBIG: 'the file is too large',
+};
+
+/**
+ * Writes a `.tar.gz` under a temporary name; `path` appears only when it is complete.
+ * @throws {InvalidInput} here and in `add` and `finish`, when the file cannot be written.
+ */
+export async function openArchiveWriter(path: string): Promise<ArchiveWriter> {
   const draft = `${path}.${process.pid}.partial`;
   const { readable, controller } = createTarPacker();
   let queuedBytes = 0;
@@ -38,21 +55,35 @@ export function openArchiveWriter(path: string): ArchiveWriter {
       passed = Promise.withResolvers();
     }
   }
-  const output = createWriteStream(draft, { flags: 'wx', mode: OWNER_ONLY });
-  const written = pipeline(Readable.from(pass()), createGzip(), output);
-  // The next caller that awaits it gets the error; this only prevents an unhandled rejection.
-  written.catch(() => {});
+  const refuse = (error: unknown): never => {
+    const obstacle = OBSTACLES[errorCode(error)];
+    throw obstacle === undefined ? error : new InvalidInput(`${path} cannot be written: ${obstacle}`);
+  };
+  const file = await open(draft, 'wx', OWNER_ONLY).catch(refuse);
+  const written = pipeline(Readable.from(pass()), createGzip(), file.createWriteStream()).catch(refuse);
+  let failure: unknown;
+  written.catch((error) => {
+    failure = error;
+  });
+
+  async function write(name: string, bytes: Uint8Array): Promise<void> {
+    const entry = controller
+      .add({ name, size: bytes.byteLength, mode: OWNER_ONLY, type: 'file' })
+      .getWriter();
+    await entry.write(bytes);
+    await entry.close();
+    // The packer's queue is unlimited, so wait here. Names are short ASCII, so that each entry has one header.
+    queuedBytes += BLOCK_BYTES + Math.ceil(bytes.byteLength / BLOCK_BYTES) * BLOCK_BYTES;
+    while (passedBytes < queuedBytes) await Promise.race([passed.promise, written]);
+  }
 
   return {
     add: async (name, bytes) => {
-      const entry = controller
-        .add({ name, size: bytes.byteLength, mode: OWNER_ONLY, type: 'file' })
-        .getWriter();
-      await entry.write(bytes);
-      await entry.close();
-      // The packer's queue is unlimited, so wait here. Names are short ASCII, so that each entry has one header.
-      queuedBytes += BLOCK_BYTES + Math.ceil(bytes.byteLength / BLOCK_BYTES) * BLOCK_BYTES;
-      while (passedBytes < queuedBytes) await Promise.race([passed.promise, written]);
+      await write(name, bytes).catch(async (error) => {
+        // When the file fails, the packer may complain of its closed stream first.
+        await setImmediate();
+        throw failure ?? error;
+      });
       const sha256 = createHash('sha256').update(bytes).digest('hex');
       return { name, sizeBytes: bytes.byteLength, sha256 };
     },

@@ -49,13 +49,13 @@ export async function writeBackup(
   source: BackupSource,
   options: BackupOptions = {},
 ): Promise<BackupReport> {
+  const archive = await openArchiveWriter(file);
   const connection = connect(source.databaseUrl, {
     max: 1,
     applicationName: 'backup',
     statementTimeoutMs: 0,
     keepsSession: true,
   });
-  const archive = openArchiveWriter(file);
   try {
     const migrations = await loadMigrationTimes(connection);
     if (migrations.length === 0 || !areOurs(migrations)) {

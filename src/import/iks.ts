@@ -74,7 +74,7 @@ async function sweep(run: ImportRun, database: SourceDatabase): Promise<void> {
   for (const table of tables) {
     await importPages({ ...run, total }, readSourcePages(database, table), {
       table: table.name,
-      idOf: (row) => row.id ?? '',
+      idsOf: (row) => [row.id ?? ''],
       parse: (row, warn) => parseRow(table.name, row, { serverIds, warn }),
     });
   }

@@ -7,14 +7,7 @@ import type { ImportedPenalty, SourceKey } from '../queries/penalties/imported.t
 import { completePenaltySource, type PenaltySource } from '../queries/penalties/sources.ts';
 import { countLostTombstones } from '../queries/personal-data/tombstones.ts';
 import { checkPenalty } from './checked-penalty.ts';
-import {
-  type ImportListener,
-  type ImportSummary,
-  type RowReport,
-  setRowAside,
-  startSummary,
-  warn,
-} from './import-report.ts';
+import { type ImportListener, type ImportSummary, setRowAside, startSummary, warn } from './import-report.ts';
 import { claimSource } from './source/identity.ts';
 import { openPenaltyWriter, type PenaltyWriter } from './writer.ts';
 
@@ -107,9 +100,8 @@ export type Warn = (reason: string) => void;
 /** Converts the items (rows, or groups of rows) of one table into penalties. */
 export type ItemParser<Item> = {
   table: string;
-  idOf: (item: Item) => string;
-  /** The number of source rows in an item; 1 by default. */
-  rowsIn?: (item: Item) => number;
+  /** The ids of the source rows in an item; warnings name the first one. */
+  idsOf: (item: Item) => readonly string[];
   /**
    * Returns the status of the source, without regard to the clock.
    * @throws {InvalidInput} for an item that cannot be imported: it is set aside with the message.
@@ -156,22 +148,26 @@ type ParsedPage = {
 function parsePage<Item>(
   { summary, listener, signal, expiryMark }: ImportRun,
   page: readonly Item[],
-  { table, idOf, rowsIn = () => 1, parse }: ItemParser<Item>,
+  { table, idsOf, parse }: ItemParser<Item>,
 ): ParsedPage {
   signal?.throwIfAborted();
   const parsed: ParsedPage = { rows: [], setAside: [], read: 0 };
   const mark = expiryMark();
   for (const item of page) {
-    summary.read += rowsIn(item);
-    const report = (reason: string): RowReport => ({ table, id: idOf(item), reason });
+    const ids = idsOf(item);
+    summary.read += ids.length;
     try {
-      const penalty = checkPenalty(parse(item, (reason) => warn(summary, listener, report(reason))));
+      const penalty = checkPenalty(
+        parse(item, (reason) => warn(summary, listener, { table, id: ids[0] ?? '', reason })),
+      );
       parsed.rows.push({ ...penalty, status: statusAt(penalty.status, penalty.endsAt, mark) });
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;
-      setRowAside(summary, listener, report(error.message));
-      // It still exists at the source, so an earlier import of it must not be marked as gone.
-      parsed.setAside.push({ sourceTable: table, sourceId: idOf(item) });
+      for (const id of ids) {
+        setRowAside(summary, listener, { table, id, reason: error.message });
+        // It still exists at the source, so an earlier import of it must not be marked as gone.
+        parsed.setAside.push({ sourceTable: table, sourceId: id });
+      }
     }
   }
   parsed.read = summary.read;

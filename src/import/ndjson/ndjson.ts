@@ -46,7 +46,7 @@ export async function importNdjson(
       run.listener.onProgress?.({ read, share: totalBytes ? bytesRead / totalBytes : undefined });
     await importPages({ ...run, listener: { ...run.listener, onProgress } }, readPages(), {
       table: 'line',
-      idOf: (line) => String(line.number),
+      idsOf: (line) => [String(line.number)],
       parse: (line, warn) => parse(line, warn),
     });
   });

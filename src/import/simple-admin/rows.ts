@@ -84,7 +84,7 @@ export function createSimpleAdminParser(
 ): ItemParser<SourceRow> {
   return {
     table,
-    idOf: (row) => row.id ?? '',
+    idsOf: (row) => [row.id ?? ''],
     parse: (row, warn) => parseRow(table, row, { ...options, warn }),
   };
 }

@@ -84,7 +84,7 @@ async function importBans(
 ): Promise<void> {
   await importPages(run, pages, {
     table: 'bans',
-    idOf: (row) => row.bid ?? '',
+    idsOf: (row) => [row.bid ?? ''],
     parse: (row, warn) => parseSourcebansRow('bans', [row], { ...options, warn }),
   });
 }
@@ -99,8 +99,7 @@ async function importComms(
     const merged: SourceKey[] = [];
     await importPage(run, page, {
       table: 'comms',
-      idOf: ([row]) => row?.bid ?? '',
-      rowsIn: (rows) => rows.length,
+      idsOf: (rows) => rows.map(({ bid }) => bid ?? ''),
       parse: (rows, warn) => {
         const penalty = parseSourcebansRow('comms', rows, { ...options, warn });
         const [, half] = rows;

@@ -244,6 +244,15 @@ describe.if(await isMariaDbAtHand())('SourceBans++ on MariaDB', () => {
     ]);
   });
 
+  test('both rows of a silence that cannot be imported are set aside', async () => {
+    const source = await createTestMariaDb();
+    await source.run(sourcebansSchema('sb_', '1.8'));
+    await insert(source, 'sb_comms', { type: 1, authid: 'BOT' }, { type: 2, authid: 'BOT' });
+    const summary = await importSourcebans(deps, { url: source.url });
+    expect(summary).toMatchObject({ read: 2, added: 0, setAside: 2 });
+    expect(summary.rowsSetAside.map(({ id }) => id).sort()).toEqual(['1', '2']);
+  });
+
   test('another prefix, or a prefix that is none, is refused', async () => {
     const source = await createTestMariaDb();
     await expect(importSourcebans(deps, { url: source.url, prefix: 'other' })).rejects.toThrow(
