@@ -51,7 +51,7 @@ export type RoundSoundWorkerOptions = {
 
 /** Attempts after which a failure of the service is final. */
 const MAX_ATTEMPTS = 5;
-/** Attempts that ended with the process itself do not count against a sound, until so many may be its own fault. */
+/** Claims also count attempts that a dying process cut short. Beyond this many, the sound itself is blamed for them. */
 const MAX_CLAIMS = 20;
 const MAX_PAUSE_MS = 60 * 60_000;
 const NO_SOUND = 'an upload could not be processed';
@@ -110,8 +110,8 @@ async function renderAndPublish(
       if (!isOurs) throw new Superseded();
     },
   });
-  const { durationMs, mixes, draft } = rendered;
-  await renderVoice(ffmpeg, folder, { durationMs, targetLufs, mixes, draft });
+  const { durationMs, mixes, draftOptions } = rendered;
+  await renderVoice(ffmpeg, folder, { durationMs, targetLufs, mixes, draftOptions });
   const copy = (rendition: Rendition, name: string) =>
     copyAsPartial(folders, { soundId: sound.id, rendition, from: join(folder, name) });
   const stereo = await copy('stereo', SOUND_NAME);
@@ -122,8 +122,8 @@ async function renderAndPublish(
     sizeBytes: stereo.sizeBytes,
     voiceSha256: voice.sha256,
     voiceSizeBytes: voice.sizeBytes,
-    loudnessBeforeLufs: rendered.loudnessBefore,
-    loudnessAfterLufs: rendered.loudnessAfter,
+    loudnessBeforeLufs: rendered.loudnessBeforeLufs,
+    loudnessAfterLufs: rendered.loudnessAfterLufs,
     durationMs: rendered.durationMs,
     waveform: rendered.waveform,
   });

@@ -47,8 +47,8 @@ export function respondFromCache(
 }
 
 /**
- * The stream of a HEAD response whose length is as unknown as GET's: of an empty one Bun would send the length. For a HEAD
- * route of its own, since Elysia reads what a GET route sends to its end.
+ * A stream that never sends anything, for the HEAD response of a route that streams: with an empty body, Bun would add
+ * `Content-Length: 0`. It needs a HEAD route of its own, since Elysia reads the stream of a GET route to its end.
  */
 export function unreadStream(): ReadableStream {
   return new ReadableStream({}, { highWaterMark: 0 });
@@ -105,7 +105,7 @@ export function tooManyRequests({ resetSeconds }: RateLimitVerdict, now: Date): 
   return withReset({ status: 429, message: 'Too many requests', headers }, now);
 }
 
-/** The same error, for a 429 with the time of the next attempt. */
+/** Adds `X-RateLimit-Reset` to a 429, from its `Retry-After`; leaves other errors unchanged. */
 export function withReset(error: ErrorResponse, now: Date): ErrorResponse {
   const retryAfter = Number(error.headers?.['Retry-After']);
   if (error.status !== 429 || Number.isNaN(retryAfter)) return error;

@@ -1,5 +1,6 @@
 import type { Server } from 'bun';
 import { Elysia } from 'elysia';
+import { SOUND_VERSION_LENGTH, tryParseSoundFileName } from '../../src/domain/round-sound.ts';
 import { isRangeOfSame, isUnchanged } from '../http/conditional.ts';
 import { splitQuery } from '../http/query.ts';
 import { createOpenDownloads, type OpenDownloads } from './open-downloads.ts';
@@ -22,8 +23,6 @@ type Sources = Required<Pick<StorageDeps, 'clientKey' | 'isServed'>> & {
   downloads: OpenDownloads;
 };
 
-/** Published sounds only: no path traversal, no hidden files. */
-const SOUND_FILE = /^[0-9]{17}(?:\.voice)?\.mp3$/;
 /** For each client. A browser opens six connections to a host, and several people may share an address. */
 const MAX_OPEN_DOWNLOADS = 16;
 const RETRY_AFTER_SECONDS = '5';
@@ -38,8 +37,6 @@ const HEADERS = {
 const VERSIONED_CACHE_CONTROL = 'public, max-age=31536000, immutable';
 /** For the address without version, as the API gives it: revalidated after a minute. */
 const PLAIN_CACHE_CONTROL = 'public, max-age=60, must-revalidate';
-
-const MIN_VERSION = 16;
 
 const HIDDEN = { detail: { hide: true } };
 
@@ -63,7 +60,7 @@ export function storage({ soundFolder, clientKey, isServed = () => true }: Stora
 
 async function respondWithSound(sources: Sources, name: string, incoming: Incoming): Promise<Response> {
   const { request } = incoming;
-  const isKnown = SOUND_FILE.test(name) && sources.isServed(name);
+  const isKnown = tryParseSoundFileName(name) !== undefined && sources.isServed(name);
   const file = isKnown ? await sources.files.read(name) : undefined;
   if (!file) return respondError(404, 'Not found');
   const { blob } = file;
@@ -96,7 +93,7 @@ async function respondWithSound(sources: Sources, name: string, incoming: Incomi
 
 function headersOf({ hash, etag, modifiedAt }: SoundFile, version: string | null): Record<string, string> {
   // An old link must not cache the new sound as immutable: the player may upload the old one again.
-  const isVersioned = version !== null && version.length >= MIN_VERSION && hash.startsWith(version);
+  const isVersioned = version !== null && version.length >= SOUND_VERSION_LENGTH && hash.startsWith(version);
   return {
     ...HEADERS,
     'Content-Type': 'audio/mpeg',

@@ -21,7 +21,7 @@ const ATTEMPT_NAME = 'attempt.mp3';
 const VERIFIED_NAME = 'verified.f32';
 /** Temporary files, for cleaning up. */
 export const ENCODE_SCRATCH = [ATTEMPT_NAME, VERIFIED_NAME];
-/** What was encoded from the first attempt while that was verified; see {@link EncodeRequest}. */
+/** The next rendition, encoded as a draft by the call that verifies this one; see {@link EncodeRequest}. */
 export const DRAFT_NAME = 'draft.mp3';
 const ATTEMPT = mp3Input(ATTEMPT_NAME);
 
@@ -38,9 +38,9 @@ export type EncodeRequest = {
   frames: number;
   format: Mp3Format;
   targetLufs: number;
-  /** With which options a draft was encoded: it is used as the first attempt if that has the same. */
-  draft?: string | undefined;
-  /** What will probably be encoded from the result of this plan: encoded as a draft, in the call that verifies it. */
+  /** The encoder options of the draft in the folder. If the first attempt has the same options, it uses that file. */
+  draftOptions?: string | undefined;
+  /** Predicts the request for the next rendition, which the verifying call then encodes as a draft. */
   predictNext?: (plan: GainPlan) => EncodeRequest | undefined;
 };
 
@@ -49,8 +49,8 @@ export type Encoded = Loudness & {
   durationMs: number;
   waveform: number[];
   mixes: MeasuredMixes;
-  /** With which options a draft was encoded from it. */
-  draft: string | undefined;
+  /** The encoder options of the draft that was encoded from it. */
+  draftOptions: string | undefined;
 };
 
 /** Encodes and measures repeatedly, until the result has the target loudness, or as close as its peaks allow. */
@@ -67,7 +67,7 @@ export async function encodeUntilRight(
   for (let correction = 0; correction <= MAX_CORRECTIONS; correction++) {
     const isFirst = correction === 0;
     const options = encodeOptions(request, plan);
-    if (isFirst && request.draft === String(options)) {
+    if (isFirst && request.draftOptions === String(options)) {
       await rename(join(directory, DRAFT_NAME), join(directory, ATTEMPT_NAME));
     } else {
       await runOnOwn(ffmpeg, { directory, input: request.input, output: { name: ATTEMPT_NAME, options } });
@@ -119,7 +119,7 @@ export async function decodeAndMeasure(
   const { blockPeaks } = await scanPcm(path, { ...format, ...measured }, meter.add);
   const mixes = meter.finish();
   const waveform = toWaveform(blockPeaks, WAVEFORM_BARS);
-  return { ...mixes.both, durationMs, waveform, mixes, draft: draft && String(draft) };
+  return { ...mixes.both, durationMs, waveform, mixes, draftOptions: draft && String(draft) };
 }
 
 function toMs(frames: number, sampleRate: number): number {

@@ -13,14 +13,15 @@ import { requestVoice } from './voice.ts';
 export type RenderedSound = {
   durationMs: number;
   /** In LUFS: of the kept part of the upload, and of the published file. */
-  loudnessBefore: number;
-  loudnessAfter: number;
+  loudnessBeforeLufs: number;
+  loudnessAfterLufs: number;
   truePeakDbtp: number;
   /** Peaks of the published file from 0 to 100. */
   waveform: number[];
-  /** What the voice rendition is made by, and the draft of it. */
+  /** Measurements that the voice rendition needs. */
   mixes: MeasuredMixes;
-  draft: string | undefined;
+  /** The encoder options of the draft of the voice rendition. */
+  draftOptions: string | undefined;
 };
 
 export type RenderOptions = {
@@ -63,15 +64,15 @@ export async function renderSound(
         return mixes && requestVoice(mixes, { seconds: 0, targetLufs });
       },
     });
-    const { durationMs, waveform, mixes, draft } = encoded;
+    const { durationMs, waveform, mixes, draftOptions } = encoded;
     return {
       durationMs,
-      loudnessBefore: kept.mixes.both.integratedLufs,
-      loudnessAfter: encoded.integratedLufs,
+      loudnessBeforeLufs: kept.mixes.both.integratedLufs,
+      loudnessAfterLufs: encoded.integratedLufs,
       truePeakDbtp: encoded.truePeakDbtp,
       waveform,
       mixes,
-      draft,
+      draftOptions,
     };
   } finally {
     const scratch = [...DECODE_SCRATCH, ...ENCODE_SCRATCH];

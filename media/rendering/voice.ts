@@ -19,23 +19,31 @@ const INPUT = mp3Input(SOUND_NAME);
 
 /**
  * Renders `sound.mp3` of the folder as `voice.mp3`, for game servers that play it as voice: mono, with the same loudness
- * and length. It is rendered from the published sound, so that sounds from before get the same result.
+ * and length. It is rendered from the published sound, so that sounds published without a voice file get the same result.
  * @param options.durationMs the duration of the sound.
  * @param options.mixes its measurements, if they were taken when the sound was rendered: saves one call.
- * @param options.draft the draft that was encoded then: saves another.
+ * @param options.draftOptions the encoder options of the draft that was encoded then: saves another.
  * @throws {FfmpegError} when ffmpeg is missing.
  */
 export async function renderVoice(
   ffmpeg: Ffmpeg,
   directory: string,
-  options: { durationMs: number; targetLufs: number; mixes?: MeasuredMixes; draft?: string | undefined },
+  options: {
+    durationMs: number;
+    targetLufs: number;
+    mixes?: MeasuredMixes;
+    draftOptions?: string | undefined;
+  },
 ): Promise<void> {
-  const { durationMs, targetLufs, draft } = options;
-  // Sounds from before may be shorter than what can be measured.
+  const { durationMs, targetLufs, draftOptions } = options;
+  // Sounds of earlier versions may be shorter than what can be measured.
   const seconds = Math.max(durationMs, 1) / 1000;
   try {
     const mixes = options.mixes ?? (await measureSound(ffmpeg, directory, seconds));
-    await encodeUntilRight(ffmpeg, directory, { ...requestVoice(mixes, { seconds, targetLufs }), draft });
+    await encodeUntilRight(ffmpeg, directory, {
+      ...requestVoice(mixes, { seconds, targetLufs }),
+      draftOptions,
+    });
   } finally {
     const scratch = [...ENCODE_SCRATCH, DRAFT_NAME];
     await Promise.all(scratch.map((name) => rm(join(directory, name), { force: true })));

@@ -10,6 +10,8 @@ export const MUTE_TYPES = ['gag', 'mute', 'silence'] as const satisfies readonly
 
 /** Allowed names for a source of imported penalties. */
 export const SOURCE_NAME = /^[\w.:-]{1,64}$/;
+/** What {@link SOURCE_NAME} allows, for messages. */
+export const SOURCE_NAME_RULE = '1 to 64 letters, digits, . : _ -';
 
 /** Specification section 3. */
 export const PENALTY_STATUSES = ['ACTIVE', 'EXPIRED', 'UNBANNED'] as const;

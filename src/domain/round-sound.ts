@@ -49,11 +49,12 @@ export function tryParseSoundFileName(fileName: string): SteamId64 | undefined {
   return tryParseSteamId(/^([0-9]{17})(?:\.voice)?\.mp3$/.exec(fileName)?.[1] ?? '');
 }
 
-const VERSION_CHARACTERS = 16;
+/** The length of {@link soundVersion}, in characters. */
+export const SOUND_VERSION_LENGTH = 16;
 
 /** The query parameter `v` of a link: the beginning of the file's SHA-256, so that it changes with the content. */
 export function soundVersion(sha256: string): string {
-  return sha256.slice(0, VERSION_CHARACTERS);
+  return sha256.slice(0, SOUND_VERSION_LENGTH);
 }
 
 /** The latest point of an upload at which its excerpt may begin. */

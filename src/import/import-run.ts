@@ -1,6 +1,6 @@
 import type { Db } from '../db/client.ts';
 import { Conflict, InvalidInput } from '../domain/errors.ts';
-import { SOURCE_NAME, statusAt } from '../domain/penalty.ts';
+import { SOURCE_NAME, SOURCE_NAME_RULE, statusAt } from '../domain/penalty.ts';
 import type { Actor } from '../domain/rights/actor.ts';
 import { loadExpiryMark } from '../queries/penalties/expiry.ts';
 import type { ImportedPenalty, SourceKey } from '../queries/penalties/imported.ts';
@@ -60,9 +60,7 @@ export async function runImport(
 ): Promise<ImportSummary> {
   const { name } = source;
   if (!SOURCE_NAME.test(name)) {
-    throw new InvalidInput(
-      `source ${JSON.stringify(name)} isn't valid: use 1 to 64 letters, digits, . : _ -`,
-    );
+    throw new InvalidInput(`source ${JSON.stringify(name)} isn't valid: use ${SOURCE_NAME_RULE}`);
   }
   const writer = await openPenaltyWriter(deps.databaseUrl, name, {
     isDryRun,

@@ -1,5 +1,5 @@
 import { InvalidInput } from '../domain/errors.ts';
-import { SOURCE_NAME } from '../domain/penalty.ts';
+import { SOURCE_NAME, SOURCE_NAME_RULE } from '../domain/penalty.ts';
 import { parseSoundAudience } from '../domain/rights/sound-audience.ts';
 import { TOKEN_AUDIENCES } from '../domain/rights/token-audience.ts';
 import { type SteamId64, tryParseSteamId } from '../domain/steam-id.ts';
@@ -106,8 +106,7 @@ export function parseConfig(variables: Variables, defaults: Variables = {}) {
         { secret: true },
       ),
       /** The source name that is part of the key of its penalties. */
-      source:
-        matching(env, 'SIMPLEADMIN_SOURCE', SOURCE_NAME, '1 to 64 letters, digits, . : _ -') ?? 'simpleadmin',
+      source: matching(env, 'SIMPLEADMIN_SOURCE', SOURCE_NAME, SOURCE_NAME_RULE) ?? 'simpleadmin',
       timezone: timezone(env, 'SIMPLEADMIN_TIMEZONE') ?? 'UTC',
       intervalSeconds: integer(env, 'SIMPLEADMIN_INTERVAL_SECONDS', { byDefault: 60, min: 1, max: 86_400 }),
     },

@@ -36,7 +36,7 @@ export const KEEP_ALIVE_MS = 15_000;
 /** Tokens are checked at least this often, in case a notification of a change was lost. */
 export const CHECK_MS = 1000;
 const BATCH = 500;
-/** What was read is sent for this long, then read again: who was erased meanwhile is not told of. */
+/** Events are sent for this long after they were read, then read again, so that erased people are left out. */
 const READ_FOR_MS = 1000;
 /** Streams written to before other requests get the event loop: about half a millisecond of work. */
 const GROUP = 20;

@@ -48,7 +48,7 @@ for (const engine of ENGINES) {
         if (clip.loudness === 'on target') {
           expect(measured.integratedLufs - TARGET_LUFS).toBeGreaterThanOrEqual(-0.5);
         }
-        expect(Math.abs(sound.loudnessAfter - measured.integratedLufs)).toBeLessThanOrEqual(0.3);
+        expect(Math.abs(sound.loudnessAfterLufs - measured.integratedLufs)).toBeLessThanOrEqual(0.3);
         expect(Math.abs(sound.durationMs - measured.seconds * 1000)).toBeLessThanOrEqual(1);
         expect(sound.waveform).toHaveLength(160);
       },

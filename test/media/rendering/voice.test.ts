@@ -173,12 +173,12 @@ async function render(ffmpeg: Ffmpeg, audio: Audio, targetLufs = TARGET_LUFS): P
   const directory = join(folder.path, Bun.randomUUIDv7());
   await mkdir(directory);
   await Bun.write(join(directory, UPLOAD_NAME), toWav(audio));
-  const { durationMs, mixes, draft } = await renderSound(ffmpeg, directory, {
+  const { durationMs, mixes, draftOptions } = await renderSound(ffmpeg, directory, {
     maxSeconds: 10,
     targetLufs,
     isVoiceNext: true,
   });
-  await renderVoice(ffmpeg, directory, { durationMs, targetLufs, mixes, draft });
+  await renderVoice(ffmpeg, directory, { durationMs, targetLufs, mixes, draftOptions });
   return directory;
 }
 

@@ -32,8 +32,8 @@ export async function renderEach(ffmpeg: Ffmpeg, directory: string): Promise<Ren
     const options = { maxSeconds: 10, targetLufs: -18, isVoiceNext: true };
     const sound = await renderSound(ffmpeg, folder, options).catch(unlessRefused);
     if (!sound) continue;
-    const { durationMs, mixes, draft } = sound;
-    await renderVoice(ffmpeg, folder, { durationMs, targetLufs: options.targetLufs, mixes, draft });
+    const { durationMs, mixes, draftOptions } = sound;
+    await renderVoice(ffmpeg, folder, { durationMs, targetLufs: options.targetLufs, mixes, draftOptions });
     rendered.stereo.set(await hashOfFile(join(folder, SOUND_NAME)), name);
     rendered.voice.set(await hashOfFile(join(folder, VOICE_NAME)), name);
   }
