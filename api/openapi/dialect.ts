@@ -36,7 +36,7 @@ export function collectSchemas(models: readonly unknown[]): Record<string, unkno
  * responses hold numbers.
  * @see https://spec.openapis.org/oas/v3.0.3#schema-object
  */
-export function toOpenApiSchema(model: unknown): unknown {
+function toOpenApiSchema(model: unknown): unknown {
   if (Array.isArray(model)) return model.map(toOpenApiSchema);
   if (!isSchema(model)) return model;
   if (typeof model.$id === 'string') return referTo('schemas', model.$id);

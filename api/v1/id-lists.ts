@@ -4,7 +4,7 @@ import { optional, type Parameter } from '../http/parameters.ts';
 import { parseDiscordId, parseSteamIdOf, STEAM_ID_NOTATIONS } from './parameters.ts';
 
 /** The most ids of one request. */
-export const MAX_IDS = 100;
+const MAX_IDS = 100;
 
 /** An id of a request, and its first spelling there. */
 export type AskedId<Id extends string = string> = { id: Id; query: string };

@@ -68,5 +68,5 @@ async function renderState(
   if (subject === undefined) throw new Refusal(({ refusals }) => noticeMessage(refusals.outdated));
   await requireMaySee(deps, invoker, subject);
   const localization = isEphemeral ? invoker.localization : invoker.guildLocalization;
-  return renderRecord(deps, invoker, localization, subject, { page: tryParsePositive(page) ?? 1, ...filter });
+  return renderRecord(deps, subject, { invoker, localization, page: tryParsePositive(page) ?? 1, ...filter });
 }

@@ -83,7 +83,7 @@ type Check = {
 async function renderFirstPage(deps: BanCheckDeps, check: Check): Promise<MessageView> {
   const { invoker, localization } = check;
   const steamId = await resolveSubject(deps, check);
-  return renderRecord(deps, invoker, localization, steamId, { page: 1 });
+  return renderRecord(deps, steamId, { invoker, localization, page: 1 });
 }
 
 /**
@@ -106,10 +106,13 @@ async function resolveSubject(deps: BanCheckDeps, { invoker, options, kind }: Ch
 /** A page of a player's record. The caller has checked that the invoker may see it. */
 export async function renderRecord(
   deps: BanCheckDeps,
-  invoker: Invoker,
-  { texts }: Localization,
   steamId: SteamId64,
-  { page, ...filter }: RecordFilter & { page: number },
+  {
+    invoker,
+    localization: { texts },
+    page,
+    ...filter
+  }: RecordFilter & { invoker: Invoker; localization: Localization; page: number },
 ): Promise<MessageView> {
   const [record, user, steamBans] = await Promise.all([
     loadPlayerRecord(deps.database.replica, steamId, {

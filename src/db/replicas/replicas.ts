@@ -2,8 +2,6 @@ import { FRESH_MS, openReplica, type Replica, type ReplicaState } from './replic
 import { openServerProbe, type ServerPosition } from './server-probe.ts';
 import { createWalMarks } from './wal-marks.ts';
 
-export type Replicas = ReturnType<typeof openReplicas>;
-
 const CHECK_MS = 500;
 
 /** The read replicas of a primary: each is checked twice a second, and they are read in turn. */

@@ -2,7 +2,7 @@ import { InvalidInput } from '../errors.ts';
 import { isAdministrator } from './administrator.ts';
 
 /** Who a round-end sound can be for; owners count as admins. */
-export const SOUND_GROUPS = ['svip', 'serviceplus', 'admin'] as const;
+const SOUND_GROUPS = ['svip', 'serviceplus', 'admin'] as const;
 export type SoundGroup = (typeof SOUND_GROUPS)[number];
 
 /** Who may have a round-end sound: `SOUND_FOR`. */

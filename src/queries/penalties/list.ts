@@ -21,7 +21,15 @@ import {
   shapeOf,
 } from './filter.ts';
 import { compareNewestFirst, LISTED, NEWEST_FIRST, OLDEST_FIRST, type Penalty, readPenalty } from './row.ts';
-import { bucketValues, buildBucket, type Counted, loadCounts, planSteps, sumCounts } from './tallies.ts';
+import {
+  bucketValues,
+  buildBucket,
+  type Counted,
+  loadCounts,
+  planSteps,
+  type Steps,
+  sumCounts,
+} from './tallies.ts';
 
 export type PenaltyPage = {
   /** Newest first, with the status they have at `now`. */
@@ -105,31 +113,36 @@ async function listRows(
   const isBackwards = fromTheEnd < offset;
   const skip = isBackwards ? fromTheEnd : offset;
   const steps = planSteps(skip, counted, filter, total);
-  const way = steps ? `${steps.periods} ${steps.isCorrected ? 'corrected' : ''}` : skip > 0 ? 'on' : '';
+  const variant = steps ? `${steps.periods} ${steps.isCorrected ? 'corrected' : ''}` : skip > 0 ? 'skip' : '';
   const found = await select(
-    `penalties ${shapeOf(filter)} ${isBackwards ? 'asc' : 'desc'} ${way}`,
-    () => {
-      const walk = sql`from ${penalties} where ${filterCondition(filter)}`;
-      const [order, reverse] = isBackwards ? [OLDEST_FIRST, NEWEST_FIRST] : [NEWEST_FIRST, OLDEST_FIRST];
-      const rows = (onwards: SQL) =>
-        sql`select ${LISTED.columns} ${walk} ${onwards} order by ${order} limit ${hiddenPlaceholder('limit', 'bigint')}`;
-      // Rows before the page are skipped in an index-only scan, up to its first row.
-      const key = sql`${penalties.createdAt}, ${penalties.id}`;
-      const keyAt = (rest: SQL, direction: SQL, bound = sql``) =>
-        sql`select ${key} ${walk} ${bound} order by ${direction} limit 1 offset ${rest}`;
-      const from = (start: SQL) => sql`and (${key}) ${isBackwards ? sql`>=` : sql`<=`} (${start})`;
-      if (!steps) return rows(skip > 0 ? from(keyAt(hiddenPlaceholder('skip', 'bigint'), order)) : sql``);
-      const { expressions, within, fromFirst, fromLast, nearFirst } = buildBucket(steps, filter, isBackwards);
-      const start = sql`
-        select * from (${keyAt(fromFirst, order, sql`and ${within}`)}) as first where ${nearFirst} union all
-        select * from (${keyAt(fromLast, reverse, sql`and ${within}`)}) as last where not ${nearFirst}`;
-      return sql`${expressions} ${rows(from(start))}`;
-    },
+    `penalties ${shapeOf(filter)} ${isBackwards ? 'asc' : 'desc'} ${variant}`,
+    () => buildPageSql(filter, { steps, isBackwards, skips: skip > 0 }),
     { ...filterValues(filter, now), ...bucketValues(filter, counted), skip, limit },
   );
   if (found.length === 0) throw new Error(`of ${total} penalties by the tallies none is found at ${offset}`);
   const rows = found.map((row) => readPenalty(row, LISTED.at, now));
   return isBackwards ? rows.reverse() : rows;
+}
+
+type PageShape = { steps: Steps | undefined; isBackwards: boolean; skips: boolean };
+
+/** One page; rows before it are skipped in an index-only scan, up to its first row. */
+function buildPageSql(filter: PenaltyFilter, { steps, isBackwards, skips }: PageShape): SQL {
+  const matching = sql`from ${penalties} where ${filterCondition(filter)}`;
+  const [order, reverse] = isBackwards ? [OLDEST_FIRST, NEWEST_FIRST] : [NEWEST_FIRST, OLDEST_FIRST];
+  const key = sql`${penalties.createdAt}, ${penalties.id}`;
+  const rows = (bound = sql``) =>
+    sql`select ${LISTED.columns} ${matching} ${bound} order by ${order} limit ${hiddenPlaceholder('limit', 'bigint')}`;
+  const rowsFrom = (start: SQL) => rows(sql`and (${key}) ${isBackwards ? sql`>=` : sql`<=`} (${start})`);
+  const keyAt = (position: SQL, direction: SQL, bound = sql``) =>
+    sql`select ${key} ${matching} ${bound} order by ${direction} limit 1 offset ${position}`;
+  if (!skips) return rows();
+  if (!steps) return rowsFrom(keyAt(hiddenPlaceholder('skip', 'bigint'), order));
+  const { expressions, within, fromFirst, fromLast, nearFirst } = buildBucket(steps, filter, isBackwards);
+  const start = sql`
+    select * from (${keyAt(fromFirst, order, sql`and ${within}`)}) as first where ${nearFirst} union all
+    select * from (${keyAt(fromLast, reverse, sql`and ${within}`)}) as last where not ${nearFirst}`;
+  return sql`${expressions} ${rowsFrom(start)}`;
 }
 
 function totalOf(counts: PenaltyCounts, { types = PENALTY_TYPES }: PenaltyFilter): number {

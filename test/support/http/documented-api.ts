@@ -40,8 +40,6 @@ const TRANSPORT_HEADERS = [
 
 type Case = { status: number; address: string; init?: RequestInit; at?: TestService };
 
-export type DocumentedApi = Awaited<ReturnType<typeof serveDocumentedApi>>;
-
 /** A service that holds what the document's examples name, on a database of the test file's own. */
 export async function serveDocumentedApi() {
   const database = await createTestDatabase();
