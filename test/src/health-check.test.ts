@@ -28,7 +28,7 @@ async function startService(env: Record<string, string>): Promise<Record<string,
   };
   const program = startProgram('src/main.ts', complete);
   started.push(program);
-  await program.waitFor('listens');
+  await program.waitFor('server listening');
   return complete;
 }
 

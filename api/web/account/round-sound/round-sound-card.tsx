@@ -56,7 +56,7 @@ export async function RoundSoundCard({ deps, visit, notice }: RoundSoundProps): 
         action="/account/roundsound"
         enctype="multipart/form-data"
         data-sound-upload
-        data-most-bytes={String(maxUploadBytes)}
+        data-max-bytes={String(maxUploadBytes)}
         data-too-large={t.tooLarge(megabytes)}
         data-uploading={t.uploading}
         data-failed={t.uploadFailed}

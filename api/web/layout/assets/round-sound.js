@@ -24,7 +24,7 @@ function send(event) {
   const [file] = form.querySelector('[type="file"]').files;
   if (!file) return;
   event.preventDefault();
-  if (file.size > Number(form.dataset.mostBytes)) {
+  if (file.size > Number(form.dataset.maxBytes)) {
     showMessage(form.dataset.tooLarge, true);
     return;
   }
