@@ -49,6 +49,8 @@ export type ComponentPress = {
   args: readonly string[];
   /** The chosen values of a menu. */
   values: readonly string[];
+  /** The message that the component belongs to. */
+  messageId: string;
   /** Who invoked the command that the message responds to; undefined for a message the bot posted by itself. */
   messageOwnerId: string | undefined;
   isEphemeral: boolean;

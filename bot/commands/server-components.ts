@@ -37,18 +37,23 @@ export function serverComponents(deps: ServerDeps): Components {
     }),
     'server.pin': (invoker, press) => ({
       kind: 'ephemeral',
-      render: () => pin(deps, invoker, press.args[0]),
+      render: () => pin(deps, invoker, press),
     }),
   };
 }
 
-/** @param arg a server's id, or `all`. */
-async function pin(deps: ServerDeps, invoker: Invoker, arg: string | undefined): Promise<MessageView> {
+/** The component's argument is a server's id, or `all`. */
+async function pin(
+  deps: ServerDeps,
+  invoker: Invoker,
+  { args: [arg], messageId }: ComponentPress,
+): Promise<MessageView> {
   if (!invoker.canModerateMembers || invoker.guildId === undefined) {
     throw new Refusal(({ refusals }) => noticeMessage(refusals.pinRequiresModerateMembers));
   }
   if (invoker.botLacks.length > 0) throw new Refusal(({ refusals }) => noticeMessage(refusals.cannotPost));
-  await deps.pinLiveStatus(invoker, arg === 'all' ? undefined : requireServer(deps, arg).id);
+  const serverId = arg === 'all' ? undefined : requireServer(deps, arg).id;
+  await deps.pinLiveStatus(invoker, { serverId, pressedMessageId: messageId });
   return noticeMessage(`📌 ${invoker.localization.texts.refusals.pinned}`, COLOURS.online);
 }
 

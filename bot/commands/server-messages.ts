@@ -1,9 +1,9 @@
 import type { ServerList } from '../../src/live/server-list.ts';
 import { type ServerView, toServerView } from '../../src/live/server-view.ts';
-import type { Invoker } from '../command.ts';
 import type { Attachment, MessageView } from '../embeds/message.ts';
 import { serverCard } from '../embeds/server-card.ts';
 import { inDisplayOrder, serverList } from '../embeds/server-list.ts';
+import type { LiveStatus } from '../live-status/live-status.ts';
 import type { Localization } from '../locales/localization.ts';
 
 export type ServerDeps = {
@@ -11,8 +11,7 @@ export type ServerDeps = {
   publicUrl: string;
   /** The chart of a server's last 24 hours; undefined when there is none. */
   chartOf: (serverId: number, localization: Localization) => Promise<Attachment | undefined>;
-  /** Posts a live status message into the invoker's channel. @param serverId undefined: all servers. */
-  pinLiveStatus: (invoker: Invoker, serverId: number | undefined) => Promise<void>;
+  pinLiveStatus: LiveStatus['pin'];
 };
 
 /** All servers, in the order they are shown. */

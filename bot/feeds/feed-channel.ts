@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { REST } from '@discordjs/rest';
 import { RESTJSONErrorCodes, Routes } from 'discord.js';
 import { editMessage } from '../edit-message.ts';
 import type { MessageView } from '../embeds/message.ts';
 import type { SendWithLinkFallback } from '../link-fallback.ts';
+import { postMessage, readId } from '../post-message.ts';
 import { isDiscordError, isDiscordRefusal } from '../rest.ts';
 
 /** A message of a feed. */
@@ -22,7 +22,7 @@ type Options = {
 /** Posts and edits messages of feeds; the REST client keeps Discord's rate limits. */
 export type FeedChannels = {
   /**
-   * Posts a message. Retries with the same nonce post it only once, for the few minutes that Discord checks nonces.
+   * Posts a message, once for each nonce.
    * @returns its id; undefined when it was posted earlier and has been deleted since.
    */
   post: (channelId: string, message: FeedMessage, nonce: string) => Promise<string | undefined>;
@@ -38,20 +38,14 @@ const PERMISSION_LOST = [
   RESTJSONErrorCodes.CannotSendMessagesInNonTextChannel,
   RESTJSONErrorCodes.ThreadLocked,
 ];
-/** In characters. */
-const NONCE_LENGTH = 25;
 
 export function createFeedChannels({ rest, sendWithLinkFallback, signal }: Options): FeedChannels {
   return {
     post: async (channelId, message, nonce) => {
       try {
-        const posted = await sendWithLinkFallback(message, (view) =>
-          rest.post(Routes.channelMessages(channelId), {
-            signal,
-            body: { ...toBody(view, message.roleId), nonce, enforce_nonce: true },
-          }),
+        return await sendWithLinkFallback(message, (view) =>
+          postMessage(rest, { channelId, body: toBody(view, message.roleId), nonce, signal }),
         );
-        return readId(posted);
       } catch (error) {
         // It was posted at an earlier attempt, and somebody has deleted it since.
         if (isDiscordError(error, RESTJSONErrorCodes.UnknownMessage)) return undefined;
@@ -84,12 +78,7 @@ export function channelLossOf(error: unknown): 'channelGone' | 'permissionLost' 
 
 /** Whether Discord rejects the message itself: it is malformed, or the guild's AutoMod blocks it. */
 export function isMessageRefused(error: unknown): error is Error {
-  return isDiscordRefusal(error) && error.status === 400;
-}
-
-/** A nonce derived from its input: the same input gives the same nonce. */
-export function toNonce(...parts: readonly (string | number)[]): string {
-  return createHash('sha256').update(parts.join(':')).digest('base64url').slice(0, NONCE_LENGTH);
+  return isDiscordRefusal(error) && error.status === 400 && channelLossOf(error) === undefined;
 }
 
 function toBody({ embeds, components }: MessageView, roleId?: string | null) {
@@ -99,9 +88,4 @@ function toBody({ embeds, components }: MessageView, roleId?: string | null) {
     components,
     allowed_mentions: { parse: [], ...(roleId && { roles: [roleId] }) },
   };
-}
-
-function readId(response: unknown): string {
-  if (typeof response === 'object' && response !== null && 'id' in response) return String(response.id);
-  throw new Error("Discord's response lacks an id");
 }

@@ -14,7 +14,8 @@ import {
 import { readEventLog } from '../../src/queries/penalties/events.ts';
 import { feedPenalty, feedSummary } from '../embeds/feed-penalty.ts';
 import { localizationOf } from '../locales/localization.ts';
-import { type FeedChannels, isMessageRefused, toNonce } from './feed-channel.ts';
+import { toNonce } from '../post-message.ts';
+import { type FeedChannels, isMessageRefused } from './feed-channel.ts';
 
 export type PenaltyFeedDeps = { db: Db; channels: FeedChannels; log: Logger; now: () => Date };
 

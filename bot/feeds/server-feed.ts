@@ -12,7 +12,8 @@ import {
 } from '../../src/queries/discord-feeds/server-changes.ts';
 import { feedServers } from '../embeds/feed-servers.ts';
 import { localizationOf } from '../locales/localization.ts';
-import { type FeedChannels, isMessageRefused, toNonce } from './feed-channel.ts';
+import { toNonce } from '../post-message.ts';
+import { type FeedChannels, isMessageRefused } from './feed-channel.ts';
 import { compareServer } from './server-changes.ts';
 
 export type ServerFeedDeps = {

@@ -89,6 +89,7 @@ export function toComponentPress(interaction: ComponentInteraction): ComponentPr
   return {
     args: parseCustomId(interaction.customId).args,
     values: interaction.isStringSelectMenu() ? interaction.values : [],
+    messageId: interaction.message.id,
     messageOwnerId: interaction.message.interactionMetadata?.user.id,
     isEphemeral: interaction.message.flags?.has(MessageFlags.Ephemeral) ?? false,
   };

@@ -10,6 +10,7 @@ import { liveServerCard } from '../embeds/server-card.ts';
 import { liveServerList } from '../embeds/server-list.ts';
 import type { SendWithLinkFallback } from '../link-fallback.ts';
 import { localizationOf } from '../locales/localization.ts';
+import { postMessage } from '../post-message.ts';
 import { isDiscordError } from '../rest.ts';
 
 export type LiveMessageDeps = {
@@ -23,8 +24,16 @@ export type LiveMessageDeps = {
 export type LiveMessages = {
   /** The servers that a message shows; undefined when the one it follows is no longer listed. */
   serversOf: (message: Pick<LiveStatusMessage, 'serverId'>) => ServerView[] | undefined;
-  /** @returns the message's id. @throws {Refusal} when the bot may not post in the channel. */
-  post: (message: Omit<LiveStatusMessage, 'messageId'>, servers: ServerView[]) => Promise<string>;
+  /**
+   * Posts a message, once for each nonce as long as it is not deleted.
+   * @returns its id.
+   * @throws {Refusal} when the bot may not post in the channel.
+   */
+  post: (
+    message: Omit<LiveStatusMessage, 'messageId'>,
+    servers: ServerView[],
+    nonce: string,
+  ) => Promise<string>;
   /** @param servers undefined: the one it follows is no longer listed. */
   edit: (message: LiveStatusMessage, servers: ServerView[] | undefined) => Promise<void>;
   remove: (message: LiveStatusMessage) => Promise<void>;
@@ -64,14 +73,20 @@ export function createLiveMessages({
       const status = servers.findById(serverId);
       return status && [toServerView(status)];
     },
-    post: async (message, shown) => {
-      const route = Routes.channelMessages(message.channelId);
-      const send = (view: MessageView) => rest.post(route, { body: toBody(view) });
-      const posted = await sendWithLinkFallback(render(message, shown), send).catch((error) => {
+    post: async (message, shown, nonce) => {
+      const { channelId } = message;
+      const send = (view: MessageView) =>
+        postMessage(rest, { channelId, body: toBody(view), nonce }).catch((error) => {
+          // Posted before and deleted since: they want another one.
+          if (!isDiscordError(error, RESTJSONErrorCodes.UnknownMessage)) throw error;
+          return postMessage(rest, { channelId, body: toBody(view) });
+        });
+      try {
+        return await sendWithLinkFallback(render(message, shown), send);
+      } catch (error) {
         if (!isDiscordError(error, ...MAY_NOT_POST)) throw error;
         throw new Refusal(({ refusals }) => noticeMessage(refusals.cannotPost));
-      });
-      return readMessageId(posted);
+      }
     },
     edit: async (message, shown) => {
       const { channelId, messageId } = message;
@@ -104,9 +119,4 @@ export function fingerprint(servers: ServerView[] | undefined): string {
 
 function toBody({ embeds, components }: MessageView) {
   return { embeds, components, allowed_mentions: { parse: [] } };
-}
-
-function readMessageId(message: unknown): string {
-  if (typeof message === 'object' && message !== null && 'id' in message) return String(message.id);
-  throw new Error("Discord's response lacks the id of the new message");
 }

@@ -10,6 +10,7 @@ import {
 } from '../../src/queries/live-status-messages.ts';
 import { retryPauseMs } from '../../src/runtime/retry-pause.ts';
 import type { Invoker } from '../command.ts';
+import { toNonce } from '../post-message.ts';
 import { createLiveMessages, fingerprint, isMessageGone, type LiveMessageDeps } from './live-message.ts';
 
 type LiveStatusDeps = LiveMessageDeps & {
@@ -18,6 +19,13 @@ type LiveStatusDeps = LiveMessageDeps & {
   log: Logger;
   /** Edits of one message are at least this far apart. */
   intervalMs: number;
+};
+
+type Pin = {
+  /** Undefined: the message shows all servers. */
+  serverId: number | undefined;
+  /** The message whose button was pressed. */
+  pressedMessageId: string;
 };
 
 /** A message and the state of its edits. */
@@ -40,6 +48,8 @@ const LOOK_AGAIN_MS = 5000;
  * Messages that show the live status of servers: edited after a poll that changed it, stored in the database, and removed
  * from it once they are deleted at Discord.
  */
+export type LiveStatus = ReturnType<typeof createLiveStatus>;
+
 export function createLiveStatus(deps: LiveStatusDeps) {
   const { db, servers, log, intervalMs } = deps;
   const liveMessages = createLiveMessages(deps);
@@ -133,13 +143,13 @@ export function createLiveStatus(deps: LiveStatusDeps) {
       await Promise.allSettled(editing);
     },
     /**
-     * Posts a message into the invoker's channel, in the guild's language, and keeps it up to date.
-     * @param serverId undefined: it shows all servers.
+     * Posts a message into the invoker's channel, in the guild's language, and keeps it up to date. A button that is pressed
+     * twice, such as by a double click, posts one message.
      * @throws {Refusal} when the bot may not post there.
      */
     pin: async (
       { discordId, channelId, guildId, guildLocalization }: Invoker,
-      serverId: number | undefined,
+      { serverId, pressedMessageId }: Pin,
     ): Promise<void> => {
       const draft = {
         channelId,
@@ -149,7 +159,8 @@ export function createLiveStatus(deps: LiveStatusDeps) {
         createdAt: new Date(),
       };
       const current = liveMessages.serversOf(draft) ?? [];
-      const row = { ...draft, messageId: await liveMessages.post(draft, current) };
+      const nonce = toNonce('live', pressedMessageId, serverId ?? 'all');
+      const row = { ...draft, messageId: await liveMessages.post(draft, current, nonce) };
       try {
         await saveLiveStatusMessage(db, row, { actor: { discordId } });
       } catch (error) {

@@ -87,12 +87,15 @@ export const discordFeedServers = pgTable(
   (table) => [primaryKey({ columns: [table.feedId, table.serverId] })],
 );
 
-/** Discord messages that the bot keeps up to date; `serverId` null: the list of all servers. */
+/**
+ * Discord messages that the bot keeps up to date. `serverId` null: the list of all servers; it may name a server that was
+ * removed, until the bot has said so in the message.
+ */
 export const liveStatusMessages = pgTable('live_status_messages', {
   messageId: snowflake('message_id').primaryKey(),
   channelId: snowflake('channel_id').notNull(),
   guildId: snowflake('guild_id'),
-  serverId: integer('server_id').references(() => servers.id, { onDelete: 'cascade' }),
+  serverId: integer('server_id'),
   locale: text('locale').notNull(),
   createdAt: instant('created_at').notNull().defaultNow(),
 });

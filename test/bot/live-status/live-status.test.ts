@@ -3,8 +3,11 @@ import { sql } from 'drizzle-orm';
 import { createBot } from '../../../bot/bot.ts';
 import { listAuditEntries } from '../../../src/queries/audit-log.ts';
 import { listLiveStatusMessages } from '../../../src/queries/live-status-messages.ts';
+import { removeServer } from '../../../src/queries/servers/servers.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { createLiveMessages } from '../../support/bot/live-messages.ts';
+import { insertServer } from '../../support/database/builders.ts';
+import { messageOf } from '../../support/discord/exchange.ts';
 import { findButton } from '../../support/discord/messages.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -102,6 +105,46 @@ describe('a live status message', () => {
     await waitFor(() => again.health().state === 'ready');
     await waitFor(() => showsLastPlayer(posted?.id ?? ''));
     await again.stop();
+  });
+
+  test('says that its server was removed, even when no bot ran meanwhile', async () => {
+    const { id, slug } = await insertServer(db, { slug: 'removed', name: 'Removed' });
+    await harness.refreshServers();
+    const bot = createBot({ ...harness.deps });
+    bot.start();
+    await waitFor(() => bot.health().state === 'ready');
+    const { posted } = await pin({ ...moderator, guildLocale: 'en-US' }, slug);
+    expect((await rows()).find(({ messageId }) => messageId === posted?.id)?.serverId).toBe(id);
+    await bot.stop();
+    await removeServer(db, slug, { actor: 'operator' });
+    await harness.refreshServers();
+    const again = createBot({ ...harness.deps });
+    again.start();
+    const shown = () => fake.messages.get(posted?.id ?? '')?.embeds[0];
+    await waitFor(() => shown()?.description?.includes('no longer listed'));
+    expect(shown()?.footer).toBeUndefined();
+    await waitFor(async () => !(await rows()).some(({ messageId }) => messageId === posted?.id));
+    await again.stop();
+  });
+
+  test('is posted once by a double click, and again after it was deleted', async () => {
+    const bot = createBot({ ...harness.deps });
+    bot.start();
+    await waitFor(() => bot.health().state === 'ready');
+    const actor = { ...moderator, guildLocale: 'en-US', channelId: '910000000000000079' };
+    const message = messageOf(await fake.command('server', { name: 'live' }, actor));
+    const button = findButton(message, 'Pin live status here')?.custom_id ?? '';
+    const press = () => fake.press(message, button, actor);
+    const posted = () => fake.messagesIn(actor.channelId).filter(({ type }) => type === 0);
+    const presses = await Promise.all([press(), press()]);
+    for (const { message } of presses) {
+      expect(message?.embeds[0]?.description).toContain('updates automatically');
+    }
+    expect(posted()).toHaveLength(1);
+    fake.messages.delete(posted()[0]?.id ?? '');
+    await press();
+    expect(posted()).toHaveLength(1);
+    await bot.stop();
   });
 
   test('ends cleanly when the message or its channel is gone', async () => {

@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto';
+import type { REST } from '@discordjs/rest';
+import { type RESTPostAPIChannelMessageJSONBody, Routes } from 'discord.js';
+
+type Post = {
+  channelId: string;
+  body: RESTPostAPIChannelMessageJSONBody;
+  /** Requests with the same nonce post one message, for the few minutes that Discord remembers nonces. */
+  nonce?: string;
+  signal?: AbortSignal;
+};
+
+/** In characters. */
+const NONCE_LENGTH = 25;
+
+/**
+ * Posts a message.
+ * @returns its id; that of the earlier message when the nonce was used before.
+ * @throws DiscordAPIError `UnknownMessage` when the earlier message has been deleted since.
+ */
+export async function postMessage(rest: REST, { channelId, body, nonce, signal }: Post): Promise<string> {
+  const unique = nonce === undefined ? {} : { nonce, enforce_nonce: true };
+  return readId(await rest.post(Routes.channelMessages(channelId), { body: { ...body, ...unique }, signal }));
+}
+
+/** A nonce derived from its input: the same input gives the same nonce. */
+export function toNonce(...parts: readonly (string | number)[]): string {
+  return createHash('sha256').update(parts.join(':')).digest('base64url').slice(0, NONCE_LENGTH);
+}
+
+/** The id of a message or channel that Discord has created. */
+export function readId(response: unknown): string {
+  if (typeof response === 'object' && response !== null && 'id' in response) return String(response.id);
+  throw new Error("Discord's response lacks an id");
+}
