@@ -42,13 +42,15 @@ test('a deleted channel switches its feed off, which whoever started it is told'
 });
 
 test.each([
-  [50_001, 'Missing Access'],
-  [50_013, 'Missing Permissions'],
-])('a lost permission (%d) switches the feed off as well', async (code, message) => {
+  [403, 50_001, 'Missing Access'],
+  [403, 50_013, 'Missing Permissions'],
+  [400, 50_008, 'Cannot send messages in a non-text channel'],
+  [400, 160_005, 'Thread is locked'],
+])('a lost permission (%d, %d) switches the feed off as well', async (status, code, message) => {
   const feed = await startFeed({ what: 'penalties' });
   fake.fail({
     matches: new RegExp(`^POST /channels/${feed.channelId}`),
-    response: refuse(403, code, message),
+    response: refuse(status, code, message),
   });
   await insertPenalties(db, [{}]);
   await waitFor(() => fake.directMessagesTo(feed.manager.user.id).length === 1);
