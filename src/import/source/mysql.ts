@@ -36,7 +36,10 @@ export async function openMysqlSource(url: string): Promise<SourceDatabase> {
   });
   // A connection that breaks between two queries fails the next one; the event itself must not end the process.
   connection.on('error', () => {});
-  await connection.query('SET SESSION TRANSACTION READ ONLY');
+  await select('SET SESSION TRANSACTION READ ONLY').catch((error: unknown) => {
+    connection.destroy();
+    throw error;
+  });
   return {
     kind: 'mysql',
     address: `${nameHost(address.host)}:${address.port}/${address.database}`,
