@@ -74,19 +74,19 @@ export async function processUpload(
   const renewal = setInterval(() => {
     saveSoundProgress(db, sound, { leaseMs: context.leaseMs }).catch(() => undefined);
   }, context.leaseMs / 3);
-  const startedAt = performance.now();
+  const startedMs = performance.now();
   try {
     if (!(await finishEarlierAttempt(deps, sound))) {
       if (sound.attempts > MAX_CLAIMS) throw new SoundRefused('unavailable');
       await renderAndPublish(deps, context, sound);
     }
     await rm(uploadFolder(folders, sound.uploadKey), { recursive: true, force: true });
-    const durationMs = Math.round(performance.now() - startedAt);
+    const durationMs = Math.round(performance.now() - startedMs);
     log.info({ steamId64: sound.steamId64, sound: sound.id, durationMs }, 'a round-end sound is published');
     deps.onSettled?.('published', durationMs);
   } catch (error) {
     const failure = await settleFailure(deps, context, { sound, error });
-    if (failure) deps.onSettled?.(failure, Math.round(performance.now() - startedAt));
+    if (failure) deps.onSettled?.(failure, Math.round(performance.now() - startedMs));
   } finally {
     clearInterval(renewal);
   }

@@ -30,18 +30,18 @@ export async function reconcileSounds(
   db: Db,
   folders: SoundFolders,
   log: Log,
-  { graceMs = UPLOAD_GRACE_MS, now = Date.now() }: { graceMs?: number; now?: number } = {},
+  { graceMs = UPLOAD_GRACE_MS, nowMs = Date.now() }: { graceMs?: number; nowMs?: number } = {},
 ): Promise<void> {
-  await removeOrphanUploads(db, folders, { graceMs, now });
+  await removeOrphanUploads(db, folders, { graceMs, nowMs });
   await markLostSounds(db, folders, log);
   await setAsideOrphanFiles(db, folders, log);
-  await removeOldOrphans(folders, now);
+  await removeOldOrphans(folders, nowMs);
 }
 
 async function removeOrphanUploads(
   db: Db,
   folders: SoundFolders,
-  { graceMs, now }: { graceMs: number; now: number },
+  { graceMs, nowMs }: { graceMs: number; nowMs: number },
 ): Promise<void> {
   // Folders are read before rows: an upload that arrives in between is either too young or has a row.
   const keys = await readdir(folders.inbox);
@@ -51,7 +51,7 @@ async function removeOrphanUploads(
     const status = statuses.get(key);
     const isOver =
       status === undefined
-        ? now - (await modifiedAt(path)) >= graceMs
+        ? nowMs - (await modifiedAt(path)) >= graceMs
         : status === 'ready' || status === 'failed';
     if (isOver) await rm(path, { recursive: true, force: true });
   }
@@ -120,11 +120,11 @@ async function isVoiceLost(folders: SoundFolders, sound: RoundSound): Promise<bo
   return sizeBytes !== sound.voiceSizeBytes;
 }
 
-async function removeOldOrphans(folders: SoundFolders, now: number): Promise<void> {
+async function removeOldOrphans(folders: SoundFolders, nowMs: number): Promise<void> {
   const names = await readdir(folders.orphans).catch(() => []);
   for (const name of names) {
-    const putAsideAt = Number(/^\d+/.exec(name)?.[0] ?? now);
-    if (now - putAsideAt > KEEP_ORPHANS_MS) await rm(join(folders.orphans, name), { force: true });
+    const putAsideMs = Number(/^\d+/.exec(name)?.[0] ?? nowMs);
+    if (nowMs - putAsideMs > KEEP_ORPHANS_MS) await rm(join(folders.orphans, name), { force: true });
   }
 }
 

@@ -34,7 +34,7 @@ type Tracked = {
   /** Fingerprint of the last edit; undefined when it is not known. */
   shown: string | undefined;
   /** Not edited before this time, in milliseconds of `performance.now()`: the system clock may be set back. */
-  notBefore: number;
+  notBeforeMs: number;
   failures: number;
   isEditing: boolean;
 };
@@ -63,12 +63,12 @@ export function createLiveStatus(deps: LiveStatusDeps) {
 
   function editWhatIsDue(): void {
     if (!isRunning || !isLoaded) return;
-    const now = performance.now();
+    const nowMs = performance.now();
     for (const message of tracked.values()) {
-      if (message.isEditing || now < message.notBefore) continue;
+      if (message.isEditing || nowMs < message.notBeforeMs) continue;
       const current = liveMessages.serversOf(message.row);
       const wanted = fingerprint(current);
-      const isStale = now - (message.notBefore - intervalMs) >= REFRESH_MS;
+      const isStale = nowMs - (message.notBeforeMs - intervalMs) >= REFRESH_MS;
       if (wanted === message.shown && !isStale) continue;
       message.isEditing = true;
       const work: Promise<void> = edit(message, current, wanted).finally(() => editing.delete(work));
@@ -85,7 +85,7 @@ export function createLiveStatus(deps: LiveStatusDeps) {
       if (current === undefined) return await forget(row, 'its server is no longer listed');
       message.shown = wanted;
       message.failures = 0;
-      message.notBefore = performance.now() + intervalMs;
+      message.notBeforeMs = performance.now() + intervalMs;
     } catch (error) {
       if (isMessageGone(error)) {
         await forget(row, error.message).catch(() => undefined);
@@ -96,7 +96,7 @@ export function createLiveStatus(deps: LiveStatusDeps) {
       }
       message.failures += 1;
       const pauses = { firstMs: 2 * intervalMs, maxMs: MAX_PAUSE_MS };
-      message.notBefore = performance.now() + retryPauseMs(message.failures, pauses);
+      message.notBeforeMs = performance.now() + retryPauseMs(message.failures, pauses);
     } finally {
       message.isEditing = false;
     }
@@ -124,8 +124,8 @@ export function createLiveStatus(deps: LiveStatusDeps) {
 
   function track(row: LiveStatusMessage, shown: string | undefined): void {
     if (tracked.has(row.messageId)) return;
-    const notBefore = shown === undefined ? Number.NEGATIVE_INFINITY : performance.now() + intervalMs;
-    tracked.set(row.messageId, { row, shown, notBefore, failures: 0, isEditing: false });
+    const notBeforeMs = shown === undefined ? Number.NEGATIVE_INFINITY : performance.now() + intervalMs;
+    tracked.set(row.messageId, { row, shown, notBeforeMs, failures: 0, isEditing: false });
   }
 
   return {

@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path';
 import type { Command } from 'commander';
 import { chooseFfmpeg } from '../../media/ffmpeg/choose.ts';
-import { createRoundSoundWorker, type RoundSoundWorker } from '../../media/round-sounds.ts';
+import { createRoundSoundWorker, type RoundSoundWorker } from '../../media/round-sound-worker.ts';
 import { openSoundFolders, type SoundFolders } from '../../media/sound-folders.ts';
 import { removeSound, storeUpload } from '../../media/uploads.ts';
 import type { Db } from '../db/client.ts';

@@ -66,13 +66,13 @@ export function createPollSchedule<T extends Scheduled>({
   async function run(entry: Entry<T>): Promise<void> {
     running += 1;
     entry.isRunning = true;
-    const startedAt = performance.now();
+    const startedMs = performance.now();
     await poll(entry.target);
     entry.isRunning = false;
     running -= 1;
     startSoon();
     if (!isPolled(entry)) return;
-    entry.timer = setTimeout(() => enqueue(entry), delayAfter(entry.target.id, startedAt, intervalMs));
+    entry.timer = setTimeout(() => enqueue(entry), delayAfter(entry.target.id, startedMs, intervalMs));
   }
 
   function remove(entry: Entry<T>): void {
@@ -108,15 +108,15 @@ export function createPollSchedule<T extends Scheduled>({
 
 /**
  * Time until the target's next poll by its phase, at least half an interval after the last start.
- * @param startedAt of the last poll, by `performance.now()`.
+ * @param startedMs of the last poll, by `performance.now()`.
  */
 export function delayAfter(
   id: number,
-  startedAt: number,
+  startedMs: number,
   intervalMs: number,
-  now = performance.now(),
+  nowMs = performance.now(),
 ): number {
   const phase = ((id * GOLDEN_RATIO) % 1) * intervalMs;
-  const earliest = Math.max(startedAt + intervalMs / 2, now);
-  return phase + Math.ceil((earliest - phase) / intervalMs) * intervalMs - now;
+  const earliest = Math.max(startedMs + intervalMs / 2, nowMs);
+  return phase + Math.ceil((earliest - phase) / intervalMs) * intervalMs - nowMs;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { UPLOAD_NAME } from '../../media/rendering/decode.ts';
 import { renderSound } from '../../media/rendering/render.ts';
 import { SoundRefused } from '../../media/rendering/run-ffmpeg.ts';
-import { createRoundSoundWorker } from '../../media/round-sounds.ts';
+import { createRoundSoundWorker } from '../../media/round-sound-worker.ts';
 import { openSoundFolders, publishedPath } from '../../media/sound-folders.ts';
 import { storeUpload } from '../../media/uploads.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';

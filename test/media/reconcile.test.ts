@@ -27,7 +27,7 @@ describe('reconciliation', () => {
     await reconcileSounds(db, queue.folders, log);
     expect((await readdir(queue.folders.published)).sort()).toEqual(['.published-sounds', 'note.txt']);
     expect(await readdir(queue.folders.orphans)).toHaveLength(1);
-    await reconcileSounds(db, queue.folders, log, { now: Date.now() + 31 * 24 * 3_600_000 });
+    await reconcileSounds(db, queue.folders, log, { nowMs: Date.now() + 31 * 24 * 3_600_000 });
     expect(await readdir(queue.folders.orphans)).toEqual([]);
   });
 

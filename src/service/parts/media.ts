@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { chooseFfmpeg } from '../../../media/ffmpeg/choose.ts';
 import type { Ffmpeg } from '../../../media/ffmpeg/ffmpeg.ts';
 import type { RoundSoundWorkerDeps } from '../../../media/process-upload.ts';
-import { createRoundSoundWorker } from '../../../media/round-sounds.ts';
+import { createRoundSoundWorker } from '../../../media/round-sound-worker.ts';
 import type { Config } from '../../runtime/config.ts';
 import type { Context } from '../context.ts';
 

@@ -4,7 +4,7 @@ import pino from 'pino';
 import { chooseFfmpeg } from '../../../media/ffmpeg/choose.ts';
 import { createEmbeddedFfmpeg } from '../../../media/ffmpeg/embedded.ts';
 import { type Ffmpeg, RENDER_LIMITS } from '../../../media/ffmpeg/ffmpeg.ts';
-import { createRoundSoundWorker } from '../../../media/round-sounds.ts';
+import { createRoundSoundWorker } from '../../../media/round-sound-worker.ts';
 import { openSoundFolders, type SoundFolders } from '../../../media/sound-folders.ts';
 import { storeUpload } from '../../../media/uploads.ts';
 import { type Database, openDatabase } from '../../../src/db/database.ts';

@@ -1,6 +1,6 @@
 import { rename } from 'node:fs/promises';
 import type { FfmpegJob } from '../../../media/ffmpeg/ffmpeg.ts';
-import { createRoundSoundWorker } from '../../../media/round-sounds.ts';
+import { createRoundSoundWorker } from '../../../media/round-sound-worker.ts';
 import { openSoundFolders } from '../../../media/sound-folders.ts';
 import { storeUpload } from '../../../media/uploads.ts';
 import { openDatabase } from '../../../src/db/database.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createEmbeddedFfmpeg } from '../../../media/ffmpeg/embedded.ts';
 import { type Ffmpeg, FfmpegError } from '../../../media/ffmpeg/ffmpeg.ts';
 import type { RoundSoundWorkerDeps } from '../../../media/process-upload.ts';
-import { createRoundSoundWorker, type RoundSoundWorker } from '../../../media/round-sounds.ts';
+import { createRoundSoundWorker, type RoundSoundWorker } from '../../../media/round-sound-worker.ts';
 import { openSoundFolders, type SoundFolders } from '../../../media/sound-folders.ts';
 import { storeUpload } from '../../../media/uploads.ts';
 import { auditLog } from '../../../src/db/schema/audit-log.ts';

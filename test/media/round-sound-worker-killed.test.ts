@@ -100,7 +100,7 @@ describe('after kill -9', () => {
     expect(await listRoundSounds(db)).toEqual([]);
     await reconcileSounds(db, queue.folders, log);
     expect(await readdir(queue.folders.inbox)).toHaveLength(1);
-    await reconcileSounds(db, queue.folders, log, { now: Date.now() + 16 * 60_000 });
+    await reconcileSounds(db, queue.folders, log, { nowMs: Date.now() + 16 * 60_000 });
     expect(await readdir(queue.folders.inbox)).toEqual([]);
   });
 
