@@ -10,6 +10,7 @@ import {
 } from 'discord.js';
 import type { Logger } from 'pino';
 import type { Db } from '../src/db/client.ts';
+import { isDiscordId } from '../src/domain/discord-id.ts';
 import { InvalidInput, Unavailable } from '../src/domain/errors.ts';
 import { findSetting, saveSetting } from '../src/queries/settings.ts';
 import { retryPauseMs } from '../src/runtime/retry-pause.ts';
@@ -132,7 +133,7 @@ function readIds(text: string): CommandIds {
 }
 
 function isId(id: unknown): id is string {
-  return typeof id === 'string' && /^[0-9]{1,20}$/.test(id);
+  return typeof id === 'string' && isDiscordId(id);
 }
 
 /**

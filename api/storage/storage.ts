@@ -2,7 +2,9 @@ import type { Server } from 'bun';
 import { Elysia } from 'elysia';
 import { SOUND_VERSION_LENGTH, tryParseSoundFileName } from '../../src/domain/round-sound.ts';
 import { isRangeOfSame, isUnchanged } from '../http/conditional.ts';
+import type { ErrorResponse } from '../http/error-handler.ts';
 import { splitQuery } from '../http/query.ts';
+import { ERROR_CACHE_CONTROL, respondError } from '../http/responses.ts';
 import { createOpenDownloads, type OpenDownloads } from './open-downloads.ts';
 import { tryParseRange } from './range.ts';
 import { createSoundFiles, type SoundFile, type SoundFiles } from './sound-files.ts';
@@ -62,7 +64,7 @@ async function respondWithSound(sources: Sources, name: string, incoming: Incomi
   const { request } = incoming;
   const isKnown = tryParseSoundFileName(name) !== undefined && sources.isServed(name);
   const file = isKnown ? await sources.files.read(name) : undefined;
-  if (!file) return respondError(404, 'Not found');
+  if (!file) return refuse({ status: 404, message: 'Not found' });
   const { blob } = file;
   const headers = headersOf(file, splitQuery(request.url).get('v'));
   if (isUnchanged(request.headers, file)) return new Response(null, { status: 304, headers });
@@ -80,8 +82,10 @@ async function respondWithSound(sources: Sources, name: string, incoming: Incomi
     });
   }
   if (!beginDownload(sources, incoming)) {
-    return respondError(429, `Too many downloads at once: an address may have ${MAX_OPEN_DOWNLOADS} open`, {
-      'Retry-After': RETRY_AFTER_SECONDS,
+    return refuse({
+      status: 429,
+      message: `Too many downloads at once: an address may have ${MAX_OPEN_DOWNLOADS} open`,
+      headers: { 'Retry-After': RETRY_AFTER_SECONDS },
     });
   }
   if (!range) return new Response(blob, { headers });
@@ -123,12 +127,9 @@ function respondToPreflight(): Response {
 }
 
 function refuseMethod(): Response {
-  return respondError(405, 'Method not allowed', { Allow: METHODS });
+  return refuse({ status: 405, message: 'Method not allowed', headers: { Allow: METHODS } });
 }
 
-function respondError(status: number, message: string, headers: Record<string, string> = {}): Response {
-  return Response.json(
-    { success: false, message },
-    { status, headers: { ...HEADERS, 'Cache-Control': 'no-store', ...headers } },
-  );
+function refuse(error: ErrorResponse): Response {
+  return respondError(error, { ...HEADERS, 'Cache-Control': ERROR_CACHE_CONTROL.public });
 }

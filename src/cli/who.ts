@@ -1,3 +1,4 @@
+import { isDiscordId } from '../domain/discord-id.ts';
 import { InvalidInput, NotFound, Unavailable } from '../domain/errors.ts';
 import { tryParseSteamReference } from '../domain/profile-address.ts';
 import { parseSteamId, type SteamId64 } from '../domain/steam-id.ts';
@@ -42,7 +43,7 @@ async function readWho(
 ): Promise<{ discordId: string } | { steamId64: SteamId64 }> {
   const steamId64 = await tryResolve(session, id);
   if (steamId64) return { steamId64 };
-  if (/^[0-9]{1,20}$/.test(id)) return { discordId: id };
+  if (isDiscordId(id)) return { discordId: id };
   throw new InvalidInput(`${JSON.stringify(id)} is neither a SteamID nor a Discord id`);
 }
 

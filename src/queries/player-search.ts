@@ -32,7 +32,7 @@ export type FoundPlayer = {
 /** How many of the newest penalties and sign-ins are searched before the index of names is used. */
 const RECENT = 5000;
 /** The shortest text that the index of names can find, in characters. */
-const SHORTEST = 3;
+const MIN_INDEXED_LENGTH = 3;
 
 /**
  * Players with a name (in a penalty or as nickname) that contains a text, ignoring letter case and diacritics: exact
@@ -77,7 +77,7 @@ const BEST_FIRST = sql`matched.is_exact desc, seen_at desc nulls last, matched.s
  * index would take long, and so would scanning all players for a rare text.
  */
 async function findMatches(select: Select, given: SearchValues): Promise<Match[]> {
-  const isIndexed = [...given.folded].length >= SHORTEST;
+  const isIndexed = [...given.folded].length >= MIN_INDEXED_LENGTH;
   const findByPart = () => readMatches(select, 'players by part of name', () => indexed(RAREST_PARTS), given);
   if (isIndexed && (await isRare(select, given))) return findByPart();
   const recent = await readMatches(select, 'recent players by name', () => RECENT_MATCHES, given);

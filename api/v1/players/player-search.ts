@@ -10,8 +10,9 @@ import { STRICT, successModel, TimestampModel } from '../models.ts';
 import { notAllowed } from '../parameters.ts';
 
 const MAX_FOUND = 25;
-const SHORTEST = 3;
-const LONGEST = 64;
+/** In characters. A shorter text would not use the index of names. */
+const MIN_LENGTH = 3;
+const MAX_LENGTH = 64;
 
 const FoundPlayerModel = t.Object(
   {
@@ -34,7 +35,7 @@ const NAME_PARAMETER = {
   id: 'playerName',
   in: 'query',
   name: 'name',
-  description: `Part of a name, ${SHORTEST} to ${LONGEST} characters; letter case and diacritics are ignored.`,
+  description: `Part of a name, ${MIN_LENGTH} to ${MAX_LENGTH} characters; letter case and diacritics are ignored.`,
   schema: { type: 'string' },
   example: 'rzez',
   isRequired: true,
@@ -92,7 +93,7 @@ function present(player: FoundPlayer): Static<typeof FoundPlayerModel> {
 function parseName(text = ''): string {
   const name = text.trim().normalize('NFC');
   const { length } = [...name];
-  const isLongEnough = length >= SHORTEST && [...foldText(name).trim()].length >= SHORTEST;
-  if (isLongEnough && length <= LONGEST && !name.includes('\0')) return name;
-  throw notAllowed('name', text, `${SHORTEST} to ${LONGEST} characters of a name`);
+  const isLongEnough = length >= MIN_LENGTH && [...foldText(name).trim()].length >= MIN_LENGTH;
+  if (isLongEnough && length <= MAX_LENGTH && !name.includes('\0')) return name;
+  throw notAllowed('name', text, `${MIN_LENGTH} to ${MAX_LENGTH} characters of a name`);
 }
