@@ -5,49 +5,30 @@ import { claimNonce } from '../../src/queries/users/used-nonces.ts';
 import { requireUnblocked } from '../../src/queries/users/user-blocks.ts';
 import { fetchSteamProfile } from '../../src/steam/persona-names.ts';
 import { createVanityResolver } from '../../src/steam/vanity-names.ts';
-import { isMadeHere, namesLoopback } from '../http/host.ts';
-import { isQueryTooLong } from '../http/query.ts';
+import { namesLoopback } from '../http/host.ts';
 import { AccountPage, accountRoutes } from './account/account.tsx';
 import { readDiscordApplication } from './account/discord/discord-application.ts';
-import { encodePage } from './encode-page.ts';
-import { respondWithFailure } from './failure.tsx';
 import { loadAssets } from './layout/assets.ts';
 import type { Site } from './layout/layout.tsx';
-import type { ErrorKey } from './layout/locales/texts.ts';
 import { createLogo } from './layout/logo.ts';
 import { moderationRoutes } from './moderation/moderation.ts';
-import type { Incoming, Limiter, PagesDeps } from './pages-deps.ts';
+import type { Incoming, PagesDeps } from './pages-deps.ts';
 import { publicPenaltyRoutes } from './penalties/public-route.tsx';
+import { createResponder, enforceLimit } from './responder.ts';
 import { DEMO_SIGN_IN_PATH, signInToDemo } from './sign-in/demo-sign-in.tsx';
 import { finishSignIn, startSignIn } from './sign-in/sign-in.ts';
 import { SignInPage } from './sign-in/sign-in-page.tsx';
 import { refuseBannerSize, respondWithBanner, tryParseBannerSize } from './status/banner-response.ts';
 import { MissingServerPage } from './status/missing-server-page.tsx';
-import { createPublicResponse } from './status/public-response.ts';
-import { type PublicRoute, statusRoutes } from './status/status-routes.tsx';
+import { statusRoutes } from './status/status-routes.tsx';
 import { createCookies } from './visit/cookies.ts';
-import { createDestinations, withDestination } from './visit/destination.ts';
+import { createDestinations } from './visit/destination.ts';
 import type { MemberRoute } from './visit/member-route.ts';
 import { createNoticeReader, createRedirect } from './visit/notice.ts';
 import { PageError } from './visit/page-error.ts';
 import { respondWithPage } from './visit/page-response.ts';
-import { createResponseGuard } from './visit/security-headers.ts';
 import { createSigner } from './visit/signing.ts';
-import {
-  asMember,
-  DEMO_ROLES,
-  identifyIfPossible,
-  identifyVisitor,
-  openVisit,
-  type Visit,
-} from './visit/visit.ts';
-
-/** The messages of error pages that replace JSON errors of the API for browsers, by HTTP status. */
-const ERROR_KEYS: Record<number, ErrorKey> = {
-  404: 'not-found',
-  429: 'too-many-requests',
-  503: 'unavailable',
-};
+import { asMember, type Visit } from './visit/visit.ts';
 
 /** Pages are not part of the OpenAPI document. */
 const HIDDEN = { detail: { hide: true } };
@@ -73,11 +54,6 @@ export function pages(deps: PagesDeps) {
   const redirect = createRedirect(cookies);
   const readNotice = createNoticeReader(cookies);
   const discord = readDiscordApplication({ ...settings.discord, publicUrl, fetch: fetchUrl, log });
-  const secure = createResponseGuard({
-    publicUrl,
-    formTargets: discord ? [new URL(discord.apiUrl).origin] : [],
-    styleSource: site.assets.stylePolicySource,
-  });
   const shared = {
     db,
     site,
@@ -118,7 +94,14 @@ export function pages(deps: PagesDeps) {
       }),
   };
 
-  const respondPublicly = createPublicResponse(site.assets);
+  const { secure, respond, respondToMember, respondToVisitor, toErrorPage } = createResponder({
+    ...deps,
+    visits,
+    site,
+    redirect,
+    isDemo: deps.demoPeople !== undefined,
+    formTargets: discord ? [new URL(discord.apiUrl).origin] : [],
+  });
   const app = new Elysia({ name: 'pages' })
     .get('/account', (incoming) => respond(incoming, showAccount), HIDDEN)
     .get(
@@ -194,33 +177,6 @@ export function pages(deps: PagesDeps) {
     return respondWithPage(<AccountPage deps={shared} visit={member} notice={notice} />);
   }
 
-  async function respondToMember(incoming: Incoming, route: MemberRoute, params: Record<string, string>) {
-    return respond(incoming, async (visit) => {
-      requireUnblocked(visit.blockedUser);
-      const member = asMember(visit);
-      if (!member && route.method === 'GET') {
-        const next = readDestination(visit.url.pathname + visit.url.search);
-        return redirect(visit, withDestination('/account', next), 'sign-in-first');
-      }
-      if (!member) throw new PageError('signed-out', 401);
-      if (route.method === 'POST') await enforceLimit(deps.limits.forms, `user ${member.user.id}`);
-      return route.handle(member, params);
-    });
-  }
-
-  async function respondToVisitor(
-    incoming: Incoming,
-    { prepare, missing }: PublicRoute,
-    params: Record<string, string>,
-  ): Promise<Response> {
-    const show = async (visit: Visit) => {
-      await enforceLimit(deps.limits.pages, deps.clientKey(incoming));
-      const render = prepare(params);
-      return render ? respondPublicly(visit, render) : respondWithPage(missing(visit), 404);
-    };
-    return respond(incoming, show, identifyIfPossible);
-  }
-
   /** The banner is embedded in pages of other sites, so that no session is looked up. */
   async function respondWithServerBanner(incoming: Incoming, slug: string): Promise<Response> {
     const response = await respond(
@@ -239,37 +195,6 @@ export function pages(deps: PagesDeps) {
     response.headers.set('cross-origin-resource-policy', 'cross-origin');
     return response;
   }
-
-  /** The error page that replaces an error response of another route; keeps its status and `Retry-After`. */
-  async function toErrorPage(request: Request, { status, headers }: Response): Promise<Response> {
-    const fail = async () => {
-      throw new PageError(ERROR_KEYS[status] ?? 'internal', status, { limit: Number(retryAfter) });
-    };
-    const retryAfter = headers.get('retry-after');
-    const page = await respond({ request, server: null }, fail, identifyIfPossible);
-    if (retryAfter !== null) page.headers.set('retry-after', retryAfter);
-    return page;
-  }
-
-  /** Responds to one request; errors become pages. */
-  async function respond(
-    { request, server }: Incoming,
-    run: (visit: Visit) => Promise<Response>,
-    identify: typeof identifyVisitor = identifyVisitor,
-  ): Promise<Response> {
-    const visit = openVisit(visits, request);
-    const send = async (response: Response) =>
-      secure(await encodePage(response, { visit, assets: site.assets }), visit);
-    try {
-      const peer = server?.requestIP(request)?.address ?? '';
-      if (deps.demoPeople && isMadeHere(request, peer)) visit.demoRoles = DEMO_ROLES;
-      if (isQueryTooLong(request.url)) throw new PageError('address-too-long', 400);
-      await identify(visits, visit);
-      return await send(await run(visit));
-    } catch (error) {
-      return send(await respondWithFailure({ site, log }, visit, error));
-    }
-  }
 }
 
 /** The host, in Unicode rather than Punycode. */
@@ -280,9 +205,4 @@ function nameOfSite(publicUrl: string): string {
 
 async function notFound(): Promise<Response> {
   throw new PageError('not-found', 404);
-}
-
-async function enforceLimit(limiter: Limiter, key: string): Promise<void> {
-  const { isAllowed, resetSeconds } = await limiter.take(key);
-  if (!isAllowed) throw new PageError('too-many-requests', 429, { limit: resetSeconds });
 }

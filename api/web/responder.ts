@@ -1,0 +1,128 @@
+import { requireUnblocked } from '../../src/queries/users/user-blocks.ts';
+import { isMadeHere } from '../http/host.ts';
+import { isQueryTooLong } from '../http/query.ts';
+import { encodePage } from './encode-page.ts';
+import { respondWithFailure } from './failure.tsx';
+import type { Site } from './layout/layout.tsx';
+import type { ErrorKey } from './layout/locales/texts.ts';
+import type { Incoming, Limiter, PagesDeps } from './pages-deps.ts';
+import { createPublicResponse } from './status/public-response.ts';
+import type { PublicRoute } from './status/status-routes.tsx';
+import { withDestination } from './visit/destination.ts';
+import type { MemberRoute } from './visit/member-route.ts';
+import type { Redirect } from './visit/notice.ts';
+import { PageError } from './visit/page-error.ts';
+import { respondWithPage } from './visit/page-response.ts';
+import { createResponseGuard } from './visit/security-headers.ts';
+import {
+  asMember,
+  DEMO_ROLES,
+  identifyIfPossible,
+  identifyVisitor,
+  openVisit,
+  type Visit,
+  type VisitDeps,
+} from './visit/visit.ts';
+
+type ResponderDeps = Pick<PagesDeps, 'limits' | 'clientKey' | 'log'> & {
+  visits: VisitDeps;
+  site: Site;
+  redirect: Redirect;
+  /** Whether visitors on this machine may sign in as people of the demo. */
+  isDemo: boolean;
+  /** The origins outside of the pages that forms may redirect to. */
+  formTargets: readonly string[];
+};
+
+/** The messages of error pages that replace JSON errors of the API for browsers, by HTTP status. */
+const ERROR_KEYS: Record<number, ErrorKey> = {
+  404: 'not-found',
+  429: 'too-many-requests',
+  503: 'unavailable',
+};
+
+/** Responds to requests for pages; errors become pages too, in the visitor's language. */
+export function createResponder({
+  limits,
+  clientKey,
+  log,
+  visits,
+  site,
+  redirect,
+  isDemo,
+  formTargets,
+}: ResponderDeps) {
+  const secure = createResponseGuard({
+    publicUrl: site.publicUrl,
+    formTargets,
+    styleSource: site.assets.stylePolicySource,
+  });
+  const respondPublicly = createPublicResponse(site.assets);
+  return { secure, respond, respondToMember, respondToVisitor, toErrorPage };
+
+  /** Responds to one request; errors become pages. */
+  async function respond(
+    { request, server }: Incoming,
+    run: (visit: Visit) => Promise<Response>,
+    identify: typeof identifyVisitor = identifyVisitor,
+  ): Promise<Response> {
+    const visit = openVisit(visits, request);
+    const send = async (response: Response) =>
+      secure(await encodePage(response, { visit, assets: site.assets }), visit);
+    try {
+      const peer = server?.requestIP(request)?.address ?? '';
+      if (isDemo && isMadeHere(request, peer)) visit.demoRoles = DEMO_ROLES;
+      if (isQueryTooLong(request.url)) throw new PageError('address-too-long', 400);
+      await identify(visits, visit);
+      return await send(await run(visit));
+    } catch (error) {
+      return send(await respondWithFailure({ site, log }, visit, error));
+    }
+  }
+
+  /** Responds with a page of the account or of moderation. */
+  async function respondToMember(incoming: Incoming, route: MemberRoute, params: Record<string, string>) {
+    return respond(incoming, async (visit) => {
+      requireUnblocked(visit.blockedUser);
+      const member = asMember(visit);
+      if (!member && route.method === 'GET') {
+        const next = visits.readDestination(visit.url.pathname + visit.url.search);
+        return redirect(visit, withDestination('/account', next), 'sign-in-first');
+      }
+      if (!member) throw new PageError('signed-out', 401);
+      if (route.method === 'POST') await enforceLimit(limits.forms, `user ${member.user.id}`);
+      return route.handle(member, params);
+    });
+  }
+
+  /** Responds with a public page. */
+  async function respondToVisitor(
+    incoming: Incoming,
+    { prepare, missing }: PublicRoute,
+    params: Record<string, string>,
+  ): Promise<Response> {
+    const show = async (visit: Visit) => {
+      await enforceLimit(limits.pages, clientKey(incoming));
+      const render = prepare(params);
+      return render ? respondPublicly(visit, render) : respondWithPage(missing(visit), 404);
+    };
+    return respond(incoming, show, identifyIfPossible);
+  }
+
+  /** The error page that replaces an error response of another route; keeps its status and `Retry-After`. */
+  async function toErrorPage(request: Request, { status, headers }: Response): Promise<Response> {
+    const fail = async () => {
+      throw new PageError(ERROR_KEYS[status] ?? 'internal', status, { limit: Number(retryAfter) });
+    };
+    const retryAfter = headers.get('retry-after');
+    const page = await respond({ request, server: null }, fail, identifyIfPossible);
+    if (retryAfter !== null) page.headers.set('retry-after', retryAfter);
+    return page;
+  }
+}
+
+/** @throws {PageError} 429 above the limit. */
+export async function enforceLimit(limiter: Limiter, key: string): Promise<void> {
+  const { isAllowed, resetSeconds } = await limiter.take(key);
+  if (!isAllowed) throw new PageError('too-many-requests', 429, { limit: resetSeconds });
+}
