@@ -4,7 +4,7 @@ import type { Db } from '../src/db/client.ts';
 import { Forbidden, InvalidInput, NotFound, Unavailable } from '../src/domain/errors.ts';
 import type { Actor } from '../src/domain/rights/actor.ts';
 import { mayHaveSound, type SoundAudience } from '../src/domain/rights/sound-audience.ts';
-import { type SoundUpload, titleOf } from '../src/domain/round-sound.ts';
+import { type SoundUpload, titleFromFileName } from '../src/domain/round-sound.ts';
 import type { SteamId64 } from '../src/domain/steam-id.ts';
 import { saveUploadedSound } from '../src/queries/round-sounds/round-sound-queue.ts';
 import {
@@ -55,7 +55,7 @@ export async function storeUpload(
     await syncToDisk(folders.inbox);
     isStored = true;
     const { steamId64, startMs, actor } = upload;
-    const title = titleOf(upload.fileName);
+    const title = titleFromFileName(upload.fileName);
     const { sound, supersededKeys } = await saveUploadedSound(
       db,
       { steamId64, title, uploadKey, startMs, actor },

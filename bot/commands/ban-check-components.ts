@@ -6,9 +6,9 @@ import {
   type Invoker,
   Refusal,
 } from '../command.ts';
-import { readFilter } from '../embeds/ban-check-controls.ts';
-import type { RecordFilter } from '../embeds/ban-check-view.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
+import { readFilter } from '../embeds/player-record-controls.ts';
+import type { RecordFilter } from '../embeds/player-record-view.ts';
 import { tryParsePositive } from '../interactions/custom-id.ts';
 import { type BanCheckDeps, renderRecord } from './ban-check.ts';
 import { requireMaySee } from './subject.ts';
@@ -17,7 +17,7 @@ import { requireMaySee } from './subject.ts';
  * The page buttons and filters of a record, and the button that opens it from a profile. Each press is checked anew:
  * who owns the message, and whether the invoker may see the record.
  */
-export function recordComponents(deps: BanCheckDeps): Components {
+export function banCheckComponents(deps: BanCheckDeps): Components {
   const update = (invoker: Invoker, press: ComponentPress, state: State): CommandResponse => ({
     kind: 'update',
     render: () => renderState(deps, invoker, press, state),

@@ -14,9 +14,9 @@ import {
   type Invoker,
   Refusal,
 } from '../command.ts';
-import { PENALTIES_PER_PAGE, recordMessage } from '../embeds/ban-check.ts';
-import { findLead, type RecordFilter, type RecordView, serverNameOf } from '../embeds/ban-check-view.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
+import { PENALTIES_PER_PAGE, recordMessage } from '../embeds/player-record.ts';
+import { findLead, type RecordFilter, type RecordView, serverNameOf } from '../embeds/player-record-view.ts';
 import { en } from '../locales/en.ts';
 import type { Localization } from '../locales/localization.ts';
 import { pl } from '../locales/pl.ts';

@@ -6,7 +6,7 @@ import {
   CHECK_BANS_DEFINITION,
   checkBansCommand,
 } from './ban-check.ts';
-import { recordComponents } from './ban-check-components.ts';
+import { banCheckComponents } from './ban-check-components.ts';
 import { FEED_DEFINITION, type FeedDeps, feedCommand } from './feed.ts';
 import { LOOKUP_DEFINITION, lookupCommand } from './lookup.ts';
 import { SERVER_DEFINITION, serverCommand } from './server.ts';
@@ -25,7 +25,7 @@ export function createCommands(deps: CommandDeps): { commands: readonly Command[
       checkBansCommand(deps),
       feedCommand(deps),
     ],
-    components: { ...serverComponents(deps), ...recordComponents(deps) },
+    components: { ...serverComponents(deps), ...banCheckComponents(deps) },
   };
 }
 

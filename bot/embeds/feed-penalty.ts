@@ -5,10 +5,10 @@ import type { FeedEvent } from '../../src/queries/discord-feeds/penalty-posts.ts
 import type { PenaltyCounts } from '../../src/queries/penalties/filter.ts';
 import type { Texts } from '../locales/en.ts';
 import { code, escapeText, relativeTime } from '../text.ts';
-import { countsLine } from './ban-check.ts';
-import { serverNameOf } from './ban-check-view.ts';
 import { COLOURS, type MessageView } from './message.ts';
 import { penaltyEmbed } from './penalty.ts';
+import { countsLine } from './player-record.ts';
+import { serverNameOf } from './player-record-view.ts';
 
 /** A penalty as a feed shows it, after an event, with the status it has at `now`. */
 export function feedPenalty(

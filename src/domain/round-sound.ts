@@ -97,7 +97,7 @@ const DECEPTIVE_MARKS = /[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufe
  * The title of a track: the name of its file in NFC, without path parts, control and bidirectional characters,
  * at most 128 characters (code points). Never empty, always well-formed.
  */
-export function titleOf(fileName: string): string {
+export function titleFromFileName(fileName: string): string {
   const base = fileName.toWellFormed().split(/[/\\]/).at(-1) ?? '';
   const clean = base
     .normalize('NFC')

@@ -3,7 +3,7 @@ import {
   parseStart,
   parseStartMs,
   soundFileName,
-  titleOf,
+  titleFromFileName,
   tryParseSoundFileName,
 } from '../../../src/domain/round-sound.ts';
 import { parseSteamId } from '../../../src/domain/steam-id.ts';
@@ -27,12 +27,12 @@ test.each([
   ['\u202e\u202e', 'sound'],
   ['\u3164\u2800', 'sound'],
 ])('makes %j the title %j', (fileName, title) => {
-  expect(titleOf(fileName)).toBe(title);
+  expect(titleFromFileName(fileName)).toBe(title);
 });
 
 test('keeps 128 characters of a title, and no half of one', () => {
-  expect(titleOf('é'.repeat(300))).toBe('é'.repeat(128));
-  expect(titleOf('🎵'.repeat(300))).toBe('🎵'.repeat(128));
+  expect(titleFromFileName('é'.repeat(300))).toBe('é'.repeat(128));
+  expect(titleFromFileName('🎵'.repeat(300))).toBe('🎵'.repeat(128));
 });
 
 test.each([

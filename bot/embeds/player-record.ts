@@ -4,10 +4,10 @@ import { steamProfileUrl } from '../../src/domain/profile-address.ts';
 import { LIMITS } from '../discord-limits.ts';
 import type { Texts } from '../locales/en.ts';
 import { absoluteAndRelativeTime, cut, escapeText, relativeTime, toPlainLine } from '../text.ts';
-import { recordControls } from './ban-check-controls.ts';
-import type { PenaltyView, RecordView } from './ban-check-view.ts';
 import { COLOURS, type MessageView } from './message.ts';
 import { adminOf, STATUS_LOOKS } from './penalty.ts';
+import { recordControls } from './player-record-controls.ts';
+import type { PenaltyView, RecordView } from './player-record-view.ts';
 import { steamBansLine } from './steam-bans.ts';
 
 export const PENALTIES_PER_PAGE = 5;

@@ -1,9 +1,9 @@
 import { PENALTY_STATUSES, PENALTY_TYPES } from '../../src/domain/penalty.ts';
 import { toCustomId } from '../interactions/custom-id.ts';
 import type { Texts } from '../locales/en.ts';
-import type { RecordFilter, RecordView } from './ban-check-view.ts';
 import { button, linkButton, menuRow, type Row, row, steamProfileButton } from './message.ts';
 import { STATUS_LOOKS } from './penalty.ts';
+import type { RecordFilter, RecordView } from './player-record-view.ts';
 
 /** Stands for "no filter" in a `custom_id`, and as the value of a menu's entry. */
 const NO_FILTER = '-';
