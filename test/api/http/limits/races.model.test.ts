@@ -50,7 +50,7 @@ test('in memory each request is judged as the model judges it, in whichever orde
       );
       await scheduler.waitFor(Promise.all(taken));
     },
-    { runs: 4 * RUNS },
+    { runs: 5 * RUNS },
   ));
 
 const url = await findTestRedis();
@@ -102,7 +102,7 @@ describe.skipIf(url === undefined)('over Redis', () => {
           );
         }
       },
-      { runs: 4 * RUNS },
+      { runs: 5 * RUNS },
     );
   });
 });
