@@ -5,11 +5,11 @@ export type SteamReference = { steamId64: SteamId64 } | { vanityName: string };
 
 /**
  * Reads any SteamID notation, or the address of a profile: `steamcommunity.com/profiles/7656…`,
- * `…/profiles/[U:1:N]`, `…/id/name`; with or without `https://`.
+ * `…/profiles/[U:1:N]`, `…/id/name`; with or without `https://`, and in `<…>`, which keeps Discord from previewing a link.
  * @returns undefined for everything else.
  */
 export function tryParseSteamReference(text: string): SteamReference | undefined {
-  const trimmed = text.trim();
+  const trimmed = text.trim().replace(/^<(.*)>$/, '$1');
   const plain = tryParseSteamId(trimmed);
   if (plain !== undefined) return { steamId64: plain };
   const match =

@@ -109,6 +109,7 @@ describe('/ban-check of oneself', () => {
       `STEAM_1:${id % 2n}:${id / 2n}`,
       `[U:1:${id}]`,
       `https://steamcommunity.com/profiles/${aSteamId(1)}/`,
+      `<https://steamcommunity.com/profiles/${aSteamId(1)}>`,
     ]) {
       expect(embedsOf(await fake.command('ban-check', { steamid }, member))[0]?.author?.name).toContain(
         'Rzeźnik',
