@@ -114,18 +114,19 @@ async function renderAndPublish(
   await renderVoice(ffmpeg, folder, { durationMs, targetLufs, mixes, draftOptions });
   const copy = (rendition: Rendition, name: string) =>
     copyAsPartial(folders, { soundId: sound.id, rendition, from: join(folder, name) });
-  const stereo = await copy('stereo', SOUND_NAME);
-  const voice = await copy('voice', VOICE_NAME);
-  if (!stereo || !voice) throw new Superseded();
-  const isOurs = await saveSoundRendering(db, sound, {
-    sha256: stereo.sha256,
-    sizeBytes: stereo.sizeBytes,
-    voiceSha256: voice.sha256,
-    voiceSizeBytes: voice.sizeBytes,
-    loudnessBeforeLufs: rendered.loudnessBeforeLufs,
-    loudnessAfterLufs: rendered.loudnessAfterLufs,
-    durationMs: rendered.durationMs,
-    waveform: rendered.waveform,
+  const isOurs = await saveSoundRendering(db, sound, async () => {
+    const stereo = await copy('stereo', SOUND_NAME);
+    const voice = await copy('voice', VOICE_NAME);
+    return {
+      sha256: stereo.sha256,
+      sizeBytes: stereo.sizeBytes,
+      voiceSha256: voice.sha256,
+      voiceSizeBytes: voice.sizeBytes,
+      loudnessBeforeLufs: rendered.loudnessBeforeLufs,
+      loudnessAfterLufs: rendered.loudnessAfterLufs,
+      durationMs: rendered.durationMs,
+      waveform: rendered.waveform,
+    };
   });
   if (!isOurs) throw new Superseded();
   await publish(deps, sound, RENDITIONS);

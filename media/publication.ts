@@ -12,16 +12,20 @@ import { hashFile, partialPath, publishedPath, type SoundFolders, syncToDisk } f
 /** Replaces one file by another. */
 export type MoveFile = (from: string, to: string) => Promise<void>;
 
-/** Copies a rendered file next to the published ones, and syncs it to the disk. */
+/**
+ * Copies a rendered file next to the published ones, and syncs it to the disk. The caller holds the sound's row: another
+ * attempt would write the same file.
+ */
 export async function copyAsPartial(
   folders: SoundFolders,
   { soundId, rendition, from }: { soundId: number; rendition: Rendition; from: string },
-): Promise<{ sha256: string; sizeBytes: number } | undefined> {
+): Promise<{ sha256: string; sizeBytes: number }> {
   const partial = partialPath(folders, soundId, rendition);
   await copyFile(from, partial);
   await syncToDisk(partial);
   const sha256 = await hashFile(partial);
-  return sha256 === undefined ? undefined : { sha256, sizeBytes: (await stat(partial)).size };
+  if (sha256 === undefined) throw new Error('the copy of a rendered file was removed');
+  return { sha256, sizeBytes: (await stat(partial)).size };
 }
 
 /**

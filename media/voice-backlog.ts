@@ -48,11 +48,9 @@ async function renderAndPublish(
   if ((await hashFile(copy)) !== sound.sha256) throw new Error('the published file is not that of its row');
   await renderVoice(ffmpeg, scratch, { durationMs: sound.durationMs ?? 0, targetLufs });
   const from = join(scratch, VOICE_NAME);
-  const file = await copyAsPartial(folders, { soundId: sound.id, rendition: 'voice', from });
-  if (file === undefined) return false;
-  const renditions = ['voice'] as const;
-  return publishVoice(db, sound, {
-    file,
-    moveIntoPlace: () => moveIntoPlace(folders, sound, { renditions, moveFile }),
+  return publishVoice(db, sound, async () => {
+    const file = await copyAsPartial(folders, { soundId: sound.id, rendition: 'voice', from });
+    await moveIntoPlace(folders, sound, { renditions: ['voice'], moveFile });
+    return file;
   });
 }

@@ -117,13 +117,21 @@ export async function saveSoundProgress(
   return updateClaimed(db, claim, { ...(status && { status }), claimedUntil: after(leaseMs) });
 }
 
-/** Saves the results of rendering, before the files are moved. False as for {@link saveSoundProgress}. */
+/**
+ * Saves the results of rendering, before the files are moved.
+ * @param copyFiles writes the files that will be moved; called while nobody else can claim the sound, because every
+ * attempt writes files of the same names.
+ * @returns false when the claim is lost: then nothing was copied.
+ */
 export async function saveSoundRendering(
   db: Db,
   claim: RoundSoundClaim,
-  rendering: RoundSoundRendering,
+  copyFiles: () => Promise<RoundSoundRendering>,
 ): Promise<boolean> {
-  return updateClaimed(db, claim, rendering);
+  return db.transaction(async (tx) => {
+    if (!(await lockClaimed(tx, claim))) return false;
+    return updateClaimed(tx, claim, await copyFiles());
+  });
 }
 
 /** Marks an upload as failed; a published sound of the player stays. False as for {@link saveSoundProgress}. */
@@ -163,16 +171,21 @@ export async function publishSound(
 ): Promise<boolean> {
   return db.transaction(async (tx) => {
     await lockPlayer(tx, sound.steamId64);
-    const [own] = await tx
-      .select({ id: roundSounds.id })
-      .from(roundSounds)
-      .where(claimCondition(sound))
-      .for('update');
-    if (!own) return false;
+    if (!(await lockClaimed(tx, sound))) return false;
     await moveIntoPlace();
     await markReady(tx, sound);
     return true;
   });
+}
+
+/** Locks the row until the transaction ends, so that nobody else can claim it. False when the claim is lost. */
+async function lockClaimed(tx: Db, claim: RoundSoundClaim): Promise<boolean> {
+  const rows = await tx
+    .select({ id: roundSounds.id })
+    .from(roundSounds)
+    .where(claimCondition(claim))
+    .for('update');
+  return rows.length > 0;
 }
 
 async function updateClaimed(

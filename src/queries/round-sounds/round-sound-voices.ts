@@ -36,16 +36,13 @@ export async function releaseVoicelessSound(
 
 /**
  * Publishes the voice rendition of a published sound.
- * @param moveIntoPlace moves the file; called while the player's sound is locked.
+ * @param putIntoPlace puts the file there; called while the player's sound is locked and nobody else can claim it.
  * @returns false when the sound was replaced or removed: then nothing was moved.
  */
 export async function publishVoice(
   db: Db,
   sound: RoundSound,
-  {
-    file,
-    moveIntoPlace,
-  }: { file: { sha256: string; sizeBytes: number }; moveIntoPlace: () => Promise<void> },
+  putIntoPlace: () => Promise<{ sha256: string; sizeBytes: number }>,
 ): Promise<boolean> {
   return db.transaction(async (tx) => {
     await lockPlayer(tx, sound.steamId64);
@@ -55,10 +52,10 @@ export async function publishVoice(
       .where(claimCondition(sound))
       .for('update');
     if (!own) return false;
-    await moveIntoPlace();
+    const { sha256, sizeBytes } = await putIntoPlace();
     await tx
       .update(roundSounds)
-      .set({ voiceSha256: file.sha256, voiceSizeBytes: file.sizeBytes, claimedUntil: null })
+      .set({ voiceSha256: sha256, voiceSizeBytes: sizeBytes, claimedUntil: null })
       .where(eq(roundSounds.id, sound.id));
     return true;
   });
