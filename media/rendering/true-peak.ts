@@ -20,12 +20,17 @@ const OVERLAP = TAPS - 1;
 const MAX_OVERSHOOT = 2;
 
 /** Windowed sinc functions, for the three positions between two samples. */
-const FILTERS = Array.from({ length: OVERSAMPLING - 1 }, (_, index) =>
-  Float64Array.from({ length: TAPS }, (_, tap) => {
-    const x = Math.PI * (tap - TAPS / 2 + 1 - (index + 1) / OVERSAMPLING);
+const FIRST_QUARTER = createFilter(1 / OVERSAMPLING);
+const HALF = createFilter(2 / OVERSAMPLING);
+const LAST_QUARTER = createFilter(3 / OVERSAMPLING);
+
+/** @param position between two samples, from 0 to 1. */
+function createFilter(position: number): Float64Array {
+  return Float64Array.from({ length: TAPS }, (_, tap) => {
+    const x = Math.PI * (tap - TAPS / 2 + 1 - position);
     return (Math.sin(x) / x) * (0.5 + 0.5 * Math.cos(x / (TAPS / 2)));
-  }),
-);
+  });
+}
 
 /** The mix is taken to be silent before and after its frames, as it is where it is played. */
 export function createTruePeakMeter({ channels, first, last }: Weights): TruePeakMeter {
@@ -51,18 +56,23 @@ export function createTruePeakMeter({ channels, first, last }: Weights): TruePea
   };
 }
 
-/** Interpolates only between samples that are loud enough for a new peak. */
+/** Interpolates only between samples that are loud enough for a new peak; one loop for all positions, which costs half. */
 function findPeak(samples: Float32Array, known: number): number {
   let peak = known;
   for (let first = 0; first + TAPS <= samples.length; first++) {
     const before = Math.abs(samples[first + TAPS / 2 - 1] ?? 0);
     const after = Math.abs(samples[first + TAPS / 2] ?? 0);
     if (before * MAX_OVERSHOOT < peak && after * MAX_OVERSHOOT < peak) continue;
-    for (const filter of FILTERS) {
-      let value = 0;
-      for (let tap = 0; tap < TAPS; tap++) value += (filter[tap] ?? 0) * (samples[first + tap] ?? 0);
-      if (Math.abs(value) > peak) peak = Math.abs(value);
+    let firstQuarter = 0;
+    let half = 0;
+    let lastQuarter = 0;
+    for (let tap = 0; tap < TAPS; tap++) {
+      const sample = samples[first + tap] ?? 0;
+      firstQuarter += (FIRST_QUARTER[tap] ?? 0) * sample;
+      half += (HALF[tap] ?? 0) * sample;
+      lastQuarter += (LAST_QUARTER[tap] ?? 0) * sample;
     }
+    peak = Math.max(peak, Math.abs(firstQuarter), Math.abs(half), Math.abs(lastQuarter));
   }
   return peak;
 }
