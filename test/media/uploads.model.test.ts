@@ -287,6 +287,8 @@ test(`${WHAT}, whoever is killed, with ffmpeg replayed`, () =>
   tryHistories('uploads', uploadHistory, (steps) => new Play('replayed').run(steps), {
     // Each takes the processor for an eighth of a second: few at everybody's desk.
     runs: RUNS >= 400 ? 5 * RUNS : Math.ceil(RUNS / 2),
+    // On a slow machine, the whole of `.ci/run` would pass 25 minutes.
+    limitMs: 600_000,
   }));
 
 test(`${WHAT}, with the real ffmpeg and processes that are killed`, () =>
