@@ -138,11 +138,15 @@ function buildPageSql(filter: PenaltyFilter, { steps, isBackwards, skips }: Page
     sql`select ${key} ${matching} ${bound} order by ${direction} limit 1 offset ${position}`;
   if (!skips) return rows();
   if (!steps) return rowsFrom(keyAt(hiddenPlaceholder('skip', 'bigint'), order));
-  const { expressions, within, fromFirst, fromLast, nearFirst } = buildBucket(steps, filter, isBackwards);
+  const bucket = buildBucket(steps, filter, isBackwards);
+  const fromFirst = keyAt(bucket.fromFirst, order, sql`and ${bucket.within}`);
+  const fromLast = keyAt(bucket.fromLast, reverse, sql`and ${bucket.within}`);
   const start = sql`
-    select * from (${keyAt(fromFirst, order, sql`and ${within}`)}) as first where ${nearFirst} union all
-    select * from (${keyAt(fromLast, reverse, sql`and ${within}`)}) as last where not ${nearFirst}`;
-  return sql`${expressions} ${rowsFrom(start)}`;
+    select start.* from ${bucket.table}, lateral (
+      select * from (${fromFirst}) as first where ${bucket.isNearFirst} union all
+      select * from (${fromLast}) as last where not ${bucket.isNearFirst}
+    ) as start`;
+  return sql`${bucket.expressions} ${rowsFrom(start)}`;
 }
 
 function totalOf(counts: PenaltyCounts, { types = PENALTY_TYPES }: PenaltyFilter): number {

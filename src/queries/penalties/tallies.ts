@@ -47,52 +47,44 @@ type DueRows = { day: string; type: PenaltyType; rows: number };
 export type Steps = { periods: readonly Period[]; isCorrected: boolean };
 type Period = 'month' | 'day';
 
-/** The bucket of a row: the condition of its rows, how many of them lie between the row and either end, and the nearer end. */
-type Bucket = { within: SQL; fromFirst: SQL; fromLast: SQL; nearFirst: SQL };
+/** Expressions over the columns of a bucket's table. */
+type Bucket = {
+  /** The condition of its rows. */
+  within: SQL;
+  /** How many of them lie between the row and either end, and which end is nearer. */
+  fromFirst: SQL;
+  fromLast: SQL;
+  isNearFirst: SQL;
+};
 
-/** Scanning this many index entries takes as long as finding the days to scan. */
-const SHORT_WALK = 2000;
+/** Scanning this many index entries takes as long as finding the month or day to scan. */
+const MAX_SCANNED_ENTRIES = 2000;
 
 const STORED = selectionOf({ counts: penaltyTallies.counts });
-/** Without days where they are not needed: grouping by them takes most of the time of the query. */
-const DUE = selectionOf(columnsOfDue(sql`null`));
-const DUE_BY_DAY = selectionOf(columnsOfDue(sql`(${penalties.createdAt} at time zone 'UTC')::date`));
+const DUE = selectionOf({
+  day: sql`(${penalties.createdAt} at time zone 'UTC')::date`,
+  type: penalties.type,
+  rows: sql`count(*)`,
+});
 
-/** The counts of a filter's server, admin or of all, corrected for rows that have ended by `now`. */
+/** The counts of a filter's server, admin or of all, corrected for rows that have ended by `now` where they matter. */
 export async function loadCounts(select: Select, filter: PenaltyFilter, now: Date): Promise<Counted> {
-  const { types: _, status: __, ...scope } = filter;
-  const subject = subjectOf(filter);
-  const isByDay = changesWithTime(filter.status);
-  const { columns, at } = isByDay ? DUE_BY_DAY : DUE;
-  const [[stored], found] = await Promise.all([
+  const [[stored], due] = await Promise.all([
     select(
       'penalty tallies ever',
       () => sql`select ${STORED.columns} from ${penaltyTallies} where ${ofSubject('ever')}`,
-      subject,
+      subjectOf(filter),
     ),
-    select(
-      `penalties due ${shapeOf(scope)} ${isByDay ? 'by day' : ''}`,
-      () => dueRows(columns, scope),
-      filterValues(scope, now),
-    ),
+    changesWithTime(filter.status) ? listDue(select, filter, now) : [],
   ]);
   const ever: unknown = stored?.[STORED.at.counts];
   const counts = Array.isArray(ever) ? ever.map(Number) : [];
-  const due = found.map((row) => ({
-    day: String(row[at.day]),
-    type: parsePenaltyType(String(row[at.type])),
-    rows: Number(row[at.rows]),
-  }));
   for (const { type, rows } of due) {
     const [active, expired] = [slotOf(type, 'ACTIVE'), slotOf(type, 'EXPIRED')];
     counts[active] = (counts[active] ?? 0) - rows;
     counts[expired] = (counts[expired] ?? 0) + rows;
   }
-  return { counts, due: isByDay ? due : [] };
-}
-
-function columnsOfDue(day: SQL) {
-  return { day, type: penalties.type, rows: sql`count(*)` };
+  return { counts, due };
 }
 
 /** Counts by type, of one status or of all. */
@@ -100,7 +92,7 @@ export function sumCounts({ counts }: Counted, status: PenaltyStatus | undefined
   return countsBy((type) => sumAll(slotsOf([type], status).map((slot) => counts[slot] ?? 0)));
 }
 
-/** The steps that find a row fastest; undefined: it is near enough to walk to it. */
+/** The steps that find a row fastest; undefined: few enough entries precede it to scan them. */
 export function planSteps(
   skip: number,
   { counts, due }: Counted,
@@ -108,9 +100,9 @@ export function planSteps(
   total: number,
 ): Steps | undefined {
   const inScope = sumAll(counts);
-  if ((skip * inScope) / total <= SHORT_WALK) return undefined;
+  if ((skip * inScope) / total <= MAX_SCANNED_ENTRIES) return undefined;
   // With few rows a month is precise enough. For a server and an admin together there are no tallies by day.
-  const byDay = inScope > 10 * SHORT_WALK && subjectOf(filter).scope !== TALLY_SCOPES.serverAndAdmin;
+  const byDay = inScope > 10 * MAX_SCANNED_ENTRIES && subjectOf(filter).scope !== TALLY_SCOPES.serverAndAdmin;
   return {
     periods: byDay ? ['month', 'day'] : ['month'],
     isCorrected: due.length > 0,
@@ -131,28 +123,28 @@ export function bucketValues(filter: PenaltyFilter, { due }: Counted): Placehold
 /**
  * Finds the month or day (UTC) that contains the row at the placeholder `skip` of a filter.
  * @param isBackwards whether rows count from the oldest; otherwise from the newest.
- * @returns common table expressions, and the bucket with its ends in that direction.
+ * @returns common table expressions, the last of which, `table`, is that bucket; its ends are those in that direction.
  */
 export function buildBucket(
   { periods, isCorrected }: Steps,
   filter: PenaltyFilter,
   isBackwards: boolean,
-): { expressions: SQL } & Bucket {
+): { expressions: SQL; table: SQL } & Bucket {
   const found = periods.map((period, index) => {
     const counted = isCorrected ? correctedBuckets(period, filter) : storedBuckets(period, filter);
     return sql`${sql.identifier(period)} as (${bucketOf(counted, periods[index - 1], isBackwards)})`;
   });
   const period = periods.at(-1) ?? 'month';
-  const of = (expression: SQL) => sql`(select ${expression} from ${sql.identifier(period)})`;
-  const at = (end: string) => of(sql`(bucket ${sql.raw(end)})::timestamp at time zone 'UTC'`);
+  const at = (end: string) => sql`(bucket ${sql.raw(end)})::timestamp at time zone 'UTC'`;
   const skip = hiddenPlaceholder('skip', 'bigint');
   return {
     expressions: sql`with ${sql.join(found, sql`, `)}`,
+    table: sql`${sql.identifier(period)}`,
     // Both ends, so that whichever index the planner takes, it reads no more than the bucket.
     within: sql`${penalties.createdAt} >= ${at('')} and ${penalties.createdAt} < ${at(`+ interval '1 ${period}'`)}`,
-    fromFirst: sql`${skip} - ${of(sql`skipped`)}`,
-    fromLast: sql`${of(sql`skipped + rows - 1`)} - ${skip}`,
-    nearFirst: sql`(${skip} < ${of(sql`skipped + rows / 2`)})`,
+    fromFirst: sql`${skip} - skipped`,
+    fromLast: sql`skipped + rows - 1 - ${skip}`,
+    isNearFirst: sql`(${skip} < skipped + rows / 2)`,
   };
 }
 
@@ -196,17 +188,28 @@ function changesWithTime(status: PenaltyStatus | undefined): boolean {
 }
 
 /**
- * ACTIVE rows of a filter whose end has passed, grouped by the first two columns. They are few, while a server or an admin
- * may have millions of rows: `offset 0` keeps the planner from reading those first. The second bound on `ends_at` lowers
- * its estimate: for a single unknown bound it would expect a third of all rows.
+ * ACTIVE rows of a filter's server, admin or of all whose end has passed, by day and type. They are few, while a server or
+ * an admin may have millions of rows: `offset 0` keeps the planner from reading those first. The second bound on `ends_at`
+ * lowers its estimate: for a single unknown bound it would expect a third of all rows.
  */
-function dueRows(columns: SQL, filter: PenaltyFilter): SQL {
-  return sql`
-    select ${columns} from (
-      select * from ${penalties}
-      where ${dueCondition(hiddenPlaceholder('now', 'timestamptz'))} and ${penalties.endsAt} > '-infinity' offset 0
-    ) as ${penalties}
-    where ${filterCondition(filter)} group by 1, 2`;
+async function listDue(select: Select, filter: PenaltyFilter, now: Date): Promise<DueRows[]> {
+  const { types: _, status: __, ...scope } = filter;
+  const { columns, at } = DUE;
+  const found = await select(
+    `penalties due ${shapeOf(scope)}`,
+    () => sql`
+      select ${columns} from (
+        select * from ${penalties}
+        where ${dueCondition(hiddenPlaceholder('now', 'timestamptz'))} and ${penalties.endsAt} > '-infinity' offset 0
+      ) as ${penalties}
+      where ${filterCondition(scope)} group by 1, 2`,
+    filterValues(scope, now),
+  );
+  return found.map((row) => ({
+    day: String(row[at.day]),
+    type: parsePenaltyType(String(row[at.type])),
+    rows: Number(row[at.rows]),
+  }));
 }
 
 function sumAll(counts: Counts): number {
