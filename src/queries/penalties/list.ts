@@ -4,6 +4,7 @@ import { penalties } from '../../db/schema/penalties.ts';
 import {
   columnsOf,
   hiddenPlaceholder,
+  type PlaceholderValues,
   type Select,
   selectFrom,
   selectFromSnapshot,
@@ -24,9 +25,12 @@ import { compareNewestFirst, LISTED, NEWEST_FIRST, OLDEST_FIRST, type Penalty, r
 import {
   bucketValues,
   buildBucket,
+  buildCounted,
   type Counted,
+  countedValues,
   loadCounts,
   planSteps,
+  readCounted,
   type Steps,
   sumCounts,
 } from './tallies.ts';
@@ -53,7 +57,8 @@ type PageOptions = {
  * A page past the end has no rows. Rows, total and counts are from one snapshot.
  */
 export function listPenalties(db: Db, filter: PenaltyFilter, options: PageOptions): Promise<PenaltyPage> {
-  return isCountedByTallies(filter) ? listByTallies(db, filter, options) : listByPlayer(db, filter, options);
+  if (!isCountedByTallies(filter)) return listByPlayer(db, filter, options);
+  return options.page === 1 ? listFirst(db, filter, options) : listByTallies(db, filter, options);
 }
 
 /** Unknown players share one SteamID and may be many, so they have tallies; any other player has few rows. */
@@ -62,30 +67,67 @@ function isCountedByTallies({ playerSteamId, serverId, adminSteamId }: PenaltyFi
   return playerSteamId === UNKNOWN_STEAM_ID && serverId === undefined && adminSteamId === undefined;
 }
 
-/** The listed columns, and the counts as one text: they are part of every row, or come alone if there are no rows. */
+/** Counts and rows in one statement, by the player's index. */
+async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now }: PageOptions) {
+  const { rows, counted } = await selectWithCounts(db, `penalties of player ${shapeOf(filter)}`, {
+    filter,
+    counted: () => sql`
+      select ${COUNTS_BY_TYPE} as counts, null as due
+      from ${penalties} where ${filterCondition({ ...filter, types: undefined })}`,
+    values: { ...filterValues(filter, now), limit: perPage, offset: (page - 1) * perPage },
+    now,
+  });
+  const counts = readCounts(counted.counts);
+  return { rows, counts, total: totalOf(counts, filter) };
+}
+
+/** The first page, which is requested most: rows, and counts from tallies, in one statement. */
+async function listFirst(db: Db, filter: PenaltyFilter, { perPage, now }: PageOptions) {
+  const { rows, counted } = await selectWithCounts(db, `penalties first ${shapeOf(filter)}`, {
+    filter,
+    counted: () => buildCounted(filter),
+    values: { ...countedValues(filter, now), limit: perPage, offset: 0 },
+    now,
+  });
+  const counts = sumCounts(readCounted(counted), filter.status);
+  return { rows, counts, total: totalOf(counts, filter) };
+}
+
+/** The counts are part of every row, or come alone if there are no rows. */
 const LISTED_AND_COUNTED = selectionOf({
   ...columnsOf('listed', LISTED),
   counts: sql`counted.counts`,
+  due: sql`counted.due`,
 });
 
-/** Counts and rows in one statement, by the player's index. A join promises no order, and sorting a page here is cheaper. */
-async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now }: PageOptions) {
+type CountedPage = {
+  filter: PenaltyFilter;
+  /** Selects `counts` and `due`. */
+  counted: () => SQL;
+  values: PlaceholderValues;
+  now: Date;
+};
+
+/** One page and its counts in one statement. */
+async function selectWithCounts(
+  db: Db,
+  name: string,
+  { filter, counted, values, now }: CountedPage,
+): Promise<{ rows: Penalty[]; counted: { counts: unknown; due: unknown } }> {
   const { columns, at } = LISTED_AND_COUNTED;
   const found = await selectFrom(db)(
-    `penalties of player ${shapeOf(filter)}`,
+    name,
     () => sql`
-      select ${columns} from (
-        select ${COUNTS_BY_TYPE} as counts
-        from ${penalties} where ${filterCondition({ ...filter, types: undefined })}
-      ) as counted left join (
+      select ${columns} from (${counted()}) as counted left join (
         select ${LISTED.columns} from ${penalties} where ${filterCondition(filter)}
         order by ${NEWEST_FIRST} limit ${hiddenPlaceholder('limit', 'bigint')} offset ${hiddenPlaceholder('offset', 'bigint')}
       ) as listed on true`,
-    { ...filterValues(filter, now), limit: perPage, offset: (page - 1) * perPage },
+    values,
   );
-  const counts = readCounts(found[0]?.[at.counts]);
   const rows = found.filter((row) => row[at.id] !== null).map((row) => readPenalty(row, at, now));
-  return { rows: rows.sort(compareNewestFirst), counts, total: totalOf(counts, filter) };
+  // A join promises no order, and sorting a page here is cheaper.
+  rows.sort(compareNewestFirst);
+  return { rows, counted: { counts: found[0]?.[at.counts], due: found[0]?.[at.due] } };
 }
 
 /** Counts from tallies, rows from the day in which the page begins; all from one snapshot. */

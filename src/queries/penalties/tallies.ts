@@ -1,12 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { penalties, penaltyTallies, TALLY_PERIODS, TALLY_SCOPES } from '../../db/schema/penalties.ts';
-import {
-  arrayLiteral,
-  hiddenPlaceholder,
-  type PlaceholderValues,
-  type Select,
-  selectionOf,
-} from '../../db/select.ts';
+import { arrayLiteral, hiddenPlaceholder, type PlaceholderValues, type Select } from '../../db/select.ts';
 import {
   PENALTY_STATUSES,
   PENALTY_TYPES,
@@ -60,31 +54,49 @@ type Bucket = {
 /** Scanning this many index entries takes as long as finding the month or day to scan. */
 const MAX_SCANNED_ENTRIES = 2000;
 
-const STORED = selectionOf({ counts: penaltyTallies.counts });
-const DUE = selectionOf({
-  day: sql`(${penalties.createdAt} at time zone 'UTC')::date`,
-  type: penalties.type,
-  rows: sql`count(*)`,
-});
+/**
+ * Selects `counts`, the stored ones of a filter's server, admin or of all, and `due`, the rows that are due where they
+ * matter. Each is one text, since they come with every row of a page. Read by {@link readCounted}.
+ */
+export function buildCounted(filter: PenaltyFilter): SQL {
+  const due = changesWithTime(filter.status)
+    ? sql`(select string_agg(concat_ws(' ', day, type, rows), ',') from (${dueRows(filter)}) as due)`
+    : sql`null`;
+  return sql`
+    select (select ${penaltyTallies.counts}::text from ${penaltyTallies} where ${ofSubject('ever')}) as counts, ${due} as due`;
+}
 
-/** The counts of a filter's server, admin or of all, corrected for rows that have ended by `now` where they matter. */
-export async function loadCounts(select: Select, filter: PenaltyFilter, now: Date): Promise<Counted> {
-  const [[stored], due] = await Promise.all([
-    select(
-      'penalty tallies ever',
-      () => sql`select ${STORED.columns} from ${penaltyTallies} where ${ofSubject('ever')}`,
-      subjectOf(filter),
-    ),
-    changesWithTime(filter.status) ? listDue(select, filter, now) : [],
-  ]);
-  const ever: unknown = stored?.[STORED.at.counts];
-  const counts = Array.isArray(ever) ? ever.map(Number) : [];
+/** The values of the placeholders of {@link buildCounted}. */
+export function countedValues(filter: PenaltyFilter, now: Date): PlaceholderValues {
+  return { ...filterValues(filter, now), ...subjectOf(filter) };
+}
+
+/** Reads {@link buildCounted}: the counts corrected for rows that have ended by `now`. */
+export function readCounted({ counts: stored, due: found }: { counts: unknown; due: unknown }): Counted {
+  const counts = typeof stored === 'string' ? stored.slice(1, -1).split(',').map(Number) : [];
+  const due = typeof found === 'string' ? found.split(',').map(readDue) : [];
   for (const { type, rows } of due) {
     const [active, expired] = [slotOf(type, 'ACTIVE'), slotOf(type, 'EXPIRED')];
     counts[active] = (counts[active] ?? 0) - rows;
     counts[expired] = (counts[expired] ?? 0) + rows;
   }
   return { counts, due };
+}
+
+function readDue(text: string): DueRows {
+  const [day = '', type = '', rows] = text.split(' ');
+  return { day, type: parsePenaltyType(type), rows: Number(rows) };
+}
+
+/** {@link buildCounted} in a statement of its own. */
+export async function loadCounts(select: Select, filter: PenaltyFilter, now: Date): Promise<Counted> {
+  const [row] = await select(
+    `penalty counts ${shapeOf({ ...filter, types: undefined })}`,
+    () => buildCounted(filter),
+    countedValues(filter, now),
+  );
+  const [counts, due] = row ?? [];
+  return readCounted({ counts, due });
 }
 
 /** Counts by type, of one status or of all. */
@@ -192,24 +204,14 @@ function changesWithTime(status: PenaltyStatus | undefined): boolean {
  * an admin may have millions of rows: `offset 0` keeps the planner from reading those first. The second bound on `ends_at`
  * lowers its estimate: for a single unknown bound it would expect a third of all rows.
  */
-async function listDue(select: Select, filter: PenaltyFilter, now: Date): Promise<DueRows[]> {
-  const { types: _, status: __, ...scope } = filter;
-  const { columns, at } = DUE;
-  const found = await select(
-    `penalties due ${shapeOf(scope)}`,
-    () => sql`
-      select ${columns} from (
-        select * from ${penalties}
-        where ${dueCondition(hiddenPlaceholder('now', 'timestamptz'))} and ${penalties.endsAt} > '-infinity' offset 0
-      ) as ${penalties}
-      where ${filterCondition(scope)} group by 1, 2`,
-    filterValues(scope, now),
-  );
-  return found.map((row) => ({
-    day: String(row[at.day]),
-    type: parsePenaltyType(String(row[at.type])),
-    rows: Number(row[at.rows]),
-  }));
+function dueRows({ types: _, status: __, ...scope }: PenaltyFilter): SQL {
+  return sql`
+    select to_char(${penalties.createdAt} at time zone 'UTC', 'YYYY-MM-DD') as day, ${penalties.type} as type, count(*) as rows
+    from (
+      select * from ${penalties}
+      where ${dueCondition(hiddenPlaceholder('now', 'timestamptz'))} and ${penalties.endsAt} > '-infinity' offset 0
+    ) as ${penalties}
+    where ${filterCondition(scope)} group by 1, 2`;
 }
 
 function sumAll(counts: Counts): number {
