@@ -121,7 +121,7 @@ export function createHealthApi({ log, health: deps }: Pick<ApiDeps, 'log' | 'he
 }
 
 /** An app without routes whose errors are JSON. */
-function createApp(log: Logger) {
+export function createApp(log: Logger) {
   const toErrorResponse = createErrorMapper(log);
   return new Elysia({
     // By default Elysia assumes a host name of at least four characters; a container may be called `api`.

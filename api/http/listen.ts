@@ -52,7 +52,8 @@ export function listen(
     (request, server) => {
       const fault = findHostFault(request);
       if (fault !== undefined) return respondError({ status: 400, message: fault });
-      const response = handle(request, server);
+      const handled = handle(request, server);
+      const response = request.method === 'HEAD' ? dropLengthOfNothing(handled) : handled;
       return isStopping() ? closeConnection(response) : response;
     };
   const server = Bun.serve({
@@ -71,6 +72,16 @@ export function listen(
   });
   app.server = server;
   return server;
+}
+
+/**
+ * Removes the length of a 304: RFC 9110 section 8.6 allows only that of the 200 it stands for, and Elysia's automatic
+ * HEAD sets 0.
+ */
+async function dropLengthOfNothing(responding: Response | Promise<Response>): Promise<Response> {
+  const response = await responding;
+  if (response.status === 304) response.headers.delete('Content-Length');
+  return response;
 }
 
 /** Adds `Connection: close` to a response. */

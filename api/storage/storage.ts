@@ -51,13 +51,18 @@ export function storage({ soundFolder, clientKey, isServed = () => true }: Stora
     files: createSoundFiles(soundFolder),
     downloads: createOpenDownloads(MAX_OPEN_DOWNLOADS),
   };
-  const respond = ({ request, server, params }: Incoming & { params: { file: string } }) =>
-    respondWithSound(sources, params.file, { request, server });
-  return new Elysia({ name: 'storage' })
-    .get(path, respond, HIDDEN)
-    .head(path, respond, HIDDEN)
-    .options(path, respondToPreflight, HIDDEN)
-    .all(path, refuseMethod, HIDDEN);
+  // One route for all methods: beside a GET route with a parameter, Elysia ignores one for HEAD, and answers HEAD with
+  // the length of the GET handler's body.
+  return new Elysia({ name: 'storage' }).all(
+    path,
+    ({ request, server, params }) => {
+      const { method } = request;
+      if (method === 'OPTIONS') return respondToPreflight();
+      if (method !== 'GET' && method !== 'HEAD') return refuseMethod();
+      return respondWithSound(sources, params.file, { request, server });
+    },
+    HIDDEN,
+  );
 }
 
 async function respondWithSound(sources: Sources, name: string, incoming: Incoming): Promise<Response> {

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { storage } from '../../../api/storage/storage.ts';
 import { makeFolder } from '../../support/audio/ffmpeg-engines.ts';
+import { listenOnLoopback } from '../../support/http/listen-on-loopback.ts';
 
 const ID = '76561198000000001';
 const BYTES = Uint8Array.from({ length: 1000 }, (_, index) => index % 256);
@@ -16,13 +17,8 @@ await Bun.write(join(soundFolder, '.7.partial'), 'half');
 await Bun.write(join(soundFolder, 'note.txt'), 'note');
 await Bun.write(join(folder.path, 'secret.mp3'), 'secret');
 await symlink(join(folder.path, 'secret.mp3'), join(soundFolder, '76561198000000009.mp3'));
-const app = storage({ soundFolder, clientKey: () => 'somebody' }).listen({ port: 0, hostname: '127.0.0.1' });
-const port = app.server?.port ?? 0;
-const origin = `http://127.0.0.1:${port}`;
-afterAll(async () => {
-  await app.stop(true);
-  await folder.remove();
-});
+const { port, origin } = listenOnLoopback(storage({ soundFolder, clientKey: () => 'somebody' }));
+afterAll(() => folder.remove());
 
 test('serves a sound whole, as MP3, to every origin, with an ETag', async () => {
   const response = await get();
@@ -157,6 +153,21 @@ test.each([
   const answer = await raw(`GET ${path} HTTP/1.1`);
   expect(answer).toStartWith('HTTP/1.1 404');
   expect(answer).not.toContain('secret');
+});
+
+test('a 304 to HEAD has no length, as one to GET has none', async () => {
+  for (const method of ['GET', 'HEAD']) {
+    const { status, headers } = await get({ 'if-none-match': '*' }, method);
+    expect([method, status, headers.get('content-length')]).toEqual([method, 304, null]);
+  }
+});
+
+test('HEAD of a sound that does not exist is 404', async () => {
+  const response = await fetch(`${origin}/storage/roundsound/76561198000000002.mp3`, { method: 'HEAD' });
+  expect([response.status, response.headers.get('content-type')]).toEqual([
+    404,
+    'application/json; charset=utf-8',
+  ]);
 });
 
 test('answers a preflight, and refuses other methods', async () => {
