@@ -32,13 +32,16 @@ export function addTokenCommands(program: Command, session: Session): void {
       const expiresAt = options.expires === undefined ? null : parseExpiry(options.expires, now);
       const scopes = options.scopes === undefined ? TOKEN_SCOPES : parseScopes(options.scopes);
       const { db } = await session.database();
-      const owner = await saveUser(db, steamId, { actor: 'operator' });
-      const { token, id } = await createApiToken(db, owner.id, {
-        name: options.name,
-        scopes,
-        expiresAt,
-        now,
-        actor: 'operator',
+      // In one transaction: a refused token leaves no new user behind.
+      const { token, id } = await db.transaction(async (tx) => {
+        const owner = await saveUser(tx, steamId, { actor: 'operator' });
+        return createApiToken(tx, owner.id, {
+          name: options.name,
+          scopes,
+          expiresAt,
+          now,
+          actor: 'operator',
+        });
       });
       print(command, { id, token, scopes, expiresAt }, token);
       // Scripts read the token alone; people are told what it is.

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { apiTokens } from '../../../src/db/schema/accounts.ts';
+import { eq } from 'drizzle-orm';
+import { apiTokens, users } from '../../../src/db/schema/accounts.ts';
+import { auditLog } from '../../../src/db/schema/audit-log.ts';
 import { isApiToken } from '../../../src/domain/api-token.ts';
 import { saveUser } from '../../../src/queries/users/user-changes.ts';
 import { aSteamId } from '../../support/database/builders.ts';
@@ -122,5 +124,13 @@ describe('tokens', () => {
       [1, '', expect.stringMatching(/^The name of a token has 1 to 64 characters.*\n$/)],
     ]);
     expect(await db.select().from(apiTokens)).toHaveLength(10);
+    // A refused token makes no user.
+    expect(await db.select({ steamId64: users.steamId64 }).from(users)).toEqual([{ steamId64: aSteamId(3) }]);
+    expect(
+      await db
+        .select()
+        .from(auditLog)
+        .where(eq(auditLog.subject, aSteamId(4))),
+    ).toEqual([]);
   });
 });
