@@ -187,16 +187,19 @@ const DETAILS = selectionOf({
   )`),
 });
 
-/** The latest name of a player that satisfies a condition. */
+/**
+ * The latest name of a player that satisfies a condition: of penalties of the same second that with the highest id, and
+ * a penalty's rather than a nickname of that second.
+ */
 function latestName(condition: SQL): SQL {
   return sql`(
     select name from (
-      select left(${penalties.playerName}, 256) as name, ${penalties.createdAt} as borne_at from ${penalties}
+      select left(${penalties.playerName}, 256) as name, ${penalties.createdAt} as borne_at, ${penalties.id} as penalty_id from ${penalties}
       where ${penalties.playerSteamId} = matched.steamid64 and ${penalties.playerName} <> ''
       union all
-      select left(${users.nickname}, 256), coalesce(${users.signedInAt}, ${users.createdAt}) from ${users}
+      select left(${users.nickname}, 256), coalesce(${users.signedInAt}, ${users.createdAt}), 0::bigint from ${users}
       where ${users.steamId64} = matched.steamid64 and ${users.nickname} <> ''
-    ) as borne where ${condition} order by borne_at desc limit 1
+    ) as borne where ${condition} order by borne_at desc, penalty_id desc limit 1
   )`;
 }
 

@@ -72,6 +72,22 @@ describe('GET /players/search', () => {
     });
   });
 
+  test('of names of the same second, that of the penalty with the highest id is the latest', async () => {
+    const names = ['Ala 1', 'Ala 2', 'Ala 3', 'Ala 4', 'Ola', 'Ela'];
+    for (const [day, order] of [names, names.toReversed()].entries()) {
+      await insertPenalties(
+        db,
+        order.map((playerName) => ({ playerSteamId: aSteamId(1 + day), playerName, createdAt: at(1 + day) })),
+      );
+    }
+    expect(await search('ala')).toMatchObject([
+      { steamid64: aSteamId(2), name: 'Ala 1', matched_name: 'Ala 1' },
+      { steamid64: aSteamId(1), name: 'Ela', matched_name: 'Ala 4' },
+    ]);
+    await saveUser(db, aSteamId(1), { changes: { nickname: 'Iza', signedInAt: at(1) }, actor: 'operator' });
+    expect(await search('ala 3')).toMatchObject([{}, { steamid64: aSteamId(1), name: 'Ela' }]);
+  });
+
   test('a ban whose time is up is none', async () => {
     await insertPenalties(db, [{ playerName: 'Ala', endsAt: new Date(NOW.getTime() - 1000) }]);
     expect(await search('ala')).toMatchObject([{ is_banned: false }]);
