@@ -22,7 +22,7 @@ export const FILTER_PARAMETERS = {
     id: 'status',
     in: 'query',
     name: 'status',
-    description: `${PENALTY_STATUSES.join(', ')}, or ${POLISH_WORDS.join(', ')}; in any letter case, with or without diacritics.`,
+    description: `${PENALTY_STATUSES.join(', ')}, or ${POLISH_WORDS.join(', ')}; in any letter case, with \`ł\` or \`l\`.`,
     schema: { type: 'string', enum: [...PENALTY_STATUSES, ...POLISH_WORDS] },
     example: PENALTY_STATUSES[0],
     refused: 'open',

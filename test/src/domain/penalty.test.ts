@@ -5,6 +5,7 @@ import {
   MUTE_TYPES,
   PENALTY_STATUSES,
   PENALTY_TYPES,
+  type PenaltyStatus,
   parsePenaltyStatus,
   parsePenaltyType,
   SOURCE_NAME,
@@ -31,7 +32,44 @@ describe('parsePenaltyStatus', () => {
     expect(parsePenaltyStatus(text)).toBe(status);
   });
 
-  test.each(['', 'aktywna', 'ACTIVE ', 'x'.repeat(100)])('refuses %p', (text) => {
+  test('reads the seven spellings in any letter case, composed or decomposed', () => {
+    for (const [status, words] of Object.entries({
+      ACTIVE: ['ACTIVE', 'aktywny'],
+      EXPIRED: ['EXPIRED', 'wygasły', 'wygasly'],
+      UNBANNED: ['UNBANNED', 'odbanowany'],
+    })) {
+      for (const word of words) {
+        for (const text of [
+          word,
+          word.toLowerCase(),
+          word.toUpperCase(),
+          `${word[0]}${word.slice(1).toUpperCase()}`,
+        ])
+          for (const form of ['NFC', 'NFD'])
+            expect([text, parsePenaltyStatus(text.normalize(form))]).toEqual([text, status as PenaltyStatus]);
+      }
+    }
+  });
+
+  test.each([
+    '',
+    'aktywna',
+    'ACTIVE ',
+    'ACTIVE\n',
+    'x'.repeat(100),
+    'ÁCTIVE',
+    'A\u0301CTIVE',
+    'ＡＣＴＩＶＥ',
+    'ACTI\u200bVE',
+    '\u200eACTIVE',
+    'ACTıVE',
+    'ACTİVE',
+    'a\u212atywny',
+    'wygasłý',
+    'wygasl\u0301y',
+    'ódbanowany',
+    'unbanned,active',
+  ])('refuses %p', (text) => {
     expect(() => parsePenaltyStatus(text)).toThrow(InvalidInput);
     expect(() => parsePenaltyStatus(text)).toThrow(
       `status ${JSON.stringify(text.slice(0, 64))} is not known: use ACTIVE, EXPIRED, UNBANNED (or aktywny, wygasły, odbanowany)`,
