@@ -16,11 +16,11 @@ const STEAM_ID_NOTATIONS = 'a SteamID64 (76561198000000001), STEAM_X:Y:Z or [U:1
 
 /**
  * Reads one individual account from any of the three notations.
- * @throws {InvalidInput} for everything else, `'0'` included.
+ * @throws {InvalidInput} for everything else, `'0'` and spaces around it included.
  * @see https://developer.valvesoftware.com/wiki/SteamID
  */
 export function parseSteamId(text: string): SteamId64 {
-  const steamId = tryParseSteamId(text.trim());
+  const steamId = tryParseSteamId(text);
   if (steamId === undefined) {
     throw new InvalidInput(
       `${JSON.stringify(text.slice(0, 64))} is not a SteamID: use ${STEAM_ID_NOTATIONS}`,
@@ -29,7 +29,7 @@ export function parseSteamId(text: string): SteamId64 {
   return steamId;
 }
 
-/** The same as {@link parseSteamId}, but `undefined` for anything else; spaces around it are not removed. */
+/** The same as {@link parseSteamId}, but `undefined` for anything else. */
 export function tryParseSteamId(text: string): SteamId64 | undefined {
   if (/^[0-9]{17}$/.test(text)) return fromSteamId64(BigInt(text));
   const steam2 = /^STEAM_[01]:([01]):([0-9]{1,10})$/i.exec(text);

@@ -131,7 +131,17 @@ describe('GET /users/lookup', () => {
   });
 
   test('is 400 for a steamid64 in no notation', async () => {
-    for (const id of ['x', '1', '0', '%00', '76561197960265728', '%ED%A0%80', 'ł'.repeat(1000)]) {
+    for (const id of [
+      'x',
+      '1',
+      '0',
+      '%00',
+      '76561197960265728',
+      '%ED%A0%80',
+      'ł'.repeat(1000),
+      `${aSteamId(2)}%20`,
+      `%0a${aSteamId(2)}`,
+    ]) {
       const { status, body } = await lookUp(`?steamid64=${id}`);
       expect([id, status]).toEqual([id, 400]);
       expect(body).toMatchObject({
