@@ -7,7 +7,7 @@ import { textsOf } from './layout/locales/texts.ts';
 import { withDestination } from './visit/destination.ts';
 import { PageError } from './visit/page-error.ts';
 import { respondWithPage } from './visit/page-response.ts';
-import { type Visit, wantsJson } from './visit/visit.ts';
+import { isRead, type Visit, wantsJson } from './visit/visit.ts';
 
 /** The heading of the error page by HTTP status. */
 const KINDS: Record<number, FailureKind> = {
@@ -53,12 +53,12 @@ export async function respondWithFailure(
 /** The target of "Try again": the same page if it is public or failed with 503, otherwise a new sign-in. */
 function retryPathOf({ request, url, session, next }: Visit, { status }: PageError): string | undefined {
   if (!url.pathname.startsWith('/account')) {
-    return request.method === 'GET' && status !== 404 ? `${url.pathname}${url.search}` : undefined;
+    return isRead(request) && status !== 404 ? `${url.pathname}${url.search}` : undefined;
   }
   const isSignIn = url.pathname.startsWith('/account/sign-in');
   if (status === 503 && !isSignIn) {
     // Only a GET can be retried by a link, and the callback from Discord is valid only once.
-    const isRepeatable = request.method === 'GET' && !url.pathname.endsWith('/return');
+    const isRepeatable = isRead(request) && !url.pathname.endsWith('/return');
     return isRepeatable ? `${url.pathname}${url.search}` : undefined;
   }
   return !session && status !== 404 ? withDestination('/account/sign-in', next) : undefined;

@@ -1,7 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
 import { withDestination } from '../visit/destination.ts';
-import type { Visit } from '../visit/visit.ts';
+import { isRead, type Visit } from '../visit/visit.ts';
 import { CsrfField } from './csrf-field.tsx';
 import { Icon } from './icons.tsx';
 import type { Locale } from './locales/locale.ts';
@@ -126,12 +126,12 @@ function AccountMenu({ visit, user }: { visit: Visit; user: SessionUser }): JSX.
 function LanguageSwitch({ visit }: { visit: Visit }): JSX.Element {
   const t = textsOf(visit.locale).shell;
   const other: Locale = visit.locale === 'pl' ? 'en' : 'pl';
-  const target = new URLSearchParams(visit.request.method === 'GET' ? visit.url.search : '');
+  const target = new URLSearchParams(isRead(visit.request) ? visit.url.search : '');
   target.set('lang', other);
   return (
     <a
       class="language"
-      href={visit.request.method === 'GET' ? `?${target}` : `/account?lang=${other}`}
+      href={isRead(visit.request) ? `?${target}` : `/account?lang=${other}`}
       lang={other}
       hreflang={other}
       title={t.switchLanguageHint}

@@ -129,3 +129,8 @@ export async function readMemberForm(
 export function wantsJson(request: Request): boolean {
   return request.headers.get('accept')?.includes('application/json') ?? false;
 }
+
+/** Whether a request reads a page. HEAD is treated as GET, so that both have the same headers. */
+export function isRead({ method }: Request): boolean {
+  return method === 'GET' || method === 'HEAD';
+}

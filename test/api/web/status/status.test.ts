@@ -148,6 +148,29 @@ describe('with servers', () => {
     ]);
   });
 
+  test.each(['/', '/servers/mirage', '/connect/mirage', '/servers/nope', '/account', '/account/nothing'])(
+    '%s has one ETag and one length, by GET and by HEAD',
+    async (path) => {
+      const ask = async (method: string) => {
+        // With a query, so that no response comes from the cache.
+        const address = `${service.origin}${path}?x=1`;
+        const { status, headers } = await fetch(address, {
+          method,
+          headers: { 'accept-encoding': 'identity' },
+        });
+        return [status, headers.get('etag'), headers.get('content-length')];
+      };
+      expect(await ask('HEAD')).toEqual(await ask('GET'));
+    },
+  );
+
+  test('HEAD does not change what others are sent', async () => {
+    await insertServerWithHistory(db, { now: NOW, slug: 'fresh', name: 'Fresh', days: 0 });
+    await waitFor(async () => (await visitor.get('/')).text.includes('Fresh'));
+    await fetch(`${service.origin}/connect/fresh`, { method: 'HEAD' });
+    expect((await visitor.get('/connect/fresh')).text).toContain('href="?lang=pl"');
+  });
+
   describe('the page of a server', () => {
     test('shows who is playing, the highest score first', async () => {
       const { text, status } = await visitor.get('/servers/mirage');
