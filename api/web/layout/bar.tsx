@@ -123,19 +123,15 @@ function AccountMenu({ visit, user }: { visit: Visit; user: SessionUser }): JSX.
   );
 }
 
-function LanguageSwitch({ visit }: { visit: Visit }): JSX.Element {
+/** Null on a page in response to a form: a link cannot show that page again, and what it shows may be shown only once. */
+function LanguageSwitch({ visit }: { visit: Visit }): JSX.Element | null {
   const t = textsOf(visit.locale).shell;
+  if (!isRead(visit.request)) return null;
   const other: Locale = visit.locale === 'pl' ? 'en' : 'pl';
-  const target = new URLSearchParams(isRead(visit.request) ? visit.url.search : '');
+  const target = new URLSearchParams(visit.url.search);
   target.set('lang', other);
   return (
-    <a
-      class="language"
-      href={isRead(visit.request) ? `?${target}` : `/account?lang=${other}`}
-      lang={other}
-      hreflang={other}
-      title={t.switchLanguageHint}
-    >
+    <a class="language" href={`?${target}`} lang={other} hreflang={other} title={t.switchLanguageHint}>
       {t.switchLanguage}
     </a>
   );

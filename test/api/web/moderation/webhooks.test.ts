@@ -86,6 +86,8 @@ describe('the page of webhooks', () => {
     expect(webhook.types).toBeNull();
     expect(page.text).toContain('It is not shown again.');
     expect(secretOf(page)).toMatch(/^whsec_.{44}$/);
+    // A link to another language could not show the secret again.
+    expect(page.text).not.toMatch(/[?&]lang=/);
     expect(await lastEntry()).toMatchObject({
       action: 'webhook.added',
       actorUserId: adminId,

@@ -54,6 +54,8 @@ describe('creating a token', () => {
       `curl -H &quot;Authorization: Bearer ${token}&quot; &quot;${site.origin}/api/v1/penalties?per_page=5&quot;`,
     );
     expect(page.headers.get('cache-control')).toBe('no-store');
+    // A link to another language could not show the token again.
+    expect(page.text).not.toMatch(/[?&]lang=/);
     expect(await findLiveApiToken(db, hashApiToken(token), new Date())).toMatchObject({
       userId,
       name: 'Stats website',
