@@ -115,7 +115,8 @@ function UsersPage({
             {t.search}
           </button>
         </form>
-        {users.length === 0 ? <p class="empty">{t.nobody}</p> : <UserTable users={users} visit={visit} />}
+        {users.length > 0 && <UserTable users={users} visit={visit} />}
+        {users.length === 0 && players.length === 0 && <p class="empty">{t.nobody}</p>}
         <PagesNav
           visit={visit}
           page={page}

@@ -4,10 +4,12 @@ import { type Db, prepareOnce } from '../../db/client.ts';
 import { likePart } from '../../db/like.ts';
 import { users } from '../../db/schema/accounts.ts';
 import { penalties } from '../../db/schema/penalties.ts';
+import { playerNames } from '../../db/schema/player-names.ts';
 import { isDiscordId } from '../../domain/discord-id.ts';
 import { NotFound } from '../../domain/errors.ts';
 import { tryParseSteamReference } from '../../domain/profile-address.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
+import { foldText } from '../../domain/text/fold-text.ts';
 import { activeBanOf, isBanned } from '../penalties/is-banned.ts';
 import { liveTokenCount } from './api-tokens.ts';
 
@@ -101,7 +103,7 @@ function toLookedUp(rows: readonly { user: User; isBanned: boolean }[]): LookedU
 
 /**
  * Users for the moderation list, newest first; with a search, by any SteamID notation, a profile address, a Discord id
- * (all exact), or part of a nickname or Discord name.
+ * (all exact), or part of a nickname, a name in a penalty or a Discord name, ignoring letter case and diacritics.
  * @param page from 1. @param perPage 25 by default.
  */
 export async function searchUsers(
@@ -125,19 +127,31 @@ export async function searchUsers(
   };
 }
 
+/** The shortest text that the index of names can find, in characters. */
+const MIN_INDEXED_LENGTH = 3;
+
 function matchUsers(text: string): SQL | undefined {
   if (text === '') return undefined;
   const reference = tryParseSteamReference(text);
   if (reference && 'steamId64' in reference) return eq(users.steamId64, reference.steamId64);
-  const part = likePart(text.replaceAll('\0', ''));
+  const folded = foldText(text.replaceAll('\0', '')).trim();
+  if (folded === '') return sql`false`;
+  const pattern = likePart(folded);
   return or(
-    likeCondition(users.nickname, part),
-    likeCondition(users.discordUsername, part),
+    isKnownAs(folded, pattern),
+    sql`fold_text(${users.discordUsername}) like ${pattern}`,
     isDiscordId(text) ? eq(users.discordId, text) : undefined,
   );
 }
 
-/** Ignores case in any language: in a database of locale C, ILIKE only does so for ASCII letters. */
-function likeCondition(column: PgColumn, part: string): SQL {
-  return sql`lower(${column} collate "und-x-icu") like lower(${part}::text collate "und-x-icu")`;
+/** Whether the nickname, or a name in a penalty, contains the text. */
+function isKnownAs(folded: string, pattern: string): SQL {
+  const isPart = sql`${playerNames.folded} like ${pattern}`;
+  if ([...folded].length < MIN_INDEXED_LENGTH) {
+    return sql`exists (select from ${playerNames} where ${playerNames.steamId64} = ${users.steamId64} and ${isPart})`;
+  }
+  const grams = sql`(select grams from part_grams(${folded}::text))`;
+  return sql`${users.steamId64} in (
+    select ${playerNames.steamId64} from ${playerNames} where ${playerNames.grams} @> ${grams} and ${isPart}
+  )`;
 }

@@ -23,7 +23,10 @@ beforeAll(async () => {
   admin = openBrowser(site.origin);
   await signIn(admin);
   await insertUser(db, 501, { nickname: 'Rzeźnik' });
+  await insertUser(db, 503, { nickname: 'Ștefan', discordUsername: 'zoë' });
+  await insertUser(db, 504, { nickname: 'Ștefan 2' });
   await insertPenalties(db, [
+    { playerSteamId: aSteamId(504), playerName: 'Łowca' },
     { playerSteamId: WITH_ACCOUNT, playerName: 'Rzeźnik', reason: 'Aimbot' },
     { playerSteamId: WITHOUT_ACCOUNT, playerName: 'rzeznik2', reason: 'Wallhack', createdAt: NOW },
     { playerSteamId: WITHOUT_ACCOUNT, playerName: 'Old name', type: 'warn', status: 'EXPIRED' },
@@ -43,6 +46,24 @@ describe('the search of the moderation', () => {
       `Players without an account Player SteamID64 Penalties Last seen rzeznik2 ${WITHOUT_ACCOUNT} 2 Banned now`,
     );
     expect(await search('RZEZN')).toContain(`href="/account/moderation/users/${WITHOUT_ACCOUNT}"`);
+  });
+
+  test('finds users by a nickname, a name in a penalty or a Discord name, whatever its diacritics', async () => {
+    const listUsers = async (query: string) =>
+      [...(await search(query)).matchAll(/href="\/account\/moderation\/users\/(\d+)"/g)].map(([, id]) => id);
+    expect(await listUsers('stefan')).toEqual([aSteamId(504), aSteamId(503)]);
+    expect(await listUsers('ŞTEFAN')).toEqual([aSteamId(504), aSteamId(503)]);
+    expect(await listUsers('lowca')).toEqual([aSteamId(504)]);
+    expect(await listUsers('LO')).toEqual([aSteamId(504)]);
+    expect(await listUsers('zoe')).toEqual([aSteamId(503)]);
+    expect(await listUsers('\u0301')).toEqual([]);
+  });
+
+  test('says that there is nobody only where neither list has anybody', async () => {
+    expect(await search('old nam')).not.toContain('No results.');
+    expect(await search('rzeznik2')).not.toContain('No results.');
+    expect(await search('stefan')).not.toContain('No results.');
+    expect(await search('nobody at all')).toContain('No results.');
   });
 
   test('says by which name it found them', async () => {

@@ -8,7 +8,7 @@ export const moderation = {
   sounds: 'Sounds',
   webhooks: 'Webhooks',
   search: 'Search',
-  searchHint: 'SteamID in any notation, profile address, nickname or Discord name',
+  searchHint: 'SteamID in any notation, profile address, Discord name, or a current or former nickname',
   found: (total: number) => plural('en', total, { one: 'user', other: 'users' }),
   nobody: 'No results.',
   noAccount: 'This player has never signed in.',

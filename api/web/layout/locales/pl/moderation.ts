@@ -9,7 +9,7 @@ export const moderation: Texts['moderation'] = {
   sounds: 'Dźwięki',
   webhooks: 'Webhooki',
   search: 'Szukaj',
-  searchHint: 'SteamID w dowolnym zapisie, adres profilu, nick lub nazwa z Discorda',
+  searchHint: 'SteamID w dowolnym zapisie, adres profilu, nazwa na Discordzie albo obecny lub dawny nick',
   found: (total) => plural('pl', total, { one: 'użytkownik', other: 'użytkowników' }),
   nobody: 'Brak wyników.',
   noAccount: 'Ten gracz nigdy się nie zalogował.',
