@@ -21,7 +21,7 @@ type LayoutProps = {
   title: string;
   /** The link preview of this page; pages without one are not indexed by search engines either. */
   preview?: Preview | undefined;
-  /** Scripts of this page in addition to pages.js. */
+  /** Scripts of this page, which run before pages.js. */
   scripts?: readonly AssetName[];
   /** After how many seconds a browser without scripts reloads the page. */
   refreshSeconds?: number | undefined;
@@ -70,7 +70,7 @@ export function Layout({
           <link rel="icon" href={logo} />
         )}
         <link rel="stylesheet" href={site.assets.url('pages.css')} />
-        {(['pages.js', ...scripts] as const).map((name) => (
+        {([...scripts, 'pages.js'] as const).map((name) => (
           <script type="module" src={site.assets.url(name)}></script>
         ))}
         {refreshSeconds !== undefined && (

@@ -1,8 +1,12 @@
-// Keeps pages about servers up to date: fetches the page again and replaces the elements that changed. With a mouse,
-// connect buttons open the game directly; on a phone they open the page with instructions.
+// Keeps pages about servers up to date: fetches the page again and changes what the server changed since the last time.
+// With a mouse, connect buttons open the game directly; on a phone they open the page with instructions.
 
 const REFRESH_MS = 15_000;
 const live = document.querySelector('[data-live]');
+// The content as the server sent it. This script runs before pages.js, which changes the content: it shows buttons and
+// converts times.
+let served = live.cloneNode(true);
+for (const details of served.querySelectorAll('details')) details.open = false;
 let refreshedAt = Date.now();
 let isRefreshing = false;
 
@@ -21,11 +25,17 @@ async function refresh() {
     const page = new DOMParser().parseFromString(await response.text(), 'text/html');
     const next = page.querySelector('[data-live]');
     if (!next) throw new Error('not the page');
-    replace(live, next);
+    const focused = live.contains(document.activeElement) ? placeOf(document.activeElement) : undefined;
+    const opened = [...live.querySelectorAll('details[open]')].map(placeOf);
+    update(live, served, next);
+    served = next;
     refreshedAt = Date.now();
     document.querySelector('.live-lost')?.remove();
     useSteamLinks();
     document.dispatchEvent(new Event('content-changed'));
+    for (const place of opened) find(place)?.setAttribute('open', '');
+    // Last: a button cannot be focused before pages.js has shown it.
+    if (focused && !live.contains(document.activeElement)) find(focused)?.focus({ preventScroll: true });
   } catch {
     showLost();
   } finally {
@@ -33,27 +43,40 @@ async function refresh() {
   }
 }
 
-/** Replaces only the elements that changed, so that open details, the selection and the focus are kept if possible. */
-function replace(old, next) {
-  if (old.cloneNode(false).isEqualNode(next.cloneNode(false)) && isSameShape(old, next)) {
-    const children = [...old.children];
-    for (const [index, child] of [...next.children].entries()) replace(children[index], child);
-    return;
+/**
+ * Changes an element only where the new content from the server differs from the old, so that focus, selection, open
+ * details and what other scripts changed are kept everywhere else.
+ */
+function update(element, old, next) {
+  if (old.isEqualNode(next)) return;
+  copyAttributes(element, old, next);
+  if (isSameShape(old, next) && hasSameChildren(element, old)) {
+    const children = [...element.children];
+    for (const [index, child] of children.entries()) update(child, old.children[index], next.children[index]);
+  } else {
+    element.replaceChildren(...document.importNode(next, true).childNodes);
   }
-  const isFocused = old.contains(document.activeElement) && document.activeElement !== document.body;
-  const href = isFocused ? document.activeElement.getAttribute('href') : null;
-  old.replaceWith(next);
-  if (href) next.querySelector(`a[href="${CSS.escape(href)}"]`)?.focus();
 }
 
-/** Whether the two have the same own text, and child elements with the same tags and ids in the same order. */
+function copyAttributes(element, old, next) {
+  for (const { name } of old.attributes) if (!next.hasAttribute(name)) element.removeAttribute(name);
+  for (const { name, value } of next.attributes) {
+    if (old.getAttribute(name) !== value) element.setAttribute(name, value);
+  }
+}
+
+/** Whether the two have the same own text and the same children. */
 function isSameShape(old, next) {
-  if (old.children.length !== next.children.length) return false;
-  if (next.children.length === 0) return old.textContent === next.textContent;
+  return textsOf(old) === textsOf(next) && hasSameChildren(old, next);
+}
+
+/** Whether the two have child elements with the same tags and ids in the same order. */
+function hasSameChildren(one, other) {
   return (
-    textsOf(old) === textsOf(next) &&
-    [...next.children].every(
-      (child, index) => child.tagName === old.children[index].tagName && child.id === old.children[index].id,
+    one.children.length === other.children.length &&
+    [...one.children].every(
+      (child, index) =>
+        child.tagName === other.children[index].tagName && child.id === other.children[index].id,
     )
   );
 }
@@ -63,6 +86,25 @@ function textsOf(element) {
     .filter((node) => node.nodeType === Node.TEXT_NODE)
     .map((node) => node.data)
     .join('|');
+}
+
+/** Where an element is, also after its replacement: the how manieth of its kind within the closest element with an id. */
+function placeOf(element) {
+  const frame = element.parentElement.closest('[id]');
+  const kind = kindOf(element);
+  return { id: frame.id, kind, index: [...frame.querySelectorAll(kind)].indexOf(element) };
+}
+
+function find({ id, kind, index }) {
+  return document.getElementById(id)?.querySelectorAll(kind)[index];
+}
+
+/** A selector for elements that do the same. */
+function kindOf(element) {
+  if (element.dataset.copy) return `[data-copy="${CSS.escape(element.dataset.copy)}"]`;
+  if (element.dataset.steam) return '[data-steam]';
+  const href = element.getAttribute('href');
+  return href === null ? element.tagName : `[href="${CSS.escape(href)}"]`;
 }
 
 function showLost() {
