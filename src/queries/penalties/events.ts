@@ -6,6 +6,7 @@ import { penalties } from '../../db/schema/penalties.ts';
 import { penaltyEventState, penaltyEvents } from '../../db/schema/penalty-events.ts';
 import { Gone } from '../../domain/errors.ts';
 import { type EventCursor, type PenaltyEventType, tryParseEventCursor } from '../../domain/penalty-event.ts';
+import { dueCondition } from './filter.ts';
 import type { Penalty } from './row.ts';
 
 /** A change of a penalty. */
@@ -148,8 +149,7 @@ export function toPenaltyEvent({
  */
 export async function recordExpiredPenalties(db: Db, now: Date): Promise<number> {
   const upTo = sql`least(${now.toISOString()}::timestamptz, now())`;
-  const due = sql`${penalties.status} = 'ACTIVE' and ${penalties.endsAt} <= ${upTo}
-    and ${penalties.endsAt} > (select ${penaltyEventState.expiredUpTo} from ${penaltyEventState})`;
+  const due = sql`${dueCondition(upTo)} and ${penalties.endsAt} > (select ${penaltyEventState.expiredUpTo} from ${penaltyEventState})`;
   // The lock waits for all writers, such as an import, so it is only taken when there is something to do.
   const found = await db.select({ id: penalties.id }).from(penalties).where(due).limit(1);
   if (found.length === 0) return 0;

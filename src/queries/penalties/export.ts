@@ -4,7 +4,7 @@ import { penalties } from '../../db/schema/penalties.ts';
 import { buildStatement } from '../../db/select.ts';
 import type { EventCursor } from '../../domain/penalty-event.ts';
 import { readEventLog } from './events.ts';
-import { dueCondition, filterCondition, filterValues, type PenaltyFilter } from './filter.ts';
+import { filterCondition, filterValues, type PenaltyFilter, statusAt } from './filter.ts';
 import { OLDEST_FIRST, type Penalty } from './row.ts';
 
 /** All penalties of a filter, from one snapshot. */
@@ -92,10 +92,7 @@ function recordsOf(filter: PenaltyFilter, fields: Readonly<Record<string, keyof 
 
 function shown(field: keyof Penalty): SQL {
   const column = penalties[field];
-  if (field === 'status') {
-    const now = sql`(select ${sql.placeholder('now')}::timestamptz)`;
-    return sql`case when ${dueCondition(now)} then 'EXPIRED' else ${column} end`;
-  }
+  if (field === 'status') return statusAt(sql`(select ${sql.placeholder('now')}::timestamptz)`);
   // SteamIDs exceed the safe range of JSON numbers.
   return field === 'playerSteamId' || field === 'adminSteamId' ? sql`${column}::text` : sql`${column}`;
 }

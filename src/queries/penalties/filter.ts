@@ -93,6 +93,11 @@ export function dueCondition(now: SQL): SQL {
   return sql`(${penalties.status} = 'ACTIVE' and ${penalties.endsAt} is not null and ${penalties.endsAt} <= ${now})`;
 }
 
+/** The status at `now`: an ACTIVE row whose end has passed is EXPIRED. */
+export function statusAt(now: SQL): SQL<PenaltyStatus> {
+  return sql<PenaltyStatus>`case when ${dueCondition(now)} then 'EXPIRED'::penalty_status else ${penalties.status} end`;
+}
+
 /** Rows whose status at the placeholder `now` is this one. */
 export function statusCondition(status: PenaltyStatus): SQL {
   if (status === 'UNBANNED') return sql`${penalties.status} = 'UNBANNED'`;

@@ -1,11 +1,11 @@
-import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, sql } from 'drizzle-orm';
 import { type Db, prepareOnce } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { servers } from '../../db/schema/servers.ts';
 import type { PenaltyStatus, PenaltyType } from '../../domain/penalty.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { shownNameOf } from '../servers/servers.ts';
-import { countsBy, type PenaltyCounts } from './filter.ts';
+import { countsBy, type PenaltyCounts, statusAt } from './filter.ts';
 import type { Penalty } from './row.ts';
 
 /** A penalty with the name of its server; null: it applies to all servers, or the server is unknown. */
@@ -89,11 +89,13 @@ export async function loadPlayerRecord(
   };
 }
 
+const EFFECTIVE_STATUS = statusAt(sql`${sql.placeholder('now')}::timestamptz`);
+
 const countGroups = prepareOnce('record_counts', (db) =>
   db
     .select({
       type: penalties.type,
-      status: effectiveStatus().as('effective'),
+      status: EFFECTIVE_STATUS.as('effective'),
       amount: sql<number>`count(*)`.mapWith(Number),
       newestAt: sql<Date>`max(${penalties.createdAt})`.mapWith((value: string) => new Date(value)),
       name: sql<string>`(array_agg(${penalties.playerName} order by ${penalties.createdAt} desc, ${penalties.id} desc))[1]`,
@@ -108,7 +110,7 @@ const pageRows = prepareOnce('record_page', (db) =>
     .select({
       penalty: penalties,
       server: { name: servers.name, slug: servers.slug },
-      effective: effectiveStatus(),
+      effective: EFFECTIVE_STATUS,
     })
     .from(penalties)
     .leftJoin(servers, eq(servers.id, penalties.serverId))
@@ -116,16 +118,10 @@ const pageRows = prepareOnce('record_page', (db) =>
       and(
         eq(penalties.playerSteamId, sql.placeholder('player')),
         sql`(${sql.placeholder('type')}::text is null or ${penalties.type} = ${sql.placeholder('type')}::penalty_type)`,
-        sql`(${sql.placeholder('status')}::text is null or ${effectiveStatus()} = ${sql.placeholder('status')}::penalty_status)`,
+        sql`(${sql.placeholder('status')}::text is null or ${EFFECTIVE_STATUS} = ${sql.placeholder('status')}::penalty_status)`,
       ),
     )
-    .orderBy(sql`${effectiveStatus()} <> 'ACTIVE'`, desc(penalties.createdAt), desc(penalties.id))
+    .orderBy(sql`${EFFECTIVE_STATUS} <> 'ACTIVE'`, desc(penalties.createdAt), desc(penalties.id))
     .limit(sql.placeholder('limit'))
     .offset(sql.placeholder('offset')),
 );
-
-/** The status at `now`: an ACTIVE row whose end has passed is EXPIRED. */
-function effectiveStatus(): SQL<PenaltyStatus> {
-  return sql<PenaltyStatus>`case when ${penalties.status} = 'ACTIVE' and ${penalties.endsAt} <= ${sql.placeholder('now')}::timestamptz
-    then 'EXPIRED'::penalty_status else ${penalties.status} end`;
-}
