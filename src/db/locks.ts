@@ -1,3 +1,5 @@
+import type { Db, Transaction } from './client.ts';
+
 /**
  * The numbers of advisory locks, in one place so that they are unique. They apply to all processes on one database.
  * @see https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS
@@ -27,8 +29,15 @@ export const LOCKS = {
 /** The parts that run in one process at a time: names of the rows of `leases`. */
 export const LEASES = ['poller', 'bot', 'mirror', 'webhooks', 'retention'] as const;
 
+/** As the triggers on penalties write it. */
+const PENALTY_TALLIES = "'penalty_tallies'";
+
 /**
- * Every writer of penalties takes this lock (its hash) before it changes a row: in the triggers that maintain the
- * tallies, and where the tallies are recounted.
+ * Blocks all other writers of penalties until the transaction ends. The triggers on penalties take the same lock before a
+ * row changes, so that writers change rows, tallies and events in one order.
+ * @param tx with isolation level read committed: its next statement has to see what was committed while this one waited.
  */
-export const PENALTY_TALLIES_LOCK = 'penalty_tallies';
+export async function lockPenalties(tx: Pick<Db, 'execute'> | Pick<Transaction, 'unsafe'>): Promise<void> {
+  const statement = `select pg_advisory_xact_lock(hashtext(${PENALTY_TALLIES}))`;
+  await ('unsafe' in tx ? tx.unsafe(statement) : tx.execute(statement));
+}

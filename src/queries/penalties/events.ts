@@ -1,6 +1,6 @@
 import { and, asc, gt, inArray, lte, max, not, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
-import { PENALTY_TALLIES_LOCK } from '../../db/locks.ts';
+import { lockPenalties } from '../../db/locks.ts';
 import { retryVictim } from '../../db/retry.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { penaltyEventState, penaltyEvents } from '../../db/schema/penalty-events.ts';
@@ -155,9 +155,8 @@ export async function recordExpiredPenalties(db: Db, now: Date): Promise<number>
   if (found.length === 0) return 0;
   return retryVictim(() =>
     db.transaction(async (transaction) => {
-      await transaction.execute(
-        sql`select pg_advisory_xact_lock(hashtext(${PENALTY_TALLIES_LOCK})), set_config('community_api.records', 'on', true)`,
-      );
+      await lockPenalties(transaction);
+      await transaction.execute(sql`select set_config('community_api.records', 'on', true)`);
       const { count } = await transaction.execute(sql`
         insert into penalty_events (type, occurred_at, is_silent, penalty_id, penalty_type, status, player_name,
           player_steamid, admin_name, admin_steamid, reason, duration_minutes, server_id, created_at, ends_at, lifted_at,

@@ -1,5 +1,5 @@
 import { type Connection, connect, type Transaction } from '../../db/client.ts';
-import { PENALTY_TALLIES_LOCK } from '../../db/locks.ts';
+import { lockPenalties } from '../../db/locks.ts';
 import { recordOperatorAudit } from '../audit-log.ts';
 
 export type Recount = {
@@ -40,7 +40,7 @@ export async function recountPenaltyTallies(databaseUrl: string): Promise<Recoun
 
 /** The same within a transaction, which must have isolation level read committed. */
 export async function recountWithin(transaction: Transaction): Promise<Recount> {
-  await transaction`select pg_advisory_xact_lock(hashtext(${PENALTY_TALLIES_LOCK}))`;
+  await lockPenalties(transaction);
   await transaction`create temp table recount on commit drop as select * from recount_penalty_tallies()`;
   const [row] = await transaction`select ${COUNTS(transaction)} from recount ${BESIDE(transaction)}`;
   await transaction`delete from penalty_tallies as tally where not exists (

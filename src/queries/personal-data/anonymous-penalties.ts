@@ -1,7 +1,7 @@
 import { eq, inArray, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Db } from '../../db/client.ts';
-import { PENALTY_TALLIES_LOCK } from '../../db/locks.ts';
+import { lockPenalties } from '../../db/locks.ts';
 import { penalties, penaltyTallies, TALLY_SCOPES } from '../../db/schema/penalties.ts';
 import { penaltyEvents } from '../../db/schema/penalty-events.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
@@ -42,7 +42,6 @@ async function anonymiseStep(
   table: typeof penalties | typeof penaltyEvents,
   { role, steamId64 }: { role: PgColumn; steamId64: SteamId64 },
 ): Promise<number> {
-  // A statement of its own, so that the next one sees what was committed while this one waited.
   await lockPenalties(tx);
   const found = tx.select({ id: table.id }).from(table).where(eq(role, steamId64)).limit(STEP);
   const ids = (await found).map(({ id }) => id);
@@ -82,8 +81,4 @@ export function tallyCondition(steamId64: SteamId64): SQL {
   return sql`${adminSteamId} = ${steamId64} and (
     (${scope} = ${TALLY_SCOPES.admin} and ${serverId} = 0)
     or (${scope} = ${TALLY_SCOPES.serverAndAdmin} and ${serverId} in ${servers}))`;
-}
-
-async function lockPenalties(tx: Db): Promise<void> {
-  await tx.execute(sql`select pg_advisory_xact_lock(hashtext(${PENALTY_TALLIES_LOCK}))`);
 }
