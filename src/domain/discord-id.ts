@@ -1,3 +1,6 @@
+/** Stands in for the Discord id of somebody who was erased. */
+export const UNKNOWN_DISCORD_ID = '0';
+
 const LARGEST = 0x7fff_ffff_ffff_ffffn;
 
 /**

@@ -9,7 +9,7 @@ export type SteamId64 = string & { readonly [brand]: 'SteamId64' };
 const INDIVIDUAL_BASE = 76561197960265728n;
 const MAX_ACCOUNT_ID = 0xffff_ffffn;
 
-/** Stands in for the SteamID in console actions and IP bans. */
+/** Stands in for the SteamID in console actions and IP bans, and of people who were erased. */
 export const UNKNOWN_STEAM_ID = '0' as SteamId64;
 
 const STEAM_ID_NOTATIONS = 'a SteamID64 (76561198000000001), STEAM_X:Y:Z or [U:1:N]';

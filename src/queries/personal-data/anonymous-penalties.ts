@@ -4,8 +4,8 @@ import type { Db } from '../../db/client.ts';
 import { lockPenalties } from '../../db/locks.ts';
 import { penalties, penaltyTallies, TALLY_SCOPES } from '../../db/schema/penalties.ts';
 import { penaltyEvents } from '../../db/schema/penalty-events.ts';
-import type { SteamId64 } from '../../domain/steam-id.ts';
-import { FORMER_ADMIN, NOBODY } from './tombstones.ts';
+import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
+import { FORMER_ADMIN } from './tombstones.ts';
 
 /** Runs one step of an erasure in a transaction of its own, with a statement timeout. */
 export type RunStep = <T>(step: (tx: Db) => Promise<T>) => Promise<T>;
@@ -49,7 +49,7 @@ async function anonymiseStep(
   const without = (column: PgColumn, id: PgColumn, name: string): SQL =>
     sql`case when ${id} = ${steamId64} then ${name} else ${column} end`;
   const idWithout = (id: PgColumn): SQL =>
-    sql`case when ${id} = ${steamId64} then ${NOBODY}::bigint else ${id} end`;
+    sql`case when ${id} = ${steamId64} then ${UNKNOWN_STEAM_ID}::bigint else ${id} end`;
   await tx
     .update(table)
     .set({

@@ -5,13 +5,14 @@ import { users } from '../../db/schema/accounts.ts';
 import { auditLog } from '../../db/schema/audit-log.ts';
 import { discordFeeds } from '../../db/schema/discord.ts';
 import { steamBans } from '../../db/schema/steam.ts';
+import { UNKNOWN_DISCORD_ID } from '../../domain/discord-id.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { recordAudit } from '../audit-log.ts';
 import { lockPlayer } from '../round-sounds/round-sounds.ts';
 import { anonymisePenalties, type RunStep } from './anonymous-penalties.ts';
 import { discordEntriesCondition, findDiscordIds } from './discord-ids.ts';
-import { NOBODY, saveTombstone } from './tombstones.ts';
+import { saveTombstone } from './tombstones.ts';
 
 /** The subject of audit entries about somebody who was erased. */
 const ERASED = 'erased';
@@ -67,7 +68,10 @@ async function eraseAccount(
   await removeSounds(tx);
   const [user] = await tx.select().from(users).where(eq(users.steamId64, steamId64)).for('update');
   const discordIds = await findDiscordIds(tx, steamId64);
-  await tx.update(discordFeeds).set({ startedBy: NOBODY }).where(inArray(discordFeeds.startedBy, discordIds));
+  await tx
+    .update(discordFeeds)
+    .set({ startedBy: UNKNOWN_DISCORD_ID })
+    .where(inArray(discordFeeds.startedBy, discordIds));
   await tx
     .update(auditLog)
     .set({ actor: 'member', details: sql`${auditLog.details} - 'discordId'` })

@@ -3,14 +3,13 @@ import { and, eq, ne, sql } from 'drizzle-orm';
 import type { Db, Transaction } from '../../db/client.ts';
 import { LOCKS } from '../../db/locks.ts';
 import { erasedPeople } from '../../db/schema/erased-people.ts';
-import type { SteamId64 } from '../../domain/steam-id.ts';
+import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import { findOrSaveSetting, findSetting } from '../settings.ts';
 
 const SECRET = 'erasure_secret';
 
 /** Replaces the name of an erased admin in penalties of others; names of players become empty. */
 export const FORMER_ADMIN = 'Former admin';
-export const NOBODY = '0' as SteamId64;
 
 /** What a penalty says about people. */
 type NamedPeople = {
@@ -117,10 +116,10 @@ export async function loadAnonymiser(tx: Transaction): Promise<<P extends NamedP
   };
   return (penalty) => ({
     ...penalty,
-    ...(isErased(penalty.playerSteamId) && { playerSteamId: NOBODY, playerName: '' }),
-    ...(isErased(penalty.adminSteamId) && { adminSteamId: NOBODY, adminName: FORMER_ADMIN }),
+    ...(isErased(penalty.playerSteamId) && { playerSteamId: UNKNOWN_STEAM_ID, playerName: '' }),
+    ...(isErased(penalty.adminSteamId) && { adminSteamId: UNKNOWN_STEAM_ID, adminName: FORMER_ADMIN }),
     ...(penalty.liftedBySteamId !== null &&
-      isErased(penalty.liftedBySteamId) && { liftedBySteamId: NOBODY, liftedByName: FORMER_ADMIN }),
+      isErased(penalty.liftedBySteamId) && { liftedBySteamId: UNKNOWN_STEAM_ID, liftedByName: FORMER_ADMIN }),
   });
 }
 
