@@ -1,5 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
+import { STEAM_BANS_KEPT_MS } from './steam-bans.ts';
+import { MAX_SESSION_MS } from './users/sessions.ts';
 
 /** Rows deleted by one statement, which holds its locks for milliseconds. */
 const BATCH = 1000;
@@ -27,8 +29,8 @@ const OLD_ROWS = [
   ],
   ['erased_people', sql`not stays_anonymous and erased_at < now() - interval '1 hour'`],
   ['audit_log', sql`at < now() - interval '1 year'`],
-  ['sessions', sql`expires_at <= now() or created_at <= now() - interval '180 days'`],
-  ['steam_bans', sql`checked_at < now() - interval '1 day'`],
+  ['sessions', sql`expires_at <= now() or created_at <= ${ago(MAX_SESSION_MS)}`],
+  ['steam_bans', sql`checked_at < ${ago(STEAM_BANS_KEPT_MS)}`],
   ['steam_calls', sql`day < current_date - 7`],
   ['used_nonces', sql`expires_at <= now() - interval '1 hour'`],
 ] as const satisfies readonly (readonly [string, SQL])[];
@@ -36,9 +38,7 @@ const OLD_ROWS = [
 export type DeletedRows = Record<(typeof OLD_ROWS)[number][0], number>;
 
 /**
- * Deletes what is no longer needed: tokens 90 days after they ended, and all but a user's newest hundred ended ones;
- * audit entries after a year; ended sessions; Steam's bans after a day; expired nonces. Several processes may do it at
- * once.
+ * Deletes the rows of {@link OLD_ROWS}. Several processes may do it at once.
  * @param signal stops it after the current statement.
  * @returns the number of deleted rows by table.
  */
@@ -59,6 +59,10 @@ export async function deleteOldRows(db: Db, signal?: AbortSignal): Promise<Delet
     }
   }
   return deleted;
+}
+
+function ago(ageMs: number): SQL {
+  return sql`now() - ${ageMs}::double precision * interval '1 millisecond'`;
 }
 
 /** By `ctid`, which is stable while the rows are locked, so that the rows are searched only once. */

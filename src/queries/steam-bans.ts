@@ -7,6 +7,9 @@ import { holdOffErasures, listLatelyErased } from './personal-data/tombstones.ts
 /** Steam's own bans of a player, as Steam reported them at `checkedAt`. */
 export type SteamBans = typeof steamBans.$inferSelect;
 
+/** After this long, Steam is called for a player's bans again. */
+export const STEAM_BANS_KEPT_MS = 24 * 3_600_000;
+
 /** Steam's bans of a player, if they were checked after a given time. */
 export async function findSteamBans(
   db: Db,

@@ -3,7 +3,13 @@ import type { Logger } from 'pino';
 import type { Db } from '../db/client.ts';
 import { Unavailable } from '../domain/errors.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
-import { countSteamCall, findSteamBans, type SteamBans, saveSteamBans } from '../queries/steam-bans.ts';
+import {
+  countSteamCall,
+  findSteamBans,
+  STEAM_BANS_KEPT_MS,
+  type SteamBans,
+  saveSteamBans,
+} from '../queries/steam-bans.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../runtime/time-limit.ts';
 import { isObject, type SteamApi } from './steam-api.ts';
 
@@ -25,7 +31,6 @@ type Deps = {
 const IDS_A_CALL = 100;
 /** The maximum for one key by Steam's terms. */
 const CALLS_A_DAY = 100_000;
-const KEPT_MS = 24 * 3_600_000;
 /** How long a call waits for more ids. */
 const GATHER_MS = 100;
 const CALL_TIMEOUT_MS = 8000;
@@ -87,7 +92,7 @@ export function createSteamBans({ steam, db, log, now, clockMs }: Deps): LookUpS
 
   async function lookUp(steamId64: SteamId64): Promise<SteamBans | undefined> {
     if (!steam.hasKey) return undefined;
-    const checkedAfter = new Date(now().getTime() - KEPT_MS);
+    const checkedAfter = new Date(now().getTime() - STEAM_BANS_KEPT_MS);
     const kept = await findSteamBans(db, steamId64, { checkedAfter });
     return kept || isHopeless(steamId64) ? kept : loader.load(steamId64);
   }

@@ -30,7 +30,7 @@ const MAX_SESSIONS = 100;
 const FOREIGN_KEY_VIOLATION = '23503';
 
 /** A session ends this long after the sign-in, even if it is in use. */
-const MAX_SESSION_MS = 180 * 86_400_000;
+export const MAX_SESSION_MS = 180 * 86_400_000;
 
 /**
  * Creates a session; only the hash of its id is stored, so that a stolen table is of no use for signing in.
