@@ -1,4 +1,5 @@
 import { setTimeout as pause, setImmediate } from 'node:timers/promises';
+import { readEventBatch } from '../../../src/events/event-batch.ts';
 import type { EventReader } from '../../../src/events/event-reader.ts';
 import type { PenaltyEvent } from '../../../src/queries/penalties/events.ts';
 import type { EventType } from './event-models.ts';
@@ -36,8 +37,6 @@ export const KEEP_ALIVE_MS = 15_000;
 /** Tokens are checked at least this often, in case a notification of a change was lost. */
 export const CHECK_MS = 1000;
 const BATCH = 500;
-/** Events are sent for this long after they were read, then read again, so that erased people are left out. */
-const READ_FOR_MS = 1000;
 /** Streams written to before other requests get the event loop: about half a millisecond of work. */
 const GROUP = 20;
 /** Open streams of one owner in one process. */
@@ -105,12 +104,10 @@ export function createEventStreams({
     try {
       await roomIn(stream);
       while (streams.has(stream) && stream.position < reader.newestId()) {
-        const readAtMs = performance.now();
-        const events = await listEvents(stream.position, BATCH);
+        const { events, isStale } = await readEventBatch(() => listEvents(stream.position, BATCH));
         for (const event of events) {
           if (!streams.has(stream)) return;
-          // The first is sent however long reading took, so that a slow database delays events and stops none.
-          if (event !== events[0] && performance.now() - readAtMs > READ_FOR_MS) break;
+          if (isStale(event)) break;
           sendPenaltyEvent(stream, event);
           await roomIn(stream);
         }

@@ -3,6 +3,7 @@ import { isDelivered, KEPT_DELIVERIES, type SwitchOffReason } from '../../domain
 import type { PenaltyEvent } from '../../queries/penalties/events.ts';
 import type { Progress } from '../../queries/webhooks/webhook-deliveries.ts';
 import { nameOf, type SigningWebhook } from '../../queries/webhooks/webhooks.ts';
+import { readEventBatch } from '../event-batch.ts';
 import { pauseAfterFailureMs } from './retry.ts';
 import type { Message, Sent } from './send.ts';
 import { createWakeSignal } from './wake-signal.ts';
@@ -25,8 +26,6 @@ export type DeliverDeps = {
 };
 
 const BATCH = 100;
-/** Events are delivered for this long after they were read, then read again, so that erased people are left out. */
-const READ_FOR_MS = 1000;
 /** How often progress is saved. After a crash, later deliveries are repeated with the same ids. */
 const SAVE_MS = 1000;
 /** How many events of other types are skipped before progress is saved. */
@@ -116,12 +115,10 @@ export function runWebhookQueue(
     const newestId = deps.newestId();
     if (newestId <= deliveredUpTo) return false;
     const range = { upToId: newestId, types: webhook.types, limit: BATCH };
-    const readAtMs = performance.now();
-    const events = await deps.listEvents(deliveredUpTo, range);
+    const { events, isStale } = await readEventBatch(() => deps.listEvents(deliveredUpTo, range));
     for (const event of events) {
       if (signal.aborted || isOver) return false;
-      // The first is sent however long reading took, so that a slow database delays events and stops none.
-      if (event !== events[0] && performance.now() - readAtMs > READ_FOR_MS) return true;
+      if (isStale(event)) return true;
       await deliver(event);
       if (failures > 0) return false;
     }
