@@ -63,9 +63,21 @@ export function hiddenPlaceholder(
   return sql`(select ${sql.placeholder(name)}::${sql.raw(type)})`;
 }
 
-/** An array as the value of a placeholder. Its elements must need no quotes: numbers, ids, dates, booleans. */
-export function arrayLiteral(elements: readonly (string | number | boolean)[]): string {
-  return `{${elements.join(',')}}`;
+/** An array as the value of one placeholder or parameter. */
+export function arrayLiteral(elements: readonly (string | number | boolean | Date | null)[]): string {
+  let literal = '{';
+  for (const element of elements) {
+    if (literal.length > 1) literal += ',';
+    literal += arrayElement(element);
+  }
+  return `${literal}}`;
+}
+
+function arrayElement(element: string | number | boolean | Date | null): string {
+  if (element === null) return 'NULL';
+  if (element instanceof Date) return element.toISOString();
+  if (typeof element !== 'string') return String(element);
+  return /["\\]/.test(element) ? `"${element.replace(/["\\]/g, '\\$&')}"` : `"${element}"`;
 }
 
 /** Names the selected columns, so that rows are read by name and not by position. */

@@ -1,6 +1,7 @@
 import type { Connection } from '../../db/client.ts';
 import { retryVictim } from '../../db/retry.ts';
 import { penalties } from '../../db/schema/penalties.ts';
+import { arrayLiteral } from '../../db/select.ts';
 import { loadAnonymiser } from '../personal-data/tombstones.ts';
 
 /** Key of a penalty within its source. */
@@ -37,7 +38,7 @@ export async function writeImportedPenalties(
   const [counts] = await retryVictim(() =>
     session.begin(async (tx) => {
       const kept = unique.map(await loadAnonymiser(tx));
-      const columns = COLUMNS.map((column) => toArrayLiteral(kept.map((row) => row[column])));
+      const columns = COLUMNS.map((column) => arrayLiteral(kept.map((row) => row[column])));
       return tx.unsafe(statement, [source, ...columns], { prepare: true });
     }),
   );
@@ -81,7 +82,7 @@ export async function markGonePenalties(
   await session`create index if not exists import_seen_key on import_seen (source_table, source_id)`;
   await session`analyze import_seen`;
   const isMissed = () => session`
-    source = ${source} and source_table = any(${toArrayLiteral(sourceTables)}::text::text[]) and gone_at is null
+    source = ${source} and source_table = any(${arrayLiteral(sourceTables)}::text::text[]) and gone_at is null
     and not exists (
       select from import_seen
       where import_seen.source_table = penalties.source_table and import_seen.source_id = penalties.source_id
@@ -162,25 +163,9 @@ function dropRepeatedKeys(rows: readonly ImportedPenalty[]) {
 }
 
 function tablesOf(keys: readonly SourceKey[]): string {
-  return toArrayLiteral(keys.map(({ sourceTable }) => sourceTable));
+  return arrayLiteral(keys.map(({ sourceTable }) => sourceTable));
 }
 
 function idsOf(keys: readonly SourceKey[]): string {
-  return toArrayLiteral(keys.map(({ sourceId }) => sourceId));
-}
-
-/** A PostgreSQL array literal: one parameter per column instead of one per value. */
-function toArrayLiteral(values: readonly (string | number | Date | null)[]): string {
-  let literal = '{';
-  for (const value of values) {
-    if (literal.length > 1) literal += ',';
-    if (value === null) literal += 'NULL';
-    else if (typeof value === 'string') literal += quoteElement(value);
-    else literal += typeof value === 'number' ? value : value.toISOString();
-  }
-  return `${literal}}`;
-}
-
-function quoteElement(value: string): string {
-  return /["\\]/.test(value) ? `"${value.replace(/["\\]/g, '\\$&')}"` : `"${value}"`;
+  return arrayLiteral(keys.map(({ sourceId }) => sourceId));
 }
