@@ -1,7 +1,7 @@
 import type { PenaltyStatus, PenaltyType } from '../../src/domain/penalty.ts';
 import { type NounForms, pluralForm } from '../../src/domain/text/plural.ts';
 import { durationInWords } from './duration.ts';
-import { feedCommandEn, feedEn } from './feed-en.ts';
+import { feedCommandEn, feedEn, postingPermissionsEn } from './feed-en.ts';
 
 const NOUNS = {
   ban: { one: 'ban', other: 'bans' },
@@ -209,8 +209,7 @@ export const en = {
       `Only moderators can check other people. For your own record, run ${banCheck} without options.`,
     notYours: 'These buttons are for the person who asked. Run the command yourself.',
     pinRequiresModerateMembers: 'Only moderators can pin the live status.',
-    cannotPost:
-      'I can’t post here. Give me “View Channel”, “Send Messages” (in a thread “Send Messages in Threads”) and “Embed Links” in this channel.',
+    cannotPost: `I can’t post here. Give me ${postingPermissionsEn} in this channel.`,
     pinned: 'Done. The message below updates automatically; delete it to stop.',
     outdated: 'This message is out of date. Please use the command again.',
     tooFast: (when: string) => `Slow down, please. Try again ${when}.`,

@@ -17,6 +17,8 @@ const permissions: Record<BotPermission, string> = {
   sendMessagesInThreads: 'Send Messages in Threads',
   embedLinks: 'Embed Links',
 };
+/** What it takes to post with embeds. */
+export const postingPermissionsEn = `“${permissions.viewChannel}”, “${permissions.sendMessages}” (in a thread “${permissions.sendMessagesInThreads}”) and “${permissions.embedLinks}”`;
 
 /** What a feed needs in its channel. */
 export type BotPermission = 'viewChannel' | 'sendMessages' | 'sendMessagesInThreads' | 'embedLinks';
@@ -93,7 +95,7 @@ export const feedEn = {
   channelGone: (start: string) =>
     `The channel no longer exists. You can start the feed in another one with ${start}.`,
   permissionLost: (start: string) =>
-    `I can no longer post there. Give me “View Channel”, “Send Messages” (in a thread “Send Messages in Threads”) and “Embed Links” there, then start the feed again with ${start}.`,
+    `I can no longer post there. Give me ${postingPermissionsEn} there, then start the feed again with ${start}.`,
 };
 
 export type FeedTexts = typeof feedEn;

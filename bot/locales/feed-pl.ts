@@ -1,6 +1,6 @@
 import type { FeedSubject } from '../../src/domain/discord-feed.ts';
 import { type NounForms, pluralForm } from '../../src/domain/text/plural.ts';
-import type { FeedTexts, feedCommandEn } from './feed-en.ts';
+import type { BotPermission, FeedTexts, feedCommandEn } from './feed-en.ts';
 
 const NOUNS = {
   newPenalty: { one: 'nowa kara', few: 'nowe kary', other: 'nowych kar' },
@@ -13,6 +13,15 @@ const count = (amount: number, noun: keyof typeof NOUNS): string =>
   `${amount.toLocaleString('pl')} ${pluralForm('pl', amount, NOUNS[noun])}`;
 /** After "about": `o karach`. */
 const about: Record<FeedSubject, string> = { penalties: 'karach', servers: 'serwerach' };
+
+const permissions: Record<BotPermission, string> = {
+  viewChannel: 'Wyświetlanie kanału',
+  sendMessages: 'Wysyłanie wiadomości',
+  sendMessagesInThreads: 'Wysyłanie wiadomości w wątkach',
+  embedLinks: 'Umieszczanie linków',
+};
+/** What it takes to post with embeds. */
+export const postingPermissionsPl = `„${permissions.viewChannel}”, „${permissions.sendMessages}” (w wątku „${permissions.sendMessagesInThreads}”) i „${permissions.embedLinks}”`;
 
 /** `/feed` in Polish. */
 export const feedCommandPl: typeof feedCommandEn = {
@@ -65,12 +74,7 @@ export const feedPl: FeedTexts = {
   more: (amount) => `… i jeszcze ${amount.toLocaleString('pl')}`,
   startedBy: (mention) => `włączone przez: ${mention}`,
   lacksHere: (permissions) => `Na tym kanale brakuje mi uprawnień: ${permissions}.`,
-  permissions: {
-    viewChannel: 'Wyświetlanie kanału',
-    sendMessages: 'Wysyłanie wiadomości',
-    sendMessagesInThreads: 'Wysyłanie wiadomości w wątkach',
-    embedLinks: 'Umieszczanie linków',
-  },
+  permissions,
 
   manageGuildRequired: 'Tylko osoby z uprawnieniem „Zarządzanie serwerem” mogą ustawiać powiadomienia.',
   cannotPost: (permissions) => `Nie mogę tu pisać. Nadaj mi na tym kanale uprawnienia: ${permissions}.`,
@@ -88,5 +92,5 @@ export const feedPl: FeedTexts = {
   channelGone: (start) =>
     `Kanał już nie istnieje. Możesz włączyć powiadomienia na innym kanale poleceniem ${start}.`,
   permissionLost: (start) =>
-    `Nie mogę już tam pisać. Nadaj mi na kanale uprawnienia „Wyświetlanie kanału”, „Wysyłanie wiadomości” (w wątku „Wysyłanie wiadomości w wątkach”) i „Umieszczanie linków”, a potem włącz powiadomienia poleceniem ${start}.`,
+    `Nie mogę już tam pisać. Nadaj mi na kanale uprawnienia ${postingPermissionsPl}, a potem włącz powiadomienia poleceniem ${start}.`,
 };

@@ -2,7 +2,7 @@ import type { PenaltyStatus, PenaltyType } from '../../src/domain/penalty.ts';
 import { type NounForms, pluralForm } from '../../src/domain/text/plural.ts';
 import { durationInWords } from './duration.ts';
 import type { Texts } from './en.ts';
-import { feedCommandPl, feedPl } from './feed-pl.ts';
+import { feedCommandPl, feedPl, postingPermissionsPl } from './feed-pl.ts';
 
 const NOUNS = {
   ban: { one: 'ban', few: 'bany', other: 'banów' },
@@ -209,8 +209,7 @@ export const pl: Texts = {
       `Tylko moderatorzy mogą sprawdzać innych. Swoje kary zobaczysz poleceniem ${banCheck} bez opcji.`,
     notYours: 'Te przyciski są dla osoby, która wywołała polecenie. Wywołaj własne polecenie.',
     pinRequiresModerateMembers: 'Tylko moderatorzy mogą przypiąć stan na żywo.',
-    cannotPost:
-      'Nie mogę tu pisać. Nadaj mi na tym kanale „Wyświetlanie kanału”, „Wysyłanie wiadomości” (w wątku „Wysyłanie wiadomości w wątkach”) i „Umieszczanie linków”.',
+    cannotPost: `Nie mogę tu pisać. Nadaj mi na tym kanale ${postingPermissionsPl}.`,
     pinned: 'Gotowe. Wiadomość poniżej aktualizuje się automatycznie; usuń ją, żeby to zakończyć.',
     outdated: 'Ta wiadomość jest nieaktualna. Wywołaj polecenie jeszcze raz.',
     tooFast: (when) => `Trochę wolniej, proszę. Spróbuj ponownie ${when}.`,
