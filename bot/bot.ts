@@ -55,6 +55,8 @@ export type BotTimings = ConnectionTimings & {
   yieldMs: number;
   /** Edits of one live status message are at least this far apart. */
   liveIntervalMs: number;
+  /** A live status message is edited this often even without changes. */
+  liveRefreshMs: number;
   /** How often feeds check for changes whose notification was lost. */
   feedIntervalMs: number;
   /** How often to check that the application is still private. */
@@ -76,6 +78,7 @@ const TIMINGS: BotTimings = {
   deferAfterMs: 1500,
   yieldMs: 800,
   liveIntervalMs: 15_000,
+  liveRefreshMs: 5 * 60_000,
   feedIntervalMs: 5000,
   applicationCheckMs: 60_000,
   drainMs: 700,
@@ -104,6 +107,7 @@ export function createBot(deps: BotDeps) {
     log,
     sendWithLinkFallback,
     intervalMs: timings.liveIntervalMs,
+    refreshMs: timings.liveRefreshMs,
   });
   const moderators = createModeratorRule({ rest, guildId, log, checkEveryMs: timings.applicationCheckMs });
   const feeds = createFeeds({

@@ -19,6 +19,8 @@ type LiveStatusDeps = LiveMessageDeps & {
   log: Logger;
   /** Edits of one message are at least this far apart. */
   intervalMs: number;
+  /** A message is edited this often even without changes: "Updated 3 hours ago" would look broken. */
+  refreshMs: number;
 };
 
 type Pin = {
@@ -33,16 +35,19 @@ type Tracked = {
   row: LiveStatusMessage;
   /** Fingerprint of the last edit; undefined when it is not known. */
   shown: string | undefined;
-  /** Not edited before this time, in milliseconds of `performance.now()`: the system clock may be set back. */
+  /** When it was posted or last edited, in milliseconds of `performance.now()`: the system clock may be set back. */
+  editedAtMs: number;
+  /** Not edited before this time. */
   notBeforeMs: number;
   failures: number;
   isEditing: boolean;
 };
 
-/** A message is edited this often even without changes: "Updated 3 hours ago" would look broken. */
-const REFRESH_MS = 5 * 60_000;
 const MAX_PAUSE_MS = 10 * 60_000;
-const LOOK_AGAIN_MS = 5000;
+/** How often to check for due edits, if edits may be further apart. */
+const CHECK_MS = 5000;
+/** The pause after the messages could not be read from the database. */
+const LOAD_AGAIN_MS = 5000;
 
 /**
  * Messages that show the live status of servers: edited after a poll that changed it, stored in the database, and removed
@@ -51,7 +56,7 @@ const LOOK_AGAIN_MS = 5000;
 export type LiveStatus = ReturnType<typeof createLiveStatus>;
 
 export function createLiveStatus(deps: LiveStatusDeps) {
-  const { db, servers, log, intervalMs } = deps;
+  const { db, servers, log, intervalMs, refreshMs } = deps;
   const liveMessages = createLiveMessages(deps);
   const tracked = new Map<string, Tracked>();
   const editing = new Set<Promise<void>>();
@@ -68,14 +73,14 @@ export function createLiveStatus(deps: LiveStatusDeps) {
       if (message.isEditing || nowMs < message.notBeforeMs) continue;
       const current = liveMessages.serversOf(message.row);
       const wanted = fingerprint(current);
-      const isStale = nowMs - (message.notBeforeMs - intervalMs) >= REFRESH_MS;
+      const isStale = nowMs - message.editedAtMs >= refreshMs;
       if (wanted === message.shown && !isStale) continue;
       message.isEditing = true;
       const work: Promise<void> = edit(message, current, wanted).finally(() => editing.delete(work));
       editing.add(work);
     }
     clearTimeout(timer);
-    timer = setTimeout(editWhatIsDue, Math.min(intervalMs, LOOK_AGAIN_MS));
+    timer = setTimeout(editWhatIsDue, Math.min(intervalMs, CHECK_MS));
   }
 
   async function edit(message: Tracked, current: ServerView[] | undefined, wanted: string): Promise<void> {
@@ -85,7 +90,8 @@ export function createLiveStatus(deps: LiveStatusDeps) {
       if (current === undefined) return await forget(row, 'its server is no longer listed');
       message.shown = wanted;
       message.failures = 0;
-      message.notBeforeMs = performance.now() + intervalMs;
+      message.editedAtMs = performance.now();
+      message.notBeforeMs = message.editedAtMs + intervalMs;
     } catch (error) {
       if (isMessageGone(error)) {
         await forget(row, error.message).catch(() => undefined);
@@ -118,14 +124,15 @@ export function createLiveStatus(deps: LiveStatusDeps) {
       editWhatIsDue();
     } catch (error) {
       log.warn({ err: error }, 'the live status messages could not be read: retrying');
-      timer = setTimeout(() => isRunning && void load(), LOOK_AGAIN_MS);
+      timer = setTimeout(() => isRunning && void load(), LOAD_AGAIN_MS);
     }
   }
 
   function track(row: LiveStatusMessage, shown: string | undefined): void {
     if (tracked.has(row.messageId)) return;
-    const notBeforeMs = shown === undefined ? Number.NEGATIVE_INFINITY : performance.now() + intervalMs;
-    tracked.set(row.messageId, { row, shown, notBeforeMs, failures: 0, isEditing: false });
+    const editedAtMs = shown === undefined ? Number.NEGATIVE_INFINITY : performance.now();
+    const notBeforeMs = editedAtMs + intervalMs;
+    tracked.set(row.messageId, { row, shown, editedAtMs, notBeforeMs, failures: 0, isEditing: false });
   }
 
   return {

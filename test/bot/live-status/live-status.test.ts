@@ -219,6 +219,25 @@ describe('a live status message', () => {
     await bot.stop();
   });
 
+  test('is edited again soon after a refresh without changes failed', async () => {
+    const refreshMs = 2000;
+    const timings = { ...harness.deps.timings, liveIntervalMs: 50, liveRefreshMs: refreshMs };
+    const bot = createBot({ ...harness.deps, timings });
+    bot.start();
+    await waitFor(() => bot.health().state === 'ready');
+    const { posted } = await pin();
+    const id = posted?.id ?? '';
+    fake.fail({
+      matches: new RegExp(`^PATCH .*/messages/${id}$`),
+      response: () => Response.json({ message: '401: Unauthorized', code: 0 }, { status: 401 }),
+    });
+    await waitFor(() => edits(id).some(({ status }) => status === 200));
+    const [failed, repeated] = edits(id);
+    expect([failed?.status, repeated?.status]).toEqual([401, 200]);
+    expect((repeated?.at ?? 0) - (failed?.at ?? 0)).toBeLessThan(refreshMs / 2);
+    await bot.stop();
+  });
+
   test('is not posted where the bot may not write', async () => {
     const bot = createBot({ ...harness.deps });
     bot.start();
