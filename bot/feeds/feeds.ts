@@ -54,6 +54,7 @@ export function createFeeds(deps: FeedsDeps) {
   const failing = new Map<number, { failures: number; notBefore: number }>();
   /** Guilds whose feeds are paused. */
   const pausedGuilds = new Set<string>();
+  /** How many checks there have been. */
   let checks = 0;
   let timer: ReturnType<typeof setInterval> | undefined;
   let woken: Promise<void> | undefined;
@@ -113,18 +114,26 @@ export function createFeeds(deps: FeedsDeps) {
   /** Brings a feed up to date. Never rejects. */
   async function work(feed: DiscordFeed): Promise<void> {
     try {
-      for (let seen = 0; seen !== checks; ) {
-        seen = checks;
-        for (let isMore = true; isMore && !signal.aborted && !isPaused(feed); ) {
-          isMore = await step(feed.id);
-          failing.delete(feed.id);
-        }
-      }
+      let seenChecks: number;
+      do {
+        seenChecks = checks;
+        await postAll(feed);
+        // A check that came meanwhile has skipped this feed, which was running.
+      } while (seenChecks !== checks);
     } catch (error) {
       if (signal.aborted) return;
       const loss = channelLossOf(error);
       if (loss) await switchOff(feed, loss);
       else postpone(feed, error);
+    }
+  }
+
+  /** Posts what there is at the moment, step by step. */
+  async function postAll(feed: DiscordFeed): Promise<void> {
+    let isMore = true;
+    while (isMore && !signal.aborted && !isPaused(feed)) {
+      isMore = await step(feed.id);
+      failing.delete(feed.id);
     }
   }
 
