@@ -31,6 +31,9 @@ const MAX_CHALLENGES = 3;
 /** More than a server can need: three copies of two responses of 32 parts are 192. */
 const MAX_DATAGRAMS = 256;
 
+/** What arrived instead of a response: no datagram, or others. */
+type NoResponse = 'nothing' | 'other';
+
 /** Speaks A2S over a socket of its own. */
 export function createA2sClient(socket: ServerSocket): A2sClient {
   const splitResponses = createSplitResponses();
@@ -54,20 +57,20 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
 
   /**
    * Sends a request, and again with each new challenge, until a response of this type arrives.
-   * @returns the body after the type; if it has not arrived by `untilMs`, whether anything else has (`noise`).
+   * @returns the body after the type; if it has not arrived by `untilMs`, whether anything else has.
    */
   function ask(
     buildRequest: (challenge: number | undefined) => Buffer,
     { responseType, untilMs }: { responseType: number; untilMs: number },
-  ): Promise<Buffer | 'silence' | 'noise'> {
-    const { promise, resolve, reject } = Promise.withResolvers<Buffer | 'silence' | 'noise'>();
-    let heard: 'silence' | 'noise' = 'silence';
+  ): Promise<Buffer | NoResponse> {
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer | NoResponse>();
+    let received: NoResponse = 'nothing';
     let challenges = 0;
     let sentAtMs = 0;
     let resending: ReturnType<typeof setInterval> | undefined;
-    const deadline = setTimeout(() => settle(heard), leftUntil(untilMs));
+    const deadline = setTimeout(() => settle(received), leftUntil(untilMs));
 
-    function settle(outcome: Buffer | typeof heard | QueryFailure): void {
+    function settle(outcome: Buffer | NoResponse | QueryFailure): void {
       clearTimeout(deadline);
       clearInterval(resending);
       socket.stopListening();
@@ -75,7 +78,7 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
       else resolve(outcome);
     }
 
-    function begin(): void {
+    function sendWithRepeats(): void {
       const send = () => socket.send(buildRequest(challenge));
       let repeats = 0;
       clearInterval(resending);
@@ -96,7 +99,7 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
       minMs = Math.min(minMs, performance.now() - sentAtMs);
     }
 
-    function hear(datagram: Buffer): void {
+    function handleDatagram(datagram: Buffer): void {
       const body = readBody(datagram);
       const type = body?.[0];
       if (type === RESPONSE_TYPES.banned) throw new QueryFailure('banned-by-server');
@@ -108,22 +111,22 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
       const given = body && type === RESPONSE_TYPES.challenge ? readChallenge(body) : undefined;
       // The same challenge again: a duplicate datagram, or a server that does not accept its own challenge.
       if (given === undefined || given === challenge) {
-        heard = 'noise';
+        received = 'other';
         return;
       }
       challenges += 1;
       if (challenges > MAX_CHALLENGES) throw new QueryFailure('malformed');
       noteRoundTrip();
       challenge = given;
-      begin();
+      sendWithRepeats();
     }
 
-    begin();
+    sendWithRepeats();
     socket.listen({
       onFailure: settle,
       onDatagram: (datagram) => {
         try {
-          hear(datagram);
+          handleDatagram(datagram);
         } catch (error) {
           settle(error instanceof QueryFailure ? error : new QueryFailure('malformed', { cause: error }));
         }
@@ -134,14 +137,14 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
 
   return {
     askInfo: async ({ untilMs }) => {
-      const heard = await ask(buildInfoRequest, { responseType: RESPONSE_TYPES.info, untilMs });
-      if (heard === 'silence') throw new QueryFailure('time-out');
-      if (heard === 'noise') throw new QueryFailure('malformed');
-      return parseInfo(heard);
+      const response = await ask(buildInfoRequest, { responseType: RESPONSE_TYPES.info, untilMs });
+      if (response === 'nothing') throw new QueryFailure('time-out');
+      if (response === 'other') throw new QueryFailure('malformed');
+      return parseInfo(response);
     },
     askPlayers: async (info, { untilMs }) => {
-      const heard = await ask(buildPlayersRequest, { responseType: RESPONSE_TYPES.players, untilMs });
-      return typeof heard === 'string' ? undefined : parsePlayers(heard, info);
+      const response = await ask(buildPlayersRequest, { responseType: RESPONSE_TYPES.players, untilMs });
+      return typeof response === 'string' ? undefined : parsePlayers(response, info);
     },
     pingMs: () => Math.max(1, Math.round(minMs)),
   };
