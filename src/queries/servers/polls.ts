@@ -30,13 +30,16 @@ export type ServerState = {
 /** Offline after this many missed polls in a row. */
 const MISSES_BEFORE_OFFLINE = 2;
 
+/** Whether a server that was online stays so after one more missed poll. */
+const STAYS_ONLINE = sql`(known.is_online and known.missed_polls + 1 < ${MISSES_BEFORE_OFFLINE})`;
+
 /** One poll of one server; without a state there was no response. */
 export type ServerPoll = { serverId: number; state: ServerState | undefined; polledAt: Date };
 /** The state of a server after a poll was written. */
 export type PolledServer = { serverId: number; isOnline: boolean; missedPolls: number };
 
 /** A map period or full server continues if the previous poll is at most this old: more than the longest interval. */
-const GOES_ON_WITHIN = sql`interval '2 hours'`;
+const CONTINUES_WITHIN = sql`interval '2 hours'`;
 
 /**
  * Writes polls, at most one of each server, in one statement: the snapshots (with `full_since`), a sample of each player
@@ -47,7 +50,7 @@ const GOES_ON_WITHIN = sql`interval '2 hours'`;
 export async function saveServerPolls(db: Db, polls: readonly ServerPoll[]): Promise<PolledServer[]> {
   const rows = polls.map(({ serverId, state, polledAt }) => ({
     server_id: serverId,
-    is_answered: state !== undefined,
+    has_response: state !== undefined,
     hostname: state?.hostname ?? '',
     map: state?.map ?? '',
     players_count: state?.playersCount ?? 0,
@@ -59,7 +62,7 @@ export async function saveServerPolls(db: Db, polls: readonly ServerPoll[]): Pro
   const saved = await db.execute<{ server_id: number; is_online: boolean; missed_polls: number }>(sql`
     with poll as materialized (
       select given.* from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as given(
-        server_id integer, is_answered boolean, hostname text, map text, players_count integer, max_players integer,
+        server_id integer, has_response boolean, hostname text, map text, players_count integer, max_players integer,
         ping_ms integer, players jsonb, polled_at timestamptz
       )
       join servers on servers.id = given.server_id
@@ -70,12 +73,12 @@ export async function saveServerPolls(db: Db, polls: readonly ServerPoll[]): Pro
         server_id, is_online, hostname, map, players_count, max_players, ping_ms, players, missed_polls, polled_at, seen_at,
         full_since
       )
-      select server_id, is_answered, hostname, map, players_count, max_players, ping_ms, players,
-        case when is_answered then 0 else 1 end, polled_at, case when is_answered then polled_at end,
+      select server_id, has_response, hostname, map, players_count, max_players, ping_ms, players,
+        case when has_response then 0 else 1 end, polled_at, case when has_response then polled_at end,
         case when players_count >= max_players and max_players > 0 then polled_at end
       from poll
       on conflict (server_id) do update set
-        is_online = excluded.is_online or (known.is_online and known.missed_polls + 1 < ${MISSES_BEFORE_OFFLINE}),
+        is_online = excluded.is_online or ${STAYS_ONLINE},
         hostname = case when excluded.is_online then excluded.hostname else known.hostname end,
         map = case when excluded.is_online then excluded.map else known.map end,
         max_players = case when excluded.is_online then excluded.max_players else known.max_players end,
@@ -86,8 +89,8 @@ export async function saveServerPolls(db: Db, polls: readonly ServerPoll[]): Pro
         polled_at = excluded.polled_at,
         seen_at = coalesce(excluded.seen_at, known.seen_at),
         full_since = case
-          when not excluded.is_online and known.is_online and known.missed_polls + 1 < ${MISSES_BEFORE_OFFLINE} then known.full_since
-          when excluded.full_since is not null and known.polled_at > excluded.polled_at - ${GOES_ON_WITHIN}
+          when not excluded.is_online and ${STAYS_ONLINE} then known.full_since
+          when excluded.full_since is not null and known.polled_at > excluded.polled_at - ${CONTINUES_WITHIN}
             then coalesce(known.full_since, excluded.full_since)
           else excluded.full_since end
       returning server_id, is_online, players_count, max_players, missed_polls, polled_at
@@ -100,8 +103,8 @@ export async function saveServerPolls(db: Db, polls: readonly ServerPoll[]): Pro
       -- server_snapshots still has the rows from before this statement.
       update server_map_periods as period set ended_at = poll.polled_at
       from poll join server_snapshots known using (server_id)
-      where poll.is_answered and known.is_online and known.map = poll.map
-        and known.polled_at between poll.polled_at - ${GOES_ON_WITHIN} and poll.polled_at
+      where poll.has_response and known.is_online and known.map = poll.map
+        and known.polled_at between poll.polled_at - ${CONTINUES_WITHIN} and poll.polled_at
         and period.server_id = poll.server_id and period.map = poll.map
         and period.started_at = (
           select max(started_at) from server_map_periods where server_id = poll.server_id
@@ -110,7 +113,7 @@ export async function saveServerPolls(db: Db, polls: readonly ServerPoll[]): Pro
     ), begun as (
       insert into server_map_periods (server_id, map, started_at, ended_at)
       select server_id, map, polled_at, polled_at from poll
-      where is_answered and map <> '' and server_id not in (select server_id from continued)
+      where has_response and map <> '' and server_id not in (select server_id from continued)
       on conflict do nothing
     )
     select server_id, is_online, missed_polls from saved`);
@@ -125,5 +128,5 @@ export async function saveServerPolls(db: Db, polls: readonly ServerPoll[]): Pro
 function keptWhileOnline(column: 'players_count' | 'ping_ms' | 'players', otherwise: SQL): SQL {
   const name = sql.identifier(column);
   return sql`case when excluded.is_online then excluded.${name}
-    when known.is_online and known.missed_polls + 1 < ${MISSES_BEFORE_OFFLINE} then known.${name} else ${otherwise} end`;
+    when ${STAYS_ONLINE} then known.${name} else ${otherwise} end`;
 }
