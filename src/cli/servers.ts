@@ -92,7 +92,6 @@ export function addServerCommands(program: Command, session: Session): void {
   ] as const) {
     servers
       .command(`${verb} <slug>`)
-      .aliases(isHidden ? [] : ['show'])
       .description(
         isHidden
           ? 'take a server off the public list and stop polling it'
