@@ -15,7 +15,6 @@ export type RenderedSound = {
   /** In LUFS: of the kept part of the upload, and of the published file. */
   loudnessBeforeLufs: number;
   loudnessAfterLufs: number;
-  truePeakDbtp: number;
   /** Peaks of the published file from 0 to 100. */
   waveform: number[];
   /** Measurements that the voice rendition needs. */
@@ -69,7 +68,6 @@ export async function renderSound(
       durationMs,
       loudnessBeforeLufs: kept.mixes.both.integratedLufs,
       loudnessAfterLufs: encoded.integratedLufs,
-      truePeakDbtp: encoded.truePeakDbtp,
       waveform,
       mixes,
       draftOptions,

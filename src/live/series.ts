@@ -33,7 +33,6 @@ export function mergeSteps({ points }: Series, stepSeconds: number): Series {
     stepSeconds,
     points: [...steps].map(([at, members]) => ({
       at: new Date(at),
-      periodSeconds: stepSeconds,
       playersAverage: mean(members.map(({ playersAverage }) => playersAverage)),
       playersMaximum: Math.max(...members.map(({ playersMaximum }) => playersMaximum)),
       maxPlayers: Math.max(...members.map(({ maxPlayers }) => maxPlayers)),
@@ -53,7 +52,6 @@ export function addSeries(all: readonly Series[], stepSeconds: number): Series {
       .sort(([a], [b]) => a - b)
       .map(([at, members]) => ({
         at: new Date(at),
-        periodSeconds: stepSeconds,
         playersAverage: sum(members.map(({ playersAverage }) => playersAverage)),
         playersMaximum: sum(members.map(({ playersMaximum }) => playersMaximum)),
         maxPlayers: sum(members.map(({ maxPlayers }) => maxPlayers)),

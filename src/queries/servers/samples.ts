@@ -4,8 +4,6 @@ import { serverMapPeriods, serverSamples } from '../../db/schema/servers.ts';
 
 export type HistoryPoint = {
   at: Date;
-  /** Length of the period that the point covers, in seconds. */
-  periodSeconds: number;
   playersAverage: number;
   playersMaximum: number;
   maxPlayers: number;
@@ -39,7 +37,7 @@ export async function listServerHistory(
     .where(inRange)
     .groupBy(sql`1`)
     .as('stretches');
-  const rows = await db
+  return db
     .select({
       at: startOf(stretches.at, Math.trunc(stepSeconds))
         .mapWith((value: string) => new Date(value))
@@ -52,7 +50,6 @@ export async function listServerHistory(
     .from(stretches)
     .groupBy(sql`1`)
     .orderBy(sql`1`);
-  return rows.map((row) => ({ ...row, periodSeconds: stepSeconds }));
 }
 
 /** The length of the periods that old polls are merged into. */
