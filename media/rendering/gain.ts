@@ -7,6 +7,8 @@ import { toRatio } from './units.ts';
 const TOLERANCE_LU = 0.3;
 const CEILING_DBTP = -1;
 const MAX_GAIN_DB = 40;
+/** A gain less than this below its maximum counts as being there. */
+const AT_MAXIMUM_DB = 0.05;
 /** Quieter clips count as silent. */
 export const SILENT_LUFS = -60;
 
@@ -14,6 +16,8 @@ export const SILENT_LUFS = -60;
 const SMALLEST_STEP_DB = 0.2;
 const USUAL_LIMITED_SLOPE = 0.6;
 const MIN_SLOPE = 0.15;
+/** How much further than its overshoot the limiter's threshold is lowered. */
+const PEAK_MARGIN_DB = 0.1;
 
 /** The input of gain planning. */
 export type GainTask = {
@@ -44,7 +48,7 @@ export function isRightLoudness(result: Loudness, task: GainTask, plan: GainPlan
   if (result.truePeakDbtp > CEILING_DBTP) return false;
   const error = result.integratedLufs - task.targetLufs;
   if (Math.abs(error) <= TOLERANCE_LU) return true;
-  return error < 0 && plan.gainDb > computeMostGain(task, plan) - 0.05;
+  return error < 0 && plan.gainDb > computeMostGain(task, plan) - AT_MAXIMUM_DB;
 }
 
 /** A plan and the measured result. */
@@ -55,7 +59,7 @@ export function correctGain(last: GainAttempt, before: GainAttempt | undefined, 
   const { plan, result } = last;
   const overshoot = result.truePeakDbtp - CEILING_DBTP;
   const ceilingDb =
-    overshoot > 0 ? (plan.ceilingDb ?? task.limiterCeilingDb) - overshoot - 0.1 : plan.ceilingDb;
+    overshoot > 0 ? (plan.ceilingDb ?? task.limiterCeilingDb) - overshoot - PEAK_MARGIN_DB : plan.ceilingDb;
   const error = result.integratedLufs - task.targetLufs;
   const isNear = Math.abs(error) <= TOLERANCE_LU / 2;
   const gainDb = isNear ? plan.gainDb : plan.gainDb - error / computeSlope(last, before);
