@@ -19,7 +19,7 @@ export const MIGRATION_TIMES: readonly number[] = journal.entries
   .sort((a, b) => a - b);
 const RETRY_MS = 200;
 /** A short wait for another process that starts at the same time is not logged. */
-const TELL_AFTER_MS = 2000;
+const WARN_AFTER_MS = 2000;
 /** No migration takes this long; a process that holds the lock longer hangs. */
 const WAIT_LIMIT_MS = 10 * 60_000;
 const WATCH_EVERY_MS = 2000;
@@ -56,28 +56,32 @@ export async function migrateDatabase(url: string, options: Options = {}): Promi
     applicationName: 'migrate watch',
     statementTimeoutMs: WATCH_LIMIT_MS,
   });
-  const over = new AbortController();
+  const finished = new AbortController();
   let isMigrated = false;
   const work = async () => {
     await refuseTransactionPooling(session, watch);
-    await migrateWhenFree(session, over.signal, options);
+    await migrateWhenFree(session, finished.signal, options);
     isMigrated = true;
   };
   try {
-    await Promise.race([work(), rejectWhenLost(watch, over.signal), rejectWhenAborted(options, over.signal)]);
+    await Promise.race([
+      work(),
+      rejectWhenLost(watch, finished.signal),
+      rejectWhenAborted(options, finished.signal),
+    ]);
   } finally {
-    over.abort();
+    finished.abort();
     await Promise.all([session.end({ timeout: isMigrated ? 5 : 0 }), watch.end({ timeout: 0 })]);
   }
 }
 
 async function migrateWhenFree(
   session: Connection,
-  over: AbortSignal,
+  finished: AbortSignal,
   { log, upTo = MIGRATION_TIMES.length, waitLimitMs = WAIT_LIMIT_MS }: Options,
 ): Promise<void> {
   const startedAtMs = performance.now();
-  let isTold = false;
+  let hasWarned = false;
   while (!(await isUpToDate(session, upTo))) {
     if (await tryLock(session)) {
       await applyMigrations(session, upTo);
@@ -90,14 +94,14 @@ async function migrateWhenFree(
         `Another process (${await findHolder(session)}) has been migrating the database for ${seconds} s: end it, then start this one again`,
       );
     }
-    if (waitedMs > TELL_AFTER_MS && !isTold) {
-      isTold = true;
+    if (waitedMs > WARN_AFTER_MS && !hasWarned) {
+      hasWarned = true;
       log?.warn(
         { holder: await findHolder(session) },
         'waiting for another process that migrates the database',
       );
     }
-    await sleep(RETRY_MS, undefined, { signal: over });
+    await sleep(RETRY_MS, undefined, { signal: finished });
   }
 }
 
@@ -177,16 +181,16 @@ async function findHolder(session: Connection): Promise<string> {
 }
 
 /** Rejects once the database does not respond; never resolves. */
-async function rejectWhenLost(watch: Connection, over: AbortSignal): Promise<never> {
+async function rejectWhenLost(watch: Connection, finished: AbortSignal): Promise<never> {
   for (;;) {
-    await sleep(WATCH_EVERY_MS, undefined, { signal: over });
+    await sleep(WATCH_EVERY_MS, undefined, { signal: finished });
     await watch`select 1`;
   }
 }
 
 /** Rejects with the signal's reason; never resolves. */
-function rejectWhenAborted({ signal }: Options, over: AbortSignal): Promise<never> {
+function rejectWhenAborted({ signal }: Options, finished: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    signal?.addEventListener('abort', () => reject(signal.reason), { once: true, signal: over });
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true, signal: finished });
   });
 }
