@@ -55,7 +55,7 @@ const MAX_ATTEMPTS = 5;
 const MAX_CLAIMS = 20;
 const MAX_PAUSE_MS = 60 * 60_000;
 const NO_SOUND = 'an upload could not be processed';
-const LEASE_LOST = 'the lease of a sound ran out; another worker has it';
+const LEASE_LOST = 'lost the claim on a sound: another worker has it';
 
 /** The claim was lost during the work: the row was claimed by another worker, replaced or removed. */
 class Superseded extends Error {
@@ -193,7 +193,7 @@ async function settleFailure(
   const failure = await findFailure(error, uploadFolder(folders, sound.uploadKey));
   if (failure === undefined && sound.attempts < MAX_ATTEMPTS) {
     const delayMs = renderPauseMs(sound.attempts, context.retryMs);
-    log.warn({ ...about, delayMs }, 'a sound cannot be rendered now; trying again later');
+    log.warn({ ...about, delayMs }, 'a sound cannot be rendered now: retrying later');
     await releaseSound(db, sound, { delayMs });
     return undefined;
   }

@@ -97,7 +97,7 @@ async function markLostSounds(db: Db, folders: SoundFolders, log: Log): Promise<
       await saveVoiceLoss(db, sound);
       log.warn(
         { steamId64: sound.steamId64, sound: sound.id },
-        'a voice rendition is lost; it is made again',
+        'a voice file is missing: rendering it again',
       );
     }
   }

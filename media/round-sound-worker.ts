@@ -56,7 +56,7 @@ export function createRoundSoundWorker(
         }
         if (!(await workOnce())) await pause();
       } catch (error) {
-        log.error({ err: error }, 'the queue of sounds is unreachable; trying again');
+        log.error({ err: error }, 'the queue of sounds is unreachable: retrying');
         forgetCalls();
         await pause();
       }

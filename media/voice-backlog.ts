@@ -24,13 +24,13 @@ export async function renderMissingVoice(
   try {
     await mkdir(scratch);
     if (await renderAndPublish(deps, context, { sound, scratch })) {
-      log.info(about, 'a published sound has its voice rendition');
+      log.info(about, 'a missing voice file was rendered');
     }
   } catch (error) {
     const delayMs = context.isStopping() ? 0 : renderPauseMs(sound.voiceAttempts, context.retryMs);
     await releaseVoicelessSound(db, sound, { delayMs });
     if (!context.isStopping()) {
-      log.warn({ ...about, err: error, delayMs }, 'a voice rendition cannot be made now; trying again later');
+      log.warn({ ...about, err: error, delayMs }, 'a voice file cannot be rendered now: retrying later');
     }
   } finally {
     await rm(scratch, { recursive: true, force: true });

@@ -87,7 +87,7 @@ export function createFeeds(deps: FeedsDeps) {
       }
       await Promise.all(running.values());
     } catch (error) {
-      if (!isFailing) log.warn({ err: error }, 'the feeds cannot be read: trying again');
+      if (!isFailing) log.warn({ err: error }, 'the feeds cannot be read: retrying');
       isFailing = true;
     }
   }

@@ -35,7 +35,7 @@ export async function createNativeFfmpeg(
   const path = Bun.which(options.path);
   if (path === null) return `${options.path} is not an executable file`;
   const version = await readVersion(path);
-  if (version === undefined) return `${path} does not tell its version`;
+  if (version === undefined) return `${path} does not report its version`;
   if (isTooOld(version)) return `${path} is version ${version}; ${OLDEST_VERSION.join('.')} is needed`;
   if (!(await hasWhatWeNeed(path))) return `${path} lacks libmp3lame or alimiter`;
 
@@ -208,7 +208,7 @@ async function probeConfinement(log: FfmpegLog): Promise<Wrapper[]> {
   );
   const missing = results.filter(({ works }) => !works).map(({ wrapper }) => wrapper.name);
   if (missing.length > 0)
-    log.warn({ missing }, 'ffmpeg runs with fewer restrictions: not available on this machine');
+    log.warn({ missing }, 'ffmpeg runs with fewer restrictions: these programs are not available');
   return results.filter(({ works }) => works).map(({ wrapper }) => wrapper);
 }
 

@@ -49,12 +49,12 @@ export function runAsLeader({ databaseUrl, name, log, lead, outlivesOutage = fal
   let work = Promise.resolve();
   const lease = holdLease(databaseUrl, { name, log, onGained: begin, onLost: end });
   const decided = lease.tried.then(() => {
-    if (!lease.isHeld()) log.info({ part: name }, 'another process runs this part: standing by');
+    if (!lease.isHeld()) log.info({ part: name }, 'standing by: another process leads');
   });
 
   function begin(token: number): void {
     if (term) return;
-    log.info({ part: name }, 'this process runs this part');
+    log.info({ part: name }, 'leading');
     term = new AbortController();
     const { signal } = term;
     const fence: Fence = (db) => fenceDatabase(db, name, token);
@@ -70,7 +70,7 @@ export function runAsLeader({ databaseUrl, name, log, lead, outlivesOutage = fal
 
   function endBecause(reason: string): void {
     if (!term) return;
-    log.warn({ part: name }, `stopping this part: ${reason}`);
+    log.warn({ part: name }, `no longer leading: ${reason}`);
     term.abort();
     term = undefined;
   }

@@ -53,7 +53,7 @@ export function createDrawingProcess<Picture>({
       },
       onExit: (ended, code, signal) => {
         if (ended !== child) return;
-        log.warn({ code, signal }, 'the process that draws ended by itself');
+        log.warn({ code, signal }, 'the drawing process ended by itself');
         end();
       },
     });
@@ -75,7 +75,7 @@ export function createDrawingProcess<Picture>({
     // It keeps nothing, so nothing is lost.
     child?.kill('SIGKILL');
     child = undefined;
-    for (const { reject } of pending.values()) reject(new Error('the process that draws ended'));
+    for (const { reject } of pending.values()) reject(new Error('the drawing process ended'));
     pending.clear();
   }
 

@@ -45,7 +45,7 @@ export async function createEventReader(db: Db, log: Logger): Promise<EventReade
       }
       isFailing = false;
     } catch (error) {
-      if (!isFailing) log.warn({ err: error }, 'events cannot be read: trying again');
+      if (!isFailing) log.warn({ err: error }, 'events cannot be read: retrying');
       isFailing = true;
     } finally {
       isReading = false;

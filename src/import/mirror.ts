@@ -114,7 +114,7 @@ export function createMirror(
       } finally {
         await database.close();
       }
-      if (health.isUp === false) log.info('the mirror of SimpleAdmin works again');
+      if (health.isUp === false) log.info('mirroring CS2-SimpleAdmin works again');
       health.isUp = true;
       health.failures = 0;
       health.refusal = undefined;
@@ -130,7 +130,7 @@ export function createMirror(
 
   function fail(error: unknown): void {
     if (health.isUp !== false || health.refusal !== undefined)
-      log.warn({ err: error }, 'the mirror of SimpleAdmin does not work: trying again');
+      log.warn({ err: error }, 'mirroring CS2-SimpleAdmin failed: retrying');
     health.isUp = false;
     health.failures += 1;
     health.refusal = undefined;
@@ -164,10 +164,11 @@ export function createMirror(
     const options: ImportOptions = {
       waits: false,
       signal: stopping.signal,
-      onSetAside: (row) => warnOnce(row, 'a row of SimpleAdmin was set aside'),
+      onSetAside: (row) => warnOnce(row, 'a row of CS2-SimpleAdmin was set aside'),
       // Warnings about penalties are too many to log; one about a server is something that an operator can correct.
       onWarning: (row) => {
-        if (row.table === SIMPLE_ADMIN_SERVERS.name) warnOnce(row, 'a server of SimpleAdmin was set aside');
+        if (row.table === SIMPLE_ADMIN_SERVERS.name)
+          warnOnce(row, 'a server of CS2-SimpleAdmin could not be matched');
       },
     };
     const summary = await runImport(

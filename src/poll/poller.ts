@@ -95,7 +95,7 @@ export function createPoller({ db, databaseUrl, log, intervalSeconds, onServersC
         schedule.setTargets(targets);
       }
     } catch (error) {
-      if (!isReloadFailing) log.error({ err: error }, 'the list of servers cannot be read: trying again');
+      if (!isReloadFailing) log.error({ err: error }, 'the list of servers cannot be read: retrying');
       isReloadFailing = true;
     } finally {
       isReloading = false;
@@ -107,7 +107,7 @@ export function createPoller({ db, databaseUrl, log, intervalSeconds, onServersC
     try {
       await thinServerSamples(fenced, new Date());
     } catch (error) {
-      log.error({ err: error }, 'old player counts could not be thinned: trying again in an hour');
+      log.error({ err: error }, 'old player counts could not be thinned: retrying in an hour');
     }
   }
 

@@ -27,7 +27,7 @@ export function runRegularly({ name, everyMs, startsAtOnce = false, work, log }:
       await work(stopping.signal);
       isFailing = false;
     } catch (error) {
-      if (!isFailing && !stopping.signal.aborted) log.warn({ err: error }, `${name} failed: trying again`);
+      if (!isFailing && !stopping.signal.aborted) log.warn({ err: error }, `${name} failed: retrying`);
       isFailing = true;
     } finally {
       isRunning = false;

@@ -80,7 +80,7 @@ export async function runService(
     changes.onChange('accounts', database.noteAccountChange);
     changes.onChange('round_sounds', database.noteAccountChange);
     const drawing = createDrawingProcess<Picture>({ program: new URL('../draw.ts', import.meta.url), log });
-    onStop('the process that draws', drawing.stop);
+    onStop('the drawing process', drawing.stop);
     const serverList = await createServerList(database.db, log);
     onStop('server list', serverList.stop);
     changes.onChange('servers', serverList.invalidate);

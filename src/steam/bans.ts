@@ -77,7 +77,7 @@ export function createSteamBans({ steam, db, log, now, clockMs }: Deps): LookUpS
       return found;
     } catch (error) {
       awayUntilMs = clockMs() + ASK_AGAIN_MS;
-      log.warn({ err: error }, "Steam's bans are not known; it is asked again in a minute");
+      log.warn({ err: error }, "Steam's bans could not be loaded: retrying in a minute");
       return new Map();
     }
   }

@@ -61,7 +61,8 @@ export function holdLease(url: string, { name, log, onGained, onLost }: Options)
       await withTimeLimit(token === undefined ? take() : renew(token), RESPONSE_LIMIT_MS);
       isFailing = false;
     } catch (error) {
-      if (!isFailing && !isStopped) log.warn({ err: error, lease: name }, 'the lease cannot be renewed now');
+      if (!isFailing && !isStopped)
+        log.warn({ err: error, lease: name }, 'the lease could not be taken or renewed: retrying');
       isFailing = true;
       await replaceSession();
     } finally {

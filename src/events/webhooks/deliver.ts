@@ -99,10 +99,13 @@ export function runWebhookQueue(
     const result = { webhook: name, status, failure, cause: cause?.message };
     if (reason !== undefined) {
       retryAt = null;
-      log.error({ ...result, reason }, 'webhook switched off: cli webhooks enable switches it on again');
+      log.error(
+        { ...result, reason },
+        'webhook switched off: run `bun run cli webhooks enable ID` to switch it on',
+      );
       return save({ at: now(), reason });
     }
-    if (failures === 1) log.warn(result, 'webhook could not be delivered: trying again for 24 hours');
+    if (failures === 1) log.warn(result, 'webhook could not be delivered: retrying for 24 hours');
     retryAt = new Date(now().getTime() + (pauseMs ?? 0));
     pauseStoredAtMs = Number.POSITIVE_INFINITY;
     await save();
@@ -135,7 +138,7 @@ export function runWebhookQueue(
         isFailing = false;
         if (hasMore || isOver) continue;
       } catch (error) {
-        if (!isFailing) log.warn({ err: error, webhook: name }, 'deliveries are stalled: trying again');
+        if (!isFailing) log.warn({ err: error, webhook: name }, 'deliveries are stalled: retrying');
         isFailing = true;
       }
       await wakeSignal.wait(unsaved.length > 0 ? Math.min(checkMs, SAVE_MS) : checkMs, signal);

@@ -67,7 +67,7 @@ export function createWebhookDelivery(deps: Deps): WebhookDelivery {
           await load(signal);
           isFailing = false;
         } catch (error) {
-          if (!isFailing) log.warn({ err: error }, 'webhooks cannot be read: trying again');
+          if (!isFailing) log.warn({ err: error }, 'webhooks cannot be read: retrying');
           isFailing = true;
         }
         await wakeSignal.wait(RELOAD_MS, signal);

@@ -48,7 +48,7 @@ export async function readEventLog(db: Db): Promise<EventLog> {
 /** The error for a client whose cursor is unknown or too old. */
 export function cursorGone(): Gone {
   return new Gone(
-    'cursor unknown or older than 30 days: read /penalties/export again and go on from its cursor',
+    'cursor unknown or older than 30 days: read /penalties/export again and continue from its cursor',
   );
 }
 

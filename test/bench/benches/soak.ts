@@ -85,7 +85,7 @@ async function readAddresses(stdout: ReadableStream<Uint8Array>): Promise<string
 type Stretch = {
   minute: number;
   residentMb: number;
-  /** Of the process that draws pictures; undefined when none runs. */
+  /** Of the drawing process; undefined when none runs. */
   drawingMb: number | undefined;
   descriptors: number;
   responses: LoadResponse[];

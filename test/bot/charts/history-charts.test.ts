@@ -12,7 +12,7 @@ function openCharts(failures: number) {
     readHistory: async () => ({ points: [...SAMPLE_HISTORY], stepSeconds: 300, readAt: SAMPLE_RANGE.to }),
     drawChart: async () => {
       drawn += 1;
-      if (drawn <= failures) throw new Error('the process that draws ended');
+      if (drawn <= failures) throw new Error('the drawing process ended');
       return new Uint8Array([drawn]);
     },
     log: pino({ level: 'silent' }),

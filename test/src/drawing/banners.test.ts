@@ -19,7 +19,7 @@ test('a banner that could not be drawn anew is drawn with the next poll, and is 
     readHistory: async () => ({ points: [], stepSeconds: 300, readAt: new Date() }),
     drawBanner: async ({ server }) => {
       drawn.push(isBroken ? 'failed' : server.map);
-      if (isBroken) throw new Error('the process that draws ended');
+      if (isBroken) throw new Error('the drawing process ended');
       return new TextEncoder().encode(server.map);
     },
     now: () => new Date('2026-11-21T10:00:00Z'),

@@ -77,8 +77,8 @@ test('when the process is killed, what it was drawing fails, and the next pictur
   process.kill(pid, 'SIGSTOP');
   const lost = draw(CHART);
   process.kill(pid, 'SIGKILL');
-  await expect(lost).rejects.toThrow('the process that draws ended');
-  expect(warnings).toEqual(['the process that draws ended by itself']);
+  await expect(lost).rejects.toThrow('the drawing process ended');
+  expect(warnings).toEqual(['the drawing process ended by itself']);
   expect((await draw(CHART)).length).toBeGreaterThan(1000);
 });
 
@@ -87,7 +87,7 @@ test('a process that hangs is ended, and the next picture is drawn', async () =>
   await draw(CHART);
   const pid = await findDrawer();
   process.kill(pid, 'SIGSTOP');
-  await expect(draw(CHART)).rejects.toThrow('the process that draws ended');
+  await expect(draw(CHART)).rejects.toThrow('the drawing process ended');
   expect(warnings).toEqual(['the drawing process hung and was killed']);
   expect((await draw(CHART)).length).toBeGreaterThan(1000);
   expect(await findDrawer()).not.toBe(pid);

@@ -66,7 +66,7 @@ describe.if(await isMariaDbAtHand())('the mirror of MariaDB', () => {
     await source.run(`insert into sa_bans ${BAN}`);
     proxy.restore();
     await waitFor(async () => (await storedPenalties(db)).length === 1);
-    expect(warnings()).toEqual(['the mirror of SimpleAdmin does not work: trying again']);
+    expect(warnings()).toEqual(['mirroring CS2-SimpleAdmin failed: retrying']);
     await mirror.stop();
     await proxy.stop();
   });

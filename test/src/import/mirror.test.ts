@@ -111,13 +111,13 @@ describe('the mirror of an SQLite file', () => {
     await waitFor(() => mirror.health().isUp);
     await rename(source.path, `${source.path}.away`);
     await waitFor(() => mirror.health().failures >= 3);
-    expect(warnings()).toEqual(['the mirror of SimpleAdmin does not work: trying again']);
+    expect(warnings()).toEqual(['mirroring CS2-SimpleAdmin failed: retrying']);
     expect((await metrics.render()).text).toContain('community_api_mirror_up 0');
     await rename(`${source.path}.away`, source.path);
     source.run(`insert into sa_bans ${BAN}`);
     await nextRound(mirror);
     expect(await storedPenalties(db)).toHaveLength(1);
-    expect(lines.map((line) => line.msg)).toContain('the mirror of SimpleAdmin works again');
+    expect(lines.map((line) => line.msg)).toContain('mirroring CS2-SimpleAdmin works again');
   });
 
   test('a bad row is reported once, the rest is brought over', async () => {
@@ -128,7 +128,7 @@ describe('the mirror of an SQLite file', () => {
     await waitFor(() => mirror.health().lastRoundAt);
     await nextRound(mirror);
     expect(await storedPenalties(db)).toHaveLength(1);
-    expect(warnings()).toEqual(['a row of SimpleAdmin was set aside']);
+    expect(warnings()).toEqual(['a row of CS2-SimpleAdmin was set aside']);
   });
 
   test('times that nobody can keep and servers that nobody can reach stop nothing, and are named once', async () => {
@@ -143,8 +143,8 @@ describe('the mirror of an SQLite file', () => {
     expect(mirror.health()).toMatchObject({ isUp: true, failures: 0 });
     expect(await storedPenalties(db)).toMatchObject([{ reason: 'good', serverId: 0 }]);
     expect(warnings()).toEqual([
-      'a server of SimpleAdmin was set aside',
-      'a row of SimpleAdmin was set aside',
+      'a server of CS2-SimpleAdmin could not be matched',
+      'a row of CS2-SimpleAdmin was set aside',
     ]);
   });
 
@@ -217,7 +217,7 @@ describe('the mirror of an SQLite file', () => {
     moved.run(`insert into sa_bans ${BAN}`);
     await nextRound(mirror);
     expect(await storedPenalties(db)).toHaveLength(3);
-    expect(lines.map((line) => line.msg)).toContain('the mirror of SimpleAdmin works again');
+    expect(lines.map((line) => line.msg)).toContain('mirroring CS2-SimpleAdmin works again');
   });
 
   test('stops within three seconds in the middle of a full read', async () => {

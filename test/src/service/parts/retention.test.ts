@@ -39,7 +39,7 @@ test('whoever has lost the lease deletes nothing any more', async () => {
     where name = 'retention'`;
   held.resolve();
   await holding;
-  await waitFor(() => lines.some(({ msg }) => msg === 'deleting old rows failed: trying again'));
+  await waitFor(() => lines.some(({ msg }) => msg === 'deleting old rows failed: retrying'));
   expect(await db.select().from(auditLog)).toEqual([]);
   expect(await db.select({ nonce: usedNonces.nonce }).from(usedNonces)).toEqual([{ nonce: 'old' }]);
   await stop();
