@@ -17,7 +17,7 @@ import { parseCustomId } from './custom-id.ts';
 
 export type CommandInteraction = ChatInputCommandInteraction | UserContextMenuCommandInteraction;
 export type ComponentInteraction = ButtonInteraction | StringSelectMenuInteraction;
-/** Interactions that are answered with a message; they can be deferred. */
+/** Interactions that get a message as their response; they can be deferred. */
 export type DeferrableInteraction = CommandInteraction | ComponentInteraction;
 
 /**

@@ -35,7 +35,7 @@ export function addServerCommands(program: Command, session: Session): void {
       const outcome = await queryGameServer(server.address, { timeoutMs: QUERY_TIMEOUT_MS });
       print(
         command,
-        { ...server, answers: outcome.isAnswered },
+        { ...server, answers: outcome.hasResponded },
         `Added ${server.slug} (${server.address})\n${describeQueryOutcome(server.address, outcome)}`,
       );
     });
@@ -57,7 +57,7 @@ export function addServerCommands(program: Command, session: Session): void {
           ? undefined
           : await queryGameServer(server.address, { timeoutMs: QUERY_TIMEOUT_MS });
       const lines = [`Changed ${slug}`, ...(outcome ? [describeQueryOutcome(server.address, outcome)] : [])];
-      print(command, { ...server, ...(outcome && { answers: outcome.isAnswered }) }, lines.join('\n'));
+      print(command, { ...server, ...(outcome && { answers: outcome.hasResponded }) }, lines.join('\n'));
     });
   servers
     .command('list')

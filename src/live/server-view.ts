@@ -19,7 +19,7 @@ export type ServerView = {
   players: ServerPlayer[];
   /** The last poll; undefined before the first. */
   updatedAt: Date | undefined;
-  /** The last poll that the server answered. */
+  /** The last poll to which the server responded. */
   seenAt: Date | undefined;
   /** Since when every poll found no place free; undefined while there is one, or the server is offline. */
   fullSince: Date | undefined;

@@ -9,15 +9,15 @@ import { openServerSocket, type ServerSocket } from './server-socket.ts';
 
 /** The outcome of a query; a server that does not respond is a value, not an error. */
 export type PollOutcome =
-  | { isAnswered: true; state: ServerState }
-  | { isAnswered: false; reason: QueryFailureReason };
+  | { hasResponded: true; state: ServerState }
+  | { hasResponded: false; reason: QueryFailureReason };
 
 /** Longest name and host name kept, in characters; Steam allows 32 in a name. */
 const MAX_TEXT_LENGTH = 256;
 
 /**
  * Queries a game server for its state and players over A2S.
- * A server that responds only to A2S_INFO counts as answered, without players.
+ * A server that responds only to A2S_INFO has responded, without players.
  * @param address `host:port`; a host name is resolved at each call, IPv4 first.
  * @param timeoutMs for everything together, resolving included.
  * @param signal aborts the query; the poll is then missed.
@@ -35,9 +35,9 @@ export async function queryGameServer(
     socket = await openServerSocket(resolved, port);
     signal?.addEventListener('abort', abort, { once: true });
     if (signal?.aborted) abort();
-    return { isAnswered: true, state: await ask(socket, { timeoutMs, deadlineMs }) };
+    return { hasResponded: true, state: await ask(socket, { timeoutMs, deadlineMs }) };
   } catch (error) {
-    if (error instanceof QueryFailure) return { isAnswered: false, reason: error.reason };
+    if (error instanceof QueryFailure) return { hasResponded: false, reason: error.reason };
     throw error;
   } finally {
     signal?.removeEventListener('abort', abort);

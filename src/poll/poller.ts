@@ -72,7 +72,7 @@ export function createPoller({ db, databaseUrl, log, intervalSeconds, onServersC
     try {
       const outcome = await queryGameServer(target.address, { timeoutMs, signal: stopping.signal });
       if (stopping.signal.aborted || !leadership?.isLeader()) return;
-      const state = outcome.isAnswered ? outcome.state : undefined;
+      const state = outcome.hasResponded ? outcome.state : undefined;
       const saved = await writer.write({ serverId: target.id, state, polledAt: new Date() });
       if (saved) changes.report(target, outcome, saved);
     } catch (error) {
@@ -91,7 +91,7 @@ export function createPoller({ db, databaseUrl, log, intervalSeconds, onServersC
         const targets = await listPolledServers(db);
         isReloadFailing = false;
         if (!leadership?.isLeader() || stopping.signal.aborted) break;
-        changes.expect(targets);
+        changes.initialise(targets);
         schedule.setTargets(targets);
       }
     } catch (error) {
@@ -114,7 +114,7 @@ export function createPoller({ db, databaseUrl, log, intervalSeconds, onServersC
   async function lead(signal: AbortSignal, fence: Fence): Promise<void> {
     fenced = fence(db);
     log.info({ intervalSeconds }, 'polling game servers');
-    changes.forget();
+    changes.reset();
     void reload();
     void thin();
     await once(signal, 'abort');
@@ -154,7 +154,7 @@ function createChangeLog(log: Logger) {
   const lastReason = new Map<number, QueryFailureReason>();
   return {
     /** Initialises servers that are new to this process from their last saved poll. */
-    expect: (targets: readonly Target[]) => {
+    initialise: (targets: readonly Target[]) => {
       for (const target of targets) if (!isOnline.has(target.id)) isOnline.set(target.id, target.isOnline);
       if (isOnline.size <= targets.length) return;
       const ids = new Set(targets.map(({ id }) => id));
@@ -165,7 +165,7 @@ function createChangeLog(log: Logger) {
       const server = { server: slug, address };
       const wasOnline = isOnline.get(id);
       isOnline.set(id, saved.isOnline);
-      if (outcome.isAnswered) {
+      if (outcome.hasResponded) {
         lastReason.delete(id);
         if (wasOnline !== true) log.info(server, 'server is online');
         return;
@@ -177,7 +177,7 @@ function createChangeLog(log: Logger) {
       lastReason.set(id, reason);
       if (!saved.isOnline && wasOnline !== false) log.warn({ ...server, reason }, 'server is offline');
     },
-    forget: () => {
+    reset: () => {
       isOnline.clear();
       lastReason.clear();
     },

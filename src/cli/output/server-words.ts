@@ -23,7 +23,7 @@ export function describeServer({ server, snapshot }: ServerStatus): string[] {
 
 /** Whether a server responded to a query, and what to do if not. */
 export function describeQueryOutcome(address: string, outcome: PollOutcome): string {
-  if (outcome.isAnswered) {
+  if (outcome.hasResponded) {
     const { map, playersCount, maxPlayers, pingMs } = outcome.state;
     return `answers: ${map} ${playersCount}/${maxPlayers}, ${pingMs} ms`;
   }

@@ -37,7 +37,7 @@ export async function joinServer(
     } catch (error) {
       await connection.end({ timeout: 0 });
       if (performance.now() > deadlineMs) {
-        throw new Unavailable(`The embedded PostgreSQL does not answer: see ${cluster.logFile}`, {
+        throw new Unavailable(`The embedded PostgreSQL does not respond: see ${cluster.logFile}`, {
           cause: error,
         });
       }

@@ -123,7 +123,7 @@ function holdRow(what: string, heldMs: number): Row {
 function pollAll(addresses: string[]): Promise<number> {
   return runAll(addresses, async (address) => {
     const outcome = await queryGameServer(address, { timeoutMs: TIMEOUT_MS });
-    if (!outcome.isAnswered) throw new Error(`${address}: ${outcome.reason}`);
+    if (!outcome.hasResponded) throw new Error(`${address}: ${outcome.reason}`);
   });
 }
 

@@ -144,18 +144,18 @@ describe('the demo’s games', async () => {
   test('are at least six, that change by themselves', async () => {
     expect(games.addresses.size).toBeGreaterThanOrEqual(6);
     const before = await ask('jailbreak');
-    if (!before.isAnswered) throw new Error(before.reason);
+    if (!before.hasResponded) throw new Error(before.reason);
     expect(before.state.playersCount).toBeGreaterThan(5);
     advance(0, 60);
     const after = await ask('jailbreak');
-    if (!after.isAnswered) throw new Error(after.reason);
+    if (!after.hasResponded) throw new Error(after.reason);
     const names = ({ players }: typeof after.state) => players.map(({ name }) => name).toSorted();
     expect(names(after.state)).not.toEqual(names(before.state));
     const points = ({ players }: typeof after.state) => players.reduce((sum, { score }) => sum + score, 0);
     expect(points(after.state)).not.toBe(points(before.state));
     const map = async () => {
       const outcome = await ask('retake');
-      return outcome.isAnswered && outcome.state.map;
+      return outcome.hasResponded && outcome.state.map;
     };
     const mapBefore = await map();
     advance(60, 85);
@@ -167,16 +167,16 @@ describe('the demo’s games', async () => {
 
   test('one goes down and comes back', async () => {
     games.advance(new Date(now.getTime() + 100_000));
-    expect(await ask('surf')).toMatchObject({ isAnswered: false });
+    expect(await ask('surf')).toMatchObject({ hasResponded: false });
     games.advance(new Date(now.getTime() + 160_000));
-    expect(await ask('surf')).toMatchObject({ isAnswered: true });
+    expect(await ask('surf')).toMatchObject({ hasResponded: true });
     games.advance(new Date(now.getTime() + 240_000 + 100_000));
-    expect(await ask('surf')).toMatchObject({ isAnswered: false });
+    expect(await ask('surf')).toMatchObject({ hasResponded: false });
   });
 
   test('a stock server tells how many play and not who', async () => {
     const outcome = await ask('community-5v5');
-    if (!outcome.isAnswered) throw new Error(outcome.reason);
+    if (!outcome.hasResponded) throw new Error(outcome.reason);
     expect(outcome.state.playersCount).toBeGreaterThan(1);
     expect(outcome.state.players).toEqual([]);
   });

@@ -56,9 +56,9 @@ test('a server that sends them is answered or missed, in time', async () => {
     const tookMs = performance.now() - startedAt;
     expect(tookMs).toBeLessThan(2 * TIMEOUT_MS + LATE_STEPS * (await reference.stop()));
     for (const outcome of outcomes) {
-      const reason = outcome.isAnswered ? 'answered' : outcome.reason;
+      const reason = outcome.hasResponded ? 'answered' : outcome.reason;
       reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
-      if (!outcome.isAnswered) continue;
+      if (!outcome.hasResponded) continue;
       expect(outcome.state.playersCount).toBeWithin(0, 256);
       expect(outcome.state.maxPlayers).toBeWithin(0, 256);
       for (const { name, score } of outcome.state.players) {

@@ -42,7 +42,7 @@ describe('a server that answers', () => {
     });
     const outcome = await ask(server);
     expect(outcome).toEqual({
-      isAnswered: true,
+      hasResponded: true,
       state: {
         hostname: '[PL] Mirage 24/7 ★',
         map: 'de_mirage',
@@ -56,7 +56,7 @@ describe('a server that answers', () => {
         ],
       },
     });
-    if (outcome.isAnswered) expect(outcome.state.pingMs).toBeGreaterThanOrEqual(1);
+    if (outcome.hasResponded) expect(outcome.state.pingMs).toBeGreaterThanOrEqual(1);
   });
 
   test.each(['both', 'players', 'none'] as const)(
@@ -64,7 +64,7 @@ describe('a server that answers', () => {
     async (challenges) => {
       const server = await aServer({ game: { players: [aPlayer('Ala', 1)] }, manner: { challenges } });
       expect(await ask(server)).toMatchObject({
-        isAnswered: true,
+        hasResponded: true,
         state: { players: [{ name: 'Ala', score: 1 }] },
       });
     },
@@ -73,7 +73,7 @@ describe('a server that answers', () => {
   test('leaves nameless entries out of the players and in the count', async () => {
     const server = await aServer({ game: { players: [aPlayer(''), aPlayer('Ola', 5), aPlayer('  ')] } });
     expect(await ask(server)).toMatchObject({
-      isAnswered: true,
+      hasResponded: true,
       state: { playersCount: 3, players: [{ name: 'Ola', score: 5 }] },
     });
   });
@@ -115,10 +115,10 @@ describe('a server that answers', () => {
       const server = await aServer({ game: { players }, manner: { splitAboveBytes: 200, partsReversed } });
       const outcome = await ask(server);
       expect(outcome).toMatchObject({
-        isAnswered: true,
+        hasResponded: true,
         state: { playersCount: 64, hostname: 'Simulated server' },
       });
-      if (outcome.isAnswered) {
+      if (outcome.hasResponded) {
         expect(outcome.state.players).toHaveLength(64);
         expect(outcome.state.players[0]).toEqual({ name: 'Player with a long name 63', score: 63 });
       }
@@ -131,7 +131,7 @@ describe('a server that answers', () => {
       manner: { responses: 'info-only' },
     });
     expect(await ask(server, 600)).toMatchObject({
-      isAnswered: true,
+      hasResponded: true,
       state: { map: 'de_mirage', playersCount: 2, players: [] },
     });
   });
@@ -139,7 +139,7 @@ describe('a server that answers', () => {
   test('is asked again when a request got lost', async () => {
     const server = await aServer({ game: { players: [aPlayer('Ala', 4)] }, manner: { loseRequests: 1 } });
     expect(await ask(server, 1500)).toMatchObject({
-      isAnswered: true,
+      hasResponded: true,
       state: { players: [{ name: 'Ala', score: 4 }] },
     });
   });
@@ -147,20 +147,20 @@ describe('a server that answers', () => {
   test('slowly, but in time, shows its ping', async () => {
     const server = await aServer({ manner: { delayMs: 60 } });
     const outcome = await ask(server, 2500);
-    expect(outcome.isAnswered).toBe(true);
-    if (outcome.isAnswered) expect(outcome.state.pingMs).toBeGreaterThanOrEqual(55);
+    expect(outcome.hasResponded).toBe(true);
+    if (outcome.hasResponded) expect(outcome.state.pingMs).toBeGreaterThanOrEqual(55);
   });
 
   test('is found by host name and over IPv6', async () => {
     const four = await aServer();
     expect(await queryGameServer(`localhost:${four.port}`, { timeoutMs: 5000 })).toMatchObject({
-      isAnswered: true,
+      hasResponded: true,
     });
     const six = await aServer({ host: '::1' });
     expect(six.address).toBe(`[::1]:${six.port}`);
-    expect(await ask(six)).toMatchObject({ isAnswered: true });
+    expect(await ask(six)).toMatchObject({ hasResponded: true });
     expect(await queryGameServer(`[0:0::0001]:${six.port}`, { timeoutMs: 5000 })).toMatchObject({
-      isAnswered: true,
+      hasResponded: true,
     });
   });
 });
@@ -169,21 +169,21 @@ describe('a poll is missed', () => {
   test('when nothing comes back', async () => {
     const server = await aServer({ manner: { responses: 'silent' } });
     const startedAt = performance.now();
-    expect(await ask(server, 300)).toEqual({ isAnswered: false, reason: 'time-out' });
+    expect(await ask(server, 300)).toEqual({ hasResponded: false, reason: 'time-out' });
     expect(performance.now() - startedAt).toBeLessThan(900);
     expect(server.requests.info).toBeGreaterThan(1);
   });
 
   test('when the answer is too slow', async () => {
     const server = await aServer({ manner: { delayMs: 700 } });
-    expect(await ask(server, 300)).toEqual({ isAnswered: false, reason: 'time-out' });
+    expect(await ask(server, 300)).toEqual({ hasResponded: false, reason: 'time-out' });
   });
 
   test('when nobody listens at the port, at once', async () => {
     const server = await aServer();
     await server.stop();
     const startedAt = performance.now();
-    expect(await ask(server, 3000)).toEqual({ isAnswered: false, reason: 'refused' });
+    expect(await ask(server, 3000)).toEqual({ hasResponded: false, reason: 'refused' });
     expect(performance.now() - startedAt).toBeLessThan(1000);
   });
 
@@ -191,7 +191,7 @@ describe('a poll is missed', () => {
     const startedAt = performance.now();
     // Without SO_BROADCAST the system refuses to send to it.
     expect(await queryGameServer('255.255.255.255:27015', { timeoutMs: 3000 })).toEqual({
-      isAnswered: false,
+      hasResponded: false,
       reason: 'unreachable',
     });
     expect(performance.now() - startedAt).toBeLessThan(1000);
@@ -199,12 +199,12 @@ describe('a poll is missed', () => {
 
   test('when the server banned our address, told apart from a time-out', async () => {
     const server = await aServer({ manner: { responses: 'banned' } });
-    expect(await ask(server)).toEqual({ isAnswered: false, reason: 'banned-by-server' });
+    expect(await ask(server)).toEqual({ hasResponded: false, reason: 'banned-by-server' });
   });
 
   test.each(['garbage', 'empty'] as const)('when the answer is %s', async (answers) => {
     const server = await aServer({ manner: { responses: answers } });
-    expect(await ask(server, 1000)).toEqual({ isAnswered: false, reason: 'malformed' });
+    expect(await ask(server, 1000)).toEqual({ hasResponded: false, reason: 'malformed' });
   });
 
   test('when the A2S_INFO answer is cut, wherever', async () => {
@@ -214,38 +214,39 @@ describe('a poll is missed', () => {
       // The version ends here, before the extra data: a complete response of an older server.
       if (infoBytes === wholeBytes - '\xb1..secure,simulated\0........'.length) continue;
       server.manner.infoBytes = infoBytes;
-      expect([infoBytes, await ask(server)]).toEqual([infoBytes, { isAnswered: false, reason: 'malformed' }]);
+      const outcome = await ask(server);
+      expect([infoBytes, outcome]).toEqual([infoBytes, { hasResponded: false, reason: 'malformed' }]);
     }
     server.manner.infoBytes = wholeBytes;
-    expect(await ask(server)).toMatchObject({ isAnswered: true });
+    expect(await ask(server)).toMatchObject({ hasResponded: true });
   });
 
   test('when the A2S_PLAYER answer is cut', async () => {
     const server = await aServer({ game: { players: [aPlayer('Ala', 1), aPlayer('Ola', 2)] } });
     for (const playerBytes of [6, 10, 19, 25]) {
       server.manner.playerBytes = playerBytes;
-      expect(await ask(server)).toEqual({ isAnswered: false, reason: 'malformed' });
+      expect(await ask(server)).toEqual({ hasResponded: false, reason: 'malformed' });
     }
   });
 
   test('when an answer that came in parts is cut', async () => {
     const server = await aServer({ manner: { splitAboveBytes: 40 } });
     server.manner.infoBytes = 70;
-    expect(await ask(server, 300)).toEqual({ isAnswered: false, reason: 'malformed' });
+    expect(await ask(server, 300)).toEqual({ hasResponded: false, reason: 'malformed' });
   });
 
   test('when the server has neither a map nor a place', async () => {
     const server = await aServer({ game: { map: '', maxPlayers: 0 } });
-    expect(await ask(server)).toEqual({ isAnswered: false, reason: 'no-game' });
+    expect(await ask(server)).toEqual({ hasResponded: false, reason: 'no-game' });
     server.game.maxPlayers = 10;
-    expect(await ask(server)).toMatchObject({ isAnswered: true });
+    expect(await ask(server)).toMatchObject({ hasResponded: true });
   });
 
   test.each(['no-such-host.invalid:27015', 'nonsense', '127.0.0.1:0', ''])(
     'when no host is found in %p',
     async (address) => {
       expect(await queryGameServer(address, { timeoutMs: 5000 })).toEqual({
-        isAnswered: false,
+        hasResponded: false,
         reason: 'host-unknown',
       });
     },
@@ -257,7 +258,7 @@ describe('a poll is missed', () => {
     const startedAt = performance.now();
     const outcome = queryGameServer(server.address, { timeoutMs: 5000, signal: stopping.signal });
     setTimeout(() => stopping.abort(), 50);
-    expect(await outcome).toEqual({ isAnswered: false, reason: 'aborted' });
+    expect(await outcome).toEqual({ hasResponded: false, reason: 'aborted' });
     expect(performance.now() - startedAt).toBeLessThan(1000);
   });
 });
@@ -272,7 +273,7 @@ test.skipIf(process.platform !== 'linux')(
     await Bun.sleep(50);
     const ports = await udpPorts();
     for (const port of ports) liar.send(Buffer.from('\xff\xff\xff\xfflBanned', 'latin1'), port, '127.0.0.1');
-    expect(await query).toEqual({ isAnswered: false, reason: 'time-out' });
+    expect(await query).toEqual({ hasResponded: false, reason: 'time-out' });
     liar.close();
   },
 );

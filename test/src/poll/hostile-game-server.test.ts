@@ -13,7 +13,7 @@ import {
 } from '../../support/game-server/a2s.ts';
 import { expectFreeEventLoop } from '../../support/machine/event-loop.ts';
 
-const MALFORMED = { isAnswered: false, reason: 'malformed' } as const;
+const MALFORMED = { hasResponded: false, reason: 'malformed' } as const;
 const PLAYERS = aPlayersPacket([{ name: 'Ala', score: 4 }]);
 
 const running: RawServer[] = [];
@@ -135,7 +135,7 @@ describe('counts are the bytes of A2S_INFO', () => {
         ]),
       });
       expect(await ask(await aServerWith([info]))).toMatchObject({
-        isAnswered: true,
+        hasResponded: true,
         state: { playersCount: 3, maxPlayers: 10 },
       });
     }
@@ -160,7 +160,7 @@ describe('counts are the bytes of A2S_INFO', () => {
     const tagged = await aServerWith([
       anInfoPacket({ extraData: keywords('bat_name_s,bat_player_count_s') }),
     ]);
-    expect(await ask(tagged)).toMatchObject({ isAnswered: true, state: { hostname: 'Raw server' } });
+    expect(await ask(tagged)).toMatchObject({ hasResponded: true, state: { hostname: 'Raw server' } });
   });
 });
 
@@ -192,7 +192,7 @@ describe('a whole response', () => {
       [aPlayersPacket([{ name: broken }])],
     );
     const outcome = await ask(server);
-    if (!outcome.isAnswered) throw new Error(outcome.reason);
+    if (!outcome.hasResponded) throw new Error(outcome.reason);
     const { hostname, players } = outcome.state;
     expect(hostname).toMatch(/^A�+\(�+B$/);
     expect(players).toEqual([{ name: hostname, score: 0 }]);
@@ -266,6 +266,6 @@ test('the ping is no shorter than the server is slow, though an earlier response
     return [];
   });
   const outcome = await ask(server);
-  expect(outcome.isAnswered).toBe(true);
-  if (outcome.isAnswered) expect(outcome.state.pingMs).toBeGreaterThanOrEqual(75);
+  expect(outcome.hasResponded).toBe(true);
+  if (outcome.hasResponded) expect(outcome.state.pingMs).toBeGreaterThanOrEqual(75);
 });
