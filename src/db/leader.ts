@@ -11,9 +11,9 @@ export type Leadership = {
   /** Whether the work runs in this process. */
   isLeader: () => boolean;
   /** Whether no other process can be doing the work; not so while it outlives an outage. */
-  isAlone: () => boolean;
+  isExclusive: () => boolean;
   /** Ends the work until the next lease, because another process was seen doing it; not while the lease is held. */
-  giveWay: () => void;
+  stepDown: () => void;
   /** Ends the work, waits at most 2.5 seconds for it, and lets another process lead. */
   stop: () => Promise<void>;
 };
@@ -33,7 +33,7 @@ type Options = {
   /**
    * For work that does not need the database: it continues during an outage if no other process was on standby before.
    * One may start later and take over nevertheless: then the work ends as soon as that is known, from the database or by
-   * `giveWay`.
+   * `stepDown`.
    */
   outlivesOutage?: boolean;
 };
@@ -78,8 +78,8 @@ export function runAsLeader({ databaseUrl, name, log, lead, outlivesOutage = fal
   return {
     decided,
     isLeader: () => term !== undefined,
-    isAlone: lease.isHeld,
-    giveWay: () => {
+    isExclusive: lease.isHeld,
+    stepDown: () => {
       if (!lease.isHeld()) endBecause('another process was seen doing its work');
     },
     stop: async () => {

@@ -53,7 +53,7 @@ export async function startBot(context: Context): Promise<void> {
       log,
       countLogin: () => countLogin({}),
       countInteraction: (outcome) => countInteraction({ outcome }),
-      rival: { mayExist: () => !leadership.isAlone(), onSeen: () => leadership.giveWay() },
+      rival: { mayExist: () => !leadership.isExclusive(), onSeen: () => leadership.stepDown() },
     });
     bot.start();
     await once(signal, 'abort');

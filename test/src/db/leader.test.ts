@@ -44,11 +44,11 @@ test('gives way to another process while the lease is lost, never while it is he
   const proxy = await startDatabaseProxy(url);
   const { calls, part } = aPart(proxy.url);
   await waitFor(() => calls.includes('start'));
-  part.giveWay();
+  part.stepDown();
   expect([part.isLeader(), calls]).toEqual([true, ['start']]);
   proxy.cut();
-  await waitFor(() => !part.isAlone());
-  part.giveWay();
+  await waitFor(() => !part.isExclusive());
+  part.stepDown();
   await waitFor(() => calls.includes('stop'));
   proxy.restore();
   await waitFor(() => calls.length === 3);
