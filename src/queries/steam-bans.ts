@@ -2,7 +2,7 @@ import { and, eq, gt, lt, sql } from 'drizzle-orm';
 import { type Db, prepareOnce } from '../db/client.ts';
 import { steamBans, steamCalls } from '../db/schema/steam.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
-import { holdOffErasures, listLatelyErased } from './personal-data/tombstones.ts';
+import { holdOffErasures, listRecentlyErased } from './personal-data/tombstones.ts';
 
 /** Steam's own bans of a player, as Steam reported them at `checkedAt`. */
 export type SteamBans = typeof steamBans.$inferSelect;
@@ -36,7 +36,7 @@ const checked = prepareOnce('checked_steam_bans', (db) =>
 export async function saveSteamBans(db: Db, bans: readonly SteamBans[]): Promise<void> {
   await db.transaction(async (tx) => {
     await holdOffErasures(tx);
-    const erased = await listLatelyErased(
+    const erased = await listRecentlyErased(
       tx,
       bans.map(({ steamId64 }) => steamId64),
     );

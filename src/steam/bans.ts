@@ -48,8 +48,8 @@ const MAX_COUNT = 1_000_000;
  * @see https://partner.steamgames.com/doc/webapi/ISteamUser#GetPlayerBans
  */
 export function createSteamBans({ steam, db, log, now, clockMs }: Deps): LookUpSteamBans {
-  let awayUntilMs = Number.NEGATIVE_INFINITY;
-  const untoldUntilMs = new Map<SteamId64, number>();
+  let backOffUntilMs = Number.NEGATIVE_INFINITY;
+  const missingUntilMs = new Map<SteamId64, number>();
 
   const loader = new DataLoader<SteamId64, SteamBans | undefined>(
     async (ids) => {
@@ -62,7 +62,7 @@ export function createSteamBans({ steam, db, log, now, clockMs }: Deps): LookUpS
 
   async function ask(ids: readonly SteamId64[]): Promise<Map<SteamId64, SteamBans>> {
     try {
-      if (clockMs() < awayUntilMs) return new Map();
+      if (clockMs() < backOffUntilMs) return new Map();
       if (!(await countSteamCall(db, { limit: CALLS_A_DAY }))) {
         throw new Unavailable(`Steam was asked ${CALLS_A_DAY} times today`);
       }
@@ -72,29 +72,29 @@ export function createSteamBans({ steam, db, log, now, clockMs }: Deps): LookUpS
         { timeoutMs: CALL_TIMEOUT_MS },
       );
       const found = readBans(body, ids, now());
-      for (const id of ids) if (!found.has(id)) rememberUntold(id);
+      for (const id of ids) if (!found.has(id)) rememberMissing(id);
       await saveSteamBans(db, [...found.values()]);
       return found;
     } catch (error) {
-      awayUntilMs = clockMs() + ASK_AGAIN_MS;
+      backOffUntilMs = clockMs() + ASK_AGAIN_MS;
       log.warn({ err: error }, "Steam's bans could not be loaded: retrying in a minute");
       return new Map();
     }
   }
 
-  function rememberUntold(id: SteamId64): void {
-    if (untoldUntilMs.size >= MAX_MISSING) untoldUntilMs.clear();
-    untoldUntilMs.set(id, clockMs() + ASK_AGAIN_MS);
+  function rememberMissing(id: SteamId64): void {
+    if (missingUntilMs.size >= MAX_MISSING) missingUntilMs.clear();
+    missingUntilMs.set(id, clockMs() + ASK_AGAIN_MS);
   }
 
-  const isHopeless = (id: SteamId64) =>
-    clockMs() < Math.max(awayUntilMs, untoldUntilMs.get(id) ?? Number.NEGATIVE_INFINITY);
+  const isBackingOff = (id: SteamId64) =>
+    clockMs() < Math.max(backOffUntilMs, missingUntilMs.get(id) ?? Number.NEGATIVE_INFINITY);
 
   async function lookUp(steamId64: SteamId64): Promise<SteamBans | undefined> {
     if (!steam.hasKey) return undefined;
     const checkedAfter = new Date(now().getTime() - STEAM_BANS_KEPT_MS);
     const kept = await findSteamBans(db, steamId64, { checkedAfter });
-    return kept || isHopeless(steamId64) ? kept : loader.load(steamId64);
+    return kept || isBackingOff(steamId64) ? kept : loader.load(steamId64);
   }
 
   return (steamId64) =>
@@ -114,8 +114,8 @@ function readBans(body: unknown, ids: readonly SteamId64[], checkedAt: Date): Ma
   const byId = Map.groupBy(players.filter(isObject), ({ SteamId }) => SteamId);
   return new Map(
     ids.flatMap((id) => {
-      const told = byId.get(id) ?? [];
-      const bans = told.length === 1 ? readPlayer(told[0], id, checkedAt) : undefined;
+      const matches = byId.get(id) ?? [];
+      const bans = matches.length === 1 ? readPlayer(matches[0], id, checkedAt) : undefined;
       return bans ? [[id, bans] as const] : [];
     }),
   );

@@ -51,9 +51,13 @@ export async function saveFeedServers(
 }
 
 /** Records that what was pending for these servers is posted. */
-export async function finishFeedServers(db: Db, feedId: number, told: readonly FeedServer[]): Promise<void> {
+export async function finishFeedServers(
+  db: Db,
+  feedId: number,
+  posted: readonly FeedServer[],
+): Promise<void> {
   await db.transaction(async (transaction) => {
-    for (const state of told) {
+    for (const state of posted) {
       await transaction
         .update(discordFeedServers)
         .set({ pending: null })

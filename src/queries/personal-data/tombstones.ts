@@ -64,17 +64,17 @@ export async function findErasure(
 }
 
 /** Longer than any request to Steam that was running when somebody was erased. */
-const LATELY = sql`interval '1 minute'`;
+const RECENTLY = sql`interval '1 minute'`;
 
 /** Which of these players were erased within the last minute. */
-export async function listLatelyErased(
+export async function listRecentlyErased(
   db: Db,
   steamIds: readonly SteamId64[],
 ): Promise<ReadonlySet<SteamId64>> {
   const erased = await db
     .select({ idHash: erasedPeople.idHash })
     .from(erasedPeople)
-    .where(sql`${erasedPeople.erasedAt} > clock_timestamp() - ${LATELY}`);
+    .where(sql`${erasedPeople.erasedAt} > clock_timestamp() - ${RECENTLY}`);
   const secret = erased.length === 0 ? undefined : await findSetting(db, SECRET);
   if (secret === undefined) return new Set();
   const hashes = new Set(erased.map(({ idHash }) => idHash));
