@@ -54,8 +54,8 @@ const MAX_ATTEMPTS = 5;
 /** Claims also count attempts that a dying process cut short. Beyond this many, the sound itself is blamed for them. */
 const MAX_CLAIMS = 20;
 const MAX_PAUSE_MS = 60 * 60_000;
-const NO_SOUND = 'an upload could not be processed';
-const LEASE_LOST = 'lost the claim on a sound: another worker has it';
+const UPLOAD_FAILED = 'an upload could not be processed';
+const CLAIM_LOST = 'lost the claim on a sound: another worker has it';
 
 /** The claim was lost during the work: the row was claimed by another worker, replaced or removed. */
 class Superseded extends Error {
@@ -174,8 +174,8 @@ async function settleFailure(
   { sound, error }: { sound: RoundSound; error: unknown },
 ): Promise<RoundSoundFailure | undefined> {
   const { db, folders, log } = deps;
-  const whose = { steamId64: sound.steamId64, sound: sound.id };
-  const about = { ...whose, err: error };
+  const fields = { steamId64: sound.steamId64, sound: sound.id };
+  const fieldsWithError = { ...fields, err: error };
   if (context.isStopping() && !(error instanceof SoundRefused && error.cause === undefined)) {
     await releaseSound(db, sound, { countsAsAttempt: false });
     return undefined;
@@ -183,31 +183,31 @@ async function settleFailure(
   if (!(await findRoundSoundById(db, sound.id))) {
     await removePartials(folders, sound.id);
     await rm(uploadFolder(folders, sound.uploadKey), { recursive: true, force: true });
-    log.info(about, 'a sound was replaced or removed while it was rendered');
+    log.info(fieldsWithError, 'a sound was replaced or removed while it was rendered');
     return undefined;
   }
   if (error instanceof Superseded) {
-    log.warn(about, LEASE_LOST);
+    log.warn(fieldsWithError, CLAIM_LOST);
     return undefined;
   }
   const failure = await findFailure(error, uploadFolder(folders, sound.uploadKey));
   if (failure === undefined && sound.attempts < MAX_ATTEMPTS) {
     const delayMs = renderPauseMs(sound.attempts, context.retryMs);
-    log.warn({ ...about, delayMs }, 'a sound cannot be rendered now: retrying later');
+    log.warn({ ...fieldsWithError, delayMs }, 'a sound cannot be rendered now: retrying later');
     await releaseSound(db, sound, { delayMs });
     return undefined;
   }
   const reason = failure ?? 'unavailable';
   if (!(await saveSoundFailure(db, sound, reason))) {
     // The files now belong to the other worker.
-    log.warn(about, LEASE_LOST);
+    log.warn(fieldsWithError, CLAIM_LOST);
     return undefined;
   }
   if (error instanceof SoundRefused && reason !== 'unavailable') {
     // A bad upload is no failure of the service: the end of ffmpeg's output is enough.
     const detail = error.cause instanceof Error ? error.cause.message : undefined;
-    log.info({ ...whose, reason, detail }, NO_SOUND);
-  } else log.warn({ ...about, reason }, NO_SOUND);
+    log.info({ ...fields, reason, detail }, UPLOAD_FAILED);
+  } else log.warn({ ...fieldsWithError, reason }, UPLOAD_FAILED);
   await removePartials(folders, sound.id);
   await rm(uploadFolder(folders, sound.uploadKey), { recursive: true, force: true });
   return reason;

@@ -27,7 +27,7 @@ async function runTask(task: EmbeddedTask): Promise<EmbeddedResult> {
   try {
     const { core, memory } = await startCore(await compiling, lastLines);
     for (const { name, descriptor } of task.files) {
-      lendFile(core, name, { descriptor, maxBytes: task.fileBytes });
+      exposeFile(core, name, { descriptor, maxBytes: task.fileBytes });
     }
     const status = core.exec(...task.args);
     // ffmpeg may treat this as the end of the input, and report success.
@@ -49,7 +49,7 @@ async function runTask(task: EmbeddedTask): Promise<EmbeddedResult> {
  * Gives ffmpeg access to an open file under a name. Bytes are passed through: in memory, an upload and its decoded audio
  * would take several times their size.
  */
-function lendFile(
+function exposeFile(
   core: FfmpegCore,
   name: string,
   { descriptor, maxBytes }: { descriptor: number; maxBytes: number },

@@ -37,7 +37,7 @@ export async function createNativeFfmpeg(
   const version = await readVersion(path);
   if (version === undefined) return `${path} does not report its version`;
   if (isTooOld(version)) return `${path} is version ${version}; ${OLDEST_VERSION.join('.')} is needed`;
-  if (!(await hasWhatWeNeed(path))) return `${path} lacks libmp3lame or alimiter`;
+  if (!(await hasRequiredFeatures(path))) return `${path} lacks libmp3lame or alimiter`;
 
   const wrappers = await probeConfinement(log);
   const running = new Set<ChildProcess>();
@@ -96,7 +96,7 @@ function runCommand(
     settle();
     // When the disk is full only at the end of a file, ffmpeg prints an error but exits with success.
     const complaint = typeof stderr === 'string' ? stderr : '';
-    if (saysNoSpace(complaint)) reject(new FfmpegError('rejected', lastWordsOf(complaint)));
+    if (saysNoSpace(complaint)) reject(new FfmpegError('rejected', endOfOutput(complaint)));
     else succeed();
   });
   command.on('error', (error: Error, _stdout: unknown, stderr: unknown) => {
@@ -125,7 +125,7 @@ function guardSpawn(command: FfmpegCommand): void {
 }
 
 function describeFailure(error: Error, stderr: string, hasOverrun: boolean): Error {
-  const message = `${error.message}: ${lastWordsOf(stderr)}`;
+  const message = `${error.message}: ${endOfOutput(stderr)}`;
   if (hasOverrun) return new FfmpegError('overran', 'ffmpeg took too long and was killed', { cause: error });
   if (LIMIT_SIGNALS.test(error.message)) return new FfmpegError('overran', message, { cause: error });
   const status = /exited with code (\d+)/.exec(error.message)?.[1];
@@ -135,7 +135,7 @@ function describeFailure(error: Error, stderr: string, hasOverrun: boolean): Err
   return new FfmpegError(isMissing ? 'missing' : 'rejected', message, { cause: error });
 }
 
-function lastWordsOf(stderr: string): string {
+function endOfOutput(stderr: string): string {
   return stderr.trim().split('\n').slice(-3).join(' | ').slice(-400);
 }
 
@@ -212,7 +212,7 @@ async function probeConfinement(log: FfmpegLog): Promise<Wrapper[]> {
   return results.filter(({ works }) => works).map(({ wrapper }) => wrapper);
 }
 
-async function hasWhatWeNeed(path: string): Promise<boolean> {
+async function hasRequiredFeatures(path: string): Promise<boolean> {
   const tone = ['-f', 'lavfi', '-i', 'sine=duration=0.2', '-ac', '2'];
   const filters = 'aresample=192000,alimiter=limit=0.5:latency=true,aresample=44100';
   return succeeds(path, [

@@ -27,15 +27,15 @@ const RELATIVE_GATE_LU = -10;
  * is read anyway, and ffmpeg takes several times as long for true peaks.
  */
 export function createMeter(format: PcmFormat, { frames }: { frames: number }): Meter {
-  const turns = Math.ceil(toFrames(MIN_MEASURED_SECONDS, format.sampleRate) / Math.max(frames, 1));
+  const repeats = Math.ceil(toFrames(MIN_MEASURED_SECONDS, format.sampleRate) / Math.max(frames, 1));
   const weighting = createKWeighting(format);
   const peaks = createPeakMeters(format);
-  const looped = new Float32Array(turns > 1 ? turns * frames * format.channels : 0);
+  const looped = new Float32Array(repeats > 1 ? repeats * frames * format.channels : 0);
   let length = 0;
   return {
     add(samples) {
       peaks.add(samples);
-      if (turns === 1) weighting.add(samples);
+      if (repeats === 1) weighting.add(samples);
       else looped.set(samples, length);
       length += samples.length;
     },
