@@ -36,8 +36,8 @@ export async function beginTables(transaction: Transaction, manifest: Manifest):
       if (table === DERIVED_NAMES) return;
       counts.set(table, known + (await writeTablePart(transaction, table, bytes)));
     },
-    finish: async ({ tables: told, sequences }) => {
-      for (const { name, rows } of told) {
+    finish: async ({ tables: expected, sequences }) => {
+      for (const { name, rows } of expected) {
         if (name !== DERIVED_NAMES && counts.get(name) !== rows) {
           throw new InvalidInput(`The backup has ${counts.get(name)} rows of ${name} instead of ${rows}`);
         }

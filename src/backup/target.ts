@@ -66,9 +66,9 @@ export async function describeContents(
     if (row?.isFilled === true) filled.push(table);
   }
   if (filled.length === 0) return undefined;
-  const told = filled.filter((table) => MAIN_TABLES.includes(table));
+  const named = filled.filter((table) => MAIN_TABLES.includes(table));
   const words: string[] = [];
-  for (const table of told.length > 0 ? told : filled) {
+  for (const table of named.length > 0 ? named : filled) {
     const [row] = await queries.unsafe(`select count(*) as rows from "${table}"`);
     words.push(`${row?.rows} ${table.replaceAll('_', ' ')}`);
   }

@@ -55,7 +55,7 @@ type Settings = {
 /** Small pages, so that the process can handle requests between them. */
 const PAGE_ROWS = 1000;
 /** The hour, in the plugin's time zone, at which every row is read again. */
-const SWEEP_HOUR_MS = 4 * 3_600_000;
+const SWEEP_TIME_OF_DAY_MS = 4 * 3_600_000;
 
 const REFUSAL =
   'SIMPLEADMIN_URL names another database than the one its penalties came from: nothing is mirrored';
@@ -86,7 +86,7 @@ export function createMirror(
   /** When the last round succeeded, by a monotonic clock. */
   let lastRoundMs: number | undefined;
   /** Logged once until it is fixed. */
-  let isLossTold = false;
+  let hasLoggedLoss = false;
   const countRows = metrics.addCounter('mirror_rows_total', 'Rows the mirror wrote.', ['change']);
   metrics.addGauge('mirror_up', 'Whether the last round of the mirror succeeded.', () =>
     health.isUp ? 1 : 0,
@@ -194,10 +194,10 @@ export function createMirror(
     { read, added, changed, gone, setAside, serversAdded, lostErasures }: ImportSummary,
     isSweep: boolean,
   ): void {
-    if (lostErasures > 0 && !isLossTold) {
+    if (lostErasures > 0 && !hasLoggedLoss) {
       log.error({ lostErasures }, LOST_ERASURES);
     }
-    isLossTold = lostErasures > 0;
+    hasLoggedLoss = lostErasures > 0;
     countRows({ change: 'added' }, added);
     countRows({ change: 'changed' }, changed);
     countRows({ change: 'gone' }, gone);
@@ -223,5 +223,5 @@ function hashOf({ name, address }: PenaltySource): string {
 
 /** The date in a zone, with days that begin at 04:00. */
 function dayOf(at: Date, timezone: string): string {
-  return new Intl.DateTimeFormat('en-CA', { timeZone: timezone }).format(at.getTime() - SWEEP_HOUR_MS);
+  return new Intl.DateTimeFormat('en-CA', { timeZone: timezone }).format(at.getTime() - SWEEP_TIME_OF_DAY_MS);
 }

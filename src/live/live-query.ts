@@ -6,8 +6,7 @@ export type LiveQuery<T> = {
   current: () => T;
   /** Reads again soon: something may have changed. */
   invalidate: () => void;
-  /** Calls back with every new value. */
-  /** @returns what ends it. */
+  /** Calls back with every new value. @returns a function that ends it. */
   onChange: (listener: (value: T) => void) => () => void;
   stop: () => void;
 };
