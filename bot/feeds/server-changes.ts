@@ -1,5 +1,5 @@
 import type { ServerView } from '../../src/live/server-view.ts';
-import type { FeedServer } from '../../src/queries/discord-feeds/server-changes.ts';
+import type { FeedServer } from '../../src/queries/discord-feeds/feed-servers.ts';
 
 /** The least time between two `players` messages of a server. */
 const COOLDOWN_MS = 60 * 60_000;

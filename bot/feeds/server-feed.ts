@@ -3,13 +3,13 @@ import type { Db } from '../../src/db/client.ts';
 import { FEED_CHANGES, type FeedChange } from '../../src/domain/discord-feed.ts';
 import type { ServerList } from '../../src/live/server-list.ts';
 import { toServerView } from '../../src/live/server-view.ts';
-import type { DiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
 import {
   type FeedServer,
   finishFeedServers,
   listFeedServers,
   saveFeedServers,
-} from '../../src/queries/discord-feeds/server-changes.ts';
+} from '../../src/queries/discord-feeds/feed-servers.ts';
+import type { DiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
 import { feedServers } from '../embeds/feed-servers.ts';
 import { localizationOf } from '../locales/localization.ts';
 import { toNonce } from '../post-message.ts';

@@ -8,9 +8,9 @@ import { type ReadProgress, readArchive } from './archive-reader.ts';
 import { findEntryKind, type Manifest } from './manifest.ts';
 import { openRestoredSounds, type RestoredSounds } from './restore-sounds.ts';
 import { beginTables } from './restore-tables.ts';
+import { describeContents, requireFittingSchema, requireNobody } from './restore-target.ts';
 import type { SoundFolders } from './sound-links.ts';
 import { listTables } from './tables.ts';
-import { describeContents, requireFittingSchema, requireNobody } from './target.ts';
 
 export type RestoreTarget = { databaseUrl: string; folders: SoundFolders; uploadName: string };
 

@@ -14,7 +14,7 @@ import {
 } from './import-run.ts';
 import { findServerId, matchSourceServers, type ServerIds, type SourceServerTable } from './servers.ts';
 import { cleanText, MAX_NAME_LENGTH, MAX_REASON_LENGTH } from './source/clean-text.ts';
-import { openSourceDatabase } from './source/database.ts';
+import { openSourceDatabase } from './source/open-source.ts';
 import type { SourceDatabase, SourceRow } from './source/source-database.ts';
 import { countSourceRows, findSourceTable, readSourcePages, type SourceTable } from './source/tables.ts';
 import {

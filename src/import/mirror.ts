@@ -10,8 +10,8 @@ import { type ImportOptions, type ImportRun, runImport } from './import-run.ts';
 import { loadMirrorState, type MirrorState, saveMirrorState } from './mirror-state.ts';
 import { importSimpleAdminChanges, loadSourceClock, loadStateAfterSweep } from './simple-admin/changes.ts';
 import { SIMPLE_ADMIN_SERVERS, simpleAdminSource, sweepSimpleAdmin } from './simple-admin/simple-admin.ts';
-import { openSourceDatabase } from './source/database.ts';
 import { OtherSource } from './source/identity.ts';
+import { openSourceDatabase } from './source/open-source.ts';
 import type { SourceDatabase } from './source/source-database.ts';
 
 export type Mirror = {

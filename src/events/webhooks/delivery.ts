@@ -1,6 +1,6 @@
 import type { SigningWebhook } from '../../queries/webhooks/webhooks.ts';
-import { type DeliverDeps, runWebhookQueue, type WebhookQueue } from './deliver.ts';
 import { createWakeSignal } from './wake-signal.ts';
+import { runWebhookQueue, type WebhookQueue, type WebhookQueueDeps } from './webhook-queue.ts';
 
 /** Delivers to all webhooks, each independently of the others. */
 export type WebhookDelivery = {
@@ -12,7 +12,7 @@ export type WebhookDelivery = {
   reload: () => void;
 };
 
-type Deps = DeliverDeps & {
+type Deps = WebhookQueueDeps & {
   listWebhooks: () => Promise<SigningWebhook[]>;
   /** The newest event of the database; a webhook that is ahead of it comes from another database. */
   readNewestId: () => Promise<number>;

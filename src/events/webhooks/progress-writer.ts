@@ -1,6 +1,6 @@
 import type { Progress } from '../../queries/webhooks/webhook-deliveries.ts';
-import type { DeliverDeps } from './deliver.ts';
 import type { Sent } from './send.ts';
+import type { WebhookQueueDeps } from './webhook-queue.ts';
 
 type Saving = { webhookId: number; progress: Progress; deliveries: readonly Sent[] };
 
@@ -13,7 +13,7 @@ type Waiting = { saving: Saving } & Pick<PromiseWithResolvers<boolean>, 'resolve
  * Saves the progress of all webhooks: what arrives during a transaction is saved together in the next. Busy webhooks
  * are due at the same moment, and a transaction for each at once would hold up other requests.
  */
-export function createProgressWriter(saveTogether: SaveTogether): DeliverDeps['save'] {
+export function createProgressWriter(saveTogether: SaveTogether): WebhookQueueDeps['save'] {
   let waiting: Waiting[] = [];
   let isWriting = false;
 

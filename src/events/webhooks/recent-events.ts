@@ -1,11 +1,11 @@
 import type { PenaltyEvent } from '../../queries/penalties/events.ts';
 import type { EventReader } from '../event-reader.ts';
-import type { DeliverDeps } from './deliver.ts';
+import type { WebhookQueueDeps } from './webhook-queue.ts';
 
 type Deps = {
   reader: Pick<EventReader, 'newestId' | 'subscribe'>;
   /** Reads from the database. */
-  listEvents: DeliverDeps['listEvents'];
+  listEvents: WebhookQueueDeps['listEvents'];
 };
 
 /** Events that were read together, and the id before the first of them. */
@@ -17,7 +17,7 @@ const KEPT_MS = 2000;
 const MAX_EVENTS = 1000;
 
 /** Lists events for webhooks: the newest from memory, shared by all webhooks, older ones from the database. */
-export function createRecentEvents({ reader, listEvents }: Deps): DeliverDeps['listEvents'] {
+export function createRecentEvents({ reader, listEvents }: Deps): WebhookQueueDeps['listEvents'] {
   let readings: Reading[] = [];
   let lastId = reader.newestId();
   reader.subscribe((events) => {

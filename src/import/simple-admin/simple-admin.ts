@@ -8,7 +8,7 @@ import {
   runImport,
 } from '../import-run.ts';
 import { matchSourceServers, type SourceServerTable } from '../servers.ts';
-import { openSourceDatabase } from '../source/database.ts';
+import { openSourceDatabase } from '../source/open-source.ts';
 import type { SourceDatabase } from '../source/source-database.ts';
 import { countSourceRows, PAGE_ROWS, readSourcePages } from '../source/tables.ts';
 import { wallClockToInstant } from '../source/wall-clock.ts';

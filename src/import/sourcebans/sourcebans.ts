@@ -12,7 +12,7 @@ import {
   runImport,
 } from '../import-run.ts';
 import { matchSourceServers, type SourceServerTable } from '../servers.ts';
-import { openSourceDatabase } from '../source/database.ts';
+import { openSourceDatabase } from '../source/open-source.ts';
 import type { SourceDatabase, SourceRow } from '../source/source-database.ts';
 import { countSourceRows, findSourceTable, readSourcePages, type SourceTable } from '../source/tables.ts';
 import { parseSourcebansRow, type SourcebansRowOptions } from './rows.ts';

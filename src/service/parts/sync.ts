@@ -1,6 +1,6 @@
 import { InvalidInput } from '../../domain/errors.ts';
 import { createMirror } from '../../import/mirror.ts';
-import { checkSourceUrl } from '../../import/source/database.ts';
+import { checkSourceUrl } from '../../import/source/open-source.ts';
 import { recordExpiredPenalties } from '../../queries/penalties/events.ts';
 import { runRegularly } from '../../runtime/interval.ts';
 import type { Context } from '../context.ts';

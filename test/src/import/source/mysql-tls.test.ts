@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { InvalidInput, Unavailable } from '../../../../src/domain/errors.ts';
 import { importSimpleAdmin } from '../../../../src/import/simple-admin/simple-admin.ts';
-import { openSourceDatabase } from '../../../../src/import/source/database.ts';
+import { openSourceDatabase } from '../../../../src/import/source/open-source.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { canStartMariaDb, startTlsMariaDb, type TlsMariaDb } from '../../../support/import/mariadb-tls.ts';
 import { importDeps } from '../../../support/import/penalty-rows.ts';

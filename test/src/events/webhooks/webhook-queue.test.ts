@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import pino from 'pino';
-import { type DeliverDeps, runWebhookQueue } from '../../../../src/events/webhooks/deliver.ts';
 import { createPost } from '../../../../src/events/webhooks/post.ts';
 import { sendMessage } from '../../../../src/events/webhooks/send.ts';
+import { runWebhookQueue, type WebhookQueueDeps } from '../../../../src/events/webhooks/webhook-queue.ts';
 import type { PenaltyEvent } from '../../../../src/queries/penalties/events.ts';
 import type { Progress } from '../../../../src/queries/webhooks/webhook-deliveries.ts';
 import type { SigningWebhook } from '../../../../src/queries/webhooks/webhooks.ts';
@@ -30,7 +30,7 @@ afterEach(async () => {
 });
 
 /** A queue of numbered events, by a clock that only the test moves. */
-function startQueue(values: Partial<SigningWebhook> = {}, deps: Partial<DeliverDeps> = {}) {
+function startQueue(values: Partial<SigningWebhook> = {}, deps: Partial<WebhookQueueDeps> = {}) {
   const webhook: SigningWebhook = {
     id: 1,
     url: `${receiver.origin}/hook`,

@@ -8,7 +8,7 @@ import { pauseAfterFailureMs } from './retry.ts';
 import type { Message, Sent } from './send.ts';
 import { createWakeSignal } from './wake-signal.ts';
 
-export type DeliverDeps = {
+export type WebhookQueueDeps = {
   /** The newest event that is available. */
   newestId: () => number;
   /** Events of some types after one id and up to another, oldest first, without silent ones. */
@@ -49,7 +49,7 @@ export type WebhookQueue = {
 };
 
 export function runWebhookQueue(
-  deps: DeliverDeps,
+  deps: WebhookQueueDeps,
   webhook: SigningWebhook,
   { signal, checkMs = CHECK_MS }: { signal: AbortSignal; checkMs?: number | undefined },
 ): WebhookQueue {
