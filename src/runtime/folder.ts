@@ -28,7 +28,7 @@ export async function makeFolder(configured: ConfiguredFolder, path = configured
       await mkdir(folder, { recursive: true });
       await access(folder, constants.W_OK | constants.X_OK);
     } catch (error) {
-      throw toFolderFailure(error, configured, folder);
+      throw toFolderFailure(error, configured, folder, 'cannot be created');
     }
   }
 }
@@ -36,19 +36,26 @@ export async function makeFolder(configured: ConfiguredFolder, path = configured
 /**
  * Turns a file system error into one line that names the setting; returns any other error unchanged.
  * @param path what could not be used, unless the error names it.
+ * @param otherwise the reason for a file system error that is not a common one; without it, such an error is unchanged.
  */
 export function toFolderFailure(
   error: unknown,
   { setting, root }: ConfiguredFolder,
   path = pathOf(error) ?? root,
+  otherwise?: string,
 ): unknown {
   const code = errorCode(error);
-  const reason = code === 'ENOTDIR' ? 'lies below a file' : REASONS[code];
+  const reason = code === 'ENOTDIR' ? 'lies below a file' : (REASONS[code] ?? unusual(code, otherwise));
   if (!(error instanceof Error) || reason === undefined) return error;
   const message = `${setting}=${JSON.stringify(root)} cannot be used: ${path === root ? 'it' : path} ${reason}`;
   return TEMPORARY_CODES.includes(code)
     ? new Unavailable(message, { cause: error })
     : new InvalidInput(message, { cause: error });
+}
+
+/** @param code `ENOENT` under `/proc`, `ENAMETOOLONG`, `EIO`, and whatever else a file system reports. */
+function unusual(code: string, reason: string | undefined): string | undefined {
+  return reason !== undefined && /^E[A-Z0-9]+$/.test(code) ? `${reason} (${code})` : undefined;
 }
 
 function pathOf(error: unknown): string | undefined {

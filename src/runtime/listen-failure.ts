@@ -17,5 +17,16 @@ export function toListenFailure(
   }
   if (code === 'EACCES')
     return new InvalidInput(`${setting}=${port} needs more rights: use a ${setting} above 1023`);
+  // The code says little: for a name that does not resolve, Bun reports that of an earlier system call.
+  if (isListenError(error)) {
+    return new InvalidInput(
+      `HOST=${host} is neither an address of this machine nor a name that resolves to one: use such an address, or 0.0.0.0 for all of them`,
+      { cause: error },
+    );
+  }
   return error;
+}
+
+function isListenError(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && /^(listen|getaddrinfo)$/.test(String(error.syscall));
 }

@@ -47,6 +47,19 @@ async function failure(
 
 const line = (text: string) => ({ code: 1, stderr: `${text}\n` });
 
+test('a host that is not of this machine ends the start with one line', async () => {
+  // The first is kept for documentation, the second for names that do not exist.
+  for (const host of ['192.0.2.1', 'nowhere.invalid', 'a..b']) {
+    for (const env of [{}, { ROLES: 'poller' }]) {
+      expect(await failure('src/main.ts', { HOST: host, ...env })).toEqual(
+        line(
+          `HOST=${host} is neither an address of this machine nor a name that resolves to one: use such an address, or 0.0.0.0 for all of them`,
+        ),
+      );
+    }
+  }
+});
+
 describe('a folder that cannot be used ends the start with one line', () => {
   const embedded = { DATABASE_URL: '' };
   const list = ['servers', 'list'];
@@ -69,6 +82,20 @@ describe('a folder that cannot be used ends the start with one line', () => {
     expect(await failure('src/main.ts', { STORAGE_DIR: sound })).toEqual(
       line(`STORAGE_DIR="${sound}" cannot be used: ${join(sound, 'roundsound')} is a file, not a folder`),
     );
+  });
+
+  test('they cannot be created, for whatever reason', async () => {
+    const long = join(folder.path, 'x'.repeat(300));
+    for (const setting of ['DATA_DIR', 'STORAGE_DIR']) {
+      for (const [path, code] of [
+        ['/proc/x', 'ENOENT'],
+        [long, 'ENAMETOOLONG'],
+      ] as const) {
+        expect(await failure('src/main.ts', { [setting]: path })).toEqual(
+          line(`${setting}="${path}" cannot be used: it cannot be created (${code})`),
+        );
+      }
+    }
   });
 
   test.skipIf(!readOnly.isMounted)('they cannot be written', async () => {
