@@ -24,11 +24,16 @@ function textOf({ type }: PenaltyEvent, data: ReturnType<PresentEvent>): string 
   return JSON.stringify({ type, timestamp: data.occurred_at, data });
 }
 
+/** `2026-11-21T10:00:00+00:00`: the form of `occurred_at`, by which the messages about events are dated. */
+function toWholeSeconds(at: Date): string {
+  return `${at.toISOString().slice(0, 19)}+00:00`;
+}
+
 /** A message without data that tests whether an endpoint can be reached. */
 export function testMessage(webhookId: number, now: Date): Message {
   return {
     id: generateTestMessageId(webhookId),
     type: TEST_TYPE,
-    text: JSON.stringify({ type: TEST_TYPE, timestamp: now.toISOString(), data: {} }),
+    text: JSON.stringify({ type: TEST_TYPE, timestamp: toWholeSeconds(now), data: {} }),
   };
 }

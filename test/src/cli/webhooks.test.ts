@@ -52,7 +52,8 @@ describe('webhooks', () => {
     expect(tested.stdout).toMatch(/^Delivered in [0-9]+ ms: status 204 \(msg_1_test-[0-9a-f]{16}\)$/);
     const [received] = receiver.received;
     if (!received) throw new Error('nothing was received');
-    expect(verify(secret, received)).toMatchObject({ type: 'webhook.test', data: {} });
+    const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$/);
+    expect(verify(secret, received)).toStrictEqual({ type: 'webhook.test', timestamp, data: {} });
 
     await insertPenalties(db, [{}]);
     const [event] = await listPenaltyEvents(db, 0, { limit: 1 });
