@@ -16,6 +16,8 @@ export type ProtectedResponse = { headers?: Record<string, string> } & (
   | { stream: ReadableStream; contentType: string }
 );
 
+const WINDOW_SECONDS = 60;
+
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Sent with every response under both bases, errors included. `@elysiajs/cors` is not used: its `Vary: *` defeats caches. */
@@ -114,16 +116,19 @@ export function withReset(error: ErrorResponse, now: Date): ErrorResponse {
 }
 
 /** The rate-limit headers; the last two are those of the IETF draft. */
-export function rateLimitHeaders(
-  policy: Policy,
-  { limit, remaining, resetSeconds }: RateLimitVerdict,
-): Record<string, string> {
+export function rateLimitHeaders(policy: Policy, verdict: RateLimitVerdict): Record<string, string> {
+  const { limit, remaining } = verdict;
   return {
     'X-RateLimit-Limit': String(limit),
     'X-RateLimit-Remaining': String(remaining),
-    'RateLimit-Policy': `"${policy}";q=${limit};w=60`,
-    RateLimit: `"${policy}";r=${remaining};t=${resetSeconds}`,
+    'RateLimit-Policy': `"${policy}";q=${limit};w=${WINDOW_SECONDS}`,
+    RateLimit: stateOf(policy, verdict),
   };
+}
+
+/** `RateLimit`. Of high limits the limiter rounds times up, past the end of the window that the policy states. */
+function stateOf(policy: Policy, { remaining, resetSeconds }: RateLimitVerdict): string {
+  return `"${policy}";r=${remaining};t=${Math.min(resetSeconds, WINDOW_SECONDS)}`;
 }
 
 type HeaderSets = { plain: Headers; gzip: Headers; unchanged: Headers };
@@ -144,9 +149,8 @@ function headersOf({ body, cacheControl }: CachedResponse, verdict: RateLimitVer
 }
 
 /** Writes the values that differ between responses into the shared headers; each new Response copies them. */
-function withRateLimit(headers: Headers, { remaining, resetSeconds }: RateLimitVerdict): Headers {
-  const left = String(remaining);
-  headers.set('X-RateLimit-Remaining', left);
-  headers.set('RateLimit', `"public";r=${left};t=${resetSeconds}`);
+function withRateLimit(headers: Headers, verdict: RateLimitVerdict): Headers {
+  headers.set('X-RateLimit-Remaining', String(verdict.remaining));
+  headers.set('RateLimit', stateOf('public', verdict));
   return headers;
 }

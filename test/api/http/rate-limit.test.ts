@@ -18,6 +18,11 @@ const service = await startTestService({
   env: { RATE_LIMIT_PUBLIC: '', RATE_LIMIT_PROTECTED: '', TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8' },
 });
 const untrusting = await startTestService({ databaseUrl: database.url, env: { RATE_LIMIT_PUBLIC: '' } });
+/** Above 64 the times of requests are rounded up. */
+const generous = await startTestService({
+  databaseUrl: database.url,
+  env: { RATE_LIMIT_PUBLIC: '100', RATE_LIMIT_PROTECTED: '65' },
+});
 const first = await aToken(db, 1);
 const second = await aToken(db, 1);
 const others = await aToken(db, 2);
@@ -45,6 +50,16 @@ const statuses = (responses: WireResponse[]) => {
 };
 const times = <T>(count: number, ask: (i: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, i) => ask(i)));
+
+test('the seconds until a high limit is reset are those of its window at most', async () => {
+  for (const path of ['/servers', '/servers/none', '/bans']) {
+    for (const init of [{}, bearer(first.token)]) {
+      const { headers } = await generous.ask(`/api/v1${path}`, init);
+      expect([path, headers.get('ratelimit-policy')]).toEqual([path, expect.stringMatching(/;w=60$/)]);
+      expect([path, headers.get('ratelimit')]).toEqual([path, expect.stringMatching(/;t=60$/)]);
+    }
+  }
+});
 
 describe('public requests', () => {
   test('pass 30 times a minute, exactly, however many come at once and under whichever base', async () => {
