@@ -51,6 +51,7 @@ const VARYING: Record<string, HeaderText> = {
 const FIXED: Record<string, string> = {
   'Cache-Control': 'How long the response may be kept, and by whom.',
   Vary: 'Request headers that the response depends on.',
+  'Content-Encoding': 'Absent unless the request has an Accept-Encoding that allows gzip.',
   'Access-Control-Allow-Origin': 'Pages of any origin may read the response.',
   'Access-Control-Expose-Headers': 'Headers that pages of other origins may read.',
 };

@@ -82,7 +82,10 @@ export function sharedHeaderComponents(operations: readonly Operation[], limits:
     ...operations.flatMap(({ policy, cacheControl, success }) => {
       const verdict = exampleVerdict(limits[policy]);
       return [
-        headerComponents(policy, successHeaders(policy, cacheControl, verdict)),
+        headerComponents(policy, {
+          ...successHeaders(policy, cacheControl, verdict),
+          ...encodingHeaders(policy),
+        }),
         headerComponents(policy, errorHeaders(policy, verdict)),
         success.headers ?? {},
       ];
@@ -95,7 +98,7 @@ function describeSuccess({ policy, cacheControl, success }: Operation) {
   return {
     description: 'Success.',
     headers: {
-      ...referToHeaders(policy, successHeaders(policy, cacheControl)),
+      ...referToHeaders(policy, { ...successHeaders(policy, cacheControl), ...encodingHeaders(policy) }),
       ...Object.fromEntries(Object.keys(headers ?? {}).map((name) => [name, referTo('headers', name)])),
     },
     content: { [contentType]: { schema: referTo('schemas', String(model.$id)) } },
@@ -117,6 +120,11 @@ function describeNotModified({ policy, cacheControl }: Operation) {
 function successHeaders(policy: Policy, cacheControl = PUBLIC_CACHE_CONTROL, verdict = ANY_VERDICT) {
   if (policy === 'protected') return commonHeaders(policy, verdict, PROTECTED_CACHE_CONTROL);
   return cachedHeaders({ etag: EXAMPLE_ETAG, cacheControl }, verdict);
+}
+
+/** Optional, as all headers of a document are by default; a 304 has no body that could be compressed. */
+function encodingHeaders(policy: Policy): Record<string, string> {
+  return policy === 'public' ? { 'Content-Encoding': 'gzip' } : {};
 }
 
 function errorHeaders(policy: Policy, verdict = ANY_VERDICT) {
