@@ -14,6 +14,9 @@ const FAILURE = 1;
 const INTERRUPTED = 130;
 const TERMINATED = 143;
 
+/** A call without a command prints help, with these too. */
+const GLOBAL_OPTIONS = ['--json', '--demo'];
+
 /** Logs less than the service, unless configured otherwise. */
 const DEFAULTS = { LOG_LEVEL: 'warn' };
 
@@ -39,7 +42,7 @@ function explain(error: unknown): unknown {
 
 async function run(): Promise<number> {
   try {
-    if (process.argv.length <= 2) {
+    if (process.argv.slice(2).every((argument) => GLOBAL_OPTIONS.includes(argument))) {
       program.outputHelp();
       return 0;
     }

@@ -33,5 +33,22 @@ export function createProgram(session: Session): Command {
   addSoundCommands(program, session);
   addWebhookCommands(program, session);
   addBackupCommands(program, session);
+  addHelpCommand(program);
   return program;
+}
+
+/** In place of commander's own, which shows the help of `tokens` for `help tokens create`. */
+function addHelpCommand(program: Command): void {
+  program
+    .helpCommand(false)
+    .command('help [command...]')
+    .description('display help for command')
+    .action((names: string[], _: unknown, help: Command) => {
+      let shown = program;
+      for (const name of names) {
+        const found = shown.commands.find((command) => command.name() === name);
+        shown = found ?? help.error(`error: unknown command '${names.join(' ')}'`);
+      }
+      shown.outputHelp();
+    });
 }

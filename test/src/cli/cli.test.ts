@@ -12,18 +12,40 @@ const { database, folder, cli } = await openCli();
 describe('the tool itself', () => {
   test('prints help, even where the configuration is broken and no database is in reach', async () => {
     const broken = { PORT: 'x', DATABASE_URL: 'nonsense' };
-    const [bare, asked, ofNoun, version] = await Promise.all([
+    const [bare, bareJson, bareDemo, asked, ofNoun, version] = await Promise.all([
       cli([], broken),
+      cli(['--json'], broken),
+      cli(['--demo'], broken),
       cli(['--help'], broken),
       cli(['tokens', 'create', '--help'], broken),
       cli(['--version'], broken),
     ]);
-    expect([bare.code, bare.stderr, bare.stdout]).toEqual([0, '', asked.stdout]);
+    for (const { code, stderr, stdout } of [bare, bareJson, bareDemo])
+      expect([code, stderr, stdout]).toEqual([0, '', asked.stdout]);
     for (const noun of ['servers', 'tokens', 'users', 'penalties', 'sounds', 'bot', '--json']) {
       expect(bare.stdout).toContain(noun);
     }
     expect([ofNoun.code, ofNoun.stdout]).toEqual([0, expect.stringContaining('--steamid64 <id>')]);
     expect([version.code, version.stdout]).toEqual([0, `${packageJson.version}\n`]);
+  });
+
+  test('help prints the help of the command named, however deep', async () => {
+    const path = ['penalties', 'import', 'ndjson'];
+    for (const depth of [0, 1, 2, 3]) {
+      const [help, option] = await Promise.all([
+        cli(['help', ...path.slice(0, depth)]),
+        cli([...path.slice(0, depth), '--help']),
+      ]);
+      expect([help.code, help.stderr, help.stdout]).toEqual([0, '', option.stdout]);
+    }
+    expect(await cli(['tokens', 'help', 'create'])).toEqual(await cli(['tokens', 'create', '--help']));
+    for (const unknown of [['nonsense'], ['tokens', 'nonsense'], ['tokens', 'create', 'x']]) {
+      expect(await cli(['help', ...unknown])).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringMatching(new RegExp(`^Unknown command '${unknown.join(' ')}'\n`)),
+      });
+    }
   });
 
   test('ends with 2 and a hint on stderr for wrong usage', async () => {
