@@ -1,4 +1,5 @@
 import { Elysia, type Static, t } from 'elysia';
+import { InvalidInput } from '../../../src/domain/errors.ts';
 import { foldText } from '../../../src/domain/text/fold-text.ts';
 import type { FoundPlayer } from '../../../src/queries/player-search.ts';
 import { formatTimestamp } from '../../http/json.ts';
@@ -95,5 +96,7 @@ function parseName(text = ''): string {
   const { length } = [...name];
   const isLongEnough = length >= MIN_LENGTH && [...foldText(name).trim()].length >= MIN_LENGTH;
   if (isLongEnough && length <= MAX_LENGTH && !name.includes('\0')) return name;
-  throw notAllowed('name', text, `${MIN_LENGTH} to ${MAX_LENGTH} characters of a name`);
+  const allowed = `a part of a name, ${MIN_LENGTH} to ${MAX_LENGTH} characters`;
+  if (text === '') throw new InvalidInput(`name is missing: give ${allowed}`);
+  throw notAllowed('name', text, name.includes('\0') ? `${allowed}, without NUL` : allowed);
 }

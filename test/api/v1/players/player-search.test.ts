@@ -229,19 +229,26 @@ describe('GET /players/search', () => {
 
   test.each([
     ['?name=ab', '"ab"'],
-    ['', '""'],
-    ['?name=', '""'],
     ['?name=%20ab%20', '" ab "'],
     ['?name=e%CC%81a', JSON.stringify('e\u0301a')],
     ['?name=%CC%81%CC%81%CC%81', JSON.stringify('\u0301\u0301\u0301')],
-    ['?name=abc%00', JSON.stringify('abc\0')],
     [`?name=${'a'.repeat(65)}`, JSON.stringify('a'.repeat(64))],
   ])('refuses %s', async (query, quoted) => {
     const { status, body } = await ask(query);
     expect([status, body]).toStrictEqual([
       400,
-      { success: false, message: `name ${quoted} isn't valid: use 3 to 64 characters of a name` },
+      { success: false, message: `name ${quoted} isn't valid: use a part of a name, 3 to 64 characters` },
     ]);
+  });
+
+  test.each([
+    ['', 'name is missing: give a part of a name, 3 to 64 characters'],
+    ['?name=', 'name is missing: give a part of a name, 3 to 64 characters'],
+    ['?name=%20', 'name " " isn\'t valid: use a part of a name, 3 to 64 characters'],
+    ['?name=abc%00', 'name "abc\\u0000" isn\'t valid: use a part of a name, 3 to 64 characters, without NUL'],
+  ])('refuses %s, and says what is wrong with it', async (query, message) => {
+    const { status, body } = await ask(query);
+    expect([status, body]).toStrictEqual([400, { success: false, message }]);
   });
 
   test('64 characters of any plane are taken', async () => {
