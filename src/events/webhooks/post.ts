@@ -69,11 +69,15 @@ export function createPost({
 
   /** The allowed addresses of a host, resolved once: a later change in DNS cannot lead elsewhere. */
   async function resolveAllowed(host: string, protocol: string): Promise<Address[]> {
-    const found = isIP(host) ? [{ address: host, family: isIP(host) }] : await resolveName(host);
+    const isAddress = isIP(host) !== 0;
+    const found = isAddress ? [{ address: host, family: isIP(host) }] : await resolveName(host);
     const allowed = found.filter(({ address }) => mayConnect(address, protocol));
     if (allowed.length > 0) return allowed;
     const addresses = found.map(({ address }) => address).join(', ');
-    throw new PostFailure('address-refused', `${host} is ${addresses}, which WEBHOOK_ALLOW does not name`);
+    throw new PostFailure(
+      'address-refused',
+      `${isAddress ? host : `${host} resolves to ${addresses}, which`} is outside the networks of WEBHOOK_ALLOW`,
+    );
   }
 
   async function resolveName(name: string): Promise<Address[]> {

@@ -49,6 +49,12 @@ describe('where a message goes', () => {
       expect(await failureOf(post(`https://${host}:${port}/`, MESSAGE))).toBe('address-refused');
     }
     expect(await failureOf(post(`http://localhost:${port}/`, MESSAGE))).toBe('address-refused');
+    await expect(post(`https://127.0.0.1:${port}/`, MESSAGE)).rejects.toThrow(
+      /^127\.0\.0\.1 is outside the networks of WEBHOOK_ALLOW$/,
+    );
+    await expect(post(`https://localhost:${port}/`, MESSAGE)).rejects.toThrow(
+      /^localhost resolves to (::1|127\.0\.0\.1)(, (::1|127\.0\.0\.1))*, which is outside the networks of WEBHOOK_ALLOW$/,
+    );
     expect(connections).toEqual([]);
   });
 
