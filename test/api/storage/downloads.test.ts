@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createOpenDownloads } from '../../../api/storage/open-downloads.ts';
 import { storage } from '../../../api/storage/storage.ts';
 import { makeFolder } from '../../support/audio/ffmpeg-engines.ts';
-import { listenOnLoopback } from '../../support/http/listen-on-loopback.ts';
+import { listenOnLoopback } from '../../support/service/listen-on-loopback.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const LARGE = '/storage/roundsound/76561198000000001.mp3';

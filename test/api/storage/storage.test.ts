@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { storage } from '../../../api/storage/storage.ts';
 import { makeFolder } from '../../support/audio/ffmpeg-engines.ts';
-import { listenOnLoopback } from '../../support/http/listen-on-loopback.ts';
+import { listenOnLoopback } from '../../support/service/listen-on-loopback.ts';
 
 const ID = '76561198000000001';
 const BYTES = Uint8Array.from({ length: 1000 }, (_, index) => index % 256);

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { openDatabase } from '../../../src/db/database.ts';
 import { searchPlayers } from '../../../src/queries/player-search.ts';
+import { saveUser } from '../../../src/queries/users/user-changes.ts';
 import { aSteamId, insertPenalties } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { NOW } from '../../support/service/service.ts';
@@ -34,4 +35,27 @@ test('a rare text is found without reading the recent players, once there are st
   } finally {
     await own.close();
   }
+});
+
+test('of names of the same second, that of the penalty with the highest id is the latest', async () => {
+  await connection`truncate penalties`;
+  const names = ['Ala 1', 'Ala 2', 'Ala 3', 'Ala 4', 'Ola', 'Ela'];
+  for (const [player, order] of [
+    [1, names],
+    [2, names.toReversed()],
+  ] as const) {
+    const borne = { playerSteamId: aSteamId(player), createdAt: new Date(NOW.getTime() + player * 1000) };
+    await insertPenalties(
+      db,
+      order.map((playerName) => ({ ...borne, playerName })),
+    );
+  }
+  const find = (text: string) => searchPlayers(db, text, { limit: 25, now: NOW });
+  expect(await find('ala')).toMatchObject([
+    { steamId64: aSteamId(2), name: 'Ala 1', matchedName: 'Ala 1' },
+    { steamId64: aSteamId(1), name: 'Ela', matchedName: 'Ala 4' },
+  ]);
+  const signedInAt = new Date(NOW.getTime() + 1000);
+  await saveUser(db, aSteamId(1), { changes: { nickname: 'Iza', signedInAt }, actor: 'operator' });
+  expect(await find('ala 3')).toMatchObject([{}, { steamId64: aSteamId(1), name: 'Ela' }]);
 });

@@ -72,22 +72,6 @@ describe('GET /players/search', () => {
     });
   });
 
-  test('of names of the same second, that of the penalty with the highest id is the latest', async () => {
-    const names = ['Ala 1', 'Ala 2', 'Ala 3', 'Ala 4', 'Ola', 'Ela'];
-    for (const [day, order] of [names, names.toReversed()].entries()) {
-      await insertPenalties(
-        db,
-        order.map((playerName) => ({ playerSteamId: aSteamId(1 + day), playerName, createdAt: at(1 + day) })),
-      );
-    }
-    expect(await search('ala')).toMatchObject([
-      { steamid64: aSteamId(2), name: 'Ala 1', matched_name: 'Ala 1' },
-      { steamid64: aSteamId(1), name: 'Ela', matched_name: 'Ala 4' },
-    ]);
-    await saveUser(db, aSteamId(1), { changes: { nickname: 'Iza', signedInAt: at(1) }, actor: 'operator' });
-    expect(await search('ala 3')).toMatchObject([{}, { steamid64: aSteamId(1), name: 'Ela' }]);
-  });
-
   test('a ban whose time is up is none', async () => {
     await insertPenalties(db, [{ playerName: 'Ala', endsAt: new Date(NOW.getTime() - 1000) }]);
     expect(await search('ala')).toMatchObject([{ is_banned: false }]);
@@ -242,13 +226,11 @@ describe('GET /players/search', () => {
   });
 
   test.each([
-    ['', 'name is missing: give a part of a name, 3 to 64 characters'],
-    ['?name=', 'name is missing: give a part of a name, 3 to 64 characters'],
-    ['?name=%20', 'name " " isn\'t valid: use a part of a name, 3 to 64 characters'],
-    ['?name=abc%00', 'name "abc\\u0000" isn\'t valid: use a part of a name, 3 to 64 characters, without NUL'],
-  ])('refuses %s, and says what is wrong with it', async (query, message) => {
-    const { status, body } = await ask(query);
-    expect([status, body]).toStrictEqual([400, { success: false, message }]);
+    ['', 'is missing: give a part of a name, 3 to 64 characters'],
+    ['?name=', 'is missing: give a part of a name, 3 to 64 characters'],
+    ['?name=abc%00', '"abc\\u0000" isn\'t valid: use a part of a name, 3 to 64 characters, without NUL'],
+  ])('refuses %s, and says why', async (query, fault) => {
+    expect((await ask(query)).body).toStrictEqual({ success: false, message: `name ${fault}` });
   });
 
   test('64 characters of any plane are taken', async () => {
