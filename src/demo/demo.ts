@@ -19,7 +19,7 @@ import {
 import { saveUser } from '../queries/users/user-changes.ts';
 import type { Config } from '../runtime/config.ts';
 import { runRegularly } from '../runtime/interval.ts';
-import { toListenFailure } from '../runtime/listen-failure.ts';
+import { probePort } from '../runtime/listen-failure.ts';
 import { DEMO_SEED, fillHistory, listDemoPeople, saveDemoAddresses, seedCommunity } from './community.ts';
 import { startDemoGames } from './games.ts';
 import { MEMBER } from './penalties.ts';
@@ -77,7 +77,7 @@ export async function startDemo(
   };
   let address: DatabaseAddress | undefined;
   try {
-    const port = await findPort(config);
+    const port = await probePort(config.host, { setting: 'PORT', port: config.port });
     const opened = await openMigratedDatabase(config, {
       log,
       onClose: (_, close) => stops.push(close),
@@ -131,18 +131,6 @@ export async function startDemo(
   } catch (error) {
     await stop();
     throw address ? toOpenFailure(error, address) : error;
-  }
-}
-
-/** The configured port, or a free one for 0; checked first, since the rest of the start takes seconds. */
-async function findPort({ host, port }: Config): Promise<number> {
-  try {
-    const probe = Bun.serve({ hostname: host, port, reusePort: false, fetch: () => new Response() });
-    const found = probe.port ?? port;
-    await probe.stop(true);
-    return found;
-  } catch (error) {
-    throw toListenFailure(error, { setting: 'PORT', host, port });
   }
 }
 

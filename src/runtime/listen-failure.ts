@@ -4,6 +4,32 @@ import { InvalidInput } from '../domain/errors.ts';
 /** The settings that name a port. */
 export type PortSetting = 'PORT' | 'HEALTH_PORT';
 
+/**
+ * Checks that a port can be listened on, long before that is wanted: a start takes seconds, and its parts must not begin
+ * to work in a process that nobody can reach. Whoever connects in this instant gets status 503.
+ * @param port 0: any free one.
+ * @returns the port that was free.
+ * @throws {InvalidInput} as {@link toListenFailure}.
+ */
+export async function probePort(
+  host: string,
+  { setting, port }: { setting: PortSetting; port: number },
+): Promise<number> {
+  try {
+    const probe = Bun.serve({
+      hostname: host,
+      port,
+      reusePort: false,
+      fetch: () => new Response(null, { status: 503 }),
+    });
+    const found = probe.port ?? port;
+    await probe.stop(true);
+    return found;
+  } catch (error) {
+    throw toListenFailure(error, { setting, host, port });
+  }
+}
+
 /** Turns the error of a port that cannot be opened into one line that names the variable; returns others unchanged. */
 export function toListenFailure(
   error: unknown,

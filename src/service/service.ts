@@ -14,6 +14,7 @@ import { createServerList, type ServerList } from '../live/server-list.ts';
 import { listServers } from '../queries/servers/servers.ts';
 import { countApiTokens } from '../queries/users/api-tokens.ts';
 import type { Config } from '../runtime/config.ts';
+import { probePort } from '../runtime/listen-failure.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import type { Role } from '../runtime/roles.ts';
 import { createShutdown, type Shutdown } from '../runtime/shutdown.ts';
@@ -64,7 +65,13 @@ export async function runService(
   const has = (role: Role) => config.roles.includes(role);
   let address: DatabaseAddress | undefined;
   try {
-    // First of all, so that a bad FFMPEG_PATH is the only line that the operator has to read.
+    // Both first of all, so that a taken port or a bad FFMPEG_PATH is the only line that the operator has to read.
+    await probePort(
+      config.host,
+      has('api')
+        ? { setting: 'PORT', port: config.port }
+        : { setting: 'HEALTH_PORT', port: config.healthPort },
+    );
     const ffmpeg = has('media') ? await openFfmpeg(config, log) : undefined;
     const metrics = createMetrics();
     const pool = {

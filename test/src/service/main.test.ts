@@ -75,6 +75,8 @@ describe('bun start', () => {
     expect(second.stderr()).toBe(
       `PORT=${new URL(first.url).port} is taken on 127.0.0.1: stop what listens there or set another PORT\n`,
     );
+    // No part has begun to work.
+    expect(second.stdout()).toBe('');
     expect((await fetch(`${first.url}/healthz`)).status).toBe(200);
   });
 
