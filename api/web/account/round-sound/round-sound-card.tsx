@@ -21,7 +21,6 @@ import { formatDecimal, LoudnessAfter, LoudnessBefore, titleOf } from './sound-w
 import { toMegabytes } from './upload-form.ts';
 
 const STEPS = [...UNFINISHED_STATUSES, 'ready'] as const;
-const HERE = '/account#sound';
 
 type RoundSoundProps = {
   deps: Pick<RoundSoundDeps, 'db' | 'site' | 'sounds'>;
@@ -195,10 +194,15 @@ function Progress({ sound, visit, hasReady }: StateProps): JSX.Element {
       </ol>
       {hasReady && <p class="hint">{t.stillPlaying}</p>}
       <p class="sound-refresh">
-        <a href={HERE}>{t.refresh}</a>
+        <a href={addressOfCheck(visit)}>{t.refresh}</a>
       </p>
     </div>
   );
+}
+
+/** Another address at each visit: a link to the same page that differs only in its fragment would not load it again. */
+function addressOfCheck({ now }: MemberVisit): string {
+  return `/account?check=${now.getTime()}#sound`;
 }
 
 function Failure({ sound, visit, hasReady }: StateProps): JSX.Element {

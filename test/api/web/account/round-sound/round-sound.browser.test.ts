@@ -218,7 +218,8 @@ describe.skipIf(!isPossible)('the sound section in Chromium, on the whole servic
     await page.waitForURL(`${origin}/account#sound`);
     expect(await page.textContent('.notice')).toContain('Plik został przesłany i jest przetwarzany.');
     await waitFor(async () => {
-      await page.reload();
+      const check = page.getByRole('link', { name: 'Sprawdź postęp' });
+      if (await check.isVisible()) await check.click();
       return (await page.locator('.sound audio').count()) === 1;
     });
     expect(await page.textContent('.sound-facts')).toContain('−18,0 LUFS');

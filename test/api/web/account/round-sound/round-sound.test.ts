@@ -28,6 +28,19 @@ describe('uploading', () => {
     expect(entry).toMatchObject({ subject: PLAYER, actorUserId: expect.any(Number) });
   });
 
+  test('has a link that loads the page anew, from whichever address it is on', async () => {
+    await upload(new File(['any bytes'], 'a.mp3'));
+    let address = '/account#sound';
+    for (let visits = 0; visits < 3; visits++) {
+      const { text } = await visit.browser.get(address);
+      const [, next = ''] = /href="([^"]+)">Check progress</.exec(text) ?? [];
+      expect(next).toStartWith('/account?check=');
+      expect(next).toEndWith('#sound');
+      expect(next.split('#')[0]).not.toBe(address.split('#')[0]);
+      address = next;
+    }
+  });
+
   test('takes the CSRF token as a header or as a field, before or after the file', async () => {
     const form = new FormData();
     form.append('file', new File(['x'], 'a.mp3'));
