@@ -20,6 +20,7 @@ import {
   identifyIfPossible,
   identifyVisitor,
   openVisit,
+  pathWithoutLanguage,
   type Visit,
   type VisitDeps,
 } from './visit/visit.ts';
@@ -73,6 +74,8 @@ export function createResponder({
       const peer = server?.requestIP(request)?.address ?? '';
       if (isDemo && isMadeHere(request, peer)) visit.demoRoles = DEMO_ROLES;
       if (isQueryTooLong(request.url)) throw new PageError('address-too-long', 400);
+      const path = pathWithoutLanguage(visit);
+      if (path !== undefined) return await send(redirect(visit, path));
       await identify(visits, visit);
       return await send(await run(visit));
     } catch (error) {

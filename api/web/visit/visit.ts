@@ -75,7 +75,16 @@ export function openVisit({ cookies, now, readDestination }: VisitDeps, request:
   };
 }
 
-/** The query without `lang`, which has already been applied. */
+/**
+ * The same page without the `lang` that chose the language; undefined unless it did. Visitors are redirected there, so
+ * that a tab does not choose its language again with every request, and the page comes from the cache.
+ */
+export function pathWithoutLanguage({ request, url }: Visit): string | undefined {
+  if (!isRead(request) || !tryParseLocale(url.searchParams.get('lang'))) return undefined;
+  // A path with two slashes would lead to another host.
+  return url.pathname.replace(/^\/+/, '/') + withoutLanguage(url);
+}
+
 function withoutLanguage({ search, searchParams }: URL): string {
   if (!searchParams.has('lang')) return search;
   const rest = new URLSearchParams(searchParams);

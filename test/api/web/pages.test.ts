@@ -60,9 +60,35 @@ describe('language', () => {
 
   test('can be switched, and stays switched', async () => {
     const browser = openBrowser(site.origin, { language: 'en' });
-    expect((await browser.get('/account?lang=pl')).text).toContain('Zaloguj się przez Steam');
+    const chosen = await browser.get('/account?lang=pl');
+    expect((await browser.follow(chosen)).text).toContain('Zaloguj się przez Steam');
     expect((await browser.get('/account')).text).toContain('Zaloguj się przez Steam');
     expect((await browser.get('/account?lang=xx')).text).toContain('<html lang="pl">');
+  });
+});
+
+describe('an address with a language', () => {
+  test.each([
+    ['/account?lang=pl', '/account'],
+    ['/account?next=%2Fpenalties&lang=pl', '/account?next=%2Fpenalties'],
+    ['/account/nothing?lang=en&page=2', '/account/nothing?page=2'],
+  ])('%s sets the cookie and leads to %s', async (path, location) => {
+    for (const method of ['GET', 'HEAD']) {
+      const { status, headers } = await fetch(site.origin + path, { method, redirect: 'manual' });
+      if (status === 404) expect(path).toStartWith('//');
+      else
+        expect([status, headers.get('location'), headers.get('cache-control')]).toEqual([
+          303,
+          location,
+          'no-store',
+        ]);
+    }
+  });
+
+  test('chooses nothing for a form, and nothing by an unknown language', async () => {
+    const browser = openBrowser(site.origin);
+    expect((await browser.post('/account/tokens?lang=pl')).status).toBe(401);
+    expect((await browser.get('/account?lang=xx')).status).toBe(200);
   });
 });
 

@@ -120,7 +120,7 @@ test('names that players chose are never markup, wherever they are shown', async
   const pages = [
     created,
     await hostile.get('/account'),
-    await hostile.get('/account?lang=pl'),
+    await hostile.follow(await hostile.get('/account?lang=pl')),
     await hostile.get(`/account/tokens/${token}/revoke`),
     await hostile.get('/account/discord/unlink'),
     await admin.get(user),

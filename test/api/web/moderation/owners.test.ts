@@ -60,7 +60,7 @@ describe('the audit log', () => {
     expect(granted).toContain('Admin: true · Owner: true');
     await saveConfiguredOwners(db, [OWNER]);
     expect((await admin.get('/account/moderation/audit')).text).toContain('Admin: false · Owner: false');
-    const polish = await admin.get('/account/moderation/audit?lang=pl');
+    const polish = await admin.follow(await admin.get('/account/moderation/audit?lang=pl'));
     expect(polish.text).toContain('<span class="hint">konfiguracja</span>');
     expect(polish.text).toContain('Admin: false · Właściciel: false');
     await admin.get('/account?lang=en');

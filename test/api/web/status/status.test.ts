@@ -130,13 +130,26 @@ describe('with servers', () => {
     expect(english.headers.get('etag')).not.toBe(other.headers.get('etag'));
   });
 
-  test('one who chooses a language is sent a page of their own', async () => {
+  test('one who chooses a language is sent on to the page in that language, which is shared', async () => {
     const browser = openBrowser(service.origin);
-    const { headers, text } = await browser.get('/?lang=pl');
-    expect(headers.get('cache-control')).toBe('private, no-cache');
+    const chosen = await browser.get('/?lang=pl&x=1');
+    expect([chosen.status, chosen.location, chosen.headers.get('cache-control')]).toEqual([
+      303,
+      '/?x=1',
+      'no-store',
+    ]);
+    const { headers, text } = await browser.get('/');
+    expect(headers.get('cache-control')).toBe('public, max-age=5');
+    expect(headers.getSetCookie()).toEqual([]);
     expect(text).toContain('<html lang="pl">');
     expect((await browser.get('/')).text).toContain('<html lang="pl">');
     expect((await visitor.get('/')).text).toContain('<html lang="en">');
+  });
+
+  test('an address with a language does not lead to another host', async () => {
+    const init = { redirect: 'manual', headers: { accept: 'text/html' } } as const;
+    const { status, headers } = await fetch(`${service.origin}//evil.example/?lang=pl`, init);
+    expect([status, headers.get('location')]).toEqual([303, '/evil.example/']);
   });
 
   test('HEAD has the headers of GET', async () => {

@@ -20,7 +20,7 @@ describe('a ready sound', () => {
     expect(page.text).toContain('−18.0 LUFS');
     expect(page.text).toContain('7.5 s');
     expect(page.text).toMatch(/class="waveform"[\s\S]*<path d="M2 \d+v\d+M6 /);
-    const polish = await visit.browser.get('/account?lang=pl');
+    const polish = await visit.browser.follow(await visit.browser.get('/account?lang=pl'));
     expect(polish.text).toContain('Dźwięk końca rundy');
     expect(polish.text).toContain('−31,4 LUFS');
   });
@@ -34,7 +34,7 @@ describe('a ready sound', () => {
       status: 'failed',
       failure: 'silent',
     });
-    const page = await visit.browser.get('/account?lang=pl');
+    const page = await visit.browser.follow(await visit.browser.get('/account?lang=pl'));
     expect(page.text).toContain('<bdi>old<');
     expect(page.text).toContain('Nie udało się przetworzyć „new”');
     expect(page.text).toContain('W pierwszych 75 sekundach nic nie słychać');
