@@ -92,7 +92,7 @@ const STREAM_EVENTS = {
   tag: 'Events',
   summary: 'Events as they happen',
   description:
-    'Server-sent events. A client is disconnected when it lags 1 MB behind, when its token is revoked or expires, or when the owner is blocked.',
+    'Server-sent events. A client is disconnected when it has had 1 MB unread for five seconds, when its token is revoked or expires, or when the owner is blocked.',
   isExtension: true,
   policy: 'protected',
   scope: 'events',
