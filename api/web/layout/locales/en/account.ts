@@ -1,5 +1,5 @@
 import { plural } from '../locale.ts';
-/** Who one is. */
+/** The profile card. */
 export const account = {
   title: 'Account',
   steamId: 'SteamID64',
@@ -77,7 +77,7 @@ export const discord = {
     `The bot and the API will no longer know that ${name} is you. You can link again at any time.`,
 };
 
-/** Where one is signed in. */
+/** The sessions card. */
 export const sessions = {
   title: 'Sessions',
   count: (open: number) => plural('en', open, { one: 'session', other: 'sessions' }),
@@ -92,7 +92,7 @@ export const sessions = {
   signOutEverywhere: 'Sign out everywhere',
 };
 
-/** One's own data. */
+/** The data card. */
 export const data = {
   title: 'Your data',
   lead: 'Download everything we keep about you, or delete your account.',

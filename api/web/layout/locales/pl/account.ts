@@ -1,7 +1,7 @@
 import type { Texts } from '../en.ts';
 import { plural } from '../locale.ts';
 
-/** Who one is. */
+/** The profile card. */
 export const account: Texts['account'] = {
   title: 'Konto',
   steamId: 'SteamID64',
@@ -79,7 +79,7 @@ export const discord: Texts['discord'] = {
     `Bot i API nie będą już wiedzieć, że ${name} to Ty. Konto możesz połączyć ponownie w każdej chwili.`,
 };
 
-/** Where one is signed in. */
+/** The sessions card. */
 export const sessions: Texts['sessions'] = {
   title: 'Sesje',
   count: (open) => plural('pl', open, { one: 'sesja', few: 'sesje', other: 'sesji' }),
@@ -94,7 +94,7 @@ export const sessions: Texts['sessions'] = {
   signOutEverywhere: 'Wyloguj się wszędzie',
 };
 
-/** One's own data. */
+/** The data card. */
 export const data: Texts['data'] = {
   title: 'Twoje dane',
   lead: 'Pobierz wszystko, co o Tobie przechowujemy, albo usuń konto.',
