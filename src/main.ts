@@ -17,6 +17,9 @@ for (const name of ['SIGTERM', 'SIGINT'] as const) {
 try {
   const config = parseConfig(process.env);
   const log = createLogger(config.logLevel);
+  for (const { variable, meant } of config.misspelled) {
+    log.warn(`${variable} is not a setting and is ignored: did you mean ${meant}?`);
+  }
   try {
     const service = await runService(config, log, { signal: stopping.signal });
     const name = await signal.promise;

@@ -1,5 +1,6 @@
 import { distance } from 'fastest-levenshtein';
 import { InvalidInput } from '../../src/domain/errors.ts';
+import { foldName, isMisspelling } from '../../src/domain/text/misspelling.ts';
 import { defineFailure, type ThrownFailure } from './failures.ts';
 
 /** A parameter's name, and for a filter the wrong names that people try. */
@@ -24,33 +25,18 @@ export function refuseNearMisses(parameters: readonly Named[], keys: Iterable<st
   if (filters.length === 0) return;
   const known = new Set(parameters.map(({ name }) => name));
   for (const key of new Set(keys)) {
-    const meant = known.has(key) ? undefined : findMeant(fold(key), filters);
+    const meant = known.has(key) ? undefined : findMeant(foldName(key), filters);
     if (meant) throw misspelled(key, meant.name);
   }
 }
 
 /** The filter that a key is probably meant for. */
 function findMeant(key: string, filters: readonly Named[]): Named | undefined {
-  const alias = filters.find(({ aliases = [] }) => aliases.some((other) => fold(other) === key));
+  const alias = filters.find(({ aliases = [] }) => aliases.some((other) => foldName(other) === key));
   if (alias) return alias;
   return filters
-    .filter(({ name }) => isNear(key, fold(name)))
-    .sort((one, other) => distance(key, fold(one.name)) - distance(key, fold(other.name)))[0];
-}
-
-/** At most two edits apart (one in a short name), or an anagram. */
-function isNear(key: string, name: string): boolean {
-  if (Math.abs(key.length - name.length) > 2) return false;
-  return distance(key, name) <= (name.length > 4 ? 2 : 1) || sortLetters(key) === sortLetters(name);
-}
-
-function sortLetters(text: string): string {
-  return [...text].sort().join('');
-}
-
-/** Lower case, without separators between words and without `[]` after a list. */
-function fold(name: string): string {
-  return name.toLowerCase().replace(/[-_.\s[\]]/g, '');
+    .filter(({ name }) => isMisspelling(key, name, foldName(name).length > 4 ? 2 : 1))
+    .sort((one, other) => distance(key, foldName(one.name)) - distance(key, foldName(other.name)))[0];
 }
 
 function misspelled(key: string, name: string): InvalidInput {

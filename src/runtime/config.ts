@@ -3,6 +3,7 @@ import { SOURCE_NAME, SOURCE_NAME_RULE } from '../domain/penalty.ts';
 import { parseSoundAudience } from '../domain/rights/sound-audience.ts';
 import { TOKEN_AUDIENCES } from '../domain/rights/token-audience.ts';
 import { type SteamId64, tryParseSteamId } from '../domain/steam-id.ts';
+import { foldName, isMisspelling } from '../domain/text/misspelling.ts';
 import {
   checkUrl,
   decimal,
@@ -36,9 +37,13 @@ export type Config = ReturnType<typeof parseConfig>;
  * @throws {InvalidInput} one line that names the variable, its value and what is allowed.
  */
 export function parseConfig(variables: Variables, defaults: Variables = {}) {
-  const env = readEnvironment(variables, defaults);
+  const settings = readSettings(readEnvironment(variables, defaults));
+  return deepFreeze({ ...settings, misspelled: findMisspelled(variables) });
+}
+
+function readSettings(env: Env) {
   const port = integer(env, 'PORT', { byDefault: 3000, min: 0, max: 65_535 });
-  const config = {
+  return {
     host: text(env, 'HOST') ?? '0.0.0.0',
     port,
     /** The port of health and metrics in a process without the role `api`. */
@@ -116,7 +121,31 @@ export function parseConfig(variables: Variables, defaults: Variables = {}) {
     roles: roles(env),
     logLevel: oneOf(env, 'LOG_LEVEL', LOG_LEVELS) ?? 'info',
   };
-  return deepFreeze(config);
+}
+
+/**
+ * Variables that are set and nearly have the name of a setting that is not. Short names (`HOST`, `PORT`, `ROLES`) are
+ * left out: a few letters apart from them there are variables of other programs.
+ */
+function findMisspelled(variables: Variables): { variable: string; meant: string }[] {
+  const env = readEnvironment(variables, {});
+  const settings = listSettings();
+  return Object.keys(variables).flatMap((variable) => {
+    if (settings.has(variable) || env(variable) === undefined) return [];
+    const meant = [...settings].find((name) => {
+      const { length } = foldName(name);
+      const maxEdits = length > 8 ? 2 : 1;
+      return length > 5 && env(name) === undefined && isMisspelling(variable, name, maxEdits);
+    });
+    return meant === undefined ? [] : [{ variable, meant }];
+  });
+}
+
+/** The name of every setting. */
+function listSettings(): Set<string> {
+  const names = new Set<string>();
+  readSettings((name) => void names.add(name));
+  return names;
 }
 
 function publicOrigin(env: Env): string | undefined {

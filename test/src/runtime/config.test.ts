@@ -45,6 +45,7 @@ describe('without any variable', () => {
       roles: ['api', 'bot', 'poller', 'media', 'sync'],
       drainSeconds: 3,
       logLevel: 'info',
+      misspelled: [],
     });
   });
 
@@ -169,6 +170,7 @@ describe('a good value', () => {
       roles: ['api', 'poller'],
       drainSeconds: 10,
       logLevel: 'debug',
+      misspelled: [],
     });
   });
 

@@ -80,6 +80,19 @@ describe('bun start', () => {
     expect((await fetch(`${first.url}/healthz`)).status).toBe(200);
   });
 
+  test('warns of a misspelled setting, and never shows its value', async () => {
+    const { program } = await startService({ OWNER_STEAMID: 'hunter2' });
+    const [line] = await program.waitFor(/.*OWNER_STEAMID is not.*/);
+    expect(JSON.parse(line ?? '')).toMatchObject({
+      level: 'warn',
+      msg: 'OWNER_STEAMID is not a setting and is ignored: did you mean OWNER_STEAMIDS?',
+    });
+    expect(program.stdout().match(/did you mean/g)).toHaveLength(1);
+    expect(program.stdout()).not.toContain('hunter2');
+    program.kill('SIGTERM');
+    await program.exited;
+  });
+
   test('refuses an unsuitable ffmpeg in one line, before anything else is started', async () => {
     const elsewhere = createTestFolder();
     const program = startProgram('src/main.ts', {
