@@ -20,8 +20,8 @@ export function createSocketFactory(silenceMs: number | undefined): (target: Tar
     next += 1;
     const socket = path ? dial(path) : dial(port[index] ?? 5432, host[index] ?? 'localhost');
     endSilence(socket, ssl ? undefined : silenceMs);
-    // TLS checks the certificate against this host name.
-    return Object.assign(socket, { host: host[index] });
+    // TLS checks the certificate against this host name; the driver's errors name both.
+    return Object.assign(socket, { host: host[index], port: port[index] });
   };
 }
 

@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import { createServer, type Socket } from 'node:net';
+import postgres from 'postgres';
 import { createSocketFactory } from '../../../../src/db/connection/socket.ts';
 
 const accepted: Socket[] = [];
@@ -26,6 +27,14 @@ function failureOf(socket: Socket): Promise<string> {
     socket.on('close', (hadError) => settle(`closed, error ${hadError}`));
   });
 }
+
+test('an error of the driver names host and port', async () => {
+  onAccept = () => {};
+  const options = { max: 1, connect_timeout: 0.1, socket: createSocketFactory(undefined) };
+  const sql = postgres(`postgres://127.0.0.1:${target.port[0]}/x`, options);
+  await expect(sql`select 1`.execute()).rejects.toThrow(`write CONNECT_TIMEOUT 127.0.0.1:${target.port[0]}`);
+  await sql.end({ timeout: 0 });
+});
 
 test('a connection closed before a byte came is an error, so that its query settles', async () => {
   onAccept = (socket) => socket.end();
