@@ -5,6 +5,7 @@ import { ErrorPage, type FailureKind } from './layout/error-page.tsx';
 import type { Site } from './layout/layout.tsx';
 import { textsOf } from './layout/locales/texts.ts';
 import { withDestination } from './visit/destination.ts';
+import { placeOfForm } from './visit/forms/form-place.ts';
 import { PageError } from './visit/page-error.ts';
 import { respondWithPage } from './visit/page-response.ts';
 import { isRead, type Visit, wantsJson } from './visit/visit.ts';
@@ -38,16 +39,27 @@ export async function respondWithFailure(
         <ErrorPage
           site={site}
           visit={visit}
-          kind={KINDS[failure.status] ?? 'failed'}
+          kind={kindOf(visit, failure)}
           message={message}
           errorId={errorId}
           retryPath={retryPathOf(visit, failure)}
+          formPath={formPathOf(visit)}
         />,
         failure.status,
       );
   if (failure.status === 429) response.headers.set('retry-after', String(failure.limit));
   if (failure.status === 503) response.headers.set('retry-after', '30');
   return response;
+}
+
+function kindOf(visit: Visit, { status }: PageError): FailureKind {
+  const isAboutForm = !isRead(visit.request) && (status === 400 || status === 413);
+  return KINDS[status] ?? (isAboutForm ? 'form' : 'failed');
+}
+
+/** Where the form is that was sent; undefined for a page that was read, and for a visitor who cannot open the form. */
+function formPathOf({ request, url, session }: Visit): string | undefined {
+  return isRead(request) || !session ? undefined : placeOfForm(url.pathname);
 }
 
 /** The target of "Try again": the same page if it is public or failed with 503, otherwise a new sign-in. */

@@ -1,6 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
+import type { FormProblem } from '../visit/forms/form-problem.ts';
 import type { MemberRoute } from '../visit/member-route.ts';
 import type { Notice } from '../visit/notice.ts';
 import type { MemberVisit } from '../visit/visit.ts';
@@ -19,14 +20,20 @@ import { TokensCard } from './tokens/tokens-card.tsx';
 export type AccountDeps = { site: Site } & PenaltiesDeps &
   RoundSoundDeps &
   DiscordDeps &
-  TokensDeps &
+  Omit<TokensDeps, 'showAgain'> &
   SessionsDeps &
   DataDeps;
 
-type AccountPageProps = { deps: AccountDeps; visit: MemberVisit; notice: Notice | undefined };
+type AccountPageProps = {
+  deps: AccountDeps;
+  visit: MemberVisit;
+  notice?: Notice | undefined;
+  /** The reason why a form of a card was refused. */
+  problems?: { tokens?: FormProblem; sound?: FormProblem };
+};
 
 /** The account page: the user's profile next to all cards. A new card is mounted here. */
-export function AccountPage({ deps, visit, notice }: AccountPageProps): JSX.Element {
+export function AccountPage({ deps, visit, notice, problems = {} }: AccountPageProps): JSX.Element {
   const t = textsOf(visit.locale);
   const cards = [
     { id: 'penalties', title: t.penalties.own },
@@ -48,9 +55,9 @@ export function AccountPage({ deps, visit, notice }: AccountPageProps): JSX.Elem
         <Profile visit={visit} cards={cards} />
         <div class="stack">
           <PenaltiesCard deps={deps} visit={visit} />
-          <RoundSoundCard deps={deps} visit={visit} notice={notice} />
+          <RoundSoundCard deps={deps} visit={visit} notice={notice} problem={problems.sound} />
           <DiscordCard canLink={deps.discord !== undefined} visit={visit} notice={notice} />
-          <TokensCard deps={deps} visit={visit} notice={notice} />
+          <TokensCard deps={deps} visit={visit} notice={notice} problem={problems.tokens} />
           <SessionsCard deps={deps} visit={visit} notice={notice} />
           <DataCard visit={visit} notice={notice} />
         </div>
@@ -62,8 +69,14 @@ export function AccountPage({ deps, visit, notice }: AccountPageProps): JSX.Elem
 /** The routes that the forms of all cards post to. */
 export function accountRoutes(deps: AccountDeps): MemberRoute[] {
   return [
-    ...tokenRoutes(deps),
-    ...roundSoundRoutes(deps),
+    ...tokenRoutes({
+      ...deps,
+      showAgain: (visit, tokens) => <AccountPage deps={deps} visit={visit} problems={{ tokens }} />,
+    }),
+    ...roundSoundRoutes({
+      ...deps,
+      showAgain: (visit, sound) => <AccountPage deps={deps} visit={visit} problems={{ sound }} />,
+    }),
     ...discordRoutes(deps),
     ...sessionRoutes(deps),
     ...dataRoutes(deps),

@@ -29,6 +29,16 @@ export function Card({ id, title, icon, aside, notice, children }: CardProps): J
   );
 }
 
+/** Why the form below it was refused. */
+export function ProblemLine({ message }: { message: string }): JSX.Element {
+  return (
+    <p class="warning" role="alert">
+      <Icon name="warning" />
+      <span>{message}</span>
+    </p>
+  );
+}
+
 /** The result of the last action. */
 export function NoticeLine({ notice }: { notice: Notice }): JSX.Element {
   return (

@@ -16,14 +16,22 @@ type MessageProps = {
   errorId?: string | undefined;
   /** The target of "Try again"; undefined: no such link. */
   retryPath?: string | undefined;
+  /** Where the form is that failed. */
+  formPath?: string | undefined;
 };
 
-/** An error message, with links to try again and to the home page. */
-export function ErrorPage({ site, visit, kind, message, errorId, retryPath }: MessageProps): JSX.Element {
-  const { errors: t, status } = textsOf(visit.locale);
-  const home = visit.url.pathname.startsWith('/account')
-    ? { href: '/account', text: t.home }
-    : { href: '/', text: status.allServers };
+/** An error message, with links to try again, and to the form or the home page. */
+export function ErrorPage({
+  site,
+  visit,
+  kind,
+  message,
+  errorId,
+  retryPath,
+  formPath,
+}: MessageProps): JSX.Element {
+  const t = textsOf(visit.locale).errors;
+  const home = formPath !== undefined ? { href: formPath, text: t.toForm } : homeOf(visit);
   return (
     <Layout site={site} visit={visit} title={t.titles[kind]}>
       <section class="card narrow" aria-labelledby="error">
@@ -43,4 +51,11 @@ export function ErrorPage({ site, visit, kind, message, errorId, retryPath }: Me
       </section>
     </Layout>
   );
+}
+
+function homeOf(visit: Visit): { href: string; text: string } {
+  const { errors, status } = textsOf(visit.locale);
+  return visit.url.pathname.startsWith('/account')
+    ? { href: '/account', text: errors.home }
+    : { href: '/', text: status.allServers };
 }

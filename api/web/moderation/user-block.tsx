@@ -84,7 +84,6 @@ function BlockForm({ user, visit }: { user: User; visit: MemberVisit }): JSX.Ele
           id="block-reason"
           name="reason"
           maxlength={MAX_BLOCK_REASON_LENGTH}
-          autocomplete="off"
           aria-describedby="block-reason-hint"
         />
         <p class="hint" id="block-reason-hint">

@@ -5,13 +5,14 @@ import { mayHaveSound, type SoundGroup } from '../../../../src/domain/rights/sou
 import { LATEST_START_MS, UNFINISHED_STATUSES } from '../../../../src/domain/round-sound.ts';
 import { isolate } from '../../../../src/domain/text/isolate.ts';
 import { findRoundSounds, type RoundSound } from '../../../../src/queries/round-sounds/round-sounds.ts';
-import { Card } from '../../layout/card.tsx';
+import { Card, ProblemLine } from '../../layout/card.tsx';
 import { ConfirmLink } from '../../layout/confirm.tsx';
 import { CsrfField } from '../../layout/csrf-field.tsx';
 import { Icon } from '../../layout/icons.tsx';
 import type { Locale } from '../../layout/locales/locale.ts';
 import { textsOf } from '../../layout/locales/texts.ts';
 import { Moment } from '../../layout/moment.tsx';
+import type { FormProblem } from '../../visit/forms/form-problem.ts';
 import type { Notice } from '../../visit/notice.ts';
 import type { MemberVisit } from '../../visit/visit.ts';
 import { FileField } from './file-field.tsx';
@@ -26,10 +27,16 @@ type RoundSoundProps = {
   deps: Pick<RoundSoundDeps, 'db' | 'site' | 'sounds'>;
   visit: MemberVisit;
   notice: Notice | undefined;
+  problem: FormProblem | undefined;
 };
 
 /** The round-end sound: the current one, the progress of an upload, and the upload form. */
-export async function RoundSoundCard({ deps, visit, notice }: RoundSoundProps): Promise<HtmlEscapedString> {
+export async function RoundSoundCard({
+  deps,
+  visit,
+  notice,
+  problem,
+}: RoundSoundProps): Promise<HtmlEscapedString> {
   const t = textsOf(visit.locale).roundSound;
   const { ready, latest } = await findRoundSounds(deps.db, visit.user.steamId64);
   const { maxSeconds, maxUploadBytes, audience = 'everyone' } = deps.sounds.limits;
@@ -52,7 +59,7 @@ export async function RoundSoundCard({ deps, visit, notice }: RoundSoundProps): 
       <form
         class="sound-upload"
         method="post"
-        action="/account/roundsound"
+        action="/account/roundsound#sound"
         enctype="multipart/form-data"
         data-sound-upload
         data-max-bytes={String(maxUploadBytes)}
@@ -61,6 +68,7 @@ export async function RoundSoundCard({ deps, visit, notice }: RoundSoundProps): 
         data-failed={t.uploadFailed}
       >
         <CsrfField visit={visit} />
+        {problem && <ProblemLine message={problem.message} />}
         <FileField label={ready ? t.replace : t.choose} t={t} />
         <div
           class="field sound-start"

@@ -1,8 +1,10 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
 import { NotFound } from '../../../../src/domain/errors.ts';
 import { isolate } from '../../../../src/domain/text/isolate.ts';
 import { findRoundSounds } from '../../../../src/queries/round-sounds/round-sounds.ts';
 import { ConfirmPage } from '../../layout/confirm.tsx';
 import { textsOf } from '../../layout/locales/texts.ts';
+import { type FormProblem, withFormShownAgain } from '../../visit/forms/form-problem.ts';
 import type { MemberRoute } from '../../visit/member-route.ts';
 import { respondWithPage } from '../../visit/page-response.ts';
 import { type MemberVisit, readMemberForm, wantsJson } from '../../visit/visit.ts';
@@ -13,8 +15,11 @@ import { titleOf } from './sound-words.tsx';
 
 const HERE = '/account#sound';
 
+/** The account page, with the form as it was sent except for the file. */
+type ShowAgain = { showAgain: (visit: MemberVisit, problem: FormProblem) => JSX.Element };
+
 /** Routes that upload and delete a sound, and the status that the page's script polls. */
-export function roundSoundRoutes(deps: RoundSoundDeps): MemberRoute[] {
+export function roundSoundRoutes(deps: RoundSoundDeps & ShowAgain): MemberRoute[] {
   const receive = createReceiver(deps);
   return [
     { method: 'POST', path: '/roundsound', handle: (visit) => upload(deps, visit, receive) },
@@ -29,10 +34,20 @@ export function roundSoundRoutes(deps: RoundSoundDeps): MemberRoute[] {
   ];
 }
 
-async function upload(deps: RoundSoundDeps, visit: MemberVisit, receive: ReceiveUpload): Promise<Response> {
-  await receive(visit);
-  if (wantsJson(visit.request)) return Response.json({ success: true, status: 'queued' }, { status: 202 });
-  return deps.redirect(visit, HERE, 'sound-uploaded');
+async function upload(
+  deps: RoundSoundDeps & ShowAgain,
+  visit: MemberVisit,
+  receive: ReceiveUpload,
+): Promise<Response> {
+  if (wantsJson(visit.request)) {
+    await receive(visit);
+    return Response.json({ success: true, status: 'queued' }, { status: 202 });
+  }
+  const show = (problem: FormProblem) => deps.showAgain(visit, problem);
+  return withFormShownAgain(visit, { values: new Map(), show }, async () => {
+    await receive(visit);
+    return deps.redirect(visit, HERE, 'sound-uploaded');
+  });
 }
 
 /** The status that the script polls while an upload is processed. */

@@ -1,3 +1,4 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../../src/db/client.ts';
 import { Conflict, NotFound } from '../../../../src/domain/errors.ts';
 import { mayCreateTokens, type TokenAudience } from '../../../../src/domain/rights/token-audience.ts';
@@ -13,6 +14,7 @@ import { ConfirmPage } from '../../layout/confirm.tsx';
 import type { Site } from '../../layout/layout.tsx';
 import { textsOf } from '../../layout/locales/texts.ts';
 import { claimForm } from '../../visit/forms/form-id.ts';
+import { type FormProblem, withFormShownAgain } from '../../visit/forms/form-problem.ts';
 import type { MemberRoute } from '../../visit/member-route.ts';
 import type { Redirect } from '../../visit/notice.ts';
 import { PageError } from '../../visit/page-error.ts';
@@ -31,6 +33,8 @@ export type TokensDeps = {
   signer: Signer;
   redirect: Redirect;
   onTokenRevoked: () => void;
+  /** The account page, with the form as it was sent. */
+  showAgain: (visit: MemberVisit, problem: FormProblem) => JSX.Element;
 };
 
 /** Routes that create and revoke tokens. */
@@ -51,8 +55,17 @@ export function tokenRoutes(deps: TokensDeps): MemberRoute[] {
  * Submitting the same form again, for example by a reload, does not create a second token.
  */
 async function createToken(deps: TokensDeps, visit: MemberVisit): Promise<Response> {
-  const { db, site, publicUrl, redirect } = deps;
   const form = await readMemberForm(deps, visit);
+  const show = (problem: FormProblem) => deps.showAgain(visit, problem);
+  return withFormShownAgain(visit, { values: form, show }, () => createTokenOf(deps, visit, form));
+}
+
+async function createTokenOf(
+  deps: TokensDeps,
+  visit: MemberVisit,
+  form: ReadonlyMap<string, string>,
+): Promise<Response> {
+  const { db, site, publicUrl, redirect } = deps;
   if (!mayCreateTokens(deps.tokensFor, visit.user)) throw new PageError('tokens-for-admins', 403);
   const name = (form.get('name') ?? '').trim();
   if (!isTokenName(name)) throw new PageError('token-name', 400);

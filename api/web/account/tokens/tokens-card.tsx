@@ -4,11 +4,12 @@ import type { Db } from '../../../../src/db/client.ts';
 import { mayCreateTokens, type TokenAudience } from '../../../../src/domain/rights/token-audience.ts';
 import { TOKEN_SCOPES } from '../../../../src/domain/rights/token-scope.ts';
 import { listLiveApiTokens, MAX_LIVE_TOKENS } from '../../../../src/queries/users/api-tokens.ts';
-import { Card } from '../../layout/card.tsx';
+import { Card, ProblemLine } from '../../layout/card.tsx';
 import { CsrfField } from '../../layout/csrf-field.tsx';
 import { Icon } from '../../layout/icons.tsx';
 import { textsOf } from '../../layout/locales/texts.ts';
 import { FORM_ID_FIELD } from '../../visit/forms/form-id.ts';
+import type { FormProblem } from '../../visit/forms/form-problem.ts';
 import type { Notice } from '../../visit/notice.ts';
 import type { MemberVisit } from '../../visit/visit.ts';
 import { DEFAULT_EXPIRY, EXPIRIES, SCOPES_OFFERED, scopeField } from './token-fields.ts';
@@ -18,10 +19,11 @@ type TokensProps = {
   deps: { db: Db; tokensFor: TokenAudience };
   visit: MemberVisit;
   notice: Notice | undefined;
+  problem: FormProblem | undefined;
 };
 
 /** The user's live API tokens, and the form to create one. */
-export async function TokensCard({ deps, visit, notice }: TokensProps): Promise<HtmlEscapedString> {
+export async function TokensCard({ deps, visit, notice, problem }: TokensProps): Promise<HtmlEscapedString> {
   const t = textsOf(visit.locale).tokens;
   const mayCreate = mayCreateTokens(deps.tokensFor, visit.user);
   const tokens = await listLiveApiTokens(deps.db, visit.user.id, visit.now);
@@ -33,7 +35,7 @@ export async function TokensCard({ deps, visit, notice }: TokensProps): Promise<
       ) : (
         <TokenTable tokens={tokens} visit={visit} revokePathOf={({ id }) => `/account/tokens/${id}/revoke`} />
       )}
-      {mayCreate && tokens.length < MAX_LIVE_TOKENS && <CreateForm visit={visit} />}
+      {mayCreate && tokens.length < MAX_LIVE_TOKENS && <CreateForm visit={visit} problem={problem} />}
       {mayCreate && tokens.length >= MAX_LIVE_TOKENS && <p class="hint">{t.full(MAX_LIVE_TOKENS)}</p>}
       {!mayCreate && <p class="hint">{t.forAdmins}</p>}
       {mayCreate && <p class="hint">{t.count(tokens.length, MAX_LIVE_TOKENS)}</p>}
@@ -41,10 +43,15 @@ export async function TokensCard({ deps, visit, notice }: TokensProps): Promise<
   );
 }
 
-function CreateForm({ visit }: { visit: MemberVisit }): JSX.Element {
+type FormProps = { visit: MemberVisit; problem: FormProblem | undefined };
+
+/** The form's address ends in the card's anchor, where the page opens when it is shown again. */
+function CreateForm({ visit, problem }: FormProps): JSX.Element {
   const t = textsOf(visit.locale).tokens;
+  const chosen = problem?.values.get('expires') ?? DEFAULT_EXPIRY;
   return (
-    <form method="post" action="/account/tokens" class="create create-token">
+    <form method="post" action="/account/tokens#tokens" class="create create-token">
+      {problem && <ProblemLine message={problem.message} />}
       <CsrfField visit={visit} />
       <input type="hidden" name={FORM_ID_FIELD} value={crypto.randomUUID()} />
       <div class="field field-wide">
@@ -54,7 +61,7 @@ function CreateForm({ visit }: { visit: MemberVisit }): JSX.Element {
           name="name"
           required
           maxlength={64}
-          autocomplete="off"
+          value={problem?.values.get('name')}
           aria-describedby="token-name-hint"
         />
         <p class="hint" id="token-name-hint">
@@ -65,7 +72,7 @@ function CreateForm({ visit }: { visit: MemberVisit }): JSX.Element {
         <label for="token-expiry">{t.expiry}</label>
         <select id="token-expiry" name="expires">
           {EXPIRIES.map((expiry) => (
-            <option value={expiry} selected={expiry === DEFAULT_EXPIRY}>
+            <option value={expiry} selected={expiry === chosen}>
               {t.expiries[expiry]}
             </option>
           ))}
@@ -76,7 +83,11 @@ function CreateForm({ visit }: { visit: MemberVisit }): JSX.Element {
         <input type="hidden" name={SCOPES_OFFERED} value="1" />
         {TOKEN_SCOPES.map((scope) => (
           <label class="check">
-            <input type="checkbox" name={scopeField(scope)} checked />
+            <input
+              type="checkbox"
+              name={scopeField(scope)}
+              checked={!problem || problem.values.has(scopeField(scope))}
+            />
             <span>{t.scopeNames[scope]}</span>
           </label>
         ))}

@@ -3,7 +3,10 @@ import type { Locale } from './locale.ts';
 import { pl } from './pl.ts';
 
 export type NoticeKey = keyof Texts['notices'];
-export type ErrorKey = Exclude<keyof Texts['errors'], 'titles' | 'home' | 'retry' | 'reference' | 'because'>;
+export type ErrorKey = Exclude<
+  keyof Texts['errors'],
+  'titles' | 'home' | 'toForm' | 'retry' | 'reference' | 'because'
+>;
 
 const TEXTS: Record<Locale, Texts> = { en, pl };
 

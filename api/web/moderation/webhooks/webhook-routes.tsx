@@ -5,6 +5,7 @@ import { enableWebhook, removeWebhook } from '../../../../src/queries/webhooks/w
 import { ConfirmPage } from '../../layout/confirm.tsx';
 import { textsOf } from '../../layout/locales/texts.ts';
 import { claimForm } from '../../visit/forms/form-id.ts';
+import { type FormProblem, withFormShownAgain } from '../../visit/forms/form-problem.ts';
 import type { MemberRoute } from '../../visit/member-route.ts';
 import { PageError } from '../../visit/page-error.ts';
 import { respondWithPage } from '../../visit/page-response.ts';
@@ -12,7 +13,7 @@ import { type MemberVisit, readMemberForm } from '../../visit/visit.ts';
 import { WebhookAddedPage } from './webhook-added-page.tsx';
 import { loadNamedWebhook, pathOfWebhook, WEBHOOKS, type WebhooksDeps } from './webhook-deps.ts';
 import { showWebhook } from './webhook-page.tsx';
-import { showWebhooks } from './webhooks-page.tsx';
+import { renderWebhooks, showWebhooks } from './webhooks-page.tsx';
 
 const PATH = '/moderation/webhooks';
 
@@ -42,6 +43,15 @@ const actorOf = ({ user }: MemberVisit) => ({ userId: user.id });
 /** Adds a webhook and shows its secret in the response itself, so that it is in no cookie and no URL. */
 async function add(deps: WebhooksDeps, visit: MemberVisit): Promise<Response> {
   const form = await readMemberForm(deps, visit);
+  const show = (problem: FormProblem) => renderWebhooks(deps, visit, { problem });
+  return withFormShownAgain(visit, { values: form, show }, () => addOf(deps, visit, form));
+}
+
+async function addOf(
+  deps: WebhooksDeps,
+  visit: MemberVisit,
+  form: ReadonlyMap<string, string>,
+): Promise<Response> {
   const url = form.get('url') ?? '';
   const types = readTypes(form);
   const webhook = await deps.db

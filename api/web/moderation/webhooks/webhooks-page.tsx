@@ -2,12 +2,14 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import { PENALTY_EVENT_TYPES } from '../../../../src/domain/penalty-event.ts';
 import { MAX_WEBHOOK_URL_LENGTH, MAX_WEBHOOKS } from '../../../../src/domain/webhook.ts';
 import { listWebhooks, type Webhook } from '../../../../src/queries/webhooks/webhooks.ts';
-import { Card } from '../../layout/card.tsx';
+import { Card, ProblemLine } from '../../layout/card.tsx';
 import { CsrfField } from '../../layout/csrf-field.tsx';
 import { Icon } from '../../layout/icons.tsx';
 import { textsOf } from '../../layout/locales/texts.ts';
 import { Moment } from '../../layout/moment.tsx';
 import { FORM_ID_FIELD } from '../../visit/forms/form-id.ts';
+import type { FormProblem } from '../../visit/forms/form-problem.ts';
+import type { Notice } from '../../visit/notice.ts';
 import { respondWithPage } from '../../visit/page-response.ts';
 import type { MemberVisit } from '../../visit/visit.ts';
 import { Frame } from '../frame.tsx';
@@ -15,14 +17,19 @@ import { pathOfWebhook, WEBHOOKS, type WebhooksDeps } from './webhook-deps.ts';
 import { WebhookState, WebhookTypes } from './webhook-facts.tsx';
 
 /** The list of webhooks, and the form to add one. */
-export async function showWebhooks(
-  { db, site, readNotice }: WebhooksDeps,
+export async function showWebhooks(deps: WebhooksDeps, visit: MemberVisit): Promise<Response> {
+  return respondWithPage(await renderWebhooks(deps, visit, { notice: deps.readNotice(visit) }));
+}
+
+/** @param problem why the form was refused, which is then shown with its values. */
+export async function renderWebhooks(
+  { db, site }: WebhooksDeps,
   visit: MemberVisit,
-): Promise<Response> {
+  { notice, problem }: { notice?: Notice | undefined; problem?: FormProblem | undefined },
+): Promise<JSX.Element> {
   const t = textsOf(visit.locale).webhooks;
   const webhooks = await listWebhooks(db);
-  const notice = readNotice(visit);
-  return respondWithPage(
+  return (
     <Frame site={site} visit={visit} notice={notice} cards={['webhooks']} tab="webhooks">
       <Card id="webhooks" title={t.title} icon="link" notice={notice}>
         <p class="lead">{t.lead}</p>
@@ -32,12 +39,12 @@ export async function showWebhooks(
           <WebhookTable webhooks={webhooks} visit={visit} />
         )}
         {webhooks.length < MAX_WEBHOOKS ? (
-          <AddForm visit={visit} />
+          <AddForm visit={visit} problem={problem} />
         ) : (
           <p class="hint">{textsOf(visit.locale).errors['webhook-limit']}</p>
         )}
       </Card>
-    </Frame>,
+    </Frame>
   );
 }
 
@@ -77,10 +84,11 @@ function WebhookTable({ webhooks, visit }: { webhooks: Webhook[]; visit: MemberV
   );
 }
 
-function AddForm({ visit }: { visit: MemberVisit }): JSX.Element {
+function AddForm({ visit, problem }: { visit: MemberVisit; problem: FormProblem | undefined }): JSX.Element {
   const t = textsOf(visit.locale).webhooks;
   return (
-    <form method="post" action={WEBHOOKS} class="create create-stacked">
+    <form method="post" action={`${WEBHOOKS}#webhooks`} class="create create-stacked">
+      {problem && <ProblemLine message={problem.message} />}
       <CsrfField visit={visit} />
       <input type="hidden" name={FORM_ID_FIELD} value={crypto.randomUUID()} />
       <div class="field">
@@ -91,7 +99,7 @@ function AddForm({ visit }: { visit: MemberVisit }): JSX.Element {
           type="url"
           required
           maxlength={MAX_WEBHOOK_URL_LENGTH}
-          autocomplete="off"
+          value={problem?.values.get('url')}
           aria-describedby="webhook-url-hint"
         />
         <p class="hint" id="webhook-url-hint">
@@ -102,7 +110,7 @@ function AddForm({ visit }: { visit: MemberVisit }): JSX.Element {
         <legend>{t.types}</legend>
         {PENALTY_EVENT_TYPES.map((type) => (
           <label class="check">
-            <input type="checkbox" name={type} checked />
+            <input type="checkbox" name={type} checked={!problem || problem.values.has(type)} />
             <span>{t.typeNames[type]}</span>
           </label>
         ))}

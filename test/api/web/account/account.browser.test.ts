@@ -159,6 +159,27 @@ describe.skipIf(!isPossible)('the account page in Chromium', () => {
     await context.close();
   });
 
+  test('shows a refused form where it was, with what was entered', async () => {
+    for (const [width, locale] of [
+      [390, 'pl-PL'],
+      [1280, 'en-GB'],
+    ] as const) {
+      const { context, page } = await open(aSteamId(504), { locale, viewport: { width, height: 800 } });
+      await signIn(page);
+      await page.fill('#token-name', 'Stats');
+      for (const box of await page.locator('form.create [type="checkbox"]').all()) await box.uncheck();
+      await page.click('form.create button');
+      const problem = page.locator('form.create [role="alert"]');
+      await problem.waitFor();
+      expect(await problem.textContent()).toMatch(/Tick at least one|Zaznacz przynajmniej/);
+      expect(await page.inputValue('#token-name')).toBe('Stats');
+      const box = await problem.boundingBox();
+      expect(box?.y).toBeWithin(0, 800);
+      await page.screenshot({ path: join(ARTIFACTS, `account-refused-${width}.png`) });
+      await context.close();
+    }
+  });
+
   test('does the same without a script', async () => {
     const { context, page } = await open(aSteamId(502), { javaScriptEnabled: false, locale: 'pl-PL' });
     await signIn(page);

@@ -110,6 +110,9 @@ describe('the page of webhooks', () => {
       const page = await admin.post(LIST, { url, ...ALL_TYPES });
       expect([url, page.status]).toEqual([url, 400]);
       expect(page.text).toContain('must begin with https://');
+      expect(page.text).toContain(`action="${LIST}#webhooks"`);
+      expect(page.text).toContain(`value="${url}"`);
+      expect(page.text).not.toContain('autocomplete');
     }
     const none = await admin.post(LIST, { url: 'https://example.org/' });
     expect(none.status).toBe(400);

@@ -8,9 +8,11 @@ export const errors = {
     notFound: 'Page not found',
     tooMany: 'Too many attempts',
     unavailable: 'Temporarily unavailable',
+    form: 'Check the form',
     failed: 'Something went wrong',
   },
   home: 'Back to the account page',
+  toForm: 'Back to the form',
   retry: 'Try again',
   'sign-in-refused':
     'We could not verify Steam’s response, so you are not signed in. This happens when signing in takes longer than ten minutes, was started in another browser, or the link was used twice.',

@@ -9,9 +9,11 @@ export const errors: Texts['errors'] = {
     notFound: 'Nie znaleziono strony',
     tooMany: 'Zbyt wiele prób',
     unavailable: 'Chwilowo niedostępne',
+    form: 'Sprawdź formularz',
     failed: 'Coś poszło nie tak',
   },
   home: 'Wróć do konta',
+  toForm: 'Wróć do formularza',
   retry: 'Spróbuj ponownie',
   'sign-in-refused':
     'Nie udało się zweryfikować odpowiedzi Steama, więc logowanie przerwano. Dzieje się tak, gdy logowanie trwa ponad dziesięć minut, zaczęło się w innej przeglądarce albo link został użyty dwa razy.',

@@ -84,7 +84,10 @@ describe('uploading', () => {
       413,
       expect.stringContaining('The file is larger than 1 MB'),
     ]);
-    expect((await upload(new File([], 'a.wav'))).status).toBe(400);
+    const empty = await upload(new File([], 'a.wav'));
+    const form = /<form[^>]*data-sound-upload.*?<\/form>/s.exec(await empty.text())?.[0] ?? '';
+    expect([empty.status, form]).toEqual([400, expect.stringContaining('This file is empty.')]);
+    expect(form).toContain('action="/account/roundsound#sound"');
     const nothing = new FormData();
     nothing.append('csrf_token', await csrfToken());
     expect((await send(nothing)).status).toBe(400);

@@ -43,7 +43,7 @@ test('the page says who may have a sound, in place of the form, and plays none',
   const { text } = await browser.get('/account');
   expect(text).toContain('Only SVIP and administrators can have a round-end sound here.');
   expect(text).toContain('Your sound is kept, but it is not played until you can have one again.');
-  expect(text).not.toContain('action="/account/roundsound"');
+  expect(text).not.toContain('action="/account/roundsound#sound"');
   expect(text).not.toContain('<audio');
 });
 
@@ -62,7 +62,7 @@ test.each(['hasSvip', 'isAdmin', 'isOwner'] as const)(
   'with %s the form is there, and works',
   async (flag) => {
     await db.update(users).set({ [flag]: true });
-    expect((await browser.get('/account')).text).toContain('action="/account/roundsound"');
+    expect((await browser.get('/account')).text).toContain('action="/account/roundsound#sound"');
     expect((await upload()).status).toBe(202);
     expect(stored).toBe(1);
   },

@@ -107,6 +107,7 @@ describe('creating a token', () => {
 
     const none = await browser.post('/account/tokens', { name: 'x', scopes_offered: '1' });
     expect([none.status, none.text]).toEqual([400, expect.stringContaining('Tick at least one thing')]);
+    expect(card.text).toContain('action="/account/tokens#tokens"');
     expect(await listRows()).toHaveLength(2);
   });
 
@@ -119,6 +120,30 @@ describe('creating a token', () => {
     }
     expect((await browser.post('/account/tokens', { name: 'x', expires: '36500' })).status).toBe(400);
     expect(await listRows()).toBeEmpty();
+  });
+
+  test('is shown again with what was entered and the reason, when it is refused', async () => {
+    const form = { name: 'Stats "1"', expires: '7', scopes_offered: '1' };
+    const page = await browser.post('/account/tokens', form);
+    expect(page.status).toBe(400);
+    const shown = /<form[^>]*class="create create-token">.*?<\/form>/s.exec(page.text)?.[0] ?? '';
+    expect(shown).toMatch(/role="alert">.*Tick at least one thing that the token may read\./s);
+    expect(shown).toContain('value="Stats &quot;1&quot;"');
+    expect(shown).toContain('<option value="7" selected="">');
+    expect(shown).not.toContain('checked');
+    expect(shown).not.toContain('autocomplete');
+    const other = await browser.post('/account/tokens', {
+      name: ' ',
+      scopes_offered: '1',
+      scope_lookup: 'on',
+    });
+    expect(other.text.match(/name="scope_\w+" checked/g)).toEqual(['name="scope_lookup" checked']);
+  });
+
+  test('says what to check, and leads back to the form, where the form cannot be shown again', async () => {
+    const page = await browser.post('/account/tokens', { name: 'x', expires: '36500' });
+    expect(page.text).toContain('<h1 id="error">Check the form</h1>');
+    expect(page.text).toContain('href="/account#tokens">Back to the form<');
   });
 
   test('sent twice makes one token', async () => {
@@ -186,7 +211,11 @@ describe('creating a token', () => {
 
   test('is written to the audit log, without the token', async () => {
     const page = await browser.post('/account/tokens', { name: 'Audited', expires: 'never' });
-    const entries = await db.select().from(auditLog).where(eq(auditLog.action, 'token.created'));
+    const entries = await db
+      .select()
+      .from(auditLog)
+      .where(eq(auditLog.action, 'token.created'))
+      .orderBy(auditLog.id);
     expect(entries.at(-1)).toMatchObject({
       actorUserId: userId,
       subject: steam.steamId,
