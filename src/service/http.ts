@@ -89,7 +89,18 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
   });
   log.info({ host: config.host, port, url: config.publicUrl }, 'HTTP server listening');
   warnOfUnsetPublicUrl(context);
+  warnOfHalfDiscordApplication(context);
   return port;
+}
+
+function warnOfHalfDiscordApplication({ config, log }: Context): void {
+  const { clientId, clientSecret } = config.discord;
+  if ((clientId === undefined) === (clientSecret === undefined)) return;
+  const [set, unset] =
+    clientId === undefined
+      ? ['DISCORD_CLIENT_SECRET', 'DISCORD_CLIENT_ID']
+      : ['DISCORD_CLIENT_ID', 'DISCORD_CLIENT_SECRET'];
+  log.warn(`${set} is set without ${unset}: Discord accounts cannot be linked`);
 }
 
 function warnOfUnsetPublicUrl({ config, log }: Context): void {

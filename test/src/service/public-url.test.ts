@@ -33,6 +33,20 @@ async function startService(env: Record<string, string>) {
   return { log: program.stdout(), showSignIn };
 }
 
+test.each([
+  ['DISCORD_CLIENT_ID', 'DISCORD_CLIENT_SECRET'],
+  ['DISCORD_CLIENT_SECRET', 'DISCORD_CLIENT_ID'],
+])('%s without %s is a warning at the start, both are none', async (set, unset) => {
+  const warning = 'Discord accounts cannot be linked';
+  const env = { HOST: '127.0.0.1', [set]: '4242' };
+  const { log } = await startService(env);
+  expect(JSON.parse(log.split('\n').find((line) => line.includes(warning)) ?? '{}')).toMatchObject({
+    level: 'warn',
+    msg: `${set} is set without ${unset}: ${warning}`,
+  });
+  expect((await startService({ ...env, [unset]: '4242' })).log).not.toContain(warning);
+});
+
 const NOT_SET = 'PUBLIC_URL is not set';
 
 test('without PUBLIC_URL a service that others can reach warns at its start, and on the page they come to', async () => {
