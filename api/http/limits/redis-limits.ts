@@ -6,6 +6,8 @@ import { createMemoryRateLimiter, type RateLimiter, roundingOf, toVerdict } from
 const COMMAND_LIMIT_MS = 50;
 /** How long the local limiter is used after a failure before Redis is tried again. */
 const PAUSE_MS = 1000;
+const DEFAULT_PORT = 6379;
+const UNREACHABLE = 'Redis is unreachable: this process applies its own limits';
 
 /**
  * The same sliding log as in memory, kept in Redis so that several processes share it, by Redis's own clock:
@@ -75,7 +77,15 @@ export function openRedisLimits({
   });
   let pausedUntilMs = Number.NEGATIVE_INFINITY;
   let isDown = false;
-  client.connect().catch(() => undefined);
+  let isClosed = false;
+  // A wrong address is noticed at the start, not by the first request. The password of the address is not logged.
+  client.connect().catch((error: unknown) => {
+    if (isDown || isClosed) return;
+    isDown = true;
+    const { hostname, port } = new URL(url);
+    const reason = error instanceof Error ? error.message : String(error);
+    log.warn({ redis: `${hostname}:${port || DEFAULT_PORT}`, reason }, UNREACHABLE);
+  });
 
   /** Runs a command in Redis, or its local fallback while Redis is unreachable. */
   async function run<T>(command: () => Promise<T>, fallback: () => T | Promise<T>): Promise<T> {
@@ -94,7 +104,7 @@ export function openRedisLimits({
     } catch (error) {
       record(false);
       pausedUntilMs = clockMs() + PAUSE_MS;
-      if (!isDown) log.warn({ err: error }, 'Redis is unreachable: this process applies its own limits');
+      if (!isDown) log.warn({ err: error }, UNREACHABLE);
       isDown = true;
       return fallback();
     }
@@ -166,7 +176,14 @@ export function openRedisLimits({
     };
   };
 
-  return { createLimiter, createSlots, close: () => client.close() };
+  return {
+    createLimiter,
+    createSlots,
+    close: () => {
+      isClosed = true;
+      client.close();
+    },
+  };
 }
 
 /** When the slot of a process that died expires. */

@@ -37,6 +37,26 @@ afterAll(() => {
   for (const limits of opened) limits.close();
 });
 
+test('an address at which there is no Redis is one warning at the start, without its password', async () => {
+  const said: string[] = [];
+  const limits = openRedisLimits({
+    url: 'redis://user:hunter2@127.0.0.1:1',
+    log: pino({ base: null, timestamp: false }, { write: (line: string) => said.push(line) }),
+  });
+  opened.push(limits);
+  await waitFor(() => said.length > 0);
+  expect((await limits.createLimiter('none', 5).take('k')).remaining).toBe(4);
+  expect(said.map((line) => JSON.parse(line))).toEqual([
+    {
+      level: 40,
+      redis: '127.0.0.1:1',
+      reason: expect.stringMatching(/./),
+      msg: 'Redis is unreachable: this process applies its own limits',
+    },
+  ]);
+  expect(said.join()).not.toContain('hunter2');
+});
+
 describe.skipIf(url === undefined)('limits over Redis', () => {
   test('two processes together let exactly the limit through', async () => {
     const [a, b] = [limiter(30), limiter(30)];
