@@ -25,6 +25,10 @@ try {
   console.log(
     `Starting the demo${isFirst ? ': the first start makes its database and takes some seconds' : ''} …`,
   );
+  if (config.discord.token !== undefined) {
+    console.log('DISCORD_TOKEN is set: the bot runs too, and shows the made-up data in its Discord guilds.');
+  }
+  if (config.redisUrl !== undefined) console.log('REDIS_URL is set: limits are kept in that Redis.');
   const log = createLogger(config.logLevel);
   const demo = await startDemo({ runService, uploadSound }, { config, log, signal: stopping.signal });
   console.log(describe(demo, config));

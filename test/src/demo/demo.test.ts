@@ -200,6 +200,17 @@ describe('the demo', async () => {
     expect(await running.child.exited).toBe(1);
     await waitFor(() => running.output().includes('PORT'));
     expect(running.output()).toContain(`PORT=${port} is taken on 127.0.0.1`);
+    expect(running.output()).not.toMatch(/DISCORD_TOKEN|REDIS_URL/);
+
+    const secrets = { DISCORD_TOKEN: 'hunter2', REDIS_URL: 'redis://:hunter2@127.0.0.1:1' };
+    const connected = startDemo(dataDir, { PORT: String(port), ...secrets });
+    expect(await connected.child.exited).toBe(1);
+    await waitFor(() => connected.output().includes('PORT'));
+    expect(connected.output().split('\n').slice(1, 3)).toEqual([
+      'DISCORD_TOKEN is set: the bot runs too, and shows the made-up data in its Discord guilds.',
+      'REDIS_URL is set: limits are kept in that Redis.',
+    ]);
+    expect(connected.output()).not.toContain('hunter2');
     holder.close();
     expect(await postgresOf(dataDir)).toBeUndefined();
   });
