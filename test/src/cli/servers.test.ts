@@ -146,6 +146,8 @@ describe('servers', () => {
       `${JSON.stringify({ slug: 'one', isHidden: false }, null, 2)}\n`,
     );
     await waitFor(isListed);
+    // `show` displays elsewhere: it must not publish a hidden server.
+    expect(await fail('servers', 'show', 'one')).toEqual([2, '', expect.stringContaining("command 'show'")]);
     expect(await fail('servers', 'remove', 'one')).toEqual([
       1,
       '',
