@@ -54,8 +54,10 @@ export type PagesDeps = {
     attempts: Limiter;
     /** Submitted forms, by user. */
     forms: Limiter;
-    /** Public pages and server banners, by IP address: the same limit as the public API's. */
+    /** Public pages, by IP address: the same limit as the public API's. */
     pages: Limiter;
+    /** Server banners, by IP address. */
+    banners: Limiter;
   };
   log: { info: (fields: object, message: string) => void; error: (fields: object, message: string) => void };
   fetch?: (url: string, init: RequestInit) => Promise<Response>;

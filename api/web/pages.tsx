@@ -182,7 +182,7 @@ export function pages(deps: PagesDeps) {
     const response = await respond(
       incoming,
       async (visit) => {
-        await enforceLimit(deps.limits.pages, deps.clientKey(incoming));
+        await enforceLimit(deps.limits.banners, deps.clientKey(incoming));
         const requested = visit.url.searchParams.get('size');
         const size = tryParseBannerSize(requested);
         if (size === undefined) return refuseBannerSize(requested ?? '');

@@ -14,6 +14,8 @@ import { openStatusPages } from './status.ts';
 /** Limits of the account page: sign-in attempts (start and return each count) by address, forms by user. */
 const ATTEMPTS_PER_MINUTE = 30;
 const FORMS_PER_MINUTE = 60;
+/** By address. A forum shows many banners on one page, and each is bytes in memory. */
+const BANNERS_PER_MINUTE = 300;
 
 /** The users that visitors of the demo can sign in as with a button; only the demo sets it. */
 export type ApiOptions = { demoPeople?: DemoPeople | undefined };
@@ -44,6 +46,7 @@ export async function openPages(
       attempts: createLimiter('sign-in attempts', ATTEMPTS_PER_MINUTE),
       forms: createLimiter('forms', FORMS_PER_MINUTE),
       pages: createLimiter('pages', config.rateLimit.publicPerMinute),
+      banners: createLimiter('banners', BANNERS_PER_MINUTE),
     },
     status: openStatusPages(context),
     webhooks: openWebhookActions({ config, db: accountDb, now }),

@@ -71,7 +71,13 @@ export function startAccountSite(options: Options): AccountSite {
     sessionSecret: SECRET,
     demoPeople: options.demoPeople,
     clientKey: () => '127.0.0.1',
-    limits: { attempts: unlimited, forms: unlimited, pages: unlimited, ...options.limits },
+    limits: {
+      attempts: unlimited,
+      forms: unlimited,
+      pages: unlimited,
+      banners: unlimited,
+      ...options.limits,
+    },
     log: {
       info: (fields, message) => log.push({ level: 'info', fields, message }),
       error: (fields, message) => log.push({ level: 'error', fields, message }),

@@ -288,7 +288,12 @@ describe('as many requests a minute as the public API allows', async () => {
     const pause = Number(refused.headers.get('retry-after'));
     expect(pause).toBeWithin(1, 61);
     expect(refused.text).toContain(`try again in ${pause} second`);
-    // The API has a limit of its own.
+    // The API and the banners have limits of their own.
     expect((await limited.ask('/api/v1/servers')).status).toBe(200);
+    const banners = await Promise.all(
+      Array.from({ length: 300 }, () => limited.ask('/servers/nope/banner.png')),
+    );
+    expect(new Set(banners.map(({ status }) => status))).toEqual(new Set([404]));
+    expect((await limited.ask('/servers/nope/banner.png')).status).toBe(429);
   });
 });
