@@ -1,7 +1,10 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { Db } from '../../../src/db/client.ts';
 import { InvalidInput } from '../../../src/domain/errors.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
-import { findUserBySteamId } from '../../../src/queries/users/users.ts';
+import { loadPlayerRecord } from '../../../src/queries/penalties/player-record.ts';
+import { saveSignIn, saveUser } from '../../../src/queries/users/user-changes.ts';
+import { findUserBySteamId, type User } from '../../../src/queries/users/users.ts';
 import { Card } from '../layout/card.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { readForm } from '../visit/forms/form.ts';
@@ -50,9 +53,24 @@ export async function signInToDemo(
   const fields = await readForm(visit.request);
   const role = DEMO_ROLES.find((known) => known === fields.get('as'));
   if (!role) throw new InvalidInput(`as isn't valid: use one of ${DEMO_ROLES.join(', ')}`);
-  const user = await findUserBySteamId(deps.db, deps.people[role]);
-  if (!user) throw new PageError('not-found', 404);
+  const steamId64 = deps.people[role];
+  const user =
+    (await findUserBySteamId(deps.db, steamId64)) ??
+    (await createUser(deps.db, role, { steamId64, now: visit.now }));
   await endSession(deps, visit.request);
   visit.cookies.push(await startSession(deps, user, visit));
   return deps.redirect(visit, deps.readDestination(fields.get('next') ?? null) ?? '/account');
+}
+
+/** Creates a user whose account was deleted, as a sign-in through Steam would, with the flags of the role. */
+async function createUser(
+  db: Db,
+  role: DemoRole,
+  { steamId64, now }: { steamId64: SteamId64; now: Date },
+): Promise<User> {
+  const { playerName } = await loadPlayerRecord(db, steamId64, { page: 1, perPage: 1, now });
+  const isOwner = role === 'owner';
+  await saveSignIn(db, steamId64, { profile: { nickname: playerName ?? '' }, isOwner: false, now });
+  const changes = { isOwner, isAdmin: isOwner || role === 'admin' };
+  return saveUser(db, steamId64, { changes, actor: 'configuration' });
 }

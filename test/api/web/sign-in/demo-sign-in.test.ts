@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { aSteamId, insertUser } from '../../../support/database/builders.ts';
+import { aSteamId, insertPenalties, insertUser } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { startSteamOpenIdProvider } from '../../../support/providers/steam-openid-provider.ts';
 import { startAccountSite } from '../../../support/web/account.ts';
@@ -44,6 +44,22 @@ describe('the demo', () => {
     const { text } = await browser.follow(signedIn);
     expect(text).toContain(name);
     expect(text).not.toContain(PATH);
+    expect((await browser.get('/account/moderation')).status).toBe(moderation);
+  });
+
+  test.each([
+    ['owner', 200],
+    ['admin', 200],
+    ['member', 403],
+  ])('signs in as %s again after they deleted their account', async (role, moderation) => {
+    await insertPenalties(db, [{ playerSteamId: demoPeople.member, playerName: 'Maja' }]);
+    const browser = openBrowser(demo.origin);
+    await browser.follow(await browser.post(PATH, { as: role }));
+    expect((await browser.post('/account/delete')).status).toBe(303);
+    const signedIn = await browser.post(PATH, { as: role });
+    expect([signedIn.status, signedIn.location]).toEqual([303, '/account']);
+    const { text } = await browser.follow(signedIn);
+    if (role === 'member') expect(text).toContain('<h1><bdi>Maja</bdi></h1>');
     expect((await browser.get('/account/moderation')).status).toBe(moderation);
   });
 
