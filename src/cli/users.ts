@@ -25,7 +25,13 @@ type UserOptions = {
 
 const USERS_LISTED = 100;
 const MAX_TEXT_LENGTH = 128;
-const FLAGS = ['admin', 'owner', 'svip', 'serviceplus'] as const;
+/** Options, and what they give. */
+const FLAGS = {
+  admin: 'the flag admin',
+  owner: 'the flag owner',
+  svip: 'SVIP',
+  serviceplus: 'Service+',
+} as const;
 
 /** `users set | show | list | block | unblock | export | erase`. */
 export function addUserCommands(program: Command, session: Session): void {
@@ -34,13 +40,15 @@ export function addUserCommands(program: Command, session: Session): void {
     .command('set')
     .description('create a user, or change the fields given')
     .requiredOption('--steamid64 <id>', 'SteamID in any notation')
-    .option('--nickname <name>')
-    .option('--discord-id <id>', 'empty to unlink')
-    .option('--discord-username <name>')
-    .option('--discord-avatar <hash>')
+    .option('--nickname <name>', `name on the pages and in responses, at most ${MAX_TEXT_LENGTH} characters`)
+    .option('--discord-id <id>', 'link this Discord account; empty to unlink')
+    .option('--discord-username <name>', 'name of their Discord account')
+    .option('--discord-avatar <hash>', 'avatar of their Discord account, as Discord names it')
     .option('--hide-discord', 'show their Discord account only to admins and moderators')
     .option('--no-hide-discord', 'show it to everybody');
-  for (const flag of FLAGS) set.option(`--${flag}`, `is ${flag}`).option(`--no-${flag}`, `is not ${flag}`);
+  for (const [flag, given] of Object.entries(FLAGS)) {
+    set.option(`--${flag}`, `give them ${given}`).option(`--no-${flag}`, `take ${given} away from them`);
+  }
   set.action(async (options: UserOptions, command: Command) => {
     const steamId = await resolveSteamId(session, options.steamid64);
     const { db } = await session.database();

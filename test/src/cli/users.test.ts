@@ -54,6 +54,17 @@ describe('users', () => {
     ]);
   });
 
+  test('set says of every option what it does', async () => {
+    const help = await succeed('users', 'set', '--help');
+    const options = help
+      .slice(help.indexOf('Options:'))
+      .split(/\n {2}(?=-)/)
+      .slice(1);
+    expect(options.length).toBeGreaterThan(14);
+    for (const option of options) expect(option).toMatch(/^(-h, )?--[a-z0-9-]+( <[a-z]+>)? {2,}\w/);
+    expect(help).toMatch(/--svip +give them SVIP\n +--no-svip +take SVIP away from them\n/);
+  });
+
   test('set and show refuse what is taken, unknown or no id, in one line', async () => {
     await succeed('users', 'set', '--steamid64', aSteamId(1), '--discord-id', '42');
     const set = (id: string) => fail('users', 'set', '--steamid64', aSteamId(2), '--discord-id', id);
