@@ -4,6 +4,8 @@ import type { Db } from '../../../src/db/client.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { loadPlayerRecord, type PlayerRecord } from '../../../src/queries/penalties/player-record.ts';
 import { findRoundSounds } from '../../../src/queries/round-sounds/round-sounds.ts';
+import type { User } from '../../../src/queries/users/users.ts';
+import type { SoundStore } from '../account/round-sound/round-sound-deps.ts';
 import { Card } from '../layout/card.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import {
@@ -52,17 +54,27 @@ export function PlayerPenaltiesCard({ steamId64, record, visit }: RecordProps): 
   );
 }
 
-type SoundProps = { db: Db; steamId64: SteamId64; visit: MemberVisit; notice: Notice | undefined };
+export type PlayerSoundDeps = { db: Db; sounds: Pick<SoundStore, 'limits'> };
+
+type SoundProps = {
+  deps: PlayerSoundDeps;
+  steamId64: SteamId64;
+  /** Undefined for a player without an account. */
+  user: User | undefined;
+  visit: MemberVisit;
+  notice: Notice | undefined;
+};
 
 /** A player's round-end sound, and their latest upload if it is being processed or failed. */
 export async function PlayerSoundCard({
-  db,
+  deps,
   steamId64,
+  user,
   visit,
   notice,
 }: SoundProps): Promise<HtmlEscapedString> {
   const t = textsOf(visit.locale).roundSound;
-  const { ready, latest } = await findRoundSounds(db, steamId64);
+  const { ready, latest } = await findRoundSounds(deps.db, steamId64);
   const sounds = [ready, latest].filter((sound) => sound !== undefined);
   return (
     <Card id="sounds" title={t.title} icon="sound" notice={notice}>
@@ -71,6 +83,8 @@ export async function PlayerSoundCard({
       ) : (
         <SoundTable
           sounds={sounds}
+          users={user ? [user] : []}
+          audience={deps.sounds.limits.audience}
           visit={visit}
           removalOf={(sound) => `${pathOfPlayer(sound)}/sound/delete`}
           isOfOne

@@ -6,6 +6,7 @@ import {
   findRoundSounds,
   listRoundSounds,
 } from '../../../src/queries/round-sounds/round-sounds.ts';
+import { listUsersBySteamId } from '../../../src/queries/users/users.ts';
 import type { RoundSoundDeps } from '../account/round-sound/round-sound-deps.ts';
 import { titleOf } from '../account/round-sound/sound-words.tsx';
 import { Card } from '../layout/card.tsx';
@@ -62,6 +63,8 @@ async function showSounds(deps: RoundSoundsDeps, visit: MemberVisit): Promise<Re
   const found = await listRoundSounds(deps.db, { before, limit: SOUNDS_PER_PAGE + 1 });
   const sounds = found.slice(0, SOUNDS_PER_PAGE);
   const count = await countRoundSounds(deps.db);
+  const players = sounds.map(({ steamId64 }) => steamId64);
+  const users = await listUsersBySteamId(deps.db, players, visit.now);
   const notice = deps.readNotice(visit);
   return respondWithPage(
     <Frame site={deps.site} visit={visit} notice={notice} cards={['sounds']} tab="sounds">
@@ -71,6 +74,8 @@ async function showSounds(deps: RoundSoundsDeps, visit: MemberVisit): Promise<Re
         ) : (
           <SoundTable
             sounds={sounds}
+            users={users}
+            audience={deps.sounds.limits.audience}
             visit={visit}
             removalOf={({ steamId64 }) => `${LIST}/${steamId64}/delete`}
           />

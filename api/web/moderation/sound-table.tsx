@@ -1,5 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { mayHaveSound, type SoundAudience } from '../../../src/domain/rights/sound-audience.ts';
 import type { RoundSound } from '../../../src/queries/round-sounds/round-sounds.ts';
+import type { User } from '../../../src/queries/users/users.ts';
 import { SoundPlayer } from '../account/round-sound/round-sound-player.tsx';
 import { formatLength, titleOf } from '../account/round-sound/sound-words.tsx';
 import { ConfirmLink } from '../layout/confirm.tsx';
@@ -10,6 +12,10 @@ import { pathOfPlayer } from './find-user.ts';
 
 type SoundTableProps = {
   sounds: RoundSound[];
+  /** The users among the players. */
+  users: readonly User[];
+  /** Who may have a sound; the sounds of others are kept, and not served. */
+  audience: SoundAudience | undefined;
   visit: MemberVisit;
   /** The path of the page that confirms a sound's removal. */
   removalOf: (sound: RoundSound) => string;
@@ -18,7 +24,16 @@ type SoundTableProps = {
 };
 
 /** A table of sounds in any status, with a player and a link to remove each. */
-export function SoundTable({ sounds, visit, removalOf, isOfOne = false }: SoundTableProps): JSX.Element {
+export function SoundTable({
+  sounds,
+  users,
+  audience = 'everyone',
+  visit,
+  removalOf,
+  isOfOne = false,
+}: SoundTableProps): JSX.Element {
+  const userOf = ({ steamId64 }: RoundSound) => users.find((user) => user.steamId64 === steamId64);
+  const isServed = (sound: RoundSound) => sound.status === 'ready' && mayHaveSound(audience, userOf(sound));
   const t = textsOf(visit.locale).roundSound;
   const { columns } = t.moderation;
   return (
@@ -48,14 +63,12 @@ export function SoundTable({ sounds, visit, removalOf, isOfOne = false }: SoundT
                 </a>
               </td>
             )}
-            <td data-label={columns.state}>
-              {sound.status === 'failed' ? t.moderation.failed : t.steps[sound.status]}
-            </td>
+            <td data-label={columns.state}>{stateOf(sound, { isServed: isServed(sound), visit })}</td>
             <td data-label={columns.since}>
               <Moment at={sound.readyAt ?? sound.createdAt} visit={visit} />
             </td>
             <td data-label={columns.listen}>
-              {sound.status === 'ready' && (
+              {isServed(sound) && (
                 <span class="sound-listen">
                   <SoundPlayer sound={sound} visit={visit} />
                   {sound.durationMs !== null && <span class="hint">{formatLength(sound.durationMs)}</span>}
@@ -77,4 +90,12 @@ export function SoundTable({ sounds, visit, removalOf, isOfOne = false }: SoundT
       </tbody>
     </table>
   );
+}
+
+type StateOptions = { isServed: boolean; visit: MemberVisit };
+
+function stateOf({ status }: RoundSound, { isServed, visit }: StateOptions): string {
+  const t = textsOf(visit.locale).roundSound;
+  if (status === 'failed') return t.moderation.failed;
+  return status === 'ready' && !isServed ? t.moderation.kept : t.steps[status];
 }

@@ -1,5 +1,4 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import type { Db } from '../../../src/db/client.ts';
 import { NotFound } from '../../../src/domain/errors.ts';
 import { steamProfileUrl } from '../../../src/domain/profile-address.ts';
 import { type SteamId64, tryParseSteamId } from '../../../src/domain/steam-id.ts';
@@ -15,12 +14,18 @@ import type { Notice, ReadNotice } from '../visit/notice.ts';
 import { respondWithPage } from '../visit/page-response.ts';
 import type { MemberVisit } from '../visit/visit.ts';
 import { Frame } from './frame.tsx';
-import { PlayerPenaltiesCard, PlayerSoundCard, readRecordPage } from './player-parts.tsx';
+import {
+  PlayerPenaltiesCard,
+  PlayerSoundCard,
+  type PlayerSoundDeps,
+  readRecordPage,
+} from './player-parts.tsx';
 import { BlockCard } from './user-block.tsx';
 import { FlagsCard, type FlagsDeps } from './user-flags.tsx';
 import { readTokenPage, type TokenPage, UserTokensCard } from './user-tokens.tsx';
 
-export type UserDeps = { db: Db; site: Site; readNotice: ReadNotice } & Pick<FlagsDeps, 'ownerSteamIds'>;
+export type UserDeps = { site: Site; readNotice: ReadNotice } & PlayerSoundDeps &
+  Pick<FlagsDeps, 'ownerSteamIds'>;
 
 /** The route of a player's page, with or without an account. */
 export function userRoutes(deps: UserDeps): MemberRoute[] {
@@ -79,7 +84,7 @@ function PlayerPage({ deps, visit, notice, steamId64, record }: PlayerProps): JS
         </div>
       </section>
       <PlayerPenaltiesCard steamId64={steamId64} record={record} visit={visit} />
-      <PlayerSoundCard db={deps.db} steamId64={steamId64} visit={visit} notice={notice} />
+      <PlayerSoundCard deps={deps} steamId64={steamId64} user={undefined} visit={visit} notice={notice} />
     </Frame>
   );
 }
@@ -146,7 +151,7 @@ function UserPage({ deps, visit, notice, user, record, tokens }: UserProps): JSX
         </div>
       </section>
       <PlayerPenaltiesCard steamId64={user.steamId64} record={record} visit={visit} />
-      <PlayerSoundCard db={deps.db} steamId64={user.steamId64} visit={visit} notice={notice} />
+      <PlayerSoundCard deps={deps} steamId64={user.steamId64} user={user} visit={visit} notice={notice} />
       <UserTokensCard user={user} tokens={tokens} visit={visit} notice={notice} />
       <FlagsCard
         user={user}

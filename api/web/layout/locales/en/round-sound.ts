@@ -72,6 +72,7 @@ export const roundSound = {
     older: 'Older sounds',
     columns: { player: 'Player', title: 'Title', state: 'State', listen: 'Listen', since: 'Since' },
     failed: 'Failed',
+    kept: 'Kept, not played',
     remove: 'Remove',
     removeNamed: (title: string) => `Remove ${title}`,
     removeTitle: 'Remove this sound?',

@@ -62,6 +62,7 @@ export const roundSound: Texts['roundSound'] = {
     older: 'Starsze dźwięki',
     columns: { player: 'Gracz', title: 'Tytuł', state: 'Stan', listen: 'Posłuchaj', since: 'Od' },
     failed: 'Nieudane',
+    kept: 'Zachowany, nieodtwarzany',
     remove: 'Usuń',
     removeNamed: (title) => `Usuń ${title}`,
     removeTitle: 'Usunąć ten dźwięk?',

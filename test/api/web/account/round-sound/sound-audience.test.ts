@@ -1,7 +1,8 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
 import { users } from '../../../../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../../../../src/db/schema/round-sounds.ts';
-import { aSteamId, insertReadySound } from '../../../../support/database/builders.ts';
+import { aSteamId, insertReadySound, insertUser } from '../../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../../support/database/database.ts';
 import { startSteamOpenIdProvider } from '../../../../support/providers/steam-openid-provider.ts';
 import { startAccountSite } from '../../../../support/web/account.ts';
@@ -80,3 +81,25 @@ async function upload(): Promise<Response> {
     headers: { cookie, accept: 'application/json' },
   });
 }
+
+test('moderators see that a sound is kept, without a player, where its owner may not have one', async () => {
+  await insertUser(db, 2, { nickname: 'SVIP', hasSvip: true });
+  await insertUser(db, 3, { nickname: 'Nobody' });
+  for (const number of [2, 3, 4]) await insertReadySound(db, aSteamId(number));
+  await db.update(users).set({ isAdmin: true }).where(eq(users.steamId64, PLAYER));
+  const list = (await browser.get('/account/moderation/sounds')).text;
+  expect(list.match(/<audio[^>]*src="[^"]*(\d{17})[^"]*"/g)?.length).toBe(1);
+  expect(list).toContain(`src="/storage/roundsound/${aSteamId(2)}.mp3`);
+  expect(list.match(/Kept, not played/g)?.length).toBe(2);
+  for (const [number, isPlayed] of [
+    [2, true],
+    [3, false],
+  ] as const) {
+    const { text } = await browser.get(`/account/moderation/users/${aSteamId(number)}`);
+    expect([number, text.includes('<audio'), text.includes('Kept, not played')]).toEqual([
+      number,
+      isPlayed,
+      !isPlayed,
+    ]);
+  }
+});
