@@ -44,6 +44,7 @@ export async function respondWithFailure(
           errorId={errorId}
           retryPath={retryPathOf(visit, failure)}
           formPath={formPathOf(visit)}
+          leadsToAccount={failure.key !== 'blocked' && visit.url.pathname.startsWith('/account')}
         />,
         failure.status,
       );
@@ -62,8 +63,12 @@ function formPathOf({ request, url, session }: Visit): string | undefined {
   return isRead(request) || !session ? undefined : placeOfForm(url.pathname);
 }
 
-/** The target of "Try again": the same page if it is public or failed with 503, otherwise a new sign-in. */
-function retryPathOf({ request, url, session, next }: Visit, { status }: PageError): string | undefined {
+/**
+ * The target of "Try again": the same page if it is public or failed with 503, otherwise a new sign-in. Undefined for the
+ * blocked, for whom the account page and the sign-in are the same error.
+ */
+function retryPathOf({ request, url, session, next }: Visit, { key, status }: PageError): string | undefined {
+  if (key === 'blocked') return undefined;
   if (!url.pathname.startsWith('/account')) {
     return isRead(request) && status !== 404 ? `${url.pathname}${url.search}` : undefined;
   }

@@ -18,6 +18,8 @@ type MessageProps = {
   retryPath?: string | undefined;
   /** Where the form is that failed. */
   formPath?: string | undefined;
+  /** Whether the last link leads to the account page, instead of the home page. */
+  leadsToAccount?: boolean;
 };
 
 /** An error message, with links to try again, and to the form or the home page. */
@@ -29,9 +31,10 @@ export function ErrorPage({
   errorId,
   retryPath,
   formPath,
+  leadsToAccount = false,
 }: MessageProps): JSX.Element {
   const t = textsOf(visit.locale).errors;
-  const home = formPath !== undefined ? { href: formPath, text: t.toForm } : homeOf(visit);
+  const home = formPath !== undefined ? { href: formPath, text: t.toForm } : homeOf(visit, leadsToAccount);
   return (
     <Layout site={site} visit={visit} title={t.titles[kind]}>
       <section class="card narrow" aria-labelledby="error">
@@ -53,9 +56,7 @@ export function ErrorPage({
   );
 }
 
-function homeOf(visit: Visit): { href: string; text: string } {
+function homeOf(visit: Visit, leadsToAccount: boolean): { href: string; text: string } {
   const { errors, status } = textsOf(visit.locale);
-  return visit.url.pathname.startsWith('/account')
-    ? { href: '/account', text: errors.home }
-    : { href: '/', text: status.allServers };
+  return leadsToAccount ? { href: '/account', text: errors.home } : { href: '/', text: status.allServers };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { users } from '../../../src/db/schema/accounts.ts';
 import { startAccountSite } from '../../support/web/account.ts';
 import { openBrowser, signIn } from '../../support/web/browser.ts';
 import { openMemberSite } from '../../support/web/member-site.ts';
@@ -90,6 +91,18 @@ describe('an address with a language', () => {
     expect((await browser.post('/account/tokens?lang=pl')).status).toBe(401);
     expect((await browser.get('/account?lang=xx')).status).toBe(200);
   });
+});
+
+test('somebody who is blocked is told so, and led only to what they can open', async () => {
+  const browser = openBrowser(site.origin);
+  await signIn(browser);
+  await db.update(users).set({ blockedAt: new Date(), blockReason: 'Spam' });
+  for (const path of ['/account', '/account/moderation', '/account/data']) {
+    const { status, text } = await browser.get(path);
+    const error = /<section class="card narrow".*?<\/section>/s.exec(text)?.[0] ?? '';
+    expect([status, error.match(/href="[^"]*"/g)]).toEqual([403, ['href="/"']]);
+    expect(error).toContain('Reason: Spam');
+  }
 });
 
 describe('every response', () => {
