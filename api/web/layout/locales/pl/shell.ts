@@ -45,6 +45,6 @@ export const signIn: Texts['signIn'] = {
   points: [
     ['Tokeny API', 'Pobieraj dane o serwerach, karach i graczach na własną stronę lub do skryptu.'],
     ['Discord', 'Połącz konto, aby bot wiedział, kim jesteś w grze.'],
-    ['Dźwięk końca rundy', 'Wybierz, co usłyszą wszyscy, gdy zakończysz rundę.'],
+    ['Dźwięk końca rundy', 'Wybierz, co usłyszą wszyscy, gdy zostaniesz MVP rundy.'],
   ],
 };
