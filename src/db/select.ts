@@ -109,7 +109,8 @@ function runOn(connection: Pick<Connection, 'unsafe'>): Select {
     if (!statement) {
       statement = dialect.sqlToQuery(build());
       statements.set(name, statement);
-      nameStatement(statement.sql, name);
+      // What follows a colon tells statements of one kind apart.
+      nameStatement(statement.sql, name.split(':', 1)[0] ?? name);
     }
     const params = fillPlaceholders(statement.params, given).map(String);
     return await connection.unsafe(statement.sql, params, { prepare: true }).values();

@@ -69,7 +69,7 @@ function isCountedByTallies({ playerSteamId, serverId, adminSteamId }: PenaltyFi
 
 /** Counts and rows in one statement, by the player's index. */
 async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now }: PageOptions) {
-  const { rows, counted } = await selectWithCounts(db, `penalties of player ${shapeOf(filter)}`, {
+  const { rows, counted } = await selectWithCounts(db, `penalties of player: ${shapeOf(filter)}`, {
     filter,
     counted: () => sql`
       select ${COUNTS_BY_TYPE} as counts, null as due
@@ -83,7 +83,7 @@ async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now 
 
 /** The first page, which is requested most: rows, and counts from tallies, in one statement. */
 async function listFirst(db: Db, filter: PenaltyFilter, { perPage, now }: PageOptions) {
-  const { rows, counted } = await selectWithCounts(db, `penalties first ${shapeOf(filter)}`, {
+  const { rows, counted } = await selectWithCounts(db, `penalties first: ${shapeOf(filter)}`, {
     filter,
     counted: () => buildCounted(filter),
     values: { ...countedValues(filter, now), limit: perPage, offset: 0 },
