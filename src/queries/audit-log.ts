@@ -3,6 +3,7 @@ import type { Db, Transaction } from '../db/client.ts';
 import { users } from '../db/schema/accounts.ts';
 import { type AuditActor, auditLog } from '../db/schema/audit-log.ts';
 import type { Actor } from '../domain/rights/actor.ts';
+import type { SteamId64 } from '../domain/steam-id.ts';
 
 /** Everything that is recorded; the audit page has a sentence for each. */
 export const AUDIT_ACTIONS = [
@@ -47,6 +48,9 @@ export const AUDIT_ACTIONS = [
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
+/** The subject of entries about somebody whose personal data was erased. */
+export const ERASED_SUBJECT = 'erased';
+
 export type AuditEntry = {
   id: number;
   at: Date;
@@ -55,7 +59,7 @@ export type AuditEntry = {
   subject: string;
   details: Record<string, unknown>;
   /** Undefined: the operator's tool, or a user who was deleted. */
-  actor: { steamId64: string; nickname: string } | AuditActor | undefined;
+  actor: { steamId64: SteamId64; nickname: string } | AuditActor | undefined;
 };
 
 type NewEntry = {

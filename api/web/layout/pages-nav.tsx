@@ -4,7 +4,7 @@ import { textsOf } from './locales/texts.ts';
 
 type PagesNavProps = {
   visit: Visit;
-  /** From 1. Past the last page, the "previous" link goes to the last page. */
+  /** From 1. Past the last page, there is only a link to the last page. */
   page: number;
   lastPage: number;
   addressOf: (page: number) => string;
@@ -14,14 +14,15 @@ type PagesNavProps = {
 export function PagesNav({ visit, page, lastPage, addressOf }: PagesNavProps): JSX.Element | null {
   const t = textsOf(visit.locale).shell;
   if (lastPage <= 1) return null;
+  const position = page <= lastPage ? t.page(page, lastPage) : undefined;
   return (
-    <nav class="pages" aria-label={t.page(page, lastPage)}>
+    <nav class="pages" aria-label={position ?? t.previous}>
       {page > 1 && (
         <a class="button button-quiet" rel="prev" href={addressOf(Math.min(page, lastPage + 1) - 1)}>
           {t.previous}
         </a>
       )}
-      <span>{t.page(page, lastPage)}</span>
+      {position !== undefined && <span>{position}</span>}
       {page < lastPage && (
         <a class="button button-quiet" rel="next" href={addressOf(page + 1)}>
           {t.next}

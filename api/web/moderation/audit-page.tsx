@@ -1,17 +1,24 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
-import { AUDIT_ACTIONS, type AuditEntry, listAuditEntries } from '../../../src/queries/audit-log.ts';
+import { tryParseSteamId } from '../../../src/domain/steam-id.ts';
+import {
+  AUDIT_ACTIONS,
+  type AuditEntry,
+  ERASED_SUBJECT,
+  listAuditEntries,
+} from '../../../src/queries/audit-log.ts';
+import { listUsersBySteamId, type User } from '../../../src/queries/users/users.ts';
 import { Card } from '../layout/card.tsx';
 import type { Site } from '../layout/layout.tsx';
 import { formatInstant, type Locale } from '../layout/locales/locale.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
-import { nameOf } from '../layout/person.tsx';
 import type { MemberRoute } from '../visit/member-route.ts';
 import { tryParsePositive } from '../visit/numbers.ts';
 import { respondWithPage } from '../visit/page-response.ts';
 import type { MemberVisit } from '../visit/visit.ts';
 import { Frame, OlderPages } from './frame.tsx';
+import { PlayerLink } from './player-link.tsx';
 
 export type AuditDeps = { db: Db; site: Site };
 
@@ -25,13 +32,16 @@ export function auditRoutes(deps: AuditDeps): MemberRoute[] {
 
 async function showAudit({ db, site }: AuditDeps, visit: MemberVisit): Promise<Response> {
   const before = tryParsePositive(visit.url.searchParams.get('before'));
-  const entries = await listAuditEntries(db, { before, limit: ENTRIES_PER_PAGE + 1 });
+  const found = await listAuditEntries(db, { before, limit: ENTRIES_PER_PAGE + 1 });
+  const entries = found.slice(0, ENTRIES_PER_PAGE);
+  const subjects = entries.flatMap(({ subject }) => tryParseSteamId(subject) ?? []);
   return respondWithPage(
     <AuditPage
       site={site}
       visit={visit}
-      entries={entries.slice(0, ENTRIES_PER_PAGE)}
-      hasOlder={entries.length > ENTRIES_PER_PAGE}
+      entries={entries}
+      users={await listUsersBySteamId(db, subjects, visit.now)}
+      hasOlder={found.length > ENTRIES_PER_PAGE}
       isNewest={before === undefined}
     />,
   );
@@ -41,12 +51,14 @@ type AuditProps = {
   site: Site;
   visit: MemberVisit;
   entries: AuditEntry[];
+  /** The users among the subjects. */
+  users: readonly User[];
   hasOlder: boolean;
   isNewest: boolean;
 };
 
 /** A page of the audit log, newest entries first. */
-function AuditPage({ site, visit, entries, hasOlder, isNewest }: AuditProps): JSX.Element {
+function AuditPage({ site, visit, entries, users, hasOlder, isNewest }: AuditProps): JSX.Element {
   const t = textsOf(visit.locale).moderation;
   const last = entries.at(-1);
   return (
@@ -55,7 +67,7 @@ function AuditPage({ site, visit, entries, hasOlder, isNewest }: AuditProps): JS
         {entries.length === 0 ? (
           <p class="empty">{t.noEntries}</p>
         ) : (
-          <AuditTable entries={entries} visit={visit} />
+          <AuditTable entries={entries} users={users} visit={visit} />
         )}
         <OlderPages
           label={t.audit}
@@ -67,7 +79,9 @@ function AuditPage({ site, visit, entries, hasOlder, isNewest }: AuditProps): JS
   );
 }
 
-function AuditTable({ entries, visit }: { entries: AuditEntry[]; visit: MemberVisit }): JSX.Element {
+type TableProps = Pick<AuditProps, 'entries' | 'users' | 'visit'>;
+
+function AuditTable({ entries, users, visit }: TableProps): JSX.Element {
   const t = textsOf(visit.locale).moderation;
   return (
     <table class="list">
@@ -88,24 +102,16 @@ function AuditTable({ entries, visit }: { entries: AuditEntry[]; visit: MemberVi
             </th>
             <td data-label={t.auditColumns.who} class="list-words">
               {typeof entry.actor === 'object' ? (
-                <a href={`/account/moderation/users/${entry.actor.steamId64}`}>
-                  <bdi>{nameOf(entry.actor, visit.locale)}</bdi>
-                </a>
+                <PlayerLink steamId64={entry.actor.steamId64} nickname={entry.actor.nickname} visit={visit} />
               ) : (
                 <span class="hint">{t.actors[entry.actor ?? 'operator']}</span>
               )}
             </td>
             <td data-label={t.auditColumns.whom} class="list-words">
-              {/^[0-9]{17}$/.test(entry.subject) ? (
-                <a href={`/account/moderation/users/${entry.subject}`}>
-                  <code>{entry.subject}</code>
-                </a>
-              ) : (
-                <span>{entry.subject}</span>
-              )}
+              <Subject entry={entry} users={users} visit={visit} />
             </td>
             <td data-label={t.auditColumns.details} class={hasDetails(entry) ? 'details' : 'list-nothing'}>
-              <span>{describe(entry.details, visit.locale)}</span>
+              <span>{describe(entry, visit.locale)}</span>
             </td>
             <td data-label={t.auditColumns.at}>
               <FullMoment at={entry.at} locale={visit.locale} />
@@ -115,6 +121,20 @@ function AuditTable({ entries, visit }: { entries: AuditEntry[]; visit: MemberVi
       </tbody>
     </table>
   );
+}
+
+type SubjectProps = { entry: AuditEntry; users: readonly User[]; visit: MemberVisit };
+
+function Subject({ entry: { action, subject }, users, visit }: SubjectProps): JSX.Element {
+  const steamId64 = tryParseSteamId(subject);
+  if (steamId64) {
+    const user = users.find((candidate) => candidate.steamId64 === steamId64);
+    return <PlayerLink steamId64={steamId64} nickname={user?.nickname} visit={visit} />;
+  }
+  // Servers and sources may have this name too.
+  const isErased = subject === ERASED_SUBJECT && /^(user|token|discord|sound)\./.test(action);
+  if (isErased) return <span class="hint">{textsOf(visit.locale).moderation.erasedPlayer}</span>;
+  return <span>{subject}</span>;
 }
 
 function hasDetails(entry: AuditEntry): boolean {
@@ -127,12 +147,15 @@ function actionText(action: string, locale: Locale): string {
 }
 
 /** Formats details as `name: stats website · expires: 19 Feb 2027, 03:27 UTC`. */
-function describe(details: Record<string, unknown>, locale: Locale): string {
-  const labels: Record<string, string> = textsOf(locale).moderation.detailLabels;
+function describe({ action, details }: AuditEntry, locale: Locale): string {
+  const { moderation, webhooks } = textsOf(locale);
+  const labels: Record<string, string> = moderation.detailLabels;
+  const nothing: Record<string, string> = action.startsWith('webhook.') ? { types: webhooks.allTypes } : {};
   const isInstant = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
   return Object.entries(details)
     .map(([key, value]) => {
-      const text = value === null ? '–' : Array.isArray(value) ? value.join(', ') : String(value);
+      const text =
+        value === null ? (nothing[key] ?? '–') : Array.isArray(value) ? value.join(', ') : String(value);
       return `${labels[key] ?? key}: ${isInstant.test(text) ? formatInstant(locale, new Date(text)) : text}`;
     })
     .join(' · ');

@@ -12,14 +12,16 @@ type FrameProps = {
   /** As in `Layout`. */
   cards?: readonly string[];
   tab: 'users' | 'audit' | 'sounds' | 'webhooks';
+  /** Of the page in the browser's tab; that of the list by default. */
+  title?: string;
   children?: Child;
 };
 
 /** The layout of all moderation pages, with their tabs. */
-export function Frame({ site, visit, notice, cards = [], tab, children }: FrameProps): JSX.Element {
+export function Frame({ site, visit, notice, cards = [], tab, title, children }: FrameProps): JSX.Element {
   const t = textsOf(visit.locale).moderation;
   return (
-    <Layout site={site} visit={visit} title={t.title} notice={notice} cards={cards}>
+    <Layout site={site} visit={visit} title={`${title ?? t[tab]} · ${t.title}`} notice={notice} cards={cards}>
       <div class="page-head">
         <h1>{t.title}</h1>
         <nav class="tabs" aria-label={t.title}>

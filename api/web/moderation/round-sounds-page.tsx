@@ -58,7 +58,7 @@ function removalRoutes(deps: RoundSoundsDeps, { path, backOf }: Removal): Member
 }
 
 async function showSounds(deps: RoundSoundsDeps, visit: MemberVisit): Promise<Response> {
-  const t = textsOf(visit.locale).roundSound;
+  const { roundSound: t, moderation } = textsOf(visit.locale);
   const before = tryParseRowId(visit.url.searchParams.get('before'));
   const found = await listRoundSounds(deps.db, { before, limit: SOUNDS_PER_PAGE + 1 });
   const sounds = found.slice(0, SOUNDS_PER_PAGE);
@@ -68,7 +68,13 @@ async function showSounds(deps: RoundSoundsDeps, visit: MemberVisit): Promise<Re
   const notice = deps.readNotice(visit);
   return respondWithPage(
     <Frame site={deps.site} visit={visit} notice={notice} cards={['sounds']} tab="sounds">
-      <Card id="sounds" title={t.title} icon="sound" aside={t.moderation.count(count)} notice={notice}>
+      <Card
+        id="sounds"
+        title={moderation.sounds}
+        icon="sound"
+        aside={t.moderation.count(count)}
+        notice={notice}
+      >
         {sounds.length === 0 ? (
           <p class="empty">{t.moderation.none}</p>
         ) : (
@@ -81,7 +87,7 @@ async function showSounds(deps: RoundSoundsDeps, visit: MemberVisit): Promise<Re
           />
         )}
         <OlderPages
-          label={t.title}
+          label={moderation.sounds}
           newest={before === undefined ? undefined : { href: LIST, label: t.moderation.newest }}
           older={
             found.length > SOUNDS_PER_PAGE

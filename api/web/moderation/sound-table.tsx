@@ -8,7 +8,7 @@ import { ConfirmLink } from '../layout/confirm.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import type { MemberVisit } from '../visit/visit.ts';
-import { pathOfPlayer } from './find-user.ts';
+import { PlayerLink } from './player-link.tsx';
 
 type SoundTableProps = {
   sounds: RoundSound[];
@@ -57,10 +57,8 @@ export function SoundTable({
               <bdi>{titleOf(sound)}</bdi>
             </th>
             {!isOfOne && (
-              <td data-label={columns.player}>
-                <a href={pathOfPlayer(sound)}>
-                  <code>{sound.steamId64}</code>
-                </a>
+              <td data-label={columns.player} class="list-words">
+                <PlayerLink steamId64={sound.steamId64} nickname={userOf(sound)?.nickname} visit={visit} />
               </td>
             )}
             <td data-label={columns.state}>{stateOf(sound, { isServed: isServed(sound), visit })}</td>

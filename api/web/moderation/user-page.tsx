@@ -70,7 +70,7 @@ function PlayerPage({ deps, visit, notice, steamId64, record }: PlayerProps): JS
   const m = textsOf(visit.locale).moderation;
   const name = nameOf({ nickname: record.playerName ?? '', steamId64 }, visit.locale);
   return (
-    <Frame site={deps.site} visit={visit} notice={notice} cards={['sounds']} tab="users">
+    <Frame site={deps.site} visit={visit} notice={notice} cards={['sounds']} tab="users" title={name}>
       <BackToAll visit={visit} />
       <section class="card person-card" aria-labelledby="person">
         <div>
@@ -122,6 +122,7 @@ function UserPage({ deps, visit, notice, user, record, tokens }: UserProps): JSX
       notice={notice}
       cards={['sounds', 'tokens', 'flags', 'block']}
       tab="users"
+      title={nameOf(user, visit.locale)}
     >
       <BackToAll visit={visit} />
       <section class="card person-card" aria-labelledby="person">

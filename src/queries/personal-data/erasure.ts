@@ -8,14 +8,13 @@ import { steamBans } from '../../db/schema/steam.ts';
 import { UNKNOWN_DISCORD_ID } from '../../domain/discord-id.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
-import { recordAudit } from '../audit-log.ts';
+import { ERASED_SUBJECT, recordAudit } from '../audit-log.ts';
 import { lockPlayer } from '../round-sounds/round-sounds.ts';
 import { anonymisePenalties, type RunStep } from './anonymous-penalties.ts';
 import { discordEntriesCondition, findDiscordIds } from './discord-ids.ts';
 import { saveTombstone } from './tombstones.ts';
 
 /** The subject of audit entries about somebody who was erased. */
-const ERASED = 'erased';
 
 /** Longer statements of an erasure are cancelled, because they hold locks that others wait for. */
 const STATEMENT_LIMIT_MS = 10_000;
@@ -82,11 +81,14 @@ async function eraseAccount(
   }
   await tx.delete(steamBans).where(eq(steamBans.steamId64, steamId64));
   // After the account: concurrent changes to it have written their entries by now.
-  await tx.update(auditLog).set({ subject: ERASED, details: {} }).where(eq(auditLog.subject, steamId64));
+  await tx
+    .update(auditLog)
+    .set({ subject: ERASED_SUBJECT, details: {} })
+    .where(eq(auditLog.subject, steamId64));
   await recordAudit(tx, {
     actor,
     action: actor === 'member' ? 'user.deleted' : 'user.erased',
-    subject: ERASED,
+    subject: ERASED_SUBJECT,
     details: { penalties },
   });
   return { account: user !== undefined, penalties };

@@ -24,7 +24,14 @@ export async function showWebhook(
   const deliveries = await listDeliveries(db, webhook.id);
   const notice = readNotice(visit);
   return respondWithPage(
-    <Frame site={site} visit={visit} notice={notice} cards={['webhook', 'deliveries']} tab="webhooks">
+    <Frame
+      site={site}
+      visit={visit}
+      notice={notice}
+      cards={['webhook', 'deliveries']}
+      tab="webhooks"
+      title={t.titleOf(webhook.id)}
+    >
       <p>
         <a href={WEBHOOKS}>← {t.back}</a>
       </p>

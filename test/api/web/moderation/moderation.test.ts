@@ -103,6 +103,8 @@ describe('the moderation view', () => {
     const past = await admin.get('/account/moderation?page=99');
     expect(past.status).toBe(200);
     expect(past.text).toContain('No results.');
+    expect(past.text).not.toContain('Page 99');
+    expect(past.text).toMatch(/rel="prev" href="[^"]*page=2"/);
     expect((await admin.get('/account/moderation?page=999999999999999')).status).toBe(200);
   });
 });

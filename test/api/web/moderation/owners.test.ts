@@ -3,8 +3,8 @@ import { eq } from 'drizzle-orm';
 import { auditLog } from '../../../../src/db/schema/audit-log.ts';
 import { saveConfiguredOwners } from '../../../../src/queries/users/owners.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
-
 import { OWNER, openModeration } from '../../../support/web/moderation.ts';
+import { textOf } from '../../../support/web/page-text.ts';
 
 const { db, as, owner, admin, userOf } = await openModeration();
 
@@ -87,5 +87,25 @@ describe('the audit log', () => {
     expect(older.text).toContain('name: Filler 9<');
     expect(older.text).toContain('operator');
     expect(older.text).toContain('Newest entries');
+  });
+
+  test('names users by their nickname, and does not call a server that is named so an erased player', async () => {
+    await db.insert(auditLog).values([
+      { action: 'token.created', subject: aSteamId(1), details: {} },
+      { action: 'token.created', subject: aSteamId(77_777), details: {} },
+      { action: 'user.erased', subject: 'erased', details: {} },
+      { action: 'server.added', subject: 'erased', details: {} },
+      { action: 'webhook.added', subject: '1 (https://example.org)', details: { types: null } },
+    ]);
+    const { text } = await admin.get('/account/moderation/audit');
+    const rows = [...text.matchAll(/<tr>(.*?)<\/tr>/gs)].slice(1, 6).map(([, row = '']) => textOf(row));
+    expect(rows.map((row) => row.replace(/ \d+ \S+ \d{4}.*$/, ''))).toEqual([
+      'added a webhook operator 1 (https://example.org) events: all',
+      'added a server operator erased',
+      'erased a player operator erased player',
+      `created a token operator ${aSteamId(77_777)}`,
+      'created a token operator Rzeźnik',
+    ]);
+    expect(text).toContain('<title>Audit log · Moderation · ');
   });
 });

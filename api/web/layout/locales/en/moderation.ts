@@ -93,6 +93,7 @@ export const moderation = {
     member: 'former member',
     'discord-member': 'Discord member',
   },
+  erasedPlayer: 'erased player',
   noEntries: 'Nothing has been recorded yet.',
   older: 'Older entries',
   newest: 'Newest entries',

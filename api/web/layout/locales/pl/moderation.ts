@@ -94,6 +94,7 @@ export const moderation: Texts['moderation'] = {
     member: 'były użytkownik',
     'discord-member': 'użytkownik Discorda',
   },
+  erasedPlayer: 'wymazany gracz',
   noEntries: 'Nic jeszcze nie zapisano.',
   older: 'Starsze wpisy',
   newest: 'Najnowsze wpisy',
