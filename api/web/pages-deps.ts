@@ -59,7 +59,11 @@ export type PagesDeps = {
     /** Server banners, by IP address. */
     banners: Limiter;
   };
-  log: { info: (fields: object, message: string) => void; error: (fields: object, message: string) => void };
+  log: {
+    info: (fields: object, message: string) => void;
+    warn: (fields: object, message: string) => void;
+    error: (fields: object, message: string) => void;
+  };
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
   now?: () => Date;
   /** Round-end sounds: how they are stored and removed, and their limits. */

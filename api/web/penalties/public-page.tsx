@@ -5,6 +5,7 @@ import {
   type PenaltyStatus,
   type PenaltyType,
 } from '../../../src/domain/penalty.ts';
+import { tryParseSteamReference } from '../../../src/domain/profile-address.ts';
 import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
 import type { Penalty } from '../../../src/queries/penalties/row.ts';
 import type { FoundPlayer } from '../../../src/queries/player-search.ts';
@@ -53,7 +54,9 @@ export function PublicPenaltiesPage(props: PublicPenaltiesProps): JSX.Element {
         </div>
         <FilterForm filter={filter} visit={visit} />
         {players.length > 0 && <PlayerChoice players={players} filter={filter} visit={visit} />}
-        {players.length === 0 && penalties.length === 0 && <p class="empty">{t.nothingFound}</p>}
+        {players.length === 0 && penalties.length === 0 && (
+          <p class="empty">{isCustomAddress(filter.query) ? t.customAddress : t.nothingFound}</p>
+        )}
         {penalties.length > 0 && <PublicTable penalties={penalties} visit={visit} />}
         <PagesNav
           visit={visit}
@@ -64,6 +67,12 @@ export function PublicPenaltiesPage(props: PublicPenaltiesProps): JSX.Element {
       </section>
     </Layout>
   );
+}
+
+/** Only Steam's Web API resolves these, and visitors could use up its daily calls. */
+function isCustomAddress(query: string): boolean {
+  const reference = tryParseSteamReference(query);
+  return reference !== undefined && 'vanityName' in reference;
 }
 
 function addressOf({ query, type, status, page }: PublicFilter): string {

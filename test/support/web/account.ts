@@ -14,7 +14,7 @@ export type AccountSite = {
   origin: string;
   /** What the pages believe the time is; null for the real one. */
   clock: { now: Date | null };
-  log: { level: 'info' | 'error'; fields: object; message: string }[];
+  log: { level: 'info' | 'warn' | 'error'; fields: object; message: string }[];
   /** How many requests have come and have no response yet. */
   countPending: () => number;
   stop: () => Promise<void>;
@@ -80,6 +80,7 @@ export function startAccountSite(options: Options): AccountSite {
     },
     log: {
       info: (fields, message) => log.push({ level: 'info', fields, message }),
+      warn: (fields, message) => log.push({ level: 'warn', fields, message }),
       error: (fields, message) => log.push({ level: 'error', fields, message }),
     },
     now: () => clock.now ?? new Date(),

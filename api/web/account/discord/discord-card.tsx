@@ -53,7 +53,7 @@ export function DiscordCard({ canLink, visit, notice }: DiscordProps): JSX.Eleme
             href="/account/discord/unlink"
             label={t.unlink}
             title={t.unlinkTitle}
-            lead={t.unlinkLead(isolate(user.discordUsername || user.discordId))}
+            lead={t.unlinkLead(isolate(user.discordUsername || user.discordId), canLink)}
             visit={visit}
           />
         )}

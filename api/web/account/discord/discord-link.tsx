@@ -85,7 +85,7 @@ async function finishLink(deps: DiscordDeps, discord: DiscordOAuth, visit: Membe
   return deps.redirect(visit, '/account#discord', 'discord-linked');
 }
 
-async function showUnlinkConfirmation({ site }: DiscordDeps, visit: MemberVisit): Promise<Response> {
+async function showUnlinkConfirmation({ site, discord }: DiscordDeps, visit: MemberVisit): Promise<Response> {
   const t = textsOf(visit.locale).discord;
   const { discordId, discordUsername } = visit.user;
   if (discordId === null) throw new PageError('not-found', 404);
@@ -94,7 +94,7 @@ async function showUnlinkConfirmation({ site }: DiscordDeps, visit: MemberVisit)
       site={site}
       visit={visit}
       title={t.unlinkTitle}
-      lead={t.unlinkLead(isolate(discordUsername || discordId))}
+      lead={t.unlinkLead(isolate(discordUsername || discordId), discord !== undefined)}
       label={t.unlink}
       back="/account#discord"
     />,

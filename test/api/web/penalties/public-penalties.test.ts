@@ -69,6 +69,13 @@ describe('the public list of penalties', () => {
     expect(await listRows('?q=%00%25')).toEqual([]);
   });
 
+  test('says that custom profile addresses cannot be searched for', async () => {
+    const address = encodeURIComponent('steamcommunity.com/id/rzeznik');
+    const { text } = await openBrowser(open.origin).get(`/penalties?q=${address}`);
+    expect(textOf(text)).toContain('Custom profile addresses cannot be searched for here.');
+    expect(text).not.toContain('No results.');
+  });
+
   test('asks whom the visitor means when several bear such a name', async () => {
     const { text } = await openBrowser(open.origin).get('/penalties?q=rzez&type=ban');
     expect(textOf(text)).toContain('Several players have this name. Which one do you mean?');

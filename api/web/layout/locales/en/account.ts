@@ -73,8 +73,10 @@ export const discord = {
   hide: 'Hide the link',
   show: 'Show the link',
   unlinkTitle: 'Unlink Discord?',
-  unlinkLead: (name: string) =>
-    `The bot and the API will no longer know that ${name} is you. You can link again at any time.`,
+  unlinkLead: (name: string, canLinkAgain: boolean) =>
+    `The bot and the API will no longer know that ${name} is you. ${
+      canLinkAgain ? 'You can link again at any time.' : 'Only the operator of this site can link you again.'
+    }`,
 };
 
 /** The sessions card. */

@@ -75,8 +75,12 @@ export const discord: Texts['discord'] = {
   hide: 'Ukryj powiązanie',
   show: 'Pokaż powiązanie',
   unlinkTitle: 'Rozłączyć Discord?',
-  unlinkLead: (name) =>
-    `Bot i API nie będą już wiedzieć, że ${name} to Ty. Konto możesz połączyć ponownie w każdej chwili.`,
+  unlinkLead: (name, canLinkAgain) =>
+    `Bot i API nie będą już wiedzieć, że ${name} to Ty. ${
+      canLinkAgain
+        ? 'Konto możesz połączyć ponownie w każdej chwili.'
+        : 'Ponownie połączyć je może tylko operator tej strony.'
+    }`,
 };
 
 /** The sessions card. */

@@ -198,6 +198,8 @@ describe('linking Discord', () => {
       const linked = (await visitor.get('/account')).text;
       expect(linked).toContain('by-cli');
       expect(linked).not.toContain('Linking is not set up');
+      expect(linked).toContain('Only the operator of this site can link you again.');
+      expect((await visitor.get('/account/discord/unlink')).text).toContain('Only the operator of this site');
     } finally {
       await bare.stop();
     }
