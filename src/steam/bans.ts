@@ -44,20 +44,22 @@ const MAX_MISSING = 10_000;
 const MAX_COUNT = 1_000_000;
 
 /**
- * Looks bans up in the table, then at Steam. Concurrent lookups share a call, in which each player appears once.
+ * Looks bans up in the table, then at Steam. Concurrent lookups of a player are one, and those of many share a call.
  * @see https://partner.steamgames.com/doc/webapi/ISteamUser#GetPlayerBans
  */
 export function createSteamBans({ steam, db, log, now, clockMs }: Deps): LookUpSteamBans {
   let backOffUntilMs = Number.NEGATIVE_INFINITY;
   const missingUntilMs = new Map<SteamId64, number>();
 
+  /** Lookups that have not ended, each from its look at the table until Steam's response is saved there. */
+  const lookups = new Map<SteamId64, Promise<SteamBans | undefined>>();
+
   const loader = new DataLoader<SteamId64, SteamBans | undefined>(
     async (ids) => {
       const found = await ask(ids);
-      for (const id of ids) loader.clear(id);
       return ids.map((id) => found.get(id));
     },
-    { maxBatchSize: IDS_A_CALL, batchScheduleFn: (send) => setTimeout(send, GATHER_MS) },
+    { cache: false, maxBatchSize: IDS_A_CALL, batchScheduleFn: (send) => setTimeout(send, GATHER_MS) },
   );
 
   async function ask(ids: readonly SteamId64[]): Promise<Map<SteamId64, SteamBans>> {
@@ -97,8 +99,16 @@ export function createSteamBans({ steam, db, log, now, clockMs }: Deps): LookUpS
     return kept || isBackingOff(steamId64) ? kept : loader.load(steamId64);
   }
 
+  function joinLookUp(steamId64: SteamId64): Promise<SteamBans | undefined> {
+    const current = lookups.get(steamId64);
+    if (current) return current;
+    const lookup = lookUp(steamId64).finally(() => lookups.delete(steamId64));
+    lookups.set(steamId64, lookup);
+    return lookup;
+  }
+
   return (steamId64) =>
-    withTimeLimit(lookUp(steamId64), WAIT_MS).catch((error: unknown) => {
+    withTimeLimit(joinLookUp(steamId64), WAIT_MS).catch((error: unknown) => {
       if (error instanceof TimeLimitExceeded) return undefined;
       throw error;
     });
