@@ -8,8 +8,8 @@ import { type Browser, openBrowser, signIn } from '../web/browser.ts';
 export type Seen = {
   /** Responses by status. */
   statuses: Record<number, number>;
-  /** Requests whose connection ended, or was refused, without a response. */
-  unanswered: number;
+  /** Why requests got no response: their connection ended or was refused, or they waited too long. */
+  unanswered: string[];
   /** Responses that are neither what was asked for nor an error that the specification knows. */
   malformed: string[];
   /** Tokens that a page showed to their owner. */
@@ -115,7 +115,7 @@ export async function createClients(origin: string, steam: SteamOpenIdProvider):
 
   return {
     watch: async (work) => {
-      const seen: Seen = { statuses: {}, unanswered: 0, malformed: [], tokens: [], uploads: new Map() };
+      const seen: Seen = { statuses: {}, unanswered: [], malformed: [], tokens: [], uploads: new Map() };
       const leaving = new AbortController();
       const under = [
         repeat((number) => read(PATHS[number % PATHS.length] ?? '/', seen), READ_EVERY_MS),
@@ -125,8 +125,8 @@ export async function createClients(origin: string, steam: SteamOpenIdProvider):
       function repeat(visit: (number: number) => Promise<void>, everyMs: number): () => Promise<void> {
         const visits: Promise<void>[] = [];
         const timer = setInterval(() => {
-          const visited = visit(visits.length).catch(() => {
-            seen.unanswered += 1;
+          const visited = visit(visits.length).catch((error: unknown) => {
+            seen.unanswered.push(String(error));
           });
           visits.push(visited);
         }, everyMs);
