@@ -13,7 +13,7 @@ export type Logo = {
 
 type LogoDeps = {
   fetch: (url: string, init: RequestInit) => Promise<Response>;
-  log: { info: (fields: object, message: string) => void };
+  log: { warn: (fields: object, message: string) => void };
 };
 
 /** Small, since every page loads the logo. */
@@ -47,7 +47,10 @@ export function createLogo(sourceUrl: string | undefined, { fetch: fetchUrl, log
       try {
         current = await read(sourceUrl, fetchUrl);
       } catch (error) {
-        log.info({ reason: String(error) }, 'SITE_LOGO_URL cannot be read');
+        log.warn(
+          { url: sourceUrl, reason: String(error) },
+          'SITE_LOGO_URL cannot be read: pages have no logo, or the last one',
+        );
       }
     },
   };
