@@ -85,10 +85,11 @@ async function passageOptions(): Promise<string[]> {
 function run(program: string, args: string[]): Promise<Ended> {
   return new Promise((settle) => {
     let output = '';
-    // Settles on `exit`, not `close`: the server that pg_ctl starts may keep these pipes open.
-    const child = spawn(program, args, { cwd: '/', stdio: ['ignore', 'pipe', 'pipe'] });
+    // In its own session: Ctrl-C in a terminal is for this process, which stops in order, and would interrupt initdb too.
+    const child = spawn(program, args, { cwd: '/', stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     child.stdout.on('data', (chunk) => (output += chunk));
     child.stderr.on('data', (chunk) => (output += chunk));
+    // Settles on `exit`, not `close`: the server that pg_ctl starts may keep these pipes open.
     child.on('error', (error) => settle({ code: 127, output: error.message }));
     child.on('exit', (code) => settle({ code: code ?? 1, output }));
   });

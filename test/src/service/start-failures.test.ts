@@ -1,10 +1,12 @@
 import { afterAll, afterEach, describe, expect, test } from 'bun:test';
+import { existsSync, readdirSync } from 'node:fs';
 import { mkdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 import { mountSmallDisk } from '../../support/machine/small-disk.ts';
 import { createTestFolder, startProgram } from '../../support/service/program.ts';
+import { waitFor } from '../../support/wait.ts';
 
 const database = await createTestDatabase();
 const proxy = await startDatabaseProxy(database.url);
@@ -44,6 +46,21 @@ async function failure(
   const code = await started.exited;
   return { code, stderr: started.stderr() };
 }
+
+test('Ctrl-C while the first start sets its database up ends it silently, and the next start works', async () => {
+  const DATA_DIR = join(folder.path, 'interrupted');
+  const env = { ...good, DATABASE_URL: '', DATA_DIR, ROLES: 'api' };
+  const first = startProgram('src/main.ts', env, [], { through: ['setsid'] });
+  const catalogues = join(DATA_DIR, 'postgres.new/base/1');
+  await waitFor(async () => existsSync(catalogues) && readdirSync(catalogues).length > 50, { everyMs: 5 });
+  // As a terminal does: to every process of the group.
+  process.kill(-first.pid, 'SIGINT');
+  expect({ code: await first.exited, stderr: first.stderr() }).toEqual({ code: 0, stderr: '' });
+  const second = startProgram('src/main.ts', env);
+  await second.waitFor(/"port":\d+/);
+  second.kill('SIGINT');
+  expect(await second.exited).toBe(0);
+});
 
 const line = (text: string) => ({ code: 1, stderr: `${text}\n` });
 
