@@ -1,4 +1,5 @@
 import type { Connection } from '../db/client.ts';
+import { arrayLiteral } from '../db/select.ts';
 import { loadTableNames } from '../db/table-names.ts';
 import type { SequenceState } from './manifest.ts';
 
@@ -20,7 +21,7 @@ export async function listTables(queries: Queries): Promise<string[]> {
   const rows = await queries.unsafe(
     `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'
        and relname = any($1) order by relname`,
-    [known],
+    [arrayLiteral(known)],
   );
   const references = await queries.unsafe(
     `select distinct conrelid::regclass::text as "from", confrelid::regclass::text as "to" from pg_constraint
@@ -82,7 +83,7 @@ export async function readSequences(queries: Queries, tables: readonly string[])
      join pg_class as owner on owner.oid = refobjid
      where sequence.relkind = 'S' and owner.relname = any($1) and owner.relnamespace = 'public'::regnamespace
      order by sequence.relname`,
-    [tables],
+    [arrayLiteral(tables)],
   );
   const states: SequenceState[] = [];
   for (const { name } of owned) {

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type Transaction } from '../db/client.ts';
 import { areOurs, loadMigrationTimes } from '../db/migrate.ts';
+import { arrayLiteral } from '../db/select.ts';
 import { InvalidInput } from '../domain/errors.ts';
 import { type ArchiveWriter, openArchiveWriter } from './archive-writer.ts';
 import {
@@ -105,7 +106,7 @@ async function writeSnapshot(
   const [about] = await snapshot.unsafe(
     `select to_json(now()) as "takenAt", current_setting('server_version') as version,
        (select sum(greatest(reltuples, 0)) from pg_class where relname = any($1)) as rows`,
-    [tables],
+    [arrayLiteral(tables)],
   );
   const entries: BackupEntry[] = [];
   for (const { kind, name, path } of sounds.files) {

@@ -156,7 +156,7 @@ async function loadApplied(session: Connection): Promise<Applied> {
   try {
     const [row] = await session<Applied[]>`
       select current_setting('transaction_read_only') = 'off' as "isWritable",
-        coalesce(array_agg(created_at::float8 order by created_at), '{}') as times
+        coalesce(json_agg(created_at order by created_at), '[]') as times
       from drizzle.__drizzle_migrations`;
     return row ?? { isWritable: false, times: [] };
   } catch (error) {

@@ -3,6 +3,7 @@ import { type Db, prepareOnce } from '../../db/client.ts';
 import { LOCKS } from '../../db/locks.ts';
 import { users } from '../../db/schema/accounts.ts';
 import { roundSounds } from '../../db/schema/round-sounds.ts';
+import { arrayLiteral } from '../../db/select.ts';
 import { NotFound } from '../../domain/errors.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import { mayHaveSound, type SoundAudience } from '../../domain/rights/sound-audience.ts';
@@ -73,7 +74,7 @@ export async function listPublishedRoundSounds(
   steamIds: readonly SteamId64[],
   { audience = 'everyone' }: { audience?: SoundAudience } = {},
 ): Promise<PublishedRoundSound[]> {
-  const rows = await publishedSounds(db).execute({ steamIds });
+  const rows = await publishedSounds(db).execute({ steamIds: arrayLiteral(steamIds) });
   return rows.flatMap((row) => {
     if (!mayHaveSound(audience, row.rights ?? undefined)) return [];
     const stereo = toPublishedFile(row.sha256, row.sizeBytes);

@@ -5,6 +5,7 @@ import { likePart } from '../../db/like.ts';
 import { users } from '../../db/schema/accounts.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { playerNames } from '../../db/schema/player-names.ts';
+import { arrayLiteral } from '../../db/select.ts';
 import { isDiscordId } from '../../domain/discord-id.ts';
 import { NotFound } from '../../domain/errors.ts';
 import { tryParseSteamReference } from '../../domain/profile-address.ts';
@@ -74,7 +75,7 @@ export async function listUsersBySteamId(
   ids: readonly SteamId64[],
   now: Date,
 ): Promise<LookedUpUser[]> {
-  return toLookedUp(await bySteamIds(db).execute({ ids, now: now.toISOString() }));
+  return toLookedUp(await bySteamIds(db).execute({ ids: arrayLiteral(ids), now: now.toISOString() }));
 }
 
 /** The users that these Discord accounts are linked to, in no order; invalid ids are ignored. */
@@ -83,7 +84,9 @@ export async function listUsersByDiscordId(
   ids: readonly string[],
   now: Date,
 ): Promise<LookedUpUser[]> {
-  return toLookedUp(await byDiscordIds(db).execute({ ids: ids.filter(isDiscordId), now: now.toISOString() }));
+  return toLookedUp(
+    await byDiscordIds(db).execute({ ids: arrayLiteral(ids.filter(isDiscordId)), now: now.toISOString() }),
+  );
 }
 
 const bySteamIds = prepareOnce('users_by_steamids', (db) => lookedUp(db, users.steamId64));

@@ -130,7 +130,7 @@ describe('a database whose migrations are not those of this version', () => {
   const applyMigrations = async (times: number[]) => {
     await holder`create schema drizzle`;
     await holder`create table drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)`;
-    await holder`insert into drizzle.__drizzle_migrations (hash, created_at) select 'hash', unnest(${times}::bigint[])`;
+    await holder`insert into drizzle.__drizzle_migrations (hash, created_at) select 'hash', unnest(${`{${times}}`}::bigint[])`;
   };
   const ownTimes = journal.entries.map(({ when }) => when);
   const newest = Math.max(...ownTimes);

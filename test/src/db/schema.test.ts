@@ -59,7 +59,7 @@ async function describeTables(connection: Connection): Promise<unknown> {
   const indexes = await connection`
     select tablename, indexname, indexdef from pg_indexes where schemaname = 'public' order by 1, 2`;
   const enums = await connection`
-    select enumtypid::regtype::text as name, array_agg(enumlabel::text order by enumsortorder) as labels
+    select enumtypid::regtype::text as name, json_agg(enumlabel::text order by enumsortorder) as labels
     from pg_enum group by enumtypid order by 1`;
   return { columns: [...columns], constraints: [...constraints], indexes: [...indexes], enums: [...enums] };
 }
