@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { eq } from 'drizzle-orm';
 import type { Browser } from 'playwright-core';
 import { penalties } from '../../../src/db/schema/penalties.ts';
@@ -12,7 +10,7 @@ import { insertPenalties, insertServer } from '../../support/database/builders.t
 import { messageOf } from '../../support/discord/exchange.ts';
 import type { FakeMessage } from '../../support/discord/messages.ts';
 import { waitFor } from '../../support/wait.ts';
-import { ARTIFACTS } from '../../support/web/browser-site.ts';
+import { savePicture } from '../../support/web/browser-site.ts';
 import { CHROMIUM_PATH, launchChromium } from '../../support/web/chromium.ts';
 
 const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
@@ -29,7 +27,6 @@ describe.skipIf(!isPossible).each(['en-US', 'pl'])('every message of feeds in %s
   let serverFeed: StartedFeed;
   let serverIds: number[];
   beforeAll(async () => {
-    mkdirSync(ARTIFACTS, { recursive: true });
     browser = await launchChromium();
     await harness.connect();
     const names = ['Only Mirage #1', 'Retake', 'Arena'].map((name) => `${name} ${guildLocale}`);
@@ -55,7 +52,7 @@ describe.skipIf(!isPossible).each(['en-US', 'pl'])('every message of feeds in %s
     await page.setContent(renderDiscordPage(message, { botName: 'Community' }));
     await page.evaluate('document.fonts.ready');
     expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(572);
-    await page.screenshot({ path: join(ARTIFACTS, `feed-${name}-${guildLocale}.png`), fullPage: true });
+    await savePicture(page, `feed-${name}-${guildLocale}`, { fullPage: true });
     await page.close();
   }
 

@@ -21,6 +21,9 @@ export async function launchChromium({
     args: [
       '--no-sandbox',
       '--disable-gpu',
+      // Fewer processes, since starting them takes much of a short test.
+      '--in-process-gpu',
+      '--renderer-process-limit=1',
       '--disable-dev-shm-usage',
       '--disable-background-networking',
       '--disable-component-update',

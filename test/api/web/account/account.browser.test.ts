@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,10 +14,9 @@ import { findFreePort } from '../../../support/machine/free-port.ts';
 import { startDiscordOAuthProvider } from '../../../support/providers/discord-oauth-provider.ts';
 import { startSteamOpenIdProvider } from '../../../support/providers/steam-openid-provider.ts';
 import { PATIENCE_MS } from '../../../support/wait.ts';
+import { savePicture } from '../../../support/web/browser-site.ts';
 import { CHROMIUM_PATH, launchChromium } from '../../../support/web/chromium.ts';
 
-/** Screenshots to look at; not committed. */
-const ARTIFACTS = fileURLToPath(new URL('../../../artifacts', import.meta.url));
 const AXE = await Bun.file(fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))).text();
 
 // CI installs Chromium, so its absence is a failure there.
@@ -35,7 +34,6 @@ describe.skipIf(!isPossible)('the account page in Chromium', () => {
   let origin: string;
 
   beforeAll(async () => {
-    mkdirSync(ARTIFACTS, { recursive: true });
     const port = findFreePort();
     origin = `http://localhost:${port}`;
     discord.redirectUris = [`${origin}/account/discord/return`];
@@ -175,7 +173,7 @@ describe.skipIf(!isPossible)('the account page in Chromium', () => {
       expect(await page.inputValue('#token-name')).toBe('Stats');
       const box = await problem.boundingBox();
       expect(box?.y).toBeWithin(0, 800);
-      await page.screenshot({ path: join(ARTIFACTS, `account-refused-${width}.png`) });
+      await savePicture(page, `account-refused-${width}`);
       await context.close();
     }
   });
@@ -250,7 +248,7 @@ describe.skipIf(!isPossible)('the account page in Chromium', () => {
       const capture = async (name: string, fullPage = true) => {
         const spill = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
         expect([name, await page.evaluate(spill)]).toEqual([name, 0]);
-        await page.screenshot({ path: join(ARTIFACTS, `${name}-${colorScheme}-${width}.png`), fullPage });
+        await savePicture(page, `${name}-${colorScheme}-${width}`, { fullPage });
         expect([name, await listBarriers(page)]).toEqual([name, []]);
       };
       await page.goto(`${origin}/account`);

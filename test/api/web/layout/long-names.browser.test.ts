@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { sessions } from '../../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../../src/db/schema/audit-log.ts';
@@ -14,9 +13,9 @@ import { aSteamId, insertPenalties, insertServer, insertUser } from '../../../su
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { startAccountSite } from '../../../support/web/account.ts';
 import {
-  ARTIFACTS,
   type BrowserSite,
   measureSpill,
+  savePicture,
   startBrowserSite,
 } from '../../../support/web/browser-site.ts';
 import { CHROMIUM_PATH } from '../../../support/web/chromium.ts';
@@ -140,7 +139,7 @@ describe.skipIf(!isPossible)('the longest names that are allowed', () => {
 
   async function check(page: Page, name: string): Promise<void> {
     const { width } = page.viewportSize() ?? {};
-    await page.screenshot({ path: join(ARTIFACTS, `long-${name}-${width}.png`), fullPage: true });
+    await savePicture(page, `long-${name}-${width}`, { fullPage: true });
     expect([name, width, await measureSpill(page), await listSpills(page)]).toEqual([name, width, 0, []]);
   }
 

@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { aSteamId, insertPenalties, insertUser } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import {
-  ARTIFACTS,
   type BrowserSite,
   measureSpill,
+  savePicture,
   startBrowserSite,
 } from '../../../support/web/browser-site.ts';
 import { CHROMIUM_PATH } from '../../../support/web/chromium.ts';
@@ -64,7 +63,7 @@ describe.skipIf(!isPossible)('pages about penalties in Chromium', () => {
         ['penalties', '/penalties'],
       ]) {
         await page.goto(`${site.origin}${path}`);
-        await page.screenshot({ path: join(ARTIFACTS, `${name}-${width}.png`), fullPage: true });
+        await savePicture(page, `${name}-${width}`, { fullPage: true });
         expect([name, await measureSpill(page)]).toEqual([name, 0]);
         await page.evaluate(AXE);
         const found = await page.evaluate<unknown[]>(

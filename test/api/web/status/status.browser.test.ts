@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { aSteamId, insertUser, saveServerPoll } from '../../../support/database/builders.ts';
@@ -7,9 +6,9 @@ import { createTestDatabase } from '../../../support/database/database.ts';
 import { insertServerWithHistory } from '../../../support/database/server-history.ts';
 import { waitFor } from '../../../support/wait.ts';
 import {
-  ARTIFACTS,
   type BrowserSite,
   measureSpill,
+  savePicture,
   startBrowserSite,
 } from '../../../support/web/browser-site.ts';
 import { CHROMIUM_PATH } from '../../../support/web/chromium.ts';
@@ -77,7 +76,7 @@ describe.skipIf(!isPossible)('the pages about servers in Chromium', () => {
   }
 
   async function look(page: Page, name: string): Promise<void> {
-    await page.screenshot({ path: join(ARTIFACTS, `status-${name}.png`), fullPage: true });
+    await savePicture(page, `status-${name}`, { fullPage: true });
     expect([name, await measureSpill(page)]).toEqual([name, 0]);
     expect([name, await listBarriers(page)]).toEqual([name, []]);
   }

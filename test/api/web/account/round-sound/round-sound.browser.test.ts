@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import pino from 'pino';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { parseConfig } from '../../../../../src/runtime/config.ts';
@@ -13,10 +12,8 @@ import { createTestDatabase } from '../../../../support/database/database.ts';
 import { findFreePort } from '../../../../support/machine/free-port.ts';
 import { startSteamOpenIdProvider } from '../../../../support/providers/steam-openid-provider.ts';
 import { PATIENCE_MS, waitFor } from '../../../../support/wait.ts';
+import { savePicture } from '../../../../support/web/browser-site.ts';
 import { CHROMIUM_PATH, launchChromium } from '../../../../support/web/chromium.ts';
-
-/** Screenshots to look at; not committed. */
-const ARTIFACTS = fileURLToPath(new URL('../../../../artifacts', import.meta.url));
 
 const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
 if (!isPossible)
@@ -36,7 +33,6 @@ describe.skipIf(!isPossible)('the sound section in Chromium, on the whole servic
   const services: Service[] = [];
 
   beforeAll(async () => {
-    mkdirSync(ARTIFACTS, { recursive: true });
     await Bun.write(music, toWav(anAudio({ seconds: 6, shape: musicLike(0.05) }), 's16'));
     await Bun.write(quiet, toWav(silence(2), 's16'));
     const port = findFreePort();
@@ -96,7 +92,7 @@ describe.skipIf(!isPossible)('the sound section in Chromium, on the whole servic
   }
 
   async function takePicture(page: Page, name: string): Promise<void> {
-    await page.locator('#sound').screenshot({ path: join(ARTIFACTS, `sound-${name}.png`) });
+    await savePicture(page.locator('#sound'), `sound-${name}`);
   }
 
   test('goes from choosing a file through its steps to hearing it, and to deleting it', async () => {
@@ -176,7 +172,7 @@ describe.skipIf(!isPossible)('the sound section in Chromium, on the whole servic
     await page.click('a[href="/account/moderation"]');
     await page.click('a[href="/account/moderation/sounds"]');
     await page.waitForSelector('#sounds audio');
-    await page.screenshot({ path: join(ARTIFACTS, 'sound-moderation-dark.png'), fullPage: true });
+    await savePicture(page, 'sound-moderation-dark', { fullPage: true });
     await page.click('#sounds a[data-confirm]');
     await page.click('.dialog button[type="submit"]');
     await page.waitForSelector('#sounds .empty');
