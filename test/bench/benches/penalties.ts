@@ -91,9 +91,11 @@ async function findSubjects(db: Db): Promise<Subjects> {
       order by rows desc limit 1
     )
     select
-      array[(select server_id from server order by rows desc limit 1), (select server_id from server where server_id <> 0 order by rows limit 1)] as servers,
-      array[(select admin_steamid from admin order by rows desc limit 1), (select admin_steamid from admin where admin_steamid <> 0 order by rows desc limit 1),
-        (select admin_steamid from admin order by rows limit 1)]::text[] as admins,
+      json_build_array((select server_id from server order by rows desc limit 1),
+        (select server_id from server where server_id <> 0 order by rows limit 1)) as servers,
+      json_build_array((select admin_steamid::text from admin order by rows desc limit 1),
+        (select admin_steamid::text from admin where admin_steamid <> 0 order by rows desc limit 1),
+        (select admin_steamid::text from admin order by rows limit 1)) as admins,
       player_steamid::text as player, server_id as player_server, admin_steamid::text as player_admin
     from player`);
   if (!found) throw new Error('the dataset is empty');
