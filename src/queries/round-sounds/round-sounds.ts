@@ -191,6 +191,13 @@ export async function removeRoundSounds(
   });
 }
 
+/** Removes a player's failed upload, if there is one. A published sound stays. */
+export async function removeFailedSound(db: Db, steamId64: SteamId64): Promise<void> {
+  await db
+    .delete(roundSounds)
+    .where(and(eq(roundSounds.steamId64, steamId64), eq(roundSounds.status, 'failed')));
+}
+
 /** Calls `handleOrphan` if the player has no published sound, while none can be published. */
 export async function withoutReadySound(
   db: Db,

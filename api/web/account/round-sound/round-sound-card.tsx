@@ -222,6 +222,12 @@ function Failure({ sound, visit, hasReady }: StateProps): JSX.Element {
         <strong>{t.failed(isolate(titleOf(sound)))}</strong>
         <br />
         {t.failures[sound.failure ?? 'unavailable']} {hasReady ? t.keptOld : ''}
+        <form method="post" action="/account/roundsound/dismiss#sound" class="row">
+          <CsrfField visit={visit} />
+          <button class="button button-quiet button-small" type="submit">
+            {t.dismiss}
+          </button>
+        </form>
       </div>
     </div>
   );

@@ -1,7 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { NotFound } from '../../../../src/domain/errors.ts';
 import { isolate } from '../../../../src/domain/text/isolate.ts';
-import { findRoundSounds } from '../../../../src/queries/round-sounds/round-sounds.ts';
+import { findRoundSounds, removeFailedSound } from '../../../../src/queries/round-sounds/round-sounds.ts';
 import { ConfirmPage } from '../../layout/confirm.tsx';
 import { textsOf } from '../../layout/locales/texts.ts';
 import { type FormProblem, withFormShownAgain } from '../../visit/forms/form-problem.ts';
@@ -18,7 +18,7 @@ const HERE = '/account#sound';
 /** The account page, with the form as it was sent except for the file. */
 type ShowAgain = { showAgain: (visit: MemberVisit, problem: FormProblem) => JSX.Element };
 
-/** Routes that upload and delete a sound, and the status that the page's script polls. */
+/** Routes that upload and delete a sound and dismiss a failure, and the status that the page's script polls. */
 export function roundSoundRoutes(deps: RoundSoundDeps & ShowAgain): MemberRoute[] {
   const receive = createReceiver(deps);
   return [
@@ -31,6 +31,7 @@ export function roundSoundRoutes(deps: RoundSoundDeps & ShowAgain): MemberRoute[
     },
     { method: 'GET', path: '/roundsound/delete', handle: (visit) => showRemoveConfirmation(deps, visit) },
     { method: 'POST', path: '/roundsound/delete', handle: (visit) => remove(deps, visit) },
+    { method: 'POST', path: '/roundsound/dismiss', handle: (visit) => dismissFailure(deps, visit) },
   ];
 }
 
@@ -84,4 +85,10 @@ async function remove(deps: RoundSoundDeps, visit: MemberVisit): Promise<Respons
   await readMemberForm(deps, visit);
   await deps.sounds.removeSound({ steamId64: visit.user.steamId64, actor: { userId: visit.user.id } });
   return deps.redirect(visit, HERE, 'sound-removed');
+}
+
+async function dismissFailure(deps: RoundSoundDeps, visit: MemberVisit): Promise<Response> {
+  await readMemberForm(deps, visit);
+  await removeFailedSound(deps.db, visit.user.steamId64);
+  return deps.redirect(visit, HERE);
 }

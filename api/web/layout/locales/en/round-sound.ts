@@ -53,6 +53,7 @@ export const roundSound = {
   } satisfies Record<Exclude<RoundSoundStatus, 'failed'>, string>,
   refresh: 'Check progress',
   failed: (title: string) => `“${title}” could not be processed`,
+  dismiss: 'Dismiss',
   keptOld: 'Your current sound stays in use.',
   failures: {
     'not-audio': 'This is not an audio file we can use. Try MP3, WAV, FLAC, OGG, M4A or MP4.',

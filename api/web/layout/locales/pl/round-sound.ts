@@ -42,6 +42,7 @@ export const roundSound: Texts['roundSound'] = {
   steps: { queued: 'W kolejce', measuring: 'Pomiar', rendering: 'Przetwarzanie', ready: 'Gotowe' },
   refresh: 'Sprawdź postęp',
   failed: (title) => `Nie udało się przetworzyć „${title}”`,
+  dismiss: 'Ukryj',
   keptOld: 'Obecny dźwięk zostaje bez zmian.',
   failures: {
     'not-audio': 'To nie jest plik dźwiękowy, którego możemy użyć. Spróbuj MP3, WAV, FLAC, OGG, M4A lub MP4.',

@@ -41,6 +41,12 @@ describe('a ready sound', () => {
     expect(page.text).toContain('Obecny dźwięk zostaje bez zmian.');
     const status = JSON.parse((await visit.browser.get('/account/roundsound/status')).text);
     expect(status).toMatchObject({ status: 'failed', title: 'old.mp3' });
+
+    expect((await visit.browser.post('/account/roundsound/dismiss', { csrf_token: 'x' })).status).toBe(403);
+    await visit.browser.follow(await visit.browser.post('/account/roundsound/dismiss'));
+    const dismissed = await visit.browser.get('/account');
+    expect(dismissed.text).toContain('<bdi>old<');
+    expect(dismissed.text).not.toContain('Nie udało się przetworzyć');
   });
 
   test('is deleted after a question, with its file', async () => {
