@@ -23,14 +23,7 @@ export function SoundPlayer({ sound, visit, preload = 'none' }: PlayerProps): JS
   const label = textsOf(visit.locale).roundSound.playerLabel(titleOf(sound));
   return (
     // biome-ignore lint/a11y/useMediaCaption: nobody writes captions for ten seconds of music.
-    <audio
-      controls
-      // Without a menu there is room for the time on a phone.
-      controlslist="nodownload noplaybackrate"
-      preload={preload}
-      src={soundAddress(sound)}
-      aria-label={label}
-    ></audio>
+    <audio controls preload={preload} src={soundAddress(sound)} aria-label={label}></audio>
   );
 }
 
