@@ -168,7 +168,8 @@ class Play {
     if (!candidate) return;
     const isOwn = before.holder === candidate.name;
     const isFree = !before.isLive || isOwn;
-    if (kind === 'take' && (!before.isLive || after.isLive)) expect(typeof result === 'number').toBe(isFree);
+    const hasEnded = before.isLive && after.readAt >= before.endsAt;
+    if (kind === 'take' && !hasEnded) expect(typeof result === 'number').toBe(isFree);
     if (kind === 'write' && candidate.token !== undefined) {
       expect({ isWritten: !(result instanceof Error) }).toEqual({
         isWritten: before.token === candidate.token,
@@ -250,13 +251,22 @@ class Play {
   }
 
   private async readLease(): Promise<Lease> {
-    const [row] = await this.stage
-      .connection`select holder, token, expires_at > clock_timestamp() as live from leases`;
-    return { holder: String(row?.holder ?? ''), token: Number(row?.token ?? 0), isLive: row?.live === true };
+    const [row] = await this.stage.connection`
+      select clock_timestamp() as "readAt", holder, token, expires_at as "endsAt"
+      from (select) as always left join leases on true`;
+    const { readAt, holder, token, endsAt } = row ?? {};
+    return {
+      holder: String(holder ?? ''),
+      token: Number(token ?? 0),
+      isLive: endsAt > readAt,
+      endsAt,
+      readAt,
+    };
   }
 }
 
-type Lease = { holder: string; token: number; isLive: boolean };
+/** Times are the database's. */
+type Lease = { holder: string; token: number; isLive: boolean; endsAt: Date; readAt: Date };
 
 function insertOf(token: number) {
   return sql`insert into written select ${token}, token from leases where name = ${NAME}`;
