@@ -20,7 +20,7 @@ import { RUNS, tryHistories } from '../../support/model.ts';
 import { startSteamApi } from '../../support/providers/steam-api.ts';
 import { aToken, bearer, comparable, NOW, startTestService } from '../../support/service/service.ts';
 
-setDefaultTimeout(600_000);
+setDefaultTimeout(3_600_000);
 
 /** With MODEL_RUNS=400, 1050 groups of 22 requests on average; each request is sent to both bases. */
 const GROUPS = Math.ceil(2.625 * RUNS);

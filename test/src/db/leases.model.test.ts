@@ -8,7 +8,7 @@ import { errorCode } from '../../../src/domain/error-causes.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { RUNS, tryHistories } from '../../support/model.ts';
 
-setDefaultTimeout(600_000);
+setDefaultTimeout(3_600_000);
 
 const NAME = 'bot';
 /** How long a holder relies on its lease after requesting it. */

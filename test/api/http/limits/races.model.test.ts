@@ -6,7 +6,7 @@ import { openRedisLimits } from '../../../../api/http/limits/redis-limits.ts';
 import { findTestRedis } from '../../../support/database/redis.ts';
 import { RUNS, tryHistories } from '../../../support/model.ts';
 
-setDefaultTimeout(600_000);
+setDefaultTimeout(3_600_000);
 
 const WINDOW_MS = 60_000;
 const KEYS = ['a', 'b'] as const;

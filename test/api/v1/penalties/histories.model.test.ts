@@ -25,7 +25,7 @@ import {
 import { openStage, type Stage } from '../../../support/penalties/stage.ts';
 import { bearer } from '../../../support/service/service.ts';
 
-setDefaultTimeout(600_000);
+setDefaultTimeout(3_600_000);
 
 const STAGES = 4;
 

@@ -12,7 +12,7 @@ import {
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { tryHistories } from '../../../support/model.ts';
 
-setDefaultTimeout(600_000);
+setDefaultTimeout(3_600_000);
 
 const { db, connection, url } = await createTestDatabase();
 const WRITERS = 3;
