@@ -50,8 +50,8 @@ export function connect(
   const options = {
     max,
     connect_timeout: 3,
-    // Otherwise every connection first reads all array types, which takes a quarter of the time to connect. Parameters are
-    // array literals, and Drizzle reads the arrays of its columns itself.
+    // Otherwise every connection first reads all array types, which takes a quarter of the time to connect. The driver then
+    // knows no arrays: parameters are made by `arrayLiteral`, results come as JSON, and Drizzle reads its own columns.
     fetch_types: false,
     // Reconnects within half a second after the server is back, however long the outage was.
     backoff: () => 0.3,

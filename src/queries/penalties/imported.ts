@@ -50,7 +50,7 @@ export async function writeImportedPenalties(
 /** Marks rows as seen that were not written. */
 export async function markSeen(session: Connection, keys: readonly SourceKey[]): Promise<void> {
   if (keys.length === 0) return;
-  await session`insert into import_seen select * from unnest(${tablesOf(keys)}::text::text[], ${idsOf(keys)}::text::text[])`;
+  await session`insert into import_seen select * from unnest(${tablesOf(keys)}::text[], ${idsOf(keys)}::text[])`;
 }
 
 /** Deletes rows of a source. */
@@ -63,7 +63,7 @@ export async function deleteImportedPenalties(
   await retryVictim(
     () => session`
       delete from penalties where source = ${source} and (source_table, source_id) in (
-        select * from unnest(${tablesOf(keys)}::text::text[], ${idsOf(keys)}::text::text[])
+        select * from unnest(${tablesOf(keys)}::text[], ${idsOf(keys)}::text[])
       )`,
   );
 }
@@ -82,7 +82,7 @@ export async function markGonePenalties(
   await session`create index if not exists import_seen_key on import_seen (source_table, source_id)`;
   await session`analyze import_seen`;
   const isMissed = () => session`
-    source = ${source} and source_table = any(${arrayLiteral(sourceTables)}::text::text[]) and gone_at is null
+    source = ${source} and source_table = any(${arrayLiteral(sourceTables)}::text[]) and gone_at is null
     and not exists (
       select from import_seen
       where import_seen.source_table = penalties.source_table and import_seen.source_id = penalties.source_id
@@ -131,7 +131,7 @@ const list = (prefix: string, columns: readonly string[]) =>
  * rows writes nothing. A row that is seen again is no longer gone.
  */
 const COMPARED = `incoming as materialized (
-    select * from unnest(${types.map((type, index) => `$${index + 2}::text::${type}[]`).join(', ')})
+    select * from unnest(${types.map((type, index) => `$${index + 2}::${type}[]`).join(', ')})
       with ordinality as incoming(${list('', names)}, position)
   ), compared as materialized (
     select incoming.*, known.id as known_id, known.gone_at is not null

@@ -8,6 +8,7 @@ import { type Connection, connect, isDatabaseOutage } from '../../../src/db/clie
 import { LOCKS } from '../../../src/db/locks.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
 import journal from '../../../src/db/migrations/meta/_journal.json';
+import { arrayLiteral } from '../../../src/db/select.ts';
 import { Unavailable } from '../../../src/domain/errors.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
@@ -130,7 +131,7 @@ describe('a database whose migrations are not those of this version', () => {
   const applyMigrations = async (times: number[]) => {
     await holder`create schema drizzle`;
     await holder`create table drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)`;
-    await holder`insert into drizzle.__drizzle_migrations (hash, created_at) select 'hash', unnest(${`{${times}}`}::bigint[])`;
+    await holder`insert into drizzle.__drizzle_migrations (hash, created_at) select 'hash', unnest(${arrayLiteral(times)}::bigint[])`;
   };
   const ownTimes = journal.entries.map(({ when }) => when);
   const newest = Math.max(...ownTimes);
