@@ -1,4 +1,8 @@
+import { setDefaultTimeout } from 'bun:test';
 import fc from 'fast-check';
+
+// Of every test file that imports this: only for a hang, since a slow machine may need long for all histories.
+setDefaultTimeout(3_600_000);
 
 /** How many histories each model test tries; `.ci/run` asks for more. */
 export const RUNS = Number(process.env.MODEL_RUNS ?? 150);

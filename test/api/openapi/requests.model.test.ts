@@ -1,4 +1,4 @@
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { BASES, OPERATIONS } from '../../../api/app.ts';
 import { TOKEN_SCOPES } from '../../../src/domain/rights/token-scope.ts';
@@ -19,8 +19,6 @@ import { sendRaw } from '../../support/http/raw-http.ts';
 import { RUNS, tryHistories } from '../../support/model.ts';
 import { startSteamApi } from '../../support/providers/steam-api.ts';
 import { aToken, bearer, comparable, NOW, startTestService } from '../../support/service/service.ts';
-
-setDefaultTimeout(3_600_000);
 
 /** With MODEL_RUNS=400, 1050 groups of 22 requests on average; each request is sent to both bases. */
 const GROUPS = Math.ceil(2.625 * RUNS);

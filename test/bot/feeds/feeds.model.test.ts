@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import fc from 'fast-check';
 import { createBot } from '../../../bot/bot.ts';
@@ -11,7 +11,6 @@ import { tryHistories } from '../../support/model.ts';
 import { waitFor } from '../../support/wait.ts';
 
 /** On a busy machine three hundred histories take half an hour. */
-setDefaultTimeout(3_600_000);
 
 /** A history takes a quarter of a second. */
 const RUNS = Number(process.env.MODEL_RUNS ?? 0) >= 1000 ? 300 : 30;

@@ -1,4 +1,4 @@
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import fc from 'fast-check';
 import { type Connection, connect, type Db, openDrizzle } from '../../../src/db/client.ts';
@@ -8,14 +8,13 @@ import { errorCode } from '../../../src/domain/error-causes.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { RUNS, tryHistories } from '../../support/model.ts';
 
-setDefaultTimeout(3_600_000);
-
 const NAME = 'bot';
 /** How long a holder relies on its lease after requesting it. */
 const HELD_MS = 3500;
 const HOLDERS = [0, 1, 2] as const;
 /** Each may need seven of the test server's connections. */
 const STAGES = 16;
+const NEVER = new Date(0);
 const LOCK_NOT_AVAILABLE = '55P03';
 
 const holder = fc.constantFrom(...HOLDERS);
@@ -251,21 +250,14 @@ class Play {
   }
 
   private async readLease(): Promise<Lease> {
-    const [row] = await this.stage.connection`
-      select clock_timestamp() as "readAt", holder, token, expires_at as "endsAt"
-      from (select) as always left join leases on true`;
-    const { readAt, holder, token, endsAt } = row ?? {};
-    return {
-      holder: String(holder ?? ''),
-      token: Number(token ?? 0),
-      isLive: endsAt > readAt,
-      endsAt,
-      readAt,
-    };
+    const [row] = await this.stage
+      .connection`select holder, token, expires_at as "endsAt", clock_timestamp() as "readAt" from leases`;
+    const { holder = '', token = 0, endsAt = NEVER, readAt = NEVER } = row ?? {};
+    return { holder, token: Number(token), isLive: endsAt > readAt, endsAt, readAt };
   }
 }
 
-/** Times are the database's. */
+/** The times are those of the database's clock; before the first lease, {@link NEVER}. */
 type Lease = { holder: string; token: number; isLive: boolean; endsAt: Date; readAt: Date };
 
 function insertOf(token: number) {

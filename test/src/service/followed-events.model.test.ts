@@ -1,4 +1,4 @@
-import { afterAll, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, test } from 'bun:test';
 import fc from 'fast-check';
 import { createTestDatabase } from '../../support/database/database.ts';
 import {
@@ -16,7 +16,6 @@ import { aToken } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
 /** A history starts up to seven processes: on a busy machine forty of them take a quarter of an hour. */
-setDefaultTimeout(3_600_000);
 
 const database = await createTestDatabase();
 const { db, connection, url } = database;

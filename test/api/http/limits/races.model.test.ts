@@ -1,12 +1,10 @@
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import pino from 'pino';
 import { createMemoryRateLimiter, type RateLimitVerdict } from '../../../../api/http/limits/rate-limiter.ts';
 import { openRedisLimits } from '../../../../api/http/limits/redis-limits.ts';
 import { findTestRedis } from '../../../support/database/redis.ts';
 import { RUNS, tryHistories } from '../../../support/model.ts';
-
-setDefaultTimeout(3_600_000);
 
 const WINDOW_MS = 60_000;
 const KEYS = ['a', 'b'] as const;

@@ -1,4 +1,4 @@
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import type { Transaction } from '../../../../src/db/client.ts';
 import { penaltyEventState } from '../../../../src/db/schema/penalty-events.ts';
 import { MUTE_TYPES } from '../../../../src/domain/penalty.ts';
@@ -24,8 +24,6 @@ import {
 } from '../../../support/penalties/model.ts';
 import { openStage, type Stage } from '../../../support/penalties/stage.ts';
 import { bearer } from '../../../support/service/service.ts';
-
-setDefaultTimeout(3_600_000);
 
 const STAGES = 4;
 

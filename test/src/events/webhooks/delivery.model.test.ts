@@ -1,4 +1,4 @@
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import pino from 'pino';
 import { presentChange } from '../../../../api/v1/events/event-models.ts';
@@ -30,7 +30,6 @@ import { tryHistories } from '../../../support/model.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 /** On a busy machine three hundred histories take half an hour. */
-setDefaultTimeout(3_600_000);
 
 const database = await createTestDatabase();
 const { db, connection } = database;

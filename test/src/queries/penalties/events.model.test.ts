@@ -1,4 +1,4 @@
-import { afterAll, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, test } from 'bun:test';
 import fc from 'fast-check';
 import { connect } from '../../../../src/db/client.ts';
 import { penaltyEventState } from '../../../../src/db/schema/penalty-events.ts';
@@ -11,8 +11,6 @@ import {
 } from '../../../../src/queries/penalties/events.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { tryHistories } from '../../../support/model.ts';
-
-setDefaultTimeout(3_600_000);
 
 const { db, connection, url } = await createTestDatabase();
 const WRITERS = 3;
