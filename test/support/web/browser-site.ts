@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -23,7 +23,6 @@ export async function startBrowserSite(
   settings: Record<string, string> = {},
   options: Parameters<typeof runService>[2] = {},
 ) {
-  mkdirSync(ARTIFACTS, { recursive: true });
   const folder = mkdtempSync(join(tmpdir(), 'browser-site-'));
   const steam = startSteamOpenIdProvider();
   const discord = startDiscordOAuthProvider();
@@ -77,15 +76,14 @@ export async function startBrowserSite(
   };
 }
 
-/** Saves a picture for people to look at. Not in CI, where nobody would, and drawing them takes a third of these tests' time. */
+/** Saves a picture for people to look at, except in CI, where nobody does: drawing pictures takes long. */
 export async function savePicture(
   target: Page | Locator,
   name: string,
-  { fullPage = false }: { fullPage?: boolean } = {},
+  options: { fullPage?: boolean } = {},
 ): Promise<void> {
   if (process.env.CI === 'true') return;
-  const path = join(ARTIFACTS, `${name}.png`);
-  await ('context' in target ? target.screenshot({ path, fullPage }) : target.screenshot({ path }));
+  await target.screenshot({ ...options, path: join(ARTIFACTS, `${name}.png`) });
 }
 
 /** By how many pixels a page is wider than its window. */
