@@ -48,7 +48,7 @@ export const AUDIT_ACTIONS = [
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-/** The subject of entries about somebody whose personal data was erased. */
+/** The subject of entries about somebody whose personal data was erased; see {@link isAboutErasedPlayer}. */
 export const ERASED_SUBJECT = 'erased';
 
 export type AuditEntry = {
@@ -61,6 +61,11 @@ export type AuditEntry = {
   /** Undefined: the operator's tool, or a user who was deleted. */
   actor: { steamId64: SteamId64; nickname: string } | AuditActor | undefined;
 };
+
+/** Whether an entry is about somebody whose personal data was erased. Servers and sources may have that name too. */
+export function isAboutErasedPlayer({ action, subject }: Pick<AuditEntry, 'action' | 'subject'>): boolean {
+  return subject === ERASED_SUBJECT && /^(user|token|discord|sound)\./.test(action);
+}
 
 type NewEntry = {
   actor: Actor;

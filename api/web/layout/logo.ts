@@ -47,10 +47,7 @@ export function createLogo(sourceUrl: string | undefined, { fetch: fetchUrl, log
       try {
         current = await read(sourceUrl, fetchUrl);
       } catch (error) {
-        log.warn(
-          { url: sourceUrl, reason: String(error) },
-          'SITE_LOGO_URL cannot be read: pages have no logo, or the last one',
-        );
+        log.warn({ url: sourceUrl, reason: String(error) }, 'SITE_LOGO_URL cannot be read');
       }
     },
   };

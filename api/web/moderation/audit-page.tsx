@@ -4,7 +4,7 @@ import { tryParseSteamId } from '../../../src/domain/steam-id.ts';
 import {
   AUDIT_ACTIONS,
   type AuditEntry,
-  ERASED_SUBJECT,
+  isAboutErasedPlayer,
   listAuditEntries,
 } from '../../../src/queries/audit-log.ts';
 import { listUsersBySteamId, type User } from '../../../src/queries/users/users.ts';
@@ -111,7 +111,7 @@ function AuditTable({ entries, users, visit }: TableProps): JSX.Element {
               <Subject entry={entry} users={users} visit={visit} />
             </td>
             <td data-label={t.auditColumns.details} class={hasDetails(entry) ? 'details' : 'list-nothing'}>
-              <span>{describe(entry, visit.locale)}</span>
+              <span>{describe(entry.details, visit.locale)}</span>
             </td>
             <td data-label={t.auditColumns.at}>
               <FullMoment at={entry.at} locale={visit.locale} />
@@ -125,16 +125,16 @@ function AuditTable({ entries, users, visit }: TableProps): JSX.Element {
 
 type SubjectProps = { entry: AuditEntry; users: readonly User[]; visit: MemberVisit };
 
-function Subject({ entry: { action, subject }, users, visit }: SubjectProps): JSX.Element {
-  const steamId64 = tryParseSteamId(subject);
+function Subject({ entry, users, visit }: SubjectProps): JSX.Element {
+  const steamId64 = tryParseSteamId(entry.subject);
   if (steamId64) {
     const user = users.find((candidate) => candidate.steamId64 === steamId64);
     return <PlayerLink steamId64={steamId64} nickname={user?.nickname} visit={visit} />;
   }
-  // Servers and sources may have this name too.
-  const isErased = subject === ERASED_SUBJECT && /^(user|token|discord|sound)\./.test(action);
-  if (isErased) return <span class="hint">{textsOf(visit.locale).moderation.erasedPlayer}</span>;
-  return <span>{subject}</span>;
+  if (isAboutErasedPlayer(entry)) {
+    return <span class="hint">{textsOf(visit.locale).moderation.erasedPlayer}</span>;
+  }
+  return <span>{entry.subject}</span>;
 }
 
 function hasDetails(entry: AuditEntry): boolean {
@@ -147,16 +147,17 @@ function actionText(action: string, locale: Locale): string {
 }
 
 /** Formats details as `name: stats website · expires: 19 Feb 2027, 03:27 UTC`. */
-function describe({ action, details }: AuditEntry, locale: Locale): string {
-  const { moderation, webhooks } = textsOf(locale);
-  const labels: Record<string, string> = moderation.detailLabels;
-  const nothing: Record<string, string> = action.startsWith('webhook.') ? { types: webhooks.allTypes } : {};
-  const isInstant = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
+function describe(details: Record<string, unknown>, locale: Locale): string {
+  const labels: Record<string, string> = textsOf(locale).moderation.detailLabels;
   return Object.entries(details)
-    .map(([key, value]) => {
-      const text =
-        value === null ? (nothing[key] ?? '–') : Array.isArray(value) ? value.join(', ') : String(value);
-      return `${labels[key] ?? key}: ${isInstant.test(text) ? formatInstant(locale, new Date(text)) : text}`;
-    })
+    .map(([key, value]) => `${labels[key] ?? key}: ${describeValue(key, value, locale)}`)
     .join(' · ');
+}
+
+function describeValue(key: string, value: unknown, locale: Locale): string {
+  // Without types, a webhook receives all events.
+  if (value === null) return key === 'types' ? textsOf(locale).webhooks.allTypes : '–';
+  const text = Array.isArray(value) ? value.join(', ') : String(value);
+  const isInstant = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/.test(text);
+  return isInstant ? formatInstant(locale, new Date(text)) : text;
 }

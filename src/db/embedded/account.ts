@@ -89,8 +89,8 @@ function run(program: string, args: string[]): Promise<Ended> {
     const child = spawn(program, args, { cwd: '/', stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     child.stdout.on('data', (chunk) => (output += chunk));
     child.stderr.on('data', (chunk) => (output += chunk));
-    // Settles on `exit`, not `close`: the server that pg_ctl starts may keep these pipes open.
     child.on('error', (error) => settle({ code: 127, output: error.message }));
+    // On `exit`, not `close`: the server that pg_ctl starts may keep these pipes open.
     child.on('exit', (code) => settle({ code: code ?? 1, output }));
   });
 }

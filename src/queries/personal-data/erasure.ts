@@ -14,8 +14,6 @@ import { anonymisePenalties, type RunStep } from './anonymous-penalties.ts';
 import { discordEntriesCondition, findDiscordIds } from './discord-ids.ts';
 import { saveTombstone } from './tombstones.ts';
 
-/** The subject of audit entries about somebody who was erased. */
-
 /** Longer statements of an erasure are cancelled, because they hold locks that others wait for. */
 const STATEMENT_LIMIT_MS = 10_000;
 

@@ -89,7 +89,7 @@ describe('the audit log', () => {
     expect(older.text).toContain('Newest entries');
   });
 
-  test('names users by their nickname, and does not call a server that is named so an erased player', async () => {
+  test('names users by their nickname, and tells erased players from a server of that name', async () => {
     await db.insert(auditLog).values([
       { action: 'token.created', subject: aSteamId(1), details: {} },
       { action: 'token.created', subject: aSteamId(77_777), details: {} },
