@@ -47,6 +47,8 @@ async function failure(
   return { code, stderr: started.stderr() };
 }
 
+const line = (text: string) => ({ code: 1, stderr: `${text}\n` });
+
 test('Ctrl-C while the first start sets its database up ends it silently, and the next start works', async () => {
   const DATA_DIR = join(folder.path, 'interrupted');
   const env = { ...good, DATABASE_URL: '', DATA_DIR, ROLES: 'api' };
@@ -61,8 +63,6 @@ test('Ctrl-C while the first start sets its database up ends it silently, and th
   second.kill('SIGINT');
   expect(await second.exited).toBe(0);
 });
-
-const line = (text: string) => ({ code: 1, stderr: `${text}\n` });
 
 test('a host that is not of this machine ends the start with one line', async () => {
   // The first is kept for documentation, the second for names that do not exist.
