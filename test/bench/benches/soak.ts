@@ -42,6 +42,7 @@ export const soak: Bench = {
         ...serviceEnv(postgres.url, postgres.folder),
         PORT: String(port),
         PUBLIC_URL: `http://127.0.0.1:${port}`,
+        TRUSTED_PROXIES: '127.0.0.1',
         ROLES: 'api,bot,poller,media,sync',
         STEAM_OPENID_URL: steam.url,
         DISCORD_TOKEN: discord.token,
@@ -138,8 +139,8 @@ function toVerdicts(stretches: readonly Stretch[], counts: Record<string, number
   // The first stretch warms up; memory is a mean over three, since it rises until a collection and then falls.
   const early = summarise(stretches.slice(1, 4));
   const late = summarise(stretches.slice(-3));
-  const statuses = countStatuses(stretches.flatMap(({ responses }) => responses));
-  const failed = Object.entries(statuses).filter(([status]) => status === '0' || Number(status) >= 400);
+  const responses = stretches.flatMap((stretch) => stretch.responses);
+  const failed = responses.filter(({ status }) => status === 0 || status >= 400);
   const done = Object.entries(counts).map(([what, count]) => `${count} ${what}`);
   const growth = late.residentMb / early.residentMb - 1;
   const isLong = minutes >= MIN_MINUTES_FOR_MEMORY;
@@ -148,14 +149,14 @@ function toVerdicts(stretches: readonly Stretch[], counts: Record<string, number
   return [
     {
       what: 'requests that failed',
-      ours: failed.length === 0 ? '0' : failed.map(([status, count]) => `${count} × ${status}`).join(', '),
-      floor: Object.entries(statuses)
+      ours: String(failed.length),
+      floor: Object.entries(countStatuses(responses))
         .map(([status, count]) => `${count} × ${status}`)
         .join(', '),
       ratio: '–',
       target: '0',
       isReached: failed.length === 0 && (counts['lost interactions'] ?? 0) === 0,
-      note: `Beside the requests: ${done.join(', ')}.`,
+      note: [`Beside the requests: ${done.join(', ')}.`, ...describeFailures(failed)].join(' '),
     },
     {
       what: 'memory at the end',
@@ -174,6 +175,14 @@ function toVerdicts(stretches: readonly Stretch[], counts: Record<string, number
       isReached: growthOfDescriptors <= DESCRIPTOR_MARGIN,
     },
   ];
+}
+
+/** One line for each status and path, with the first text that came with it. */
+function describeFailures(failed: readonly LoadResponse[]): string[] {
+  const groups = Object.groupBy(failed, ({ status, path }) => `${status} of ${path}`);
+  return Object.entries(groups).map(
+    ([what, responses = []]) => `${responses.length} × ${what}: ${responses[0]?.text}.`,
+  );
 }
 
 function summarise(stretches: readonly Stretch[]): { residentMb: number; descriptors: number } {

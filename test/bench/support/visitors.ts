@@ -17,6 +17,8 @@ export type Visitors = {
 type Options = { token: string; player: string; discord: FakeDiscord; steam: SteamOpenIdProvider };
 
 const REQUESTS_A_SECOND = 100;
+/** Of the clients, since each may ask for 300 banners a minute. The service trusts the visitors as it would a proxy. */
+const ADDRESSES = 50;
 const INTERACTION_EVERY_MS = 250;
 const UPLOAD_EVERY_MS = 10_000;
 const MEMBERS = 10;
@@ -34,7 +36,9 @@ export async function startVisitors(
   const visit = () =>
     startLoad(origin, {
       paths: pathsOf(player),
-      init: { headers: { Authorization: `Bearer ${token}` } },
+      init: (number) => ({
+        headers: { Authorization: `Bearer ${token}`, 'X-Forwarded-For': `192.0.2.${number % ADDRESSES}` },
+      }),
       perSecond: REQUESTS_A_SECOND,
     });
   let load = visit();

@@ -12,15 +12,23 @@ export type Load = {
   stop: () => Promise<LoadResponse[]>;
 };
 
+type LoadOptions = {
+  paths: readonly string[];
+  /** Of every request, or of each by its number. */
+  init?: RequestInit | ((number: number) => RequestInit);
+  perSecond?: number;
+};
+
 /** Sends requests at a steady rate, whether or not those before have come back. A connection that fails is status 0. */
-export function startLoad(
-  origin: string,
-  { paths, init, perSecond = 40 }: { paths: readonly string[]; init?: RequestInit; perSecond?: number },
-): Load {
+export function startLoad(origin: string, { paths, init, perSecond = 40 }: LoadOptions): Load {
   const responses: Promise<LoadResponse>[] = [];
-  const ask = async (path: string): Promise<LoadResponse> => {
+  const ask = async (number: number): Promise<LoadResponse> => {
+    const path = paths[number % paths.length] ?? '/';
     const sentMs = performance.now();
-    const { status, text } = await fetch(origin + path, init).then(
+    const { status, text } = await fetch(
+      origin + path,
+      typeof init === 'function' ? init(number) : init,
+    ).then(
       async (response) => {
         const body = await response.text();
         return { status: response.status, text: response.ok ? '' : body.slice(0, 200) };
@@ -30,7 +38,7 @@ export function startLoad(
     return { status, ms: performance.now() - sentMs, path, text };
   };
   const timer = setInterval(() => {
-    responses.push(ask(paths[responses.length % paths.length] ?? '/'));
+    responses.push(ask(responses.length));
   }, 1000 / perSecond);
   return {
     stop: () => {
