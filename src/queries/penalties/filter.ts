@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { penalties } from '../../db/schema/penalties.ts';
 import { hiddenPlaceholder, type PlaceholderValues } from '../../db/select.ts';
 import { PENALTY_TYPES, type PenaltyStatus, type PenaltyType } from '../../domain/penalty.ts';
@@ -84,8 +84,8 @@ export function filterValues(
 }
 
 /** Rows of any of these types. */
-export function typeCondition(types: readonly PenaltyType[]): SQL {
-  return sql`${penalties.type} in (${sql.raw(types.map((type) => `'${type}'`).join(', '))})`;
+export function typeCondition(types: readonly PenaltyType[], type: SQLWrapper = penalties.type): SQL {
+  return sql`${type} in (${sql.raw(types.map((type) => `'${type}'`).join(', '))})`;
 }
 
 /** ACTIVE rows whose end has passed. */

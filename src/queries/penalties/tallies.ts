@@ -1,6 +1,7 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import type { Db } from '../../db/client.ts';
 import { penalties, penaltyTallies, TALLY_PERIODS, TALLY_SCOPES } from '../../db/schema/penalties.ts';
-import { arrayLiteral, hiddenPlaceholder, type PlaceholderValues, type Select } from '../../db/select.ts';
+import { hiddenPlaceholder, selectFrom } from '../../db/select.ts';
 import {
   PENALTY_STATUSES,
   PENALTY_TYPES,
@@ -8,7 +9,6 @@ import {
   type PenaltyType,
   parsePenaltyType,
 } from '../../domain/penalty.ts';
-import { UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import {
   countsBy,
   dueCondition,
@@ -17,6 +17,7 @@ import {
   type PenaltyCounts,
   type PenaltyFilter,
   shapeOf,
+  typeCondition,
 } from './filter.ts';
 
 /**
@@ -25,21 +26,14 @@ import {
  */
 
 /** Fifteen counts in the order of `penaltyTallies.counts`. */
-type Counts = readonly number[];
+export type Counts = readonly number[];
 
-/** The counts of a server, an admin or of all at a moment. */
-export type Counted = {
-  counts: Counts;
-  /** Rows that have ended but are still stored as ACTIVE, if the tallies of the filter differ by them. */
-  due: readonly DueRows[];
-};
-
-/** Rows of one type that were created on one day (UTC). */
-type DueRows = { day: string; type: PenaltyType; rows: number };
-
-/** The periods of the tallies that lead to a row, and whether they are corrected as the counts are. */
-export type Steps = { periods: readonly Period[]; isCorrected: boolean };
+/** The periods of the tallies that lead to a row, the longest first; none if few rows precede it. */
+export type Steps = readonly Period[];
 type Period = 'month' | 'day';
+
+/** How many rows a filter has, and how many its server, its admin or all have. */
+export type Size = { total: number; inScope: number };
 
 /** Expressions over the columns of a bucket's table. */
 type Bucket = {
@@ -55,102 +49,96 @@ type Bucket = {
 const MAX_SCANNED_ENTRIES = 2000;
 
 /**
- * Selects `counts`, the stored ones of a filter's server, admin or of all, and `due`, the rows that are due where they
- * matter. Each is one text, since they come with every row of a page. Read by {@link readCounted}.
+ * Common table expressions, the last of which is `counted` with one row. Its `counts` are the stored ones of a filter's
+ * server, admin or of all, its `due` the rows that are due where they matter. Each is one text, since they come with
+ * every row of a page. Read by {@link readCounted}; the placeholders are those of the filter.
  */
 export function buildCounted(filter: PenaltyFilter): SQL {
-  const due = changesWithTime(filter.status)
-    ? sql`(select string_agg(concat_ws(' ', day, type, rows), ',') from (${dueRows(filter)}) as due)`
-    : sql`null`;
-  return sql`
-    select (select ${penaltyTallies.counts}::text from ${penaltyTallies} where ${ofSubject('ever')}) as counts, ${due} as due`;
-}
-
-/** The values of the placeholders of {@link buildCounted}. */
-export function countedValues(filter: PenaltyFilter, now: Date): PlaceholderValues {
-  return { ...filterValues(filter, now), ...subjectOf(filter) };
+  const stored = sql`
+    stored as (select ${penaltyTallies.counts} as counts from ${penaltyTallies} where ${tallyCondition(filter, 'ever')})`;
+  const counts = sql`(select counts::text from stored) as counts`;
+  if (!changesWithTime(filter.status)) return sql`${stored}, counted as (select ${counts}, null as due)`;
+  return sql`${stored}, due as (${dueRows(filter)}), counted as (
+    select ${counts}, (select string_agg(concat_ws(' ', type, rows), ',') from due) as due
+  )`;
 }
 
 /** Reads {@link buildCounted}: the counts corrected for rows that have ended by `now`. */
-export function readCounted({ counts: stored, due: found }: { counts: unknown; due: unknown }): Counted {
+export function readCounted({ counts: stored, due }: { counts: unknown; due: unknown }): Counts {
   const counts = typeof stored === 'string' ? stored.slice(1, -1).split(',').map(Number) : [];
-  const due = typeof found === 'string' ? found.split(',').map(readDue) : [];
-  for (const { type, rows } of due) {
-    const [active, expired] = [slotOf(type, 'ACTIVE'), slotOf(type, 'EXPIRED')];
-    counts[active] = (counts[active] ?? 0) - rows;
-    counts[expired] = (counts[expired] ?? 0) + rows;
+  for (const ended of typeof due === 'string' ? due.split(',') : []) {
+    const [type = '', rows] = ended.split(' ');
+    const [active, expired] = [
+      slotOf(parsePenaltyType(type), 'ACTIVE'),
+      slotOf(parsePenaltyType(type), 'EXPIRED'),
+    ];
+    counts[active] = (counts[active] ?? 0) - Number(rows);
+    counts[expired] = (counts[expired] ?? 0) + Number(rows);
   }
-  return { counts, due };
+  return counts;
 }
 
-function readDue(text: string): DueRows {
-  const [day = '', type = '', rows] = text.split(' ');
-  return { day, type: parsePenaltyType(type), rows: Number(rows) };
-}
-
-/** {@link buildCounted} in a statement of its own. */
-export async function loadCounts(select: Select, filter: PenaltyFilter, now: Date): Promise<Counted> {
-  const [row] = await select(
-    `penalty counts ${shapeOf({ ...filter, types: undefined })}`,
-    () => buildCounted(filter),
-    countedValues(filter, now),
-  );
-  const [counts, due] = row ?? [];
-  return readCounted({ counts, due });
+/** The number of rows of a filter, after the expressions of {@link buildCounted}. */
+export function buildTotal({ types, status }: PenaltyFilter): SQL {
+  const stored = sql`coalesce((select ${sumOf(slotsOf(types, status), sql`counts`)} from stored), 0)`;
+  if (!changesWithTime(status)) return stored;
+  return sql`${stored} ${signOfDue(status)} coalesce((select sum(rows) from due where ${listedTypes(types)}), 0)`;
 }
 
 /** Counts by type, of one status or of all. */
-export function sumCounts({ counts }: Counted, status: PenaltyStatus | undefined): PenaltyCounts {
+export function sumCounts(counts: Counts, status: PenaltyStatus | undefined): PenaltyCounts {
   return countsBy((type) => sumAll(slotsOf([type], status).map((slot) => counts[slot] ?? 0)));
 }
 
-/** The steps that find a row fastest; undefined: few enough entries precede it to scan them. */
-export function planSteps(
-  skip: number,
-  { counts, due }: Counted,
-  filter: PenaltyFilter,
-  total: number,
-): Steps | undefined {
-  const inScope = sumAll(counts);
-  if ((skip * inScope) / total <= MAX_SCANNED_ENTRIES) return undefined;
-  // With few rows a month is precise enough. For a server and an admin together there are no tallies by day.
-  const byDay = inScope > 10 * MAX_SCANNED_ENTRIES && subjectOf(filter).scope !== TALLY_SCOPES.serverAndAdmin;
+/** The {@link Size} of a filter by the counts of its server, its admin or of all. */
+export function sizeOf(counts: Counts, { types, status }: PenaltyFilter): Size {
   return {
-    periods: byDay ? ['month', 'day'] : ['month'],
-    isCorrected: due.length > 0,
+    total: sumAll(slotsOf(types, status).map((slot) => counts[slot] ?? 0)),
+    inScope: sumAll(counts),
   };
 }
 
-/** The values of the placeholders of {@link buildBucket}. */
-export function bucketValues(filter: PenaltyFilter, { due }: Counted): PlaceholderValues {
-  const { types = PENALTY_TYPES } = filter;
-  const listed = due.filter(({ type }) => types.includes(type));
-  return {
-    ...subjectOf(filter),
-    dueDays: arrayLiteral(listed.map(({ day }) => day)),
-    dueRows: arrayLiteral(listed.map(({ rows }) => rows)),
-  };
+/** {@link sizeOf} by a statement of its own, before any page of the filter is known. */
+export async function loadSize(db: Db, filter: PenaltyFilter, now: Date): Promise<Size> {
+  const [row] = await selectFrom(db)(
+    `penalty counts: ${shapeOf(filter)}`,
+    () => sql`with ${buildCounted(filter)} select counts, due from counted`,
+    filterValues(filter, now),
+  );
+  const [counts, due] = row ?? [];
+  return sizeOf(readCounted({ counts, due }), filter);
 }
 
 /**
- * Finds the month or day (UTC) that contains the row at the placeholder `skip` of a filter.
+ * The steps that find a row fastest.
+ * @param skip how many rows of the filter precede it.
+ */
+export function planSteps(skip: number, filter: PenaltyFilter, { total, inScope }: Size): Steps {
+  if (skip * inScope <= MAX_SCANNED_ENTRIES * total) return [];
+  // With few rows a month is precise enough. For a server and an admin together there are no tallies by day.
+  const byDay = inScope > 10 * MAX_SCANNED_ENTRIES && scopeOf(filter) !== TALLY_SCOPES.serverAndAdmin;
+  return byDay ? ['month', 'day'] : ['month'];
+}
+
+/**
+ * Finds the month or day (UTC) that contains a row of a filter, after the expressions of {@link buildCounted}.
+ * @param skip how many rows of the filter precede it.
  * @param isBackwards whether rows count from the oldest; otherwise from the newest.
  * @returns common table expressions, the last of which, `table`, is that bucket; its ends are those in that direction.
  */
 export function buildBucket(
-  { periods, isCorrected }: Steps,
+  periods: Steps,
   filter: PenaltyFilter,
-  isBackwards: boolean,
+  { skip, isBackwards }: { skip: SQL; isBackwards: boolean },
 ): { expressions: SQL; table: SQL } & Bucket {
   const found = periods.map((period, index) => {
-    const counted = isCorrected ? correctedBuckets(period, filter) : storedBuckets(period, filter);
-    return sql`${sql.identifier(period)} as (${bucketOf(counted, periods[index - 1], isBackwards)})`;
+    const bucket = bucketOf(tallied(period, filter), periods[index - 1], { skip, isBackwards });
+    return sql`${sql.identifier(period)} as (${bucket})`;
   });
   const period = periods.at(-1) ?? 'month';
   const at = (end: string) => sql`(bucket ${sql.raw(end)})::timestamp at time zone 'UTC'`;
-  const skip = hiddenPlaceholder('skip', 'bigint');
   return {
-    expressions: sql`with ${sql.join(found, sql`, `)}`,
+    expressions: sql.join(found, sql`, `),
     table: sql`${sql.identifier(period)}`,
     // Both ends, so that whichever index the planner takes, it reads no more than the bucket.
     within: sql`${penalties.createdAt} >= ${at('')} and ${penalties.createdAt} < ${at(`+ interval '1 ${period}'`)}`,
@@ -161,7 +149,11 @@ export function buildBucket(
 }
 
 /** One step of {@link buildBucket}; reading ends at the bucket, since the index is in the order of the sums. */
-function bucketOf(counted: SQL, within: Period | undefined, isBackwards: boolean): SQL {
+function bucketOf(
+  counted: SQL,
+  within: Period | undefined,
+  { skip, isBackwards }: { skip: SQL; isBackwards: boolean },
+): SQL {
   const order = sql`bucket ${sql.raw(isBackwards ? 'asc' : 'desc')}`;
   const outer = within && sql.identifier(within);
   const skipped = outer ? sql`(select skipped from ${outer})` : sql`0`;
@@ -174,24 +166,31 @@ function bucketOf(counted: SQL, within: Period | undefined, isBackwards: boolean
       select bucket, rows, ${skipped} + sum(rows) over (order by ${order} rows unbounded preceding) as upto
       from (${counted} ${bounds ?? sql``}) as counted
     ) as summed
-    where upto > ${hiddenPlaceholder('skip', 'bigint')} order by ${order} limit 1`;
+    where upto > ${skip} order by ${order} limit 1`;
 }
 
-/** The months or days of a filter with their rows, by the stored statuses. */
-function storedBuckets(period: Period, { types, status }: PenaltyFilter): SQL {
-  return sql`select bucket, ${sumOf(slotsOf(types, status))} as rows from ${penaltyTallies} where ${ofSubject(period)}`;
-}
-
-/** The same, with rows that have ended as EXPIRED. Their days and numbers are from {@link loadCounts}, of the same snapshot. */
-function correctedBuckets(period: Period, { types, status }: PenaltyFilter): SQL {
-  const sign = sql.raw(status === 'ACTIVE' ? '-' : '+');
+/** The months or days of a filter with their rows, corrected for rows that have ended as the counts are. */
+function tallied(period: Period, filter: PenaltyFilter): SQL {
+  const { types, status } = filter;
+  const stored = sumOf(slotsOf(types, status), penaltyTallies.counts);
+  if (!changesWithTime(status))
+    return sql`select bucket, ${stored} as rows from ${penaltyTallies} where ${tallyCondition(filter, period)}`;
   return sql`
-    select bucket, ${sumOf(slotsOf(types, status))} ${sign} coalesce(ended.rows, 0) as rows
+    select bucket, ${stored} ${signOfDue(status)} coalesce(ended.rows, 0) as rows
     from ${penaltyTallies} left join (
       select date_trunc(${sql.raw(`'${period}'`)}, day::timestamp)::date as bucket, sum(rows)::integer as rows
-      from unnest(${hiddenPlaceholder('dueDays', 'date[]')}, ${hiddenPlaceholder('dueRows', 'integer[]')}) as due (day, rows) group by 1
+      from due where ${listedTypes(types)} group by 1
     ) as ended using (bucket)
-    where ${ofSubject(period)}`;
+    where ${tallyCondition(filter, period)}`;
+}
+
+function listedTypes(types: readonly PenaltyType[] | undefined): SQL {
+  return types ? typeCondition(types, sql`due.type`) : sql`true`;
+}
+
+/** Rows that are due are EXPIRED and no longer ACTIVE. */
+function signOfDue(status: PenaltyStatus | undefined): SQL {
+  return sql.raw(status === 'ACTIVE' ? '-' : '+');
 }
 
 /** Whether rows gain or lose this status when they end, which the tallies do not reflect. */
@@ -206,7 +205,7 @@ function changesWithTime(status: PenaltyStatus | undefined): boolean {
  */
 function dueRows({ types: _, status: __, ...scope }: PenaltyFilter): SQL {
   return sql`
-    select to_char(${penalties.createdAt} at time zone 'UTC', 'YYYY-MM-DD') as day, ${penalties.type} as type, count(*) as rows
+    select (${penalties.createdAt} at time zone 'UTC')::date as day, ${penalties.type} as type, count(*) as rows
     from (
       select * from ${penalties}
       where ${dueCondition(hiddenPlaceholder('now', 'timestamptz'))} and ${penalties.endsAt} > '-infinity' offset 0
@@ -229,27 +228,26 @@ function slotOf(type: PenaltyType, status: PenaltyStatus): number {
 }
 
 /** The sum of some counts; PostgreSQL's arrays begin at 1. */
-function sumOf(slots: readonly number[]): SQL {
+function sumOf(slots: readonly number[], counts: SQLWrapper): SQL {
   return sql.join(
-    slots.map((slot) => sql`${penaltyTallies.counts}[${sql.raw(String(slot + 1))}]`),
+    slots.map((slot) => sql`${counts}[${sql.raw(String(slot + 1))}]`),
     sql` + `,
   );
 }
 
-/** The key of the tallies for a filter's server, admin or unknown player. */
-function subjectOf({ serverId, adminSteamId, playerSteamId }: PenaltyFilter) {
-  const subject = { serverId: serverId ?? 0, adminSteamId: adminSteamId ?? UNKNOWN_STEAM_ID };
-  if (playerSteamId !== undefined) return { ...subject, scope: TALLY_SCOPES.unknownPlayer };
-  if (serverId !== undefined && adminSteamId !== undefined)
-    return { ...subject, scope: TALLY_SCOPES.serverAndAdmin };
-  if (serverId !== undefined) return { ...subject, scope: TALLY_SCOPES.server };
-  return { ...subject, scope: adminSteamId === undefined ? TALLY_SCOPES.all : TALLY_SCOPES.admin };
+/** The scope of the tallies for a filter's server, admin or unknown player. */
+function scopeOf({ serverId, adminSteamId, playerSteamId }: PenaltyFilter): number {
+  if (playerSteamId !== undefined) return TALLY_SCOPES.unknownPlayer;
+  if (serverId !== undefined && adminSteamId !== undefined) return TALLY_SCOPES.serverAndAdmin;
+  if (serverId !== undefined) return TALLY_SCOPES.server;
+  return adminSteamId === undefined ? TALLY_SCOPES.all : TALLY_SCOPES.admin;
 }
 
-/** The tallies of one period of {@link subjectOf}. */
-function ofSubject(period: keyof typeof TALLY_PERIODS): SQL {
-  return sql`${penaltyTallies.scope} = ${hiddenPlaceholder('scope', 'smallint')}
-    and ${penaltyTallies.serverId} = ${hiddenPlaceholder('serverId', 'integer')}
-    and ${penaltyTallies.adminSteamId} = ${hiddenPlaceholder('adminSteamId', 'bigint')}
+/** The tallies of one period of a filter's server, admin, unknown player or of all. */
+function tallyCondition(filter: PenaltyFilter, period: keyof typeof TALLY_PERIODS): SQL {
+  const { serverId, adminSteamId } = filter;
+  return sql`${penaltyTallies.scope} = ${sql.raw(String(scopeOf(filter)))}
+    and ${penaltyTallies.serverId} = ${serverId === undefined ? sql`0` : hiddenPlaceholder('serverId', 'integer')}
+    and ${penaltyTallies.adminSteamId} = ${adminSteamId === undefined ? sql`0` : hiddenPlaceholder('adminSteamId', 'bigint')}
     and ${penaltyTallies.period} = ${sql.raw(String(TALLY_PERIODS[period]))}`;
 }

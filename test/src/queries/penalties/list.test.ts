@@ -191,6 +191,23 @@ test('the day and the month of a deep page are found among many rows, swept or n
   });
 });
 
+test('a deep page is right when its list has grown or shrunk much since it was last seen', async () => {
+  const serverId = 750;
+  const expectDeepPages = async (all: (typeof penalties.$inferSelect)[]) => {
+    const { total, cutPage } = expected(all, { serverId });
+    const last = Math.ceil(total / 50);
+    for (const page of [Math.ceil(last / 3), last, last + 1, 400].filter((page) => page > 0)) {
+      const found = await listPenalties(db, { serverId }, { page, perPage: 50, now });
+      expect({ page, ...found }).toEqual({ page, ...cutPage(page, 50) });
+    }
+  };
+  await expectDeepPages([]);
+  const all = await insertCrowd(serverId, { before: now, adminSteamId: aSteamId(952) });
+  await expectDeepPages(all);
+  await db.execute(sql`delete from penalties where server_id = ${serverId} and id % 100 > 0`);
+  await expectDeepPages(all.filter(({ id }) => id % 100 === 0));
+});
+
 test('days are those of UTC, whatever the time zone of the database', async () => {
   const serverId = 800;
   const all = await insertCrowd(serverId, {
@@ -220,13 +237,14 @@ test('total, counts and rows agree with one another while others write', async (
   let isWriting = true;
   const done = Promise.all(writers).then(() => (isWriting = false));
   while (isWriting) {
-    const { rows, total, counts } = await listPenalties(
-      db,
-      { serverId: 500 },
-      { page: 1, perPage: 1000, now },
-    );
-    expect(rows.length).toBe(total);
-    expect(counts.gag).toBe(total);
+    const all = await listPenalties(db, { serverId: 500 }, { page: 1, perPage: 1000, now });
+    expect(all.rows.length).toBe(all.total);
+    expect(all.counts.gag).toBe(all.total);
+    for (const page of [2, 5]) {
+      const { rows, total, counts } = await listPenalties(db, { serverId: 500 }, { page, perPage: 10, now });
+      expect(rows.length).toBe(Math.min(Math.max(total - (page - 1) * 10, 0), 10));
+      expect(counts.gag).toBe(total);
+    }
   }
   await done;
 });
