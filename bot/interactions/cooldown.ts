@@ -33,10 +33,10 @@ export function createCooldown({
     take: (userId) => {
       const nowMs = clockMs();
       const fullAt = Math.max(fullAtMs.get(userId) ?? 0, nowMs);
-      const afterThis = fullAt + refillMs;
-      const retryInMs = afterThis - burst * refillMs - nowMs;
+      // In this order, since rounding would refuse a command whose bucket is full.
+      const retryInMs = fullAt - nowMs - (burst - 1) * refillMs;
       if (retryInMs > 0) return { retryInMs };
-      fullAtMs.set(userId, afterThis);
+      fullAtMs.set(userId, fullAt + refillMs);
       return undefined;
     },
   };

@@ -22,6 +22,16 @@ test('gives a burst, then one turn each refill, by user', () => {
   expect(take('a', 10_000)).toBeDefined();
 });
 
+test('allows the first command at every fraction of a millisecond', () => {
+  const cooldown = createCooldown({ burst: 1, refillMs: 2000, clockMs });
+  const refused: number[] = [];
+  for (let user = 0; user < 1000; user++) {
+    nowMs = 1000 + user * 1.0123;
+    if (cooldown.take(`user ${user}`)) refused.push(nowMs);
+  }
+  expect(refused).toEqual([]);
+});
+
 test('remembers 5000 users, and forgets the one seen least recently', () => {
   nowMs = 0;
   const cooldown = createCooldown({ burst: 1, refillMs: 60_000, clockMs });
