@@ -7,6 +7,7 @@ import type { InteractionOutcome } from '../../../bot/interactions/outcome.ts';
 import { createServerList } from '../../../src/live/server-list.ts';
 import { type ServerState, saveServerPolls } from '../../../src/queries/servers/polls.ts';
 import { listServerHistory } from '../../../src/queries/servers/samples.ts';
+import { listServerStatuses } from '../../../src/queries/servers/servers.ts';
 import { createTestDatabase } from '../database/database.ts';
 import { type FakeDiscord, startFakeDiscord } from '../discord/fake-discord.ts';
 import { waitFor } from '../wait.ts';
@@ -102,15 +103,11 @@ export async function startTestBot({
       await waitFor(() => bot.health().state === 'ready');
       await waitFor(() => lines.some(({ msg }) => msg.startsWith('slash commands')));
     },
-    /** Reads the servers into memory again. */
+    /** Waits until the servers in memory are those that are stored now. */
     refreshServers: async () => {
-      let isRead = false;
-      const before = servers.current();
-      servers.onChange(() => {
-        isRead = true;
-      });
+      const stored = JSON.stringify(await listServerStatuses(database.db));
       servers.invalidate();
-      await waitFor(() => isRead || servers.current() !== before);
+      await waitFor(() => JSON.stringify(servers.current()) === stored);
     },
     /** Saves a poll of one server, or of several at the same moment; undefined: none of them answered it. */
     poll: (
