@@ -40,8 +40,8 @@ class Candidate {
   token: number | undefined;
   heldUntilMs = Number.NEGATIVE_INFINITY;
   session: Connection;
-  private work: Connection;
   db: Db;
+  private work: Connection;
   readonly name: string;
 
   constructor(
@@ -49,26 +49,43 @@ class Candidate {
     readonly number: number,
   ) {
     this.name = `process${number}.1`;
-    [this.session, this.work, this.db] = this.open();
+    this.session = this.openSession();
+    [this.work, this.db] = this.openWork();
   }
 
-  open(): [Connection, Connection, Db] {
-    const session = connect(this.url, { max: 1, applicationName: `lease ${NAME}`, owner: this.name });
-    // Every transaction that hangs keeps a connection until the history ends.
-    const work = connect(this.url, { max: 30, applicationName: 'work', owner: `process${this.number}` });
-    return [session, work, openDrizzle(work)];
-  }
-
-  /** As after a lost connection; the driver would wait before it connects again. */
-  async reopen(): Promise<void> {
-    const old = [this.session, this.work];
-    [this.session, this.work, this.db] = this.open();
-    await Promise.all(old.map((one) => one.end({ timeout: 0 })));
+  /** Replaces connections that were ended: the driver would wait before it connects again. */
+  async reopenEnded(): Promise<void> {
+    const { session, work } = this;
+    if (!(await isAlive(session))) {
+      this.session = this.openSession();
+      await session.end({ timeout: 0 });
+    }
+    if (!(await isAlive(work))) {
+      [this.work, this.db] = this.openWork();
+      await work.end({ timeout: 0 });
+    }
   }
 
   close(): Promise<unknown> {
     return Promise.all([this.session.end({ timeout: 0 }), this.work.end({ timeout: 0 })]);
   }
+
+  private openSession(): Connection {
+    return connect(this.url, { max: 1, applicationName: `lease ${NAME}`, owner: this.name });
+  }
+
+  /** Every transaction that hangs keeps a connection until the history ends. */
+  private openWork(): [Connection, Db] {
+    const work = connect(this.url, { max: 30, applicationName: 'work', owner: `process${this.number}` });
+    return [work, openDrizzle(work)];
+  }
+}
+
+function isAlive(connection: Connection): Promise<boolean> {
+  return connection`select 1`.then(
+    () => true,
+    () => false,
+  );
 }
 
 type Stage = { connection: Connection; candidates: Candidate[] };
@@ -112,7 +129,7 @@ class Play {
 
   /** Sessions of a process that lost the lease were ended. */
   private async reopenEnded(): Promise<void> {
-    for (const one of this.stage.candidates) if (!(await this.isAlive(one))) await one.reopen();
+    for (const one of this.stage.candidates) await one.reopenEnded();
   }
 
   private async endHung(): Promise<void> {
@@ -177,17 +194,6 @@ class Play {
     if (kind === 'renew' && candidate.token !== undefined) {
       expect(result !== undefined).toBe(before.token === candidate.token);
     }
-  }
-
-  private async isAlive(candidate: Candidate): Promise<boolean> {
-    const isAlive = (query: PromiseLike<unknown>) =>
-      Promise.resolve(query).then(
-        () => true,
-        () => false,
-      );
-    return (
-      (await isAlive(candidate.session`select 1`)) && (await isAlive(candidate.db.execute(sql`select 1`)))
-    );
   }
 
   private async perform({ kind, holder: number }: Action): Promise<unknown> {
