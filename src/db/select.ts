@@ -49,16 +49,7 @@ export async function selectFromSnapshot<T>(db: Db, work: (select: Select) => Pr
  */
 export function hiddenPlaceholder(
   name: string,
-  type:
-    | 'smallint'
-    | 'integer'
-    | 'bigint'
-    | 'text'
-    | 'timestamptz'
-    | 'integer[]'
-    | 'bigint[]'
-    | 'boolean[]'
-    | 'date[]',
+  type: 'integer' | 'bigint' | 'text' | 'timestamptz' | 'bigint[]' | 'boolean[]',
 ): SQL {
   return sql`(select ${sql.placeholder(name)}::${sql.raw(type)})`;
 }

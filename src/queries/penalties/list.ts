@@ -1,5 +1,4 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { LRUCache } from 'lru-cache';
 import type { Db } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import {
@@ -21,18 +20,7 @@ import {
   shapeOf,
 } from './filter.ts';
 import { compareNewestFirst, LISTED, NEWEST_FIRST, OLDEST_FIRST, type Penalty, readPenalty } from './row.ts';
-import {
-  buildBucket,
-  buildCounted,
-  buildTotal,
-  loadSize,
-  planSteps,
-  readCounted,
-  type Size,
-  type Steps,
-  sizeOf,
-  sumCounts,
-} from './tallies.ts';
+import { buildBucket, buildCounted, readCounted, sumCounts } from './tallies.ts';
 
 export type PenaltyPage = {
   /** Newest first, with the status they have at `now`. */
@@ -46,6 +34,7 @@ export type PenaltyPage = {
 type PageOptions = {
   /** From 1. */
   page: number;
+  /** At most {@link MAX_PAGE_ROWS}. */
   perPage: number;
   /** The time by which rows, total and counts are computed. */
   now: Date;
@@ -73,7 +62,7 @@ async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now 
         select ${COUNTS_BY_TYPE} as counts, null as due
         from ${penalties} where ${filterCondition({ ...filter, types: undefined })}
       )`,
-      rows: selectRows(filter, { order: NEWEST_FIRST, limit: LIMIT, offset: OFFSET }),
+      rows: selectRows(filter, { offset: OFFSET }),
     }),
     values: { ...filterValues(filter, now), limit: perPage, offset: (page - 1) * perPage },
     now,
@@ -82,44 +71,27 @@ async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now 
   return { rows, counts, total: totalOf(counts, filter) };
 }
 
-/** Counts from tallies; rows of a deep page from the month or day in which it begins. */
+/** Counts from tallies; rows of a page after the first from the month or day in which it begins. */
 async function listByTallies(db: Db, filter: PenaltyFilter, { page, perPage, now }: PageOptions) {
-  const sizes = sizesOf(db);
-  const subject = `${shapeOf(filter)} ${filter.serverId} ${filter.adminSteamId}`;
+  const [name, build] = page === 1 ? ['first', buildFirstPage] : ['deep', buildDeepPage];
   const offset = (page - 1) * perPage;
-  const size = page === 1 ? undefined : (sizes.get(subject) ?? (await loadSize(db, filter, now)));
-  const path = size && planPath(filter, { offset, perPage, size });
-  const name = path ? `deep: ${path.isBackwards ? 'asc' : 'desc'} ${path.steps}` : 'first:';
-  const { rows, counted } = await selectPage(db, `penalties ${name} ${shapeOf(filter)}`, {
-    build: () => (path ? buildDeepPage(filter, path) : buildFirstPage(filter)),
+  const { rows, counted } = await selectPage(db, `penalties ${name}: ${shapeOf(filter)}`, {
+    build: () => build(filter),
     values: { ...filterValues(filter, now), limit: perPage, offset },
     now,
   });
-  const stored = readCounted(counted);
-  const counts = sumCounts(stored, filter.status);
+  const counts = sumCounts(readCounted(counted), filter.status);
   const total = totalOf(counts, filter);
   if (rows.length === 0 && offset < total)
-    throw new Error(`of ${total} penalties by the tallies none is found at ${offset}`);
-  sizes.set(subject, sizeOf(stored, filter));
+    throw new Error(`no penalty is found at ${offset} of ${total}: run \`penalties recount\``);
   return { rows, counts, total };
 }
 
 /**
- * The sizes of filters when a page of them was last listed. The next page is planned by them: with a size that is out
- * of date it is found more slowly, and is still right.
+ * Tells the planner how many rows a page has at most. For a hidden limit alone it expects a tenth of all rows, which
+ * from eleven million on is so many that a server with JIT would compile every query.
  */
-const knownSizes = new WeakMap<Db, LRUCache<string, Size>>();
-const MAX_KNOWN_SIZES = 1000;
-
-function sizesOf(db: Db): LRUCache<string, Size> {
-  let sizes = knownSizes.get(db);
-  if (!sizes) {
-    sizes = new LRUCache({ max: MAX_KNOWN_SIZES });
-    knownSizes.set(db, sizes);
-  }
-  return sizes;
-}
-
+const MAX_PAGE_ROWS = 1000;
 const LIMIT = hiddenPlaceholder('limit', 'bigint');
 const OFFSET = hiddenPlaceholder('offset', 'bigint');
 
@@ -153,63 +125,36 @@ async function selectPage(
 
 /** The first page, which is requested most. */
 function buildFirstPage(filter: PenaltyFilter): PageSql {
+  return { expressions: buildCounted(filter), rows: selectRows(filter) };
+}
+
+/** A later page; rows before it are skipped in an index-only scan of one month or day, up to its first row. */
+function buildDeepPage(filter: PenaltyFilter): PageSql {
+  const bucket = buildBucket(filter, OFFSET);
+  const key = sql`${penalties.createdAt}, ${penalties.id}`;
+  const keyAt = (position: SQL, order: SQL) => sql`
+    select ${key} from ${penalties} where ${filterCondition(filter)} and ${bucket.within}
+    order by ${order} limit 1 offset ${position}`;
+  const start = sql`
+    select start.* from ${bucket.table}, lateral (
+      select * from (${keyAt(bucket.newer, NEWEST_FIRST)}) as newest where ${bucket.isNearNewest} union all
+      select * from (${keyAt(bucket.older, OLDEST_FIRST)}) as oldest where not ${bucket.isNearNewest}
+    ) as start`;
   return {
-    expressions: buildCounted(filter),
-    rows: selectRows(filter, { order: NEWEST_FIRST, limit: LIMIT }),
+    expressions: sql`${buildCounted(filter)}, ${bucket.expressions}`,
+    rows: selectRows(filter, { bound: sql`and (${key}) <= (${start})` }),
   };
 }
 
-/** The way to a deep page: from which end, and by which tallies. */
-type Path = { isBackwards: boolean; steps: Steps };
-
-/** @param size by which the nearer end is known. */
-function planPath(
+function selectRows(
   filter: PenaltyFilter,
-  { offset, perPage, size }: { offset: number; perPage: number; size: Size },
-): Path {
-  const fromTheEnd = Math.max(size.total - offset - perPage, 0);
-  const isBackwards = fromTheEnd < offset;
-  return { isBackwards, steps: planSteps(isBackwards ? fromTheEnd : offset, filter, size) };
-}
-
-/** A page by its position from either end; rows before it are skipped in an index-only scan, up to its first row. */
-function buildDeepPage(filter: PenaltyFilter, { isBackwards, steps }: Path): PageSql {
-  const [order, reverse] = isBackwards ? [OLDEST_FIRST, NEWEST_FIRST] : [NEWEST_FIRST, OLDEST_FIRST];
-  const [skip, limit] = isBackwards
-    ? [sql`(select skip from place)`, sql`(select rows from place)`]
-    : [OFFSET, LIMIT];
-  const place = sql`, place as (
-    select greatest(total - ${OFFSET} - ${LIMIT}, 0) as skip, greatest(least(${LIMIT}, total - ${OFFSET}), 0) as rows
-    from (select ${buildTotal(filter)} as total) as filtered
-  )`;
-  const counted = sql`${buildCounted(filter)}${isBackwards ? place : sql``}`;
-  const key = sql`${penalties.createdAt}, ${penalties.id}`;
-  const keyAt = (position: SQL, direction: SQL, bound = sql``) => sql`
-    select ${key} from ${penalties} where ${filterCondition(filter)} ${bound} order by ${direction} limit 1 offset ${position}`;
-  const rowsFrom = (start: SQL) =>
-    selectRows(filter, {
-      bound: sql`and (${key}) ${isBackwards ? sql`>=` : sql`<=`} (${start})`,
-      order,
-      limit,
-    });
-  if (steps.length === 0) return { expressions: counted, rows: rowsFrom(keyAt(skip, order)) };
-  const bucket = buildBucket(steps, filter, { skip, isBackwards });
-  const fromFirst = keyAt(bucket.fromFirst, order, sql`and ${bucket.within}`);
-  const fromLast = keyAt(bucket.fromLast, reverse, sql`and ${bucket.within}`);
-  const start = sql`
-    select start.* from ${bucket.table}, lateral (
-      select * from (${fromFirst}) as first where ${bucket.isNearFirst} union all
-      select * from (${fromLast}) as last where not ${bucket.isNearFirst}
-    ) as start`;
-  return { expressions: sql`${counted}, ${bucket.expressions}`, rows: rowsFrom(start) };
-}
-
-type RowsSql = { bound?: SQL; order: SQL; limit: SQL; offset?: SQL };
-
-function selectRows(filter: PenaltyFilter, { bound = sql``, order, limit, offset = sql`0` }: RowsSql): SQL {
+  { bound = sql``, offset = sql`0` }: { bound?: SQL; offset?: SQL } = {},
+): SQL {
   return sql`
-    select ${LISTED.columns} from ${penalties} where ${filterCondition(filter)} ${bound}
-    order by ${order} limit ${limit} offset ${offset}`;
+    select * from (
+      select ${LISTED.columns} from ${penalties} where ${filterCondition(filter)} ${bound}
+      order by ${NEWEST_FIRST} limit ${sql.raw(String(MAX_PAGE_ROWS))} offset ${offset}
+    ) as page limit ${LIMIT}`;
 }
 
 function totalOf(counts: PenaltyCounts, { types = PENALTY_TYPES }: PenaltyFilter): number {

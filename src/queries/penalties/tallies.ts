@@ -1,7 +1,6 @@
-import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
-import type { Db } from '../../db/client.ts';
+import { type SQL, sql } from 'drizzle-orm';
 import { penalties, penaltyTallies, TALLY_PERIODS, TALLY_SCOPES } from '../../db/schema/penalties.ts';
-import { hiddenPlaceholder, selectFrom } from '../../db/select.ts';
+import { hiddenPlaceholder } from '../../db/select.ts';
 import {
   PENALTY_STATUSES,
   PENALTY_TYPES,
@@ -13,10 +12,8 @@ import {
   countsBy,
   dueCondition,
   filterCondition,
-  filterValues,
   type PenaltyCounts,
   type PenaltyFilter,
-  shapeOf,
   typeCondition,
 } from './filter.ts';
 
@@ -26,40 +23,35 @@ import {
  */
 
 /** Fifteen counts in the order of `penaltyTallies.counts`. */
-export type Counts = readonly number[];
+type Counts = readonly number[];
 
-/** The periods of the tallies that lead to a row, the longest first; none if few rows precede it. */
-export type Steps = readonly Period[];
 type Period = 'month' | 'day';
-
-/** How many rows a filter has, and how many its server, its admin or all have. */
-export type Size = { total: number; inScope: number };
 
 /** Expressions over the columns of a bucket's table. */
 type Bucket = {
   /** The condition of its rows. */
   within: SQL;
-  /** How many of them lie between the row and either end, and which end is nearer. */
-  fromFirst: SQL;
-  fromLast: SQL;
-  isNearFirst: SQL;
+  /** How many of them are newer than the row, how many are older, and which are fewer. */
+  newer: SQL;
+  older: SQL;
+  isNearNewest: SQL;
 };
 
-/** Scanning this many index entries takes as long as finding the month or day to scan. */
-const MAX_SCANNED_ENTRIES = 2000;
-
 /**
- * Common table expressions, the last of which is `counted` with one row. Its `counts` are the stored ones of a filter's
- * server, admin or of all, its `due` the rows that are due where they matter. Each is one text, since they come with
- * every row of a page. Read by {@link readCounted}; the placeholders are those of the filter.
+ * Common table expressions, the last of which is `counted` with one row: `counts` as they are stored for a filter's
+ * server, admin or for all, and `due`, the ACTIVE rows whose end has passed by type, null where the status of the filter
+ * does not depend on the time. Both are texts, since they come with every row of a page. Read by {@link readCounted}; the
+ * placeholders are those of the filter.
  */
 export function buildCounted(filter: PenaltyFilter): SQL {
-  const stored = sql`
-    stored as (select ${penaltyTallies.counts} as counts from ${penaltyTallies} where ${tallyCondition(filter, 'ever')})`;
-  const counts = sql`(select counts::text from stored) as counts`;
-  if (!changesWithTime(filter.status)) return sql`${stored}, counted as (select ${counts}, null as due)`;
-  return sql`${stored}, due as (${dueRows(filter)}), counted as (
-    select ${counts}, (select string_agg(concat_ws(' ', type, rows), ',') from due) as due
+  const counts = sql`
+    (select ${penaltyTallies.counts}::text from ${penaltyTallies} where ${tallyCondition(filter, 'ever')}) as counts`;
+  if (!changesWithTime(filter.status)) return sql`counted as (select ${counts}, null as due)`;
+  return sql`due as (${dueRows(filter)}), counted as (
+    select ${counts}, (
+      select string_agg(concat_ws(' ', type, rows), ',')
+      from (select type, sum(rows) as rows from due group by type) as due_by_type
+    ) as due
   )`;
 }
 
@@ -78,101 +70,50 @@ export function readCounted({ counts: stored, due }: { counts: unknown; due: unk
   return counts;
 }
 
-/** The number of rows of a filter, after the expressions of {@link buildCounted}. */
-export function buildTotal({ types, status }: PenaltyFilter): SQL {
-  const stored = sql`coalesce((select ${sumOf(slotsOf(types, status), sql`counts`)} from stored), 0)`;
-  if (!changesWithTime(status)) return stored;
-  return sql`${stored} ${signOfDue(status)} coalesce((select sum(rows) from due where ${listedTypes(types)}), 0)`;
-}
-
 /** Counts by type, of one status or of all. */
 export function sumCounts(counts: Counts, status: PenaltyStatus | undefined): PenaltyCounts {
   return countsBy((type) => sumAll(slotsOf([type], status).map((slot) => counts[slot] ?? 0)));
 }
 
-/** The {@link Size} of a filter by the counts of its server, its admin or of all. */
-export function sizeOf(counts: Counts, { types, status }: PenaltyFilter): Size {
-  return {
-    total: sumAll(slotsOf(types, status).map((slot) => counts[slot] ?? 0)),
-    inScope: sumAll(counts),
-  };
-}
-
-/** {@link sizeOf} by a statement of its own, before any page of the filter is known. */
-export async function loadSize(db: Db, filter: PenaltyFilter, now: Date): Promise<Size> {
-  const [row] = await selectFrom(db)(
-    `penalty counts: ${shapeOf(filter)}`,
-    () => sql`with ${buildCounted(filter)} select counts, due from counted`,
-    filterValues(filter, now),
-  );
-  const [counts, due] = row ?? [];
-  return sizeOf(readCounted({ counts, due }), filter);
-}
-
-/**
- * The steps that find a row fastest.
- * @param skip how many rows of the filter precede it.
- */
-export function planSteps(skip: number, filter: PenaltyFilter, { total, inScope }: Size): Steps {
-  if (skip * inScope <= MAX_SCANNED_ENTRIES * total) return [];
-  // With few rows a month is precise enough. For a server and an admin together there are no tallies by day.
-  const byDay = inScope > 10 * MAX_SCANNED_ENTRIES && scopeOf(filter) !== TALLY_SCOPES.serverAndAdmin;
-  return byDay ? ['month', 'day'] : ['month'];
-}
-
 /**
  * Finds the month or day (UTC) that contains a row of a filter, after the expressions of {@link buildCounted}.
- * @param skip how many rows of the filter precede it.
- * @param isBackwards whether rows count from the oldest; otherwise from the newest.
- * @returns common table expressions, the last of which, `table`, is that bucket; its ends are those in that direction.
+ * @param position of the row, from 0 for the newest.
+ * @returns common table expressions, the last of which, `table`, is that bucket; it is empty if there is no such row.
  */
-export function buildBucket(
-  periods: Steps,
-  filter: PenaltyFilter,
-  { skip, isBackwards }: { skip: SQL; isBackwards: boolean },
-): { expressions: SQL; table: SQL } & Bucket {
-  const found = periods.map((period, index) => {
-    const bucket = bucketOf(tallied(period, filter), periods[index - 1], { skip, isBackwards });
-    return sql`${sql.identifier(period)} as (${bucket})`;
-  });
-  const period = periods.at(-1) ?? 'month';
+export function buildBucket(filter: PenaltyFilter, position: SQL): { expressions: SQL; table: SQL } & Bucket {
+  // For a server and an admin together there are no tallies by day.
+  const period = scopeOf(filter) === TALLY_SCOPES.serverAndAdmin ? 'month' : 'day';
+  const month = sql`month as (${findBucket(bucketsOf('month', filter), position)})`;
+  const daysOfMonth = sql`
+    ${bucketsOf('day', filter)} and bucket >= month.bucket and bucket < month.bucket + interval '1 month'`;
+  const day = sql`
+    day as (select found.* from month, lateral (${findBucket(daysOfMonth, sql`month.position`)}) as found)`;
   const at = (end: string) => sql`(bucket ${sql.raw(end)})::timestamp at time zone 'UTC'`;
   return {
-    expressions: sql.join(found, sql`, `),
+    expressions: period === 'day' ? sql`${month}, ${day}` : month,
     table: sql`${sql.identifier(period)}`,
     // Both ends, so that whichever index the planner takes, it reads no more than the bucket.
     within: sql`${penalties.createdAt} >= ${at('')} and ${penalties.createdAt} < ${at(`+ interval '1 ${period}'`)}`,
-    fromFirst: sql`${skip} - skipped`,
-    fromLast: sql`skipped + rows - 1 - ${skip}`,
-    isNearFirst: sql`(${skip} < skipped + rows / 2)`,
+    newer: sql`position`,
+    older: sql`rows - 1 - position`,
+    isNearNewest: sql`position < rows / 2`,
   };
 }
 
-/** One step of {@link buildBucket}; reading ends at the bucket, since the index is in the order of the sums. */
-function bucketOf(
-  counted: SQL,
-  within: Period | undefined,
-  { skip, isBackwards }: { skip: SQL; isBackwards: boolean },
-): SQL {
-  const order = sql`bucket ${sql.raw(isBackwards ? 'asc' : 'desc')}`;
-  const outer = within && sql.identifier(within);
-  const skipped = outer ? sql`(select skipped from ${outer})` : sql`0`;
-  const bounds =
-    outer &&
-    sql`and bucket >= (select bucket from ${outer})
-      and bucket < (select (bucket + ${sql.raw(`interval '1 ${within}'`)})::date from ${outer})`;
+/** The bucket with the row at a position, and the position within it. */
+function findBucket(buckets: SQL, position: SQL): SQL {
   return sql`
-    select bucket, rows, upto - rows as skipped from (
-      select bucket, rows, ${skipped} + sum(rows) over (order by ${order} rows unbounded preceding) as upto
-      from (${counted} ${bounds ?? sql``}) as counted
+    select bucket, rows, ${position} - (upto - rows) as position from (
+      select bucket, rows, sum(rows) over (order by bucket desc rows unbounded preceding) as upto
+      from (${buckets}) as buckets
     ) as summed
-    where upto > ${skip} order by ${order} limit 1`;
+    where upto > ${position} order by bucket desc limit 1`;
 }
 
 /** The months or days of a filter with their rows, corrected for rows that have ended as the counts are. */
-function tallied(period: Period, filter: PenaltyFilter): SQL {
+function bucketsOf(period: Period, filter: PenaltyFilter): SQL {
   const { types, status } = filter;
-  const stored = sumOf(slotsOf(types, status), penaltyTallies.counts);
+  const stored = sumOf(slotsOf(types, status));
   if (!changesWithTime(status))
     return sql`select bucket, ${stored} as rows from ${penaltyTallies} where ${tallyCondition(filter, period)}`;
   return sql`
@@ -228,9 +169,9 @@ function slotOf(type: PenaltyType, status: PenaltyStatus): number {
 }
 
 /** The sum of some counts; PostgreSQL's arrays begin at 1. */
-function sumOf(slots: readonly number[], counts: SQLWrapper): SQL {
+function sumOf(slots: readonly number[]): SQL {
   return sql.join(
-    slots.map((slot) => sql`${counts}[${sql.raw(String(slot + 1))}]`),
+    slots.map((slot) => sql`${penaltyTallies.counts}[${sql.raw(String(slot + 1))}]`),
     sql` + `,
   );
 }

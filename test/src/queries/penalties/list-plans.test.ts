@@ -1,0 +1,83 @@
+import { expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
+import { openDatabase } from '../../../../src/db/database.ts';
+import { COUNTS_BY_TYPE } from '../../../../src/queries/penalties/filter.ts';
+import { listPenalties } from '../../../../src/queries/penalties/list.ts';
+import { aSteamId } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+
+/** How PostgreSQL finds the rows of lists; which rows they are is tested beside this. */
+
+const { db, url } = await createTestDatabase();
+const now = new Date('2026-11-21T10:00:00Z');
+await db.execute(sql`
+  insert into penalties (type, status, player_steamid, admin_steamid, server_id, duration_minutes, created_at, ends_at)
+  select (enum_range(null::penalty_type))[1 + i % 5], (enum_range(null::penalty_status))[1 + i / 5 % 3],
+    ${aSteamId(0)}::bigint + i % 41, ${aSteamId(900)}::bigint + i % 7, i % 4, 60, at, at + (i % 1000) * interval '1 hour'
+  from generate_series(1, 6000) as i,
+    lateral (select ${now.toISOString()}::timestamptz - i * interval '43 minutes' as at) as created`);
+// The test server commits without waiting for its log, and rows are visible to all only once that is written.
+await db.execute(sql`checkpoint`);
+await db.execute(sql`vacuum analyze penalties`);
+
+test('every index that lists are sorted by is one the planner can walk in that order', async () => {
+  const orders = { penalties_created: sql`true`, penalties_server: sql`server_id = 1` };
+  for (const [index, condition] of Object.entries(orders)) {
+    const plan = await db.execute<{ 'QUERY PLAN': string }>(
+      sql`explain select id from penalties where ${condition} order by created_at desc, id desc limit 50`,
+    );
+    expect(plan.map((line) => line['QUERY PLAN']).join('\n')).toContain(`Backward using ${index}`);
+  }
+});
+
+test('what a deep page passes is decided in the index, without visiting the rows', async () => {
+  const orders = {
+    penalties_created: sql`true`,
+    penalties_server: sql`server_id = 1`,
+    penalties_admin: sql`admin_steamid = ${aSteamId(901)}`,
+  };
+  for (const [index, condition] of Object.entries(orders)) {
+    const plan = await db.execute<{ 'QUERY PLAN': string }>(
+      sql`explain select created_at, id from penalties where ${condition} and type in ('gag', 'mute') and status = 'ACTIVE'
+        and (ends_at is null or ends_at > ${now.toISOString()}) order by created_at desc, id desc limit 1`,
+    );
+    expect(plan.map((line) => line['QUERY PLAN']).join('\n')).toContain(
+      `Index Only Scan Backward using ${index}`,
+    );
+  }
+});
+
+test("a player's rows are counted in the index, without visiting them", async () => {
+  const plan = await db.execute<{ 'QUERY PLAN': string }>(
+    sql`explain select ${COUNTS_BY_TYPE} from penalties where player_steamid = ${aSteamId(2)}`,
+  );
+  expect(plan.map((line) => line['QUERY PLAN']).join('\n')).toContain(
+    'Index Only Scan using penalties_player',
+  );
+});
+
+test('whether a player is banned is decided in the index, without visiting the rows', async () => {
+  const plan = await db.execute<{ 'QUERY PLAN': string }>(
+    sql`explain select 1 from penalties where player_steamid = ${aSteamId(2)} and type = 'ban' and status = 'ACTIVE'
+      and (ends_at is null or ends_at > ${now.toISOString()}) limit 1`,
+  );
+  expect(plan.map((line) => line['QUERY PLAN']).join('\n')).toContain(
+    'Index Only Scan using penalties_active_player',
+  );
+});
+
+test('PostgreSQL plans a page once and not for each value of its filters', async () => {
+  const one = openDatabase(url, { max: 1 });
+  const lists = [0, 1, 2, 3].flatMap((serverId) => [
+    { serverId, status: 'ACTIVE' as const },
+    { serverId, playerSteamId: aSteamId(serverId) },
+  ]);
+  for (const filter of lists) {
+    for (let page = 1; page <= 8; page++) await listPenalties(one.db, filter, { page, perPage: 7, now });
+  }
+  const statements = await one.connection<{ customPlans: number }[]>`
+    select custom_plans::int as "customPlans" from pg_prepared_statements where statement like '%penalt%'`;
+  await one.close();
+  // PostgreSQL plans the first five executions for their values, and then compares the generic plan with those.
+  expect(Math.max(...statements.map(({ customPlans }) => customPlans))).toBe(5);
+});
