@@ -17,7 +17,7 @@ import { measurePlayerLookups } from '../support/player-lookups.ts';
 const SMALL_ROWS = 10_000;
 const PER_PAGE = 50;
 const WHY_STEEP =
-  'Among ten thousand rows, a server, an admin or a rare filter has few, often one page; among millions, the month or day of a deep page is found first, and its rows are far apart';
+  'Among ten thousand rows, a server, an admin or a rare filter has few, often one page; among millions, the month or day of a deep page is found first, by the tallies of all newer months, and its rows are far apart';
 const CALLS = 120;
 /** Calls for growth, which is of the whole request: what else the machine does blurs single ones. */
 const GROWTH_CALLS = 400;
