@@ -33,7 +33,7 @@ export function createCooldown({
     take: (userId) => {
       const nowMs = clockMs();
       const fullAt = Math.max(fullAtMs.get(userId) ?? 0, nowMs);
-      // In this order, since rounding would refuse a command whose bucket is full.
+      // Rounding in another order could refuse a command whose bucket is full.
       const retryInMs = fullAt - nowMs - (burst - 1) * refillMs;
       if (retryInMs > 0) return { retryInMs };
       fullAtMs.set(userId, fullAt + refillMs);

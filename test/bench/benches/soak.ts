@@ -177,7 +177,7 @@ function toVerdicts(stretches: readonly Stretch[], counts: Record<string, number
   ];
 }
 
-/** One line for each status and path, with the first text that came with it. */
+/** How many failed by status and path, with the first text that came with each. */
 function describeFailures(failed: readonly LoadResponse[]): string[] {
   const groups = Object.groupBy(failed, ({ status, path }) => `${status} of ${path}`);
   return Object.entries(groups).map(

@@ -17,7 +17,7 @@ export type Visitors = {
 type Options = { token: string; player: string; discord: FakeDiscord; steam: SteamOpenIdProvider };
 
 const REQUESTS_A_SECOND = 100;
-/** Of the clients, since each may ask for 300 banners a minute. The service trusts the visitors as it would a proxy. */
+/** Of the clients: each address may ask for 300 banners a minute. The service believes the header as it would a proxy's. */
 const ADDRESSES = 50;
 const INTERACTION_EVERY_MS = 250;
 const UPLOAD_EVERY_MS = 10_000;

@@ -10,8 +10,6 @@ import { insertPenalties } from '../../support/database/builders.ts';
 import { tryHistories } from '../../support/model.ts';
 import { waitFor } from '../../support/wait.ts';
 
-/** On a busy machine three hundred histories take half an hour. */
-
 /** A history takes a quarter of a second. */
 const RUNS = Number(process.env.MODEL_RUNS ?? 0) >= 1000 ? 300 : 30;
 const harness = await startTestBot({ bot: { timings: { feedIntervalMs: 30, drainMs: 200 } } });

@@ -15,8 +15,6 @@ import { createTestFolder, type Program, startProgram } from '../../support/serv
 import { aToken } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
-/** A history starts up to seven processes: on a busy machine forty of them take a quarter of an hour. */
-
 const database = await createTestDatabase();
 const { db, connection, url } = database;
 const folder = createTestFolder();

@@ -29,8 +29,6 @@ import { type Received, startReceiver } from '../../../support/http/webhook-rece
 import { tryHistories } from '../../../support/model.ts';
 import { waitFor } from '../../../support/wait.ts';
 
-/** On a busy machine three hundred histories take half an hour. */
-
 const database = await createTestDatabase();
 const { db, connection } = database;
 const receiver = startReceiver();
