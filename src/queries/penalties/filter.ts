@@ -84,8 +84,8 @@ export function filterValues(
 }
 
 /** Rows of any of these types. */
-export function typeCondition(types: readonly PenaltyType[], type: SQLWrapper = penalties.type): SQL {
-  return sql`${type} in (${sql.raw(types.map((type) => `'${type}'`).join(', '))})`;
+export function typeCondition(types: readonly PenaltyType[], column: SQLWrapper = penalties.type): SQL {
+  return sql`${column} in (${sql.raw(types.map((type) => `'${type}'`).join(', '))})`;
 }
 
 /** ACTIVE rows whose end has passed. */

@@ -20,7 +20,7 @@ import {
   shapeOf,
 } from './filter.ts';
 import { compareNewestFirst, LISTED, NEWEST_FIRST, OLDEST_FIRST, type Penalty, readPenalty } from './row.ts';
-import { buildBucket, buildCounted, readCounted, sumCounts } from './tallies.ts';
+import { buildBucket, buildCounted, readCounted } from './tallies.ts';
 
 export type PenaltyPage = {
   /** Newest first, with the status they have at `now`. */
@@ -80,7 +80,7 @@ async function listByTallies(db: Db, filter: PenaltyFilter, { page, perPage, now
     values: { ...filterValues(filter, now), limit: perPage, offset },
     now,
   });
-  const counts = sumCounts(readCounted(counted), filter.status);
+  const counts = readCounted(counted, filter.status);
   const total = totalOf(counts, filter);
   if (rows.length === 0 && offset < total)
     throw new Error(`no penalty is found at ${offset} of ${total}: run \`penalties recount\``);

@@ -22,14 +22,15 @@ import {
  * the schema). Tallies count stored statuses; they are corrected here for ACTIVE rows whose end has passed.
  */
 
-/** Fifteen counts in the order of `penaltyTallies.counts`. */
-type Counts = readonly number[];
-
 type Period = 'month' | 'day';
 
-/** Expressions over the columns of a bucket's table. */
+/** The month or day (UTC) that contains a row of a filter, as SQL. */
 type Bucket = {
-  /** The condition of its rows. */
+  /** Common table expressions, after those of {@link buildCounted}. */
+  expressions: SQL;
+  /** The last of them: one row for the bucket, none if there is no such row. All that follows is over its columns. */
+  table: SQL;
+  /** The condition of the bucket's rows. */
   within: SQL;
   /** How many of them are newer than the row, how many are older, and which are fewer. */
   newer: SQL;
@@ -55,32 +56,30 @@ export function buildCounted(filter: PenaltyFilter): SQL {
   )`;
 }
 
-/** Reads {@link buildCounted}: the counts corrected for rows that have ended by `now`. */
-export function readCounted({ counts: stored, due }: { counts: unknown; due: unknown }): Counts {
+/** Reads {@link buildCounted}: the counts of one status or of all, corrected for rows that have ended by `now`. */
+export function readCounted(
+  { counts: stored, due }: { counts: unknown; due: unknown },
+  status: PenaltyStatus | undefined,
+): PenaltyCounts {
   const counts = typeof stored === 'string' ? stored.slice(1, -1).split(',').map(Number) : [];
+  const add = (type: PenaltyType, changed: PenaltyStatus, rows: number) => {
+    const slot = slotOf(type, changed);
+    counts[slot] = (counts[slot] ?? 0) + rows;
+  };
   for (const ended of typeof due === 'string' ? due.split(',') : []) {
-    const [type = '', rows] = ended.split(' ');
-    const [active, expired] = [
-      slotOf(parsePenaltyType(type), 'ACTIVE'),
-      slotOf(parsePenaltyType(type), 'EXPIRED'),
-    ];
-    counts[active] = (counts[active] ?? 0) - Number(rows);
-    counts[expired] = (counts[expired] ?? 0) + Number(rows);
+    const [name = '', rows] = ended.split(' ');
+    const type = parsePenaltyType(name);
+    add(type, 'ACTIVE', -Number(rows));
+    add(type, 'EXPIRED', Number(rows));
   }
-  return counts;
-}
-
-/** Counts by type, of one status or of all. */
-export function sumCounts(counts: Counts, status: PenaltyStatus | undefined): PenaltyCounts {
-  return countsBy((type) => sumAll(slotsOf([type], status).map((slot) => counts[slot] ?? 0)));
+  return countsBy((type) => slotsOf([type], status).reduce((sum, slot) => sum + (counts[slot] ?? 0), 0));
 }
 
 /**
- * Finds the month or day (UTC) that contains a row of a filter, after the expressions of {@link buildCounted}.
+ * Finds the bucket of a row of a filter.
  * @param position of the row, from 0 for the newest.
- * @returns common table expressions, the last of which, `table`, is that bucket; it is empty if there is no such row.
  */
-export function buildBucket(filter: PenaltyFilter, position: SQL): { expressions: SQL; table: SQL } & Bucket {
+export function buildBucket(filter: PenaltyFilter, position: SQL): Bucket {
   // For a server and an admin together there are no tallies by day.
   const period = scopeOf(filter) === TALLY_SCOPES.serverAndAdmin ? 'month' : 'day';
   const month = sql`month as (${findBucket(bucketsOf('month', filter), position)})`;
@@ -116,22 +115,16 @@ function bucketsOf(period: Period, filter: PenaltyFilter): SQL {
   const stored = sumOf(slotsOf(types, status));
   if (!changesWithTime(status))
     return sql`select bucket, ${stored} as rows from ${penaltyTallies} where ${tallyCondition(filter, period)}`;
+  // Rows that are due are EXPIRED and no longer ACTIVE.
+  const sign = sql.raw(status === 'ACTIVE' ? '-' : '+');
+  const isListed = types ? typeCondition(types, sql`due.type`) : sql`true`;
   return sql`
-    select bucket, ${stored} ${signOfDue(status)} coalesce(ended.rows, 0) as rows
+    select bucket, ${stored} ${sign} coalesce(ended.rows, 0) as rows
     from ${penaltyTallies} left join (
       select date_trunc(${sql.raw(`'${period}'`)}, day::timestamp)::date as bucket, sum(rows)::integer as rows
-      from due where ${listedTypes(types)} group by 1
+      from due where ${isListed} group by 1
     ) as ended using (bucket)
     where ${tallyCondition(filter, period)}`;
-}
-
-function listedTypes(types: readonly PenaltyType[] | undefined): SQL {
-  return types ? typeCondition(types, sql`due.type`) : sql`true`;
-}
-
-/** Rows that are due are EXPIRED and no longer ACTIVE. */
-function signOfDue(status: PenaltyStatus | undefined): SQL {
-  return sql.raw(status === 'ACTIVE' ? '-' : '+');
 }
 
 /** Whether rows gain or lose this status when they end, which the tallies do not reflect. */
@@ -152,10 +145,6 @@ function dueRows({ types: _, status: __, ...scope }: PenaltyFilter): SQL {
       where ${dueCondition(hiddenPlaceholder('now', 'timestamptz'))} and ${penalties.endsAt} > '-infinity' offset 0
     ) as ${penalties}
     where ${filterCondition(scope)} group by 1, 2`;
-}
-
-function sumAll(counts: Counts): number {
-  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 /** The positions in `penaltyTallies.counts`, from 0, of some types and of one status or all. */

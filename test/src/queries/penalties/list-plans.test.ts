@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { openDatabase } from '../../../../src/db/database.ts';
 import { COUNTS_BY_TYPE } from '../../../../src/queries/penalties/filter.ts';
 import { listPenalties } from '../../../../src/queries/penalties/list.ts';
@@ -20,13 +20,18 @@ await db.execute(sql`
 await db.execute(sql`checkpoint`);
 await db.execute(sql`vacuum analyze penalties`);
 
+async function explain(query: SQL): Promise<string> {
+  const plan = await db.execute<{ 'QUERY PLAN': string }>(sql`explain ${query}`);
+  return plan.map((line) => line['QUERY PLAN']).join('\n');
+}
+
 test('every index that lists are sorted by is one the planner can walk in that order', async () => {
   const orders = { penalties_created: sql`true`, penalties_server: sql`server_id = 1` };
   for (const [index, condition] of Object.entries(orders)) {
-    const plan = await db.execute<{ 'QUERY PLAN': string }>(
-      sql`explain select id from penalties where ${condition} order by created_at desc, id desc limit 50`,
+    const plan = await explain(
+      sql`select id from penalties where ${condition} order by created_at desc, id desc limit 50`,
     );
-    expect(plan.map((line) => line['QUERY PLAN']).join('\n')).toContain(`Backward using ${index}`);
+    expect(plan).toContain(`Backward using ${index}`);
   }
 });
 
@@ -37,33 +42,27 @@ test('what a deep page passes is decided in the index, without visiting the rows
     penalties_admin: sql`admin_steamid = ${aSteamId(901)}`,
   };
   for (const [index, condition] of Object.entries(orders)) {
-    const plan = await db.execute<{ 'QUERY PLAN': string }>(
-      sql`explain select created_at, id from penalties where ${condition} and type in ('gag', 'mute') and status = 'ACTIVE'
+    const plan = await explain(
+      sql`select created_at, id from penalties where ${condition} and type in ('gag', 'mute') and status = 'ACTIVE'
         and (ends_at is null or ends_at > ${now.toISOString()}) order by created_at desc, id desc limit 1`,
     );
-    expect(plan.map((line) => line['QUERY PLAN']).join('\n')).toContain(
-      `Index Only Scan Backward using ${index}`,
-    );
+    expect(plan).toContain(`Index Only Scan Backward using ${index}`);
   }
 });
 
 test("a player's rows are counted in the index, without visiting them", async () => {
-  const plan = await db.execute<{ 'QUERY PLAN': string }>(
-    sql`explain select ${COUNTS_BY_TYPE} from penalties where player_steamid = ${aSteamId(2)}`,
+  const plan = await explain(
+    sql`select ${COUNTS_BY_TYPE} from penalties where player_steamid = ${aSteamId(2)}`,
   );
-  expect(plan.map((line) => line['QUERY PLAN']).join('\n')).toContain(
-    'Index Only Scan using penalties_player',
-  );
+  expect(plan).toContain('Index Only Scan using penalties_player');
 });
 
 test('whether a player is banned is decided in the index, without visiting the rows', async () => {
-  const plan = await db.execute<{ 'QUERY PLAN': string }>(
-    sql`explain select 1 from penalties where player_steamid = ${aSteamId(2)} and type = 'ban' and status = 'ACTIVE'
+  const plan = await explain(
+    sql`select 1 from penalties where player_steamid = ${aSteamId(2)} and type = 'ban' and status = 'ACTIVE'
       and (ends_at is null or ends_at > ${now.toISOString()}) limit 1`,
   );
-  expect(plan.map((line) => line['QUERY PLAN']).join('\n')).toContain(
-    'Index Only Scan using penalties_active_player',
-  );
+  expect(plan).toContain('Index Only Scan using penalties_active_player');
 });
 
 test('PostgreSQL plans a page once and not for each value of its filters', async () => {
