@@ -99,12 +99,15 @@ export function buildBucket(filter: PenaltyFilter, position: SQL): Bucket {
   };
 }
 
-/** The bucket with the row at a position, and the position within it. */
+/**
+ * The bucket with the row at a position, and the position within it. Without `offset 0` PostgreSQL would add up the counts
+ * of each bucket twice, for `upto` and for `rows`.
+ */
 function findBucket(buckets: SQL, position: SQL): SQL {
   return sql`
     select bucket, rows, ${position} - (upto - rows) as position from (
       select bucket, rows, sum(rows) over (order by bucket desc rows unbounded preceding) as upto
-      from (${buckets}) as buckets
+      from (${buckets} offset 0) as buckets
     ) as summed
     where upto > ${position} order by bucket desc limit 1`;
 }
