@@ -11,9 +11,10 @@ import { createCommandMentions } from './command-mentions.ts';
 import { createCommands } from './commands/commands.ts';
 import { createFeeds } from './feeds/feeds.ts';
 import { type ConnectionHealth, type ConnectionTimings, createConnection } from './gateway/connection.ts';
+import { type Rival, watchForRival } from './gateway/rival.ts';
 import { type Cooldown, createCooldown } from './interactions/cooldown.ts';
 import { createDelivery } from './interactions/delivery.ts';
-import { createDispatcher, type Rival } from './interactions/dispatcher.ts';
+import { createDispatcher } from './interactions/dispatcher.ts';
 import type { InteractionOutcome } from './interactions/outcome.ts';
 import { createLinkFallback } from './link-fallback.ts';
 import { createLiveStatus } from './live-status/live-status.ts';
@@ -53,6 +54,8 @@ export type BotTimings = ConnectionTimings & {
   deferAfterMs: number;
   /** How long a bot that may have a rival lets it respond first. */
   yieldMs: number;
+  /** How often to check whether a rival has logged in, while there may be one. */
+  rivalCheckMs: number;
   /** Edits of one live status message are at least this far apart. */
   liveIntervalMs: number;
   /** A live status message is edited this often even without changes. */
@@ -77,6 +80,7 @@ const TIMINGS: BotTimings = {
   readyWithinMs: 30_000,
   deferAfterMs: 1500,
   yieldMs: 800,
+  rivalCheckMs: 500,
   liveIntervalMs: 15_000,
   liveRefreshMs: 5 * 60_000,
   feedIntervalMs: 5000,
@@ -95,6 +99,7 @@ export function createBot(deps: BotDeps) {
   const { db } = database;
   const timings = { ...TIMINGS, ...deps.timings };
   const now = deps.now ?? (() => new Date());
+  const rival = deps.rival ?? NO_RIVAL;
   const rest = createRest({ apiUrl, token });
   const sendWithLinkFallback = createLinkFallback(log);
   const commandMentions = createCommandMentions();
@@ -143,7 +148,7 @@ export function createBot(deps: BotDeps) {
     mention,
     now,
     deferAfterMs: timings.deferAfterMs,
-    rival: deps.rival ?? NO_RIVAL,
+    rival,
     yieldMs: timings.yieldMs,
     countOutcome: deps.countInteraction,
   });
@@ -166,6 +171,13 @@ export function createBot(deps: BotDeps) {
       );
     },
   });
+  const stopWatching = watchForRival({
+    rest,
+    rival,
+    health: connection.health,
+    log,
+    everyMs: timings.rivalCheckMs,
+  });
 
   return {
     /** Returns at once; the login goes on in the background. */
@@ -173,6 +185,7 @@ export function createBot(deps: BotDeps) {
     /** Waits for responses and edits under way, and disconnects: within 1.5 seconds. */
     stop: async (): Promise<void> => {
       stopping.abort();
+      stopWatching();
       moderators.stop();
       const draining = Promise.allSettled([dispatcher.drain(), liveStatus.stop(), feeds.stop(), registering]);
       await withTimeLimit(draining, timings.drainMs).catch(() => undefined);

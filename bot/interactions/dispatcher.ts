@@ -4,6 +4,7 @@ import { TimeLimitExceeded, withTimeLimit } from '../../src/runtime/time-limit.t
 import { type Command, type CommandResponse, type Components, type Invoker, Refusal } from '../command.ts';
 import type { MentionCommand } from '../command-mentions.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
+import type { Rival } from '../gateway/rival.ts';
 import type { ModeratorRule } from '../moderators.ts';
 import { relativeTime } from '../text.ts';
 import type { Cooldown } from './cooldown.ts';
@@ -20,16 +21,6 @@ import {
   toInvoker,
 } from './interaction.ts';
 import type { InteractionOutcome } from './outcome.ts';
-
-/**
- * Another process that runs this bot. A lease in the database normally prevents that; while the database is unreachable
- * there may be two. Discord sends every interaction to both, and takes the first response.
- */
-export type Rival = {
-  mayExist: () => boolean;
-  /** Called when another bot has responded. */
-  onSeen: () => void;
-};
 
 export type DispatcherDeps = {
   commands: readonly Command[];

@@ -45,6 +45,8 @@ export class FakeGateway {
   holdsHello = false;
   /** Resume is refused by op 9 `false`. */
   refusesResume = false;
+  /** `GET /gateway/bot` counts no logins. */
+  hidesLogins = false;
 
   readonly #sessions = new Map<string, Session>();
   readonly #sockets = new Set<GatewaySocket>();
@@ -74,7 +76,7 @@ export class FakeGateway {
       shards: 1,
       session_start_limit: {
         total: 1000,
-        remaining: 1000 - this.identifies.length,
+        remaining: this.hidesLogins ? 1000 : 1000 - this.identifies.length,
         reset_after: 86_400_000,
         max_concurrency: 1,
       },

@@ -14,6 +14,7 @@ const reference = connectTo(database.url);
 const stops: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop();
+  proxy.restore();
 });
 afterAll(async () => {
   await proxy.stop();
@@ -127,20 +128,40 @@ test('a leader that stops hands over at once', async () => {
   expect(await overlap).toBeLessThan(100);
 });
 
-test('without another process the bot stays connected while the database is away', async () => {
-  const alone = await startBotProcess('alone', proxy.url);
+test('without another process the bot stays connected while the database is away, also after a login of its own', async () => {
+  const discord = await startFakeDiscord();
+  stops.push(discord.stop);
+  const alone = await startBotProcess('alone', proxy.url, discord);
   await waitFor(alone.isConnected);
   proxy.cut();
   await Bun.sleep(7000);
+  expect(alone.isConnected()).toBe(true);
+  discord.gateway.invalidateSessions({ isResumable: false });
+  await waitFor(() => discord.gateway.identifies.length === 2 && alone.isConnected());
+  await Bun.sleep(2000);
   expect(alone.isConnected()).toBe(true);
   proxy.restore();
   await Bun.sleep(2000);
   expect(alone.isConnected()).toBe(true);
 });
 
-test('a bot without database lets one that started later respond, and leaves once it has seen it', async () => {
+test('a bot without database leaves when one that started later logs in', async () => {
   const discord = await startFakeDiscord();
   stops.push(discord.stop);
+  const first = await startBotProcess('cut off', proxy.url, discord);
+  await waitFor(first.isConnected);
+  proxy.cut();
+  const second = await startBotProcess('later', database.url, discord);
+  await second.program.waitFor('the bot is connected to Discord');
+  await expectWithin(1000, () => waitFor(() => discord.gateway.readySessions === 1), reference);
+  expect(first.program.stdout()).toContain('another process was seen doing its work');
+  expect(await discord.command('server')).toMatchObject({ callback: 4, refusals: [] });
+});
+
+test('a bot without database lets one whose login it missed respond, and leaves once it has seen it', async () => {
+  const discord = await startFakeDiscord();
+  stops.push(discord.stop);
+  discord.gateway.hidesLogins = true;
   const first = await startBotProcess('cut off', proxy.url, discord);
   await waitFor(first.isConnected);
   proxy.cut();
