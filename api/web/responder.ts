@@ -1,4 +1,3 @@
-import { requireUnblocked } from '../../src/queries/users/user-blocks.ts';
 import { isMadeHere } from '../http/host.ts';
 import { isQueryTooLong } from '../http/query.ts';
 import { encodePage } from './encode-page.ts';
@@ -15,12 +14,13 @@ import { PageError } from './visit/page-error.ts';
 import { respondWithPage } from './visit/page-response.ts';
 import { createResponseGuard } from './visit/security-headers.ts';
 import {
-  asMember,
   DEMO_ROLES,
   identifyIfPossible,
   identifyVisitor,
   openVisit,
   pathWithoutLanguage,
+  readMemberForm,
+  requireMember,
   type Visit,
   type VisitDeps,
 } from './visit/visit.ts';
@@ -86,15 +86,20 @@ export function createResponder({
   /** Responds with a page of the account or of moderation. */
   async function respondToMember(incoming: Incoming, route: MemberRoute, params: Record<string, string>) {
     return respond(incoming, async (visit) => {
-      requireUnblocked(visit.blockedUser);
-      const member = asMember(visit);
-      if (!member && route.method === 'GET') {
+      const isPost = route.method === 'POST';
+      if (!isPost && !visit.blockedUser && !visit.session) {
         const next = visits.readDestination(visit.url.pathname + visit.url.search);
         return redirect(visit, withDestination('/account', next), 'sign-in-first');
       }
-      if (!member) throw new PageError('signed-out', 401);
-      if (route.method === 'POST') await enforceLimit(limits.forms, `user ${member.user.id}`);
-      return route.handle(member, params);
+      const member = requireMember(visit);
+      const identifyAgain = async () => {
+        await identifyVisitor(visits, visit);
+        return requireMember(visit);
+      };
+      if (isPost) await enforceLimit(limits.forms, `user ${member.user.id}`);
+      if (!isPost || route.readsBody) return route.handle(member, params, identifyAgain);
+      const form = await readMemberForm(visits, member);
+      return route.handle({ ...(await identifyAgain()), form }, params, identifyAgain);
     });
   }
 

@@ -10,14 +10,12 @@ import type { Cookies } from '../visit/cookies.ts';
 import type { MemberRoute } from '../visit/member-route.ts';
 import type { Notice, Redirect } from '../visit/notice.ts';
 import { respondWithPage } from '../visit/page-response.ts';
-import type { Signer } from '../visit/signing.ts';
-import { type MemberVisit, readMemberForm } from '../visit/visit.ts';
+import type { MemberVisit } from '../visit/visit.ts';
 
 export type DataDeps = {
   db: Db;
   site: Site;
   cookies: Cookies;
-  signer: Signer;
   redirect: Redirect;
   /** Deletes the account with its tokens, sessions, link and sound. */
   deleteAccount: (steamId64: SteamId64) => Promise<void>;
@@ -82,7 +80,6 @@ async function showDeleteConfirmation({ site }: DataDeps, visit: MemberVisit): P
 }
 
 async function deleteAccount(deps: DataDeps, visit: MemberVisit): Promise<Response> {
-  await readMemberForm(deps, visit);
   await deps.deleteAccount(visit.user.steamId64);
   visit.cookies.push(deps.cookies.write('session', '', 0));
   return deps.redirect(visit, '/account', 'account-deleted');

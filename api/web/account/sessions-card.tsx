@@ -18,7 +18,7 @@ import type { MemberRoute } from '../visit/member-route.ts';
 import type { Notice, Redirect } from '../visit/notice.ts';
 import { endSession } from '../visit/session.ts';
 import type { Signer } from '../visit/signing.ts';
-import { type MemberVisit, readMemberForm } from '../visit/visit.ts';
+import type { MemberVisit } from '../visit/visit.ts';
 
 export type SessionsDeps = { db: Db; cookies: Cookies; signer: Signer; redirect: Redirect };
 
@@ -126,19 +126,17 @@ export function sessionRoutes(deps: SessionsDeps): MemberRoute[] {
 }
 
 async function signOut(deps: SessionsDeps, visit: MemberVisit): Promise<Response> {
-  await readMemberForm(deps, visit);
   visit.cookies.push(await endSession(deps, visit.request));
   return deps.redirect(visit, '/account', 'signed-out');
 }
 
 async function endOther(deps: SessionsDeps, visit: MemberVisit): Promise<Response> {
-  const fields = await readMemberForm(deps, visit);
+  const { form: fields } = visit;
   await endSessionOf(deps.db, visit.user, fields.get(SESSION_FIELD) ?? '');
   return deps.redirect(visit, '/account#sessions', 'session-ended');
 }
 
 async function signOutEverywhere(deps: SessionsDeps, visit: MemberVisit): Promise<Response> {
-  await readMemberForm(deps, visit);
   await deleteSessionsOf(deps.db, visit.user);
   visit.cookies.push(await endSession(deps, visit.request));
   return deps.redirect(visit, '/account', 'signed-out-everywhere');

@@ -6,9 +6,9 @@ import type { MemberRoute } from '../visit/member-route.ts';
 export function forAdministrators(routes: readonly MemberRoute[]): MemberRoute[] {
   return routes.map((route) => ({
     ...route,
-    handle: async (visit, params) => {
+    handle: async (visit, params, identifyAgain) => {
       if (!isAdministrator(visit.user)) throw new Forbidden('this page is for administrators');
-      return route.handle(visit, params);
+      return route.handle(visit, params, identifyAgain);
     },
   }));
 }

@@ -16,7 +16,7 @@ import type { MemberRoute } from '../visit/member-route.ts';
 import type { ReadNotice } from '../visit/notice.ts';
 import { tryParseRowId } from '../visit/numbers.ts';
 import { respondWithPage } from '../visit/page-response.ts';
-import { type MemberVisit, readMemberForm } from '../visit/visit.ts';
+import type { MemberVisit } from '../visit/visit.ts';
 import { pathOfPlayer } from './find-user.ts';
 import { Frame, OlderPages } from './frame.tsx';
 import { SoundTable } from './sound-table.tsx';
@@ -128,7 +128,6 @@ async function remove(
   visit: MemberVisit,
   { steamId64, backOf }: RemovalTarget,
 ): Promise<Response> {
-  await readMemberForm(deps, visit);
   await deps.sounds.removeSound({ steamId64, actor: { userId: visit.user.id } });
   return deps.redirect(visit, backOf(steamId64), 'sound-removed');
 }

@@ -9,11 +9,10 @@ import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import type { MemberRoute } from '../visit/member-route.ts';
 import type { Notice, Redirect } from '../visit/notice.ts';
-import type { Signer } from '../visit/signing.ts';
-import { type MemberVisit, readMemberForm } from '../visit/visit.ts';
+import type { MemberVisit } from '../visit/visit.ts';
 import { loadNamedUser, pathOfPlayer } from './find-user.ts';
 
-export type BlockDeps = { db: Db; signer: Signer; redirect: Redirect };
+export type BlockDeps = { db: Db; redirect: Redirect };
 
 /** Routes that block and unblock a user. */
 export function blockRoutes(deps: BlockDeps): MemberRoute[] {
@@ -98,7 +97,7 @@ function BlockForm({ user, visit }: { user: User; visit: MemberVisit }): JSX.Ele
 }
 
 async function block(deps: BlockDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
-  const form = await readMemberForm(deps, visit);
+  const { form } = visit;
   const user = await loadNamedUser(deps.db, id);
   if (user.id === visit.user.id) throw new Forbidden('nobody blocks themselves');
   const reason = form.get('reason') ?? '';
@@ -107,7 +106,6 @@ async function block(deps: BlockDeps, visit: MemberVisit, id: string | undefined
 }
 
 async function unblock(deps: BlockDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
-  await readMemberForm(deps, visit);
   const user = await loadNamedUser(deps.db, id);
   await unblockUser(deps.db, user.steamId64, { actor: { userId: visit.user.id } });
   return deps.redirect(visit, `${pathOfPlayer(user)}#block`, 'user-unblocked');

@@ -9,13 +9,11 @@ import { CsrfField } from '../layout/csrf-field.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { MemberRoute } from '../visit/member-route.ts';
 import type { Notice, Redirect } from '../visit/notice.ts';
-import type { Signer } from '../visit/signing.ts';
-import { type MemberVisit, readMemberForm } from '../visit/visit.ts';
+import type { MemberVisit } from '../visit/visit.ts';
 import { loadNamedUser, pathOfPlayer } from './find-user.ts';
 
 export type FlagsDeps = {
   db: Db;
-  signer: Signer;
   redirect: Redirect;
   /** `OWNER_STEAMIDS` */
   ownerSteamIds: readonly SteamId64[];
@@ -76,7 +74,7 @@ function FlagsForm({ user, visit, isFixedOwner }: Omit<FlagsProps, 'notice'>): J
 }
 
 async function saveFlags(deps: FlagsDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
-  const form = await readMemberForm(deps, visit);
+  const { form } = visit;
   if (!visit.user.isOwner) throw new Forbidden('flags are set by owners');
   const user = await loadNamedUser(deps.db, id);
   const flags = {

@@ -21,15 +21,13 @@ import type { MemberRoute } from '../visit/member-route.ts';
 import type { Notice, Redirect } from '../visit/notice.ts';
 import { tryParseRowId } from '../visit/numbers.ts';
 import { respondWithPage } from '../visit/page-response.ts';
-import type { Signer } from '../visit/signing.ts';
-import { type MemberVisit, readMemberForm } from '../visit/visit.ts';
+import type { MemberVisit } from '../visit/visit.ts';
 import { loadNamedUser, pathOfPlayer } from './find-user.ts';
 import { OlderPages } from './frame.tsx';
 
 export type UserTokensDeps = {
   db: Db;
   site: Site;
-  signer: Signer;
   redirect: Redirect;
   onTokenRevoked: () => void;
 };
@@ -127,7 +125,6 @@ async function showRevokeConfirmation(
 }
 
 async function revoke(deps: UserTokensDeps, visit: MemberVisit, path: TokenPath): Promise<Response> {
-  await readMemberForm(deps, visit);
   const { user, token } = await loadNamedToken(deps.db, path);
   const { now } = visit;
   await revokeApiToken(deps.db, token.id, { ofUserId: user.id, now, actor: { userId: visit.user.id } });

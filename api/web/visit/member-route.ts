@@ -8,8 +8,19 @@ export type MemberRoute = {
   /** False for a GET that a sign-in must not redirect to: a script's request, or the callback from Discord. */
   isPage?: boolean;
   /**
-   * The handler of a POST must call `readMemberForm`, which also checks the CSRF token, or `requireCsrfToken` if it
-   * reads the body itself.
+   * True for a POST that reads the body itself. Its handler must call `requireCsrfToken`, and `identifyAgain` once the body
+   * has arrived. For any other POST both are done before, and the fields are in `visit.form`.
    */
-  handle: (visit: MemberVisit, params: Record<string, string>) => Promise<Response>;
+  readsBody?: boolean;
+  handle: (
+    visit: MemberVisit,
+    params: Record<string, string>,
+    identifyAgain: IdentifyAgain,
+  ) => Promise<Response>;
 };
+
+/**
+ * Identifies the visitor once more: while a body arrives, their session may end and their rights may change.
+ * @throws {Blocked} · {PageError} 401 when they are no longer signed in.
+ */
+export type IdentifyAgain = () => Promise<MemberVisit>;

@@ -1,11 +1,13 @@
 import { type Db, isDatabaseOutage } from '../../../src/db/client.ts';
 import type { Session } from '../../../src/queries/users/sessions.ts';
+import { requireUnblocked } from '../../../src/queries/users/user-blocks.ts';
 import type { User } from '../../../src/queries/users/users.ts';
 import { isQueryTooLong } from '../../http/query.ts';
 import { type Locale, pickLocale, tryParseLocale } from '../layout/locales/locale.ts';
 import type { Cookies } from './cookies.ts';
 import type { ReadDestination } from './destination.ts';
 import { CSRF_HEADER, csrfTokenOf, readForm, requireCsrfToken } from './forms/form.ts';
+import { PageError } from './page-error.ts';
 import { openSession } from './session.ts';
 import type { Signer } from './signing.ts';
 
@@ -43,7 +45,13 @@ export const DEMO_ROLES = ['owner', 'admin', 'member'] as const;
 export type DemoRole = (typeof DEMO_ROLES)[number];
 
 /** A visit of a signed-in user. */
-export type MemberVisit = Visit & { session: Session; user: User; csrfToken: string };
+export type MemberVisit = Visit & {
+  session: Session;
+  user: User;
+  csrfToken: string;
+  /** The fields of a POST; empty for a GET, and for routes that read the body themselves. */
+  form: ReadonlyMap<string, string>;
+};
 
 const LANGUAGE_SECONDS = 365 * 24 * 3600;
 
@@ -95,13 +103,11 @@ function withoutLanguage({ search, searchParams }: URL): string {
 /** Finds and extends the session of the visitor; a blocked user is not signed in. */
 export async function identifyVisitor(deps: VisitDeps, visit: Visit): Promise<void> {
   const opened = await openSession(deps, visit.request, visit.now);
-  if (opened?.session.user.blockedAt) {
-    visit.blockedUser = opened.session.user;
-    return;
-  }
-  visit.session = opened?.session;
-  visit.csrfToken = opened && csrfTokenOf(deps.signer, opened.session);
-  if (opened?.cookie) visit.cookies.push(opened.cookie);
+  const isBlocked = Boolean(opened?.session.user.blockedAt);
+  visit.blockedUser = isBlocked ? opened?.session.user : undefined;
+  visit.session = isBlocked ? undefined : opened?.session;
+  visit.csrfToken = visit.session && csrfTokenOf(deps.signer, visit.session);
+  if (opened?.cookie && !isBlocked) visit.cookies.push(opened.cookie);
 }
 
 /** Like {@link identifyVisitor}, for public pages, which are also shown while the database is unavailable. */
@@ -118,7 +124,18 @@ export async function identifyIfPossible(deps: VisitDeps, visit: Visit): Promise
 export function asMember(visit: Visit): MemberVisit | undefined {
   const { session, csrfToken } = visit;
   if (!session || csrfToken === undefined) return undefined;
-  return { ...visit, session, user: session.user, csrfToken };
+  return { ...visit, session, user: session.user, csrfToken, form: new Map() };
+}
+
+/**
+ * The visit as that of a signed-in user.
+ * @throws {Blocked} · {PageError} 401 when the visitor is not signed in.
+ */
+export function requireMember(visit: Visit): MemberVisit {
+  requireUnblocked(visit.blockedUser);
+  const member = asMember(visit);
+  if (!member) throw new PageError('signed-out', 401);
+  return member;
 }
 
 /**
@@ -128,7 +145,7 @@ export function asMember(visit: Visit): MemberVisit | undefined {
 export async function readMemberForm(
   { signer }: Pick<VisitDeps, 'signer'>,
   { session, request }: MemberVisit,
-): Promise<Map<string, string>> {
+): Promise<ReadonlyMap<string, string>> {
   const fields = await readForm(request);
   requireCsrfToken(signer, session, request, request.headers.get(CSRF_HEADER) ?? fields.get('csrf_token'));
   return fields;

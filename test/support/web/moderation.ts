@@ -12,7 +12,9 @@ export const OWNER = aSteamId(900);
 /** The nickname and Discord name of user 3. */
 export const HOSTILE = '<img src=x onerror=alert(1)>"\'&amp;';
 /** A site with an owner, an admin (user 4) and 34 other users, and browsers signed in as the first two. */
-export async function openModeration() {
+export async function openModeration({
+  limits = {},
+}: Pick<Parameters<typeof startAccountSite>[0], 'limits'> = {}) {
   const { db } = await createTestDatabase();
   const steam = startSteamOpenIdProvider();
   steam.approvesAtOnce = true;
@@ -23,6 +25,7 @@ export async function openModeration() {
     steam,
     steamApi: { apiUrl: steamApi.url, apiKey: steamApi.key },
     ownerSteamIds: [OWNER],
+    limits,
   });
   afterAll(async () => {
     await site.stop();

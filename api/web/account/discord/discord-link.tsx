@@ -10,7 +10,7 @@ import type { MemberRoute } from '../../visit/member-route.ts';
 import type { Redirect } from '../../visit/notice.ts';
 import { PageError } from '../../visit/page-error.ts';
 import { respondWithPage } from '../../visit/page-response.ts';
-import { type MemberVisit, readMemberForm } from '../../visit/visit.ts';
+import type { MemberVisit } from '../../visit/visit.ts';
 import {
   buildAuthorizationUrl,
   type DiscordOAuth,
@@ -53,7 +53,6 @@ function linkRoutes(deps: DiscordDeps, discord: DiscordOAuth): MemberRoute[] {
 
 /** Redirects to Discord, with a state that is valid only in this browser and this session. */
 async function startLink(deps: DiscordDeps, discord: DiscordOAuth, visit: MemberVisit): Promise<Response> {
-  await readMemberForm(deps, visit);
   const { state, cookie } = startAttempt(deps, 'discord-link', {
     boundTo: visit.session.idHash,
     now: visit.now,
@@ -102,14 +101,13 @@ async function showUnlinkConfirmation({ site, discord }: DiscordDeps, visit: Mem
 }
 
 async function setVisibility(deps: DiscordDeps, visit: MemberVisit): Promise<Response> {
-  const hidden = (await readMemberForm(deps, visit)).get('hidden');
+  const hidden = visit.form.get('hidden');
   if (hidden !== 'yes' && hidden !== 'no') throw new InvalidInput('hidden is yes or no');
   await setDiscordHidden(deps.db, visit.user, hidden === 'yes');
   return deps.redirect(visit, '/account#discord', hidden === 'yes' ? 'discord-hidden' : 'discord-shown');
 }
 
 async function unlink(deps: DiscordDeps, visit: MemberVisit): Promise<Response> {
-  await readMemberForm(deps, visit);
   await unlinkDiscord(deps.db, visit.user);
   return deps.redirect(visit, '/account#discord', 'discord-unlinked');
 }

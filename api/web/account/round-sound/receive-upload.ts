@@ -1,6 +1,7 @@
 import { mayHaveSound } from '../../../../src/domain/rights/sound-audience.ts';
 import { TimeLimitExceeded } from '../../../../src/runtime/time-limit.ts';
 import { CSRF_HEADER, requireCsrfToken } from '../../visit/forms/form.ts';
+import type { IdentifyAgain } from '../../visit/member-route.ts';
 import { PageError } from '../../visit/page-error.ts';
 import type { MemberVisit } from '../../visit/visit.ts';
 import type { RoundSoundDeps } from './round-sound-deps.ts';
@@ -16,8 +17,8 @@ const SLOT_LIMIT_MS = 20_000;
 /** A quarter of a megabit per second: a slower upload may lose its slot while others wait. */
 const MIN_RATE = { bytesPerSecond: 32 * 1024, windowMs: 5000 };
 
-/** Stores the file that a request uploads. */
-export type ReceiveUpload = (visit: MemberVisit) => Promise<void>;
+/** Stores the file that a request uploads, unless the session has ended by the time it has arrived. */
+type ReceiveUpload = (visit: MemberVisit, identifyAgain: IdentifyAgain) => Promise<void>;
 
 /**
  * Creates a function that stores an uploaded file while it is being received. The CSRF token is sent in the header, or
@@ -38,7 +39,7 @@ export function createReceiver({
     createEvictionError: () =>
       new PageError('sound-gave-way', 408, { limit: Math.round(bytesPerSecond / 1024) }),
   });
-  return async ({ request, session, user }) => {
+  return async ({ request, session, user }, identifyAgain) => {
     if (!mayHaveSound(limits.audience ?? 'everyone', user)) throw new PageError('sound-not-allowed', 403);
     const token = request.headers.get(CSRF_HEADER);
     const requireToken = (field: string | undefined) =>
@@ -53,6 +54,7 @@ export function createReceiver({
         limitMs: readLimitMs,
         slot,
         requireToken,
+        identifyAgain,
         store: (file) =>
           storeUpload({
             steamId64: user.steamId64,

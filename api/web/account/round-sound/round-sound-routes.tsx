@@ -7,8 +7,8 @@ import { textsOf } from '../../layout/locales/texts.ts';
 import { type FormProblem, withFormShownAgain } from '../../visit/forms/form-problem.ts';
 import type { MemberRoute } from '../../visit/member-route.ts';
 import { respondWithPage } from '../../visit/page-response.ts';
-import { type MemberVisit, readMemberForm, wantsJson } from '../../visit/visit.ts';
-import { createReceiver, type ReceiveUpload } from './receive-upload.ts';
+import { type MemberVisit, wantsJson } from '../../visit/visit.ts';
+import { createReceiver } from './receive-upload.ts';
 import type { RoundSoundDeps } from './round-sound-deps.ts';
 import { soundAddress } from './round-sound-player.tsx';
 import { titleOf } from './sound-words.tsx';
@@ -22,7 +22,12 @@ type ShowAgain = { showAgain: (visit: MemberVisit, problem: FormProblem) => JSX.
 export function roundSoundRoutes(deps: RoundSoundDeps & ShowAgain): MemberRoute[] {
   const receive = createReceiver(deps);
   return [
-    { method: 'POST', path: '/roundsound', handle: (visit) => upload(deps, visit, receive) },
+    {
+      method: 'POST',
+      path: '/roundsound',
+      readsBody: true,
+      handle: (visit, _, identifyAgain) => upload(deps, visit, () => receive(visit, identifyAgain)),
+    },
     {
       method: 'GET',
       path: '/roundsound/status',
@@ -38,15 +43,15 @@ export function roundSoundRoutes(deps: RoundSoundDeps & ShowAgain): MemberRoute[
 async function upload(
   deps: RoundSoundDeps & ShowAgain,
   visit: MemberVisit,
-  receive: ReceiveUpload,
+  receive: () => Promise<void>,
 ): Promise<Response> {
   if (wantsJson(visit.request)) {
-    await receive(visit);
+    await receive();
     return Response.json({ success: true, status: 'queued' }, { status: 202 });
   }
   const show = (problem: FormProblem) => deps.showAgain(visit, problem);
   return withFormShownAgain(visit, { values: new Map(), show }, async () => {
-    await receive(visit);
+    await receive();
     return deps.redirect(visit, HERE, 'sound-uploaded');
   });
 }
@@ -82,13 +87,11 @@ async function showRemoveConfirmation({ db, site }: RoundSoundDeps, visit: Membe
 }
 
 async function remove(deps: RoundSoundDeps, visit: MemberVisit): Promise<Response> {
-  await readMemberForm(deps, visit);
   await deps.sounds.removeSound({ steamId64: visit.user.steamId64, actor: { userId: visit.user.id } });
   return deps.redirect(visit, HERE, 'sound-removed');
 }
 
 async function dismissFailure(deps: RoundSoundDeps, visit: MemberVisit): Promise<Response> {
-  await readMemberForm(deps, visit);
   await removeFailedSound(deps.db, visit.user.steamId64);
   return deps.redirect(visit, HERE);
 }

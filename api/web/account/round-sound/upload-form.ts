@@ -26,6 +26,8 @@ type Options<T> = {
   slot: UploadSlot;
   /** Throws unless the CSRF token is valid. Called before the file is read if the field comes first, and at the end. */
   requireToken: (field: string | undefined) => void;
+  /** Called once the form has been received; throws when the session has ended. */
+  identifyAgain: () => Promise<unknown>;
   store: (file: ArrivingFile) => Promise<T>;
 };
 
@@ -42,10 +44,10 @@ const LIMITS = { fields: 8, fieldSize: 1024, headerPairs: 32, headerSize: 16_384
  * @throws {InvalidInput} when it is not a multipart form, ends early, or has two files.
  * @throws {PageError} 400 `sound-missing`, `sound-empty` or `sound-start`, 408 `sound-too-slow`, 413 `sound-too-large`.
  * @throws the reason of the slot's signal.
- * @throws what `requireToken` and `store` throw.
+ * @throws what `requireToken`, `identifyAgain` and `store` throw.
  */
 export async function readUploadForm<T>(request: Request, options: Options<T>): Promise<T> {
-  const { maxBytes, limitMs, slot, requireToken, store } = options;
+  const { maxBytes, limitMs, slot, requireToken, identifyAgain, store } = options;
   const parser = openParser(request, maxBytes);
   const reading = new AbortController();
   // Not withTimeLimit: the received data has to be cleaned up before the visitor gets a response.
@@ -101,6 +103,7 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
     // When no file is selected, browsers send a part with an empty file name.
     if (sizeBytes === 0) throw new PageError(fileName === '' ? 'sound-missing' : 'sound-empty', 400);
     if (part.truncated) throw tooLarge(maxBytes);
+    await identifyAgain();
   }
 
   try {

@@ -19,8 +19,7 @@ import type { MemberRoute } from '../../visit/member-route.ts';
 import type { Redirect } from '../../visit/notice.ts';
 import { PageError } from '../../visit/page-error.ts';
 import { respondWithPage } from '../../visit/page-response.ts';
-import type { Signer } from '../../visit/signing.ts';
-import { type MemberVisit, readMemberForm } from '../../visit/visit.ts';
+import type { MemberVisit } from '../../visit/visit.ts';
 import { CreatedPage } from './token-created-page.tsx';
 import { parseExpiry, parseTokenId, readScopes } from './token-fields.ts';
 
@@ -30,7 +29,6 @@ export type TokensDeps = {
   /** `PUBLIC_URL`, used in the example command for a new token. */
   publicUrl: string;
   tokensFor: TokenAudience;
-  signer: Signer;
   redirect: Redirect;
   onTokenRevoked: () => void;
   /** The account page, with the form as it was sent. */
@@ -55,7 +53,7 @@ export function tokenRoutes(deps: TokensDeps): MemberRoute[] {
  * Submitting the same form again, for example by a reload, does not create a second token.
  */
 async function createToken(deps: TokensDeps, visit: MemberVisit): Promise<Response> {
-  const form = await readMemberForm(deps, visit);
+  const { form } = visit;
   const show = (problem: FormProblem) => deps.showAgain(visit, problem);
   return withFormShownAgain(visit, { values: form, show }, () => createTokenOf(deps, visit, form));
 }
@@ -116,11 +114,10 @@ async function showRevokeConfirmation(
 }
 
 async function revokeToken(
-  { db, signer, redirect, onTokenRevoked }: TokensDeps,
+  { db, redirect, onTokenRevoked }: TokensDeps,
   visit: MemberVisit,
   id: string | undefined,
 ) {
-  await readMemberForm({ signer }, visit);
   const token = await findOwnToken(db, visit, id);
   await revokeApiToken(db, token.id, {
     ofUserId: visit.user.id,

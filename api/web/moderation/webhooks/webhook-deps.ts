@@ -5,12 +5,10 @@ import { loadWebhook, type Webhook } from '../../../../src/queries/webhooks/webh
 import type { Site } from '../../layout/layout.tsx';
 import type { ReadNotice, Redirect } from '../../visit/notice.ts';
 import { tryParseRowId } from '../../visit/numbers.ts';
-import type { Signer } from '../../visit/signing.ts';
 
 export type WebhooksDeps = {
   db: Db;
   site: Site;
-  signer: Signer;
   redirect: Redirect;
   readNotice: ReadNotice;
   webhooks: WebhookActions;

@@ -9,7 +9,7 @@ import { type FormProblem, withFormShownAgain } from '../../visit/forms/form-pro
 import type { MemberRoute } from '../../visit/member-route.ts';
 import { PageError } from '../../visit/page-error.ts';
 import { respondWithPage } from '../../visit/page-response.ts';
-import { type MemberVisit, readMemberForm } from '../../visit/visit.ts';
+import type { MemberVisit } from '../../visit/visit.ts';
 import { WebhookAddedPage } from './webhook-added-page.tsx';
 import { loadNamedWebhook, pathOfWebhook, WEBHOOKS, type WebhooksDeps } from './webhook-deps.ts';
 import { showWebhook } from './webhook-page.tsx';
@@ -42,7 +42,7 @@ const actorOf = ({ user }: MemberVisit) => ({ userId: user.id });
 
 /** Adds a webhook and shows its secret in the response itself, so that it is in no cookie and no URL. */
 async function add(deps: WebhooksDeps, visit: MemberVisit): Promise<Response> {
-  const form = await readMemberForm(deps, visit);
+  const { form } = visit;
   const show = (problem: FormProblem) => renderWebhooks(deps, visit, { problem });
   return withFormShownAgain(visit, { values: form, show }, () => addOf(deps, visit, form));
 }
@@ -75,7 +75,6 @@ function readTypes(form: ReadonlyMap<string, string>): readonly PenaltyEventType
 }
 
 async function sendTest(deps: WebhooksDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
-  await readMemberForm(deps, visit);
   const webhook = await loadNamedWebhook(deps.db, id);
   const sent = await deps.webhooks.test(webhook.id, actorOf(visit));
   const notice = isDelivered(sent) ? 'webhook-delivered' : 'webhook-not-delivered';
@@ -83,7 +82,7 @@ async function sendTest(deps: WebhooksDeps, visit: MemberVisit, id: string | und
 }
 
 async function resend(deps: WebhooksDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
-  const form = await readMemberForm(deps, visit);
+  const { form } = visit;
   const webhook = await loadNamedWebhook(deps.db, id);
   const sent = await deps.webhooks.resend(webhook.id, form.get('message_id') ?? '', actorOf(visit));
   const notice = isDelivered(sent) ? 'webhook-delivered' : 'webhook-not-delivered';
@@ -91,7 +90,6 @@ async function resend(deps: WebhooksDeps, visit: MemberVisit, id: string | undef
 }
 
 async function enable(deps: WebhooksDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
-  await readMemberForm(deps, visit);
   const webhook = await loadNamedWebhook(deps.db, id);
   await enableWebhook(deps.db, webhook.id, { actor: actorOf(visit) });
   return deps.redirect(visit, `${pathOfWebhook(webhook)}#webhook`, 'webhook-enabled');
@@ -117,7 +115,6 @@ async function showRemoveConfirmation(
 }
 
 async function remove(deps: WebhooksDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
-  await readMemberForm(deps, visit);
   const webhook = await loadNamedWebhook(deps.db, id);
   await removeWebhook(deps.db, webhook.id, { actor: actorOf(visit) });
   return deps.redirect(visit, `${WEBHOOKS}#webhooks`, 'webhook-removed');

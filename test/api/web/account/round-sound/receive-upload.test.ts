@@ -117,6 +117,26 @@ describe('while it arrives', () => {
 });
 
 describe('at its end', () => {
+  test('the file is dropped if the session ended while it arrived', async () => {
+    const other = openBrowser(origin);
+    await signIn(other);
+    const otherToken = (await other.get('/account')).field('csrf_token') ?? '';
+    const form = `${field('csrf_token', otherToken)}${FILE}bytes${END}`;
+    const upload = await openUpload(origin, {
+      ...headers(),
+      Cookie: `session=${other.cookies.get('session')}`,
+      'Content-Length': String(form.length),
+    });
+    opened.push(upload);
+    await upload.write(form.slice(0, -END.length));
+    await waitFor(async () => (await readdir(inbox)).length > 0);
+    await other.post('/account/sign-out');
+    await upload.write(END);
+    expect(await upload.answered).toStartWith('HTTP/1.1 401');
+    expect(await readdir(inbox)).toEqual([]);
+    expect(await listRoundSounds(db)).toEqual([]);
+  });
+
   test('the token is judged where it comes after the file', async () => {
     const file = `${FILE}bytes`;
     expect((await post(`${file}\r\n${field('csrf_token', 'wrong')}--x--\r\n`)).status).toBe(403);
