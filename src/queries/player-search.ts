@@ -34,6 +34,18 @@ const RECENT = 5000;
 /** The shortest text that the index of names can find, in characters. */
 const MIN_INDEXED_LENGTH = 3;
 
+/** Whom a search finds: everybody, players without an account, or by names in penalties only, as the public sees them. */
+export type SearchScope = 'all' | 'withoutAccount' | 'penaltyNames';
+
+const IN_SCOPE: Readonly<Record<SearchScope, SQL>> = {
+  all: sql`true`,
+  withoutAccount: sql`not exists (select from ${users} where ${users.steamId64} = ${playerNames.steamId64})`,
+  penaltyNames: sql`exists (
+    select from ${penalties}
+    where ${penalties.playerSteamId} = ${playerNames.steamId64} and left(${penalties.playerName}, 256) = ${playerNames.name}
+  )`,
+};
+
 /**
  * Players with a name (in a penalty or as nickname) that contains a text, ignoring letter case and diacritics: exact
  * matches first, then the others, each the most recently seen first. A text of fewer than three characters only finds
@@ -42,7 +54,7 @@ const MIN_INDEXED_LENGTH = 3;
 export async function searchPlayers(
   db: Db,
   text: string,
-  { limit, now }: { limit: number; now: Date },
+  { limit, now, scope = 'all' }: { limit: number; now: Date; scope?: SearchScope },
 ): Promise<FoundPlayer[]> {
   // PostgreSQL has no text with NUL, so no name contains one.
   const folded = text.includes('\0') ? '' : foldText(text).trim();
@@ -54,8 +66,8 @@ export async function searchPlayers(
     now: now.toISOString(),
   };
   return selectFromSnapshot(db, async (select) => {
-    const found = await findMatches(select, given);
-    return found.length === 0 ? [] : await readPlayers(select, found, given);
+    const found = await findMatches(select, given, scope);
+    return found.length === 0 ? [] : await readPlayers(select, found, { given, scope });
   });
 }
 
@@ -76,16 +88,27 @@ const BEST_FIRST = sql`matched.is_exact desc, seen_at desc nulls last, matched.s
  * A text that many names contain is found among recent players, a rare one by the index: sorting many matches of the
  * index would take long, and so would scanning all players for a rare text.
  */
-async function findMatches(select: Select, given: SearchValues): Promise<Match[]> {
+async function findMatches(select: Select, given: SearchValues, scope: SearchScope): Promise<Match[]> {
   const isIndexed = [...given.folded].length >= MIN_INDEXED_LENGTH;
-  const findByPart = () => readMatches(select, 'players by part of name', () => indexed(RAREST_PARTS), given);
+  const findByPart = () =>
+    readMatches(select, `players by part of name: ${scope}`, () => indexed(RAREST_PARTS, scope), given);
   if (isIndexed && (await isRare(select, given))) return findByPart();
-  const recent = await readMatches(select, 'recent players by name', () => RECENT_MATCHES, given);
+  const recent = await readMatches(
+    select,
+    `recent players by name: ${scope}`,
+    () => recentMatches(scope),
+    given,
+  );
   const isFull = recent.length === given.limit;
   if (!isIndexed || (isFull && recent.every(({ isExact }) => isExact))) return recent;
   if (!isFull) return findByPart();
   const whole = sql`select array[hashtext(E'\\n' || ${hiddenPlaceholder('folded', 'text')})]`;
-  const exact = await readMatches(select, 'players by whole name', () => indexed(whole), given);
+  const exact = await readMatches(
+    select,
+    `players by whole name: ${scope}`,
+    () => indexed(whole, scope),
+    given,
+  );
   return [...exact.filter(({ isExact }) => isExact), ...recent.filter(({ isExact }) => !isExact)].slice(
     0,
     given.limit,
@@ -110,7 +133,7 @@ async function readMatches(
  * Matches among the players of the newest penalties and sign-ins, but only those seen after the oldest entry of either
  * list: before that, players may be missing.
  */
-const RECENT_MATCHES = sql`
+const recentMatches = (scope: SearchScope) => sql`
   with penalised as materialized (
     select ${penalties.playerSteamId} as steamid64, ${penalties.createdAt} as seen_at from ${penalties}
     order by ${penalties.createdAt} desc, ${penalties.id} desc limit ${sql.raw(String(RECENT))}
@@ -122,7 +145,7 @@ const RECENT_MATCHES = sql`
   )
   select ${MATCH.columns} from seen cross join lateral (
     select seen.steamid64, ${IS_EXACT} from ${playerNames}
-    where ${playerNames.steamId64} = seen.steamid64 and ${IS_PART} having count(*) > 0
+    where ${playerNames.steamId64} = seen.steamid64 and ${IS_PART} and ${IN_SCOPE[scope]} having count(*) > 0
   ) as matched
   where seen_at > greatest(${horizonOf('penalised')}, ${horizonOf('signed_in')})
   order by ${BEST_FIRST}`;
@@ -164,11 +187,11 @@ async function isRare(select: Select, given: SearchValues): Promise<boolean> {
 }
 
 /** Players by the index of names. @param grams the hashes to look up in the index. */
-function indexed(grams: SQL): SQL {
+function indexed(grams: SQL, scope: SearchScope): SQL {
   return sql`
     select ${MATCH.columns} from (
       select ${playerNames.steamId64} as steamid64, ${IS_EXACT} from ${playerNames}
-      where ${playerNames.grams} @> (${grams}) and ${IS_PART} group by ${playerNames.steamId64}
+      where ${playerNames.grams} @> (${grams}) and ${IS_PART} and ${IN_SCOPE[scope]} group by ${playerNames.steamId64}
     ) as matched
     cross join lateral (select greatest(
       (select max(${penalties.createdAt}) from ${penalties} where ${penalties.playerSteamId} = matched.steamid64),
@@ -177,28 +200,36 @@ function indexed(grams: SQL): SQL {
     order by ${BEST_FIRST}`;
 }
 
-const DETAILS = selectionOf({
-  penalties: sql`(select count(*) from ${penalties} where ${penalties.playerSteamId} = matched.steamid64)`,
-  isBanned: sql`exists (select from ${penalties} where ${activeBanOf(sql`matched.steamid64`)})`,
-  name: latestName(sql`true`),
-  matchedName: latestName(sql`name in (
-    select ${playerNames.name} from ${playerNames} where ${playerNames.steamId64} = matched.steamid64 and ${IS_PART}
-      and (not matched.is_exact or btrim(${playerNames.folded}) = ${hiddenPlaceholder('folded', 'text')})
-  )`),
-});
+const detailsOf = (scope: SearchScope) =>
+  selectionOf({
+    penalties: sql`(select count(*) from ${penalties} where ${penalties.playerSteamId} = matched.steamid64)`,
+    isBanned: sql`exists (select from ${penalties} where ${activeBanOf(sql`matched.steamid64`)})`,
+    name: latestName(sql`true`, scope),
+    matchedName: latestName(
+      sql`name in (
+        select ${playerNames.name} from ${playerNames} where ${playerNames.steamId64} = matched.steamid64 and ${IS_PART}
+          and (not matched.is_exact or btrim(${playerNames.folded}) = ${hiddenPlaceholder('folded', 'text')})
+      )`,
+      scope,
+    ),
+  });
+/** The same positions in every scope. */
+const DETAIL = detailsOf('all').at;
 
 /**
  * The latest name of a player that satisfies a condition: of penalties of the same second that with the highest id, and
  * a penalty's rather than a nickname of that second.
  */
-function latestName(condition: SQL): SQL {
+function latestName(condition: SQL, scope: SearchScope): SQL {
+  const nickname = sql`
+      union all
+      select left(${users.nickname}, 256), coalesce(${users.signedInAt}, ${users.createdAt}), 0::bigint from ${users}
+      where ${users.steamId64} = matched.steamid64 and ${users.nickname} <> ''`;
   return sql`(
     select name from (
       select left(${penalties.playerName}, 256) as name, ${penalties.createdAt} as borne_at, ${penalties.id} as penalty_id from ${penalties}
       where ${penalties.playerSteamId} = matched.steamid64 and ${penalties.playerName} <> ''
-      union all
-      select left(${users.nickname}, 256), coalesce(${users.signedInAt}, ${users.createdAt}), 0::bigint from ${users}
-      where ${users.steamId64} = matched.steamid64 and ${users.nickname} <> ''
+      ${scope === 'penaltyNames' ? sql`` : nickname}
     ) as borne where ${condition} order by borne_at desc, penalty_id desc limit 1
   )`;
 }
@@ -206,24 +237,24 @@ function latestName(condition: SQL): SQL {
 async function readPlayers(
   select: Select,
   matches: readonly Match[],
-  given: SearchValues,
+  { given, scope }: { given: SearchValues; scope: SearchScope },
 ): Promise<FoundPlayer[]> {
   const ids = arrayLiteral(matches.map(({ steamId64 }) => steamId64));
   const exact = arrayLiteral(matches.map(({ isExact }) => isExact));
   const rows = await select(
-    'players found by name',
+    `players found by name: ${scope}`,
     () => sql`
-      select ${DETAILS.columns} from unnest(${hiddenPlaceholder('ids', 'bigint[]')}, ${hiddenPlaceholder('exact', 'boolean[]')}) with ordinality as matched(steamid64, is_exact, place) order by place`,
+      select ${detailsOf(scope).columns} from unnest(${hiddenPlaceholder('ids', 'bigint[]')}, ${hiddenPlaceholder('exact', 'boolean[]')}) with ordinality as matched(steamid64, is_exact, place) order by place`,
     { ...given, ids, exact },
   );
   return matches.map(({ steamId64, seenAt }, place) => {
     const row = rows[place] ?? [];
     return {
       steamId64: steamId64 as SteamId64,
-      name: String(row[DETAILS.at.name]),
-      matchedName: String(row[DETAILS.at.matchedName]),
-      penalties: Number(row[DETAILS.at.penalties]),
-      isBanned: row[DETAILS.at.isBanned] === true,
+      name: String(row[DETAIL.name]),
+      matchedName: String(row[DETAIL.matchedName]),
+      penalties: Number(row[DETAIL.penalties]),
+      isBanned: row[DETAIL.isBanned] === true,
       lastSeenAt: seenAt === null ? null : new Date(seenAt),
     };
   });

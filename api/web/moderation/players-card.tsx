@@ -4,7 +4,7 @@ import { tryParseSteamReference } from '../../../src/domain/profile-address.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { loadPlayerRecord } from '../../../src/queries/penalties/player-record.ts';
 import { type FoundPlayer, searchPlayers } from '../../../src/queries/player-search.ts';
-import { listUsersBySteamId } from '../../../src/queries/users/users.ts';
+import { findUserBySteamId } from '../../../src/queries/users/users.ts';
 import { Card } from '../layout/card.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
@@ -26,20 +26,13 @@ export type KnownPlayer = Pick<
  */
 export async function findPlayersWithoutAccount(db: Db, text: string, now: Date): Promise<KnownPlayer[]> {
   const reference = tryParseSteamReference(text);
-  const found =
-    reference && 'steamId64' in reference
-      ? await findByRecord(db, reference.steamId64, now)
-      : await searchPlayers(db, text.replaceAll('\0', ''), { limit: MAX_PLAYERS, now });
-  const users = await listUsersBySteamId(
-    db,
-    found.map(({ steamId64 }) => steamId64),
-    now,
-  );
-  const withAccount = new Set(users.map(({ steamId64 }) => steamId64));
-  return found.filter(({ steamId64 }) => !withAccount.has(steamId64));
+  if (reference && 'steamId64' in reference) return findByRecord(db, reference.steamId64, now);
+  const name = text.replaceAll('\0', '');
+  return searchPlayers(db, name, { limit: MAX_PLAYERS, now, scope: 'withoutAccount' });
 }
 
 async function findByRecord(db: Db, steamId64: SteamId64, now: Date): Promise<KnownPlayer[]> {
+  if (await findUserBySteamId(db, steamId64)) return [];
   const record = await loadPlayerRecord(db, steamId64, { page: 1, perPage: 1, now });
   if (record.total === 0) return [];
   const name = record.playerName ?? '';

@@ -36,7 +36,7 @@ export function ActivePenalty({ penalty, visit }: { penalty: RecordedPenalty; vi
         </dd>
         <dt>{t.columns.admin}</dt>
         <dd>
-          <AdminName name={penalty.adminName} visit={visit} />
+          <AdminName penalty={penalty} visit={visit} />
         </dd>
         <dt>{t.columns.server}</dt>
         <dd>

@@ -1,4 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
 import type { Penalty } from '../../../src/queries/penalties/row.ts';
@@ -12,9 +13,13 @@ export function ReasonText({ reason, visit }: { reason: string; visit: Visit }):
   return <span class="hint">{textsOf(visit.locale).penalties.noReason}</span>;
 }
 
-/** The admin who issued a penalty; without a name, it was issued from the server's console. */
-export function AdminName({ name, visit }: { name: string; visit: Visit }): JSX.Element {
-  return <bdi>{hasVisibleCharacter(name) ? name : textsOf(visit.locale).penalties.console}</bdi>;
+type AdminProps = { penalty: Pick<Penalty, 'adminName' | 'adminSteamId'>; visit: Visit };
+
+/** The admin who issued a penalty, or the server's console; not the SteamID, which not everybody may see. */
+export function AdminName({ penalty: { adminName, adminSteamId }, visit }: AdminProps): JSX.Element {
+  const t = textsOf(visit.locale).penalties;
+  const unnamed = adminSteamId === UNKNOWN_STEAM_ID ? t.console : t.unnamedAdmin;
+  return <bdi>{hasVisibleCharacter(adminName) ? adminName : unnamed}</bdi>;
 }
 
 type EndProps = { penalty: Pick<Penalty, 'status' | 'endsAt' | 'liftedAt' | 'liftedByName' | 'liftReason'> };

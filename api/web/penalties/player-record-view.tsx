@@ -81,7 +81,7 @@ function EndedTable({ penalties, visit }: { penalties: RecordedPenalty[]; visit:
               <ReasonText reason={penalty.reason} visit={visit} />
             </td>
             <td data-label={columns.admin} class="list-words">
-              <AdminName name={penalty.adminName} visit={visit} />
+              <AdminName penalty={penalty} visit={visit} />
             </td>
             <td data-label={columns.issued}>
               <Moment at={penalty.createdAt} visit={visit} />

@@ -168,7 +168,7 @@ function PublicTable({ penalties, visit }: { penalties: readonly Penalty[]; visi
               <ReasonText reason={penalty.reason} visit={visit} />
             </td>
             <td data-label={columns.admin} class="list-words">
-              <AdminName name={penalty.adminName} visit={visit} />
+              <AdminName penalty={penalty} visit={visit} />
             </td>
             <td data-label={columns.issued}>
               <Moment at={penalty.createdAt} visit={visit} />
@@ -177,7 +177,7 @@ function PublicTable({ penalties, visit }: { penalties: readonly Penalty[]; visi
               {penalty.status === 'ACTIVE' ? (
                 <InForce penalty={penalty} visit={visit} />
               ) : (
-                <EndOfPenalty penalty={penalty} visit={visit} />
+                <EndOfPenalty penalty={{ ...penalty, liftedByName: null, liftReason: null }} visit={visit} />
               )}
             </td>
           </tr>

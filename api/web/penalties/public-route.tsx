@@ -84,8 +84,8 @@ async function findSubject(db: Db, query: string, now: Date): Promise<Subject> {
   if (reference && 'steamId64' in reference) {
     return { steamId64: reference.steamId64, hasNoMatch: false, players: [] };
   }
-  const found = await searchPlayers(db, query, { limit: MAX_PLAYERS, now });
-  const players = found.filter(({ penalties }) => penalties > 0);
+  // Nicknames of accounts are not public.
+  const players = await searchPlayers(db, query, { limit: MAX_PLAYERS, now, scope: 'penaltyNames' });
   const [only, ...others] = players;
   if (only && others.length === 0) return { steamId64: only.steamId64, hasNoMatch: false, players: [] };
   return { hasNoMatch: true, players };

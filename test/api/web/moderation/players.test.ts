@@ -66,6 +66,14 @@ describe('the search of the moderation', () => {
     expect(await search('nobody at all')).toContain('No results.');
   });
 
+  test('finds players without an account beside many users of such a name', async () => {
+    for (let number = 600; number < 630; number++) {
+      await insertUser(db, number, { nickname: `Zebrowskaa ${number}`, signedInAt: NOW });
+    }
+    await insertPenalties(db, [{ playerSteamId: aSteamId(699), playerName: 'Zebrowiec' }]);
+    expect(card(await search('zebrow'), 'players')).toContain('Zebrowiec');
+  });
+
   test('says by which name it found them', async () => {
     expect(card(await search('old nam'), 'players')).toContain('rzeznik2 Old name');
   });
@@ -100,6 +108,13 @@ describe('the page of a player', () => {
     expect(card(page.text, 'penalties')).toContain('Banned permanently Reason Wallhack');
     expect(card(page.text, 'sounds')).toContain('No sound.');
     expect(card(page.text, 'tokens')).toBe('');
+  });
+
+  test('is there for players of whom only a sound is known', async () => {
+    await insertReadySound(db, aSteamId(698));
+    const page = await admin.get(`/account/moderation/users/${aSteamId(698)}`);
+    expect(page.status).toBe(200);
+    expect(card(page.text, 'sounds')).not.toContain('No sound.');
   });
 
   test('is 404 for somebody who is not known at all', async () => {

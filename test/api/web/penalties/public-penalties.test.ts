@@ -1,4 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
+import { eq, inArray } from 'drizzle-orm';
+import { penalties } from '../../../../src/db/schema/penalties.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { startSteamOpenIdProvider } from '../../../support/providers/steam-openid-provider.ts';
@@ -32,6 +34,45 @@ async function listRows(query = '', language = 'en'): Promise<string[]> {
 }
 
 describe('the public list of penalties', () => {
+  test('finds and shows players by names in penalties, not by nicknames of accounts', async () => {
+    const names = ['OldName one', 'OldName two'];
+    await insertPenalties(db, [
+      { playerSteamId: aSteamId(60), playerName: 'OldName one' },
+      { playerSteamId: aSteamId(61), playerName: 'OldName two' },
+    ]);
+    await insertUser(db, 60, { nickname: 'PrivateNick OldName' });
+    // More than a search shows, so that these alone would fill it.
+    for (let number = 100; number < 130; number++) {
+      await insertUser(db, number, { nickname: `OldName ${number}`, signedInAt: new Date() });
+    }
+    const { text } = await openBrowser(open.origin).get('/penalties?q=OldName');
+    expect(textOf(text)).toContain('Several players have this name. Which one do you mean?');
+    for (const name of names) expect(text).toContain(name);
+    expect(text).not.toContain('PrivateNick');
+    expect(await listRows('?q=PrivateNick')).toEqual([]);
+    expect(await listRows('?q=OldName+two')).toHaveLength(1);
+    await db.delete(penalties).where(inArray(penalties.playerName, names));
+  });
+
+  test('shows neither who lifted a penalty nor why, and no SteamID for an admin without a name', async () => {
+    await insertPenalties(db, [
+      {
+        playerName: 'Lifted',
+        playerSteamId: aSteamId(62),
+        adminName: '',
+        adminSteamId: ADMIN,
+        status: 'UNBANNED',
+        liftedAt: new Date('2026-11-20T12:00:00Z'),
+        liftedByName: 'Basia',
+        liftReason: 'internal note',
+      },
+    ]);
+    const [row] = await listRows('?q=Lifted');
+    expect(row).toContain('Unnamed admin');
+    expect(row).toEndWith('1 day ago , lifted');
+    await db.delete(penalties).where(eq(penalties.playerName, 'Lifted'));
+  });
+
   test('is 404 unless PUBLIC_PENALTIES turns it on, and in no navigation', async () => {
     const browser = openBrowser(closed.origin);
     expect((await browser.get('/penalties')).status).toBe(404);

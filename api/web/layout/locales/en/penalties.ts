@@ -54,6 +54,7 @@ export const penalties = {
   unknownPlayer: 'Unknown player',
   noReason: 'No reason given',
   console: 'Console',
+  unnamedAdmin: 'Unnamed admin',
   allServers: 'All servers',
   liftedBy: (admin: string) => `lifted by ${admin}`,
   lifted: 'lifted',

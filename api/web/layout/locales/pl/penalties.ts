@@ -50,6 +50,7 @@ export const penalties: Texts['penalties'] = {
   unknownPlayer: 'Nieznany gracz',
   noReason: 'Nie podano powodu',
   console: 'Konsola',
+  unnamedAdmin: 'Admin bez nazwy',
   allServers: 'Wszystkie serwery',
   liftedBy: (admin) => `zdjęta przez: ${admin}`,
   lifted: 'zdjęta',
