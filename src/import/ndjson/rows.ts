@@ -99,6 +99,7 @@ function parseDuration(fields: Fields, createdAt: Date): { durationMinutes: numb
   const duration = fields.duration;
   const ends = parseTime(fields, 'ends');
   if (duration === undefined || duration === null) {
+    if (ends && ends < createdAt) throw new InvalidInput(`ends ${quote(fields.ends)} is before created`);
     return ends
       ? { durationMinutes: minutesBetween(createdAt, ends), endsAt: ends }
       : { durationMinutes: 0, endsAt: null };
@@ -122,13 +123,13 @@ const TIME =
 
 /** An ISO 8601 time; without a zone it is UTC, not the zone of the machine. @throws {InvalidInput} */
 function parseTime(fields: Fields, name: string): Date | undefined {
-  const text = parseText(fields, name);
+  const text = parseText(fields, name)?.trim();
   if (text === undefined || text === '') return undefined;
-  const match = TIME.exec(text.trim());
-  const isDay = match !== null && text.trim().length === 10;
-  const zoned = match?.groups?.zone || isDay ? text.trim() : `${text.trim()}Z`;
+  const match = TIME.exec(text);
+  const isDay = match !== null && text.length === 10;
+  const zoned = match?.groups?.zone || isDay ? text : `${text}Z`;
   const time = new Date(match ? zoned.toUpperCase().replace(' ', 'T') : Number.NaN);
-  const day = Number(text.trim().slice(8, 10));
+  const day = Number(text.slice(8, 10));
   const isCalendarDay =
     day <= new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0)).getUTCDate();
   if (!Number.isNaN(time.getTime()) && isCalendarDay && time.getUTCFullYear() >= 1970) return time;
