@@ -10,7 +10,7 @@ import { playerNames } from '../../db/schema/player-names.ts';
 import { roundSounds } from '../../db/schema/round-sounds.ts';
 import { steamBans } from '../../db/schema/steam.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
-import type { SteamId64 } from '../../domain/steam-id.ts';
+import { type SteamId64, tryParseSteamId } from '../../domain/steam-id.ts';
 import { recordAudit } from '../audit-log.ts';
 import { tallyCondition } from './anonymous-penalties.ts';
 import { discordEntriesCondition, findDiscordIds } from './discord-ids.ts';
@@ -66,21 +66,29 @@ async function readPerson(db: Db, steamId64: SteamId64) {
       .from(playerNames)
       .where(eq(playerNames.steamId64, steamId64)),
     steamBans: await db.select().from(steamBans).where(eq(steamBans.steamId64, steamId64)),
-    auditLog: await db
-      .select()
-      .from(auditLog)
-      .where(
-        or(
-          eq(auditLog.subject, steamId64),
-          user && eq(auditLog.actorUserId, user.id),
-          discordEntriesCondition(discordIds),
-        ),
-      )
-      .orderBy(auditLog.id),
+    auditLog: (
+      await db
+        .select()
+        .from(auditLog)
+        .where(
+          or(
+            eq(auditLog.subject, steamId64),
+            user && eq(auditLog.actorUserId, user.id),
+            discordEntriesCondition(discordIds),
+          ),
+        )
+        .orderBy(auditLog.id)
+    ).map((entry) => withoutOthers(entry, steamId64)),
   };
   const isKnown = user !== undefined || Object.values(rows).some((of) => of.length > 0);
   const erasure = (await findErasure(db, steamId64)) ?? null;
   return isKnown ? { account: user ?? null, ...rows, erasure } : undefined;
+}
+
+/** What the person did to somebody else is their own data, but whom it concerned and how is not. */
+function withoutOthers(entry: typeof auditLog.$inferSelect, steamId64: SteamId64) {
+  const isOfAnother = entry.subject !== steamId64 && tryParseSteamId(entry.subject) !== undefined;
+  return isOfAnother ? { ...entry, subject: '', details: {} } : entry;
 }
 
 async function readAccount(db: Db, user: typeof users.$inferSelect | undefined) {

@@ -12,6 +12,7 @@ import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
 import { steamBans } from '../../../../src/db/schema/steam.ts';
 import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
 import { exportPerson } from '../../../../src/queries/personal-data/export.ts';
+import { blockUser } from '../../../../src/queries/users/user-blocks.ts';
 import {
   aSteamId,
   insertPenalties,
@@ -59,6 +60,8 @@ await aToken(db, 1, { now });
 const [user] = await db.select().from(users);
 await db.insert(sessions).values({ idHash: 'hash', userId: user?.id ?? 0, expiresAt: now });
 await insertReadySound(db, ID);
+await insertUser(db, 9);
+await blockUser(db, aSteamId(9), { reason: 'about them', now, actor: { userId: user?.id ?? 0 } });
 const lift = { status: 'UNBANNED', liftedAt: now } as const;
 await insertPenalties(db, [
   // They lifted it themselves, so the lifter's SteamID is their own and may be shown.
@@ -105,6 +108,12 @@ test('every stored field about a person is in the file of their data', () => {
   });
   expect(missing.sort()).toEqual(LEFT_OUT.toSorted());
   expect(exported).toBeDefined();
+});
+
+test('what they did to others is in it without whom and how', () => {
+  const entry = exported?.auditLog.find(({ action }) => action === 'user.blocked');
+  expect(entry).toMatchObject({ subject: '', details: {} });
+  expect(JSON.stringify(data)).not.toContain(aSteamId(9));
 });
 
 test('every table that docs/privacy.md describes is part of the file', async () => {
