@@ -119,6 +119,7 @@ function changesOf(options: UserOptions, command: Command): UserChanges {
 }
 
 function parseText(option: string, text: string): string {
-  if (text.length <= MAX_TEXT_LENGTH) return text;
-  throw new InvalidInput(`${option} has ${text.length} characters: use at most ${MAX_TEXT_LENGTH}`);
+  const { length } = [...text];
+  if (length <= MAX_TEXT_LENGTH) return text;
+  throw new InvalidInput(`${option} has ${length} characters: use at most ${MAX_TEXT_LENGTH}`);
 }

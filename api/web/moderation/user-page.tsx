@@ -3,6 +3,7 @@ import { NotFound } from '../../../src/domain/errors.ts';
 import { steamProfileUrl } from '../../../src/domain/profile-address.ts';
 import { type SteamId64, tryParseSteamId } from '../../../src/domain/steam-id.ts';
 import type { PlayerRecord } from '../../../src/queries/penalties/player-record.ts';
+import { findRoundSounds } from '../../../src/queries/round-sounds/round-sounds.ts';
 import { findUserBySteamId, type User } from '../../../src/queries/users/users.ts';
 import { Badges } from '../layout/badges.tsx';
 import type { Site } from '../layout/layout.tsx';
@@ -41,11 +42,13 @@ export function userRoutes(deps: UserDeps): MemberRoute[] {
 async function showPlayer(deps: UserDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
   const steamId64 = tryParseSteamId(id ?? '');
   if (!steamId64) throw new NotFound('no such player');
-  const [user, record] = await Promise.all([
+  const [user, record, sounds] = await Promise.all([
     findUserBySteamId(deps.db, steamId64),
     readRecordPage(deps.db, steamId64, visit),
+    findRoundSounds(deps.db, steamId64),
   ]);
-  const isKnown = user !== undefined || Object.values(record.counts).some((count) => count > 0);
+  const hasPenalties = Object.values(record.counts).some((count) => count > 0);
+  const isKnown = user ?? sounds.ready ?? sounds.latest ?? hasPenalties;
   if (!isKnown) throw new NotFound('no such player');
   const player = { steamId64, record, visit, notice: deps.readNotice(visit) };
   return respondWithPage(

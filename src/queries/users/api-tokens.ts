@@ -102,7 +102,7 @@ export async function listLiveTokenIds(db: Db, ids: readonly number[], now: Date
 
 /** Whether a name is allowed: 1 to 64 characters, at least one of them visible, no control characters. */
 export function isTokenName(name: string): boolean {
-  return name.length <= MAX_NAME_LENGTH && hasVisibleCharacter(name) && !/\p{Cc}/u.test(name);
+  return [...name].length <= MAX_NAME_LENGTH && hasVisibleCharacter(name) && !/\p{Cc}/u.test(name);
 }
 
 /**

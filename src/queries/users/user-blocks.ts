@@ -22,7 +22,7 @@ export async function blockUser(
   { reason, now, actor }: { reason: string; now: Date; actor: Actor },
 ): Promise<void> {
   const words = reason.replace(/\p{Cc}+/gu, ' ').trim();
-  if (words.length > MAX_BLOCK_REASON_LENGTH) {
+  if ([...words].length > MAX_BLOCK_REASON_LENGTH) {
     throw new InvalidInput(`The reason of a block has at most ${MAX_BLOCK_REASON_LENGTH} characters`);
   }
   await db.transaction(async (tx) => {

@@ -110,6 +110,13 @@ describe('tokens', () => {
     ]);
   });
 
+  test('create counts the characters of a name, not their UTF-16 units', async () => {
+    const create = ['tokens', 'create', '--steamid64', aSteamId(8), '--name'];
+    expect((await fail(...create, '😀'.repeat(65)))[2]).toContain('1 to 64 characters');
+    expect(await succeed(...create, '😀'.repeat(64))).toStartWith('capi_');
+    await db.delete(users).where(eq(users.steamId64, aSteamId(8)));
+  });
+
   test('create stops at ten live tokens of a user, and at what is no SteamID', async () => {
     for (let i = 0; i < 10; i++) await aToken(db, 3);
     expect(
