@@ -34,7 +34,10 @@ const RECENT = 5000;
 /** The shortest text that the index of names can find, in characters. */
 const MIN_INDEXED_LENGTH = 3;
 
-/** Whom a search finds: everybody, players without an account, or by names in penalties only, as the public sees them. */
+/**
+ * Whom a search finds: everybody, players without an account, or by names in penalties only, as the public sees them. Sign-ins
+ * only matter for everybody.
+ */
 export type SearchScope = 'all' | 'withoutAccount' | 'penaltyNames';
 
 const IN_SCOPE: Readonly<Record<SearchScope, SQL>> = {
@@ -133,22 +136,28 @@ async function readMatches(
  * Matches among the players of the newest penalties and sign-ins, but only those seen after the oldest entry of either
  * list: before that, players may be missing.
  */
-const recentMatches = (scope: SearchScope) => sql`
-  with penalised as materialized (
-    select ${penalties.playerSteamId} as steamid64, ${penalties.createdAt} as seen_at from ${penalties}
-    order by ${penalties.createdAt} desc, ${penalties.id} desc limit ${sql.raw(String(RECENT))}
-  ), signed_in as materialized (
-    select ${users.steamId64} as steamid64, ${users.signedInAt} as seen_at from ${users}
-    where ${users.signedInAt} is not null order by ${users.signedInAt} desc limit ${sql.raw(String(RECENT))}
-  ), seen as (
-    select steamid64, max(seen_at) as seen_at from (table penalised union all table signed_in) as either group by steamid64
-  )
-  select ${MATCH.columns} from seen cross join lateral (
-    select seen.steamid64, ${IS_EXACT} from ${playerNames}
-    where ${playerNames.steamId64} = seen.steamid64 and ${IS_PART} and ${IN_SCOPE[scope]} having count(*) > 0
-  ) as matched
-  where seen_at > greatest(${horizonOf('penalised')}, ${horizonOf('signed_in')})
-  order by ${BEST_FIRST}`;
+function recentMatches(scope: SearchScope): SQL {
+  const [andSignedIn, horizon] =
+    scope === 'all'
+      ? [sql`union all table signed_in`, sql`greatest(${horizonOf('penalised')}, ${horizonOf('signed_in')})`]
+      : [sql``, horizonOf('penalised')];
+  return sql`
+    with penalised as materialized (
+      select ${penalties.playerSteamId} as steamid64, ${penalties.createdAt} as seen_at from ${penalties}
+      order by ${penalties.createdAt} desc, ${penalties.id} desc limit ${sql.raw(String(RECENT))}
+    ), signed_in as materialized (
+      select ${users.steamId64} as steamid64, ${users.signedInAt} as seen_at from ${users}
+      where ${users.signedInAt} is not null order by ${users.signedInAt} desc limit ${sql.raw(String(RECENT))}
+    ), seen as (
+      select steamid64, max(seen_at) as seen_at from (table penalised ${andSignedIn}) as either group by steamid64
+    )
+    select ${MATCH.columns} from seen cross join lateral (
+      select seen.steamid64, ${IS_EXACT} from ${playerNames}
+      where ${playerNames.steamId64} = seen.steamid64 and ${IS_PART} and ${IN_SCOPE[scope]} having count(*) > 0
+    ) as matched
+    where seen_at > ${horizon}
+    order by ${BEST_FIRST}`;
+}
 
 /** The time before which a list may lack players; -infinity when it is complete. */
 function horizonOf(list: string): SQL {
