@@ -22,6 +22,8 @@ export const LOCKS = {
   erasure: 727_009,
   /** Held while the demo creates its data: two demos that start together create it once. */
   demoCommunity: 727_008,
+  /** Held while a webhook is added, so that there are never more than allowed. */
+  newWebhook: 727_012,
   /** Held while a demo runs. */
   demo: 727_011,
 } as const;

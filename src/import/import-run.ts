@@ -66,6 +66,7 @@ export async function runImport(
     isDryRun,
     waits,
     onWait: listener.onWait,
+    signal,
   });
   if (!writer) throw new Conflict(`another import of ${name} is running`);
   try {

@@ -74,7 +74,6 @@ export function createMirror(
   { db, databaseUrl, log, metrics, now = () => new Date() }: Deps,
   { url, source, timezone, intervalSeconds }: Settings,
 ): Mirror {
-  const stopping = new AbortController();
   const warned = new Set<string>();
   const health: Omit<MirrorHealth, 'isMirroring'> = {
     isUp: undefined,
@@ -100,17 +99,17 @@ export function createMirror(
     const fenced = fence(db);
     while (!signal.aborted) {
       const startedMs = performance.now();
-      await runRound(fenced);
+      await runRound(fenced, signal);
       const restMs = intervalSeconds * 1000 - (performance.now() - startedMs);
       await sleep(Math.max(restMs, 0), undefined, { signal }).catch(() => {});
     }
   }
 
-  async function runRound(fenced: Db): Promise<void> {
+  async function runRound(fenced: Db, signal: AbortSignal): Promise<void> {
     try {
       const database = await openSourceDatabase(url);
       try {
-        await importRound(fenced, database);
+        await importRound(fenced, database, signal);
       } finally {
         await database.close();
       }
@@ -121,7 +120,7 @@ export function createMirror(
       health.lastRoundAt = now();
       lastRoundMs = performance.now();
     } catch (error) {
-      if (stopping.signal.aborted) return;
+      if (signal.aborted) return;
       if (error instanceof OtherSource) refuse(error);
       // On a Conflict, an operator's import of the same source is running.
       else if (!(error instanceof Conflict)) fail(error);
@@ -144,7 +143,7 @@ export function createMirror(
     health.refusal = REFUSAL;
   }
 
-  async function importRound(fenced: Db, database: SourceDatabase): Promise<void> {
+  async function importRound(fenced: Db, database: SourceDatabase, signal: AbortSignal): Promise<void> {
     const identity = simpleAdminSource(source, database);
     const sourceHash = hashOf(identity);
     const state = await loadMirrorState(fenced, sourceHash);
@@ -163,7 +162,7 @@ export function createMirror(
     };
     const options: ImportOptions = {
       waits: false,
-      signal: stopping.signal,
+      signal,
       onSetAside: (row) => warnOnce(row, 'a row of CS2-SimpleAdmin was set aside'),
       // Warnings about penalties are too many to log; one about a server is something that an operator can correct.
       onWarning: (row) => {
@@ -210,7 +209,6 @@ export function createMirror(
       leadership = runAsLeader({ databaseUrl, name: 'mirror', log, lead });
     },
     async stop() {
-      stopping.abort();
       await leadership?.stop();
     },
     health: () => ({ ...health, isMirroring: leadership?.isLeader() ?? false }),

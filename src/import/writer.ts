@@ -29,7 +29,12 @@ type Options = {
   /** Whether to wait for another import of the same source, or give up at once. */
   waits: boolean;
   onWait?: (() => void) | undefined;
+  /** Ends the connection at once, also while a query hangs. */
+  signal?: AbortSignal | undefined;
 };
+
+/** A page takes a second, marking millions of rows minutes. Waiting for another import has no limit. */
+const STATEMENT_TIMEOUT_MS = 600_000;
 
 /**
  * Opens a connection that holds the source's lock until the writer is closed.
@@ -38,14 +43,16 @@ type Options = {
 export async function openPenaltyWriter(
   databaseUrl: string,
   source: string,
-  { isDryRun, waits, onWait }: Options,
+  { isDryRun, waits, onWait, signal }: Options,
 ): Promise<PenaltyWriter | undefined> {
   const session = connect(databaseUrl, {
     max: 1,
     applicationName: `import ${source}`,
-    statementTimeoutMs: 0,
+    statementTimeoutMs: waits ? 0 : STATEMENT_TIMEOUT_MS,
     keepsSession: true,
   });
+  const end = () => void session.end({ timeout: 0 }).catch(() => {});
+  signal?.addEventListener('abort', end);
   try {
     const [lock] =
       await session`select pg_try_advisory_lock(${LOCKS.importSource}, hashtext(${source})) as "isHeld"`;
@@ -70,6 +77,9 @@ export async function openPenaltyWriter(
       if (!isDryRun) await deleteImportedPenalties(session, source, rows);
     },
     markGone: (sourceTables, now) => markGonePenalties(session, { source, sourceTables }, { now, isDryRun }),
-    close: () => session.end({ timeout: 5 }),
+    close: () => {
+      signal?.removeEventListener('abort', end);
+      return session.end({ timeout: 5 });
+    },
   };
 }

@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia';
+import { createWaitLimit, REQUEST_LIMITS } from '../../../src/db/connection/wait-limit.ts';
 import { LimitReached } from '../../../src/domain/errors.ts';
 import { formatEventCursor, PENALTY_EVENT_TYPES } from '../../../src/domain/penalty-event.ts';
 import { SERVER_EVENT_TYPES } from '../../../src/events/server-events.ts';
@@ -96,6 +97,8 @@ const STREAM_EVENTS = {
   isExtension: true,
   policy: 'protected',
   scope: 'events',
+  // The limit is on finding the event: a stream that were opened after it would count against its owner, unread.
+  hasOwnTimeLimit: true,
   parameters: { types: TYPES_PARAMETER, lastEventId: LAST_EVENT_ID_PARAMETER },
   success: {
     model: EventStreamModel,
@@ -123,10 +126,11 @@ type Deps = {
 
 /** Changes of penalties, and the event stream: extensions, sections 2 and 3. */
 export function events(routes: Routes, { streams, listChanges, locateEvent }: Deps) {
+  const limitWait = createWaitLimit(REQUEST_LIMITS);
   const stream = ({ request, server }: Incoming) =>
     routes.handleProtected({ request, server }, STREAM_EVENTS, async ({ types, lastEventId }, { token }) => {
       const seen = typesFor(token, types);
-      const afterId = await locateEvent(lastEventId);
+      const afterId = await limitWait(() => locateEvent(lastEventId));
       const response = { contentType: EVENT_STREAM, headers: { 'X-Accel-Buffering': 'no' } };
       if (request.method === 'HEAD') return { ...response, stream: unreadStream() };
       const { id: tokenId, userId, expiresAt } = token;

@@ -108,8 +108,12 @@ export function runWebhookQueue(
     if (failures === 1) log.warn(result, 'webhook could not be delivered: retrying for 24 hours');
     retryAt = new Date(now().getTime() + (pauseMs ?? 0));
     pauseStoredAtMs = Number.POSITIVE_INFINITY;
-    await save();
-    pauseStoredAtMs = performance.now();
+    try {
+      await save();
+    } finally {
+      // Also when the pause was not stored, so that "try again now" ends it.
+      pauseStoredAtMs = performance.now();
+    }
   }
 
   /** Delivers available events up to the first failure. @returns whether there may be more. */

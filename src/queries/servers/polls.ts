@@ -107,7 +107,9 @@ export async function saveServerPolls(db: Db, polls: readonly ServerPoll[]): Pro
         and known.polled_at between poll.polled_at - ${CONTINUES_WITHIN} and poll.polled_at
         and period.server_id = poll.server_id and period.map = poll.map
         and period.started_at = (
-          select max(started_at) from server_map_periods where server_id = poll.server_id
+          -- Later ones are from a clock that was ahead.
+          select max(started_at) from server_map_periods
+          where server_id = poll.server_id and started_at <= poll.polled_at
         )
       returning period.server_id
     ), begun as (

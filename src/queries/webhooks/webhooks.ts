@@ -1,5 +1,6 @@
 import { and, asc, count, eq, getTableColumns, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
+import { LOCKS } from '../../db/locks.ts';
 import { webhooks } from '../../db/schema/webhooks.ts';
 import { Conflict, NotFound } from '../../domain/errors.ts';
 import type { PenaltyEventType } from '../../domain/penalty-event.ts';
@@ -33,6 +34,7 @@ export async function createWebhook(
   }: { url: string; types: readonly PenaltyEventType[] | undefined; now: Date; actor: Actor },
 ): Promise<SigningWebhook> {
   return db.transaction(async (tx) => {
+    await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.newWebhook})`);
     const [known] = await tx.select({ count: count() }).from(webhooks);
     if ((known?.count ?? 0) >= MAX_WEBHOOKS) {
       throw new Conflict(`There are at most ${MAX_WEBHOOKS} webhooks: remove one first`);

@@ -76,3 +76,19 @@ test('periods are dropped a year after they ended', async () => {
   const left = await listPlayedMaps(db, id, { since: at(-60), until: at(60) });
   expect(left.map(({ map }) => map)).toEqual(['new']);
 });
+
+test('a clock that was ahead and is corrected interrupts no later period', async () => {
+  const { id } = await insertServer(db);
+  const poll = (minute: number, map: string) => {
+    const state = { hostname: 'x', map, playersCount: 1, maxPlayers: 10, pingMs: 5, players: [] };
+    return saveServerPolls(db, [{ serverId: id, state, polledAt: at(minute) }]);
+  };
+  for (const minute of [120, 121]) await poll(minute, 'a');
+  for (const minute of [0, 1, 2]) await poll(minute, 'a');
+  for (const minute of [3, 4]) await poll(minute, 'b');
+  const maps = await listPlayedMaps(db, id, { since: at(0), until: at(10) });
+  expect(maps.map(({ map, seconds }) => [map, seconds])).toEqual([
+    ['a', 120],
+    ['b', 60],
+  ]);
+});
