@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { UNKNOWN_STEAM_ID } from '../../../../src/domain/steam-id.ts';
 import { aSteamId, insertPenalties, insertServer } from '../../../support/database/builders.ts';
 import { startAccountSite } from '../../../support/web/account.ts';
 import { type Browser, openBrowser, signIn } from '../../../support/web/browser.ts';
@@ -42,7 +43,15 @@ describe('the member’s own penalties', () => {
     };
     await insertPenalties(db, [
       { ...active, endsAt: new Date('2026-11-27T12:00:00Z'), durationMinutes: 10_080 },
-      { ...active, type: 'gag', reason: '', adminName: '', serverId: 0, createdAt: NOW },
+      {
+        ...active,
+        type: 'gag',
+        reason: '',
+        adminName: '',
+        adminSteamId: UNKNOWN_STEAM_ID,
+        serverId: 0,
+        createdAt: NOW,
+      },
       { playerSteamId: aSteamId(800), reason: 'of somebody else' },
     ]);
     expect(await readCard()).toBe(
