@@ -1,4 +1,5 @@
 import { connect as dial, type Socket } from 'node:net';
+import { createMessageReader, MESSAGE } from './protocol.ts';
 
 /** The argument of the driver's `socket` option. */
 type Target = { host: readonly string[]; port: readonly number[]; path?: string | false; ssl?: unknown };
@@ -8,9 +9,10 @@ type Target = { host: readonly string[]; port: readonly number[]; path?: string 
  *
  * - A connection that is closed before the first byte arrives is an error: otherwise the driver reconnects at once,
  *   endlessly, and its query never settles (a proxy or a container's port that accepts while the database is down).
- * - A connection whose response is overdue by `silenceMs` is dead: the network dropped it, or the other side hangs.
+ * - A connection that has been silent for `silenceMs` while a response is due, or the rest of one, is dead: the network
+ *   dropped it, or the other side hangs.
  *
- * TLS takes over the socket after its first byte: then only the first rule applies.
+ * TLS takes over the socket: the driver calls its `onprotocol` with the one to watch instead.
  * @param silenceMs longer than the statement timeout; undefined: no limit.
  */
 export function createSocketFactory(silenceMs: number | undefined): (target: Target) => Socket {
@@ -19,31 +21,68 @@ export function createSocketFactory(silenceMs: number | undefined): (target: Tar
     const index = next % Math.max(host.length, 1);
     next += 1;
     const socket = path ? dial(path) : dial(port[index] ?? 5432, host[index] ?? 'localhost');
-    endSilence(socket, ssl ? undefined : silenceMs);
+    failOnEarlyEnd(socket);
+    const onprotocol = (secured: Socket) => endSilence(secured, silenceMs);
+    if (!ssl) endSilence(socket, silenceMs);
     // TLS checks the certificate against this host name; the driver's errors name both.
-    return Object.assign(socket, { host: host[index], port: port[index] });
+    return Object.assign(socket, { host: host[index], port: port[index], onprotocol });
   };
 }
 
-function endSilence(socket: Socket, silenceMs: number | undefined): void {
-  let timer: ReturnType<typeof setTimeout> | undefined;
+function failOnEarlyEnd(socket: Socket): void {
   let hasSpoken = false;
-  const fail = (message: string, code: string) => socket.destroy(Object.assign(new Error(message), { code }));
-  const write = socket.write.bind(socket);
-  if (silenceMs !== undefined) {
-    const watchedWrite = (...args: Parameters<typeof write>) => {
-      timer ??= setTimeout(() => fail('the database has not responded for too long', 'ETIMEDOUT'), silenceMs);
-      return write(...args);
-    };
-    Object.assign(socket, { write: watchedWrite });
-  }
-  socket.on('data', () => {
+  socket.once('data', () => {
     hasSpoken = true;
-    clearTimeout(timer);
-    timer = undefined;
   });
   socket.on('end', () => {
-    if (!hasSpoken) fail('the database closed the connection without a word', 'ECONNRESET');
+    if (!hasSpoken) fail(socket, 'the database closed the connection without a word', 'ECONNRESET');
   });
-  socket.on('close', () => clearTimeout(timer));
+}
+
+function endSilence(socket: Socket, silenceMs: number | undefined): void {
+  if (silenceMs === undefined) return;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isFirstWrite = true;
+  let lastSent = 0;
+  /** How many ReadyForQuery messages are to come; the first one ends the login. */
+  let responsesDue = 1;
+  const stopTimer = () => {
+    clearTimeout(timer);
+    timer = undefined;
+  };
+  const readSent = createMessageReader((type) => {
+    lastSent = type;
+    if (type === MESSAGE.query || type === MESSAGE.sync) responsesDue += 1;
+  });
+  const readReceived = createMessageReader((type) => {
+    if (type === MESSAGE.readyForQuery) {
+      responsesDue -= 1;
+      // What was flushed has its response after those of earlier queries.
+      if (responsesDue <= 0 && lastSent !== MESSAGE.flush) stopTimer();
+    }
+    // The client reads the next rows whenever it likes.
+    if (type === MESSAGE.portalSuspended) stopTimer();
+  });
+  const write = socket.write.bind(socket);
+  const watchedWrite = (...args: Parameters<typeof write>) => {
+    const [bytes] = args;
+    // The first message is the only one without a type.
+    if (!isFirstWrite && bytes instanceof Uint8Array) readSent(bytes);
+    isFirstWrite = false;
+    timer ??= setTimeout(
+      () => fail(socket, 'the database has not responded for too long', 'ETIMEDOUT'),
+      silenceMs,
+    );
+    return write(...args);
+  };
+  Object.assign(socket, { write: watchedWrite });
+  socket.on('data', (bytes) => {
+    if (bytes instanceof Uint8Array) readReceived(bytes);
+    timer?.refresh();
+  });
+  socket.on('close', stopTimer);
+}
+
+function fail(socket: Socket, message: string, code: string): void {
+  socket.destroy(Object.assign(new Error(message), { code }));
 }

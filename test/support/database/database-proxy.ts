@@ -9,6 +9,8 @@ export type DatabaseProxy = {
   slow: (delayMs: number) => void;
   /** Discards all bytes: connections stay open without a response. */
   freeze: () => void;
+  /** Freezes once the server has sent so many more bytes. */
+  freezeAfter: (bytes: number) => void;
   restore: () => void;
   /** Cuts or freezes as soon as a client sends bytes that hold this text. */
   failAt: (text: string, how: 'cut' | 'freeze') => void;
@@ -21,6 +23,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   const sockets = new Set<Socket>();
   let state: 'through' | 'cut' | 'frozen' = 'through';
   let delayMs = 0;
+  let bytesLeft = Number.POSITIVE_INFINITY;
   let failure: { text: string; fail: () => void } | undefined;
 
   const server = createServer((client) => {
@@ -34,9 +37,17 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
       [upstream, client],
     ] as const) {
       sockets.add(from);
-      from.on('data', (bytes) => {
+      from.on('data', (bytes: Buffer) => {
         if (from === client && failure && bytes.includes(failure.text)) failure.fail();
         if (state !== 'through') return;
+        if (from === upstream) {
+          bytesLeft -= bytes.length;
+          if (bytesLeft < 0) {
+            freeze();
+            to.write(bytes.subarray(0, bytesLeft));
+            return;
+          }
+        }
         if (delayMs === 0) to.write(bytes);
         else setTimeout(() => to.write(bytes), delayMs);
       });
@@ -68,12 +79,16 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
       delayMs = ms;
     },
     freeze,
+    freezeAfter: (bytes) => {
+      bytesLeft = bytes;
+    },
     failAt: (text, how) => {
       failure = { text, fail: how === 'cut' ? cut : freeze };
     },
     restore: () => {
       state = 'through';
       delayMs = 0;
+      bytesLeft = Number.POSITIVE_INFINITY;
       failure = undefined;
       // Bytes that were discarded cannot be sent later.
       disconnect();

@@ -1,0 +1,160 @@
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { chown, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import pino from 'pino';
+import postgres from 'postgres';
+import { createSocketFactory } from '../../../../src/db/connection/socket.ts';
+import { findServerAccount } from '../../../../src/db/embedded/account.ts';
+import { startEmbeddedPostgres } from '../../../../src/db/embedded/cluster.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { startDatabaseProxy } from '../../../support/database/database-proxy.ts';
+import { createTestFolder } from '../../../support/service/program.ts';
+
+const SILENCE_MS = 300;
+/** Longer than the limit, while no response is due. */
+const PAUSE_MS = 500;
+
+const { url } = await createTestDatabase();
+const tls = await startTlsServer();
+
+describe.each([
+  ['plain', url, false],
+  ['over TLS', tls, 'require'],
+] as const)('a connection, %s,', async (_, address, ssl) => {
+  const proxy = await startDatabaseProxy(address);
+  const options = {
+    max: 1,
+    fetch_types: false,
+    ssl,
+    backoff: false,
+    socket: createSocketFactory(SILENCE_MS),
+  } as const;
+  let pool: postgres.Sql;
+  beforeEach(() => {
+    pool = postgres(proxy.url, options);
+  });
+  afterEach(async () => {
+    await pool.end({ timeout: 0 });
+    proxy.restore();
+  });
+  afterAll(proxy.stop);
+  const isAlive = async () => (await pool`select 1 as one`)[0]?.one === 1;
+  const backend = async () => (await pool`select pg_backend_pid() as pid`)[0]?.pid;
+  /** The code of the error; fails the test when nothing settles. */
+  const codeOf = (query: PromiseLike<unknown>) =>
+    Promise.race([
+      Promise.resolve(query).then(
+        () => 'no error',
+        (error) => error.code,
+      ),
+      Bun.sleep(10 * SILENCE_MS).then(() => 'not settled'),
+    ]);
+
+  test('that falls silent within a result is ended', async () => {
+    expect(await isAlive()).toBe(true);
+    proxy.freezeAfter(100_000);
+    expect(await codeOf(pool`select repeat('x', 1000) from generate_series(1, 10000)`)).toBe('ETIMEDOUT');
+  });
+
+  test('that falls silent before it sends the second of two responses is ended', async () => {
+    expect(await isAlive()).toBe(true);
+    const first = pool`select 1 as one`.execute();
+    const second = pool`select pg_sleep(0.1)`.execute();
+    await first;
+    proxy.freeze();
+    expect(await codeOf(second)).toBe('ETIMEDOUT');
+  });
+
+  test('that falls silent before it describes a query after another is ended', async () => {
+    expect(await isAlive()).toBe(true);
+    await pool`create table if not exists notes (text text)`;
+    const other = postgres(address, { max: 1, ssl });
+    const locked = Promise.withResolvers<void>();
+    const frozen = Promise.withResolvers<void>();
+    const locking = other.begin(async (transaction) => {
+      await transaction`lock table notes`;
+      locked.resolve();
+      await frozen.promise;
+    });
+    await locked.promise;
+    const first = pool`select 1 as one`.execute();
+    // The server cannot describe it before it may read the table.
+    const second = pool`select text from notes where text = ${'x'}`.execute();
+    await first;
+    proxy.freeze();
+    frozen.resolve();
+    await locking;
+    await other.end();
+    expect(await codeOf(second)).toBe('ETIMEDOUT');
+  });
+
+  test('that falls silent within the rows of a cursor is ended', async () => {
+    expect(await isAlive()).toBe(true);
+    const read = async () => {
+      for await (const _rows of pool`select repeat('x', 1000) from generate_series(1, 10000)`.cursor(1000))
+        proxy.freezeAfter(100_000);
+    };
+    expect(await codeOf(read())).toBe('ETIMEDOUT');
+  });
+
+  test('may take as long as it likes over a result, if it sends something in between', async () => {
+    expect(await isAlive()).toBe(true);
+    const rows = await pool`select repeat('x', 20000), pg_sleep(0.1) from generate_series(1, 8)`;
+    expect(rows).toHaveLength(8);
+  });
+
+  test('may wait for the client: idle, in a transaction, in a cursor, listening, and after errors', async () => {
+    const pid = await backend();
+    await pool.begin(async (transaction) => {
+      await transaction`select 1`;
+      await Bun.sleep(PAUSE_MS);
+      await transaction`select ${'x'}::text`;
+    });
+    for await (const rows of pool`select * from generate_series(1, 4)`.cursor(2)) {
+      expect(rows).toHaveLength(2);
+      await Bun.sleep(PAUSE_MS);
+    }
+    await expect(pool`select ${'x'}::int`.execute()).rejects.toThrow('invalid input');
+    await expect(pool`select nonsense`.execute()).rejects.toThrow('nonsense');
+    await expect(pool`select ${1} + nonsense`.execute()).rejects.toThrow('nonsense');
+    await Promise.allSettled(
+      [pool`select 1`, pool`select 1 / 0`, pool`select 2`].map((query) => query.execute()),
+    );
+    await pool`select 1; select 2`.simple();
+    await Bun.sleep(PAUSE_MS);
+    expect(await backend()).toBe(pid);
+    const heard: string[] = [];
+    const { unlisten } = await pool.listen('news', (payload) => void heard.push(payload));
+    for (const news of ['one', 'two']) {
+      await pool`select pg_notify('news', ${news})`;
+      await Bun.sleep(PAUSE_MS);
+    }
+    expect(heard).toEqual(['one', 'two']);
+    await unlisten();
+    expect(await backend()).toBe(pid);
+  });
+});
+
+/** An embedded server with a certificate of its own. @returns its address. */
+async function startTlsServer(): Promise<string> {
+  const folder = createTestFolder();
+  const dataDir = join(folder.path, 'data');
+  await mkdir(dataDir);
+  const [key, certificate] = [join(folder.path, 'server.key'), join(folder.path, 'server.crt')];
+  await Bun.$`openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -days 2 -keyout ${key} -out ${certificate}`.quiet();
+  const account = await findServerAccount();
+  if (account) {
+    await Bun.$`chmod 755 ${folder.path} ${dataDir}`;
+    for (const file of [key, certificate]) await chown(file, account.uid, account.gid);
+  }
+  const server = await startEmbeddedPostgres({
+    dataDir,
+    log: pino({ level: 'silent' }),
+    settings: ['fsync=off', 'ssl=on', `ssl_cert_file=${certificate}`, `ssl_key_file=${key}`],
+  });
+  afterAll(async () => {
+    await server.stop();
+    await folder.remove();
+  });
+  return server.url;
+}
