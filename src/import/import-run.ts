@@ -1,4 +1,5 @@
 import type { Db } from '../db/client.ts';
+import type { Fence } from '../db/leader.ts';
 import { Conflict, InvalidInput } from '../domain/errors.ts';
 import { SOURCE_NAME, SOURCE_NAME_RULE, statusAt } from '../domain/penalty.ts';
 import type { Actor } from '../domain/rights/actor.ts';
@@ -29,6 +30,8 @@ export type ImportOptions = ImportListener & {
   replacesSource?: boolean;
   /** Stops the import between two pages; written pages stay. */
   signal?: AbortSignal;
+  /** Refuses what is written once another process has taken over. */
+  fence?: Fence;
 };
 
 /** A running import. */
@@ -55,7 +58,7 @@ export type ImportRun = ImportDeps & {
 export async function runImport(
   deps: ImportDeps,
   source: PenaltySource,
-  { isDryRun = false, waits = true, replacesSource = false, signal, ...listener }: ImportOptions,
+  { isDryRun = false, waits = true, replacesSource = false, signal, fence, ...listener }: ImportOptions,
   importAll: (run: ImportRun) => Promise<void>,
 ): Promise<ImportSummary> {
   const { name } = source;
@@ -67,6 +70,7 @@ export async function runImport(
     waits,
     onWait: listener.onWait,
     signal,
+    fence,
   });
   if (!writer) throw new Conflict(`another import of ${name} is running`);
   try {

@@ -52,6 +52,9 @@ type Settings = {
   intervalSeconds: number;
 };
 
+/** The time of this process as the one that mirrors. */
+type Term = { signal: AbortSignal; fence: Fence; fenced: Db };
+
 /** Small pages, so that the process can handle requests between them. */
 const PAGE_ROWS = 1000;
 /** The hour, in the plugin's time zone, at which every row is read again. */
@@ -96,20 +99,20 @@ export function createMirror(
   let leadership: Leadership | undefined;
 
   async function lead(signal: AbortSignal, fence: Fence): Promise<void> {
-    const fenced = fence(db);
+    const term = { signal, fence, fenced: fence(db) };
     while (!signal.aborted) {
       const startedMs = performance.now();
-      await runRound(fenced, signal);
+      await runRound(term);
       const restMs = intervalSeconds * 1000 - (performance.now() - startedMs);
       await sleep(Math.max(restMs, 0), undefined, { signal }).catch(() => {});
     }
   }
 
-  async function runRound(fenced: Db, signal: AbortSignal): Promise<void> {
+  async function runRound(term: Term): Promise<void> {
     try {
       const database = await openSourceDatabase(url);
       try {
-        await importRound(fenced, database, signal);
+        await importRound(term, database);
       } finally {
         await database.close();
       }
@@ -120,7 +123,7 @@ export function createMirror(
       health.lastRoundAt = now();
       lastRoundMs = performance.now();
     } catch (error) {
-      if (signal.aborted) return;
+      if (term.signal.aborted) return;
       if (error instanceof OtherSource) refuse(error);
       // On a Conflict, an operator's import of the same source is running.
       else if (!(error instanceof Conflict)) fail(error);
@@ -143,7 +146,7 @@ export function createMirror(
     health.refusal = REFUSAL;
   }
 
-  async function importRound(fenced: Db, database: SourceDatabase, signal: AbortSignal): Promise<void> {
+  async function importRound({ signal, fence, fenced }: Term, database: SourceDatabase): Promise<void> {
     const identity = simpleAdminSource(source, database);
     const sourceHash = hashOf(identity);
     const state = await loadMirrorState(fenced, sourceHash);
@@ -163,6 +166,7 @@ export function createMirror(
     const options: ImportOptions = {
       waits: false,
       signal,
+      fence,
       onSetAside: (row) => warnOnce(row, 'a row of CS2-SimpleAdmin was set aside'),
       // Warnings about penalties are too many to log; one about a server is something that an operator can correct.
       onWarning: (row) => {

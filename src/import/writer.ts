@@ -1,4 +1,5 @@
-import { connect } from '../db/client.ts';
+import { connect, connectionOf, openDrizzle } from '../db/client.ts';
+import type { Fence } from '../db/leader.ts';
 import { LOCKS } from '../db/locks.ts';
 import {
   deleteImportedPenalties,
@@ -31,6 +32,8 @@ type Options = {
   onWait?: (() => void) | undefined;
   /** Ends the connection at once, also while a query hangs. */
   signal?: AbortSignal | undefined;
+  /** Refuses what is written once another process has taken over. */
+  fence?: Fence | undefined;
 };
 
 /** A page takes a second, marking millions of rows minutes. Waiting for another import has no limit. */
@@ -43,7 +46,7 @@ const STATEMENT_TIMEOUT_MS = 600_000;
 export async function openPenaltyWriter(
   databaseUrl: string,
   source: string,
-  { isDryRun, waits, onWait, signal }: Options,
+  { isDryRun, waits, onWait, signal, fence = (db) => db }: Options,
 ): Promise<PenaltyWriter | undefined> {
   const session = connect(databaseUrl, {
     max: 1,
@@ -70,13 +73,15 @@ export async function openPenaltyWriter(
     throw error;
   }
 
+  // The same session, with a check in each transaction.
+  const fenced = connectionOf(fence(openDrizzle(session)));
   return {
-    write: (rows) => writeImportedPenalties(session, source, rows, { isDryRun }),
+    write: (rows) => writeImportedPenalties(fenced, source, rows, { isDryRun }),
     markSeen: (rows) => markSeen(session, rows),
     async deleteMerged(rows) {
-      if (!isDryRun) await deleteImportedPenalties(session, source, rows);
+      if (!isDryRun) await deleteImportedPenalties(fenced, source, rows);
     },
-    markGone: (sourceTables, now) => markGonePenalties(session, { source, sourceTables }, { now, isDryRun }),
+    markGone: (sourceTables, now) => markGonePenalties(fenced, { source, sourceTables }, { now, isDryRun }),
     close: () => {
       signal?.removeEventListener('abort', end);
       return session.end({ timeout: 5 });

@@ -13,6 +13,10 @@ export type ImportedPenalty = SourceKey &
 
 export type WriteCounts = { added: number; changed: number; unchanged: number };
 
+/*
+ * What writes penalties does so in a transaction of its own, since a fence checks transactions.
+ */
+
 /**
  * Creates the temporary table in which an import notes the rows it has seen; every function below needs it. It belongs
  * to the session, which therefore has to be a single connection.
@@ -60,11 +64,13 @@ export async function deleteImportedPenalties(
   keys: readonly SourceKey[],
 ): Promise<void> {
   if (keys.length === 0) return;
-  await retryVictim(
-    () => session`
-      delete from penalties where source = ${source} and (source_table, source_id) in (
-        select * from unnest(${tablesOf(keys)}::text[], ${idsOf(keys)}::text[])
-      )`,
+  await retryVictim(() =>
+    session.begin(
+      (tx) => tx`
+        delete from penalties where source = ${source} and (source_table, source_id) in (
+          select * from unnest(${tablesOf(keys)}::text[], ${idsOf(keys)}::text[])
+        )`,
+    ),
   );
 }
 
@@ -89,12 +95,14 @@ export async function markGonePenalties(
     )`;
   const [counted] = isDryRun
     ? await session`select count(*) as gone from penalties where ${isMissed()}`
-    : await retryVictim(
-        () => session`
-          with marked as (
-            update penalties set gone_at = ${now.toISOString()}::text::timestamptz where ${isMissed()} returning 1
-          )
-          select count(*) as gone from marked`,
+    : await retryVictim(() =>
+        session.begin(
+          (tx) => tx`
+            with marked as (
+              update penalties set gone_at = ${now.toISOString()}::text::timestamptz where ${isMissed()} returning 1
+            )
+            select count(*) as gone from marked`,
+        ),
       );
   return Number(counted?.gone);
 }
