@@ -148,6 +148,7 @@ export function toPenaltyEvent({
  * @returns how many were recorded.
  */
 export async function recordExpiredPenalties(db: Db, now: Date): Promise<number> {
+  await resetFutureMark(db);
   const upTo = sql`least(${now.toISOString()}::timestamptz, now())`;
   const due = sql`${dueCondition(upTo)} and ${penalties.endsAt} > (select ${penaltyEventState.expiredUpTo} from ${penaltyEventState})`;
   // The lock waits for all writers, such as an import, so it is only taken when there is something to do.
@@ -171,6 +172,26 @@ export async function recordExpiredPenalties(db: Db, now: Date): Promise<number>
         sql`update penalty_event_state set expired_up_to = greatest(expired_up_to, date_trunc('second', ${upTo}))`,
       );
       return count;
+    }),
+  );
+}
+
+/**
+ * Moves the mark back to the present if the database's clock was ahead when it was made: otherwise ends before it would never be
+ * recorded. Not for a minute or less, by which two servers may differ after a failover: ends would be recorded twice.
+ */
+async function resetFutureMark(db: Db): Promise<void> {
+  const isAhead = sql`${penaltyEventState.expiredUpTo} > now() + interval '1 minute'`;
+  const ahead = await db.select({ epoch: penaltyEventState.epoch }).from(penaltyEventState).where(isAhead);
+  if (ahead.length === 0) return;
+  await retryVictim(() =>
+    db.transaction(async (transaction) => {
+      // Writers report the status as of the mark.
+      await lockPenalties(transaction);
+      await transaction
+        .update(penaltyEventState)
+        .set({ expiredUpTo: sql`date_trunc('second', now())` })
+        .where(isAhead);
     }),
   );
 }

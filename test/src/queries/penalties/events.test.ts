@@ -177,6 +177,17 @@ describe('an end that passes', () => {
     await db.update(penalties).set({ endsAt: minutesAgo(1) });
     expect(await recordExpiredPenalties(db, new Date())).toBe(1);
   });
+
+  test('is recorded after the database was ahead for a while, when it truly passes', async () => {
+    await db.update(penaltyEventState).set({ expiredUpTo: minutesAgo(-600) });
+    await insertOne({ endsAt: minutesAgo(-30), durationMinutes: 40 });
+    expect(await recordExpiredPenalties(db, new Date())).toBe(0);
+    await db.update(penalties).set({ endsAt: minutesAgo(-40) });
+    await db.update(penaltyEventState).set({ expiredUpTo: minutesAgo(5) });
+    await db.update(penalties).set({ endsAt: minutesAgo(1) });
+    expect(await recordExpiredPenalties(db, new Date())).toBe(1);
+    expect(await told()).toEqual(['created EXPIRED', 'changed ACTIVE', 'changed ACTIVE', 'expired EXPIRED']);
+  });
 });
 
 describe('silent events', () => {
