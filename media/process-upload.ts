@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import type { Db } from '../src/db/client.ts';
 import { RENDITIONS, type Rendition, type RoundSoundFailure } from '../src/domain/round-sound.ts';
 import {
+  MAX_CLAIM_MS,
+  postponeSound,
   publishSound,
   releaseSound,
   saveSoundFailure,
@@ -49,11 +51,10 @@ export type RoundSoundWorkerOptions = {
   graceMs?: number;
 };
 
-/** Attempts after which a failure of the service is final. */
-const MAX_ATTEMPTS = 5;
-/** Claims also count attempts that a dying process cut short. Beyond this many, the sound itself is blamed for them. */
-const MAX_CLAIMS = 20;
-const MAX_PAUSE_MS = 60 * 60_000;
+/** How many failures of the service make the last one final. */
+const MAX_FAILURES = 5;
+/** Attempts also count those that a dying process cut short. Beyond this many, the sound itself is blamed for them. */
+const MAX_ATTEMPTS = 20;
 const UPLOAD_FAILED = 'an upload could not be processed';
 const CLAIM_LOST = 'lost the claim on a sound: another worker has it';
 
@@ -77,7 +78,7 @@ export async function processUpload(
   const startedMs = performance.now();
   try {
     if (!(await finishEarlierAttempt(deps, sound))) {
-      if (sound.attempts > MAX_CLAIMS) throw new SoundRefused('unavailable');
+      if (sound.attempts > MAX_ATTEMPTS) throw new SoundRefused('unavailable');
       await renderAndPublish(deps, context, sound);
     }
     await rm(uploadFolder(folders, sound.uploadKey), { recursive: true, force: true });
@@ -177,7 +178,7 @@ async function settleFailure(
   const fields = { steamId64: sound.steamId64, sound: sound.id };
   const fieldsWithError = { ...fields, err: error };
   if (context.isStopping() && !(error instanceof SoundRefused && error.cause === undefined)) {
-    await releaseSound(db, sound, { countsAsAttempt: false });
+    await releaseSound(db, sound);
     return undefined;
   }
   if (!(await findRoundSoundById(db, sound.id))) {
@@ -191,10 +192,11 @@ async function settleFailure(
     return undefined;
   }
   const failure = await findFailure(error, uploadFolder(folders, sound.uploadKey));
-  if (failure === undefined && sound.attempts < MAX_ATTEMPTS) {
-    const delayMs = renderPauseMs(sound.attempts, context.retryMs);
+  const failures = sound.failures + 1;
+  if (failure === undefined && failures < MAX_FAILURES) {
+    const delayMs = renderPauseMs(failures, context.retryMs);
     log.warn({ ...fieldsWithError, delayMs }, 'a sound cannot be rendered now: retrying later');
-    await releaseSound(db, sound, { delayMs });
+    await postponeSound(db, sound, { failures, delayMs });
     return undefined;
   }
   const reason = failure ?? 'unavailable';
@@ -214,8 +216,8 @@ async function settleFailure(
 }
 
 /** How long to wait after a failed attempt: four times as long after each further one, at most an hour. */
-export function renderPauseMs(attempts: number, firstMs = 5000): number {
-  return retryPauseMs(attempts, { firstMs, maxMs: MAX_PAUSE_MS, factor: 4 });
+export function renderPauseMs(failures: number, firstMs = 5000): number {
+  return retryPauseMs(failures, { firstMs, maxMs: MAX_CLAIM_MS, factor: 4 });
 }
 
 /** The reason for the player; undefined for a failure of the service that may be temporary. */

@@ -44,14 +44,18 @@ describe('trouble of our own', () => {
   });
 
   test('a full disk puts the upload off, and leaves no half of a file', async () => {
-    let failures = 1;
-    const moveFile = async (from: string, to: string): Promise<void> => {
-      if (failures-- > 0) throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
-      await rename(from, to);
-    };
+    const moveFile = failOnFullDisk();
     await upload(TONE);
     startWorker({ moveFile });
     expect((await settled(PLAYER)).ready).toMatchObject({ status: 'ready', attempts: 2 });
+  });
+
+  test('kills of the process do not count as failures', async () => {
+    const moveFile = failOnFullDisk();
+    await upload(TONE);
+    await db.update(roundSounds).set({ attempts: 5 });
+    startWorker({ moveFile });
+    expect((await settled(PLAYER)).ready).toMatchObject({ status: 'ready', attempts: 7, failures: 1 });
   });
 
   test('an upload whose file vanished fails as lost', async () => {
@@ -100,3 +104,12 @@ describe('trouble of our own', () => {
     });
   });
 });
+
+/** Moves files, except for the first one. */
+function failOnFullDisk() {
+  let failures = 1;
+  return async (from: string, to: string): Promise<void> => {
+    if (failures-- > 0) throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
+    await rename(from, to);
+  };
+}

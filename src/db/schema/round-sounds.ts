@@ -21,6 +21,8 @@ export const roundSounds = pgTable(
     startMs: integer('start_ms').notNull().default(0),
     /** How often a worker claimed it; a worker also checks by this number that the claim is still its own. */
     attempts: smallint('attempts').notNull().default(0),
+    /** How many of these ended in a failure of the service, such as a full disk; a killed worker counts none. */
+    failures: smallint('failures').notNull().default(0),
     /** No worker claims it before: one is working on it, or the next attempt is delayed. */
     claimedUntil: instant('claimed_until'),
     /** SHA-256 of the rendered file, hexadecimal, and its size; set before the file is moved into place. */

@@ -22,6 +22,9 @@ export type RoundSoundRendering = {
   waveform: number[];
 };
 
+/** The longest a row may stay claimed or postponed. */
+export const MAX_CLAIM_MS = 60 * 60_000;
+
 /** A row that a worker has claimed; `attempts` identifies the claim. */
 export type RoundSoundClaim = Pick<RoundSound, 'id' | 'attempts'>;
 
@@ -83,6 +86,10 @@ export async function claimQueuedSound(
   });
 }
 
+/** The last condition: when the clock was ahead, a row would otherwise stay claimed until it comes to that time again. */
+const isUnclaimed = sql`(${roundSounds.claimedUntil} is null or ${roundSounds.claimedUntil} <= clock_timestamp()
+  or ${roundSounds.claimedUntil} > ${after(MAX_CLAIM_MS)})`;
+
 /** Updates and returns the oldest sound that no worker has claimed; concurrent workers get different ones. */
 export async function claimOldest(
   db: Db,
@@ -93,7 +100,7 @@ export async function claimOldest(
     const [waiting] = await tx
       .select({ id: roundSounds.id })
       .from(roundSounds)
-      .where(and(which, sql`coalesce(${roundSounds.claimedUntil} <= clock_timestamp(), true)`))
+      .where(and(which, isUnclaimed))
       .orderBy(asc(roundSounds.id))
       .limit(1)
       .for('update', { skipLocked: true });
@@ -143,20 +150,18 @@ export async function saveSoundFailure(
   return updateClaimed(db, claim, { status: 'failed', failure, claimedUntil: null });
 }
 
-/**
- * Returns a sound to the queue, immediately or after a delay.
- * @param countsAsAttempt false when nothing failed (the service stops).
- */
-export async function releaseSound(
+/** Returns a sound to the queue, as if it had not been claimed: the service stops. */
+export async function releaseSound(db: Db, claim: RoundSoundClaim): Promise<void> {
+  await updateClaimed(db, claim, { status: 'queued', claimedUntil: null, attempts: claim.attempts - 1 });
+}
+
+/** Returns a sound to the queue after a failure of the service; no worker claims it before the delay has passed. */
+export async function postponeSound(
   db: Db,
   claim: RoundSoundClaim,
-  { delayMs = 0, countsAsAttempt = true }: { delayMs?: number; countsAsAttempt?: boolean } = {},
+  { failures, delayMs }: { failures: number; delayMs: number },
 ): Promise<void> {
-  await updateClaimed(db, claim, {
-    status: 'queued',
-    claimedUntil: delayMs > 0 ? after(delayMs) : null,
-    ...(!countsAsAttempt && { attempts: claim.attempts - 1 }),
-  });
+  await updateClaimed(db, claim, { status: 'queued', claimedUntil: after(delayMs), failures });
 }
 
 /**

@@ -3,6 +3,7 @@ import { auditLog } from '../../../../src/db/schema/audit-log.ts';
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
 import {
   claimQueuedSound,
+  postponeSound,
   publishSound,
   releaseSound,
   saveSoundFailure,
@@ -37,9 +38,16 @@ test('nobody takes a sound while another holds it, nor one that is put off', asy
   const held = await claimQueuedSound(db, { leaseMs: 60_000 });
   expect(held).toMatchObject({ title: 'first.mp3', status: 'measuring', attempts: 1 });
   expect(await claimQueuedSound(db, { leaseMs: 60_000 })).toBeUndefined();
-  if (held) await releaseSound(db, held, { delayMs: 60_000 });
+  if (held) await postponeSound(db, held, { failures: 1, delayMs: 60_000 });
   expect(await claimQueuedSound(db, { leaseMs: 60_000 })).toBeUndefined();
   expect((await findRoundSounds(db, PLAYER)).latest?.status).toBe('queued');
+});
+
+test('a claim of a time when the clock was ahead does not last', async () => {
+  await upload('first.mp3');
+  await db.update(roundSounds).set({ claimedUntil: new Date(Date.now() + 30 * 86_400_000) });
+  expect((await claimQueuedSound(db, { leaseMs: 60_000 }))?.title).toBe('first.mp3');
+  expect(await claimQueuedSound(db, { leaseMs: 60_000 })).toBeUndefined();
 });
 
 test('takes the oldest first', async () => {

@@ -1,0 +1,1 @@
+ALTER TABLE "round_sounds" ADD COLUMN "failures" smallint DEFAULT 0 NOT NULL;
