@@ -29,7 +29,9 @@ export function compareServer(
     const hasFallen = playersCount <= Math.floor(playersAtLeast * FALLEN_SHARE);
     return hasFallen ? { ...known, hasPlayers: false } : undefined;
   }
-  const isCooling = known.calledAt !== null && now.getTime() - known.calledAt.getTime() < COOLDOWN_MS;
+  // Negative if the clock was ahead at the last message.
+  const sinceCallMs = known.calledAt === null ? COOLDOWN_MS : now.getTime() - known.calledAt.getTime();
+  const isCooling = sinceCallMs >= 0 && sinceCallMs < COOLDOWN_MS;
   if (!isReached || isCooling) return undefined;
   return { ...known, hasPlayers: true, calledAt: now, pending: 'players', pendingSince: now };
 }

@@ -1,6 +1,8 @@
 import { retryPauseMs } from '../../runtime/retry-pause.ts';
 
-const GROWING = { firstMs: 5000, maxMs: 3_600_000 };
+/** The longest pause. */
+export const MAX_PAUSE_MS = 3_600_000;
+const GROWING = { firstMs: 5000, maxMs: MAX_PAUSE_MS };
 const RETRIED_FOR_MS = 24 * 3_600_000;
 
 /**

@@ -4,7 +4,7 @@ import type { PenaltyEvent } from '../../queries/penalties/events.ts';
 import type { Progress } from '../../queries/webhooks/webhook-deliveries.ts';
 import { nameOf, type SigningWebhook } from '../../queries/webhooks/webhooks.ts';
 import { readEventBatch } from '../event-batch.ts';
-import { pauseAfterFailureMs } from './retry.ts';
+import { MAX_PAUSE_MS, pauseAfterFailureMs } from './retry.ts';
 import type { Message, Sent } from './send.ts';
 import { createWakeSignal } from './wake-signal.ts';
 
@@ -116,9 +116,15 @@ export function runWebhookQueue(
     }
   }
 
+  /** A pause that is too long was stored when the clock was ahead. */
+  function isPaused(): boolean {
+    const leftMs = retryAt === null ? 0 : retryAt.getTime() - now().getTime();
+    return leftMs > 0 && leftMs <= MAX_PAUSE_MS;
+  }
+
   /** Delivers available events up to the first failure. @returns whether there may be more. */
   async function work(): Promise<boolean> {
-    if (retryAt !== null && now() < retryAt) return false;
+    if (isPaused()) return false;
     const newestId = deps.newestId();
     if (newestId <= deliveredUpTo) return false;
     const range = { upToId: newestId, types: webhook.types, limit: BATCH };

@@ -61,23 +61,23 @@ function startOf(at: AnyColumn | SQL | SQL.Aliased<Date>, seconds: number): SQL<
   return sql<Date>`to_timestamp(floor(extract(epoch from ${at}) / ${length}) * ${length})`;
 }
 
-const DAY_MS = 86_400_000;
-
-/** Merges polls older than a day into averages and maxima of five minutes; deletes samples and maps older than a year. */
-export async function thinServerSamples(db: Db, now: Date): Promise<void> {
+/**
+ * Merges polls older than a day into averages and maxima of five minutes; deletes samples and maps older than a year. By the
+ * clock of the database: a process clock that is ahead must not empty a table.
+ */
+export async function thinServerSamples(db: Db): Promise<void> {
   // A multiple of five minutes, so that no period is merged in two parts.
-  const stretchMs = STRETCH_SECONDS * 1000;
-  const cut = new Date(Math.floor((now.getTime() - DAY_MS) / stretchMs) * stretchMs).toISOString();
+  const cut = startOf(sql`now() - interval '1 day'`, STRETCH_SECONDS);
   await db.execute(sql`
     with raw as (
-      delete from ${serverSamples} where period_seconds = 0 and sampled_at < ${cut}::timestamptz returning *
+      delete from ${serverSamples} where period_seconds = 0 and sampled_at < ${cut} returning *
     )
     insert into ${serverSamples} (server_id, sampled_at, period_seconds, players_average, players_maximum, max_players, online_share)
     select server_id, ${startOf(sql`sampled_at`, STRETCH_SECONDS)}, ${sql.raw(String(STRETCH_SECONDS))},
       avg(players_average), max(players_maximum), max(max_players), avg(online_share)
     from raw group by 1, 2
     on conflict do nothing`);
-  const aYearAgo = new Date(now.getTime() - 365 * DAY_MS);
+  const aYearAgo = sql`now() - interval '365 days'`;
   await db.delete(serverSamples).where(lt(serverSamples.sampledAt, aYearAgo));
   await db.delete(serverMapPeriods).where(lt(serverMapPeriods.endedAt, aYearAgo));
 }

@@ -163,6 +163,12 @@ describe('one endpoint', () => {
     expect(ids()).toEqual([7, 8]);
   });
 
+  test('does not wait for a time that was stored when the clock was ahead', async () => {
+    startQueue({ failures: 3, retryAt: after(30 * 86_400) });
+    newestId = 1;
+    await waitFor(() => last()?.deliveredUpTo === 1);
+  });
+
   test('is tried at once when somebody asks for it, with a day before it again', async () => {
     receiver.respond = () => new Response(null, { status: 500 });
     const queue = startQueue({ failures: 30, retryAt: after(3000) });

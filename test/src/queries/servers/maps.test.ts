@@ -71,9 +71,17 @@ test('the maps of a stretch of time are listed by how long they were on, what li
 });
 
 test('periods are dropped a year after they ended', async () => {
-  const { id } = await play(['old', 'new'], 1);
-  await thinServerSamples(db, new Date(at(0).getTime() + 365 * 86_400_000 + 30_000));
-  const left = await listPlayedMaps(db, id, { since: at(-60), until: at(60) });
+  const { id: serverId } = await insertServer(db);
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
+  const period = (map: string, days: number) => ({
+    serverId,
+    map,
+    startedAt: daysAgo(days + 1),
+    endedAt: daysAgo(days),
+  });
+  await db.insert(serverMapPeriods).values([period('old', 366), period('new', 364.5)]);
+  await thinServerSamples(db);
+  const left = await listPlayedMaps(db, serverId, { since: daysAgo(400), until: daysAgo(0) });
   expect(left.map(({ map }) => map)).toEqual(['new']);
 });
 
