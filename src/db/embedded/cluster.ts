@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { makeFolder, toFolderFailure } from '../../runtime/folder.ts';
 import { describeCluster, openCluster } from './data-folder.ts';
 import { isServerRunning } from './postmaster.ts';
-import { joinServer, leaveServer, serverUrl } from './server.ts';
+import { joinServer, keepUsing, leaveServer, serverUrl } from './server.ts';
 
 export type EmbeddedPostgres = {
   /** `postgres://` address on loopback, with the password. */
@@ -44,7 +44,13 @@ export async function startEmbeddedPostgres({
   let rejoining: Promise<void> | undefined;
 
   async function rejoinWhenDead(): Promise<void> {
-    if (isStopping || (await isServerRunning(cluster.dir, server.pid)) || isStopping) return;
+    if (isStopping) return;
+    if (await isServerRunning(cluster.dir, server.pid)) {
+      // If it fails, the server has just died or is recovering: the next check will tell.
+      await keepUsing(server).catch(() => {});
+      return;
+    }
+    if (isStopping) return;
     log.error({ pid: server.pid }, 'the embedded PostgreSQL died: restarting it');
     try {
       await server.connection.end({ timeout: 0 });

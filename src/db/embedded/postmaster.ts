@@ -1,5 +1,6 @@
 import { readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { errorCode } from '../../domain/error-causes.ts';
 
 /** Finds the server that runs on a data folder, by its postmaster.pid and the list of processes. */
 
@@ -64,6 +65,6 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    return errorCode(error) === 'EPERM';
   }
 }

@@ -11,7 +11,13 @@ import { type Cluster, withStartLock } from './data-folder.ts';
 import { readPostmasterPid, removeStalePidFile } from './postmaster.ts';
 
 /** A running server that this process uses, and the connection whose shared lock marks it as used. */
-export type JoinedServer = { connection: Connection; pid: number; port: number };
+export type JoinedServer = {
+  connection: Connection;
+  /** Of the server process that holds the lock for this connection. */
+  sessionPid: number;
+  pid: number;
+  port: number;
+};
 
 const JOIN_LIMIT_MS = 60_000;
 const RETRY_PAUSE = { firstMs: 50, maxMs: 1000 };
@@ -32,8 +38,9 @@ export async function joinServer(
       keepsSession: true,
     });
     try {
-      await connection`select pg_advisory_lock_shared(${LOCKS.embeddedServer})`;
-      return { connection, ...running };
+      const [session] = await connection`
+        select pg_backend_pid() as pid from pg_advisory_lock_shared(${LOCKS.embeddedServer})`;
+      return { connection, sessionPid: Number(session?.pid), ...running };
     } catch (error) {
       await connection.end({ timeout: 0 });
       if (performance.now() > deadlineMs) {
@@ -45,6 +52,21 @@ export async function joinServer(
       await Bun.sleep(retryPauseMs(attempt, RETRY_PAUSE));
     }
   }
+}
+
+/**
+ * Takes the lock again if the session that held it is gone: a server ends all sessions when one of its processes was
+ * killed, and goes on under the same PID.
+ * @throws when the server does not respond, or its last other user is stopping it.
+ */
+export async function keepUsing(server: JoinedServer): Promise<void> {
+  const { connection, sessionPid } = server;
+  const [session] = await connection`
+    select pg_backend_pid() as pid,
+      case when pg_backend_pid() = ${sessionPid} then true
+        else pg_try_advisory_lock_shared(${LOCKS.embeddedServer}) end as "isHeld"`;
+  if (session?.isHeld !== true) throw new Unavailable('the embedded PostgreSQL is being stopped');
+  server.sessionPid = Number(session.pid);
 }
 
 /** Stops the server, unless another process uses it. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { connect } from '../../../../src/db/client.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../../src/db/embedded/cluster.ts';
+import { LOCKS } from '../../../../src/db/locks.ts';
 import { withTimeLimit } from '../../../../src/runtime/time-limit.ts';
 import { waitFor } from '../../../support/wait.ts';
 
@@ -67,6 +68,33 @@ test('a server that is killed is started again where it was, with what it held',
   });
   expect([...(await connection`select what from kept`)]).toEqual([{ what: 'this' }]);
   await connection.end({ timeout: 1 });
+});
+
+test('a server that ended all sessions, since one of its processes was killed, stays in use', async () => {
+  await stopAll();
+  const { url } = await start();
+  const pid = await postmasterPid();
+  /** The process of the server that holds our lock; undefined for none. */
+  const lockHolder = async (): Promise<number | undefined> => {
+    const connection = connect(url, { max: 1 });
+    try {
+      const [lock] = await connection`
+        select pid from pg_locks where locktype = 'advisory' and objid = ${LOCKS.embeddedServer}`;
+      return lock?.pid;
+    } catch {
+      return undefined;
+    } finally {
+      await connection.end({ timeout: 0 });
+    }
+  };
+  const first = await lockHolder();
+  process.kill(Number(first), 'SIGKILL');
+  await waitFor(async () => ![undefined, first].includes(await lockHolder()));
+  // As a command of the operator does.
+  const command = await startEmbeddedPostgres({ dataDir, log });
+  await command.stop();
+  expect(await canAsk(url)).toBe(true);
+  expect(await postmasterPid()).toBe(pid);
 });
 
 test('a user that leaves while the server is started again leaves nothing running', async () => {
