@@ -77,6 +77,7 @@ export function createFeeds(deps: FeedsDeps) {
       isFailing = false;
       await moderators.settled();
       reportPaused(feeds);
+      forgetStopped(feeds);
       for (const feed of feeds) {
         const isBackingOff = performance.now() < (failing.get(feed.id)?.notBefore ?? 0);
         if (signal.aborted || isPaused(feed) || isBackingOff || running.has(feed.id)) continue;
@@ -94,6 +95,11 @@ export function createFeeds(deps: FeedsDeps) {
 
   function isPaused({ guildId }: DiscordFeed): boolean {
     return !moderators.holdsIn(guildId);
+  }
+
+  function forgetStopped(feeds: readonly DiscordFeed[]): void {
+    const ids = new Set(feeds.map(({ id }) => id));
+    for (const id of failing.keys()) if (!ids.has(id)) failing.delete(id);
   }
 
   /** Logs once for each guild that its feeds are paused, and that they continue. */

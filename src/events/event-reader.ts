@@ -40,7 +40,7 @@ export async function createEventReader(db: Db, log: Logger): Promise<EventReade
         isStale = false;
         const events = await listPenaltyEvents(db, newestId, { limit: BATCH });
         newestId = events.at(-1)?.id ?? newestId;
-        if (events.length > 0) for (const listener of listeners) listener(events);
+        if (events.length > 0) notify(events);
         isStale ||= events.length === BATCH;
       }
       isFailing = false;
@@ -49,6 +49,17 @@ export async function createEventReader(db: Db, log: Logger): Promise<EventReade
       isFailing = true;
     } finally {
       isReading = false;
+    }
+  }
+
+  /** A listener that fails must not keep events from the others: the reader has already moved past them. */
+  function notify(events: readonly PenaltyEvent[]): void {
+    for (const listener of listeners) {
+      try {
+        listener(events);
+      } catch (error) {
+        log.error({ err: error }, 'a listener failed on new events');
+      }
     }
   }
 

@@ -13,7 +13,6 @@ export type ServerEvent = { type: ServerEventType; occurredAt: Date; server: Ser
 export function compareServers(
   before: readonly ServerStatus[],
   after: readonly ServerStatus[],
-  now: Date,
 ): ServerEvent[] {
   const known = new Map(before.map((status) => [status.server.id, status.snapshot]));
   return after.flatMap((status) => {
@@ -22,7 +21,7 @@ export function compareServers(
     const old = known.get(server.id);
     const event = (type: ServerEventType) => ({
       type,
-      occurredAt: snapshot.polledAt ?? now,
+      occurredAt: snapshot.polledAt,
       server: status,
     });
     if (snapshot.isOnline !== (old?.isOnline ?? false)) {

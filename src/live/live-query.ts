@@ -38,25 +38,34 @@ export async function createLiveQuery<Rows, T>({
   let value = build(first);
   let pending: ReturnType<typeof setTimeout> | undefined;
   let isReading = false;
+  let isStale = false;
   let isFailing = false;
 
   async function refresh(): Promise<void> {
+    // What changes during a read is read afterwards.
+    isStale = true;
     if (isReading) return;
     isReading = true;
     try {
-      const rows = await read();
+      while (isStale) {
+        isStale = false;
+        update(await read());
+      }
       isFailing = false;
-      const found = Bun.hash(JSON.stringify(rows));
-      if (found === fingerprint) return;
-      fingerprint = found;
-      value = build(rows);
-      for (const listener of listeners) listener(value);
     } catch (error) {
       if (!isFailing) log.warn({ err: error }, `the ${name} cannot be read: the last result is used`);
       isFailing = true;
     } finally {
       isReading = false;
     }
+  }
+
+  function update(rows: Rows): void {
+    const found = Bun.hash(JSON.stringify(rows));
+    if (found === fingerprint) return;
+    fingerprint = found;
+    value = build(rows);
+    for (const listener of listeners) listener(value);
   }
 
   const timer = setInterval(refresh, REFRESH_MS);

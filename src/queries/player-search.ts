@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
-import { likePart } from '../db/like.ts';
+import { likePart, MIN_INDEXED_LENGTH } from '../db/like.ts';
 import { users } from '../db/schema/accounts.ts';
 import { penalties } from '../db/schema/penalties.ts';
 import { playerNames } from '../db/schema/player-names.ts';
@@ -31,8 +31,6 @@ export type FoundPlayer = {
 
 /** How many of the newest penalties and sign-ins are searched before the index of names is used. */
 const RECENT = 5000;
-/** The shortest text that the index of names can find, in characters. */
-const MIN_INDEXED_LENGTH = 3;
 
 /**
  * Whom a search finds: everybody, players without an account, or by names in penalties only, as the public sees them. Sign-ins

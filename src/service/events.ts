@@ -14,6 +14,7 @@ import type { Context } from './context.ts';
 /** Sends changes of penalties and servers to clients as they happen. */
 export function openEvents({
   now,
+  log,
   database,
   changes,
   serverList,
@@ -34,6 +35,7 @@ export function openEvents({
       return { type: event.type, id: cursor, data: presentChange(event, cursor) };
     },
     now,
+    log,
   });
   // Clients reconnect to another process; streams that are opened during the drain end with the remaining parts.
   onDrain(streams.closeAll);
@@ -45,7 +47,7 @@ export function openEvents({
 
   let before = serverList.current();
   serverList.onChange((after) => {
-    for (const event of compareServers(before, after, now())) {
+    for (const event of compareServers(before, after)) {
       streams.send({ type: event.type, data: presentServerEvent(event) });
     }
     before = after;

@@ -1,7 +1,10 @@
 import { setTimeout as pause, setImmediate } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { isDatabaseOutage } from '../../../src/db/client.ts';
 import { readEventBatch } from '../../../src/events/event-batch.ts';
 import type { EventReader } from '../../../src/events/event-reader.ts';
 import type { PenaltyEvent } from '../../../src/queries/penalties/events.ts';
+import { runRegularly } from '../../../src/runtime/interval.ts';
 import type { EventType } from './event-models.ts';
 
 /** An event as it is sent; without `id` when a stream cannot resume from it. */
@@ -25,6 +28,7 @@ type Deps = {
   cursorOf: (id: number) => string;
   present: (event: PenaltyEvent) => StreamedEvent;
   now: () => Date;
+  log: Logger;
   /** For tests; {@link KEEP_ALIVE_MS} by default. */
   keepAliveMs?: number;
 };
@@ -41,6 +45,10 @@ const BATCH = 500;
 const GROUP = 20;
 /** Open streams of one owner in one process. */
 export const MAX_STREAMS = 5;
+
+class ClientTooSlow extends Error {
+  override name = 'ClientTooSlow';
+}
 
 type Stream = Options & {
   controller: ReadableStreamDefaultController<Uint8Array>;
@@ -65,6 +73,7 @@ export function createEventStreams({
   cursorOf,
   present,
   now,
+  log,
   keepAliveMs = KEEP_ALIVE_MS,
 }: Deps) {
   const streams = new Set<Stream>();
@@ -114,8 +123,10 @@ export function createEventStreams({
         if (events.length === 0) break;
       }
       stream.isCatchingUp = false;
-    } catch {
-      // The client does not read, or the database is unreachable: the client reconnects and resumes.
+    } catch (error) {
+      if (!(error instanceof ClientTooSlow || isDatabaseOutage(error)))
+        log.error({ err: error }, 'an event stream failed');
+      // The client reconnects and resumes.
       abort(stream);
     }
   }
@@ -150,11 +161,11 @@ export function createEventStreams({
     });
   }
 
-  /** @throws when the client reads nothing. */
+  /** @throws {ClientTooSlow} when the client reads nothing. */
   async function roomIn(stream: Stream): Promise<void> {
     const untilMs = performance.now() + ROOM_LIMIT_MS;
     while (streams.has(stream) && isFull(stream)) {
-      if (performance.now() > untilMs) throw new Error('the client does not read');
+      if (performance.now() > untilMs) throw new ClientTooSlow();
       await pause(ROOM_CHECK_MS);
     }
   }
@@ -214,7 +225,7 @@ export function createEventStreams({
     const frame = encode(`: keep-alive\nid: ${cursorOf(reader.newestId())}\n\n`);
     sendLive((stream) => stream.controller.enqueue(frame));
   }, keepAliveMs);
-  const check = setInterval(checkTokens, CHECK_MS);
+  const stopChecks = runRegularly({ name: 'checking tokens', everyMs: CHECK_MS, work: checkTokens, log });
 
   return {
     open,
@@ -234,7 +245,7 @@ export function createEventStreams({
     closeAll,
     stop: () => {
       clearInterval(keepAlive);
-      clearInterval(check);
+      stopChecks();
       unsubscribe();
       closeAll();
     },

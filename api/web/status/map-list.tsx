@@ -7,9 +7,19 @@ import { mapNameOf } from './server-parts.tsx';
 
 const MAX_MAPS = 10;
 
-/** The maps by time played, longest first, as a list of bars. */
-export function MapList({ maps, visit }: { maps: readonly PlayedMap[]; visit: Visit }): JSX.Element {
+/**
+ * The maps by time played, longest first, as a list of bars.
+ * @param props.maps undefined when they cannot be loaded.
+ */
+export function MapList({
+  maps,
+  visit,
+}: {
+  maps: readonly PlayedMap[] | undefined;
+  visit: Visit;
+}): JSX.Element {
   const t = textsOf(visit.locale).server;
+  if (!maps) return <p class="empty">{t.unavailable}</p>;
   const longest = maps[0]?.seconds ?? 0;
   if (maps.length === 0) return <p class="empty">{t.noMaps}</p>;
   return (

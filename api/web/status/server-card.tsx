@@ -54,7 +54,7 @@ export function ServerCard({ server, history, visit }: ServerCardProps): JSX.Ele
             <p class="hint">{t.peakOf(peak)}</p>
           </>
         ) : (
-          <p class="hint">{t.noHistory}</p>
+          <p class="hint">{history ? t.noHistory : textsOf(visit.locale).server.unavailable}</p>
         )}
       </div>
       <ConnectRow server={server} visit={visit} />

@@ -73,11 +73,11 @@ export function ServerPage(props: ServerPageProps): JSX.Element {
               {histories.month ? (
                 <UptimeBars series={histories.month} visit={visit} />
               ) : (
-                <p class="empty">{t.notEnough}</p>
+                <p class="empty">{t.unavailable}</p>
               )}
             </Card>
             <Card id="maps" title={t.maps}>
-              <MapList maps={maps ?? []} visit={visit} />
+              <MapList maps={maps} visit={visit} />
             </Card>
             <BannerCard site={site} server={server} visit={visit} />
           </div>

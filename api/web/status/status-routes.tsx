@@ -1,11 +1,12 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { isDatabaseOutage } from '../../../src/db/client.ts';
 import type { FindBanner } from '../../../src/drawing/banners.ts';
 import type { ReadMaps } from '../../../src/live/map-history.ts';
 import type { Series } from '../../../src/live/series.ts';
 import type { ReadHistory } from '../../../src/live/server-history.ts';
 import type { ServerList } from '../../../src/live/server-list.ts';
 import { toServerView } from '../../../src/live/server-view.ts';
-import { withTimeLimit } from '../../../src/runtime/time-limit.ts';
+import { TimeLimitExceeded, withTimeLimit } from '../../../src/runtime/time-limit.ts';
 import type { Site } from '../layout/layout.tsx';
 import type { Visit } from '../visit/visit.ts';
 import { ConnectPage } from './connect-page.tsx';
@@ -98,5 +99,10 @@ function readSeries(
 
 /** Undefined when the database is unavailable or too slow: the page is then shown without this data. */
 async function ifAvailable<T>(reading: Promise<T>): Promise<T | undefined> {
-  return withTimeLimit(reading, READ_LIMIT_MS).catch(() => undefined);
+  try {
+    return await withTimeLimit(reading, READ_LIMIT_MS);
+  } catch (error) {
+    if (error instanceof TimeLimitExceeded || isDatabaseOutage(error)) return undefined;
+    throw error;
+  }
 }

@@ -20,10 +20,13 @@ export function openReplicas(
   async function check(): Promise<void> {
     if (isChecking) return;
     isChecking = true;
-    const position = await readPrimary();
-    if (position) marks.add({ lsn: position.lsn, atMs: position.askedAtMs });
-    await Promise.all(replicas.map((replica) => replica.check(marks, position)));
-    isChecking = false;
+    try {
+      const position = await readPrimary();
+      if (position) marks.add({ lsn: position.lsn, atMs: position.askedAtMs });
+      await Promise.all(replicas.map((replica) => replica.check(marks, position)));
+    } finally {
+      isChecking = false;
+    }
   }
 
   async function readPrimary(): Promise<ServerPosition | undefined> {

@@ -1,7 +1,7 @@
 import { count, desc, eq, or, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { type Db, prepareOnce } from '../../db/client.ts';
-import { likePart } from '../../db/like.ts';
+import { likePart, MIN_INDEXED_LENGTH } from '../../db/like.ts';
 import { users } from '../../db/schema/accounts.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { playerNames } from '../../db/schema/player-names.ts';
@@ -129,9 +129,6 @@ export async function searchUsers(
     total: totals?.total ?? 0,
   };
 }
-
-/** The shortest text that the index of names can find, in characters. */
-const MIN_INDEXED_LENGTH = 3;
 
 function matchUsers(text: string): SQL | undefined {
   if (text === '') return undefined;

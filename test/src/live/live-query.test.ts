@@ -6,7 +6,7 @@ const lines: { msg: string }[] = [];
 const log = pino({ level: 'warn' }, { write: (line) => void lines.push(JSON.parse(line)) });
 
 /** A table that may be unreachable. */
-const table = { rows: ['a'], isAway: false, reads: 0 };
+const table = { rows: ['a'], isAway: false, reads: 0, delay: Promise.resolve() };
 const queries: LiveQuery<string>[] = [];
 const changes: string[] = [];
 
@@ -17,7 +17,9 @@ async function openQuery(): Promise<LiveQuery<string>> {
     read: async () => {
       table.reads += 1;
       if (table.isAway) throw new Error('away');
-      return [...table.rows];
+      const rows = [...table.rows];
+      await table.delay;
+      return rows;
     },
     build: (rows) => rows.join('+'),
   });
@@ -34,7 +36,7 @@ async function pass(ms: number): Promise<void> {
 
 beforeEach(() => {
   jest.useFakeTimers();
-  Object.assign(table, { rows: ['a'], isAway: false, reads: 0 });
+  Object.assign(table, { rows: ['a'], isAway: false, reads: 0, delay: Promise.resolve() });
   lines.length = 0;
   changes.length = 0;
 });
@@ -44,6 +46,20 @@ afterEach(() => {
 });
 
 describe('a live query', () => {
+  test('reads again what changed during a read', async () => {
+    const query = await openQuery();
+    const { promise, resolve: respond } = Promise.withResolvers<void>();
+    table.delay = promise;
+    query.invalidate();
+    await pass(100);
+    table.rows = ['b'];
+    query.invalidate();
+    await pass(100);
+    respond();
+    await pass(0);
+    expect(query.current()).toBe('b');
+  });
+
   test('fails to open when nothing can be read', async () => {
     table.isAway = true;
     expect(openQuery()).rejects.toThrow('away');

@@ -46,7 +46,7 @@ export function HistoryChart({ range, serverName, series, visit }: HistoryChartP
           <Table range={range} series={series} visit={visit} />
         </>
       ) : (
-        <p class="empty">{t.notEnough}</p>
+        <p class="empty">{series ? t.notEnough : t.unavailable}</p>
       )}
     </figure>
   );

@@ -31,6 +31,7 @@ const deps = {
   cursorOf: String,
   present: ({ id, type, penalty }: PenaltyEvent) => ({ id: String(id), type, data: penalty.reason }),
   now: () => new Date(),
+  log: pino({ level: 'silent' }),
 };
 const streams = createEventStreams(deps);
 afterAll(() => {

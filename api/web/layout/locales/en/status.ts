@@ -57,6 +57,7 @@ export const server = {
   chartSummary: (average: string, peak: number) => `Average ${average}, peak ${peak}.`,
   chartCapacity: (most: number) => `${most} slots.`,
   chartOffline: 'Red areas: the server was offline. Gaps: it was not checked.',
+  unavailable: 'Not available right now.',
   notEnough: 'Not enough data for a chart yet.',
   ago: {
     day: ['24 h ago', '18 h', '12 h', '6 h', 'now'],

@@ -60,6 +60,7 @@ export const server: Texts['server'] = {
   chartSummary: (average, peak) => `Średnio ${average}, najwięcej ${peak}.`,
   chartCapacity: (most) => `Sloty: ${most}.`,
   chartOffline: 'Czerwone pola: serwer był offline. Przerwy: nie był sprawdzany.',
+  unavailable: 'Chwilowo niedostępne.',
   notEnough: 'Za mało danych na wykres.',
   ago: {
     day: ['24 h temu', '18 h', '12 h', '6 h', 'teraz'],
