@@ -21,8 +21,8 @@ export async function eraseSound(
     if (!(error instanceof NotFound)) throw error;
   });
   await removePublished(folders, steamId64);
-  const putAside = await readdir(folders.orphans).catch(() => []);
-  for (const name of putAside) {
+  const orphans = await readdir(folders.orphans).catch(() => []);
+  for (const name of orphans) {
     if (name.includes(steamId64)) await rm(join(folders.orphans, name), { force: true });
   }
 }

@@ -123,8 +123,8 @@ async function isVoiceLost(folders: SoundFolders, sound: RoundSound): Promise<bo
 async function removeOldOrphans(folders: SoundFolders, nowMs: number): Promise<void> {
   const names = await readdir(folders.orphans).catch(() => []);
   for (const name of names) {
-    const putAsideMs = Number(/^\d+/.exec(name)?.[0] ?? nowMs);
-    if (nowMs - putAsideMs > KEEP_ORPHANS_MS) await rm(join(folders.orphans, name), { force: true });
+    const orphanedAtMs = Number(/^\d+/.exec(name)?.[0] ?? nowMs);
+    if (nowMs - orphanedAtMs > KEEP_ORPHANS_MS) await rm(join(folders.orphans, name), { force: true });
   }
 }
 

@@ -26,7 +26,7 @@ const STATEMENT_TIMEOUT_MS = 1000;
 export function openServerProbe(url: string): ServerProbe {
   let connection = open();
   let asking: Promise<ServerPosition> | undefined;
-  let hasAnswered = false;
+  let hasResponded = false;
 
   function open(): Connection {
     return connect(url, {
@@ -41,7 +41,7 @@ export function openServerProbe(url: string): ServerProbe {
     const lost = connection;
     connection = open();
     asking = undefined;
-    hasAnswered = false;
+    hasResponded = false;
     void lost.end({ timeout: 0 }).catch(() => {});
   }
 
@@ -51,11 +51,11 @@ export function openServerProbe(url: string): ServerProbe {
       const asked = asking;
       try {
         const position = await withTimeLimit(asked, RESPONSE_LIMIT_MS);
-        hasAnswered = true;
+        hasResponded = true;
         asking = undefined;
         return position;
       } catch (error) {
-        const isConnecting = error instanceof TimeLimitExceeded && !hasAnswered;
+        const isConnecting = error instanceof TimeLimitExceeded && !hasResponded;
         if (!isConnecting && asking === asked) startAnew();
         throw error;
       }

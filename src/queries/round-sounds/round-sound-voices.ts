@@ -36,13 +36,13 @@ export async function releaseVoicelessSound(
 
 /**
  * Publishes the voice rendition of a published sound.
- * @param putIntoPlace puts the file there; called while the player's sound is locked and nobody else can claim it.
+ * @param moveIntoPlace moves the file there; called while the player's sound is locked and nobody else can claim it.
  * @returns false when the sound was replaced or removed: then nothing was moved.
  */
 export async function publishVoice(
   db: Db,
   sound: RoundSound,
-  putIntoPlace: () => Promise<{ sha256: string; sizeBytes: number }>,
+  moveIntoPlace: () => Promise<{ sha256: string; sizeBytes: number }>,
 ): Promise<boolean> {
   return db.transaction(async (tx) => {
     await lockPlayer(tx, sound.steamId64);
@@ -52,7 +52,7 @@ export async function publishVoice(
       .where(claimCondition(sound))
       .for('update');
     if (!own) return false;
-    const { sha256, sizeBytes } = await putIntoPlace();
+    const { sha256, sizeBytes } = await moveIntoPlace();
     await tx
       .update(roundSounds)
       .set({ voiceSha256: sha256, voiceSizeBytes: sizeBytes, claimedUntil: null })
