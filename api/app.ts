@@ -4,7 +4,7 @@ import { NotFound } from '../src/domain/errors.ts';
 import { withErrorPages } from './error-pages.ts';
 import { type HealthDeps, health } from './health.ts';
 import { createErrorMapper, type ErrorMapper, MethodNotAllowed } from './http/error-handler.ts';
-import type { HotRoutes } from './http/listen.ts';
+import type { App, HotRoutes } from './http/listen.ts';
 import { CORS_HEADERS, respondError } from './http/responses.ts';
 import { clientKey, createRoutes, type Incoming, type RouteDeps, type Routes } from './http/routes.ts';
 import { openApi } from './openapi/document.ts';
@@ -85,7 +85,7 @@ const PREFLIGHT_HEADERS = {
 };
 
 /** Everything HTTP: the API under both bases, its document, health, sounds and pages. Not yet listening. */
-export function createApi(deps: ApiDeps) {
+export function createApi(deps: ApiDeps): { app: App; hotRoutes: HotRoutes } {
   const routes = createRoutes(deps);
   const bodies = createBodyCache(deps.servers.serverList, deps.servers.onBodyLookup);
   const web = pages({ ...deps.pages, log: deps.log, clientKey: (incoming) => clientKey(incoming, deps) });

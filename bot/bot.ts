@@ -73,6 +73,17 @@ export type BotHealth = ConnectionHealth & {
   moderators: string | undefined;
 };
 
+/** The Discord bot: commands, live status messages, feeds, and the connection to Discord. */
+export type Bot = {
+  /** Returns at once; the login goes on in the background. */
+  start: () => void;
+  /** Waits for responses and edits under way, and disconnects: within 1.5 seconds. */
+  stop: () => Promise<void>;
+  /** Called when penalties change, so that their feeds check at once. */
+  wakeFeeds: () => Promise<void>;
+  health: () => BotHealth;
+};
+
 const TIMINGS: BotTimings = {
   firstPauseMs: 1000,
   maxPauseMs: 300_000,
@@ -90,11 +101,8 @@ const TIMINGS: BotTimings = {
 
 const NO_RIVAL: Rival = { mayExist: () => false, onSeen: () => {} };
 
-/**
- * The Discord bot: commands, live status messages, feeds, and the connection to Discord. None of its failures rejects or
- * ends the process; `health` reports its state.
- */
-export function createBot(deps: BotDeps) {
+/** Creates a bot. None of its failures rejects or ends the process; `health` reports its state. */
+export function createBot(deps: BotDeps): Bot {
   const { log, servers, publicUrl, database, guildId, token, apiUrl } = deps;
   const { db } = database;
   const timings = { ...TIMINGS, ...deps.timings };
@@ -180,10 +188,8 @@ export function createBot(deps: BotDeps) {
   });
 
   return {
-    /** Returns at once; the login goes on in the background. */
-    start: (): void => connection.start(),
-    /** Waits for responses and edits under way, and disconnects: within 1.5 seconds. */
-    stop: async (): Promise<void> => {
+    start: connection.start,
+    stop: async () => {
       stopping.abort();
       stopWatching();
       moderators.stop();
@@ -191,8 +197,7 @@ export function createBot(deps: BotDeps) {
       await withTimeLimit(draining, timings.drainMs).catch(() => undefined);
       await connection.stop();
     },
-    /** Called when penalties change, so that their feeds check at once. */
     wakeFeeds: feeds.wake,
-    health: (): BotHealth => ({ ...connection.health(), moderators: moderators.objection() }),
+    health: () => ({ ...connection.health(), moderators: moderators.objection() }),
   };
 }

@@ -67,7 +67,21 @@ type ProtectedWork<P extends Parameters> = (
   context: { token: ApiToken; now: Date },
 ) => Promise<ProtectedResponse>;
 
-export type Routes = ReturnType<typeof createRoutes>;
+/** Wraps a handler in the steps of every route, in this order: rate limit, token, scope, parameters. */
+export type Routes = {
+  /** For public routes. Synchronous for cached responses: a promise for each would cost throughput. */
+  handlePublic: <P extends Parameters>(
+    incoming: Incoming,
+    operation: Operation<P>,
+    work: PublicWork<P>,
+  ) => Response | Promise<Response>;
+  /** For routes that need a token. */
+  handleProtected: <P extends Parameters>(
+    incoming: Incoming,
+    operation: ProtectedOperation<P>,
+    work: ProtectedWork<P>,
+  ) => Promise<Response>;
+};
 
 /** The rate-limit key of a request without a token: its address, behind trusted proxies the forwarded one. */
 export function clientKey(
@@ -79,11 +93,8 @@ export function clientKey(
   return rateLimitKey(findClientAddress(peer, forwardedFor, isTrustedProxy));
 }
 
-/**
- * Wraps a handler in the steps of every route, in this order: rate limit, token, scope, parameters.
- * `handlePublic` is for public routes, `handleProtected` for those that need a token.
- */
-export function createRoutes(deps: RouteDeps) {
+/** Creates the wrappers; the routes that they wrap share their limits. */
+export function createRoutes(deps: RouteDeps): Routes {
   const addressOf = (incoming: Incoming): string => clientKey(incoming, deps);
   const toErrorResponse = createErrorMapper(deps.log);
   const limitWait = createWaitLimit(REQUEST_LIMITS);
@@ -98,7 +109,6 @@ export function createRoutes(deps: RouteDeps) {
     return response;
   };
 
-  // Synchronous for cached responses: a promise for each would cost throughput.
   function handlePublic<P extends Parameters>(
     incoming: Incoming,
     operation: Operation<P>,

@@ -1,14 +1,22 @@
 import { describeParameter, IF_NONE_MATCH } from './describe.ts';
 import { collectSchemas } from './dialect.ts';
-import type { RateLimits } from './headers.ts';
+import type { DocumentedHeader, RateLimits } from './headers.ts';
 import type { Operation } from './operation.ts';
 import { ErrorModel, responseComponents, sharedHeaderComponents } from './responses.ts';
+
+/** The document's `components`, by kind and name. */
+export type Components = {
+  schemas: Record<string, unknown>;
+  parameters: Record<string, unknown>;
+  headers: Record<string, DocumentedHeader>;
+  responses: Record<string, object>;
+};
 
 /**
  * The document's `components`, which the operations refer to.
  * @throws when two parameters or two models have one name.
  */
-export function buildComponents(operations: readonly Operation[], limits: RateLimits) {
+export function buildComponents(operations: readonly Operation[], limits: RateLimits): Components {
   return {
     schemas: collectSchemas([...operations.map(({ success }) => success.model), ErrorModel]),
     parameters: collectParameters(operations),

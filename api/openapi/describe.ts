@@ -1,11 +1,12 @@
-import type { Parameter } from '../http/parameters.ts';
+import type { DocumentDecoration } from 'elysia';
+import type { Parameter, ParameterSchema } from '../http/parameters.ts';
 import { referTo } from './dialect.ts';
 import { EXAMPLE_ETAG } from './headers.ts';
 import type { Operation } from './operation.ts';
-import { describeResponses } from './responses.ts';
+import { describeResponses, type Responses } from './responses.ts';
 
 /** An operation's `detail` for @elysiajs/swagger. */
-export function describeOperation(operation: Operation) {
+export function describeOperation(operation: Operation): DocumentDecoration & { responses: Responses } {
   const { id, tag, summary, policy, isExtension = false, scope, parameters } = operation;
   const description = [
     isExtension ? 'Extension: not part of the specification of version 1.' : undefined,
@@ -39,7 +40,13 @@ export const IF_NONE_MATCH = {
   example: EXAMPLE_ETAG,
 } as const;
 
-/** A parameter as a Parameter Object of OpenAPI. */
+/** A Parameter Object of OpenAPI. */
+export type DescribedParameter = Pick<Parameter, 'name' | 'in' | 'description' | 'example'> & {
+  required: boolean;
+  schema: Omit<ParameterSchema, 'enum'> & { enum?: string[] };
+};
+
+/** A parameter as the document describes it; that of a path is always required. */
 export function describeParameter({
   in: place,
   name,
@@ -47,7 +54,7 @@ export function describeParameter({
   schema,
   example,
   isRequired = false,
-}: Parameter) {
+}: Parameter): DescribedParameter {
   const { enum: values, ...rest } = schema;
   return {
     name,

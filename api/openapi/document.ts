@@ -1,7 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { type EncodedBody, encodeBody, respondEncoded } from '../http/encoding.ts';
 import { JSON_TYPE } from '../http/responses.ts';
-import { buildComponents } from './components.ts';
+import { buildComponents, type Components } from './components.ts';
 import type { RateLimits } from './headers.ts';
 import { type Operation, TAGS } from './operation.ts';
 import { openApiPage } from './page.tsx';
@@ -38,7 +38,7 @@ export function openApi(deps: Deps) {
 /** The document as JSON. The plugin is loaded here: it takes two megabytes, and few processes are asked for the document. */
 async function buildDocument(
   { publicUrl, version, createDescribed }: Deps,
-  components: ReturnType<typeof buildComponents>,
+  components: Components,
 ): Promise<string> {
   const { swagger } = await import('@elysiajs/swagger');
   const app = new Elysia().use(

@@ -1,4 +1,4 @@
-import { t } from 'elysia';
+import { type DocumentDecoration, t } from 'elysia';
 import { toErrorResponse } from '../http/error-handler.ts';
 import {
   DATABASE_OUTAGE,
@@ -22,6 +22,7 @@ import {
 } from '../http/responses.ts';
 import { referTo } from './dialect.ts';
 import {
+  type DocumentedHeader,
   describeHeaders,
   EXAMPLE_ETAG,
   exampleVerdict,
@@ -47,8 +48,11 @@ const REFUSED = 'A parameter is not valid: the message names it and says what is
 /** For references to components, which hold the values that depend on the limit. */
 const ANY_VERDICT = exampleVerdict(1);
 
+/** Response Objects of OpenAPI, or references to components, by status. */
+export type Responses = NonNullable<DocumentDecoration['responses']>;
+
 /** Every response of an operation, by status. */
-export function describeResponses(operation: Operation) {
+export function describeResponses(operation: Operation): Responses {
   const { policy } = operation;
   const failed = groupFailures(operation).map(({ status, key, failures }) => [
     status,
@@ -62,7 +66,7 @@ export function describeResponses(operation: Operation) {
 }
 
 /** The responses that operations refer to. */
-export function responseComponents(operations: readonly Operation[]) {
+export function responseComponents(operations: readonly Operation[]): Record<string, object> {
   const components: Record<string, object> = {};
   for (const operation of operations) {
     if (operation.policy === 'public') {
@@ -76,7 +80,10 @@ export function responseComponents(operations: readonly Operation[]) {
 }
 
 /** The headers that responses refer to, with the limits that this process has. */
-export function sharedHeaderComponents(operations: readonly Operation[], limits: RateLimits) {
+export function sharedHeaderComponents(
+  operations: readonly Operation[],
+  limits: RateLimits,
+): Record<string, DocumentedHeader> {
   return Object.assign(
     {},
     ...operations.flatMap(({ policy, cacheControl, success }) => {

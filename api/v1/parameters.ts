@@ -7,7 +7,10 @@ type Named = Pick<Parameter, 'id' | 'name' | 'description' | 'aliases'>;
 export const STEAM_ID_NOTATIONS = 'SteamID64, STEAM_X:Y:Z or [U:1:N]';
 
 /** A player or an admin, in any notation. */
-export function steamIdParameter(named: Named, { example }: { example: string }) {
+export function steamIdParameter(
+  named: Named,
+  { example }: { example: string },
+): Parameter<SteamId64 | undefined> {
   const { name, description } = named;
   return {
     ...named,
@@ -17,13 +20,16 @@ export function steamIdParameter(named: Named, { example }: { example: string })
     example,
     refused: 'nobody',
     parse: optional((text) => parseSteamIdOf(name, text)),
-  } as const satisfies Parameter<SteamId64 | undefined>;
+  };
 }
 
 type Bounds = { minimum: number; maximum: number; example: number };
 
 /** A whole number within bounds. */
-export function integerParameter(named: Named, { minimum, maximum, example }: Bounds) {
+export function integerParameter(
+  named: Named,
+  { minimum, maximum, example }: Bounds,
+): Parameter<number | undefined> {
   const digits = new RegExp(`^[0-9]{1,${String(maximum).length}}$`);
   return {
     ...named,
@@ -36,7 +42,7 @@ export function integerParameter(named: Named, { minimum, maximum, example }: Bo
       if (number >= minimum && number <= maximum) return number;
       throw notAllowed(named.name, text, `a whole number from ${minimum} to ${maximum}`);
     }),
-  } as const satisfies Parameter<number | undefined>;
+  };
 }
 
 /**
@@ -46,7 +52,7 @@ export function integerParameter(named: Named, { minimum, maximum, example }: Bo
 export function limitParameter(
   name: string,
   { what, byDefault, maximum }: { what: string; byDefault: number; maximum: number },
-) {
+): Parameter<number> {
   return {
     id: name,
     in: 'query',
@@ -54,8 +60,8 @@ export function limitParameter(
     description: `${what}; more than ${maximum} counts as ${maximum}, anything but a positive whole number as ${byDefault}.`,
     schema: { type: 'integer', minimum: 1, maximum, default: byDefault },
     example: byDefault,
-    parse: (text: string | undefined) => Math.min(positiveOr(text, byDefault), maximum),
-  } as const satisfies Parameter<number>;
+    parse: (text) => Math.min(positiveOr(text, byDefault), maximum),
+  };
 }
 
 /** A positive whole number; the default for any other text. */

@@ -12,7 +12,7 @@ import type { MemberRoute } from './visit/member-route.ts';
 import type { Redirect } from './visit/notice.ts';
 import { PageError } from './visit/page-error.ts';
 import { respondWithPage } from './visit/page-response.ts';
-import { createResponseGuard } from './visit/security-headers.ts';
+import { createResponseGuard, type ResponseGuard } from './visit/security-headers.ts';
 import {
   DEMO_ROLES,
   identifyIfPossible,
@@ -43,6 +43,31 @@ const ERROR_KEYS: Record<number, ErrorKey> = {
 };
 
 /** Responds to requests for pages; errors become pages too, in the visitor's language. */
+export type Responder = {
+  secure: ResponseGuard;
+  /** Responds to one request. @param identify as `identifyVisitor` by default. */
+  respond: (
+    incoming: Incoming,
+    run: (visit: Visit) => Promise<Response>,
+    identify?: typeof identifyVisitor,
+  ) => Promise<Response>;
+  /** Responds with a page of the account or of moderation. */
+  respondToMember: (
+    incoming: Incoming,
+    route: MemberRoute,
+    params: Record<string, string>,
+  ) => Promise<Response>;
+  /** Responds with a public page. */
+  respondToVisitor: (
+    incoming: Incoming,
+    route: PublicRoute,
+    params: Record<string, string>,
+  ) => Promise<Response>;
+  /** The error page that replaces an error response of another route; keeps its status and `Retry-After`. */
+  toErrorPage: (request: Request, response: Response) => Promise<Response>;
+};
+
+/** Creates a responder for the pages of one site. */
 export function createResponder({
   limits,
   clientKey,
@@ -52,7 +77,7 @@ export function createResponder({
   redirect,
   isDemo,
   formTargets,
-}: ResponderDeps) {
+}: ResponderDeps): Responder {
   const secure = createResponseGuard({
     publicUrl: site.publicUrl,
     formTargets,
@@ -61,7 +86,6 @@ export function createResponder({
   const respondPublicly = createPublicResponse(site.assets);
   return { secure, respond, respondToMember, respondToVisitor, toErrorPage };
 
-  /** Responds to one request; errors become pages. */
   async function respond(
     { request, server }: Incoming,
     run: (visit: Visit) => Promise<Response>,
@@ -83,8 +107,11 @@ export function createResponder({
     }
   }
 
-  /** Responds with a page of the account or of moderation. */
-  async function respondToMember(incoming: Incoming, route: MemberRoute, params: Record<string, string>) {
+  async function respondToMember(
+    incoming: Incoming,
+    route: MemberRoute,
+    params: Record<string, string>,
+  ): Promise<Response> {
     return respond(incoming, async (visit) => {
       const isPost = route.method === 'POST';
       if (!isPost && !visit.blockedUser && !visit.session) {
@@ -103,7 +130,6 @@ export function createResponder({
     });
   }
 
-  /** Responds with a public page. */
   async function respondToVisitor(
     incoming: Incoming,
     { prepare, missing }: PublicRoute,
@@ -117,7 +143,6 @@ export function createResponder({
     return respond(incoming, show, identifyIfPossible);
   }
 
-  /** The error page that replaces an error response of another route; keeps its status and `Retry-After`. */
   async function toErrorPage(request: Request, { status, headers }: Response): Promise<Response> {
     const fail = async () => {
       throw new PageError(ERROR_KEYS[status] ?? 'internal', status, { limit: Number(retryAfter) });

@@ -11,8 +11,16 @@ export const FOR_MANAGERS = String(MANAGER_PERMISSION);
 
 type Named = { name: string; description: string };
 
+/** Name and description of a command or option, in English and in the other languages. */
+export type Localized = Named & {
+  name_localizations: { pl: string };
+  description_localizations: { pl: string };
+};
+type Option<Type extends ApplicationCommandOptionType> = Localized & { type: Type; required: boolean };
+type Choice<Value> = { name: string; name_localizations: { pl: string }; value: Value };
+
 /** Name and description of a command in all languages. */
-export function localized(pick: (texts: Texts['commands']) => Named) {
+export function localized(pick: (texts: Texts['commands']) => Named): Localized {
   const [base, polish] = [pick(en.commands), pick(pl.commands)];
   return {
     name: base.name,
@@ -23,23 +31,30 @@ export function localized(pick: (texts: Texts['commands']) => Named) {
 }
 
 /** An optional text. */
-export function stringOption(pick: (texts: Texts['commands']) => Named, { autocomplete = false } = {}) {
+export function stringOption(
+  pick: (texts: Texts['commands']) => Named,
+  { autocomplete = false } = {},
+): Option<ApplicationCommandOptionType.String> & { autocomplete?: true } {
   return {
     ...localized(pick),
-    type: ApplicationCommandOptionType.String as const,
+    type: ApplicationCommandOptionType.String,
     required: false,
     ...(autocomplete && { autocomplete }),
   };
 }
 
 /** An optional Discord user. */
-export function userOption(pick: (texts: Texts['commands']) => Named) {
-  return { ...localized(pick), type: ApplicationCommandOptionType.User as const, required: false };
+export function userOption(
+  pick: (texts: Texts['commands']) => Named,
+): Option<ApplicationCommandOptionType.User> {
+  return { ...localized(pick), type: ApplicationCommandOptionType.User, required: false };
 }
 
 /** An optional yes or no. */
-export function booleanOption(pick: (texts: Texts['commands']) => Named) {
-  return { ...localized(pick), type: ApplicationCommandOptionType.Boolean as const, required: false };
+export function booleanOption(
+  pick: (texts: Texts['commands']) => Named,
+): Option<ApplicationCommandOptionType.Boolean> {
+  return { ...localized(pick), type: ApplicationCommandOptionType.Boolean, required: false };
 }
 
 /** A required text with fixed choices. */
@@ -47,10 +62,10 @@ export function choiceOption<Value extends string>(
   pick: (texts: Texts['commands']) => Named,
   choices: readonly Value[],
   label: (texts: Texts, value: Value) => string,
-) {
+): Option<ApplicationCommandOptionType.String> & { choices: Choice<Value>[] } {
   return {
     ...localized(pick),
-    type: ApplicationCommandOptionType.String as const,
+    type: ApplicationCommandOptionType.String,
     required: true,
     choices: choices.map((value) => ({
       name: label(en, value),
@@ -64,10 +79,10 @@ export function choiceOption<Value extends string>(
 export function integerOption(
   pick: (texts: Texts['commands']) => Named,
   { min, max }: { min: number; max: number },
-) {
+): Option<ApplicationCommandOptionType.Integer> & { min_value: number; max_value: number } {
   return {
     ...localized(pick),
-    type: ApplicationCommandOptionType.Integer as const,
+    type: ApplicationCommandOptionType.Integer,
     required: false,
     min_value: min,
     max_value: max,
@@ -75,14 +90,19 @@ export function integerOption(
 }
 
 /** An optional role of the guild. */
-export function roleOption(pick: (texts: Texts['commands']) => Named) {
-  return { ...localized(pick), type: ApplicationCommandOptionType.Role as const, required: false };
+export function roleOption(
+  pick: (texts: Texts['commands']) => Named,
+): Option<ApplicationCommandOptionType.Role> {
+  return { ...localized(pick), type: ApplicationCommandOptionType.Role, required: false };
 }
 
-/** A subcommand. */
+/** A subcommand, which has no permissions of its own. */
 export function subcommand(
   pick: (texts: Texts['commands']) => Named,
   options: APIApplicationCommandBasicOption[] = [],
-) {
-  return { ...localized(pick), type: ApplicationCommandOptionType.Subcommand as const, options };
+): Localized & {
+  type: ApplicationCommandOptionType.Subcommand;
+  options: APIApplicationCommandBasicOption[];
+} {
+  return { ...localized(pick), type: ApplicationCommandOptionType.Subcommand, options };
 }

@@ -39,11 +39,21 @@ type FeedsDeps = {
 const GATHER_MS = 50;
 const MAX_PAUSE_MS = 10 * 60_000;
 
+/** The feeds of all channels. */
+export type Feeds = {
+  /** Called whenever the bot has logged in; the first call counts. */
+  start: () => void;
+  /** Checks soon whether there is anything to post. Resolves when every feed is up to date or backing off. */
+  wake: () => Promise<void>;
+  /** Aborts requests to Discord; whatever is not posted is posted after the next start. */
+  stop: () => Promise<void>;
+};
+
 /**
  * Posts changes of penalties and servers into Discord channels. Each feed posts in order and independently of the others,
  * so that one that Discord rate-limits delays no other. Its position is in the database, so a restart resumes there.
  */
-export function createFeeds(deps: FeedsDeps) {
+export function createFeeds(deps: FeedsDeps): Feeds {
   const { db, servers, moderators, log, intervalMs } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -186,16 +196,13 @@ export function createFeeds(deps: FeedsDeps) {
   const stopListening = servers.onChange(() => void wake());
 
   return {
-    /** Called whenever the bot has logged in; the first call counts. */
-    start: (): void => {
+    start: () => {
       if (timer !== undefined || signal.aborted) return;
       timer = setInterval(() => void check(), intervalMs);
       void check();
     },
-    /** Checks soon whether there is anything to post. Resolves when every feed is up to date or backing off. */
     wake,
-    /** Aborts requests to Discord; whatever is not posted is posted after the next start. */
-    stop: async (): Promise<void> => {
+    stop: async () => {
       stopping.abort();
       stopListening();
       clearInterval(timer);

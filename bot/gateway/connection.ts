@@ -37,6 +37,15 @@ type ConnectionDeps = Pick<SessionDeps, 'token' | 'apiUrl' | 'log' | 'onInteract
   onLoginAttempt: () => void;
 };
 
+/** The bot's connection to Discord's gateway, over all its sessions. */
+export type GatewayConnection = {
+  /** Logs in and stays connected in the background; further calls do nothing. */
+  start: () => void;
+  /** Disconnects, and makes no further attempt; within half a second. */
+  stop: () => Promise<void>;
+  health: () => ConnectionHealth;
+};
+
 /** After a session that lasted this long, the pauses begin with the shortest again. */
 const STABLE_AFTER_MS = 60_000;
 
@@ -44,7 +53,7 @@ const STABLE_AFTER_MS = 60_000;
  * Keeps the bot connected to Discord's gateway. A client that failed to log in never recovers, so each attempt creates a
  * new one, with exponential backoff. A final refusal is logged once and ends the attempts.
  */
-export function createConnection(deps: ConnectionDeps) {
+export function createConnection(deps: ConnectionDeps): GatewayConnection {
   const { log, timings } = deps;
   const stopping = new AbortController();
   let state: ConnectionState = 'connecting';
@@ -105,22 +114,21 @@ export function createConnection(deps: ConnectionDeps) {
   }
 
   return {
-    start: (): void => {
+    start: () => {
       running ??= run().catch((error) => {
         if (stopping.signal.aborted) return;
         log.error({ err: error }, 'the bot stopped after an unexpected error');
         enter('refused', 'an unexpected error');
       });
     },
-    /** Disconnects, and makes no further attempt; within half a second. */
-    stop: async (): Promise<void> => {
+    stop: async () => {
       state = 'stopped';
       since = new Date();
       stopping.abort();
       await session?.close();
       await running;
     },
-    health: (): ConnectionHealth => ({
+    health: () => ({
       state: state === 'ready' && !session?.isReady() ? 'resuming' : state,
       reason,
       since,

@@ -43,13 +43,21 @@ export type DispatcherDeps = {
 /** Where an interaction was caused. */
 type Place = { isThread: boolean };
 
+/** Gives every interaction exactly one response, even when its handler fails. */
+export type Dispatcher = {
+  /** Responds in the background; never throws. */
+  dispatch: (interaction: Interaction, place: Place) => void;
+  /** Waits for the responses under way. */
+  drain: () => Promise<void>;
+};
+
 /** How long suggestions may take: they cannot be deferred, and Discord waits 3000 ms. */
 const SUGGEST_LIMIT_MS = 2000;
 /** How long a deferred response may take; Discord would wait 15 minutes. */
 const RENDER_LIMIT_MS = 60_000;
 
-/** Gives every interaction exactly one response, even when its handler fails. */
-export function createDispatcher(deps: DispatcherDeps) {
+/** Creates a dispatcher; it finds commands by the name they are registered under. */
+export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   const { components, delivery, log, now } = deps;
   const commands = new Map(deps.commands.map((command) => [command.data.name, command]));
   const running = new Set<Promise<void>>();
@@ -155,13 +163,11 @@ export function createDispatcher(deps: DispatcherDeps) {
   }
 
   return {
-    /** Responds in the background; never throws. */
-    dispatch: (interaction: Interaction, place: Place): void => {
+    dispatch: (interaction, place) => {
       const work: Promise<void> = handle(interaction, place).finally(() => running.delete(work));
       running.add(work);
     },
-    /** Waits for the responses under way. */
-    drain: async (): Promise<void> => {
+    drain: async () => {
       await Promise.allSettled(running);
     },
   };

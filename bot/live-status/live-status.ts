@@ -53,9 +53,21 @@ const LOAD_AGAIN_MS = 5000;
  * Messages that show the live status of servers: edited after a poll that changed it, stored in the database, and removed
  * from it once they are deleted at Discord.
  */
-export type LiveStatus = ReturnType<typeof createLiveStatus>;
+export type LiveStatus = {
+  /** Called whenever the bot has logged in; the first call counts. */
+  start: () => void;
+  /** Waits for edits under way. */
+  stop: () => Promise<void>;
+  /**
+   * Posts a message into the invoker's channel, in the guild's language, and keeps it up to date. A button that is pressed
+   * twice, such as by a double click, posts one message.
+   * @throws {Refusal} when the bot may not post there.
+   */
+  pin: (invoker: Invoker, pin: Pin) => Promise<void>;
+};
 
-export function createLiveStatus(deps: LiveStatusDeps) {
+/** Creates the messages of one process; nothing is read or edited before `start`. */
+export function createLiveStatus(deps: LiveStatusDeps): LiveStatus {
   const { db, servers, log, intervalMs, refreshMs } = deps;
   const liveMessages = createLiveMessages(deps);
   const tracked = new Map<string, Tracked>();
@@ -136,28 +148,18 @@ export function createLiveStatus(deps: LiveStatusDeps) {
   }
 
   return {
-    /** Called whenever the bot has logged in; the first call counts. */
-    start: (): void => {
+    start: () => {
       if (isRunning) return;
       isRunning = true;
       void load();
     },
-    /** Waits for edits under way. */
-    stop: async (): Promise<void> => {
+    stop: async () => {
       isRunning = false;
       stopListening();
       clearTimeout(timer);
       await Promise.allSettled(editing);
     },
-    /**
-     * Posts a message into the invoker's channel, in the guild's language, and keeps it up to date. A button that is pressed
-     * twice, such as by a double click, posts one message.
-     * @throws {Refusal} when the bot may not post there.
-     */
-    pin: async (
-      { discordId, channelId, guildId, guildLocalization }: Invoker,
-      { serverId, pressedMessageId }: Pin,
-    ): Promise<void> => {
+    pin: async ({ discordId, channelId, guildId, guildLocalization }, { serverId, pressedMessageId }) => {
       const draft = {
         channelId,
         guildId: guildId ?? null,

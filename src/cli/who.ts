@@ -1,8 +1,9 @@
+import type { Db } from '../db/client.ts';
 import { isDiscordId } from '../domain/discord-id.ts';
 import { InvalidInput, NotFound, Unavailable } from '../domain/errors.ts';
 import { tryParseSteamReference } from '../domain/profile-address.ts';
 import { parseSteamId, type SteamId64 } from '../domain/steam-id.ts';
-import { findUser } from '../queries/users/users.ts';
+import { findUser, type LookedUpUser } from '../queries/users/users.ts';
 import { createSteamApi } from '../steam/steam-api.ts';
 import { createVanityResolver } from '../steam/vanity-names.ts';
 import type { Session } from './session.ts';
@@ -11,7 +12,7 @@ import type { Session } from './session.ts';
  * The user with this SteamID in any notation, Steam profile address, or Discord id.
  * @throws {NotFound} when there is none.
  */
-export async function loadUser(session: Session, id: string) {
+export async function loadUser(session: Session, id: string): Promise<{ db: Db; user: LookedUpUser }> {
   const who = await readWho(session, id);
   const { db } = await session.database();
   const user = await findUser(db, who, new Date());

@@ -6,7 +6,7 @@ import {
   type PoolLoad,
 } from './connection/measured-connection.ts';
 import type { ReplicaState } from './replicas/replica.ts';
-import { openReplicas } from './replicas/replicas.ts';
+import { openReplicas, type Replicas } from './replicas/replicas.ts';
 import { routeReads } from './replicas/routed-reads.ts';
 
 export type Database = {
@@ -59,7 +59,7 @@ export function openDatabase(
   const counter = createLoadCounter(max);
   const db = openDrizzle(measureConnection(connection, { counter, onQuery }));
   const replicas = openReplicas(url, replicaUrls, { max, onChange: onReplicaChange });
-  const openReads = (pick: typeof replicas.pick) => {
+  const openReads = (pick: Replicas['pick']) => {
     if (replicaUrls.length === 0) return db;
     const primary = measureConnection(connection, { counter });
     return openDrizzle(

@@ -2,10 +2,15 @@ import { once } from 'node:events';
 import type { Logger } from 'pino';
 import type { Db } from '../db/client.ts';
 import { type Fence, type Leadership, runAsLeader } from '../db/leader.ts';
-import { listPolledServers, type PolledServer, saveServerPolls } from '../queries/servers/polls.ts';
+import {
+  listPolledServers,
+  type PolledServer,
+  type PollTarget,
+  saveServerPolls,
+} from '../queries/servers/polls.ts';
 import { thinServerSamples } from '../queries/servers/samples.ts';
 import { type PollOutcome, queryGameServer } from './game-server.ts';
-import { createPollSchedule } from './poll-schedule.ts';
+import { createPollSchedule, type PollSchedule } from './poll-schedule.ts';
 import { createPollWriter } from './poll-writer.ts';
 import type { QueryFailureReason } from './query-failure.ts';
 
@@ -47,8 +52,6 @@ const RELOAD_MS = 1000;
 const THIN_MS = 3_600_000;
 const LAST_WRITE_LIMIT_MS = 500;
 
-type Target = Awaited<ReturnType<typeof listPolledServers>>[number];
-
 /**
  * Polls every listed server once an interval and saves the results. One process polls; another takes over when it
  * dies. It also thins the old samples.
@@ -61,14 +64,14 @@ export function createPoller({ db, databaseUrl, log, intervalSeconds, onServersC
   /** Refuses writes once another process polls. */
   let fenced = db;
   const writer = createPollWriter({ save: (polls) => saveServerPolls(fenced, polls), log });
-  const schedule = createPollSchedule<Target>({ intervalMs, maxRunning: MAX_RUNNING, poll });
+  const schedule = createPollSchedule<PollTarget>({ intervalMs, maxRunning: MAX_RUNNING, poll });
   const timers: ReturnType<typeof setInterval>[] = [];
   let leadership: Leadership | undefined;
   let isReloading = false;
   let isReloadWanted = false;
   let isReloadFailing = false;
 
-  async function poll(target: Target): Promise<void> {
+  async function poll(target: PollTarget): Promise<void> {
     try {
       const outcome = await queryGameServer(target.address, { timeoutMs, signal: stopping.signal });
       if (stopping.signal.aborted || !leadership?.isLeader()) return;
@@ -143,7 +146,7 @@ export function createPoller({ db, databaseUrl, log, intervalSeconds, onServersC
   };
 }
 
-function countsOf(schedule: ReturnType<typeof createPollSchedule<Target>>) {
+function countsOf(schedule: PollSchedule<PollTarget>) {
   const { targets, running, waiting } = schedule.counts();
   return { servers: targets, running, waiting };
 }
@@ -154,14 +157,14 @@ function createChangeLog(log: Logger) {
   const lastReason = new Map<number, QueryFailureReason>();
   return {
     /** Initialises servers that are new to this process from their last saved poll. */
-    initialise: (targets: readonly Target[]) => {
+    initialise: (targets: readonly PollTarget[]) => {
       for (const target of targets) if (!isOnline.has(target.id)) isOnline.set(target.id, target.isOnline);
       if (isOnline.size <= targets.length) return;
       const ids = new Set(targets.map(({ id }) => id));
       for (const id of [...isOnline.keys()]) if (!ids.has(id)) isOnline.delete(id);
       for (const id of [...lastReason.keys()]) if (!ids.has(id)) lastReason.delete(id);
     },
-    report: ({ id, slug, address }: Target, outcome: PollOutcome, saved: PolledServer) => {
+    report: ({ id, slug, address }: PollTarget, outcome: PollOutcome, saved: PolledServer) => {
       const server = { server: slug, address };
       const wasOnline = isOnline.get(id);
       isOnline.set(id, saved.isOnline);

@@ -29,14 +29,20 @@ const SITE_NAME = /^(?=.*[\p{L}\p{N}])\P{Cc}{1,64}$/u;
 const MAX_LINK_LENGTH = 512;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-export type Config = ReturnType<typeof parseConfig>;
+/** Every setting of the service, frozen. */
+export type Config = Readonly<
+  ReturnType<typeof readSettings> & {
+    /** Variables that are set and look like misspelled settings. */
+    misspelled: { variable: string; meant: string }[];
+  }
+>;
 
 /**
  * Reads every setting from the environment, once. An empty variable counts as unset.
  * @param defaults variables of a program that has other defaults than the service.
  * @throws {InvalidInput} one line that names the variable, its value and what is allowed.
  */
-export function parseConfig(variables: Variables, defaults: Variables = {}) {
+export function parseConfig(variables: Variables, defaults: Variables = {}): Config {
   const settings = readSettings(readEnvironment(variables, defaults));
   return deepFreeze({ ...settings, misspelled: findMisspelled(variables) });
 }
@@ -127,7 +133,7 @@ function readSettings(env: Env) {
  * Variables that are set and nearly have the name of a setting that is not. Short names (`HOST`, `PORT`, `ROLES`) are
  * left out: a few letters apart from them there are variables of other programs.
  */
-function findMisspelled(variables: Variables): { variable: string; meant: string }[] {
+function findMisspelled(variables: Variables): Config['misspelled'] {
   const env = readEnvironment(variables, {});
   const settings = listSettings();
   return Object.keys(variables).flatMap((variable) => {

@@ -1,10 +1,20 @@
 /** One line of a histogram in Prometheus text. */
 export type SeriesValue = { metricName: string; labels: Record<string, string>; value: number };
 
+/** The values of one histogram. */
+export type HistogramSeries = {
+  observe: {
+    (value: number, labels?: Record<string, string>): void;
+    /** Observes values of these labels alone. */
+    of: (labels: Record<string, string>) => (value: number) => void;
+  };
+  read: () => SeriesValue[];
+};
+
 type Series = { labels: Record<string, string>; counts: number[]; sum: number; count: number };
 
 /**
- * The values of a histogram, counted here and read at each scrape, since prom-client hashes the labels at every
+ * Creates a histogram whose values are counted here and read at each scrape, since prom-client hashes the labels at every
  * observation.
  * @param bounds upper bounds, ascending.
  */
@@ -12,7 +22,7 @@ export function createHistogramSeries(
   name: string,
   bounds: readonly number[],
   labelNames: readonly string[],
-) {
+): HistogramSeries {
   const all = new Map<string, Series>();
   if (labelNames.length === 0) find({});
 
@@ -40,7 +50,7 @@ export function createHistogramSeries(
   };
   return {
     observe: Object.assign(observe, { of }),
-    read: (): SeriesValue[] => [...all.values()].flatMap((series) => toLines(name, bounds, series)),
+    read: () => [...all.values()].flatMap((series) => toLines(name, bounds, series)),
   };
 }
 

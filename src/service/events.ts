@@ -1,5 +1,6 @@
 import { presentChange, presentServerEvent } from '../../api/v1/events/event-models.ts';
 import { createEventStreams } from '../../api/v1/events/event-streams.ts';
+import type { EventsDeps } from '../../api/v1/events/events.ts';
 import { formatEventCursor } from '../domain/penalty-event.ts';
 import { compareServers } from '../events/server-events.ts';
 import {
@@ -22,7 +23,7 @@ export function openEvents({
   metrics,
   onStopPart,
   onDrain,
-}: Context) {
+}: Context): EventsDeps {
   const { db } = database;
   const cursorOf = (id: number) => formatEventCursor({ epoch: reader.epoch, id });
   const streams = createEventStreams({
@@ -55,8 +56,8 @@ export function openEvents({
 
   return {
     streams,
-    listChanges: (cursor: string | undefined, limit: number) => listPenaltyChanges(db, cursor, limit),
-    locateEvent: async (cursor: string | undefined) => {
+    listChanges: (cursor, limit) => listPenaltyChanges(db, cursor, limit),
+    locateEvent: async (cursor) => {
       const log = await readEventLog(db);
       return cursor === undefined ? log.newestId : locateCursor(cursor, log).id;
     },

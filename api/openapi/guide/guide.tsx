@@ -1,3 +1,4 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
 import { GUIDE_EN } from './en.tsx';
 import type { GuideFacts } from './parts.tsx';
 import { GUIDE_PL } from './pl.tsx';
@@ -7,7 +8,7 @@ const GUIDES = { en: GUIDE_EN, pl: GUIDE_PL } as const;
 export type GuideLocale = keyof typeof GUIDES;
 
 /** The page: the guide, and below it the element that Swagger UI renders the reference into. */
-export function GuidePage({ locale, facts }: { locale: GuideLocale; facts: GuideFacts }) {
+export function GuidePage({ locale, facts }: { locale: GuideLocale; facts: GuideFacts }): JSX.Element {
   const guide = GUIDES[locale];
   return (
     <html lang={locale}>

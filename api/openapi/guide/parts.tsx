@@ -1,10 +1,9 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { RateLimits } from '../headers.ts';
 import type { Sample } from './samples.ts';
 
 /** Facts about this installation that the guide mentions. */
 export type GuideFacts = { publicUrl: string; version: string; limits: RateLimits };
-
-type Html = ReturnType<typeof Samples>;
 
 /** One language of the guide. */
 export type Guide = {
@@ -15,11 +14,11 @@ export type Guide = {
   otherLanguage: { label: string; href: string };
   contents: string;
   reference: string;
-  sections: { id: string; title: string; body: (facts: GuideFacts) => Html }[];
+  sections: { id: string; title: string; body: (facts: GuideFacts) => JSX.Element }[];
 };
 
 /** Programs in several languages, one below the other. */
-export function Samples({ samples }: { samples: readonly Sample[] }) {
+export function Samples({ samples }: { samples: readonly Sample[] }): JSX.Element {
   return (
     <>
       {samples.map(({ id, language, code }) => (
@@ -42,7 +41,7 @@ export function ErrorTable({
 }: {
   heads: readonly string[];
   rows: readonly (readonly [status: string, meaning: string, reaction: string])[];
-}) {
+}): JSX.Element {
   return (
     <table>
       <thead>

@@ -60,10 +60,25 @@ type Stream = Options & {
   isCatchingUp: boolean;
 };
 
-export type EventStreams = ReturnType<typeof createEventStreams>;
+/** The open event streams of a process. */
+export type EventStreams = {
+  open: (options: Options) => ReadableStream;
+  /** Streams that an owner has open. */
+  countOf: (userId: number) => number;
+  count: () => number;
+  /** Sends an event that is not stored to the streams open now. */
+  send: (event: StreamedEvent) => void;
+  /** Ends the streams whose token is revoked, expired or its owner blocked. */
+  checkTokens: () => Promise<void>;
+  /** Somebody was erased: clients resume, and read from the database what they have not read yet. */
+  abortAll: () => void;
+  /** Ends all streams once their clients have read what was sent. */
+  closeAll: () => void;
+  stop: () => void;
+};
 
 /**
- * The open event streams of a process. Each event is serialised once, however many streams it is sent to.
+ * Creates the streams, none open yet. Each event is serialised once, however many streams it is sent to.
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
 export function createEventStreams({
@@ -75,7 +90,7 @@ export function createEventStreams({
   now,
   log,
   keepAliveMs = KEEP_ALIVE_MS,
-}: Deps) {
+}: Deps): EventStreams {
   const streams = new Set<Stream>();
   const frames = new WeakMap<PenaltyEvent, Uint8Array>();
 
@@ -175,7 +190,6 @@ export function createEventStreams({
     if (streams.delete(stream)) stream.controller.error(new Error('the event stream was aborted'));
   }
 
-  /** Ends the streams whose token is revoked, expired or its owner blocked. */
   async function checkTokens(): Promise<void> {
     if (streams.size === 0) return;
     const at = now();
@@ -208,7 +222,6 @@ export function createEventStreams({
     });
   }
 
-  /** Ends all streams once their clients have read what was sent. */
   function closeAll(): void {
     for (const stream of streams) {
       streams.delete(stream);
@@ -229,18 +242,15 @@ export function createEventStreams({
 
   return {
     open,
-    /** Streams that an owner has open. */
-    countOf: (userId: number) => [...streams].filter((stream) => stream.userId === userId).length,
+    countOf: (userId) => [...streams].filter((stream) => stream.userId === userId).length,
     count: () => streams.size,
-    /** Sends an event that is not stored to the streams open now. */
-    send: (event: StreamedEvent) => {
+    send: (event) => {
       const frame = toFrame(event);
       sendLive((stream) => {
         if (stream.types.has(event.type)) stream.controller.enqueue(frame);
       });
     },
     checkTokens,
-    /** Somebody was erased: clients resume, and read from the database what they have not read yet. */
     abortAll: () => streams.forEach(abort),
     closeAll,
     stop: () => {

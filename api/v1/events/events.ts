@@ -116,7 +116,7 @@ const STREAM_EVENTS = {
 
 export const EVENT_OPERATIONS: readonly Operation[] = [LIST_CHANGES, STREAM_EVENTS];
 
-type Deps = {
+export type EventsDeps = {
   streams: EventStreams;
   /** @throws {Gone} for a cursor that cannot be resumed from. */
   listChanges: (cursor: string | undefined, limit: number) => Promise<ChangePage>;
@@ -125,7 +125,7 @@ type Deps = {
 };
 
 /** Changes of penalties, and the event stream: extensions, sections 2 and 3. */
-export function events(routes: Routes, { streams, listChanges, locateEvent }: Deps) {
+export function events(routes: Routes, { streams, listChanges, locateEvent }: EventsDeps) {
   const limitWait = createWaitLimit(REQUEST_LIMITS);
   const stream = ({ request, server }: Incoming) =>
     routes.handleProtected({ request, server }, STREAM_EVENTS, async ({ types, lastEventId }, { token }) => {

@@ -88,15 +88,25 @@ type Deps = {
   slots: Slots;
 };
 
-export type PenaltyExports = ReturnType<typeof createPenaltyExports>;
+/** The exports that this process sends. */
+export type PenaltyExports = {
+  /** @throws {LimitReached} when the owner may not start another export. @throws {Unavailable} when too many are running. */
+  begin: (
+    token: Pick<ApiToken, 'id' | 'userId'>,
+    filter: PenaltyFilter,
+    now: Date,
+  ) => Promise<ReadableStream>;
+  /** Aborts the exports whose token has been revoked or has expired, or whose owner is blocked. */
+  checkTokens: (now: Date) => Promise<void>;
+  stop: () => void;
+};
 
-/** The exports that this process sends; made once for both bases. */
-export function createPenaltyExports({ openExport, limiter, slots, listLiveTokenIds }: Deps) {
+/** Creates the exports; once for both bases, which share their limits. */
+export function createPenaltyExports({ openExport, limiter, slots, listLiveTokenIds }: Deps): PenaltyExports {
   /** Running exports, and the id of the token of each. */
   const running = new Map<ExportStream, number>();
   let opening = 0;
 
-  /** @throws {LimitReached} when the owner may not start another export. */
   async function begin(
     { id: tokenId, userId: ownerId }: Pick<ApiToken, 'id' | 'userId'>,
     filter: PenaltyFilter,
@@ -148,7 +158,6 @@ export function createPenaltyExports({ openExport, limiter, slots, listLiveToken
     return stream.body;
   }
 
-  /** Aborts the exports whose token has been revoked or has expired, or whose owner is blocked. */
   async function checkTokens(now: Date): Promise<void> {
     if (running.size === 0) return;
     const checked = [...running];

@@ -83,18 +83,24 @@ export function presentCounts({
   return { ban, gag, mute, silence, warn };
 }
 
+/** A record of any list of penalties; the list decides under which name the type is sent, if at all. */
+export type PenaltyRecord = Static<typeof BanModel> & {
+  penalty_type: PenaltyType | undefined;
+  type: PenaltyType | undefined;
+};
+
 /** The record of `/bans` and `/warns`. */
-export function presentRecord(penalty: Penalty) {
+export function presentRecord(penalty: Penalty): PenaltyRecord {
   return toRecord(penalty, {});
 }
 
 /** The record of `/penalties`. */
-export function presentPenalty(penalty: Penalty) {
+export function presentPenalty(penalty: Penalty): PenaltyRecord {
   return toRecord(penalty, { penalty_type: penalty.type });
 }
 
 /** The record of `/mutes`. */
-export function presentMute(penalty: Penalty) {
+export function presentMute(penalty: Penalty): PenaltyRecord {
   return toRecord(penalty, { type: penalty.type });
 }
 
@@ -115,10 +121,7 @@ export const RECORD_FIELDS = {
 } as const satisfies Record<keyof Static<typeof PenaltyModel>, keyof Penalty>;
 
 /** One literal for all lists, as undefined fields are not sent: spreading a record into another takes as long as its query. */
-function toRecord(
-  penalty: Penalty,
-  own: { penalty_type?: PenaltyType; type?: PenaltyType },
-): Static<typeof BanModel> & { penalty_type: PenaltyType | undefined; type: PenaltyType | undefined } {
+function toRecord(penalty: Penalty, own: { penalty_type?: PenaltyType; type?: PenaltyType }): PenaltyRecord {
   return {
     penalty_type: own.penalty_type,
     type: own.type,

@@ -29,6 +29,7 @@ const serverFields = {
   updated_at: TimestampModel,
 };
 const ServerModel = t.Object(serverFields, { ...STRICT, $id: 'Server' });
+export type ServerRecord = Static<typeof ServerModel>;
 const ServerDetailModel = t.Object(
   { ...serverFields, players: t.Array(PlayerModel, { description: 'By score, the highest first.' }) },
   { ...STRICT, $id: 'ServerDetail' },
@@ -73,7 +74,7 @@ export function presentPlayerList(status: ServerStatus): Static<typeof PlayerLis
 }
 
 /** The record of `/servers`. */
-export function presentServer({ server, snapshot }: ServerStatus): Static<typeof ServerModel> {
+export function presentServer({ server, snapshot }: ServerStatus): ServerRecord {
   return {
     id: server.id,
     name: server.name,

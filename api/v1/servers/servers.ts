@@ -54,9 +54,12 @@ type Deps = {
 };
 
 /** The handler of `/servers`. */
-export function createServerLister(routes: Routes, { serverList, bodies, now }: Deps) {
+export function createServerLister(
+  routes: Routes,
+  { serverList, bodies, now }: Deps,
+): (incoming: Incoming) => Response | Promise<Response> {
   const buildList = () => bodies('list', () => presentServerList(serverList.current(), now()));
-  return (incoming: Incoming) => routes.handlePublic(incoming, LIST_SERVERS, buildList);
+  return (incoming) => routes.handlePublic(incoming, LIST_SERVERS, buildList);
 }
 
 /** Public server status: specification 4.1. Bodies are rebuilt when the list changes. */

@@ -8,12 +8,14 @@ type SecurityOptions = {
   styleSource: string;
 };
 
+/** Adds the security headers and the visit's cookies to a response. */
+export type ResponseGuard = (response: Response, visit?: Visit) => Response;
+
 /**
- * Creates a function that adds the security headers and the visit's cookies to a response. The headers forbid inline
- * scripts, inline styles other than the pages' stylesheet, content from other sites except avatars, framing and referrers;
- * by default they also forbid caching.
+ * Creates a guard. The headers forbid inline scripts, inline styles other than the pages' stylesheet, content from other
+ * sites except avatars, framing and referrers; by default they also forbid caching.
  */
-export function createResponseGuard({ publicUrl, formTargets, styleSource }: SecurityOptions) {
+export function createResponseGuard({ publicUrl, formTargets, styleSource }: SecurityOptions): ResponseGuard {
   const policy = [
     "default-src 'none'",
     "script-src 'self'",
@@ -37,7 +39,7 @@ export function createResponseGuard({ publicUrl, formTargets, styleSource }: Sec
   ];
   if (publicUrl.startsWith('https:')) headers.push(['strict-transport-security', 'max-age=31536000']);
 
-  return (response: Response, visit?: Visit): Response => {
+  return (response, visit) => {
     for (const [name, value] of headers) response.headers.set(name, value);
     if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store');
     for (const cookie of visit?.cookies ?? []) response.headers.append('set-cookie', cookie);

@@ -4,20 +4,35 @@ import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import { Unavailable } from '../../domain/errors.ts';
-import { canEnter, findServerAccount, runAs } from './account.ts';
+import { canEnter, findServerAccount, runAs, type ServerAccount } from './account.ts';
 import { withFileLock } from './lock.ts';
 
 /** The paths of a server's data and programs, and the account they run as. */
-export type Cluster = Awaited<ReturnType<typeof describeCluster>>;
+export type Cluster = Binaries & {
+  /** PostgreSQL's data directory. */
+  dir: string;
+  /** As `name=value`. */
+  settings: string[];
+  /** Undefined: that of this process. */
+  account: ServerAccount | undefined;
+  /** Whether that account cannot enter the folder of the data or of the programs. */
+  isOutOfReach: boolean;
+  passwordFile: string;
+  lockFile: string;
+  logFile: string;
+};
+
+type Binaries = { initdb: string; pg_ctl: string; postgres: string };
 
 const START_LIMIT_MS = 60_000;
 
 /**
+ * Finds the programs for this platform, and names the files of a server in a folder; it creates none of them.
  * @param folder its canonical path, since a running server is recognised by it.
  * @param settings of the server, as `name=value`.
  * @throws {Unavailable} on a platform without the programs, or for root without an account to run them as.
  */
-export async function describeCluster(folder: string, settings: string[]) {
+export async function describeCluster(folder: string, settings: string[]): Promise<Cluster> {
   const binaries = await importBinaries();
   const dir = join(folder, 'postgres');
   const account = await findServerAccount();
@@ -34,8 +49,6 @@ export async function describeCluster(folder: string, settings: string[]) {
     logFile: join(folder, 'postgres.log'),
   };
 }
-
-type Binaries = { initdb: string; pg_ctl: string; postgres: string };
 
 async function importBinaries(): Promise<Binaries> {
   const os = process.platform === 'win32' ? 'windows' : process.platform;

@@ -23,7 +23,22 @@ export type ReplicaState = {
   lagSeconds: number | undefined;
 };
 
-export type Replica = ReturnType<typeof openReplica>;
+/** A pool on one replica, and whether that replica may be read. */
+export type Replica = {
+  state: () => ReplicaState;
+  /**
+   * Asks the replica for its position, and decides whether it may be read.
+   * @param primary its position; undefined when that is unknown.
+   */
+  check: (marks: WalMarks, primary: ServerPosition | undefined) => Promise<void>;
+  /** Notes a read that failed or timed out there; errors of the query itself do not count. */
+  noteFailure: (error: unknown) => void;
+  /** The current pool: a replica that is dropped gets a new one. */
+  pool: () => Connection;
+  /** Whether it may be read, and has everything committed by `committedByMs`. */
+  isCaughtUpTo: (committedByMs: number) => boolean;
+  close: (timeoutSeconds: number) => Promise<void>;
+};
 
 /** The greatest age of a replica's data that may be read. */
 export const FRESH_MS = 5000;
@@ -40,7 +55,7 @@ const RETURN_AFTER_MS = 2000;
  * primary had written five seconds ago.
  * @param onChange called when reading begins and when it stops.
  */
-export function openReplica(url: string, max: number, onChange: (state: ReplicaState) => void) {
+export function openReplica(url: string, max: number, onChange: (state: ReplicaState) => void): Replica {
   const { host, pathname } = new URL(url);
   const name = host + pathname;
   const openedAtMs = performance.now();
@@ -128,17 +143,15 @@ export function openReplica(url: string, max: number, onChange: (state: ReplicaS
   return {
     state,
     check,
-    /** Notes a read that failed or timed out there; errors of the query itself do not count. */
-    noteFailure: (error: unknown) => {
+    noteFailure: (error) => {
       if (!isRead || hasErrorCode(error, RECOVERY_CONFLICTS)) return;
       if (error instanceof TimeLimitExceeded) recordFailure('slow');
       else if (isDatabaseOutage(error)) recordFailure('unreachable');
     },
     pool: () => pool,
-    /** Whether it may be read, and has everything committed by `committedByMs`. */
-    isCaughtUpTo: (committedByMs: number) =>
+    isCaughtUpTo: (committedByMs) =>
       isRead && isFresh() && freshAsOfMs !== undefined && freshAsOfMs >= committedByMs,
-    close: async (timeoutSeconds: number) => {
+    close: async (timeoutSeconds) => {
       await Promise.all([pool.end({ timeout: timeoutSeconds }), probe.close()]);
     },
   };

@@ -2,14 +2,26 @@ import { FRESH_MS, openReplica, type Replica, type ReplicaState } from './replic
 import { openServerProbe, type ServerPosition } from './server-probe.ts';
 import { createWalMarks } from './wal-marks.ts';
 
+/** The read replicas of a primary. */
+export type Replicas = {
+  /** A replica that may be read; undefined when there is none. */
+  pick: () => Replica | undefined;
+  /** A replica that also has the newest account change; undefined when there is none. */
+  pickForAccounts: () => Replica | undefined;
+  /** Accounts changed just now: `pickForAccounts` leaves out the replicas that do not have it yet. */
+  noteAccountChange: () => void;
+  states: () => ReplicaState[];
+  close: (timeoutSeconds: number) => Promise<void>;
+};
+
 const CHECK_MS = 500;
 
-/** The read replicas of a primary: each is checked twice a second, and they are read in turn. */
+/** Connects to the replicas: each is checked twice a second, and they are read in turn. */
 export function openReplicas(
   primaryUrl: string,
   replicaUrls: readonly string[],
   { max, onChange }: { max: number; onChange: (state: ReplicaState) => void },
-) {
+): Replicas {
   const replicas = replicaUrls.map((url) => openReplica(url, max, onChange));
   const primary = openServerProbe(primaryUrl);
   const marks = createWalMarks(FRESH_MS + CHECK_MS);
@@ -48,15 +60,13 @@ export function openReplicas(
   if (replicas.length > 0) void check();
   const timer = replicas.length > 0 ? setInterval(check, CHECK_MS) : undefined;
   return {
-    /** A replica that may be read; undefined when there is none. */
     pick: () => pick(Number.NEGATIVE_INFINITY),
-    /** A replica that also has the newest account change; undefined when there is none. */
     pickForAccounts: () => pick(accountsChangedAtMs),
     noteAccountChange: () => {
       accountsChangedAtMs = performance.now();
     },
     states: () => replicas.map((replica) => replica.state()),
-    close: async (timeoutSeconds: number) => {
+    close: async (timeoutSeconds) => {
       clearInterval(timer);
       await Promise.all([primary.close(), ...replicas.map((replica) => replica.close(timeoutSeconds))]);
     },

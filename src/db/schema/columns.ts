@@ -1,4 +1,4 @@
-import { customType, timestamp } from 'drizzle-orm/pg-core';
+import { customType, type PgTimestampBuilderInitial, timestamp } from 'drizzle-orm/pg-core';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 
 /** A SteamID64: bigint in the table, string in the code, because it exceeds 2^53. */
@@ -14,4 +14,5 @@ export const snowflake = customType<{ data: string; driverData: string }>({
 });
 
 /** A point in time to the millisecond, the precision of a `Date`. */
-export const instant = (name: string) => timestamp(name, { withTimezone: true, mode: 'date', precision: 3 });
+export const instant = (name: string): PgTimestampBuilderInitial<string> =>
+  timestamp(name, { withTimezone: true, mode: 'date', precision: 3 });

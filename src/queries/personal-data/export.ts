@@ -16,6 +16,12 @@ import { tallyCondition } from './anonymous-penalties.ts';
 import { discordEntriesCondition, findDiscordIds } from './discord-ids.ts';
 import { findErasure, holdOffErasures } from './tombstones.ts';
 
+/** A person's data, part by part, in rows as the tables have them. */
+export type PersonExport = NonNullable<Awaited<ReturnType<typeof findPerson>>> & {
+  exportedAt: Date;
+  steamId64: SteamId64;
+};
+
 /**
  * Everything that is stored about a player, as in the tables, except secrets (hashes of tokens and sessions) and data
  * about others. From one snapshot; written to the audit log.
@@ -25,7 +31,7 @@ export async function exportPerson(
   db: Db,
   steamId64: SteamId64,
   { actor, now }: { actor: Actor; now: Date },
-) {
+): Promise<PersonExport | undefined> {
   for (;;) {
     const data = await findPerson(db, steamId64);
     if (!data) return undefined;

@@ -2,8 +2,14 @@ import { asc, eq, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { type ServerPlayer, serverSnapshots, servers } from '../../db/schema/servers.ts';
 
-/** Servers to poll, with the result of their last poll; hidden ones are left out. */
-export async function listPolledServers(db: Db) {
+/** A server to poll. */
+export type PollTarget = Pick<typeof servers.$inferSelect, 'id' | 'slug' | 'address'> & {
+  /** The result of its last poll; null when there was none. */
+  isOnline: boolean | null;
+};
+
+/** Servers to poll, by id; hidden ones are left out. */
+export async function listPolledServers(db: Db): Promise<PollTarget[]> {
   return db
     .select({
       id: servers.id,

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { Bot } from '../../../bot/bot.ts';
 import { INTERACTION_OUTCOMES } from '../../../bot/interactions/outcome.ts';
 import { type Fence, runAsLeader } from '../../db/leader.ts';
 import { createVanityResolver } from '../../steam/vanity-names.ts';
@@ -35,7 +36,7 @@ export async function startBot(context: Context): Promise<void> {
   for (const outcome of INTERACTION_OUTCOMES) countInteraction({ outcome }, 0);
   const countLogin = metrics.addCounter('bot_logins_total', 'Attempts to log in to Discord.', []);
   countLogin({}, 0);
-  let bot: ReturnType<typeof createBot> | undefined;
+  let bot: Bot | undefined;
   eventReader.subscribe(() => void bot?.wakeFeeds());
   const lead = async (signal: AbortSignal, fence: Fence) => {
     bot = createBot({

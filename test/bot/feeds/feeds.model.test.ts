@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import fc from 'fast-check';
-import { createBot } from '../../../bot/bot.ts';
+import { type Bot, createBot } from '../../../bot/bot.ts';
 import { discordFeeds } from '../../../src/db/schema/discord.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
@@ -16,7 +16,6 @@ const harness = await startTestBot({ bot: { timings: { feedIntervalMs: 30, drain
 const { fake, db, deps } = harness;
 const startFeed = createFeedStarter(harness);
 
-type Bot = ReturnType<typeof createBot>;
 type Step =
   | { kind: 'create'; amount: number }
   | { kind: 'lift' | 'change' | 'delete'; which: number }

@@ -1,4 +1,4 @@
-import { createBot } from '../../../bot/bot.ts';
+import { type Bot, createBot } from '../../../bot/bot.ts';
 import { type FakeDiscord, startFakeDiscord } from '../discord/fake-discord.ts';
 import { waitFor } from '../wait.ts';
 import { type LogLine, startTestBot } from './bot.ts';
@@ -8,7 +8,7 @@ type Timings = Parameters<typeof createBot>[0]['timings'];
 
 export type Connection = {
   fake: FakeDiscord;
-  bot: ReturnType<typeof createBot>;
+  bot: Bot;
   /** What this bot has logged. */
   lines: () => LogLine[];
   /** Starts the bot and waits until both sides call it connected. */
