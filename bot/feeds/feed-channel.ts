@@ -39,6 +39,7 @@ const PERMISSION_LOST = [
   RESTJSONErrorCodes.ThreadLocked,
 ];
 
+/** Creates the functions; once the signal has aborted, their promises reject. */
 export function createFeedChannels({ rest, sendWithLinkFallback, signal }: Options): FeedChannels {
   return {
     post: async (channelId, message, nonce) => {

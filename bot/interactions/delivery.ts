@@ -20,6 +20,7 @@ export type Delivery = {
   notify: (interaction: DeferrableInteraction, notice: MessageView, kind: Kind) => Promise<void>;
 };
 
+/** Creates a delivery that sends each message through the fallback for links. */
 export function createDelivery(sendWithLinkFallback: SendWithLinkFallback): Delivery {
   const deliver: Delivery['deliver'] = (interaction, view, kind) =>
     sendWithLinkFallback(view, (shown) => send(interaction, shown, kind));

@@ -49,6 +49,7 @@ const GONE = [
   RESTJSONErrorCodes.ThreadLocked,
 ];
 
+/** Creates the functions; they save nothing in the database. */
 export function createLiveMessages({
   rest,
   servers,

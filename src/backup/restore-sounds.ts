@@ -17,6 +17,10 @@ export type RestoredSounds = {
 
 const PREFIX = '.restore-';
 
+/**
+ * Makes the temporary folders, next to those of the published sounds and the queued uploads.
+ * @param uploadName the name of the file in the folder of each upload.
+ */
 export async function openRestoredSounds(folders: SoundFolders, uploadName: string): Promise<RestoredSounds> {
   const id = `${PREFIX}${crypto.randomUUID()}`;
   const [storage, data] = [dirname(folders.published), dirname(folders.inbox)];

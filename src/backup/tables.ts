@@ -97,6 +97,7 @@ export async function readSequences(queries: Queries, tables: readonly string[])
   return states;
 }
 
+/** Sets sequences to the states of {@link readSequences}, so that new rows get new ids. */
 export async function writeSequences(queries: Queries, states: readonly SequenceState[]): Promise<void> {
   for (const { name, lastValue, isCalled } of states) {
     await queries.unsafe('select setval(($1::text)::regclass, $2::bigint, $3)', [name, lastValue, isCalled]);

@@ -36,6 +36,7 @@ const ALLOWED = `any of ${PENALTY_EVENT_TYPES.join(', ')}, separated by commas`;
 /** A position in the sequence of events, as clients see it: `EPOCH-NUMBER`. */
 export type EventCursor = { epoch: string; id: number };
 
+/** The text that {@link tryParseEventCursor} reads. */
 export function formatEventCursor({ epoch, id }: EventCursor): string {
   return `${epoch}-${id}`;
 }

@@ -13,6 +13,7 @@ export function readEnvironment(variables: Variables, defaults: Variables): Env 
   return (name) => variables[name]?.trim() || defaults[name];
 }
 
+/** A variable that may have any value. */
 export function text(env: Env, name: string): string | undefined {
   return env(name);
 }

@@ -29,7 +29,7 @@ type Options = {
 /** Ten times the largest regular response, one about a hundred players. */
 const MAX_BODY_BYTES = 1024 * 1024;
 
-/** @see https://partner.steamgames.com/doc/webapi_overview */
+/** Creates the client, which repeats no failed request. @see https://partner.steamgames.com/doc/webapi_overview */
 export function createSteamApi({
   apiUrl,
   apiKey,
@@ -85,6 +85,7 @@ export function objectIn(body: unknown, name: string): Record<string, unknown> {
   return isObject(value) ? value : {};
 }
 
+/** Whether the properties of a value of unknown type can be read; true for arrays too. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }

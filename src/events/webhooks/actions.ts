@@ -35,6 +35,7 @@ export type WebhookActions = {
 
 type Deps = { db: Db; rules: EndpointRules; post: Post; present: PresentEvent; now: () => Date };
 
+/** Creates the actions; what they send is stored with the deliveries and in the audit log. */
 export function createWebhookActions({ db, rules, post, present, now }: Deps): WebhookActions {
   async function send(
     webhook: SigningWebhook,

@@ -25,6 +25,7 @@ type Running = WebhookQueue & { stop: () => void };
 /** Webhooks are read at least this often, in case a notification was lost. */
 const RELOAD_MS = 5000;
 
+/** Creates the delivery, which begins with `lead`. */
 export function createWebhookDelivery(deps: Deps): WebhookDelivery {
   const { log } = deps;
   const running = new Map<number, Running>();

@@ -56,6 +56,7 @@ const NOT_CONNECTED = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTA
 /** The other side closed the connection: perhaps an idle one, just when it was reused. */
 const CLOSED = 'ECONNRESET';
 
+/** Creates the function; its connections and resolved addresses are its own. */
 export function createPost({
   mayConnect,
   resolve = (name) => lookup(name, { all: true }),

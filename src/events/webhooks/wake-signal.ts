@@ -7,6 +7,7 @@ export type WakeSignal = {
   wait: (limitMs: number, signal: AbortSignal) => Promise<void>;
 };
 
+/** Creates the signal of one loop: only one pause at a time can wait for it. */
 export function createWakeSignal(): WakeSignal {
   let isWoken = false;
   let endPause: (() => void) | undefined;

@@ -48,6 +48,10 @@ export type WebhookQueue = {
   ended: Promise<void>;
 };
 
+/**
+ * Starts to deliver the events that follow the last one that was delivered.
+ * @param options.checkMs the pause when there is nothing to deliver; one second by default.
+ */
 export function runWebhookQueue(
   deps: WebhookQueueDeps,
   webhook: SigningWebhook,

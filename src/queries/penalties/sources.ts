@@ -9,6 +9,7 @@ import { recordAudit } from '../audit-log.ts';
 /** The origin of the penalties with one source name. */
 export type PenaltySource = Omit<typeof penaltySources.$inferSelect, 'completedAt'>;
 
+/** The source that was saved under this name, whether or not it has penalties. */
 export async function findPenaltySource(db: Db, name: string): Promise<PenaltySource | undefined> {
   const { completedAt: _, ...identity } = getTableColumns(penaltySources);
   const [source] = await db.select(identity).from(penaltySources).where(eq(penaltySources.name, name));

@@ -12,6 +12,7 @@ const RENDER_SECONDS = [0.25, 0.5, 1, 2, 5, 10, 30, 60];
 /** How long a running upload may take once the service stops; otherwise the next start processes it again. */
 const SOUND_GRACE_MS = 1500;
 
+/** The ffmpeg to render with. @throws {InvalidInput} when the one of `FFMPEG_PATH` cannot be used. */
 export function openFfmpeg({ dataDir, ffmpegPath }: Config, log: Logger): Promise<Ffmpeg> {
   return chooseFfmpeg(log, { ffmpegPath, workDirectory: join(dataDir, 'media') });
 }
