@@ -9,7 +9,12 @@ import type { Session } from './session.ts';
 import { resolveSteamId } from './who.ts';
 
 const TOKENS_LISTED = 100;
-const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 } as const;
+const UNIT_MS: Readonly<Record<string, number>> = {
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 7 * 86_400_000,
+};
 
 type CreateOptions = { steamid64: string; name: string; expires?: string; scopes?: string };
 
@@ -100,12 +105,14 @@ function parseScopes(list: string): TokenScope[] {
 }
 
 function parseExpiry(text: string, now: Date): Date {
-  const match = /^([1-9][0-9]{0,3})([mhdw])$/.exec(text);
-  if (!match)
+  const [, count, unit = ''] = /^([1-9][0-9]{0,3})([mhdw])$/.exec(text) ?? [];
+  const unitMs = UNIT_MS[unit];
+  if (unitMs === undefined) {
     throw new InvalidInput(
       `--expires ${JSON.stringify(text)} isn't valid: use a number from 1 to 9999 and m, h, d or w, such as 90d`,
     );
-  return new Date(now.getTime() + Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS]);
+  }
+  return new Date(now.getTime() + Number(count) * unitMs);
 }
 
 function describeState(token: ApiToken, now: Date): string {

@@ -73,7 +73,7 @@ export async function searchPlayers(
 }
 
 type SearchValues = { folded: string; pattern: string; limit: number; now: string };
-type Match = { steamId64: string; isExact: boolean; seenAt: string | null };
+type Match = { steamId64: SteamId64; isExact: boolean; seenAt: string | null };
 
 const MATCH = selectionOf({
   steamId64: sql`matched.steamid64`,
@@ -124,7 +124,7 @@ async function readMatches(
 ): Promise<Match[]> {
   const rows = await select(name, build, given);
   return rows.map((row) => ({
-    steamId64: String(row[MATCH.at.steamId64]),
+    steamId64: String(row[MATCH.at.steamId64]) as SteamId64,
     isExact: row[MATCH.at.isExact] === true,
     seenAt: row[MATCH.at.seenAt] === null ? null : String(row[MATCH.at.seenAt]),
   }));
@@ -257,7 +257,7 @@ async function readPlayers(
   return matches.map(({ steamId64, seenAt }, place) => {
     const row = rows[place] ?? [];
     return {
-      steamId64: steamId64 as SteamId64,
+      steamId64,
       name: String(row[DETAIL.name]),
       matchedName: String(row[DETAIL.matchedName]),
       penalties: Number(row[DETAIL.penalties]),

@@ -43,7 +43,7 @@ export function isPublicAddress(text: string): boolean {
 }
 
 function toNetwork(text: string): Network {
-  if (text.includes('/')) return ipaddr.parseCIDR(text) as Network;
+  if (text.includes('/')) return ipaddr.parseCIDR(text);
   const address = ipaddr.process(text);
   return [address, address.kind() === 'ipv4' ? 32 : 128];
 }

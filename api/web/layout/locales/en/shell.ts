@@ -40,5 +40,5 @@ export const signIn = {
     ['API tokens', 'Use server, penalty and player data on your own site or in a script.'],
     ['Discord', 'Link your account so the bot knows who you are in game.'],
     ['Round-end sound', 'Choose what everyone hears when you are the MVP of a round.'],
-  ] as [string, string][],
+  ] satisfies [string, string][],
 };

@@ -63,7 +63,7 @@ export const server = {
     day: ['24 h ago', '18 h', '12 h', '6 h', 'now'],
     week: ['7 days ago', '5 d', '3 d', '1 d', 'now'],
     month: ['30 days ago', '20 d', '10 d', 'now'],
-  } as { day: string[]; week: string[]; month: string[] },
+  },
   asTable: 'Show as a table',
   columns: { since: 'From', average: 'Average', peak: 'Peak', online: 'Online' },
   uptime: 'Uptime, 30 days',
