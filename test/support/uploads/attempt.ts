@@ -9,7 +9,7 @@ import type { Interrupter } from './interruptible.ts';
 import type { Claim, Outcome } from './model.ts';
 
 /** Claims end when a history says so, not while it runs. */
-const LEASE_MS = 24 * 3_600_000;
+const LEASE_MS = 30 * 60_000;
 
 /** What an attempt has done so far. The outcome is `killed` until it says otherwise. Without a claim there was none. */
 export type Progress = { claim?: Claim; outcome: Outcome };
