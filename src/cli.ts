@@ -1,9 +1,10 @@
+import { existsSync } from 'node:fs';
 import { CommanderError } from 'commander';
 import { createProgram } from './cli/program.ts';
 import { createSession } from './cli/session.ts';
 import { describeOutage } from './db/open-failure.ts';
 import { toDemoConfig } from './demo/config.ts';
-import { DomainError } from './domain/errors.ts';
+import { DomainError, NotFound } from './domain/errors.ts';
 import { parseConfig } from './runtime/config.ts';
 import { createLogger } from './runtime/log.ts';
 
@@ -22,7 +23,13 @@ const DEFAULTS = { LOG_LEVEL: 'warn' };
 
 const session = createSession(() => {
   const configured = parseConfig(process.env, DEFAULTS);
-  const config = program.opts<{ demo?: boolean }>().demo ? toDemoConfig(configured) : configured;
+  const isDemo = program.opts<{ demo?: boolean }>().demo === true;
+  const config = isDemo ? toDemoConfig(configured) : configured;
+  if (isDemo && !existsSync(config.dataDir)) {
+    throw new NotFound(
+      `There is no demo in ${config.dataDir}: start it with \`bun run demo\`, or set the DATA_DIR it was started with`,
+    );
+  }
   return { config, log: createLogger(config.logLevel, 2) };
 });
 const program = createProgram(session);

@@ -40,11 +40,12 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       .option(
         '--source <name>',
         `names the source, when several of the kind are imported (default: ${source})`,
-      )
-      .option(
-        '--replace-source',
-        'treat this database as the one imported under this name so far, at a new address',
       );
+  const databaseCommand = (name: string, description: string, source?: string) =>
+    importCommand(name, description, source).option(
+      '--replace-source',
+      'treat this database as the one imported under this name so far, at a new address',
+    );
 
   importCommand(
     'ndjson <file>',
@@ -57,7 +58,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       importNdjson(deps, { ...shared, chunks: input.stream(), totalBytes, source: options.source }),
     );
   });
-  importCommand('simpleadmin', 'a database of CS2-SimpleAdmin', 'SIMPLEADMIN_SOURCE, else simpleadmin')
+  databaseCommand('simpleadmin', 'a database of CS2-SimpleAdmin', 'SIMPLEADMIN_SOURCE, else simpleadmin')
     .option('--url <url>', `${MYSQL_FORM} or sqlite:PATH (default: SIMPLEADMIN_URL)`)
     .option(
       '--timezone <zone>',
@@ -87,7 +88,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
         );
       },
     );
-  importCommand('sourcebans', 'a database of SourceBans++')
+  databaseCommand('sourcebans', 'a database of SourceBans++')
     .requiredOption('--url <url>', MYSQL_FORM)
     .option('--prefix <prefix>', 'what its table names begin with', 'sb_')
     .action(async (options: Common & { url: string; prefix: string }, command: Command) => {
@@ -96,7 +97,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
         importSourcebans(deps, { ...shared, url, prefix, source }),
       );
     });
-  importCommand('iks', 'a database of IKS Admin 3')
+  databaseCommand('iks', 'a database of IKS Admin 3')
     .requiredOption('--url <url>', MYSQL_FORM)
     .action(async (options: Common & { url: string }, command: Command) => {
       const { url, source } = options;

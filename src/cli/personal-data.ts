@@ -26,7 +26,9 @@ export function addPersonalDataCommands(users: Command, session: Session): void 
     });
   users
     .command('erase <id>')
-    .description('delete the account, sound and log entries of a player; with or without an account')
+    .description(
+      'delete the account and sound of a player, and take them out of the audit log; with or without an account',
+    )
     .option('--penalties', 'also make their penalties anonymous, now and in every later import')
     .option('--yes', 'do not ask for confirmation')
     .action(async (id: string, options: { penalties?: boolean; yes?: boolean }, command: Command) => {

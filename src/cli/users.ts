@@ -30,7 +30,7 @@ const FLAGS = {
   admin: 'the flag admin',
   owner: 'the flag owner',
   svip: 'SVIP',
-  serviceplus: 'Service+',
+  serviceplus: 'Premium (Service+)',
 } as const;
 
 /** `users set | show | list | block | unblock | export | erase`. */
@@ -51,8 +51,14 @@ export function addUserCommands(program: Command, session: Session): void {
   }
   set.action(async (options: UserOptions, command: Command) => {
     const steamId = await resolveSteamId(session, options.steamid64);
-    const { db } = await session.database();
     const changes = changesOf(options, command);
+    const isConfigured = session.config().ownerSteamIds.includes(steamId);
+    if (isConfigured && (changes.isOwner === false || changes.isAdmin === false)) {
+      throw new InvalidInput(
+        `${steamId} is in OWNER_STEAMIDS, which makes them owner and admin: remove them there, then restart the service`,
+      );
+    }
+    const { db } = await session.database();
     const user = await saveUser(db, steamId, { changes, actor: 'operator' });
     print(command, user, `Saved ${user.steamId64}${user.nickname ? ` (${user.nickname})` : ''}`);
   });

@@ -3,7 +3,7 @@ import { conditionalRequest, firstRequest, requestWithToken, streamRequest } fro
 
 export const GUIDE_PL: Guide = {
   title: 'API społeczności',
-  lead: 'Serwery, kary, gracze i dźwięki końca rundy tej społeczności – dla stron internetowych, serwerów gry i botów. Serwery i dźwięki są publiczne, cała reszta wymaga tokenu.',
+  lead: 'Serwery, kary, gracze i dźwięki końca rundy tej społeczności – dla stron internetowych, serwerów gry i botów. Serwery i dźwięki są publiczne, cała reszta wymaga tokena.',
   otherLanguage: { label: 'In English', href: '/swagger' },
   contents: 'Spis treści',
   reference: 'Dokumentacja',
@@ -47,7 +47,7 @@ export const GUIDE_PL: Guide = {
         <>
           <p>
             Ścieżki publiczne: {limits.public} zapytań na minutę z jednego adresu IP. Ścieżki, które wymagają
-            tokenu: {limits.protected} na minutę dla jednego właściciela, bez względu na liczbę tokenów. Każda
+            tokena: {limits.protected} na minutę dla jednego właściciela, bez względu na liczbę tokenów. Każda
             odpowiedź podaje w nagłówku <code>X-RateLimit-Remaining</code>, ile zapytań jeszcze zostało. Po
             przekroczeniu limitu dostaniesz status 429: odczekaj tyle sekund, ile podaje{' '}
             <code>Retry-After</code>.
@@ -72,7 +72,7 @@ export const GUIDE_PL: Guide = {
             heads={['Status', 'Znaczenie', 'Co zrobić']}
             rows={[
               ['400', 'Parametr jest nieprawidłowy.', 'Popraw go: komunikat mówi, jak.'],
-              ['401', 'Brak tokenu albo token jest nieważny.', 'Utwórz nowy.'],
+              ['401', 'Brak tokena albo token jest nieważny.', 'Utwórz nowy.'],
               ['403', 'Token nie ma potrzebnego zakresu.', 'Utwórz taki, który go ma.'],
               ['404', 'Coś takiego nie istnieje.', 'Sprawdź adres i identyfikator.'],
               ['410', 'Kursor jest za stary albo nieznany.', 'Zacznij od nowa od eksportu.'],
@@ -127,7 +127,7 @@ export const GUIDE_PL: Guide = {
           </p>
           <Samples samples={[conditionalRequest(publicUrl)]} />
           <p>
-            Listę serwerów można przechowywać przez dwie sekundy. Odpowiedzi, które wymagają tokenu, nigdy nie
+            Listę serwerów można przechowywać przez dwie sekundy. Odpowiedzi, które wymagają tokena, nigdy nie
             pochodzą z pamięci podręcznej: informacja, czy ban jest aktywny, jest zawsze aktualna.
           </p>
         </>

@@ -146,10 +146,15 @@ function actionText(action: string, locale: Locale): string {
   return known ? textsOf(locale).moderation.actions[known] : action;
 }
 
-/** Formats details as `name: stats website · expires: 19 Feb 2027, 03:27 UTC`. */
+/** Formats details as `name: stats website · expires: 19 Feb 2027, 03:27 UTC`, in the order of the labels, without empty lists. */
 function describe(details: Record<string, unknown>, locale: Locale): string {
   const labels: Record<string, string> = textsOf(locale).moderation.detailLabels;
+  const keys = Object.keys(labels);
+  // Unknown ones first, should there be any.
+  const placeOf = ([key]: [string, unknown]) => keys.indexOf(key);
   return Object.entries(details)
+    .filter(([, value]) => !(Array.isArray(value) && value.length === 0))
+    .sort((a, b) => placeOf(a) - placeOf(b))
     .map(([key, value]) => `${labels[key] ?? key}: ${describeValue(key, value, locale)}`)
     .join(' · ');
 }

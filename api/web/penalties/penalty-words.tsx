@@ -18,8 +18,12 @@ type AdminProps = { penalty: Pick<Penalty, 'adminName' | 'adminSteamId'>; visit:
 /** The admin who issued a penalty, or the server's console; not the SteamID, which not everybody may see. */
 export function AdminName({ penalty: { adminName, adminSteamId }, visit }: AdminProps): JSX.Element {
   const t = textsOf(visit.locale).penalties;
-  const unnamed = adminSteamId === UNKNOWN_STEAM_ID ? t.console : t.unnamedAdmin;
-  return <bdi>{hasVisibleCharacter(adminName) ? adminName : unnamed}</bdi>;
+  const isNamed = hasVisibleCharacter(adminName);
+  // Plugins store what the console does under this name.
+  if (adminSteamId === UNKNOWN_STEAM_ID && (!isNamed || /^console$/i.test(adminName))) {
+    return <bdi>{t.console}</bdi>;
+  }
+  return <bdi>{isNamed ? adminName : t.unnamedAdmin}</bdi>;
 }
 
 type EndProps = { penalty: Pick<Penalty, 'status' | 'endsAt' | 'liftedAt' | 'liftedByName' | 'liftReason'> };

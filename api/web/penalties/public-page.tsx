@@ -134,7 +134,7 @@ function PlayerChoice({ players, filter, visit }: ChoiceProps): JSX.Element {
             </a>{' '}
             <span class="hint">
               <bdi>{player.matchedName !== player.name && player.matchedName}</bdi>{' '}
-              {t.count(player.penalties)}
+              {t.count(player.penalties)} · {player.steamId64}
             </span>
           </li>
         ))}

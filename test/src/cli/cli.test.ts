@@ -10,6 +10,12 @@ import { waitFor } from '../../support/wait.ts';
 const { database, folder, cli } = await openCli();
 
 describe('the tool itself', () => {
+  test('makes no demo where none has run', async () => {
+    const { code, stdout, stderr } = await cli(['--demo', 'servers', 'list']);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/^There is no demo in \S+demo: start it with `bun run demo`, .*\n$/);
+  });
+
   test('prints help, even where the configuration is broken and no database is in reach', async () => {
     const broken = { PORT: 'x', DATABASE_URL: 'nonsense' };
     const [bare, bareJson, bareDemo, asked, ofNoun, version] = await Promise.all([

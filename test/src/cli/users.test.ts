@@ -3,7 +3,7 @@ import { users } from '../../../src/db/schema/accounts.ts';
 import { aSteamId } from '../../support/database/builders.ts';
 import { openCli } from '../../support/service/cli.ts';
 
-const { db, succeed, fail } = await openCli();
+const { db, cli, succeed, fail } = await openCli();
 
 describe('users', () => {
   test('set makes a user and changes what is given; show finds them by every id', async () => {
@@ -52,6 +52,16 @@ describe('users', () => {
     expect(await db.select().from(users)).toMatchObject([
       { discordId: null, hasSvip: false, isOwner: false, isServiceplus: true, discordUsername: 'rzeznik' },
     ]);
+  });
+
+  test('set leaves owners of the configuration their flags', async () => {
+    const env = { OWNER_STEAMIDS: aSteamId(9) };
+    const refusal = `${aSteamId(9)} is in OWNER_STEAMIDS, which makes them owner and admin: remove them there, then restart the service\n`;
+    for (const flag of ['--no-owner', '--no-admin']) {
+      const { code, stderr } = await cli(['users', 'set', '--steamid64', aSteamId(9), flag], env);
+      expect([code, stderr]).toEqual([1, refusal]);
+    }
+    expect((await cli(['users', 'set', '--steamid64', aSteamId(9), '--svip'], env)).code).toBe(0);
   });
 
   test('set says of every option what it does', async () => {

@@ -1,4 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { TokenScope } from '../../../../src/domain/rights/token-scope.ts';
 import { isolate } from '../../../../src/domain/text/isolate.ts';
 import { CopyableText } from '../../layout/copy-button.tsx';
 import { Icon } from '../../layout/icons.tsx';
@@ -12,14 +13,15 @@ type CreatedProps = {
   visit: MemberVisit;
   name: string;
   token: string;
+  scopes: readonly TokenScope[];
   expiresAt: Date | null;
   publicUrl: string;
 };
 
 /** Shows a new token, which is displayed only once, and a command to try it. */
-export function CreatedPage({ site, visit, name, token, expiresAt, publicUrl }: CreatedProps): JSX.Element {
+export function CreatedPage(props: CreatedProps): JSX.Element {
+  const { site, visit, name, token, expiresAt } = props;
   const t = textsOf(visit.locale).tokens;
-  const command = `curl -H "Authorization: Bearer ${token}" "${publicUrl}/api/v1/penalties?per_page=5"`;
   return (
     <Layout site={site} visit={visit} title={t.createdTitle}>
       <section class="card narrow" aria-labelledby="created">
@@ -38,7 +40,7 @@ export function CreatedPage({ site, visit, name, token, expiresAt, publicUrl }: 
         </p>
         <CopyableText id="new-token" label={t.tokenLabel} text={token} visit={visit} />
         <h2 class="minor">{t.tryIt}</h2>
-        <CopyableText id="new-token-curl" label={t.curlLabel} text={command} visit={visit} />
+        <CopyableText id="new-token-curl" label={t.curlLabel} text={commandFor(props)} visit={visit} />
         <p class="row">
           <a class="button button-primary" href="/account#tokens">
             {t.done}
@@ -47,4 +49,18 @@ export function CreatedPage({ site, visit, name, token, expiresAt, publicUrl }: 
       </section>
     </Layout>
   );
+}
+
+/** A request that the token's scopes allow. */
+function commandFor({ visit, token, scopes, publicUrl }: CreatedProps): string {
+  const requests = {
+    penalties: '/penalties?per_page=5',
+    lookup: `/users/lookup?steamid64=${visit.user.steamId64}`,
+    events: '/events',
+    servers: '/servers',
+  } satisfies Record<TokenScope, string>;
+  const scope = (['penalties', 'lookup', 'events'] as const).find((one) => scopes.includes(one)) ?? 'servers';
+  // An event stream is printed as it comes.
+  const options = scope === 'events' ? '-N ' : '';
+  return `curl ${options}-H "Authorization: Bearer ${token}" "${publicUrl}/api/v1${requests[scope]}"`;
 }

@@ -88,6 +88,7 @@ async function createTokenOf(
       visit={visit}
       name={name}
       token={token}
+      scopes={scopes}
       expiresAt={expiresAt}
       publicUrl={publicUrl}
     />,

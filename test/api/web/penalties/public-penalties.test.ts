@@ -46,7 +46,7 @@ describe('the public list of penalties', () => {
       await insertUser(db, number, { nickname: `OldName ${number}`, signedInAt: new Date() });
     }
     const { text } = await openBrowser(open.origin).get('/penalties?q=OldName');
-    expect(textOf(text)).toContain('Several players have this name. Which one do you mean?');
+    expect(textOf(text)).toContain('Several players match. Which one do you mean?');
     for (const name of names) expect(text).toContain(name);
     expect(text).not.toContain('PrivateNick');
     expect(await listRows('?q=PrivateNick')).toEqual([]);
@@ -119,7 +119,7 @@ describe('the public list of penalties', () => {
 
   test('asks whom the visitor means when several bear such a name', async () => {
     const { text } = await openBrowser(open.origin).get('/penalties?q=rzez&type=ban');
-    expect(textOf(text)).toContain('Several players have this name. Which one do you mean?');
+    expect(textOf(text)).toContain('Several players match. Which one do you mean?');
     expect(text).toContain(`href="/penalties?q=${aSteamId(1)}&amp;type=ban"`);
     expect(text).not.toContain('without penalties');
   });

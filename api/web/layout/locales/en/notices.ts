@@ -12,7 +12,8 @@ export const notices = {
   'user-unblocked': 'User unblocked. Their tokens work again.',
   'discord-hidden': 'Your Discord account is hidden from others now.',
   'discord-shown': 'Others can see your Discord account again.',
-  'account-deleted': 'Your account and everything that belonged to it has been deleted.',
+  'account-deleted':
+    'Your account has been deleted, with its tokens, sessions, Discord link and sound. Your penalties stay.',
   'flags-saved': 'Flags saved.',
   'sound-uploaded': 'Your file has been uploaded and is being processed.',
   'sound-removed': 'Sound deleted.',

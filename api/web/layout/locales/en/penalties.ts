@@ -48,7 +48,7 @@ export const penalties = {
   find: 'Search',
   everyType: 'All types',
   everyStatus: 'All statuses',
-  severalPlayers: 'Several players have this name. Which one do you mean?',
+  severalPlayers: 'Several players match. Which one do you mean?',
   nothingFound: 'No results.',
   customAddress: 'Custom profile addresses cannot be searched for here. Enter the player’s name or SteamID.',
   unknownPlayer: 'Unknown player',

@@ -8,7 +8,7 @@ type SoundLimits = { seconds: number; megabytes: number };
 export const roundSound = {
   title: 'Round-end sound',
   lead: ({ seconds, megabytes }: SoundLimits) =>
-    `Everyone on the server hears it when you are the MVP of a round. We keep ${pluralForm('en', seconds, { one: 'the first second', other: `the first ${seconds} seconds` })}, trim the silence around it and make all players’ sounds equally loud. MP3, WAV, FLAC, OGG, Opus, M4A, AAC, AIFF, WebM or MP4, up to ${megabytes} MB.`,
+    `Everyone on the server hears it when you are the MVP of a round. We keep up to ${pluralForm('en', seconds, { one: 'a second', other: `${seconds} seconds` })} from the start you choose, trim the silence around it and make all players’ sounds equally loud. MP3, WAV, FLAC, OGG, Opus, M4A, AAC, AIFF, WebM or MP4, up to ${megabytes} MB.`,
   none: 'You don’t have a round-end sound yet. Choose a file for everyone to hear.',
   choose: 'Choose a file',
   replace: 'Choose another file',

@@ -9,7 +9,8 @@ export const moderation: Texts['moderation'] = {
   sounds: 'Dźwięki',
   webhooks: 'Webhooki',
   search: 'Szukaj',
-  searchHint: 'SteamID w dowolnym zapisie, adres profilu, nazwa na Discordzie albo obecny lub dawny nick',
+  searchHint:
+    'SteamID w dowolnym zapisie, adres profilu, nazwa lub ID na Discordzie albo obecny lub dawny nick',
   found: (total) => plural('pl', total, { one: 'użytkownik', other: 'użytkowników' }),
   nobody: 'Brak wyników.',
   noAccount: 'Ten gracz nigdy się nie zalogował.',
@@ -86,6 +87,12 @@ export const moderation: Texts['moderation'] = {
     messageId: 'webhook-id',
     feed: 'powiadomienia',
     wrong: 'błędne sumy',
+    read: 'odczytane',
+    added: 'dodane',
+    changed: 'zmienione',
+    gone: 'usunięte u źródła',
+    setAside: 'pominięte',
+    serversAdded: 'dodane serwery',
   },
   actors: {
     operator: 'operator',

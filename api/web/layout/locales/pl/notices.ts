@@ -14,7 +14,8 @@ export const notices: Texts['notices'] = {
   'user-unblocked': 'Użytkownik został odblokowany. Jego tokeny znów działają.',
   'discord-hidden': 'Twoje konto Discord jest teraz ukryte przed innymi.',
   'discord-shown': 'Inni znów widzą Twoje konto Discord.',
-  'account-deleted': 'Twoje konto i wszystko, co do niego należało, zostało usunięte.',
+  'account-deleted':
+    'Twoje konto zostało usunięte wraz z tokenami, sesjami, powiązaniem z Discordem i dźwiękiem. Kary pozostają.',
   'flags-saved': 'Flagi zostały zapisane.',
   'sound-uploaded': 'Plik został przesłany i jest przetwarzany.',
   'sound-removed': 'Dźwięk został usunięty.',

@@ -44,7 +44,7 @@ export const penalties: Texts['penalties'] = {
   find: 'Szukaj',
   everyType: 'Wszystkie rodzaje',
   everyStatus: 'Wszystkie stany',
-  severalPlayers: 'Taki nick ma kilku graczy. O kogo chodzi?',
+  severalPlayers: 'Pasuje kilku graczy. O kogo chodzi?',
   nothingFound: 'Brak wyników.',
   customAddress: 'Nie można tu szukać po własnym adresie profilu. Wpisz nick lub SteamID gracza.',
   unknownPlayer: 'Nieznany gracz',

@@ -5,7 +5,7 @@ import type { Texts } from '../en.ts';
 export const roundSound: Texts['roundSound'] = {
   title: 'Dźwięk końca rundy',
   lead: ({ seconds, megabytes }) =>
-    `Usłyszą go wszyscy na serwerze, gdy zostaniesz MVP rundy. ${pluralForm('pl', seconds, { one: 'Zachowujemy pierwszą sekundę', few: `Zachowujemy pierwsze ${seconds} sekundy`, other: `Zachowujemy pierwsze ${seconds} sekund` })}, wycinamy ciszę na początku i na końcu i wyrównujemy głośność dźwięków wszystkich graczy. MP3, WAV, FLAC, OGG, Opus, M4A, AAC, AIFF, WebM lub MP4, do ${megabytes} MB.`,
+    `Usłyszą go wszyscy na serwerze, gdy zostaniesz MVP rundy. Zachowujemy najwyżej ${pluralForm('pl', seconds, { one: 'sekundę', few: `${seconds} sekundy`, other: `${seconds} sekund` })} od wybranego początku, wycinamy ciszę na początku i na końcu i wyrównujemy głośność dźwięków wszystkich graczy. MP3, WAV, FLAC, OGG, Opus, M4A, AAC, AIFF, WebM lub MP4, do ${megabytes} MB.`,
   none: 'Nie masz jeszcze dźwięku końca rundy. Wybierz plik, który wszyscy usłyszą.',
   choose: 'Wybierz plik',
   replace: 'Wybierz inny plik',

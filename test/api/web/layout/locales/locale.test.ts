@@ -73,11 +73,11 @@ describe('plural forms', () => {
   test('of the seconds that are kept of a sound', () => {
     const lead = (locale: 'en' | 'pl', seconds: number) =>
       textsOf(locale).roundSound.lead({ seconds, megabytes: 20 });
-    expect(lead('en', 1)).toContain('We keep the first second,');
-    expect(lead('en', 10)).toContain('We keep the first 10 seconds,');
-    expect(lead('pl', 1)).toContain('Zachowujemy pierwszą sekundę,');
-    expect(lead('pl', 2)).toContain('Zachowujemy pierwsze 2 sekundy,');
-    expect(lead('pl', 10)).toContain('Zachowujemy pierwsze 10 sekund,');
-    expect(lead('pl', 22)).toContain('Zachowujemy pierwsze 22 sekundy,');
+    expect(lead('en', 1)).toContain('We keep up to a second from the start');
+    expect(lead('en', 10)).toContain('We keep up to 10 seconds from the start');
+    expect(lead('pl', 1)).toContain('Zachowujemy najwyżej sekundę od');
+    expect(lead('pl', 2)).toContain('Zachowujemy najwyżej 2 sekundy od');
+    expect(lead('pl', 10)).toContain('Zachowujemy najwyżej 10 sekund od');
+    expect(lead('pl', 22)).toContain('Zachowujemy najwyżej 22 sekundy od');
   });
 });
