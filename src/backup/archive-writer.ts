@@ -41,7 +41,8 @@ const OBSTACLES: Record<string, string> = {
  * @throws {InvalidInput} here and in `add` and `finish`, when the file cannot be written.
  */
 export async function openArchiveWriter(path: string): Promise<ArchiveWriter> {
-  const draft = `${path}.${process.pid}.partial`;
+  // Not the PID, which repeats in containers, where a killed backup may have left its file.
+  const draft = `${path}.${crypto.randomUUID().slice(0, 8)}.partial`;
   const { readable, controller } = createTarPacker();
   let queuedBytes = 0;
   let passedBytes = 0;

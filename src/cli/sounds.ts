@@ -129,8 +129,9 @@ function toJson(sound: RoundSound) {
     uploadKey: _,
     claimedUntil: __,
     attempts: ___,
-    voiceAttempts: ____,
-    waveform: _____,
+    failures: ____,
+    voiceAttempts: _____,
+    waveform: ______,
     ...shown
   } = sound;
   return shown;

@@ -47,6 +47,13 @@ export function connect(
     keepsSession = false,
   }: ConnectOptions = {},
 ): Connection {
+  const parameters: Record<string, string> = {
+    application_name: `${applicationName.slice(0, MAX_NAME_LENGTH - owner.length - 1)} ${owner}`,
+    // As text, since the driver leaves out the number 0: a default of the database or its user would apply.
+    statement_timeout: String(statementTimeoutMs),
+    // Dates are parsed from text; a database or its user may have another DateStyle as default.
+    DateStyle: 'ISO',
+  };
   const options = {
     max,
     connect_timeout: 3,
@@ -57,12 +64,7 @@ export function connect(
     backoff: () => 0.3,
     onnotice: () => {},
     ...(keepsSession && { max_lifetime: null }),
-    connection: {
-      application_name: `${applicationName.slice(0, MAX_NAME_LENGTH - owner.length - 1)} ${owner}`,
-      statement_timeout: statementTimeoutMs,
-      // Dates are parsed from text; a database or its user may have another DateStyle as default.
-      DateStyle: 'ISO',
-    },
+    connection: parameters,
     // Without a statement timeout a silent connection may still be working.
     socket: createSocketFactory(
       statementTimeoutMs === 0 ? undefined : statementTimeoutMs + SILENCE_MARGIN_MS,

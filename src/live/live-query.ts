@@ -63,9 +63,15 @@ export async function createLiveQuery<Rows, T>({
   function update(rows: Rows): void {
     const found = Bun.hash(JSON.stringify(rows));
     if (found === fingerprint) return;
-    fingerprint = found;
     value = build(rows);
-    for (const listener of listeners) listener(value);
+    fingerprint = found;
+    for (const listener of listeners) {
+      try {
+        listener(value);
+      } catch (error) {
+        log.error({ err: error }, `a listener failed on the new ${name}`);
+      }
+    }
   }
 
   const timer = setInterval(refresh, REFRESH_MS);

@@ -30,7 +30,7 @@ const OLD_ROWS = [
   ['erased_people', sql`not stays_anonymous and erased_at < now() - interval '1 hour'`],
   ['audit_log', sql`at < now() - interval '1 year'`],
   ['sessions', sql`expires_at <= now() or created_at <= ${ago(MAX_SESSION_MS)}`],
-  ['steam_bans', sql`checked_at < ${ago(STEAM_BANS_KEPT_MS)}`],
+  ['steam_bans', sql`checked_at < ${ago(STEAM_BANS_KEPT_MS)} or checked_at > now() + interval '5 minutes'`],
   ['steam_calls', sql`day < current_date - 7`],
   ['used_nonces', sql`expires_at <= now() - interval '1 hour'`],
 ] as const satisfies readonly (readonly [string, SQL])[];

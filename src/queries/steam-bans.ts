@@ -1,4 +1,4 @@
-import { and, eq, gt, lt, sql } from 'drizzle-orm';
+import { and, eq, gt, lt, lte, sql } from 'drizzle-orm';
 import { type Db, prepareOnce } from '../db/client.ts';
 import { steamBans, steamCalls } from '../db/schema/steam.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
@@ -10,7 +10,10 @@ export type SteamBans = typeof steamBans.$inferSelect;
 /** After this long, Steam is called for a player's bans again. */
 export const STEAM_BANS_KEPT_MS = 24 * 3_600_000;
 
-/** Steam's bans of a player, if they were checked after a given time. */
+/**
+ * Steam's bans of a player, if they were checked after a given time. Not if that was in the future: the clock was ahead then,
+ * and how old they are is unknown.
+ */
 export async function findSteamBans(
   db: Db,
   steamId64: SteamId64,
@@ -28,6 +31,7 @@ const checked = prepareOnce('checked_steam_bans', (db) =>
       and(
         eq(steamBans.steamId64, sql.placeholder('steamId64')),
         gt(steamBans.checkedAt, sql`${sql.placeholder('checkedAfter')}::timestamptz`),
+        lte(steamBans.checkedAt, sql`now() + interval '5 minutes'`),
       ),
     ),
 );

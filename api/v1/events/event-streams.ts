@@ -190,10 +190,15 @@ export function createEventStreams({
     if (streams.delete(stream)) stream.controller.error(new Error('the event stream was aborted'));
   }
 
+  /** Does not need the database, which may hang. */
+  function abortExpired(): void {
+    const at = now();
+    for (const stream of streams) if (stream.expiresAt && stream.expiresAt <= at) abort(stream);
+  }
+
   async function checkTokens(): Promise<void> {
     if (streams.size === 0) return;
     const at = now();
-    for (const stream of streams) if (stream.expiresAt && stream.expiresAt <= at) abort(stream);
     const checked = [...streams];
     const live = await listLiveTokenIds([...new Set(checked.map(({ tokenId }) => tokenId))], at).catch(
       () => undefined,
@@ -238,6 +243,7 @@ export function createEventStreams({
     const frame = encode(`: keep-alive\nid: ${cursorOf(reader.newestId())}\n\n`);
     sendLive((stream) => stream.controller.enqueue(frame));
   }, keepAliveMs);
+  const expiry = setInterval(abortExpired, CHECK_MS);
   const stopChecks = runRegularly({ name: 'checking tokens', everyMs: CHECK_MS, work: checkTokens, log });
 
   return {
@@ -255,6 +261,7 @@ export function createEventStreams({
     closeAll,
     stop: () => {
       clearInterval(keepAlive);
+      clearInterval(expiry);
       stopChecks();
       unsubscribe();
       closeAll();

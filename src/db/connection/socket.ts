@@ -4,6 +4,9 @@ import { createMessageReader, MESSAGE } from './protocol.ts';
 /** The argument of the driver's `socket` option. */
 type Target = { host: readonly string[]; port: readonly number[]; path?: string | false; ssl?: unknown };
 
+/** How long a resumed process has to read what it was sent while it was suspended. */
+const RESUME_MS = 250;
+
 /**
  * Creates the driver's sockets, and ends those it would wait on for ever.
  *
@@ -12,7 +15,7 @@ type Target = { host: readonly string[]; port: readonly number[]; path?: string 
  * - A connection that has been silent for `silenceMs` while a response is due, or the rest of one, is dead: the network
  *   dropped it, or the other side hangs.
  *
- * TLS takes over the socket: the driver calls its `onprotocol` with the one to watch instead.
+ * With TLS, the driver calls `onprotocol` with the socket that carries the protocol, which is watched instead.
  * @param silenceMs longer than the statement timeout; undefined: no limit.
  */
 export function createSocketFactory(silenceMs: number | undefined): (target: Target) => Socket {
@@ -22,7 +25,10 @@ export function createSocketFactory(silenceMs: number | undefined): (target: Tar
     next += 1;
     const socket = path ? dial(path) : dial(port[index] ?? 5432, host[index] ?? 'localhost');
     failOnEarlyEnd(socket);
-    const onprotocol = (secured: Socket) => endSilence(secured, silenceMs);
+    const onprotocol = (watched: Socket) => {
+      if (watched !== socket) failOnEarlyEnd(watched);
+      endSilence(watched, silenceMs);
+    };
     if (!ssl) endSilence(socket, silenceMs);
     // TLS checks the certificate against this host name; the driver's errors name both.
     return Object.assign(socket, { host: host[index], port: port[index], onprotocol });
@@ -50,6 +56,14 @@ function endSilence(socket: Socket, silenceMs: number | undefined): void {
     clearTimeout(timer);
     timer = undefined;
   };
+  const end = () => fail(socket, 'the database has not responded for too long', 'ETIMEDOUT');
+  const startTimer = () => {
+    // A process that was suspended finds the timer due before it reads what has arrived meanwhile.
+    const lookOnceMore = () => {
+      timer = setTimeout(end, RESUME_MS);
+    };
+    timer = setTimeout(lookOnceMore, silenceMs);
+  };
   const readSent = createMessageReader((type) => {
     lastSent = type;
     if (type === MESSAGE.query || type === MESSAGE.sync) responsesDue += 1;
@@ -69,16 +83,17 @@ function endSilence(socket: Socket, silenceMs: number | undefined): void {
     // The first message is the only one without a type.
     if (!isFirstWrite && bytes instanceof Uint8Array) readSent(bytes);
     isFirstWrite = false;
-    timer ??= setTimeout(
-      () => fail(socket, 'the database has not responded for too long', 'ETIMEDOUT'),
-      silenceMs,
-    );
+    // Not after the end of COPY, of which the driver tells the server once too often.
+    const isResponseDue = responsesDue > 0 || lastSent === MESSAGE.flush;
+    if (timer === undefined && isResponseDue) startTimer();
     return write(...args);
   };
   Object.assign(socket, { write: watchedWrite });
   socket.on('data', (bytes) => {
     if (bytes instanceof Uint8Array) readReceived(bytes);
-    timer?.refresh();
+    if (timer === undefined) return;
+    stopTimer();
+    startTimer();
   });
   socket.on('close', stopTimer);
 }

@@ -178,7 +178,8 @@ export async function recordExpiredPenalties(db: Db, now: Date): Promise<number>
 
 /**
  * Moves the mark back to the present if the database's clock was ahead when it was made: otherwise ends before it would never be
- * recorded. Not for a minute or less, by which two servers may differ after a failover: ends would be recorded twice.
+ * recorded. Those that were recorded too early are recorded again when they come. Not for a minute or less, by which two
+ * servers may differ after a failover.
  */
 async function resetFutureMark(db: Db): Promise<void> {
   const isAhead = sql`${penaltyEventState.expiredUpTo} > now() + interval '1 minute'`;

@@ -1,9 +1,11 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { connect, openDrizzle } from '../../db/client.ts';
+import { type Connection, connect, openDrizzle } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { buildStatement } from '../../db/select.ts';
+import { Unavailable } from '../../domain/errors.ts';
 import type { EventCursor } from '../../domain/penalty-event.ts';
-import { readEventLog } from './events.ts';
+import { TimeLimitExceeded, withTimeLimit } from '../../runtime/time-limit.ts';
+import { type EventLog, readEventLog } from './events.ts';
 import { filterCondition, filterValues, type PenaltyFilter, statusAt } from './filter.ts';
 import { OLDEST_FIRST, type Penalty } from './row.ts';
 
@@ -21,6 +23,8 @@ export type PenaltyExport = {
 export type RecordLines = { bytes: Uint8Array<ArrayBuffer>; count: number };
 
 const RECORDS_AT_ONCE = 500;
+/** Less than a request may wait, so that an export which nobody gets neither starts nor counts. */
+const BEGIN_LIMIT_MS = 3000;
 
 /**
  * Sorting is disabled, since every order has an index: sorting ten million rows would take a minute and as much disk.
@@ -49,15 +53,20 @@ export async function openPenaltyExport(
   });
   const close = () => connection.end({ timeout: 0 });
   try {
-    await connection.unsafe(BEGIN);
-    const { epoch, newestId } = await readEventLog(openDrizzle(connection));
+    const { epoch, newestId } = await withTimeLimit(beginSnapshot(connection), BEGIN_LIMIT_MS);
     const { text, parameters } = buildStatement(recordsOf(filter, fields), filterValues(filter, now));
     const rows = connection.unsafe(text, parameters).raw().cursor(RECORDS_AT_ONCE);
     return { cursor: { epoch, id: newestId }, records: readLines(rows), close };
   } catch (error) {
     await close();
-    throw error;
+    if (!(error instanceof TimeLimitExceeded)) throw error;
+    throw new Unavailable('The database is too slow to begin an export', { cause: error });
   }
+}
+
+async function beginSnapshot(connection: Connection): Promise<EventLog> {
+  await connection.unsafe(BEGIN);
+  return readEventLog(openDrizzle(connection));
 }
 
 async function* readLines(

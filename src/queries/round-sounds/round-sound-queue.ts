@@ -73,7 +73,7 @@ async function requireUser(tx: Db, userId: number): Promise<void> {
 
 /**
  * Claims the oldest queued upload, if there is one; no other worker claims it until the lease ends.
- * @param leaseMs how long; after that, others may claim the upload of a worker that died.
+ * @param leaseMs how long, at most {@link MAX_CLAIM_MS}; after that, others may claim the upload of a worker that died.
  */
 export async function claimQueuedSound(
   db: Db,

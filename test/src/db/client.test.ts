@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { readFile } from 'node:fs/promises';
 import { connect as dial } from 'node:net';
 import { sql } from 'drizzle-orm';
-import { isDatabaseOutage } from '../../../src/db/client.ts';
+import { connect, isDatabaseOutage } from '../../../src/db/client.ts';
 import { openDatabase } from '../../../src/db/database.ts';
 import { listPenalties } from '../../../src/queries/penalties/list.ts';
 import { insertPenalties } from '../../support/database/builders.ts';
@@ -19,6 +19,14 @@ test('dates are read alike whatever notation the database is set to', async () =
   const { rows } = await listPenalties(other.db, {}, { page: 1, perPage: 1, now: createdAt });
   expect(rows.map((row) => row.createdAt)).toEqual([createdAt]);
   await other.close({ timeoutSeconds: 1 });
+});
+
+test('queries without a time limit have none, whatever the database has as default', async () => {
+  const name = new URL(database.url).pathname.slice(1);
+  await database.db.execute(sql.raw(`alter database ${name} set statement_timeout = '100ms'`));
+  const unlimited = connect(database.url, { max: 1, statementTimeoutMs: 0 });
+  expect(await unlimited`select pg_sleep(0.3)`).toHaveLength(1);
+  await unlimited.end();
 });
 
 test('a socket that is missing is an outage, a file that is missing is none', async () => {

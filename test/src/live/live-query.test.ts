@@ -60,6 +60,19 @@ describe('a live query', () => {
     expect(query.current()).toBe('b');
   });
 
+  test('tells every listener, even if one before it fails', async () => {
+    const query = await openQuery();
+    const received: string[] = [];
+    query.onChange(() => {
+      throw new Error('broken');
+    });
+    query.onChange((value) => void received.push(value));
+    table.rows = ['b'];
+    query.invalidate();
+    await pass(100);
+    expect([received, query.current()]).toEqual([['b'], 'b']);
+  });
+
   test('fails to open when nothing can be read', async () => {
     table.isAway = true;
     expect(openQuery()).rejects.toThrow('away');

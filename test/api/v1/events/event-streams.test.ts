@@ -58,6 +58,18 @@ test('a client that reads slowly is not told what was erased after it was read f
   expect(told).toBeLessThan(AMOUNT / 5);
 });
 
+test('a token that expires ends its streams while the database hangs', async () => {
+  const hanging = createEventStreams({ ...deps, listLiveTokenIds: () => new Promise(() => {}) });
+  // Later than the first check, which waits for the database.
+  const expiresAt = new Date(Date.now() + 1500);
+  const options = { userId: 1, tokenId: 1, expiresAt, types: new Set(EVENT_TYPES), afterId: AMOUNT };
+  const readAll = async () => {
+    for await (const _ of hanging.open(options));
+  };
+  await expect(readAll()).rejects.toThrow('aborted');
+  hanging.stop();
+});
+
 test('a comment every 15 seconds keeps a stream open, and tells the present cursor', async () => {
   expect(KEEP_ALIVE_MS).toBe(15_000);
   const idle = createEventStreams({ ...deps, keepAliveMs: 1 });

@@ -2,6 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { once } from 'node:events';
 import { connect as connectSocket } from 'node:net';
 import { BASES } from '../../../../api/app.ts';
+import { openPenaltyExport } from '../../../../src/queries/penalties/export.ts';
+import { startDatabaseProxy } from '../../../support/database/database-proxy.ts';
 import { startExports } from '../../../support/http/exports.ts';
 import { connectTo, expectWithin } from '../../../support/machine/time-promise.ts';
 import { aToken, bearer, NOW, startTestService } from '../../../support/service/service.ts';
@@ -145,6 +147,14 @@ describe('an export whose client', () => {
       isEnded: text.includes('"end":true'),
     }).toEqual({ hasBegun: true, isWhole: false, isEnded: false });
   });
+});
+
+test('an export that the database does not begin in time frees its place', async () => {
+  const proxy = await startDatabaseProxy(database.url);
+  proxy.failAt('begin isolation', 'freeze');
+  const opening = openPenaltyExport(proxy.url, {}, { fields: { id: 'id' }, now: NOW });
+  await expect(opening).rejects.toThrow('too slow to begin an export');
+  await proxy.stop();
 });
 
 test('a service that stops breaks exports off, and waits for none', async () => {

@@ -66,6 +66,15 @@ describe('GET /players/{steamid64}/steam-bans', () => {
     expect(steam.banCalls).toEqual([[aSteamId(1)]]);
   });
 
+  test('asks again about bans that were stored when the clock was ahead', async () => {
+    steam.bans[aSteamId(2)] = { VACBanned: true, NumberOfVACBans: 1, DaysSinceLastBan: 3 };
+    const checkedAt = new Date(Date.now() + 30 * 24 * HOUR_MS);
+    const known = { vacBans: 0, gameBans: 0, daysSinceLastBan: 0, isCommunityBanned: false, checkedAt };
+    await db.insert(steamBans).values({ steamId64: aSteamId(2), ...known });
+    const { body } = await service.get(`/players/${aSteamId(2)}/steam-bans`, bearer(token));
+    expect(body).toMatchObject({ data: { vac_bans: 1 } });
+  });
+
   test('is 400 for a path that names nobody, after the token', async () => {
     for (const player of ['nobody', '0', '1', '%00', '76561197960265728', '%zz']) {
       const { status, body } = await service.get(`/players/${player}/steam-bans`, bearer(token));

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { chown, mkdir } from 'node:fs/promises';
+import { chown } from 'node:fs/promises';
 import { join } from 'node:path';
+import tls from 'node:tls';
 import pino from 'pino';
 import postgres from 'postgres';
 import { createSocketFactory } from '../../../../src/db/connection/socket.ts';
@@ -15,11 +16,12 @@ const SILENCE_MS = 300;
 const PAUSE_MS = 500;
 
 const { url } = await createTestDatabase();
-const tls = await startTlsServer();
+const certificate = await makeCertificate();
+const tlsUrl = await startTlsServer();
 
 describe.each([
   ['plain', url, false],
-  ['over TLS', tls, 'require'],
+  ['over TLS', tlsUrl, 'require'],
 ] as const)('a connection, %s,', async (_, address, ssl) => {
   const proxy = await startDatabaseProxy(address);
   const options = {
@@ -103,6 +105,16 @@ describe.each([
     expect(rows).toHaveLength(8);
   });
 
+  test('that responded while this process was suspended is not ended', async () => {
+    const pid = await backend();
+    const query = pool`select pg_sleep(0.1)`.execute();
+    // Until the query is sent.
+    await Bun.sleep(20);
+    Bun.sleepSync(PAUSE_MS);
+    expect(await query).toHaveLength(1);
+    expect(await backend()).toBe(pid);
+  });
+
   test('may wait for the client: idle, in a transaction, in a cursor, listening, and after errors', async () => {
     const pid = await backend();
     await pool.begin(async (transaction) => {
@@ -135,22 +147,51 @@ describe.each([
   });
 });
 
-/** An embedded server with a certificate of its own. @returns its address. */
-async function startTlsServer(): Promise<string> {
+test('a connection over TLS that is closed before the first response fails its query', async () => {
+  const { key, cert } = certificate;
+  const proxy = tls.createServer({ key, cert }, (socket) => {
+    socket.on('error', () => {});
+    // As a proxy does whose database is down.
+    socket.once('data', () => socket.end());
+  });
+  await new Promise<void>((settle) => proxy.listen(0, '127.0.0.1', settle));
+  const address = proxy.address();
+  const port = typeof address === 'object' ? address?.port : 0;
+  const options = {
+    max: 1,
+    ssl: 'require',
+    sslnegotiation: 'direct',
+    socket: createSocketFactory(60_000),
+  } as const;
+  const pool = postgres(`postgres://user@127.0.0.1:${port}/x`, options);
+  await expect(pool`select 1`.execute()).rejects.toThrow('closed the connection without a word');
+  await pool.end({ timeout: 0 });
+  proxy.close();
+});
+
+/** For localhost, signed by itself; the server's account may read its files. */
+async function makeCertificate() {
   const folder = createTestFolder();
-  const dataDir = join(folder.path, 'data');
-  await mkdir(dataDir);
-  const [key, certificate] = [join(folder.path, 'server.key'), join(folder.path, 'server.crt')];
-  await Bun.$`openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -days 2 -keyout ${key} -out ${certificate}`.quiet();
+  afterAll(folder.remove);
+  const [keyPath, certPath] = [join(folder.path, 'server.key'), join(folder.path, 'server.crt')];
+  await Bun.$`openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -days 2 -keyout ${keyPath} -out ${certPath}`.quiet();
   const account = await findServerAccount();
   if (account) {
-    await Bun.$`chmod 755 ${folder.path} ${dataDir}`;
-    for (const file of [key, certificate]) await chown(file, account.uid, account.gid);
+    await Bun.$`chmod 755 ${folder.path}`;
+    for (const file of [keyPath, certPath]) await chown(file, account.uid, account.gid);
   }
+  return { keyPath, certPath, key: await Bun.file(keyPath).text(), cert: await Bun.file(certPath).text() };
+}
+
+/** An embedded server that encrypts. @returns its address. */
+async function startTlsServer(): Promise<string> {
+  const folder = createTestFolder();
+  await Bun.$`chmod 755 ${folder.path}`;
+  const { keyPath, certPath } = certificate;
   const server = await startEmbeddedPostgres({
-    dataDir,
+    dataDir: folder.path,
     log: pino({ level: 'silent' }),
-    settings: ['fsync=off', 'ssl=on', `ssl_cert_file=${certificate}`, `ssl_key_file=${key}`],
+    settings: ['fsync=off', 'ssl=on', `ssl_cert_file=${certPath}`, `ssl_key_file=${keyPath}`],
   });
   afterAll(async () => {
     await server.stop();
