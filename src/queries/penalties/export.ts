@@ -1,10 +1,9 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { type Connection, connect, openDrizzle } from '../../db/client.ts';
+import { createWaitLimit } from '../../db/connection/wait-limit.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { buildStatement } from '../../db/select.ts';
-import { Unavailable } from '../../domain/errors.ts';
 import type { EventCursor } from '../../domain/penalty-event.ts';
-import { TimeLimitExceeded, withTimeLimit } from '../../runtime/time-limit.ts';
 import { type EventLog, readEventLog } from './events.ts';
 import { filterCondition, filterValues, type PenaltyFilter, statusAt } from './filter.ts';
 import { OLDEST_FIRST, type Penalty } from './row.ts';
@@ -24,7 +23,7 @@ export type RecordLines = { bytes: Uint8Array<ArrayBuffer>; count: number };
 
 const RECORDS_AT_ONCE = 500;
 /** Less than a request may wait, so that an export which nobody gets neither starts nor counts. */
-const BEGIN_LIMIT_MS = 3000;
+const beginInTime = createWaitLimit({ limitMs: 3000, maxWaiting: 1000 });
 
 /**
  * Sorting is disabled, since every order has an index: sorting ten million rows would take a minute and as much disk.
@@ -38,6 +37,7 @@ const BEGIN = `begin isolation level repeatable read read only;
  * Opens an export of all penalties of a filter on a connection of its own.
  * @param fields the names of a record's fields, in order, and the columns they show.
  * @param now the time by which statuses are computed.
+ * @throws {Unavailable} when the database does not begin it within three seconds.
  */
 export async function openPenaltyExport(
   databaseUrl: string,
@@ -53,14 +53,13 @@ export async function openPenaltyExport(
   });
   const close = () => connection.end({ timeout: 0 });
   try {
-    const { epoch, newestId } = await withTimeLimit(beginSnapshot(connection), BEGIN_LIMIT_MS);
+    const { epoch, newestId } = await beginInTime(() => beginSnapshot(connection));
     const { text, parameters } = buildStatement(recordsOf(filter, fields), filterValues(filter, now));
     const rows = connection.unsafe(text, parameters).raw().cursor(RECORDS_AT_ONCE);
     return { cursor: { epoch, id: newestId }, records: readLines(rows), close };
   } catch (error) {
     await close();
-    if (!(error instanceof TimeLimitExceeded)) throw error;
-    throw new Unavailable('The database is too slow to begin an export', { cause: error });
+    throw error;
   }
 }
 
