@@ -216,7 +216,9 @@ describe('own data', () => {
     const asked = await browser.get('/account/delete');
     expect(asked.text).toContain('Delete your account?');
     const done = await browser.follow(await browser.post('/account/delete'));
-    expect(done.text).toContain('Your account and everything that belonged to it has been deleted.');
+    expect(done.text).toContain(
+      'Your account has been deleted, with its tokens, sessions, Discord link and sound. Your penalties stay.',
+    );
     expect(done.text).toContain('Sign in through Steam');
     const isRefused = async () => (await service.ask('/api/v1/bans', bearer(token))).status === 401;
     await expectWithin(1000, () => waitFor(isRefused), reference);
