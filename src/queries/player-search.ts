@@ -41,10 +41,7 @@ export type SearchScope = 'all' | 'withoutAccount' | 'penaltyNames';
 const IN_SCOPE: Readonly<Record<SearchScope, SQL>> = {
   all: sql`true`,
   withoutAccount: sql`not exists (select from ${users} where ${users.steamId64} = ${playerNames.steamId64})`,
-  penaltyNames: sql`exists (
-    select from ${penalties}
-    where ${penalties.playerSteamId} = ${playerNames.steamId64} and left(${penalties.playerName}, 256) = ${playerNames.name}
-  )`,
+  penaltyNames: sql`not ${playerNames.isNickname}`,
 };
 
 /**

@@ -1,5 +1,5 @@
 import { openDatabase } from '../../../src/db/database.ts';
-import { searchPlayers } from '../../../src/queries/player-search.ts';
+import { type SearchScope, searchPlayers } from '../../../src/queries/player-search.ts';
 import { type Bench, formatMs, median, percentile, type Row } from '../bench.ts';
 import { type Watched, watch } from '../support/database-time.ts';
 import { DATASET_END, prepareDataset, startDatasetServer } from '../support/penalty-dataset.ts';
@@ -19,6 +19,13 @@ const TEXTS: Record<string, string> = {
   'no name': '*** nobody ***',
 };
 
+const SCOPES = ['all', 'penaltyNames', 'withoutAccount'] as const satisfies readonly SearchScope[];
+const WHERE: Readonly<Record<SearchScope, string>> = {
+  all: '',
+  penaltyNames: ', among names in penalties',
+  withoutAccount: ', among players without an account',
+};
+
 /** Database time as for the lists: what the server process spent on a core. */
 export const search: Bench = {
   name: 'search',
@@ -30,7 +37,9 @@ export const search: Bench = {
       try {
         const watched = await watch(database);
         const rows: Row[] = [];
-        for (const [what, text] of Object.entries(TEXTS)) rows.push(await measure(watched, what, text));
+        for (const scope of SCOPES) {
+          for (const text of Object.entries(TEXTS)) rows.push(await measure(watched, text, scope));
+        }
         return rows;
       } finally {
         await database.close();
@@ -41,17 +50,21 @@ export const search: Bench = {
   },
 };
 
-async function measure({ db, readCpuMs }: Watched, what: string, text: string): Promise<Row> {
+async function measure(
+  { db, readCpuMs }: Watched,
+  [what, text]: [string, string],
+  scope: SearchScope,
+): Promise<Row> {
   const calls: number[] = [];
   let found = 0;
   for (let call = -WARM_UP_CALLS; call < CALLS; call++) {
     const before = readCpuMs();
-    found = (await searchPlayers(db, text, { limit: 25, now: DATASET_END })).length;
+    found = (await searchPlayers(db, text, { limit: 25, now: DATASET_END, scope })).length;
     if (call >= 0) calls.push(readCpuMs() - before);
   }
   const p99 = percentile(calls, 0.99);
   return {
-    what: `${what}: ${JSON.stringify(text)}`,
+    what: `${what}: ${JSON.stringify(text)}${WHERE[scope]}`,
     ours: `p99 ${formatMs(p99)}`,
     floor: `p50 ${formatMs(median(calls))}, ${found} found`,
     ratio: '',
