@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Db } from '../db/client.ts';
+import { notifyAll } from '../db/listeners.ts';
 import { listPenaltyEvents, type PenaltyEvent, readEventLog } from '../queries/penalties/events.ts';
 
 /** Reads the outbox for all parts of a process. */
@@ -40,7 +41,8 @@ export async function createEventReader(db: Db, log: Logger): Promise<EventReade
         isStale = false;
         const events = await listPenaltyEvents(db, newestId, { limit: BATCH });
         newestId = events.at(-1)?.id ?? newestId;
-        if (events.length > 0) notify(events);
+        // The reader has moved past them: no listener may miss them.
+        if (events.length > 0) notifyAll(listeners, events, { what: 'events', log });
         isStale ||= events.length === BATCH;
       }
       isFailing = false;
@@ -49,17 +51,6 @@ export async function createEventReader(db: Db, log: Logger): Promise<EventReade
       isFailing = true;
     } finally {
       isReading = false;
-    }
-  }
-
-  /** A listener that fails must not keep events from the others: the reader has already moved past them. */
-  function notify(events: readonly PenaltyEvent[]): void {
-    for (const listener of listeners) {
-      try {
-        listener(events);
-      } catch (error) {
-        log.error({ err: error }, 'a listener failed on new events');
-      }
     }
   }
 

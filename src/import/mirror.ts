@@ -52,7 +52,7 @@ type Settings = {
   intervalSeconds: number;
 };
 
-/** The time of this process as the one that mirrors. */
+/** What a round works with while this process holds the lease. */
 type Term = { signal: AbortSignal; fence: Fence; fenced: Db };
 
 /** Small pages, so that the process can handle requests between them. */

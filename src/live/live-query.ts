@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { notifyAll } from '../db/listeners.ts';
 
 /** The result of a small query, kept in memory and up to date; it stays available while the database is down. */
 export type LiveQuery<T> = {
@@ -65,13 +66,7 @@ export async function createLiveQuery<Rows, T>({
     if (found === fingerprint) return;
     value = build(rows);
     fingerprint = found;
-    for (const listener of listeners) {
-      try {
-        listener(value);
-      } catch (error) {
-        log.error({ err: error }, `a listener failed on the new ${name}`);
-      }
-    }
+    notifyAll(listeners, value, { what: name, log });
   }
 
   const timer = setInterval(refresh, REFRESH_MS);

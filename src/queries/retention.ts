@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
-import { STEAM_BANS_KEPT_MS } from './steam-bans.ts';
+import { LATEST_CHECK, STEAM_BANS_KEPT_MS } from './steam-bans.ts';
 import { MAX_SESSION_MS } from './users/sessions.ts';
 
 /** Rows deleted by one statement, which holds its locks for milliseconds. */
@@ -30,7 +30,7 @@ const OLD_ROWS = [
   ['erased_people', sql`not stays_anonymous and erased_at < now() - interval '1 hour'`],
   ['audit_log', sql`at < now() - interval '1 year'`],
   ['sessions', sql`expires_at <= now() or created_at <= ${ago(MAX_SESSION_MS)}`],
-  ['steam_bans', sql`checked_at < ${ago(STEAM_BANS_KEPT_MS)} or checked_at > now() + interval '5 minutes'`],
+  ['steam_bans', sql`checked_at < ${ago(STEAM_BANS_KEPT_MS)} or checked_at > ${LATEST_CHECK}`],
   ['steam_calls', sql`day < current_date - 7`],
   ['used_nonces', sql`expires_at <= now() - interval '1 hour'`],
 ] as const satisfies readonly (readonly [string, SQL])[];

@@ -10,9 +10,12 @@ export type SteamBans = typeof steamBans.$inferSelect;
 /** After this long, Steam is called for a player's bans again. */
 export const STEAM_BANS_KEPT_MS = 24 * 3_600_000;
 
+/** A later check was made when the clock was ahead; clocks of processes may differ by some minutes. */
+export const LATEST_CHECK = sql`now() + interval '5 minutes'`;
+
 /**
- * Steam's bans of a player, if they were checked after a given time. Not if that was in the future: the clock was ahead then,
- * and how old they are is unknown.
+ * Steam's bans of a player, if they were checked after a given time. Not if that was after
+ * {@link LATEST_CHECK}: how old they are is unknown.
  */
 export async function findSteamBans(
   db: Db,
@@ -31,7 +34,7 @@ const checked = prepareOnce('checked_steam_bans', (db) =>
       and(
         eq(steamBans.steamId64, sql.placeholder('steamId64')),
         gt(steamBans.checkedAt, sql`${sql.placeholder('checkedAfter')}::timestamptz`),
-        lte(steamBans.checkedAt, sql`now() + interval '5 minutes'`),
+        lte(steamBans.checkedAt, LATEST_CHECK),
       ),
     ),
 );

@@ -83,7 +83,7 @@ function endSilence(socket: Socket, silenceMs: number | undefined): void {
     // The first message is the only one without a type.
     if (!isFirstWrite && bytes instanceof Uint8Array) readSent(bytes);
     isFirstWrite = false;
-    // Not after the end of COPY, of which the driver tells the server once too often.
+    // Other messages get no response of their own, such as the one too many that the driver sends after a COPY.
     const isResponseDue = responsesDue > 0 || lastSent === MESSAGE.flush;
     if (timer === undefined && isResponseDue) startTimer();
     return write(...args);

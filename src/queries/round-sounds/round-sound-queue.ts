@@ -86,7 +86,7 @@ export async function claimQueuedSound(
   });
 }
 
-/** The last condition: when the clock was ahead, a row would otherwise stay claimed until it comes to that time again. */
+/** The last condition is for a row that was claimed when the clock was ahead: it would stay claimed until that time comes. */
 const isUnclaimed = sql`(${roundSounds.claimedUntil} is null or ${roundSounds.claimedUntil} <= clock_timestamp()
   or ${roundSounds.claimedUntil} > ${after(MAX_CLAIM_MS)})`;
 

@@ -1,0 +1,19 @@
+import type { Logger } from 'pino';
+
+/**
+ * Calls every listener with what was read from the database. One that throws is logged, and keeps the value from none of the others.
+ * @param what the listeners were told, for the log.
+ */
+export function notifyAll<T>(
+  listeners: Iterable<(value: T) => void>,
+  value: T,
+  { what, log }: { what: string; log: Logger },
+): void {
+  for (const listener of listeners) {
+    try {
+      listener(value);
+    } catch (error) {
+      log.error({ err: error }, `a listener failed on the new ${what}`);
+    }
+  }
+}
