@@ -42,10 +42,8 @@ export type PenaltyFilter = {
 
 /** Identifies the statement of a filter: which filters are set, and the values that it contains literally. */
 export function shapeOf({ types, status, serverId, playerSteamId, adminSteamId }: PenaltyFilter): string {
-  const set = Object.entries({ serverId, playerSteamId, adminSteamId }).filter(
-    ([, value]) => value !== undefined,
-  );
-  return [types?.join('+') ?? '', status ?? '', ...set.map(([name]) => name)].join(',');
+  const named = (name: string, value: unknown) => (value === undefined ? '' : `,${name}`);
+  return `${types?.join('+') ?? ''},${status ?? ''}${named('serverId', serverId)}${named('playerSteamId', playerSteamId)}${named('adminSteamId', adminSteamId)}`;
 }
 
 /**

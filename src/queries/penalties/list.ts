@@ -56,13 +56,14 @@ function isCountedByTallies({ playerSteamId, serverId, adminSteamId }: PenaltyFi
 
 /** Counts and rows by the player's index. */
 async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now }: PageOptions) {
-  const { rows, counted } = await selectPage(db, `penalties of player: ${shapeOf(filter)}`, {
+  const place = page === 1 ? 'first' : 'deep';
+  const { rows, counted } = await selectPage(db, `penalties of player: ${place} ${shapeOf(filter)}`, {
     build: () => ({
       expressions: sql`counted as (
         select ${COUNTS_BY_TYPE} as counts, null as due
         from ${penalties} where ${filterCondition({ ...filter, types: undefined })}
       )`,
-      rows: selectRows(filter, { offset: OFFSET }),
+      rows: selectRows(filter, page === 1 ? {} : { offset: OFFSET }),
     }),
     values: { ...filterValues(filter, now), limit: perPage, offset: (page - 1) * perPage },
     now,
@@ -117,7 +118,8 @@ async function selectPage(
     return sql`with ${expressions} select ${columns} from counted left join (${rows}) as listed on true`;
   };
   const found = await selectFrom(db)(name, buildStatement, values);
-  const rows = found.filter((row) => row[at.id] !== null).map((row) => readPenalty(row, at, now));
+  const hasRows = found[0]?.[at.id] !== null;
+  const rows = hasRows ? found.map((row) => readPenalty(row, at, now)) : [];
   // A join promises no order, and sorting a page here is cheaper.
   rows.sort(compareNewestFirst);
   return { rows, counted: { counts: found[0]?.[at.counts], due: found[0]?.[at.due] } };

@@ -19,7 +19,7 @@ export async function measurePlayerLookups(
   const list = () =>
     listPenalties(db, { playerSteamId: listed.player }, { page: 1, perPage: 10, now: listed.now });
   const statement = await readPlayerStatement(url, listed);
-  const parameters = [listed.player, listed.player, '10', '0'];
+  const parameters = [listed.player, listed.player, '10'];
   const lookups: [what: string, most: number | undefined, lookup: () => PromiseLike<unknown>][] = [
     ['ban lookup of one player', 2, () => isBanned(db, player(), listed.now)],
     ['ten penalties of one player, and the counts of all', 2, list],
