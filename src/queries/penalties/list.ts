@@ -19,7 +19,7 @@ import {
   readCounts,
   shapeOf,
 } from './filter.ts';
-import { compareNewestFirst, LISTED, NEWEST_FIRST, OLDEST_FIRST, type Penalty, readPenalty } from './row.ts';
+import { compareNewestFirst, LISTED, NEWEST_FIRST, type Penalty, readPenalty } from './row.ts';
 import { buildBucket, buildCounted, readCounted } from './tallies.ts';
 
 export type PenaltyPage = {
@@ -134,13 +134,10 @@ function buildFirstPage(filter: PenaltyFilter): PageSql {
 function buildDeepPage(filter: PenaltyFilter): PageSql {
   const bucket = buildBucket(filter, OFFSET);
   const key = sql`${penalties.createdAt}, ${penalties.id}`;
-  const keyAt = (position: SQL, order: SQL) => sql`
-    select ${key} from ${penalties} where ${filterCondition(filter)} and ${bucket.within}
-    order by ${order} limit 1 offset ${position}`;
   const start = sql`
     select start.* from ${bucket.table}, lateral (
-      select * from (${keyAt(bucket.newer, NEWEST_FIRST)}) as newest where ${bucket.isNearNewest} union all
-      select * from (${keyAt(bucket.older, OLDEST_FIRST)}) as oldest where not ${bucket.isNearNewest}
+      select ${key} from ${penalties} where ${filterCondition(filter)} and ${bucket.within}
+      order by ${bucket.order} limit 1 offset ${bucket.position}
     ) as start`;
   return {
     expressions: sql`${buildCounted(filter)}, ${bucket.expressions}`,

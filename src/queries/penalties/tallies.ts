@@ -16,6 +16,7 @@ import {
   type PenaltyFilter,
   typeCondition,
 } from './filter.ts';
+import { NEWEST_FIRST, OLDEST_FIRST } from './row.ts';
 
 /**
  * Exact totals of a filter, and where deep pages begin, from the tallies that triggers maintain (`penaltyTallies` in
@@ -32,10 +33,9 @@ type Bucket = {
   table: SQL;
   /** The condition of the bucket's rows. */
   within: SQL;
-  /** How many of them are newer than the row, how many are older, and which are fewer. */
-  newer: SQL;
-  older: SQL;
-  isNearNewest: SQL;
+  /** The position of the row among them in this order, from 0. */
+  position: SQL;
+  order: SQL;
 };
 
 /**
@@ -82,52 +82,51 @@ export function readCounted(
 export function buildBucket(filter: PenaltyFilter, position: SQL): Bucket {
   // For a server and an admin together there are no tallies by day.
   const period = scopeOf(filter) === TALLY_SCOPES.serverAndAdmin ? 'month' : 'day';
-  const month = sql`month as (${findBucket(bucketsOf('month', filter), position)})`;
+  const month = sql`month as (${findBucket(bucketsOf('month', filter), { position, order: sql`desc` })})`;
   const daysOfMonth = sql`
-    ${bucketsOf('day', filter)} and bucket >= month.bucket and bucket < month.bucket + interval '1 month'`;
+    select * from (${bucketsOf('day', filter)}) as days
+    where bucket >= month.bucket and bucket < month.bucket + interval '1 month'`;
   const day = sql`
-    day as (select found.* from month, lateral (${findBucket(daysOfMonth, sql`month.position`)}) as found)`;
+    day as (select found.* from month, lateral (
+      ${findBucket(daysOfMonth, { position: sql`month.position`, order: sql`asc` })}
+    ) as found)`;
   const at = (end: string) => sql`(bucket ${sql.raw(end)})::timestamp at time zone 'UTC'`;
   return {
     expressions: period === 'day' ? sql`${month}, ${day}` : month,
     table: sql`${sql.identifier(period)}`,
     // Both ends, so that whichever index the planner takes, it reads no more than the bucket.
     within: sql`${penalties.createdAt} >= ${at('')} and ${penalties.createdAt} < ${at(`+ interval '1 ${period}'`)}`,
-    newer: sql`position`,
-    older: sql`rows - 1 - position`,
-    isNearNewest: sql`position < rows / 2`,
+    position: sql`position`,
+    order: period === 'day' ? NEWEST_FIRST : OLDEST_FIRST,
   };
 }
 
 /**
- * The bucket with the row at a position, and the position within it. Without `offset 0` PostgreSQL would add up the counts
- * of each bucket twice, for `upto` and for `rows`.
+ * The bucket with the row at a position, and the position of the row within it in the opposite order: that takes no more
+ * than the running total. `offset 0` has the buckets read in order, only up to the one that is found, and each added up once.
  */
-function findBucket(buckets: SQL, position: SQL): SQL {
+function findBucket(buckets: SQL, { position, order }: { position: SQL; order: SQL }): SQL {
   return sql`
-    select bucket, rows, ${position} - (upto - rows) as position from (
-      select bucket, rows, sum(rows) over (order by bucket desc rows unbounded preceding) as upto
-      from (${buckets} offset 0) as buckets
+    select bucket, upto - 1 - ${position} as position from (
+      select bucket, is_stored, sum(rows) over (order by bucket ${order}) as upto
+      from (${buckets} order by bucket ${order} offset 0) as buckets
     ) as summed
-    where upto > ${position} order by bucket desc limit 1`;
+    where is_stored and upto > ${position} order by bucket ${order} limit 1`;
 }
 
-/** The months or days of a filter with their rows, corrected for rows that have ended as the counts are. */
+/** The months or days of a filter with their rows, and what is to be added to them for rows that have ended. */
 function bucketsOf(period: Period, filter: PenaltyFilter): SQL {
   const { types, status } = filter;
-  const stored = sumOf(slotsOf(types, status));
-  if (!changesWithTime(status))
-    return sql`select bucket, ${stored} as rows from ${penaltyTallies} where ${tallyCondition(filter, period)}`;
+  const stored = sql`
+    select bucket, true as is_stored, ${sumOf(slotsOf(types, status))} as rows
+    from ${penaltyTallies} where ${tallyCondition(filter, period)}`;
+  if (!changesWithTime(status)) return stored;
   // Rows that are due are EXPIRED and no longer ACTIVE.
-  const sign = sql.raw(status === 'ACTIVE' ? '-' : '+');
-  const isListed = types ? typeCondition(types, sql`due.type`) : sql`true`;
+  const sign = sql.raw(status === 'ACTIVE' ? '-' : '');
   return sql`
-    select bucket, ${stored} ${sign} coalesce(ended.rows, 0) as rows
-    from ${penaltyTallies} left join (
-      select date_trunc(${sql.raw(`'${period}'`)}, day::timestamp)::date as bucket, sum(rows)::integer as rows
-      from due where ${isListed} group by 1
-    ) as ended using (bucket)
-    where ${tallyCondition(filter, period)}`;
+    ${stored} union all
+    select date_trunc(${sql.raw(`'${period}'`)}, day::timestamp)::date, false, (${sign}rows)::integer
+    from due where ${types ? typeCondition(types, sql`due.type`) : sql`true`}`;
 }
 
 /** Whether rows gain or lose this status when they end, which the tallies do not reflect. */
