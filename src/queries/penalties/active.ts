@@ -3,7 +3,7 @@ import type { Db } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { arrayLiteral, columnsOf, hiddenPlaceholder, selectFrom, selectionOf } from '../../db/select.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
-import { COUNTS_BY_TYPE, countsBy, type PenaltyCounts, readCounts, statusCondition } from './filter.ts';
+import { countsBy, countsByType, type PenaltyCounts, readCounts, statusCondition } from './filter.ts';
 import { compareNewestFirst, LISTED, NEWEST_FIRST, type Penalty, readPenalty } from './row.ts';
 
 /** A player's penalties that are ACTIVE at some moment. */
@@ -14,7 +14,7 @@ export type ActivePenalties = {
   newest: Penalty[];
 };
 
-const COUNTED = selectionOf({ player: penalties.playerSteamId, counts: COUNTS_BY_TYPE });
+const COUNTED = selectionOf({ player: penalties.playerSteamId, counts: countsByType() });
 const SELECTED = selectionOf(columnsOf('listed', LISTED));
 
 type Options = { limit: number; now: Date };

@@ -18,13 +18,14 @@ export function countsBy(count: (type: PenaltyType) => number): PenaltyCounts {
 }
 
 /** The number of rows of each type, as one text for {@link readCounts}. */
-export const COUNTS_BY_TYPE: SQL = sql`concat_ws(' ', ${sql.join(PENALTY_TYPES.map(countOfType), sql`, `)})`;
-
-function countOfType(type: PenaltyType): SQL {
-  return sql`count(*) filter (where ${penalties.type} = ${sql.raw(`'${type}'`)})`;
+export function countsByType(column: SQLWrapper = penalties.type): SQL {
+  const counts = PENALTY_TYPES.map(
+    (type) => sql`count(*) filter (where ${column} = ${sql.raw(`'${type}'`)})`,
+  );
+  return sql`concat_ws(' ', ${sql.join(counts, sql`, `)})`;
 }
 
-/** Reads {@link COUNTS_BY_TYPE}. */
+/** Reads {@link countsByType}. */
 export function readCounts(value: unknown): PenaltyCounts {
   const counts = String(value).split(' ');
   return countsBy((type) => Number(counts[PENALTY_TYPES.indexOf(type)]));

@@ -11,7 +11,7 @@ import {
 import { PENALTY_TYPES } from '../../domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import {
-  COUNTS_BY_TYPE,
+  countsByType,
   filterCondition,
   filterValues,
   type PenaltyCounts,
@@ -60,7 +60,7 @@ async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now 
   const { rows, counted } = await selectPage(db, `penalties of player: ${place} ${shapeOf(filter)}`, {
     build: () => ({
       expressions: sql`counted as (
-        select ${COUNTS_BY_TYPE} as counts, null as due
+        select ${countsByType()} as counts, null as due
         from ${penalties} where ${filterCondition({ ...filter, types: undefined })}
       )`,
       rows: selectRows(filter, page === 1 ? {} : { offset: OFFSET }),

@@ -6,14 +6,15 @@ import {
   PENALTY_TYPES,
   type PenaltyStatus,
   type PenaltyType,
-  parsePenaltyType,
 } from '../../domain/penalty.ts';
 import {
   countsBy,
+  countsByType,
   dueCondition,
   filterCondition,
   type PenaltyCounts,
   type PenaltyFilter,
+  readCounts,
   typeCondition,
 } from './filter.ts';
 import { NEWEST_FIRST, OLDEST_FIRST } from './row.ts';
@@ -48,12 +49,7 @@ export function buildCounted(filter: PenaltyFilter): SQL {
   const counts = sql`
     (select ${penaltyTallies.counts}::text from ${penaltyTallies} where ${tallyCondition(filter, 'ever')}) as counts`;
   if (!changesWithTime(filter.status)) return sql`counted as (select ${counts}, null as due)`;
-  return sql`due as (${dueRows(filter)}), counted as (
-    select ${counts}, (
-      select string_agg(concat_ws(' ', type, rows), ',')
-      from (select type, sum(rows) as rows from due group by type) as due_by_type
-    ) as due
-  )`;
+  return sql`due as (${dueRows(filter)}), counted as (select ${counts}, ${countsByType(sql`type`)} as due from due)`;
 }
 
 /** Reads {@link buildCounted}: the counts of one status or of all, corrected for rows that have ended by `now`. */
@@ -62,17 +58,11 @@ export function readCounted(
   status: PenaltyStatus | undefined,
 ): PenaltyCounts {
   const counts = typeof stored === 'string' ? stored.slice(1, -1).split(',').map(Number) : [];
-  const add = (type: PenaltyType, changed: PenaltyStatus, rows: number) => {
-    const slot = slotOf(type, changed);
-    counts[slot] = (counts[slot] ?? 0) + rows;
-  };
-  for (const ended of typeof due === 'string' ? due.split(',') : []) {
-    const [name = '', rows] = ended.split(' ');
-    const type = parsePenaltyType(name);
-    add(type, 'ACTIVE', -Number(rows));
-    add(type, 'EXPIRED', Number(rows));
-  }
-  return countsBy((type) => slotsOf([type], status).reduce((sum, slot) => sum + (counts[slot] ?? 0), 0));
+  const storedOf = (type: PenaltyType) =>
+    slotsOf([type], status).reduce((sum, slot) => sum + (counts[slot] ?? 0), 0);
+  if (typeof due !== 'string') return countsBy(storedOf);
+  const ended = readCounts(due);
+  return countsBy((type) => storedOf(type) + signOfDue(status) * ended[type]);
 }
 
 /**
@@ -121,32 +111,36 @@ function bucketsOf(period: Period, filter: PenaltyFilter): SQL {
     select bucket, true as is_stored, ${sumOf(slotsOf(types, status))} as rows
     from ${penaltyTallies} where ${tallyCondition(filter, period)}`;
   if (!changesWithTime(status)) return stored;
-  // Rows that are due are EXPIRED and no longer ACTIVE.
-  const sign = sql.raw(status === 'ACTIVE' ? '-' : '');
   return sql`
     ${stored} union all
-    select date_trunc(${sql.raw(`'${period}'`)}, day::timestamp)::date, false, (${sign}rows)::integer
+    select date_trunc(${sql.raw(`'${period}'`)}, created_at at time zone 'UTC')::date, false, ${sql.raw(String(signOfDue(status)))}
     from due where ${types ? typeCondition(types, sql`due.type`) : sql`true`}`;
 }
 
 /** Whether rows gain or lose this status when they end, which the tallies do not reflect. */
 function changesWithTime(status: PenaltyStatus | undefined): boolean {
-  return status === 'ACTIVE' || status === 'EXPIRED';
+  return signOfDue(status) !== 0;
+}
+
+/** What a row that is due adds to the stored rows of a status: it is EXPIRED and no longer ACTIVE. */
+function signOfDue(status: PenaltyStatus | undefined): -1 | 0 | 1 {
+  if (status === 'ACTIVE') return -1;
+  return status === 'EXPIRED' ? 1 : 0;
 }
 
 /**
- * ACTIVE rows of a filter's server, admin or of all whose end has passed, by day and type. They are few, while a server or
- * an admin may have millions of rows: `offset 0` keeps the planner from reading those first. The second bound on `ends_at`
- * lowers its estimate: for a single unknown bound it would expect a third of all rows.
+ * ACTIVE rows of a filter's server, admin or of all whose end has passed. They are few, while a server or an admin may have
+ * millions of rows: `offset 0` keeps the planner from reading those first. The second bound on `ends_at` lowers its
+ * estimate: for a single unknown bound it would expect a third of all rows.
  */
 function dueRows({ types: _, status: __, ...scope }: PenaltyFilter): SQL {
   return sql`
-    select (${penalties.createdAt} at time zone 'UTC')::date as day, ${penalties.type} as type, count(*) as rows
+    select ${penalties.createdAt} as created_at, ${penalties.type} as type
     from (
       select * from ${penalties}
       where ${dueCondition(hiddenPlaceholder('now', 'timestamptz'))} and ${penalties.endsAt} > '-infinity' offset 0
     ) as ${penalties}
-    where ${filterCondition(scope)} group by 1, 2`;
+    where ${filterCondition(scope)}`;
 }
 
 /** The positions in `penaltyTallies.counts`, from 0, of some types and of one status or all. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { type SQL, sql } from 'drizzle-orm';
 import { openDatabase } from '../../../../src/db/database.ts';
-import { COUNTS_BY_TYPE } from '../../../../src/queries/penalties/filter.ts';
+import { countsByType } from '../../../../src/queries/penalties/filter.ts';
 import { listPenalties } from '../../../../src/queries/penalties/list.ts';
 import { aSteamId } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
@@ -52,7 +52,7 @@ test('what a deep page passes is decided in the index, without visiting the rows
 
 test("a player's rows are counted in the index, without visiting them", async () => {
   const plan = await explain(
-    sql`select ${COUNTS_BY_TYPE} from penalties where player_steamid = ${aSteamId(2)}`,
+    sql`select ${countsByType()} from penalties where player_steamid = ${aSteamId(2)}`,
   );
   expect(plan).toContain('Index Only Scan using penalties_player');
 });
