@@ -19,8 +19,9 @@ const PER_PAGE = 50;
 const WHY_STEEP =
   'Among ten thousand rows, a server, an admin or a rare filter has few, often one page; among millions, the month or day of a deep page is found first, by the tallies of all newer months, and its rows are far apart';
 const CALLS = 120;
-/** Calls for growth, which is of the whole request: what else the machine does blurs single ones. */
-const GROWTH_CALLS = 400;
+/** Growth is of the whole request, which the machine blurs for seconds at a time: hence several rounds of calls. */
+const GROWTH_ROUNDS = 5;
+const GROWTH_CALLS = 100;
 const WARM_UP_CALLS = 25;
 /** An hour after the last sweep: more rows await correction than a running service ever leaves. */
 const NOW = new Date(DATASET_END.getTime() + 3_600_000);
@@ -145,7 +146,12 @@ function ofPlayer(subjects: Subjects): Subjects {
 
 type Handles = { small: Watched; large: Watched; subjects: { small: Subjects; large: Subjects } };
 type Call = { requestMs: number; databaseMs: number };
+type Growth = { largeMs: number; smallMs: number; ratio: number };
 const PLACES = ['first', 'middle', 'last'] as const;
+type ListRequest = {
+  filter: { small: PenaltyFilter; large: PenaltyFilter };
+  place: (typeof PLACES)[number];
+};
 
 /** The worst of all values and of the first, a middle and the last page. */
 async function measureRequest(name: string, pick: PickFilters, handles: Handles): Promise<Row[]> {
@@ -154,15 +160,12 @@ async function measureRequest(name: string, pick: PickFilters, handles: Handles)
     large,
     small: pick(subjects.small)[index] ?? {},
   }));
-  const requests = filters.flatMap((filter) => PLACES.map((place) => ({ filter, place })));
+  const requests: ListRequest[] = filters.flatMap((filter) => PLACES.map((place) => ({ filter, place })));
   const figures = [];
-  for (const { filter, place } of requests) {
+  for (const { request, growth } of await measureGrowths(handles, requests)) {
+    const { filter, place } = request;
     const where = `${place} page of ${JSON.stringify(filter.large)}`;
-    figures.push({
-      where,
-      database: await timeDatabase(handles.large, filter.large, place),
-      growth: await timeGrowth(handles, filter, place),
-    });
+    figures.push({ where, growth, database: await timeDatabase(handles.large, filter.large, place) });
   }
   const slowest = figures.toSorted((a, b) => b.database.p99 - a.database.p99)[0];
   const steepest = figures.toSorted((a, b) => b.growth.ratio - a.growth.ratio)[0];
@@ -191,7 +194,20 @@ async function measureRequest(name: string, pick: PickFilters, handles: Handles)
   ];
 }
 
-async function timeDatabase(watched: Watched, filter: PenaltyFilter, place: (typeof PLACES)[number]) {
+/** The growth of each request in the round with the median ratio. */
+async function measureGrowths(handles: Handles, requests: readonly ListRequest[]) {
+  const measured = requests.map((request) => ({ request, rounds: [] as Growth[] }));
+  for (let round = 0; round < GROWTH_ROUNDS; round++) {
+    for (const { request, rounds } of measured) rounds.push(await timeGrowth(handles, request));
+  }
+  return measured.map(({ request, rounds }) => {
+    const growth = rounds.toSorted((a, b) => a.ratio - b.ratio)[Math.floor(rounds.length / 2)];
+    if (!growth) throw new Error('nothing was measured');
+    return { request, growth };
+  });
+}
+
+async function timeDatabase(watched: Watched, filter: PenaltyFilter, place: ListRequest['place']) {
   const list = await prepareList(watched, filter, { place, perPage: PER_PAGE });
   const calls: number[] = [];
   for (let call = 0; call < CALLS; call++) calls.push((await list()).databaseMs);
@@ -199,11 +215,7 @@ async function timeDatabase(watched: Watched, filter: PenaltyFilter, place: (typ
 }
 
 /** Both in turn, call by call. Pages are as long as ten thousand rows can fill one, so that as much is read of both. */
-async function timeGrowth(
-  { small, large }: Handles,
-  filter: { small: PenaltyFilter; large: PenaltyFilter },
-  place: (typeof PLACES)[number],
-) {
+async function timeGrowth({ small, large }: Handles, { filter, place }: ListRequest): Promise<Growth> {
   const { total } = await listPenalties(small.db, filter.small, { page: 1, perPage: 1, now: NOW });
   const options = { place, perPage: Math.min(Math.max(total, 1), PER_PAGE) };
   const listLarge = await prepareList(large, filter.large, options);
@@ -221,7 +233,7 @@ async function timeGrowth(
 async function prepareList(
   { db, readCpuMs }: Watched,
   filter: PenaltyFilter,
-  { place, perPage }: { place: (typeof PLACES)[number]; perPage: number },
+  { place, perPage }: { place: ListRequest['place']; perPage: number },
 ): Promise<() => Promise<Call>> {
   const { total } = await listPenalties(db, filter, { page: 1, perPage, now: NOW });
   // The last full one: what is left over after it differs by chance.
