@@ -72,17 +72,28 @@ export function readCounted(
 export function buildBucket(filter: PenaltyFilter, position: SQL): Bucket {
   // For a server and an admin together there are no tallies by day.
   const period = scopeOf(filter) === TALLY_SCOPES.serverAndAdmin ? 'month' : 'day';
-  const month = sql`month as (${findBucket(bucketsOf('month', filter), { position, order: sql`desc` })})`;
+  const month = findBucket(bucketsOf('month', filter), {
+    position,
+    order: sql`desc`,
+    due: sql`cardinality(${DUE_DAYS}) - width_bucket(bucket - 1, ${DUE_DAYS})`,
+    sign: signOfDue(filter.status),
+  });
   const daysOfMonth = sql`
-    select * from (${bucketsOf('day', filter)}) as days
-    where bucket >= month.bucket and bucket < month.bucket + interval '1 month'`;
-  const day = sql`
-    day as (select found.* from month, lateral (
-      ${findBucket(daysOfMonth, { position: sql`month.position`, order: sql`asc` })}
-    ) as found)`;
+    ${bucketsOf('day', filter)} and bucket >= month.bucket and bucket < month.bucket + interval '1 month'`;
+  const day = findBucket(daysOfMonth, {
+    position: sql`month.position`,
+    order: sql`asc`,
+    due: sql`width_bucket(bucket, ${DUE_DAYS}) - width_bucket(month.bucket - 1, ${DUE_DAYS})`,
+    sign: signOfDue(filter.status),
+  });
+  const expressions = [
+    ...(changesWithTime(filter.status) ? [sql`due_days as (${dueDays(filter)})`] : []),
+    sql`month as (${month})`,
+    ...(period === 'day' ? [sql`day as (select found.* from month, lateral (${day}) as found)`] : []),
+  ];
   const at = (end: string) => sql`(bucket ${sql.raw(end)})::timestamp at time zone 'UTC'`;
   return {
-    expressions: period === 'day' ? sql`${month}, ${day}` : month,
+    expressions: sql.join(expressions, sql`, `),
     table: sql`${sql.identifier(period)}`,
     // Both ends, so that whichever index the planner takes, it reads no more than the bucket.
     within: sql`${penalties.createdAt} >= ${at('')} and ${penalties.createdAt} < ${at(`+ interval '1 ${period}'`)}`,
@@ -91,31 +102,42 @@ export function buildBucket(filter: PenaltyFilter, position: SQL): Bucket {
   };
 }
 
+type BucketSearch = {
+  position: SQL;
+  order: SQL;
+  /** How many rows that are due are in a bucket and those before it in this order; {@link signOfDue}. */
+  due: SQL;
+  sign: -1 | 0 | 1;
+};
+
 /**
  * The bucket with the row at a position, and the position of the row within it in the opposite order: that takes no more
- * than the running total. `offset 0` has the buckets read in order, only up to the one that is found, and each added up once.
+ * than the running total. `offset 0` has the buckets read in order, only up to the one that is found.
  */
-function findBucket(buckets: SQL, { position, order }: { position: SQL; order: SQL }): SQL {
+function findBucket(buckets: SQL, { position, order, due, sign }: BucketSearch): SQL {
+  const corrected = sign === 0 ? sql`` : sql` ${sql.raw(sign === 1 ? '+' : '-')} (${due})`;
   return sql`
     select bucket, upto - 1 - ${position} as position from (
-      select bucket, is_stored, sum(rows) over (order by bucket ${order}) as upto
+      select bucket, (sum(rows) over (order by bucket ${order} rows unbounded preceding))${corrected} as upto
       from (${buckets} order by bucket ${order} offset 0) as buckets
     ) as summed
-    where is_stored and upto > ${position} order by bucket ${order} limit 1`;
+    where upto > ${position} order by bucket ${order} limit 1`;
 }
 
-/** The months or days of a filter with their rows, and what is to be added to them for rows that have ended. */
+/** The months or days of a filter with their stored rows. */
 function bucketsOf(period: Period, filter: PenaltyFilter): SQL {
-  const { types, status } = filter;
-  const stored = sql`
-    select bucket, true as is_stored, ${sumOf(slotsOf(types, status))} as rows
-    from ${penaltyTallies} where ${tallyCondition(filter, period)}`;
-  if (!changesWithTime(status)) return stored;
-  return sql`
-    ${stored} union all
-    select date_trunc(${sql.raw(`'${period}'`)}, created_at at time zone 'UTC')::date, false, ${sql.raw(String(signOfDue(status)))}
-    from due where ${types ? typeCondition(types, sql`due.type`) : sql`true`}`;
+  const rows = sumOf(slotsOf(filter.types, filter.status));
+  return sql`select bucket, ${rows} as rows from ${penaltyTallies} where ${tallyCondition(filter, period)}`;
 }
+
+/** The days of the rows that are due, in order: `width_bucket` tells how many are up to a day. */
+function dueDays({ types }: PenaltyFilter): SQL {
+  return sql`
+    select coalesce(array_agg((created_at at time zone 'UTC')::date order by created_at), '{}') as days
+    from due where ${types ? typeCondition(types, sql`type`) : sql`true`}`;
+}
+
+const DUE_DAYS = sql`(select days from due_days)`;
 
 /** Whether rows gain or lose this status when they end, which the tallies do not reflect. */
 function changesWithTime(status: PenaltyStatus | undefined): boolean {
