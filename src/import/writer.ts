@@ -36,8 +36,8 @@ type Options = {
   fence?: Fence | undefined;
 };
 
-/** A page takes a second, marking millions of rows minutes. Waiting for another import has no limit. */
-const STATEMENT_TIMEOUT_MS = 600_000;
+/** Each statement takes seconds; an index of millions of rows is the slowest. Waiting for another import has no limit. */
+const STATEMENT_TIMEOUT_MS = 60_000;
 
 /**
  * Opens a connection that holds the source's lock until the writer is closed.

@@ -74,8 +74,12 @@ export async function deleteImportedPenalties(
   );
 }
 
+/** Penalties in one step of {@link markGonePenalties}: it takes seconds at most, and others write between steps. */
+const GONE_STEP_ROWS = 100_000;
+
 /**
- * Marks rows of some tables of a source that the import has not seen as gone since `now`.
+ * Marks rows of some tables of a source that the import has not seen as gone since `now`, in steps: if the process dies,
+ * the next import marks the rest.
  * @param isDryRun only counts them.
  * @returns how many.
  */
@@ -87,24 +91,34 @@ export async function markGonePenalties(
   // Before version 16, PostgreSQL may compare every row with every other if it has no index and no statistics of penalties.
   await session`create index if not exists import_seen_key on import_seen (source_table, source_id)`;
   await session`analyze import_seen`;
-  const isMissed = () => session`
-    source = ${source} and source_table = any(${arrayLiteral(sourceTables)}::text[]) and gone_at is null
-    and not exists (
-      select from import_seen
-      where import_seen.source_table = penalties.source_table and import_seen.source_id = penalties.source_id
-    )`;
-  const [counted] = isDryRun
-    ? await session`select count(*) as gone from penalties where ${isMissed()}`
-    : await retryVictim(() =>
-        session.begin(
-          (tx) => tx`
-            with marked as (
-              update penalties set gone_at = ${now.toISOString()}::text::timestamptz where ${isMissed()} returning 1
-            )
-            select count(*) as gone from marked`,
-        ),
-      );
-  return Number(counted?.gone);
+  let gone = 0;
+  for (let after = '0'; ; ) {
+    const [step] = await session`
+      select max(id)::text as "upTo"
+      from (select id from penalties where id > ${after} order by id limit ${GONE_STEP_ROWS}) as step`;
+    if (!step?.upTo) return gone;
+    const { upTo } = step;
+    const isMissed = () => session`
+      id > ${after} and id <= ${upTo}
+      and source = ${source} and source_table = any(${arrayLiteral(sourceTables)}::text[]) and gone_at is null
+      and not exists (
+        select from import_seen
+        where import_seen.source_table = penalties.source_table and import_seen.source_id = penalties.source_id
+      )`;
+    const [counted] = isDryRun
+      ? await session`select count(*) as gone from penalties where ${isMissed()}`
+      : await retryVictim(() =>
+          session.begin(
+            (tx) => tx`
+              with marked as (
+                update penalties set gone_at = ${now.toISOString()}::text::timestamptz where ${isMissed()} returning 1
+              )
+              select count(*) as gone from marked`,
+          ),
+        );
+    gone += Number(counted?.gone);
+    after = upTo;
+  }
 }
 
 /** The imported columns in the order of the statements' parameters, the key first. */

@@ -45,6 +45,32 @@ test('nothing is written, deleted or marked once another process has taken over'
   await writer.close();
 });
 
+test('every row that an import has not seen is marked as gone, however many there are', async () => {
+  await connection`
+    insert into penalties (source, source_table, source_id, type, status, player_name, player_steamid, admin_name,
+      admin_steamid, reason, duration_minutes, server_id, created_at)
+    select 'many', 'ban', n, 'ban', 'UNBANNED', 'Gracz', 76561198000000001, 'Console', 0, 'Aim', 0, 0, now()
+    from generate_series(1, 100_010) as n`;
+  const open = (isDryRun: boolean) => openPenaltyWriter(url, 'many', { isDryRun, waits: false });
+  const unseen = async () =>
+    (await connection`select source_id from penalties where source = 'many' and gone_at is null`).map(
+      (row) => row.source_id,
+    );
+  const seen = [1, 100_005].map((id) => ({ sourceTable: 'ban', sourceId: String(id) }));
+
+  const dry = await open(true);
+  await dry?.markSeen(seen);
+  expect(await dry?.markGone(['ban'], new Date())).toBe(100_008);
+  await dry?.close();
+  expect(await unseen()).toHaveLength(100_010);
+
+  const writer = await open(false);
+  await writer?.markSeen(seen);
+  expect(await writer?.markGone(['ban'], new Date())).toBe(100_008);
+  await writer?.close();
+  expect((await unseen()).toSorted()).toEqual(['1', '100005']);
+});
+
 function ban(sourceId: string) {
   return checkPenalty({
     sourceTable: 'ban',
