@@ -17,6 +17,8 @@ import { type Bench, formatMs, formatRatio, measureSideBySide, median, type Row 
 import { startTemporaryPostgres } from '../support/temporary-postgres.ts';
 
 const ROUNDS = 7;
+/** During the first two uploads after a start, the embedded ffmpeg's WebAssembly is optimised on a second core. */
+const WARM_UP_ROUNDS = 3;
 const MAX_SECONDS = 10;
 const MAX_RATIO = 2;
 const MAX_CORES = 1.05;
@@ -82,7 +84,7 @@ async function measureEngine(ffmpeg: Ffmpeg, { folder, database, track }: Settin
     wallMs += tookMs;
     return tookMs;
   };
-  await ours();
+  for (let round = 0; round < WARM_UP_ROUNDS; round++) await ours();
   [cpuMs, wallMs] = [0, 0];
   const bothMs: number[] = [];
   const atOnceMs: number[] = [];
@@ -114,7 +116,7 @@ async function measureEngine(ffmpeg: Ffmpeg, { folder, database, track }: Settin
       ...rowAgainst('both', bothMedianMs),
       target: `≤ ${MAX_RATIO}×, ≤ ${MAX_CORES} cores`,
       isReached: measured.ours <= MAX_RATIO * bothMedianMs && cores <= MAX_CORES,
-      note: `ours also measures the upload, decodes and measures both results, and includes about 40 ms of commits and syncs to the disk${isEmbedded ? '; WebAssembly is optimised on a second core meanwhile, until all of it is' : ''}`,
+      note: `ours also measures the upload, decodes and measures both results, and includes about 40 ms of commits and syncs to the disk${isEmbedded ? '; the first two uploads after a start take longer and 1.5 cores, since WebAssembly is optimised meanwhile' : ''}`,
     },
     {
       what: `the same, against one call for all, ${engine} ffmpeg`,
