@@ -45,6 +45,8 @@ test.each([
   [LATER, true],
   [EARLIER, false],
   ['yesterday', false],
+  ['2030', false],
+  ['tomorrow 2031', false],
   ['', false],
 ])('If-Modified-Since %p', (since, isSame) => {
   const headers = new Headers({ 'if-modified-since': since });
