@@ -70,7 +70,9 @@ export async function saveSignIn(
 
 /**
  * Links a Discord account to a user; linking the same one again updates its name and avatar.
- * @throws {Conflict} when it is linked to another user.
+ * @throws {NotFound} when there is no such user any more.
+ * @throws {Blocked} when they are blocked.
+ * @throws {Conflict} when the account is linked to another user.
  */
 export async function linkDiscord(
   db: Db,
@@ -78,6 +80,9 @@ export async function linkDiscord(
   account: { id: string; username: string; avatar: string | null },
 ): Promise<void> {
   await db.transaction(async (tx) => {
+    const user = await lockUser(tx, steamId64);
+    if (user.id !== userId) throw new NotFound(`The account of ${steamId64} was deleted`);
+    requireUnblocked(user);
     await updateUser(tx, steamId64, {
       discordId: account.id,
       discordUsername: account.username,

@@ -12,6 +12,8 @@ export type DiscordOAuthProvider = {
   /** What the visitor presses on the consent page; `ask` shows it. */
   consent: 'ask' | 'allow' | 'deny';
   conduct: 'honest' | 'fails' | 'never answers' | 'widens the scope' | 'answers in HTML' | 'will not revoke';
+  /** Runs while somebody waits for the account. */
+  beforeAccount: () => Promise<unknown>;
   /** Access tokens that still work. */
   liveTokens: Set<string>;
   /** Method and path of every request, in order. */
@@ -33,6 +35,7 @@ export function startDiscordOAuthProvider(): DiscordOAuthProvider {
     clientId: '1122334455667788990',
     clientSecret: 'secret/with:odd+characters',
     redirectUris: [],
+    beforeAccount: async () => {},
     account: { id: '80351110224678912', username: 'nelly', avatar: '8342729096ea3675442027381ff50dfe' },
     consent: 'allow',
     conduct: 'honest',
@@ -53,7 +56,10 @@ export function startDiscordOAuthProvider(): DiscordOAuthProvider {
     if (provider.conduct === 'answers in HTML') return new Response('<html>', { status: 200 });
     if (call === 'POST /api/oauth2/token') return exchange(request);
     if (call === 'POST /api/oauth2/token/revoke') return revoke(request);
-    if (call === 'GET /api/users/@me') return showAccount(request);
+    if (call === 'GET /api/users/@me') {
+      await provider.beforeAccount();
+      return showAccount(request);
+    }
     return Response.json({ message: '404: Not Found', code: 0 }, { status: 404 });
   }
 

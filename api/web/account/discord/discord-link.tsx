@@ -6,7 +6,7 @@ import { ConfirmPage } from '../../layout/confirm.tsx';
 import type { Site } from '../../layout/layout.tsx';
 import { textsOf } from '../../layout/locales/texts.ts';
 import { type AttemptDeps, codeVerifierOf, finishAttempt, startAttempt } from '../../sign-in/attempt.ts';
-import type { MemberRoute } from '../../visit/member-route.ts';
+import type { IdentifyAgain, MemberRoute } from '../../visit/member-route.ts';
 import type { Redirect } from '../../visit/notice.ts';
 import { PageError } from '../../visit/page-error.ts';
 import { respondWithPage } from '../../visit/page-response.ts';
@@ -46,7 +46,7 @@ function linkRoutes(deps: DiscordDeps, discord: DiscordOAuth): MemberRoute[] {
       method: 'GET',
       path: '/discord/return',
       isPage: false,
-      handle: (visit) => finishLink(deps, discord, visit),
+      handle: (visit, _, identifyAgain) => finishLink(deps, discord, { visit, identifyAgain }),
     },
   ];
 }
@@ -65,14 +65,21 @@ async function startLink(deps: DiscordDeps, discord: DiscordOAuth, visit: Member
   return new Response(null, { status: 303, headers: { location } });
 }
 
-async function finishLink(deps: DiscordDeps, discord: DiscordOAuth, visit: MemberVisit): Promise<Response> {
+async function finishLink(
+  deps: DiscordDeps,
+  discord: DiscordOAuth,
+  { visit, identifyAgain }: { visit: MemberVisit; identifyAgain: IdentifyAgain },
+): Promise<Response> {
   visit.cookies.push(deps.cookies.write('discord-link', '', 0));
   const options = { boundTo: visit.session.idHash, now: visit.now };
   const { state } = (await finishAttempt(deps, 'discord-link', visit.request, options)) ?? {};
   if (state === undefined) throw new PageError('link-refused', 400);
   try {
     const expected = { state, codeVerifier: codeVerifierOf(deps.signer, state) };
-    await linkDiscord(deps.db, visit.user, await fetchDiscordAccount(discord, visit.url.search, expected));
+    const account = await fetchDiscordAccount(discord, visit.url.search, expected);
+    // Meanwhile the session may have ended, or the user may have been blocked.
+    const { user } = await identifyAgain();
+    await linkDiscord(deps.db, user, account);
   } catch (error) {
     if (error instanceof LinkCancelled) return deps.redirect(visit, '/account#discord', 'link-cancelled');
     if (error instanceof Conflict) throw new PageError('discord-linked-elsewhere', 409, { cause: error });

@@ -2,6 +2,8 @@ import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { users } from '../../../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../../../src/db/schema/audit-log.ts';
+import { erasePerson } from '../../../../../src/queries/personal-data/erasure.ts';
+import { blockUser } from '../../../../../src/queries/users/user-blocks.ts';
 import { aSteamId } from '../../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../../support/database/database.ts';
 import { startDiscordOAuthProvider } from '../../../../support/providers/discord-oauth-provider.ts';
@@ -32,6 +34,7 @@ beforeEach(async () => {
   };
   discord.consent = 'allow';
   discord.conduct = 'honest';
+  discord.beforeAccount = async () => {};
   browser = openBrowser(site.origin);
   await signIn(browser);
 });
@@ -135,6 +138,37 @@ describe('linking Discord', () => {
     discord.account = { ...discord.account, id: '9223372036854775807' };
     expect((await link()).status).toBe(303);
     expect((await findUser())?.discordId).toBe('9223372036854775807');
+  });
+
+  test('links nothing for whom is blocked or signed out while Discord is asked', async () => {
+    const block = () =>
+      blockUser(db, aSteamId(lastPlayer), { reason: 'x', now: new Date(), actor: 'operator' });
+    const other = openBrowser(site.origin);
+    await signIn(other);
+    await other.get('/account');
+    const signOut = () => other.post('/account/sign-out-everywhere');
+    for (const [meanwhile, status] of [
+      [signOut, 401],
+      [block, 403],
+    ] as const) {
+      if (meanwhile === block) await signIn(browser);
+      discord.beforeAccount = meanwhile;
+      expect((await link()).status).toBe(status);
+      expect((await findUser())?.discordId).toBeNull();
+    }
+  });
+
+  test('links nothing to an account that was deleted and created again meanwhile', async () => {
+    discord.beforeAccount = async () => {
+      await erasePerson(db, aSteamId(lastPlayer), {
+        withPenalties: false,
+        actor: 'member',
+        removeSounds: async () => {},
+      });
+      await signIn(openBrowser(site.origin));
+    };
+    expect((await link()).status).toBe(401);
+    expect((await findUser())?.discordId).toBeNull();
   });
 
   test('is cancelled at Discord without harm', async () => {
