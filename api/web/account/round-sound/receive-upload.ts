@@ -17,8 +17,15 @@ const SLOT_LIMIT_MS = 20_000;
 /** A quarter of a megabit per second: a slower upload may lose its slot while others wait. */
 const MIN_RATE = { bytesPerSecond: 32 * 1024, windowMs: 5000 };
 
-/** Stores the file that a request uploads, unless the session has ended by the time it has arrived. */
-type ReceiveUpload = (visit: MemberVisit, identifyAgain: IdentifyAgain) => Promise<void>;
+/**
+ * Stores the file that a request uploads, unless the session has ended by the time it has arrived.
+ * @param values receives what the form shows again when it is refused.
+ */
+type ReceiveUpload = (
+  visit: MemberVisit,
+  identifyAgain: IdentifyAgain,
+  values: Map<string, string>,
+) => Promise<void>;
 
 /**
  * Creates a function that stores an uploaded file while it is being received. The CSRF token is sent in the header, or
@@ -39,7 +46,7 @@ export function createReceiver({
     createEvictionError: () =>
       new PageError('sound-gave-way', 408, { limit: Math.round(bytesPerSecond / 1024) }),
   });
-  return async ({ request, session, user }, identifyAgain) => {
+  return async ({ request, session, user }, identifyAgain, values) => {
     if (!mayHaveSound(limits.audience ?? 'everyone', user)) throw new PageError('sound-not-allowed', 403);
     const token = request.headers.get(CSRF_HEADER);
     const requireToken = (field: string | undefined) =>
@@ -54,6 +61,7 @@ export function createReceiver({
         limitMs: readLimitMs,
         slot,
         requireToken,
+        values,
         identifyAgain,
         store: (file) =>
           storeUpload({

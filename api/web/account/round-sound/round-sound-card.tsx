@@ -19,7 +19,7 @@ import { FileField } from './file-field.tsx';
 import type { RoundSoundDeps } from './round-sound-deps.ts';
 import { SoundPlayer, Waveform } from './round-sound-player.tsx';
 import { formatDecimal, LoudnessAfter, LoudnessBefore, titleOf } from './sound-words.tsx';
-import { toMegabytes } from './upload-form.ts';
+import { START_FIELD, toMegabytes } from './upload-form.ts';
 
 const STEPS = [...UNFINISHED_STATUSES, 'ready'] as const;
 
@@ -79,13 +79,13 @@ export async function RoundSoundCard({
           <label for="sound-start">{t.start}</label>
           <input
             id="sound-start"
-            name="start_ms"
+            name={START_FIELD}
             type="number"
             inputmode="numeric"
             min="0"
             max={String(LATEST_START_MS)}
             step="1"
-            value="0"
+            value={problem?.values.get(START_FIELD) ?? '0'}
             aria-describedby="sound-start-hint"
           />
           <p class="hint" id="sound-start-hint">

@@ -26,7 +26,8 @@ export function roundSoundRoutes(deps: RoundSoundDeps & ShowAgain): MemberRoute[
       method: 'POST',
       path: '/roundsound',
       readsBody: true,
-      handle: (visit, _, identifyAgain) => upload(deps, visit, () => receive(visit, identifyAgain)),
+      handle: (visit, _, identifyAgain) =>
+        upload(deps, visit, (values) => receive(visit, identifyAgain, values)),
     },
     {
       method: 'GET',
@@ -43,15 +44,16 @@ export function roundSoundRoutes(deps: RoundSoundDeps & ShowAgain): MemberRoute[
 async function upload(
   deps: RoundSoundDeps & ShowAgain,
   visit: MemberVisit,
-  receive: () => Promise<void>,
+  receive: (values: Map<string, string>) => Promise<void>,
 ): Promise<Response> {
+  const values = new Map<string, string>();
   if (wantsJson(visit.request)) {
-    await receive();
+    await receive(values);
     return Response.json({ success: true, status: 'queued' }, { status: 202 });
   }
   const show = (problem: FormProblem) => deps.showAgain(visit, problem);
-  return withFormShownAgain(visit, { values: new Map(), show }, async () => {
-    await receive();
+  return withFormShownAgain(visit, { values, show }, async () => {
+    await receive(values);
     return deps.redirect(visit, HERE, 'sound-uploaded');
   });
 }

@@ -26,6 +26,8 @@ type Options<T> = {
   slot: UploadSlot;
   /** Throws unless the CSRF token is valid. Called before the file is read if the field comes first, and at the end. */
   requireToken: (field: string | undefined) => void;
+  /** Receives the field that the form shows again when it is refused. */
+  values: Map<string, string>;
   /** Called once the form has been received; throws when the session has ended. */
   identifyAgain: () => Promise<unknown>;
   store: (file: ArrivingFile) => Promise<T>;
@@ -34,7 +36,7 @@ type Options<T> = {
 type OpenedFile = { part: BusboyFileStream; fileName: string };
 
 const FILE_FIELD = 'file';
-const START_FIELD = 'start_ms';
+export const START_FIELD = 'start_ms';
 /** The page's own form has two fields besides the file. */
 const LIMITS = { fields: 8, fieldSize: 1024, headerPairs: 32, headerSize: 16_384 };
 
@@ -47,7 +49,7 @@ const LIMITS = { fields: 8, fieldSize: 1024, headerPairs: 32, headerSize: 16_384
  * @throws what `requireToken`, `identifyAgain` and `store` throw.
  */
 export async function readUploadForm<T>(request: Request, options: Options<T>): Promise<T> {
-  const { maxBytes, limitMs, slot, requireToken, identifyAgain, store } = options;
+  const { maxBytes, limitMs, slot, requireToken, values, identifyAgain, store } = options;
   const parser = openParser(request, maxBytes);
   const reading = new AbortController();
   // Not withTimeLimit: the received data has to be cleaned up before the visitor gets a response.
@@ -56,10 +58,9 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
   const opened = Promise.withResolvers<OpenedFile | undefined>();
   let file: BusboyFileStream | undefined;
   let tokenField: string | undefined;
-  let startField = '';
   parser.on('field', (name, value) => {
     if (name === CSRF_FIELD) tokenField = value;
-    if (name === START_FIELD) startField = value;
+    if (name === START_FIELD) values.set(name, value);
   });
   parser.on('file', (name, part, fileName) => {
     // Without a listener, a form that ends before the file is read would crash the process with an unhandled 'error'.
@@ -99,7 +100,7 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
     }
     await arrival;
     requireToken(tokenField);
-    readStart(startField);
+    readStart(values);
     // When no file is selected, browsers send a part with an empty file name.
     if (sizeBytes === 0) throw new PageError(fileName === '' ? 'sound-missing' : 'sound-empty', 400);
     if (part.truncated) throw tooLarge(maxBytes);
@@ -110,12 +111,12 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
     const found = await opened.promise;
     if (!found || tokenField !== undefined) requireToken(tokenField);
     if (!found) throw new PageError('sound-missing', 400);
-    readStart(startField);
+    readStart(values);
     return await store({
       fileName: decodeFileName(found.fileName),
       bytes: readFile(found),
       get startMs() {
-        return readStart(startField);
+        return readStart(values);
       },
     });
   } finally {
@@ -125,9 +126,9 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
 }
 
 /** @throws {PageError} 400 `sound-start`. */
-function readStart(field: string): number {
+function readStart(values: ReadonlyMap<string, string>): number {
   try {
-    return parseStartMs(field);
+    return parseStartMs(values.get(START_FIELD) ?? '');
   } catch (cause) {
     throw new PageError('sound-start', 400, { limit: LATEST_START_MS / 1000, cause });
   }

@@ -34,9 +34,11 @@ beforeEach(async () => {
   await signIn(browser);
 });
 
+const fieldOf = (text: string) => /<input[^>]*name="start_ms"[^>]*>/.exec(text)?.[0] ?? '';
+
 test('without a script the start is a number field, in milliseconds', async () => {
   const { text } = await browser.get('/account');
-  const [field = ''] = /<input[^>]*name="start_ms"[^>]*>/.exec(text) ?? [];
+  const field = fieldOf(text);
   for (const attribute of ['type="number"', 'min="0"', 'max="600000"', 'step="1"', 'value="0"']) {
     expect(field).toContain(attribute);
   }
@@ -68,16 +70,33 @@ test.each([true, false])(
   },
 );
 
-async function upload(start: string | undefined, isFirst: boolean): Promise<Response> {
+test('without a script the form keeps the start that was entered, whatever was wrong', async () => {
+  for (const [start, file] of [
+    ['12500', new File([], '')],
+    ['600001', new File(['any bytes'], 'fanfare.mp3')],
+  ] as const) {
+    const refused = await upload(start, true, { file, accept: 'text/html' });
+    expect([refused.status, fieldOf(await refused.text())]).toEqual([
+      400,
+      expect.stringContaining(`value="${start}"`),
+    ]);
+  }
+});
+
+async function upload(
+  start: string | undefined,
+  isFirst: boolean,
+  { file = new File(['any bytes'], 'fanfare.mp3'), accept = 'application/json' } = {},
+): Promise<Response> {
   const form = new FormData();
   form.append('csrf_token', (await browser.get('/account')).field('csrf_token') ?? '');
   if (start !== undefined && isFirst) form.append('start_ms', start);
-  form.append('file', new File(['any bytes'], 'fanfare.mp3'));
+  form.append('file', file);
   if (start !== undefined && !isFirst) form.append('start_ms', start);
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   return fetch(`${site.origin}/account/roundsound`, {
     method: 'POST',
     body: form,
-    headers: { cookie, accept: 'application/json' },
+    headers: { cookie, accept },
   });
 }

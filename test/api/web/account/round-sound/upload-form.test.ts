@@ -36,6 +36,7 @@ function read(body: ReadableStream<Uint8Array>): Promise<string> {
     limitMs: 5000,
     slot: { signal: new AbortController().signal, note: () => undefined, complete: () => undefined },
     requireToken: (field) => expect(field).toBe('right'),
+    values: new Map(),
     identifyAgain: async () => undefined,
     store: async ({ bytes }) => {
       await Bun.sleep(1);
