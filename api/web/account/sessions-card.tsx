@@ -131,8 +131,9 @@ async function signOut(deps: SessionsDeps, visit: MemberVisit): Promise<Response
 }
 
 async function endOther(deps: SessionsDeps, visit: MemberVisit): Promise<Response> {
-  const { form: fields } = visit;
-  await endSessionOf(deps.db, visit.user, fields.get(SESSION_FIELD) ?? '');
+  const idHash = visit.form.get(SESSION_FIELD) ?? '';
+  // A text that is no hash belongs to no session, and may have NUL, which PostgreSQL has not.
+  if (/^[0-9a-f]+$/.test(idHash)) await endSessionOf(deps.db, visit.user, idHash);
   return deps.redirect(visit, '/account#sessions', 'session-ended');
 }
 

@@ -85,4 +85,12 @@ describe('the list of sessions', () => {
     expect((await helper.post('/account/sessions/end', { session: id, csrf_token: 'x' })).status).toBe(403);
     expect((await victim.get('/account')).text).toContain(player.steamId);
   });
+
+  test('ends nothing by what is no session', async () => {
+    const browser = await openBrowserAs(SAFARI);
+    for (const session of ['', '\0', 'x'.repeat(5000)]) {
+      expect((await browser.post('/account/sessions/end', { session })).status).toBe(303);
+    }
+    expect(site.log.filter(({ level }) => level === 'error')).toEqual([]);
+  });
 });
