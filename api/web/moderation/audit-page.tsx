@@ -1,6 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
 import { tryParseSteamId } from '../../../src/domain/steam-id.ts';
+import { isolate } from '../../../src/domain/text/isolate.ts';
 import {
   AUDIT_ACTIONS,
   type AuditEntry,
@@ -164,5 +165,5 @@ function describeValue(key: string, value: unknown, locale: Locale): string {
   if (value === null) return key === 'types' ? textsOf(locale).webhooks.allTypes : '–';
   const text = Array.isArray(value) ? value.join(', ') : String(value);
   const isInstant = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/.test(text);
-  return isInstant ? formatInstant(locale, new Date(text)) : text;
+  return isInstant ? formatInstant(locale, new Date(text)) : isolate(text);
 }

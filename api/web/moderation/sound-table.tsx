@@ -1,5 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { mayHaveSound, type SoundAudience } from '../../../src/domain/rights/sound-audience.ts';
+import { isolate } from '../../../src/domain/text/isolate.ts';
 import type { RoundSound } from '../../../src/queries/round-sounds/round-sounds.ts';
 import type { User } from '../../../src/queries/users/users.ts';
 import { SoundPlayer } from '../account/round-sound/round-sound-player.tsx';
@@ -77,9 +78,9 @@ export function SoundTable({
               <ConfirmLink
                 href={removalOf(sound)}
                 label={t.moderation.remove}
-                fullLabel={t.moderation.removeNamed(titleOf(sound))}
+                fullLabel={t.moderation.removeNamed(isolate(titleOf(sound)))}
                 title={t.moderation.removeTitle}
-                lead={t.moderation.removeLead(titleOf(sound), sound.steamId64)}
+                lead={t.moderation.removeLead(isolate(titleOf(sound)), sound.steamId64)}
                 visit={visit}
               />
             </td>

@@ -143,7 +143,7 @@ function UserPage({ deps, visit, notice, user, record, tokens }: UserProps): JSX
                 m.noDiscord
               ) : (
                 <>
-                  <span>{user.discordUsername}</span> <code>{user.discordId}</code>
+                  <bdi>{user.discordUsername}</bdi> <code>{user.discordId}</code>
                 </>
               )}
             </dd>

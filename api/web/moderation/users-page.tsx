@@ -161,7 +161,7 @@ function UserTable({ users, visit }: { users: ListedUser[]; visit: MemberVisit }
               {user.discordId === null ? (
                 <span class="hint">{t.noDiscord}</span>
               ) : (
-                <span>{user.discordUsername || user.discordId}</span>
+                <bdi>{user.discordUsername || user.discordId}</bdi>
               )}
             </td>
             <td data-label={t.columns.flags}>

@@ -74,6 +74,17 @@ describe('the moderation view', () => {
     steamApi.answer = 'players';
   });
 
+  test('shows texts of members so that they do not reorder what is beside them', async () => {
+    await insertUser(db, 81, { discordId: '81', discordUsername: 'a\u202eb' });
+    const member = await as(82);
+    await member.get('/account');
+    await member.post('/account/tokens', { name: 'x\u202eabc' });
+    expect((await admin.get('/account/moderation/audit')).text).toContain('<span>name: xabc · ');
+    for (const path of [`?q=${aSteamId(81)}`, `/users/${aSteamId(81)}`]) {
+      expect((await admin.get(`/account/moderation${path}`)).text).toContain('<bdi>a\u202eb</bdi>');
+    }
+  });
+
   test('shows those whose nickname nobody can see by the end of their SteamID', async () => {
     await insertUser(db, 80, { nickname: '\u3164\u200b' });
     const page = await admin.get(`/account/moderation?q=${aSteamId(80)}`);

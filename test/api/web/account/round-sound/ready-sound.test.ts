@@ -76,6 +76,10 @@ describe('moderation', () => {
     const list = await admin.get('/account/moderation/sounds');
     expect(list.status).toBe(200);
     expect(list.text).toContain('<bdi>rude<');
+    await db.update(roundSounds).set({ title: 'שלום 1' });
+    const { text } = await admin.get('/account/moderation/sounds');
+    expect(/data-confirm-lead="([^"]*)"/.exec(text)?.[1]).toContain('\u2068שלום 1\u2069');
+    await db.update(roundSounds).set({ title: 'rude.mp3' });
     expect((await admin.get(`/account/moderation/sounds/${PLAYER}/delete`)).text).toContain(
       'Remove this sound?',
     );
