@@ -192,15 +192,15 @@ async function isRare(select: Select, given: SearchValues): Promise<boolean> {
 
 /** Players by the index of names. @param grams the hashes to look up in the index. */
 function indexed(grams: SQL, scope: SearchScope): SQL {
+  const penalised = sql`select max(${penalties.createdAt}) from ${penalties} where ${penalties.playerSteamId} = matched.steamid64`;
+  const signedIn = sql`select ${users.signedInAt} from ${users} where ${users.steamId64} = matched.steamid64`;
+  const seenAt = scope === 'all' ? sql`greatest((${penalised}), (${signedIn}))` : sql`(${penalised})`;
   return sql`
     select ${MATCH.columns} from (
       select ${playerNames.steamId64} as steamid64, ${IS_EXACT} from ${playerNames}
       where ${playerNames.grams} @> (${grams}) and ${IS_PART} and ${IN_SCOPE[scope]} group by ${playerNames.steamId64}
     ) as matched
-    cross join lateral (select greatest(
-      (select max(${penalties.createdAt}) from ${penalties} where ${penalties.playerSteamId} = matched.steamid64),
-      (select ${users.signedInAt} from ${users} where ${users.steamId64} = matched.steamid64)
-    ) as seen_at) as last
+    cross join lateral (select ${seenAt} as seen_at) as last
     order by ${BEST_FIRST}`;
 }
 
