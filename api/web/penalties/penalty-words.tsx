@@ -33,8 +33,9 @@ export function EndOfPenalty({ penalty, visit }: EndProps & { visit: Visit }): J
   const t = textsOf(visit.locale).penalties;
   const { status, endsAt, liftedAt, liftedByName, liftReason } = penalty;
   const at = status === 'UNBANNED' ? liftedAt : endsAt;
-  const words =
-    status === 'UNBANNED' ? (liftedByName ? t.liftedBy(isolate(liftedByName)) : t.lifted) : t.expired;
+  const lifted =
+    liftedByName && hasVisibleCharacter(liftedByName) ? t.liftedBy(isolate(liftedByName)) : t.lifted;
+  const words = status === 'UNBANNED' ? lifted : t.expired;
   return (
     <span>
       {at && (
@@ -44,7 +45,7 @@ export function EndOfPenalty({ penalty, visit }: EndProps & { visit: Visit }): J
         </>
       )}
       <bdi>{words}</bdi>
-      {status === 'UNBANNED' && liftReason && (
+      {status === 'UNBANNED' && liftReason && hasVisibleCharacter(liftReason) && (
         <span class="hint">
           {': '}
           <bdi>{liftReason}</bdi>

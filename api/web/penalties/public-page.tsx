@@ -7,6 +7,7 @@ import {
 } from '../../../src/domain/penalty.ts';
 import { tryParseSteamReference } from '../../../src/domain/profile-address.ts';
 import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
+import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
 import type { Penalty } from '../../../src/queries/penalties/row.ts';
 import type { FoundPlayer } from '../../../src/queries/player-search.ts';
 import { Icon } from '../layout/icons.tsx';
@@ -190,7 +191,8 @@ function PublicTable({ penalties, visit }: { penalties: readonly Penalty[]; visi
 function PlayerLink({ penalty, visit }: { penalty: Penalty; visit: Visit }): JSX.Element {
   const { playerName, playerSteamId: steamId64 } = penalty;
   if (steamId64 === UNKNOWN_STEAM_ID) {
-    return <bdi>{playerName || textsOf(visit.locale).penalties.unknownPlayer}</bdi>;
+    const { unknownPlayer } = textsOf(visit.locale).penalties;
+    return <bdi>{hasVisibleCharacter(playerName) ? playerName : unknownPlayer}</bdi>;
   }
   return (
     <a href={`${PATH}?q=${steamId64}`}>

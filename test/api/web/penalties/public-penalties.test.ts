@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { eq, inArray } from 'drizzle-orm';
+import { eq, inArray, like } from 'drizzle-orm';
 import { penalties } from '../../../../src/db/schema/penalties.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
@@ -52,6 +52,32 @@ describe('the public list of penalties', () => {
     expect(await listRows('?q=PrivateNick')).toEqual([]);
     expect(await listRows('?q=OldName+two')).toHaveLength(1);
     await db.delete(penalties).where(inArray(penalties.playerName, names));
+  });
+
+  test('orders players of a search by their penalties, whoever signed in last', async () => {
+    await insertPenalties(db, [
+      {
+        playerSteamId: aSteamId(62),
+        playerName: 'Kowalski one',
+        createdAt: new Date('2026-11-01T00:00:00Z'),
+      },
+      {
+        playerSteamId: aSteamId(63),
+        playerName: 'Kowalski two',
+        createdAt: new Date('2026-11-09T00:00:00Z'),
+      },
+    ]);
+    await insertUser(db, 62, { nickname: 'Nobody', signedInAt: new Date() });
+    const { text } = await openBrowser(open.origin).get('/penalties?q=kowalski');
+    const names = [...text.matchAll(/<bdi>(Kowalski \w+)<\/bdi>/g)].map(([, name]) => name);
+    expect(names).toEqual(['Kowalski two', 'Kowalski one']);
+    await db.delete(penalties).where(like(penalties.playerName, 'Kowalski%'));
+  });
+
+  test('says that a player is unknown whose name nobody can see', async () => {
+    await insertPenalties(db, [{ playerSteamId: '0' as never, playerName: '\u200b\u3164', type: 'silence' }]);
+    expect(await listRows('?type=silence')).toEqual([expect.stringContaining('Unknown player')]);
+    await db.delete(penalties).where(eq(penalties.type, 'silence'));
   });
 
   test('shows neither who lifted a penalty nor why, and no SteamID for an admin without a name', async () => {
