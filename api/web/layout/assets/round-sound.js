@@ -69,8 +69,11 @@ async function pollStatus() {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     const response = await fetch('/account/roundsound/status', {
       headers: { accept: 'application/json' },
+      redirect: 'manual',
     }).catch(() => null);
-    if (!response?.ok || response.redirected) continue;
+    // The session has ended: the page says so.
+    if (response?.type === 'opaqueredirect') return reload();
+    if (!response?.ok) continue;
     const { status } = await response.json();
     const at = steps.findIndex((step) => step.dataset.step === status);
     if (status === 'ready' || at === -1) return reload();

@@ -19,7 +19,7 @@ const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
 if (!isPossible)
   console.warn('SKIPPED: the sound section in a real browser, since there is no Chromium here');
 
-const { url } = await createTestDatabase();
+const { url, connection } = await createTestDatabase();
 
 describe.skipIf(!isPossible)('the sound section in Chromium, on the whole service', () => {
   const steam = startSteamOpenIdProvider();
@@ -94,6 +94,18 @@ describe.skipIf(!isPossible)('the sound section in Chromium, on the whole servic
   async function takePicture(page: Page, name: string): Promise<void> {
     await savePicture(page.locator('#sound'), `sound-${name}`);
   }
+
+  test('asks to sign in once the session has ended while the sound waits', async () => {
+    const { context, page } = await open(aSteamId(10));
+    await page.setInputFiles('#sound-file', music);
+    await page.click('.sound-upload button');
+    await page.waitForSelector('[data-sound-progress]');
+    await connection`delete from sessions`;
+    await page.waitForSelector('form[action*="sign-in"], a[href*="sign-in"]');
+    expect(await page.locator('[data-sound-progress]').count()).toBe(0);
+    await connection`delete from round_sounds`;
+    await context.close();
+  });
 
   test('goes from choosing a file through its steps to hearing it, and to deleting it', async () => {
     const player = aSteamId(11);
