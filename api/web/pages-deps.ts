@@ -52,7 +52,7 @@ export type PagesDeps = {
   limits: {
     /** Starts and callbacks of sign-ins, by IP address. */
     attempts: Limiter;
-    /** Submitted forms, by user. */
+    /** Submitted forms and downloads of own data, by user. */
     forms: Limiter;
     /** Public pages, by IP address: the same limit as the public API's. */
     pages: Limiter;

@@ -123,7 +123,7 @@ export function createResponder({
         await identifyVisitor(visits, visit);
         return requireMember(visit);
       };
-      if (isPost) await enforceLimit(limits.forms, `user ${member.user.id}`);
+      if (isPost || route.isLimited) await enforceLimit(limits.forms, `user ${member.user.id}`);
       if (!isPost || route.readsBody) return route.handle(member, params, identifyAgain);
       const form = await readMemberForm(visits, member);
       return route.handle({ ...(await identifyAgain()), form }, params, identifyAgain);

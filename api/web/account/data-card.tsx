@@ -48,7 +48,13 @@ export function DataCard({ visit, notice }: DataProps): JSX.Element {
 /** Routes that download the user's data and delete the account. */
 export function dataRoutes(deps: DataDeps): MemberRoute[] {
   return [
-    { method: 'GET', path: '/data', isPage: false, handle: (visit) => download(deps, visit) },
+    {
+      method: 'GET',
+      path: '/data',
+      isPage: false,
+      isLimited: true,
+      handle: (visit) => download(deps, visit),
+    },
     { method: 'GET', path: '/delete', handle: (visit) => showDeleteConfirmation(deps, visit) },
     { method: 'POST', path: '/delete', handle: (visit) => deleteAccount(deps, visit) },
   ];

@@ -7,6 +7,8 @@ export type MemberRoute = {
   path: string;
   /** False for a GET that a sign-in must not redirect to: a script's request, or the callback from Discord. */
   isPage?: boolean;
+  /** True for a GET that counts towards the limit of forms, as every POST does. */
+  isLimited?: boolean;
   /**
    * True for a POST that reads the body itself. Its handler must call `requireCsrfToken`, and `identifyAgain` once the body
    * has arrived. For any other POST both are done before, and the fields are in `visit.form`.
