@@ -2,6 +2,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { exportPerson } from '../../../src/queries/personal-data/export.ts';
+import { unreadStream } from '../../http/responses.ts';
 import { Card } from '../layout/card.tsx';
 import { ConfirmLink, ConfirmPage } from '../layout/confirm.tsx';
 import type { Site } from '../layout/layout.tsx';
@@ -55,6 +56,7 @@ export function dataRoutes(deps: DataDeps): MemberRoute[] {
       isLimited: true,
       handle: (visit) => download(deps, visit),
     },
+    { method: 'HEAD', path: '/data', handle: describeDownload },
     { method: 'GET', path: '/delete', handle: (visit) => showDeleteConfirmation(deps, visit) },
     { method: 'POST', path: '/delete', handle: (visit) => deleteAccount(deps, visit) },
   ];
@@ -63,12 +65,20 @@ export function dataRoutes(deps: DataDeps): MemberRoute[] {
 async function download({ db }: DataDeps, visit: MemberVisit): Promise<Response> {
   const { id: userId, steamId64 } = visit.user;
   const data = await exportPerson(db, steamId64, { actor: { userId }, now: visit.now });
-  return new Response(JSON.stringify(data, null, 2), {
-    headers: {
-      'content-type': 'application/json; charset=utf-8',
-      'content-disposition': `attachment; filename="${steamId64}.json"`,
-    },
-  });
+  return new Response(JSON.stringify(data, null, 2), { headers: headersOf(steamId64) });
+}
+
+/** The headers of a download, without reading the data and without the entry in the audit log. */
+async function describeDownload({ user }: MemberVisit): Promise<Response> {
+  return new Response(unreadStream(), { headers: headersOf(user.steamId64) });
+}
+
+/** The headers of the file. */
+function headersOf(steamId64: SteamId64): Record<string, string> {
+  return {
+    'content-type': 'application/json; charset=utf-8',
+    'content-disposition': `attachment; filename="${steamId64}.json"`,
+  };
 }
 
 async function showDeleteConfirmation({ site }: DataDeps, visit: MemberVisit): Promise<Response> {

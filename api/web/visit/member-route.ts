@@ -2,7 +2,8 @@ import type { MemberVisit } from './visit.ts';
 
 /** A route below `/account` that requires a session; errors of its handler become pages. */
 export type MemberRoute = {
-  method: 'GET' | 'POST';
+  /** HEAD only where it differs from a GET without its body, for example because reading is expensive. */
+  method: 'GET' | 'HEAD' | 'POST';
   /** The path after `/account`; parameters are written as in Elysia: `/tokens/:id/revoke`. */
   path: string;
   /** False for a GET that a sign-in must not redirect to: a script's request, or the callback from Discord. */

@@ -5,7 +5,7 @@ import { startAccountSite } from '../../../support/web/account.ts';
 import { openBrowser, signIn } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
 
-const { db, steam, player } = await openMemberSite();
+const { db, steam, site, player } = await openMemberSite();
 
 async function countExports(): Promise<number> {
   const ofPlayer = and(eq(auditLog.action, 'user.exported'), eq(auditLog.subject, player.steamId));
@@ -23,5 +23,23 @@ describe('the download of own data', () => {
     expect([status, headers.get('retry-after')]).toEqual([429, '9']);
     expect(text).toContain('<h1 id="error">Too many attempts</h1>');
     expect(await countExports()).toBe(0);
+  });
+
+  test('is described by HEAD, which reads nothing and writes no entry', async () => {
+    const browser = openBrowser(site.origin);
+    await signIn(browser);
+    const ask = async (method: string) => {
+      const headers = { cookie: `session=${browser.cookies.get('session')}` };
+      const response = await fetch(`${site.origin}/account/data`, { method, headers });
+      await response.arrayBuffer();
+      return response;
+    };
+    const namesAndValues = ({ headers }: Response) =>
+      [...headers].filter(([name]) => !['content-length', 'transfer-encoding', 'date'].includes(name));
+    const described = await ask('HEAD');
+    expect([described.status, described.headers.has('content-length')]).toEqual([200, false]);
+    expect(await countExports()).toBe(0);
+    expect(namesAndValues(described)).toEqual(namesAndValues(await ask('GET')));
+    expect(await countExports()).toBe(1);
   });
 });
