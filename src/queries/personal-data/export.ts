@@ -84,17 +84,24 @@ async function readPerson(db: Db, steamId64: SteamId64) {
           ),
         )
         .orderBy(auditLog.id)
-    ).map((entry) => withoutOthers(entry, steamId64)),
+    ).map((entry) => withoutOthers(entry, { steamId64, userId: user?.id })),
   };
   const isKnown = user !== undefined || Object.values(rows).some((of) => of.length > 0);
   const erasure = (await findErasure(db, steamId64)) ?? null;
   return isKnown ? { account: user ?? null, ...rows, erasure } : undefined;
 }
 
-/** What the person did to somebody else is their own data, but whom it concerned and how is not. */
-function withoutOthers(entry: typeof auditLog.$inferSelect, steamId64: SteamId64) {
+/**
+ * What the person did to somebody else is their own data, but whom it concerned and how is not. Neither is who did
+ * something to the person.
+ */
+function withoutOthers(
+  entry: typeof auditLog.$inferSelect,
+  { steamId64, userId }: { steamId64: SteamId64; userId: number | undefined },
+) {
   const isOfAnother = entry.subject !== steamId64 && tryParseSteamId(entry.subject) !== undefined;
-  return isOfAnother ? { ...entry, subject: '', details: {} } : entry;
+  const actorUserId = entry.actorUserId === userId ? entry.actorUserId : null;
+  return { ...entry, actorUserId, ...(isOfAnother && { subject: '', details: {} }) };
 }
 
 async function readAccount(db: Db, user: typeof users.$inferSelect | undefined) {

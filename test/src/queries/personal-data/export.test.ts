@@ -60,8 +60,9 @@ await aToken(db, 1, { now });
 const [user] = await db.select().from(users);
 await db.insert(sessions).values({ idHash: 'hash', userId: user?.id ?? 0, expiresAt: now });
 await insertReadySound(db, ID);
-await insertUser(db, 9);
+const other = await insertUser(db, 9);
 await blockUser(db, aSteamId(9), { reason: 'about them', now, actor: { userId: user?.id ?? 0 } });
+await blockUser(db, ID, { reason: 'about me', now, actor: { userId: other.id } });
 const lift = { status: 'UNBANNED', liftedAt: now } as const;
 await insertPenalties(db, [
   // They lifted it themselves, so the lifter's SteamID is their own and may be shown.
@@ -114,6 +115,13 @@ test('what they did to others is in it without whom and how', () => {
   const entry = exported?.auditLog.find(({ action }) => action === 'user.blocked');
   expect(entry).toMatchObject({ subject: '', details: {} });
   expect(JSON.stringify(data)).not.toContain(aSteamId(9));
+});
+
+test('what others did to them is in it without who did it', () => {
+  const entry = exported?.auditLog.find(({ action, subject }) => action === 'user.blocked' && subject === ID);
+  expect(entry).toMatchObject({ actorUserId: null, details: { reason: 'about me' } });
+  const actors = new Set(exported?.auditLog.map(({ actorUserId }) => actorUserId));
+  expect([...actors].filter((actor) => actor !== null)).toEqual([user?.id ?? 0]);
 });
 
 test('every table that docs/privacy.md describes is part of the file', async () => {
