@@ -1,13 +1,12 @@
 import { and, asc, eq, inArray, ne, type SQL, sql } from 'drizzle-orm';
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
 import type { Db } from '../../db/client.ts';
-import { users } from '../../db/schema/accounts.ts';
 import { roundSounds } from '../../db/schema/round-sounds.ts';
-import { NotFound } from '../../domain/errors.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import { type RoundSoundFailure, UNFINISHED_STATUSES } from '../../domain/round-sound.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { recordAudit } from '../audit-log.ts';
+import { requireActor } from '../users/users.ts';
 import { findRoundSounds, lockPlayer, type RoundSound } from './round-sounds.ts';
 
 /** The results of rendering a sound. */
@@ -50,7 +49,8 @@ export async function saveUploadedSound(
   const { actor, ...values } = upload;
   return db.transaction(async (tx) => {
     await lockPlayer(tx, values.steamId64);
-    if (typeof actor === 'object' && 'userId' in actor) await requireUser(tx, actor.userId);
+    // An upload that finishes after its account was deleted must not be stored.
+    await requireActor(tx, actor);
     const { latest } = await findRoundSounds(tx, values.steamId64);
     if (latest && latest.status !== 'failed' && (await isInPlace(latest))) await markReady(tx, latest);
     const superseded = await tx
@@ -63,12 +63,6 @@ export async function saveUploadedSound(
     await recordAudit(tx, { actor, action: 'sound.uploaded', subject: values.steamId64, details });
     return { sound: row, supersededKeys: superseded.map(({ uploadKey }) => uploadKey) };
   });
-}
-
-/** An upload that finishes after its account was deleted must not be stored. */
-async function requireUser(tx: Db, userId: number): Promise<void> {
-  const [user] = await tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).for('key share');
-  if (!user) throw new NotFound('The account was deleted');
 }
 
 /**

@@ -9,6 +9,7 @@ import { arrayLiteral } from '../../db/select.ts';
 import { isDiscordId } from '../../domain/discord-id.ts';
 import { NotFound } from '../../domain/errors.ts';
 import { tryParseSteamReference } from '../../domain/profile-address.ts';
+import type { Actor } from '../../domain/rights/actor.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { foldText } from '../../domain/text/fold-text.ts';
 import { activeBanOf, isBanned } from '../penalties/is-banned.ts';
@@ -46,6 +47,20 @@ export async function lockUser(tx: Db, steamId64: SteamId64): Promise<User> {
   const [user] = await tx.select().from(users).where(eq(users.steamId64, steamId64)).for('update');
   if (!user) throw new NotFound(`There is no user ${steamId64}`);
   return user;
+}
+
+/**
+ * Checks that the acting user still exists, and keeps their row until the transaction ends. Other actors are not checked.
+ * @throws {NotFound} when their account was deleted since the request was authenticated.
+ */
+export async function requireActor(tx: Db, actor: Actor): Promise<void> {
+  if (typeof actor !== 'object' || !('userId' in actor)) return;
+  const [user] = await tx
+    .select({ id: users.id })
+    .from(users)
+    .where(eq(users.id, actor.userId))
+    .for('key share');
+  if (!user) throw new NotFound('The account was deleted');
 }
 
 const bySteamId = prepareOnce('user_by_steamid', (db) =>
