@@ -1,5 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
+import { NotFound } from '../../../src/domain/errors.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { exportPerson } from '../../../src/queries/personal-data/export.ts';
 import { unreadStream } from '../../http/responses.ts';
@@ -65,6 +66,7 @@ export function dataRoutes(deps: DataDeps): MemberRoute[] {
 async function download({ db }: DataDeps, visit: MemberVisit): Promise<Response> {
   const { id: userId, steamId64 } = visit.user;
   const data = await exportPerson(db, steamId64, { actor: { userId }, now: visit.now });
+  if (!data) throw new NotFound('The account was deleted');
   return new Response(JSON.stringify(data, null, 2), { headers: headersOf(steamId64) });
 }
 

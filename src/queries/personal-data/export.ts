@@ -12,6 +12,7 @@ import { steamBans } from '../../db/schema/steam.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import { type SteamId64, tryParseSteamId } from '../../domain/steam-id.ts';
 import { recordAudit } from '../audit-log.ts';
+import { requireActor } from '../users/users.ts';
 import { tallyCondition } from './anonymous-penalties.ts';
 import { discordEntriesCondition, findDiscordIds } from './discord-ids.ts';
 import { findErasure, holdOffErasures } from './tombstones.ts';
@@ -26,6 +27,7 @@ export type PersonExport = NonNullable<Awaited<ReturnType<typeof findPerson>>> &
  * Everything that is stored about a player, as in the tables, except secrets (hashes of tokens and sessions) and data
  * about others. From one snapshot; written to the audit log.
  * @returns undefined when nothing is stored.
+ * @throws {NotFound} when the acting user's account was deleted meanwhile.
  */
 export async function exportPerson(
   db: Db,
@@ -40,6 +42,7 @@ export async function exportPerson(
       // Erased since the snapshot: read again, and write no entry about them.
       const erasure = await findErasure(tx, steamId64);
       if (erasure?.erasedAt.getTime() !== data.erasure?.erasedAt.getTime()) return false;
+      await requireActor(tx, actor);
       await recordAudit(tx, { actor, action: 'user.exported', subject: steamId64 });
       return true;
     });

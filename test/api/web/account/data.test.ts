@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'bun:test';
-import { and, eq } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
+import { LOCKS } from '../../../../src/db/locks.ts';
 import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
+import { insertPenalties } from '../../../support/database/builders.ts';
+import { countWaiting } from '../../../support/database/lock-waits.ts';
+import { waitFor } from '../../../support/wait.ts';
 import { startAccountSite } from '../../../support/web/account.ts';
-import { openBrowser, signIn } from '../../../support/web/browser.ts';
+import { openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
 
 const { db, steam, site, player } = await openMemberSite();
@@ -41,5 +46,29 @@ describe('the download of own data', () => {
     expect(await countExports()).toBe(0);
     expect(namesAndValues(described)).toEqual(namesAndValues(await ask('GET')));
     expect(await countExports()).toBe(1);
+  });
+
+  test.each([
+    ['nothing', false],
+    ['a penalty', true],
+  ])('is 404 when the account was deleted meanwhile and %s is kept', async (_, isPenaltyKept) => {
+    const browser = openBrowser(site.origin);
+    await signIn(browser);
+    if (isPenaltyKept) await insertPenalties(db, [{ playerSteamId: player.steamId }]);
+    let erasing: Promise<unknown> = Promise.resolve();
+    let downloading: Promise<Page> | undefined;
+    await db.transaction(async (holding) => {
+      await holding.execute(sql`select pg_advisory_xact_lock_shared(${LOCKS.erasure})`);
+      const options = { withPenalties: false, actor: 'member', removeSounds: async () => {} } as const;
+      erasing = erasePerson(db, player.steamId, options);
+      await waitFor(async () => (await countWaiting(db)) === 1);
+      downloading = browser.get('/account/data');
+      await waitFor(async () => (await countWaiting(db)) === 2);
+    });
+    await erasing;
+    const page = await downloading;
+    expect([page?.status, page?.headers.get('content-disposition')]).toEqual([404, null]);
+    expect(page?.text).toContain('<h1 id="error">Page not found</h1>');
+    expect(await countExports()).toBe(0);
   });
 });

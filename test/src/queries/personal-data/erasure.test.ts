@@ -21,6 +21,7 @@ import { linkDiscord, saveSignIn, unlinkDiscord } from '../../../../src/queries/
 import { erasePlayer } from '../../../../src/service/parts/erase-player.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
+import { countWaiting } from '../../../support/database/lock-waits.ts';
 import { findTraces } from '../../../support/database/traces.ts';
 import { createTestFolder } from '../../../support/service/program.ts';
 import { waitFor } from '../../../support/wait.ts';
@@ -58,14 +59,6 @@ async function countRows(table: PgTable, where?: SQL): Promise<number> {
   return row?.rows ?? 0;
 }
 
-/** How many sessions of this database wait for a lock. */
-async function countWaiting(): Promise<number> {
-  const [row] = await connection`
-    select count(distinct pid)::int as count from pg_locks join pg_stat_activity using (pid)
-    where not granted and datname = current_database()`;
-  return row?.count;
-}
-
 /** Runs a write about the user while the erasure, with its earlier steps done, waits for their row. */
 async function duringErasure<T>(write: () => Promise<T>): Promise<PromiseSettledResult<T>> {
   let erasing: Promise<unknown> = Promise.resolve();
@@ -74,13 +67,13 @@ async function duringErasure<T>(write: () => Promise<T>): Promise<PromiseSettled
     // A lock that foreign keys to the row do not wait for.
     await holding`select 1 from users where steamid64 = ${id} for no key update`;
     erasing = erase();
-    await waitFor(async () => (await countWaiting()) === 1);
+    await waitFor(async () => (await countWaiting(db)) === 1);
     let isWritten = false;
     writing = Promise.allSettled([write()]);
     void writing.then(() => {
       isWritten = true;
     });
-    await waitFor(async () => isWritten || (await countWaiting()) === 2);
+    await waitFor(async () => isWritten || (await countWaiting(db)) === 2);
   });
   await erasing;
   const [result] = (await writing) ?? [];
@@ -209,9 +202,9 @@ describe('what is under way while somebody is erased', () => {
     await connection.begin(async (holding) => {
       await holding`select pg_advisory_xact_lock_shared(${LOCKS.erasure})`;
       erasing = erase();
-      await waitFor(async () => (await countWaiting()) === 1);
+      await waitFor(async () => (await countWaiting(db)) === 1);
       exporting = exportPerson(db, id, { actor: { userId: user.id }, now });
-      await waitFor(async () => (await countWaiting()) === 2);
+      await waitFor(async () => (await countWaiting(db)) === 2);
     });
     await erasing;
     expect(await exporting).toBeUndefined();
@@ -224,7 +217,7 @@ describe('what is under way while somebody is erased', () => {
     await connection.begin(async (changing) => {
       await changing`update penalties set reason = 'x', lifted_by_name = ${name}, lifted_by_steamid = ${id} where id = ${row?.id ?? 0}`;
       erasing = erase(true);
-      await waitFor(async () => (await countWaiting()) === 1);
+      await waitFor(async () => (await countWaiting(db)) === 1);
     });
     await erasing;
     expect(await traces()).toEqual([]);
