@@ -1,8 +1,8 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
-import { Forbidden } from '../../../src/domain/errors.ts';
+import { Forbidden, InvalidInput } from '../../../src/domain/errors.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
-import { setUserFlags, USER_FLAGS } from '../../../src/queries/users/user-changes.ts';
+import { setUserFlags, USER_FLAGS, type UserFlags } from '../../../src/queries/users/user-changes.ts';
 import type { User } from '../../../src/queries/users/users.ts';
 import { Card } from '../layout/card.tsx';
 import { CsrfField } from '../layout/csrf-field.tsx';
@@ -30,6 +30,9 @@ export function flagRoutes(deps: FlagsDeps): MemberRoute[] {
   ];
 }
 
+/** The hidden field with the flags that were set when the form was shown, separated by spaces. */
+const SHOWN_FLAGS = 'shown_flags';
+
 type FlagsProps = { user: User; visit: MemberVisit; notice: Notice | undefined; isFixedOwner: boolean };
 
 /** A user's flags; owners can change them. */
@@ -46,16 +49,21 @@ function FlagsForm({ user, visit, isFixedOwner }: Omit<FlagsProps, 'notice'>): J
   const t = textsOf(visit.locale).moderation;
   const isSelf = user.id === visit.user.id;
   const mayEdit = visit.user.isOwner;
-  const isLocked = (flag: (typeof USER_FLAGS)[number]) =>
-    (flag === 'isOwner' && isSelf) || (isFixedOwner && (flag === 'isOwner' || flag === 'isAdmin'));
+  const shown = USER_FLAGS.filter((flag) => user[flag]).join(' ');
   return (
     <form method="post" action={`/account/moderation/users/${user.steamId64}/flags`}>
       <CsrfField visit={visit} />
+      <input type="hidden" name={SHOWN_FLAGS} value={shown} />
       <fieldset class="flags" disabled={!mayEdit}>
         <legend class="sr-only">{t.flags}</legend>
         {USER_FLAGS.map((flag) => (
           <label class="check">
-            <input type="checkbox" name={flag} checked={user[flag]} disabled={isLocked(flag)} />
+            <input
+              type="checkbox"
+              name={flag}
+              checked={user[flag]}
+              disabled={isLocked(flag, { isSelf, isFixedOwner })}
+            />
             <span>{t.flagNames[flag]}</span>
           </label>
         ))}
@@ -74,19 +82,33 @@ function FlagsForm({ user, visit, isFixedOwner }: Omit<FlagsProps, 'notice'>): J
 }
 
 async function saveFlags(deps: FlagsDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
-  const { form } = visit;
   if (!visit.user.isOwner) throw new Forbidden('flags are set by owners');
   const user = await loadNamedUser(deps.db, id);
-  const flags = {
-    isAdmin: form.get('isAdmin') === 'on',
-    isOwner: form.get('isOwner') === 'on',
-    hasSvip: form.get('hasSvip') === 'on',
-    isServiceplus: form.get('isServiceplus') === 'on',
-  } satisfies Record<(typeof USER_FLAGS)[number], boolean>;
-  // Owners cannot remove their own flag, so that one always remains; configured owners would regain theirs at sign-in.
   const isFixedOwner = deps.ownerSteamIds.includes(user.steamId64);
-  if (isFixedOwner || user.id === visit.user.id) flags.isOwner = true;
-  if (isFixedOwner) flags.isAdmin = true;
+  const isSelf = user.id === visit.user.id;
+  const flags = readChanges(visit.form, (flag) => isLocked(flag, { isSelf, isFixedOwner }));
   await setUserFlags(deps.db, user.steamId64, { flags, actor: { userId: visit.user.id } });
   return deps.redirect(visit, `${pathOfPlayer(user)}#flags`, 'flags-saved');
+}
+
+type Flag = (typeof USER_FLAGS)[number];
+
+/**
+ * Whether the form cannot change a flag. Owners cannot remove their own flag, so that one always remains; configured
+ * owners would regain theirs at sign-in.
+ */
+function isLocked(flag: Flag, { isSelf, isFixedOwner }: { isSelf: boolean; isFixedOwner: boolean }): boolean {
+  return (flag === 'isOwner' && isSelf) || (isFixedOwner && (flag === 'isOwner' || flag === 'isAdmin'));
+}
+
+/**
+ * The flags that were changed in the form. The others may have changed since it was shown, and stay as they are.
+ * @throws {InvalidInput} when the form does not say what it showed.
+ */
+function readChanges(form: MemberVisit['form'], isExcluded: (flag: Flag) => boolean): Partial<UserFlags> {
+  const shown = form.get(SHOWN_FLAGS)?.split(' ');
+  if (!shown) throw new InvalidInput(`${SHOWN_FLAGS} is missing`);
+  const isTicked = (flag: Flag) => form.get(flag) === 'on';
+  const changed = USER_FLAGS.filter((flag) => isTicked(flag) !== shown.includes(flag) && !isExcluded(flag));
+  return Object.fromEntries(changed.map((flag) => [flag, isTicked(flag)]));
 }

@@ -123,17 +123,17 @@ export async function setDiscordHidden(
 }
 
 /**
- * Sets the flags of a user.
+ * Sets the given flags of a user; absent ones stay unchanged.
  * @throws {NotFound} when there is no such user.
  */
 export async function setUserFlags(
   db: Db,
   steamId64: SteamId64,
-  { flags, actor }: { flags: UserFlags; actor: Actor },
+  { flags, actor }: { flags: Partial<UserFlags>; actor: Actor },
 ): Promise<void> {
   await db.transaction(async (tx) => {
     const before = await lockUser(tx, steamId64);
-    const changed = USER_FLAGS.filter((flag) => before[flag] !== flags[flag]);
+    const changed = USER_FLAGS.filter((flag) => flags[flag] !== undefined && flags[flag] !== before[flag]);
     if (changed.length === 0) return;
     if (flags.isOwner) await liftBlock(tx, before, actor);
     const details: Partial<UserFlags> = Object.fromEntries(changed.map((flag) => [flag, flags[flag]]));

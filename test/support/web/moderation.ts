@@ -1,12 +1,13 @@
 import { afterAll } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { users } from '../../../src/db/schema/accounts.ts';
+import type { USER_FLAGS } from '../../../src/queries/users/user-changes.ts';
 import { aSteamId, insertUser } from '../database/builders.ts';
 import { createTestDatabase } from '../database/database.ts';
 import { startSteamApi } from '../providers/steam-api.ts';
 import { startSteamOpenIdProvider } from '../providers/steam-openid-provider.ts';
 import { startAccountSite } from './account.ts';
-import { openBrowser, signIn } from './browser.ts';
+import { type Browser, openBrowser, type Page, signIn } from './browser.ts';
 
 export const OWNER = aSteamId(900);
 /** The nickname and Discord name of user 3. */
@@ -62,3 +63,12 @@ export async function openModeration({
 
   return { db, site, steamApi, as, owner: await as(900), admin: await as(4), userOf };
 }
+
+/** Opens the page of the user of this number, and saves their flags with exactly these boxes ticked. */
+export async function saveFlags(browser: Browser, number: number, ticked: FlagBoxes = {}): Promise<Page> {
+  const path = `/account/moderation/users/${aSteamId(number)}`;
+  const shown = (await browser.get(path)).field('shown_flags') ?? '';
+  return browser.post(`${path}/flags`, { ...ticked, shown_flags: shown });
+}
+
+type FlagBoxes = Partial<Record<(typeof USER_FLAGS)[number], 'on'>>;

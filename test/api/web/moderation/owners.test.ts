@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
+import { users } from '../../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../../src/db/schema/audit-log.ts';
 import { saveConfiguredOwners } from '../../../../src/queries/users/owners.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
-import { OWNER, openModeration } from '../../../support/web/moderation.ts';
+import { OWNER, openModeration, saveFlags } from '../../../support/web/moderation.ts';
 import { textOf } from '../../../support/web/page-text.ts';
 
 const { db, as, owner, admin, userOf } = await openModeration();
 
 describe('an owner', () => {
   test('sets and takes flags; only what changed is written down', async () => {
-    const path = `/account/moderation/users/${aSteamId(2)}`;
-    const page = await owner.post(`${path}/flags`, { hasSvip: 'on', isServiceplus: 'on' });
+    const page = await saveFlags(owner, 2, { hasSvip: 'on', isServiceplus: 'on' });
     expect((await owner.follow(page)).text).toContain('Flags saved');
     expect(await userOf(2)).toMatchObject({
       isAdmin: false,
@@ -19,9 +19,9 @@ describe('an owner', () => {
       hasSvip: true,
       isServiceplus: true,
     });
-    await owner.post(`${path}/flags`, { hasSvip: 'on' });
+    await saveFlags(owner, 2, { hasSvip: 'on' });
     expect(await userOf(2)).toMatchObject({ hasSvip: true, isServiceplus: false });
-    await owner.post(`${path}/flags`, { hasSvip: 'on' });
+    await saveFlags(owner, 2, { hasSvip: 'on' });
     const entries = await db
       .select()
       .from(auditLog)
@@ -32,16 +32,45 @@ describe('an owner', () => {
   });
 
   test('cannot remove their own flag, nor one that the configuration gives', async () => {
-    await owner.post(`/account/moderation/users/${OWNER}/flags`, {});
+    await saveFlags(owner, 900);
     expect(await userOf(900)).toMatchObject({ isOwner: true, isAdmin: true });
     await insertUser(db, 60, { isOwner: true, isAdmin: true });
     const second = await as(60);
-    await second.post(`/account/moderation/users/${OWNER}/flags`, {});
+    await saveFlags(second, 900);
     expect(await userOf(900)).toMatchObject({ isOwner: true, isAdmin: true });
-    await second.post(`/account/moderation/users/${aSteamId(60)}/flags`, {});
+    await saveFlags(second, 60);
     expect(await userOf(60)).toMatchObject({ isOwner: true, isAdmin: false });
-    await owner.post(`/account/moderation/users/${aSteamId(60)}/flags`, {});
+    await saveFlags(owner, 60);
     expect((await userOf(60)).isOwner).toBe(false);
+  });
+
+  test('changes no flag by an old page that they did not change there', async () => {
+    const path = `/account/moderation/users/${aSteamId(17)}`;
+    const set = (number: number, flags: Partial<typeof users.$inferInsert>) =>
+      db
+        .update(users)
+        .set(flags)
+        .where(eq(users.steamId64, aSteamId(number)));
+    await set(17, { isAdmin: true });
+    await set(18, { isOwner: true });
+    const second = await as(18);
+    const shown = (await second.get(path)).field('shown_flags') ?? '';
+    await saveFlags(owner, 17, { isServiceplus: 'on' });
+    const form = { isAdmin: 'on', hasSvip: 'on', shown_flags: shown };
+    expect((await second.post(`${path}/flags`, form)).status).toBe(303);
+    expect(await userOf(17)).toMatchObject({ isAdmin: false, hasSvip: true, isServiceplus: true });
+    const entries = await db
+      .select()
+      .from(auditLog)
+      .where(eq(auditLog.subject, aSteamId(17)));
+    expect(entries.at(-1)?.details).toEqual({ hasSvip: true });
+  });
+
+  test('gets 400, and changes nothing, with a form that does not say what it showed', async () => {
+    await saveFlags(owner, 19, { hasSvip: 'on' });
+    const page = await owner.post(`/account/moderation/users/${aSteamId(19)}/flags`, { isAdmin: 'on' });
+    expect(page.status).toBe(400);
+    expect(await userOf(19)).toMatchObject({ isAdmin: false, hasSvip: true });
   });
 
   test('gets 404 for unknown users', async () => {

@@ -55,7 +55,7 @@ test('a form counts by the rights that its sender has once it has arrived', asyn
   await insertUser(db, 50, { isOwner: true, isAdmin: true });
   const owner = await as(50);
   const demoted = await postSlowly(owner, `/account/moderation/users/${aSteamId(50)}/flags`, {
-    form: { isAdmin: 'on', isOwner: 'on' },
+    form: { isAdmin: 'on', isOwner: 'on', shown_flags: '' },
     meanwhile: () => setFlags(50, { isOwner: false, isAdmin: false }),
   });
   expect(demoted.status).toBe(403);
