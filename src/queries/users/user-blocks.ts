@@ -3,9 +3,10 @@ import type { Db } from '../../db/client.ts';
 import { sessions, users } from '../../db/schema/accounts.ts';
 import { Blocked, Forbidden, InvalidInput } from '../../domain/errors.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
+import { isAdministrator } from '../../domain/rights/administrator.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { recordAudit } from '../audit-log.ts';
-import { lockUser, type User } from './users.ts';
+import { lockUserFor, type User } from './users.ts';
 
 export const MAX_BLOCK_REASON_LENGTH = 200;
 
@@ -13,7 +14,7 @@ export const MAX_BLOCK_REASON_LENGTH = 200;
  * Blocks a user: their tokens, sessions, uploads and sign-ins are refused. Every process is notified. Blocking again
  * changes the reason.
  * @throws {NotFound} when there is no such user.
- * @throws {Forbidden} for an owner.
+ * @throws {Forbidden} for an owner, and when the actor is a user, but not an administrator.
  * @throws {InvalidInput} for a reason of more than {@link MAX_BLOCK_REASON_LENGTH} characters.
  */
 export async function blockUser(
@@ -26,7 +27,7 @@ export async function blockUser(
     throw new InvalidInput(`The reason of a block has at most ${MAX_BLOCK_REASON_LENGTH} characters`);
   }
   await db.transaction(async (tx) => {
-    const user = await lockUser(tx, steamId64);
+    const user = await lockUserFor(tx, steamId64, { actor, mayAct: isAdministrator });
     if (user.isOwner) throw new Forbidden('Owners cannot be blocked');
     if (user.blockedAt && user.blockReason === words) return;
     await tx
@@ -40,9 +41,13 @@ export async function blockUser(
 /**
  * Ends a block: tokens work again, and the user may sign in. Does nothing when there is none.
  * @throws {NotFound} when there is no such user.
+ * @throws {Forbidden} when the actor is a user, but not an administrator.
  */
 export async function unblockUser(db: Db, steamId64: SteamId64, { actor }: { actor: Actor }): Promise<void> {
-  await db.transaction(async (tx) => liftBlock(tx, await lockUser(tx, steamId64), actor));
+  await db.transaction(async (tx) => {
+    const user = await lockUserFor(tx, steamId64, { actor, mayAct: isAdministrator });
+    await liftBlock(tx, user, actor);
+  });
 }
 
 /**

@@ -8,7 +8,7 @@ import type { SteamId64 } from '../../domain/steam-id.ts';
 import { recordAudit } from '../audit-log.ts';
 import { grantConfiguredOwner } from './owners.ts';
 import { liftBlock, requireUnblocked } from './user-blocks.ts';
-import { findUserByDiscordId, lockUser, type User } from './users.ts';
+import { findUserByDiscordId, lockUser, lockUserFor, type User } from './users.ts';
 
 /** Values that an operator or a sign-in may set; absent ones stay unchanged. */
 export type UserChanges = Partial<
@@ -125,6 +125,7 @@ export async function setDiscordHidden(
 /**
  * Sets the given flags of a user; absent ones stay unchanged.
  * @throws {NotFound} when there is no such user.
+ * @throws {Forbidden} when the actor is a user, but not an owner.
  */
 export async function setUserFlags(
   db: Db,
@@ -132,7 +133,7 @@ export async function setUserFlags(
   { flags, actor }: { flags: Partial<UserFlags>; actor: Actor },
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    const before = await lockUser(tx, steamId64);
+    const before = await lockUserFor(tx, steamId64, { actor, mayAct: ({ isOwner }) => isOwner });
     const changed = USER_FLAGS.filter((flag) => flags[flag] !== undefined && flags[flag] !== before[flag]);
     if (changed.length === 0) return;
     if (flags.isOwner) await liftBlock(tx, before, actor);

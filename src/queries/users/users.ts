@@ -7,7 +7,7 @@ import { penalties } from '../../db/schema/penalties.ts';
 import { playerNames } from '../../db/schema/player-names.ts';
 import { arrayLiteral } from '../../db/select.ts';
 import { isDiscordId } from '../../domain/discord-id.ts';
-import { NotFound } from '../../domain/errors.ts';
+import { Blocked, Forbidden, NotFound } from '../../domain/errors.ts';
 import { tryParseSteamReference } from '../../domain/profile-address.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
@@ -54,13 +54,45 @@ export async function lockUser(tx: Db, steamId64: SteamId64): Promise<User> {
  * @throws {NotFound} when their account was deleted since the request was authenticated.
  */
 export async function requireActor(tx: Db, actor: Actor): Promise<void> {
-  if (typeof actor !== 'object' || !('userId' in actor)) return;
-  const [user] = await tx
-    .select({ id: users.id })
-    .from(users)
-    .where(eq(users.id, actor.userId))
-    .for('key share');
+  const actorId = userIdOf(actor);
+  if (actorId === undefined) return;
+  const [user] = await tx.select({ id: users.id }).from(users).where(eq(users.id, actorId)).for('key share');
   if (!user) throw new NotFound('The account was deleted');
+}
+
+/**
+ * The user with this SteamID64, for a change by an actor. The row of an actor who is a user is locked as well, until the
+ * transaction ends: their rights are checked once they can no longer change. Rows are locked in the order of their ids, so
+ * that two users who change each other do not deadlock.
+ * @param mayAct whether a user has the right to this change; other actors always have it.
+ * @throws {NotFound} when there is no such user.
+ * @throws {Forbidden} when the actor is a user without the right, who is blocked ({@link Blocked}) or who was deleted.
+ */
+export async function lockUserFor(
+  tx: Db,
+  steamId64: SteamId64,
+  { actor, mayAct }: { actor: Actor; mayAct: (user: User) => boolean },
+): Promise<User> {
+  const actorId = userIdOf(actor);
+  if (actorId === undefined) return lockUser(tx, steamId64);
+  const rows = await tx
+    .select()
+    .from(users)
+    .where(or(eq(users.id, actorId), eq(users.steamId64, steamId64)))
+    .orderBy(users.id)
+    // Weaker than the lock of `lockUser`: new audit log entries refer to the actor's row, and must not wait for it.
+    .for('no key update');
+  const actingUser = rows.find(({ id }) => id === actorId);
+  if (actingUser?.blockedAt) throw new Blocked(actingUser.blockReason);
+  if (!actingUser || !mayAct(actingUser)) throw new Forbidden(`User ${actorId} may no longer do this`);
+  const user = rows.find((row) => row.steamId64 === steamId64);
+  if (!user) throw new NotFound(`There is no user ${steamId64}`);
+  return user;
+}
+
+/** The id of an actor who is a user; undefined for others. */
+function userIdOf(actor: Actor): number | undefined {
+  return typeof actor === 'object' && 'userId' in actor ? actor.userId : undefined;
 }
 
 const bySteamId = prepareOnce('user_by_steamid', (db) =>

@@ -55,14 +55,15 @@ const LEFT_OUT = [
 const ABOUT_NOBODY = ['server_snapshots', 'used_nonces'];
 
 await erasePerson(db, ID, { withPenalties: true, actor: 'operator', removeSounds: async () => {} });
-await insertUser(db, 1, { discordId: '80351110224678912' });
+await insertUser(db, 1, { discordId: '80351110224678912', isAdmin: true });
 await aToken(db, 1, { now });
 const [user] = await db.select().from(users);
 await db.insert(sessions).values({ idHash: 'hash', userId: user?.id ?? 0, expiresAt: now });
 await insertReadySound(db, ID);
-const other = await insertUser(db, 9);
+await insertUser(db, 9);
 await blockUser(db, aSteamId(9), { reason: 'about them', now, actor: { userId: user?.id ?? 0 } });
-await blockUser(db, ID, { reason: 'about me', now, actor: { userId: other.id } });
+const admin = await insertUser(db, 10, { isAdmin: true });
+await blockUser(db, ID, { reason: 'about me', now, actor: { userId: admin.id } });
 const lift = { status: 'UNBANNED', liftedAt: now } as const;
 await insertPenalties(db, [
   // They lifted it themselves, so the lifter's SteamID is their own and may be shown.
