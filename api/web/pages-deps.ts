@@ -50,7 +50,7 @@ export type PagesDeps = {
   onTokenRevoked?: () => void;
   /** Rate limits per minute. */
   limits: {
-    /** Starts and callbacks of sign-ins, by IP address. */
+    /** Starts and callbacks of sign-ins and of Discord links, by IP address. */
     attempts: Limiter;
     /** Submitted forms and downloads of own data, by user. */
     forms: Limiter;

@@ -123,6 +123,7 @@ export function createResponder({
         await identifyVisitor(visits, visit);
         return requireMember(visit);
       };
+      if (route.isAttempt) await enforceLimit(limits.attempts, clientKey(incoming));
       if (isPost || route.isLimited) await enforceLimit(limits.forms, `user ${member.user.id}`);
       if (!isPost || route.readsBody) return route.handle(member, params, identifyAgain);
       const form = await readMemberForm(visits, member);

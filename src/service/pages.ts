@@ -11,7 +11,7 @@ import { openWebhookActions } from './parts/webhooks.ts';
 import type { Limits } from './shared-limits.ts';
 import { openStatusPages } from './status.ts';
 
-/** Limits of the account page: sign-in attempts (start and return each count) by address, forms and downloads by user. */
+/** Limits of the account page: sign-in and link attempts (start and return each count) by address, forms and downloads by user. */
 const ATTEMPTS_PER_MINUTE = 30;
 const FORMS_PER_MINUTE = 60;
 /** By address. A forum shows many banners on one page, and each is bytes in memory. */

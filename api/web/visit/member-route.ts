@@ -15,6 +15,8 @@ export type MemberRoute = {
    * has arrived. For any other POST both are done before, and the fields are in `visit.form`.
    */
   readsBody?: boolean;
+  /** True for the start and the return of a link to Discord: each counts as a sign-in attempt of the address. */
+  isAttempt?: boolean;
   handle: (
     visit: MemberVisit,
     params: Record<string, string>,

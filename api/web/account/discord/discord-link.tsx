@@ -41,11 +41,17 @@ export function discordRoutes(deps: DiscordDeps): MemberRoute[] {
 
 function linkRoutes(deps: DiscordDeps, discord: DiscordOAuth): MemberRoute[] {
   return [
-    { method: 'POST', path: '/discord/link', handle: (visit) => startLink(deps, discord, visit) },
+    {
+      method: 'POST',
+      path: '/discord/link',
+      isAttempt: true,
+      handle: (visit) => startLink(deps, discord, visit),
+    },
     {
       method: 'GET',
       path: '/discord/return',
       isPage: false,
+      isAttempt: true,
       handle: (visit, _, identifyAgain) => finishLink(deps, discord, { visit, identifyAgain }),
     },
   ];
