@@ -2,6 +2,7 @@ import type { SKRSContext2D } from '@napi-rs/canvas';
 import { font } from '../../src/drawing/canvas.ts';
 import type { Localization } from '../locales/localization.ts';
 import { type ChartRange, HEIGHT, INK, line, PLOT, type Scale, WIDTH } from './plot.ts';
+import type { TimeLabels } from './time-labels.ts';
 
 const QUARTER_OF_AN_HOUR_MS = 900_000;
 
@@ -28,7 +29,8 @@ export function drawHours(
   context: SKRSContext2D,
   { x: toX }: Scale,
   { from, to }: ChartRange,
-  { locale, timeZone }: Localization,
+  { timeZone }: Localization,
+  labels: TimeLabels,
 ): void {
   const parts = new Intl.DateTimeFormat('en-GB', {
     hour: '2-digit',
@@ -36,10 +38,6 @@ export function drawHours(
     hourCycle: 'h23',
     timeZone,
   });
-  const hours = new Intl.DateTimeFormat(locale, { hour: 'numeric', timeZone });
-  const clock = new Intl.DateTimeFormat(locale, { hour: 'numeric', minute: '2-digit', timeZone });
-  const days = new Intl.DateTimeFormat(locale, { weekday: 'short', timeZone });
-  const is12Hour = hours.resolvedOptions().hour12 === true;
   context.font = font(400, 24);
   context.textAlign = 'center';
   context.textBaseline = 'top';
@@ -51,7 +49,7 @@ export function drawHours(
     context.strokeStyle = INK.grid;
     context.lineWidth = hour === 0 ? 3 : 1.5;
     line(context, x, PLOT.top, x, PLOT.bottom + 6);
-    const label = hour === 0 ? days.format(at) : is12Hour ? hours.format(at) : clock.format(at);
+    const label = hour === 0 ? labels.day(at) : labels.hour(at);
     const halfWidth = context.measureText(label).width / 2;
     context.fillStyle = hour === 0 ? INK.text : INK.faint;
     context.fillText(label, Math.min(Math.max(x, halfWidth + 8), WIDTH - halfWidth - 8), PLOT.bottom + 14);
@@ -62,7 +60,8 @@ export function drawHours(
 export function drawHeadline(
   context: SKRSContext2D,
   { capacity, peak }: { capacity: number; peak: number },
-  { texts, locale, timeZone }: Localization,
+  { texts }: Localization,
+  labels: TimeLabels,
 ): void {
   context.textBaseline = 'middle';
   context.textAlign = 'left';
@@ -82,12 +81,5 @@ export function drawHeadline(
   context.fillStyle = INK.faint;
   context.textAlign = 'left';
   context.font = font(400, 20);
-  context.fillText(zoneName(locale, timeZone), 10, HEIGHT - 14);
-}
-
-function zoneName(locale: string, timeZone: string): string {
-  const parts = new Intl.DateTimeFormat(locale, { timeZone, timeZoneName: 'short' }).formatToParts(
-    new Date(),
-  );
-  return parts.find(({ type }) => type === 'timeZoneName')?.value ?? timeZone;
+  context.fillText(labels.zone, 10, HEIGHT - 14);
 }

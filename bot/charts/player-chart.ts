@@ -4,6 +4,7 @@ import { localizationOf } from '../locales/localization.ts';
 import { drawGrid, drawHeadline, drawHours } from './axes.ts';
 import { type ChartRange, createScale, HEIGHT, INK, WIDTH } from './plot.ts';
 import { drawCapacity, drawOffline, drawPlayers } from './series.ts';
+import { createTimeLabels } from './time-labels.ts';
 
 /** The lowest upper edge of a chart, so that an empty server does not have one of 0. */
 const MIN_TOP = 4;
@@ -22,6 +23,7 @@ export type DrawChart = (chart: PlayerChart) => Promise<Uint8Array>;
 /** Draws the players of one server over time as a PNG, with the capacity, and gaps where it was offline or not polled. */
 export async function drawPlayerChart({ points, range, locale }: PlayerChart): Promise<Uint8Array> {
   const localization = localizationOf(locale);
+  const labels = createTimeLabels(localization);
   const capacity = Math.max(0, ...points.map(({ maxPlayers }) => maxPlayers));
   const peak = Math.max(0, ...points.map(({ playersMaximum }) => playersMaximum));
   const scale = createScale(range, Math.max(capacity, peak, MIN_TOP));
@@ -33,9 +35,9 @@ export async function drawPlayerChart({ points, range, locale }: PlayerChart): P
     context.fill();
     drawGrid(context, scale);
     drawOffline(context, scale, series, localization.texts.chart.offline);
-    drawHours(context, scale, range, localization);
+    drawHours(context, scale, range, localization, labels);
     if (capacity > 0) drawCapacity(context, scale, capacity);
     drawPlayers(context, scale, series);
-    drawHeadline(context, { capacity, peak }, localization);
+    drawHeadline(context, { capacity, peak }, localization, labels);
   });
 }

@@ -48,3 +48,27 @@ test('survives a server that is empty, full beyond its capacity, or has one poin
     expect(png.length).toBeGreaterThan(1000);
   }
 });
+
+test.each(['en-US', 'pl', 'ru', 'el', 'vi', 'hi', 'th', 'zh-CN', 'zh-TW', 'ja', 'ko'])(
+  'in %s a Saturday can be told from a Monday',
+  async (locale) => {
+    const chart = (day: number) => {
+      const to = new Date(Date.UTC(2026, 10, day, 8));
+      const since = new Date(to.getTime() - 86_400_000);
+      return drawPlayerChart({
+        points: Array.from({ length: 288 }, (_, step) => ({
+          at: new Date(since.getTime() + step * 300_000),
+          periodSeconds: 300,
+          playersAverage: 10,
+          playersMaximum: 12,
+          maxPlayers: 32,
+          onlineShare: 1,
+        })),
+        range: { from: since, to, stepSeconds: 300 },
+        locale,
+      });
+    };
+    const saturday = Buffer.from(await chart(21));
+    expect(saturday.equals(Buffer.from(await chart(23)))).toBe(false);
+  },
+);
