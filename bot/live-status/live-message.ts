@@ -45,6 +45,8 @@ const GONE = [
   RESTJSONErrorCodes.UnknownGuild,
   RESTJSONErrorCodes.UnknownMessage,
   RESTJSONErrorCodes.MissingAccess,
+  // The response to reopening a locked thread.
+  RESTJSONErrorCodes.MissingPermissions,
   RESTJSONErrorCodes.CannotEditMessageAuthoredByAnotherUser,
   RESTJSONErrorCodes.ThreadLocked,
 ];

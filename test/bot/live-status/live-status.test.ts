@@ -192,6 +192,23 @@ describe('a live status message', () => {
     await bot.stop();
   });
 
+  test('ends in a thread that was archived and locked, which the bot may not open', async () => {
+    const bot = createBot({ ...harness.deps });
+    bot.start();
+    await waitFor(() => bot.health().state === 'ready');
+    const thread = { ...moderator, channelId: '910000000000000076' };
+    const { posted } = await pin(thread);
+    fake.archivedThreads.add(thread.channelId);
+    fake.fail({
+      matches: new RegExp(`^PATCH /channels/${thread.channelId}$`),
+      times: 1000,
+      response: () => Response.json({ message: 'Missing Permissions', code: 50_013 }, { status: 403 }),
+    });
+    await addPlayer();
+    await waitFor(async () => !(await rows()).some(({ messageId }) => messageId === posted?.id));
+    await bot.stop();
+  });
+
   test('that could not be stored is removed, since nothing would update it', async () => {
     const bot = createBot({ ...harness.deps });
     bot.start();
