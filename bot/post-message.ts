@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { REST } from '@discordjs/rest';
-import { type RESTPostAPIChannelMessageJSONBody, Routes } from 'discord.js';
+import { RESTJSONErrorCodes, type RESTPostAPIChannelMessageJSONBody, Routes } from 'discord.js';
 
 type Post = {
   channelId: string;
@@ -9,6 +9,14 @@ type Post = {
   nonce?: string;
   signal?: AbortSignal;
 };
+
+/** The error codes for a channel that exists, but in which the bot may not post. */
+export const MAY_NOT_POST = [
+  RESTJSONErrorCodes.MissingAccess,
+  RESTJSONErrorCodes.MissingPermissions,
+  RESTJSONErrorCodes.CannotSendMessagesInNonTextChannel,
+  RESTJSONErrorCodes.ThreadLocked,
+] as const;
 
 /** In characters. */
 const NONCE_LENGTH = 25;

@@ -3,7 +3,7 @@ import { RESTJSONErrorCodes, Routes } from 'discord.js';
 import { editMessage } from '../edit-message.ts';
 import type { MessageView } from '../embeds/message.ts';
 import type { SendWithLinkFallback } from '../link-fallback.ts';
-import { postMessage, readId } from '../post-message.ts';
+import { MAY_NOT_POST, postMessage, readId } from '../post-message.ts';
 import { isDiscordError, isDiscordRefusal } from '../rest.ts';
 
 /** A message of a feed. */
@@ -32,12 +32,6 @@ export type FeedChannels = {
 };
 
 const CHANNEL_GONE = [RESTJSONErrorCodes.UnknownChannel, RESTJSONErrorCodes.UnknownGuild];
-const PERMISSION_LOST = [
-  RESTJSONErrorCodes.MissingAccess,
-  RESTJSONErrorCodes.MissingPermissions,
-  RESTJSONErrorCodes.CannotSendMessagesInNonTextChannel,
-  RESTJSONErrorCodes.ThreadLocked,
-];
 
 /** Creates the functions; once the signal has aborted, their promises reject. */
 export function createFeedChannels({ rest, sendWithLinkFallback, signal }: Options): FeedChannels {
@@ -74,7 +68,7 @@ export function createFeedChannels({ rest, sendWithLinkFallback, signal }: Optio
 /** Why a channel can no longer have a feed; undefined for temporary failures. */
 export function channelLossOf(error: unknown): 'channelGone' | 'permissionLost' | undefined {
   if (isDiscordError(error, ...CHANNEL_GONE)) return 'channelGone';
-  return isDiscordError(error, ...PERMISSION_LOST) ? 'permissionLost' : undefined;
+  return isDiscordError(error, ...MAY_NOT_POST) ? 'permissionLost' : undefined;
 }
 
 /** Whether Discord rejects the message itself: it is malformed, or the guild's AutoMod blocks it. */

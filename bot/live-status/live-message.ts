@@ -10,7 +10,7 @@ import { liveServerCard } from '../embeds/server-card.ts';
 import { liveServerList } from '../embeds/server-list.ts';
 import type { SendWithLinkFallback } from '../link-fallback.ts';
 import { localizationOf } from '../locales/localization.ts';
-import { postMessage } from '../post-message.ts';
+import { MAY_NOT_POST, postMessage } from '../post-message.ts';
 import { isDiscordError } from '../rest.ts';
 
 export type LiveMessageDeps = {
@@ -39,7 +39,6 @@ export type LiveMessages = {
   remove: (message: LiveStatusMessage) => Promise<void>;
 };
 
-const MAY_NOT_POST = [RESTJSONErrorCodes.MissingAccess, RESTJSONErrorCodes.MissingPermissions];
 const GONE = [
   RESTJSONErrorCodes.UnknownChannel,
   RESTJSONErrorCodes.UnknownGuild,

@@ -263,10 +263,16 @@ describe('a live status message', () => {
     expect(exchange.message?.embeds[0]?.description).toContain('Nie mogę tu pisać.');
     expect(posted).toBeUndefined();
     // The permissions in the interaction may be out of date: Discord's response decides.
-    const refuse = () => Response.json({ message: 'Missing Permissions', code: 50013 }, { status: 403 });
-    fake.fail({ matches: /^POST \/channels/, response: refuse });
-    const refused = await pin({ ...moderator, guildLocale: 'en-US' });
-    expect(refused.exchange.message?.embeds[0]?.description).toContain('I can’t post here.');
+    for (const { status, code } of [
+      { status: 403, code: 50_013 },
+      { status: 400, code: 50_008 },
+      { status: 400, code: 160_005 },
+    ]) {
+      const response = () => Response.json({ message: 'Refused', code }, { status });
+      fake.fail({ matches: /^POST \/channels/, response });
+      const refused = await pin({ ...moderator, guildLocale: 'en-US' });
+      expect(refused.exchange.message?.embeds[0]?.description).toContain('I can’t post here.');
+    }
     await bot.stop();
   });
 
