@@ -32,7 +32,7 @@ export function parsePenaltyTypes(text: string): PenaltyType[] | null {
 export function completePenaltyTypes(typed: string, { record }: Texts): { name: string; value: string }[] {
   const words = wordsOf(typed);
   const last = foldText(words.at(-1) ?? '');
-  const before = words.slice(0, -1).flatMap((word) => findType(word) ?? []);
+  const before = [...new Set(words.slice(0, -1).flatMap((word) => findType(word) ?? []))];
   return PENALTY_TYPES.filter(
     (type) => !before.includes(type) && namesOf(type).some((name) => name.startsWith(last)),
   ).map((type) => ({

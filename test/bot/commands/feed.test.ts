@@ -148,6 +148,10 @@ describe('/feed start', () => {
     const manager = aManager({ locale: 'pl' });
     const types = await fake.autocomplete('feed start', 'types', 'ban, wycisz', manager);
     expect(types.choices).toEqual([{ name: 'Ban, Wyciszenie głosu', value: 'ban, mute' }]);
+    const repeated = await fake.autocomplete('feed start', 'types', 'wyciszenie głosu, '.repeat(6), manager);
+    expect(repeated.choices?.[0]).toEqual({ name: 'Wyciszenie głosu, Ban', value: 'mute, ban' });
+    const longest = await fake.autocomplete('feed start', 'types', 'silence, gag, mute, warn, ', manager);
+    expect(longest.choices?.map(({ value }) => value)).toEqual(['silence, gag, mute, warn, ban']);
     const all = await fake.autocomplete('feed start', 'types', '', manager);
     expect(all.choices?.map(({ value }) => value)).toEqual(['ban', 'mute', 'gag', 'silence', 'warn']);
     const servers = await fake.autocomplete('feed start', 'server', 'mir', manager);
