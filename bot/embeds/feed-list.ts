@@ -1,4 +1,5 @@
 import { channelMention, roleMention, userMention } from 'discord.js';
+import { UNKNOWN_DISCORD_ID } from '../../src/domain/discord-id.ts';
 import type { DiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
 import type { Invoker } from '../command.ts';
 import type { MentionCommand } from '../command-mentions.ts';
@@ -41,7 +42,7 @@ export function permissionList(lacking: readonly BotPermission[], { permissions 
 }
 
 function feedLine(feed: ListedFeed, { feed: words, record }: Texts): string {
-  const { subject, penaltyTypes, playersAtLeast, roleId, serverName } = feed;
+  const { subject, penaltyTypes, playersAtLeast, roleId, serverName, startedBy } = feed;
   const details = [
     ...(subject === 'penalties'
       ? [penaltyTypes?.map((type) => record.types[type]).join(', ') ?? words.allTypes]
@@ -49,7 +50,7 @@ function feedLine(feed: ListedFeed, { feed: words, record }: Texts): string {
     serverName === undefined ? words.allServers : escapeText(serverName, { max: 64 }),
     ...(playersAtLeast === null ? [] : [words.playersAtLeast(playersAtLeast)]),
     ...(roleId === null ? [] : [roleMention(roleId)]),
-    words.startedBy(userMention(feed.startedBy)),
+    ...(startedBy === UNKNOWN_DISCORD_ID ? [] : [words.startedBy(userMention(startedBy))]),
   ];
   return `${channelMention(feed.channelId)} **${words.subjects[subject]}**: ${details.join(' · ')}`;
 }

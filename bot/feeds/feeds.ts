@@ -3,6 +3,7 @@ import type { REST } from '@discordjs/rest';
 import { channelMention } from 'discord.js';
 import type { Logger } from 'pino';
 import type { Db } from '../../src/db/client.ts';
+import { UNKNOWN_DISCORD_ID } from '../../src/domain/discord-id.ts';
 import type { ServerList } from '../../src/live/server-list.ts';
 import {
   type DiscordFeed,
@@ -180,6 +181,7 @@ export function createFeeds(deps: FeedsDeps): Feeds {
     } catch (error) {
       return postpone(feed, error);
     }
+    if (startedBy === UNKNOWN_DISCORD_ID) return;
     try {
       const { texts } = localizationOf(locale);
       const { feed: words } = texts;

@@ -2,8 +2,9 @@ import { describe, expect, test } from 'bun:test';
 import { ChannelType, PermissionFlagsBits } from 'discord.js';
 import { discordFeeds } from '../../../src/db/schema/discord.ts';
 import { listAuditEntries } from '../../../src/queries/audit-log.ts';
+import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
-import { insertPenalties, insertServer, insertUser } from '../../support/database/builders.ts';
+import { aSteamId, insertPenalties, insertServer, insertUser } from '../../support/database/builders.ts';
 import { type Actor, anActor } from '../../support/discord/actor.ts';
 import { messageOf } from '../../support/discord/exchange.ts';
 import type { OptionValue } from '../../support/discord/interactions.ts';
@@ -180,6 +181,16 @@ describe('/feed list', () => {
     expect(await run({ ...manager, locale: 'pl' }, 'list')).toContain('od 12 graczy');
     expect(await run(anActor(guild), 'list')).toContain('Only members with “Manage Server”');
   });
+});
+
+test('/feed list leaves out who started a feed once they are erased', async () => {
+  const manager = aManager({ guildId: '900000000000000008' });
+  await run(manager, 'start', { what: 'penalties' });
+  await insertUser(db, 62, { discordId: manager.user.id });
+  const removeSounds = async () => undefined;
+  await erasePerson(db, aSteamId(62), { withPenalties: false, actor: 'operator', removeSounds });
+  const [, line] = (await run(manager, 'list')).split('\n');
+  expect(line).toBe(`<#${manager.channelId}> **Penalties**: all types · all servers`);
 });
 
 test('in a thread, what is needed is the permission for threads', async () => {

@@ -2,9 +2,10 @@ import { beforeEach, expect, test } from 'bun:test';
 import { createBot } from '../../../bot/bot.ts';
 import { discordFeeds } from '../../../src/db/schema/discord.ts';
 import { listAuditEntries } from '../../../src/queries/audit-log.ts';
+import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { createFeedStarter, settleFeeds } from '../../support/bot/feeds.ts';
-import { insertPenalties } from '../../support/database/builders.ts';
+import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const harness = await startTestBot({ bot: { timings: { feedIntervalMs: 50 } } });
@@ -70,6 +71,21 @@ test('the log says so when a direct message is refused', async () => {
   await waitFor(() => lines.some(({ msg }) => msg.includes('could not be notified by direct message')));
   expect(await db.select().from(discordFeeds)).toEqual([]);
   expect(fake.directMessagesTo(feed.manager.user.id)).toEqual([]);
+});
+
+test('nobody is told when whoever started the feed is erased', async () => {
+  const feed = await startFeed({ what: 'penalties' });
+  await insertUser(db, 9, { discordId: feed.manager.user.id });
+  const removeSounds = async () => undefined;
+  await erasePerson(db, aSteamId(9), { withPenalties: false, actor: 'operator', removeSounds });
+  const countRequests = () => fake.requests.filter(({ path }) => path === '/users/@me/channels').length;
+  const before = countRequests();
+  fake.goneChannels.add(feed.channelId);
+  await insertPenalties(db, [{}]);
+  await waitFor(() => lines.some(({ msg }) => msg.includes('a feed is switched off')));
+  await settleFeeds(harness);
+  expect(countRequests()).toBe(before);
+  expect(lines.filter(({ msg }) => msg.includes('could not be notified'))).toEqual([]);
 });
 
 test('a message that Discord refuses is left out, and the feed goes on', async () => {
