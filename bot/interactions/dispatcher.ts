@@ -32,7 +32,7 @@ export type DispatcherDeps = {
   moderators: Pick<ModeratorRule, 'holdsIn' | 'settled'>;
   mention: MentionCommand;
   now: () => Date;
-  /** A response that takes longer is deferred; Discord waits 3000 ms. */
+  /** A response that is not ready so long after the receipt is deferred; Discord waits 3000 ms. */
   deferAfterMs: number;
   rival: Rival;
   /** How long a rival may take to respond first. */
@@ -43,6 +43,11 @@ export type DispatcherDeps = {
 /** Where an interaction was caused. */
 type Place = { isThread: boolean };
 
+type Receipt = Place & {
+  /** In milliseconds of `performance.now()`. */
+  receivedAtMs: number;
+};
+
 /** Gives every interaction exactly one response, even when its handler fails. */
 export type Dispatcher = {
   /** Responds in the background; never throws. */
@@ -51,7 +56,7 @@ export type Dispatcher = {
   drain: () => Promise<void>;
 };
 
-/** How long suggestions may take: they cannot be deferred, and Discord waits 3000 ms. */
+/** How long after the receipt suggestions may come: they cannot be deferred, and Discord waits 3000 ms. */
 const SUGGEST_LIMIT_MS = 2000;
 /** How long a deferred response may take; Discord would wait 15 minutes. */
 const RENDER_LIMIT_MS = 60_000;
@@ -63,18 +68,18 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   const running = new Set<Promise<void>>();
 
   /** Never rejects. */
-  async function handle(interaction: Interaction, place: Place): Promise<void> {
+  async function handle(interaction: Interaction, receipt: Receipt): Promise<void> {
     const mayHaveRival = deps.rival.mayExist();
     // Unlike this bot, a rival has the database.
     if (mayHaveRival) await Bun.sleep(deps.yieldMs);
     try {
       if (interaction.isAutocomplete()) {
-        deps.countOutcome(await suggest(interaction, place));
+        deps.countOutcome(await suggest(interaction, receipt));
       } else if (interaction.isChatInputCommand() || interaction.isUserContextMenuCommand()) {
-        deps.countOutcome(await respond(interaction, place, (invoker) => runCommand(interaction, invoker)));
+        deps.countOutcome(await respond(interaction, receipt, (invoker) => runCommand(interaction, invoker)));
       } else if (interaction.isButton() || interaction.isStringSelectMenu()) {
         deps.countOutcome(
-          await respond(interaction, place, (invoker) => pressComponent(interaction, invoker)),
+          await respond(interaction, receipt, (invoker) => pressComponent(interaction, invoker)),
         );
       }
     } catch (error) {
@@ -87,13 +92,16 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     }
   }
 
-  async function suggest(interaction: AutocompleteInteraction, place: Place): Promise<InteractionOutcome> {
+  async function suggest(
+    interaction: AutocompleteInteraction,
+    receipt: Receipt,
+  ): Promise<InteractionOutcome> {
     const command = commands.get(interaction.commandName);
     const { name, value } = interaction.options.getFocused(true);
-    const invoker = toInvoker(interaction, deps.moderators, place);
+    const invoker = toInvoker(interaction, deps.moderators, receipt);
     try {
       const choices = Promise.try(() => command?.autocomplete?.(invoker, String(value), name) ?? []);
-      await interaction.respond(await withTimeLimit(choices, SUGGEST_LIMIT_MS));
+      await interaction.respond(await withTimeLimit(choices, remainingMs(SUGGEST_LIMIT_MS, receipt)));
       return 'completed';
     } catch (error) {
       if (interaction.responded) throw error;
@@ -117,11 +125,11 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
 
   async function respond(
     interaction: DeferrableInteraction,
-    place: Place,
+    receipt: Receipt,
     run: (invoker: Invoker) => CommandResponse,
   ): Promise<InteractionOutcome> {
     await deps.moderators.settled();
-    const invoker = toInvoker(interaction, deps.moderators, place);
+    const invoker = toInvoker(interaction, deps.moderators, receipt);
     const { texts } = invoker.localization;
     const wait = deps.cooldown.take(invoker.discordId);
     if (wait) {
@@ -134,7 +142,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     try {
       const response = run(invoker);
       kind = response.kind;
-      await delivery.deliver(interaction, await renderInTime(interaction, response), kind);
+      await delivery.deliver(interaction, await renderInTime(interaction, receipt, response), kind);
       return 'completed';
     } catch (error) {
       if (isInteractionOver(error)) throw error;
@@ -150,11 +158,12 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   /** Renders a response, and defers it first when that takes long. */
   async function renderInTime(
     interaction: DeferrableInteraction,
+    receipt: Receipt,
     { kind, render }: CommandResponse,
   ): Promise<MessageView> {
     const rendering = Promise.try(render);
     try {
-      return await withTimeLimit(rendering, deps.deferAfterMs);
+      return await withTimeLimit(rendering, remainingMs(deps.deferAfterMs, receipt));
     } catch (error) {
       if (!(error instanceof TimeLimitExceeded)) throw error;
     }
@@ -164,13 +173,19 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
 
   return {
     dispatch: (interaction, place) => {
-      const work: Promise<void> = handle(interaction, place).finally(() => running.delete(work));
+      const receipt = { ...place, receivedAtMs: performance.now() };
+      const work: Promise<void> = handle(interaction, receipt).finally(() => running.delete(work));
       running.add(work);
     },
     drain: async () => {
       await Promise.allSettled(running);
     },
   };
+}
+
+/** What is left of a limit that counts from the receipt: the waits before a handler are part of it. */
+function remainingMs(limitMs: number, { receivedAtMs }: Receipt): number {
+  return Math.max(0, limitMs - (performance.now() - receivedAtMs));
 }
 
 /** The response to a command or component of an earlier version. */

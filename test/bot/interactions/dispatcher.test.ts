@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { type BotDeps, createBot } from '../../../bot/bot.ts';
+import { type Bot, type BotDeps, createBot } from '../../../bot/bot.ts';
 import { createCooldown } from '../../../bot/interactions/cooldown.ts';
 import { startMinimalBot } from '../../support/bot/minimal-bot.ts';
 import { startUnreliableBot, VANITY } from '../../support/bot/unreliable-bot.ts';
@@ -137,6 +137,36 @@ describe('a response that Discord does not take', () => {
   });
 });
 
+describe('a bot that lets a rival respond first', () => {
+  const rival = { mayExist: () => true, onSeen: () => undefined };
+  beforeAll(() => bot.stop());
+
+  test('acknowledges in time, although Discord has not said who is a moderator', async () => {
+    fake.fail({ matches: /^GET \/(oauth2\/)?applications\/@me/, times: 100, response: 'hang' });
+    const readHistory: BotDeps['readHistory'] = async (serverId, hours) => {
+      await Bun.sleep(5000);
+      return deps.readHistory(serverId, hours);
+    };
+    await withBot({ rival, readHistory }, async () => {
+      const exchange = await fake.command('server', { name: 'one' });
+      fake.clearFaults();
+      expect(exchange.callback).toBe(5);
+      await waitFor(() => exchange.message?.embeds[0]?.title === 'One');
+    });
+  });
+
+  test('gives up suggestions in time', () =>
+    withBot({ rival, timings: { ...deps.timings, yieldMs: 1500 } }, async (other) => {
+      await waitFor(() => other.health().moderators === undefined);
+      await db.transaction(async (tx) => {
+        await tx.execute('lock table users, penalties in access exclusive mode');
+        const exchange = await fake.autocomplete('lookup', 'player', 'some', moderator);
+        expect(exchange.choices).toEqual([]);
+      });
+      await waitFor(() => outcomes.at(-1) === 'failed');
+    }));
+});
+
 describe('many at once', () => {
   beforeAll(() => bot.stop());
 
@@ -194,12 +224,12 @@ function latestOf(exchanges: readonly Exchange[]): number {
 }
 
 /** Does work while another bot is connected, which is stopped in any case. */
-async function withBot<T>(overrides: Partial<BotDeps>, work: () => Promise<T>): Promise<T> {
+async function withBot<T>(overrides: Partial<BotDeps>, work: (other: Bot) => Promise<T>): Promise<T> {
   const other = createBot({ ...deps, ...overrides });
   other.start();
   try {
     await waitFor(() => other.health().state === 'ready');
-    return await work();
+    return await work(other);
   } finally {
     await other.stop();
   }
