@@ -97,7 +97,8 @@ async function start(
   subject: FeedSubject,
   { strings, numbers, roles }: CommandOptions,
 ): Promise<MessageView> {
-  const { types, server } = strings;
+  const { types } = strings;
+  const server = strings.server?.trim();
   const { players = null } = numbers;
   const { role } = roles;
   if (subject !== 'penalties' && types !== undefined) throw refusal((feed) => feed.forPenaltiesOnly);

@@ -44,7 +44,7 @@ describe('/feed start', () => {
     const said = await run(manager, 'start', {
       what: 'penalties',
       types: 'Mute,  BAN,ban',
-      server: 'mirage',
+      server: ' mirage ',
     });
     expect(said).toContain('This channel now gets updates on penalties');
     expect(await rowsIn(manager)).toEqual([
