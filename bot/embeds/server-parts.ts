@@ -5,6 +5,9 @@ import type { Texts } from '../locales/en.ts';
 import { absoluteAndRelativeTime, escapeText, relativeTime } from '../text.ts';
 import { button, COLOURS } from './message.ts';
 
+/** Of a player's name, before it is escaped; Steam allows 32. */
+const MAX_NAME_CHARACTERS = 50;
+
 /** Whether all slots of a server are taken. */
 export function isFull({ playersCount, maxPlayers }: ServerView): boolean {
   return maxPlayers > 0 && playersCount >= maxPlayers;
@@ -36,9 +39,12 @@ export function updatedLine({ updatedAt }: Pick<ServerView, 'updatedAt'>, { serv
   return updatedAt ? words.updated(relativeTime(updatedAt)) : '';
 }
 
-/** Score and name of one player. */
+/**
+ * Score and name of one player: at most 114 characters, since escaping at most doubles the name, and a score is a 32-bit
+ * integer.
+ */
 export function playerLine({ name, score }: ServerView['players'][number]): string {
-  return `\`${String(score).padStart(4)}\` ${escapeText(name, { max: 64, fallback: '?' })}`;
+  return `\`${String(score).padStart(4)}\` ${escapeText(name, { max: MAX_NAME_CHARACTERS, fallback: '?' })}`;
 }
 
 /** Why no players are listed; empty for an offline server. */

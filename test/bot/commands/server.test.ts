@@ -205,6 +205,23 @@ describe('buttons of the card', () => {
     expect(findButton(second.message, 'Następna')?.disabled).toBe(true);
   });
 
+  test('Players shows each of them on some page, whatever their names', async () => {
+    const names = Array.from({ length: 64 }, (_, number) => `P${number}${'_'.repeat(60)}`);
+    const players = names.map((name) => ({ name, score: -2_147_483_648 }));
+    await poll(ids.retake, { playersCount: 64, maxPlayers: 64, players });
+    await harness.refreshServers();
+    const message = messageOf(await fake.command('server', { name: 'retake' }));
+    const actor = anActor();
+    const first = messageOf(
+      await fake.press(message, findButton(message, 'Players')?.custom_id ?? '', actor),
+    );
+    const shown = [first.embeds[0]?.description];
+    const second = await fake.press(first, findButton(first, 'Next')?.custom_id ?? '', actor);
+    shown.push(second.message?.embeds[0]?.description);
+    const listed = [...shown.join('\n').matchAll(/` (P\d+)\\_/g)].map(([, name]) => name);
+    expect(listed).toEqual(Array.from({ length: 64 }, (_, number) => `P${number}`));
+  });
+
   test('a forged or outdated custom_id is refused', async () => {
     const message = messageOf(await fake.command('server', { name: 'mirage-24-7' }));
     for (const id of [
