@@ -12,7 +12,7 @@ import { serverNameOf } from './player-record-view.ts';
 
 /** A penalty as a feed shows it, after an event, with the status it has at `now`. */
 export function feedPenalty(
-  { type, isDeleted, penalty, serverName }: FeedEvent,
+  { isRemoved, penalty, serverName }: FeedEvent,
   { texts, now }: { texts: Texts; now: Date },
 ): MessageView {
   const { feed: words } = texts;
@@ -26,7 +26,6 @@ export function feedPenalty(
     fallback: isKnown ? texts.user.unnamed : words.unknownPlayer,
   });
   const player = isKnown ? `${name}\n${code(playerSteamId)}` : name;
-  const isRemoved = type === 'penalty.removed' || isDeleted;
   return {
     embeds: [
       {

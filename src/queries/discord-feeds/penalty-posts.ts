@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lte, min, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { discordFeedPosts, discordFeeds } from '../../db/schema/discord.ts';
+import { penalties } from '../../db/schema/penalties.ts';
 import { penaltyEvents } from '../../db/schema/penalty-events.ts';
 import { servers } from '../../db/schema/servers.ts';
 import type { PenaltyEventType } from '../../domain/penalty-event.ts';
@@ -18,8 +19,12 @@ export type WaitingPenalties = {
   first: { id: number; occurredAt: Date } | undefined;
 };
 
-/** An event, with the name of its penalty's server. */
-export type FeedEvent = PenaltyEvent & { serverName: string | undefined };
+/** An event, with what is known of its penalty by now. */
+export type FeedEvent = PenaltyEvent & {
+  serverName: string | undefined;
+  /** The penalty is gone at its source, or deleted. */
+  isRemoved: boolean;
+};
 
 /** Counts the new penalties after a feed's cursor, up to and including an event. */
 export async function countWaitingPenalties(
@@ -143,15 +148,22 @@ export async function forgetFeedPost(db: Db, feedId: number, { penaltyId }: DueE
 
 async function findEvent(db: Db, condition: SQL | undefined): Promise<FeedEvent | undefined> {
   const [row] = await db
-    .select({ event: penaltyEvents, server: { name: servers.name, slug: servers.slug } })
+    .select({
+      event: penaltyEvents,
+      server: { name: servers.name, slug: servers.slug },
+      penalty: { id: penalties.id, goneAt: penalties.goneAt },
+    })
     .from(penaltyEvents)
     .leftJoin(servers, eq(servers.id, penaltyEvents.serverId))
+    .leftJoin(penalties, eq(penalties.id, penaltyEvents.penaltyId))
     .where(condition)
     .orderBy(desc(penaltyEvents.id))
     .limit(1);
   if (!row) return undefined;
   const serverName = row.server ? shownNameOf(row.server) : undefined;
-  return { ...toPenaltyEvent(row.event), serverName };
+  // Not from the event: one that follows the removal, such as an expiry, does not bring the penalty back.
+  const isRemoved = row.penalty === null || row.penalty.goneAt !== null;
+  return { ...toPenaltyEvent(row.event), serverName, isRemoved };
 }
 
 function waitingCondition({ cursor, penaltyTypes, serverId }: DiscordFeed, upTo: number): SQL | undefined {

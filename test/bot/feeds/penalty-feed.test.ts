@@ -22,6 +22,11 @@ beforeEach(async () => {
   fake.clearFaults();
 });
 
+const ERASED_WITH_PENALTIES = {
+  withPenalties: true,
+  actor: 'operator' as const,
+  removeSounds: async () => {},
+};
 const settle = () => settleFeeds(harness);
 const now = () => new Date(Math.floor(Date.now() / 1000) * 1000);
 
@@ -164,6 +169,36 @@ describe('a message is edited', () => {
     expect(feed.requests('PATCH')).toHaveLength(edits + 1);
   });
 
+  test('and stays removed when its player is erased or its end comes, until it is back', async () => {
+    const feed = await startFeed({ what: 'penalties' });
+    const createdAt = new Date(now().getTime() - 60_000);
+    const rows = await insertPenalties(db, [
+      { playerSteamId: aSteamId(78) },
+      { createdAt, durationMinutes: 60, endsAt: new Date(createdAt.getTime() + 3_600_000) },
+    ]);
+    const [erased, ended] = rows.map(({ id }) => id);
+    const areThese = inArray(
+      penalties.id,
+      rows.map(({ id }) => id),
+    );
+    await settle();
+    await db.update(penalties).set({ goneAt: now() }).where(areThese);
+    await settle();
+    const removed = [`🗑️ Removed · Ban #${erased}`, `🗑️ Removed · Ban #${ended}`];
+    expect(feed.titles()).toEqual(removed);
+    await erasePerson(db, aSteamId(78), ERASED_WITH_PENALTIES);
+    await db
+      .update(penalties)
+      .set({ endsAt: new Date(now().getTime() - 1000) })
+      .where(eq(penalties.id, ended ?? 0));
+    await recordExpiredPenalties(db, new Date());
+    await settle();
+    expect(feed.titles()).toEqual(removed);
+    await db.update(penalties).set({ goneAt: null }).where(areThese);
+    await settle();
+    expect(feed.titles()).toEqual([`🔴 Active · Ban #${erased}`, `⚪ Expired · Ban #${ended}`]);
+  });
+
   test('unless somebody deleted it: the feed goes on', async () => {
     const feed = await startFeed({ what: 'penalties' });
     const [row] = await insertPenalties(db, [{}]);
@@ -249,11 +284,7 @@ test('a message about somebody who is erased no longer names them, while their p
   await insertPenalties(db, [{ playerSteamId: aSteamId(77), playerName: 'Erased one' }]);
   await settle();
   expect(JSON.stringify(feed.messages())).toContain('Erased one');
-  await erasePerson(db, aSteamId(77), {
-    withPenalties: true,
-    actor: 'operator',
-    removeSounds: async () => {},
-  });
+  await erasePerson(db, aSteamId(77), ERASED_WITH_PENALTIES);
   await settle();
   expect(feed.messages()).toHaveLength(1);
   expect(JSON.stringify(feed.messages())).not.toMatch(new RegExp(`Erased one|${aSteamId(77)}`));
