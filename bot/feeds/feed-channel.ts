@@ -26,12 +26,17 @@ export type FeedChannels = {
    * @returns its id; undefined when it was posted earlier and has been deleted since.
    */
   post: (channelId: string, message: FeedMessage, nonce: string) => Promise<string | undefined>;
-  /** @returns false when the message was deleted. */
+  /** @returns false when the message was deleted, or is of the bot's earlier application. */
   edit: (channelId: string, messageId: string, view: MessageView) => Promise<boolean>;
   sendDirectMessage: (userId: string, view: MessageView) => Promise<void>;
 };
 
 const CHANNEL_GONE = [RESTJSONErrorCodes.UnknownChannel, RESTJSONErrorCodes.UnknownGuild];
+/** The message was deleted, or the bot has been given another application since, which owns no earlier message. */
+const NOT_EDITABLE = [
+  RESTJSONErrorCodes.UnknownMessage,
+  RESTJSONErrorCodes.CannotEditMessageAuthoredByAnotherUser,
+];
 
 /** Creates the functions; once the signal has aborted, their promises reject. */
 export function createFeedChannels({ rest, sendWithLinkFallback, signal }: Options): FeedChannels {
@@ -54,7 +59,7 @@ export function createFeedChannels({ rest, sendWithLinkFallback, signal }: Optio
         );
         return true;
       } catch (error) {
-        if (isDiscordError(error, RESTJSONErrorCodes.UnknownMessage)) return false;
+        if (isDiscordError(error, ...NOT_EDITABLE)) return false;
         throw error;
       }
     },

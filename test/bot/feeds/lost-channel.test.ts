@@ -1,6 +1,8 @@
 import { beforeEach, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
 import { createBot } from '../../../bot/bot.ts';
-import { discordFeeds } from '../../../src/db/schema/discord.ts';
+import { discordFeedPosts, discordFeeds } from '../../../src/db/schema/discord.ts';
+import { penalties } from '../../../src/db/schema/penalties.ts';
 import { listAuditEntries } from '../../../src/queries/audit-log.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
@@ -98,6 +100,26 @@ test('a message that Discord refuses is left out, and the feed goes on', async (
   await settleFeeds(harness);
   expect(feed.messages()).toHaveLength(1);
   expect(lines.filter(({ msg }) => msg === 'Discord refused a message of a feed')).toHaveLength(1);
+});
+
+test("a message of the bot's earlier application is left as it is, and the feed goes on", async () => {
+  const feed = await startFeed({ what: 'penalties' });
+  const rows = await insertPenalties(db, [{}, {}]);
+  await settleFeeds(harness);
+  const [old] = feed.messages();
+  fake.fail({
+    matches: new RegExp(`^PATCH /channels/${feed.channelId}/messages/${old?.id}`),
+    times: 1000,
+    response: refuse(403, 50_005, 'Cannot edit a message authored by another user'),
+  });
+  for (const { id } of rows) {
+    await db.update(penalties).set({ status: 'UNBANNED' }).where(eq(penalties.id, id));
+  }
+  await waitFor(() => feed.titles()[1] === `🟢 Lifted · Ban #${rows[1]?.id}`);
+  await settleFeeds(harness);
+  expect(feed.titles()[0]).toBe(`🔴 Active · Ban #${rows[0]?.id}`);
+  // Its penalty's later changes are not tried again.
+  expect(await db.select().from(discordFeedPosts)).toMatchObject([{ penaltyId: rows[1]?.id }]);
 });
 
 test('while Discord or the token fails, the feed waits and then tells everything in order', async () => {
