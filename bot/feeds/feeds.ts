@@ -176,7 +176,8 @@ export function createFeeds(deps: FeedsDeps): Feeds {
     const { subject, channelId, startedBy, locale } = feed;
     const fields = { channelId, subject, startedBy, reason };
     try {
-      await stopDiscordFeed(db, feed, { actor: 'service' });
+      const wasThere = await stopDiscordFeed(db, feed, { actor: 'service' });
+      if (!wasThere) return;
       log.warn(fields, 'a feed is switched off: its channel is gone, or the bot may not post there');
     } catch (error) {
       return postpone(feed, error);

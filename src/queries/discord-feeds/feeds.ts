@@ -67,12 +67,13 @@ export async function findDiscordFeed(db: Db, id: number): Promise<DiscordFeed |
 
 /**
  * Stops the feed of a subject in a channel, and deletes the records of its messages. Written to the audit log.
+ * @param feed with an id only that feed, not one that was started in its place.
  * @param actor `service` when the bot may no longer post in the channel.
  * @returns whether there was one.
  */
 export async function stopDiscordFeed(
   db: Db,
-  feed: { channelId: string; subject: FeedSubject },
+  feed: FeedPlace,
   { actor }: { actor: Actor },
 ): Promise<boolean> {
   return db.transaction(async (transaction) => {
@@ -91,6 +92,12 @@ export async function stopDiscordFeed(
   });
 }
 
-function feedCondition({ channelId, subject }: { channelId: string; subject: FeedSubject }) {
-  return and(eq(discordFeeds.channelId, channelId), eq(discordFeeds.subject, subject));
+type FeedPlace = { id?: number; channelId: string; subject: FeedSubject };
+
+function feedCondition({ id, channelId, subject }: FeedPlace) {
+  return and(
+    id === undefined ? undefined : eq(discordFeeds.id, id),
+    eq(discordFeeds.channelId, channelId),
+    eq(discordFeeds.subject, subject),
+  );
 }

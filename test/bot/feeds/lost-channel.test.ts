@@ -62,6 +62,27 @@ test.each([
   expect(await db.select().from(discordFeeds)).toEqual([]);
 });
 
+test('a late refusal does not switch off a feed that was started anew since', async () => {
+  const feed = await startFeed({ what: 'penalties' });
+  const { promise: restarted, resolve } = Promise.withResolvers<void>();
+  fake.fail({
+    matches: new RegExp(`^POST /channels/${feed.channelId}`),
+    response: async () => {
+      await fake.command('feed stop', { what: 'penalties' }, feed.manager);
+      await fake.command('feed start', { what: 'penalties' }, feed.manager);
+      resolve();
+      return Response.json({ message: 'Missing Permissions', code: 50_013 }, { status: 403 });
+    },
+  });
+  await insertPenalties(db, [{}]);
+  await restarted;
+  // Waits for the refused feed as well.
+  await settleFeeds(harness);
+  expect(await db.select().from(discordFeeds)).toMatchObject([{ channelId: feed.channelId }]);
+  expect(fake.directMessagesTo(feed.manager.user.id)).toEqual([]);
+  expect(lines.filter(({ msg }) => msg.includes('a feed is switched off'))).toEqual([]);
+});
+
 test('the log says so when a direct message is refused', async () => {
   const feed = await startFeed({ what: 'penalties' });
   fake.goneChannels.add(feed.channelId);

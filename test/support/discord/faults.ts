@@ -4,7 +4,7 @@ export type Fault = {
   /** How often; by default once. */
   times?: number;
   /** `hang`: no response until the faults are cleared. `lost`: the same, but the request is carried out at once. */
-  response: (() => Response) | 'hang' | 'lost';
+  response: (() => Response | Promise<Response>) | 'hang' | 'lost';
 };
 
 /** Requests that are to fail. */
