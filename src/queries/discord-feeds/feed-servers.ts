@@ -1,6 +1,7 @@
-import { and, eq, isNull } from 'drizzle-orm';
+import { and, eq, exists, isNull, ne, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { discordFeedServers } from '../../db/schema/discord.ts';
+import { serverSnapshots } from '../../db/schema/servers.ts';
 
 /** What a feed has posted about a server. */
 export type FeedServer = Omit<typeof discordFeedServers.$inferSelect, 'feedId'>;
@@ -70,6 +71,38 @@ export async function finishFeedServers(
         );
     }
   });
+}
+
+/**
+ * Adapts what a feed has recorded to new settings: forgets servers that it no longer covers. Times of messages and what
+ * is pending are kept.
+ * @param isOtherNumber `playersAtLeast` has changed: servers that have so many players already cause no message.
+ */
+export async function adaptFeedServers(
+  db: Db,
+  { id, serverId, playersAtLeast }: { id: number; serverId: number | null; playersAtLeast: number | null },
+  { isOtherNumber }: { isOtherNumber: boolean },
+): Promise<void> {
+  const isOfFeed = eq(discordFeedServers.feedId, id);
+  if (serverId !== null) {
+    await db.delete(discordFeedServers).where(and(isOfFeed, ne(discordFeedServers.serverId, serverId)));
+  }
+  if (!isOtherNumber) return;
+  const reached = db
+    .select({ serverId: serverSnapshots.serverId })
+    .from(serverSnapshots)
+    .where(
+      and(
+        eq(serverSnapshots.serverId, discordFeedServers.serverId),
+        serverSnapshots.isOnline,
+        // Never true for null.
+        sql`${serverSnapshots.playersCount} >= ${playersAtLeast}`,
+      ),
+    );
+  await db
+    .update(discordFeedServers)
+    .set({ hasPlayers: exists(reached) })
+    .where(isOfFeed);
 }
 
 function isServer(feedId: number, { serverId }: FeedServer) {

@@ -1,12 +1,13 @@
 import { and, asc, eq, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
-import { discordFeedServers, discordFeeds } from '../../db/schema/discord.ts';
+import { discordFeeds } from '../../db/schema/discord.ts';
 import { servers } from '../../db/schema/servers.ts';
 import type { FeedSubject } from '../../domain/discord-feed.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import { channelSubject, recordAudit } from '../audit-log.ts';
 import { readEventLog } from '../penalties/events.ts';
 import { shownNameOf } from '../servers/servers.ts';
+import { adaptFeedServers } from './feed-servers.ts';
 
 export type DiscordFeed = typeof discordFeeds.$inferSelect;
 /** The settings of a feed, and who started it where. */
@@ -20,15 +21,20 @@ export type FeedSettings = Omit<DiscordFeed, 'id' | 'epoch' | 'cursor' | 'postin
 export async function startDiscordFeed(db: Db, settings: FeedSettings): Promise<{ isNew: boolean }> {
   return db.transaction(async (transaction) => {
     const { epoch, newestId } = await readEventLog(transaction);
+    const [before] = await transaction
+      .select({ playersAtLeast: discordFeeds.playersAtLeast })
+      .from(discordFeeds)
+      .where(feedCondition(settings))
+      .for('update');
     const [feed] = await transaction
       .insert(discordFeeds)
       .values({ ...settings, epoch, cursor: newestId })
       .onConflictDoUpdate({ target: [discordFeeds.channelId, discordFeeds.subject], set: settings })
       .returning({ id: discordFeeds.id, isNew: sql<boolean>`xmax = 0` });
     if (!feed) throw new Error('the feed was not stored');
-    // The settings may ask for another number of players: the servers' states are recorded anew.
     if (!feed.isNew) {
-      await transaction.delete(discordFeedServers).where(eq(discordFeedServers.feedId, feed.id));
+      const isOtherNumber = before?.playersAtLeast !== settings.playersAtLeast;
+      await adaptFeedServers(transaction, { ...settings, id: feed.id }, { isOtherNumber });
     }
     await recordAudit(transaction, {
       actor: { discordId: settings.startedBy },

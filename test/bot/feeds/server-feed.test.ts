@@ -90,6 +90,26 @@ describe('a feed of servers', () => {
     ]);
     expect(one.titles()).toEqual(['🔴 Beta is offline']);
   });
+
+  test('keeps what is still to be told when its settings change, unless it no longer covers the server', async () => {
+    const ids = [await addServer('Alpha'), await addServer('Beta')];
+    const feed = await startNoted({ what: 'servers' });
+    fake.fail({
+      matches: new RegExp(`^POST /channels/${feed.channelId}`),
+      times: 1000,
+      response: () => Response.json({ message: 'upstream', code: 0 }, { status: 503 }),
+    });
+    for (const miss of [1, 2]) await poll(ids, undefined, new Date(Date.now() + miss));
+    await refreshServers();
+    await settle();
+    await fake.command('feed start', { what: 'servers', server: 'alpha' }, feed.manager);
+    expect(await db.select().from(discordFeedServers)).toMatchObject([
+      { serverId: ids[0], isOnline: false, pending: 'down' },
+    ]);
+    fake.clearFaults();
+    await waitFor(() => feed.messages().length > 0);
+    expect(feed.titles()).toEqual(['🔴 Alpha is offline']);
+  });
 });
 
 describe('players', () => {
@@ -141,5 +161,32 @@ describe('players', () => {
     now = new Date('2026-11-21T18:00:00Z');
     expect(await told('missed', 'missed', 20)).toBe(5);
     expect(feed.titles().slice(3)).toEqual(['🔴 Retake is offline', '🟢 Retake is back online']);
+  });
+
+  test('are told at most once an hour even if the settings change, and only when they reach a new number', async () => {
+    now = new Date('2026-11-21T12:00:00Z');
+    const id = await addServer('Retake', 2);
+    const feed = await startNoted({ what: 'servers', players: 10, role });
+    const change = (players: number) =>
+      fake.command('feed start', { what: 'servers', players, role }, feed.manager);
+    await pollAs(id, 10, 5);
+    expect(feed.messages()).toHaveLength(1);
+    now = new Date('2026-11-21T12:59:59Z');
+    await change(10);
+    await pollAs(id, 10);
+    await change(8);
+    await pollAs(id, 5, 8, 7);
+    expect(feed.messages()).toHaveLength(1);
+    // The hour is over: they are fewer than the new number, and then as many.
+    now = new Date('2026-11-21T13:00:00Z');
+    await change(9);
+    await pollAs(id, 8, 9);
+    expect(feed.messages()).toHaveLength(2);
+    // There are more than the new number already.
+    now = new Date('2026-11-21T14:00:00Z');
+    await pollAs(id, 5);
+    await change(4);
+    await pollAs(id, 5, 6);
+    expect(feed.messages()).toHaveLength(2);
   });
 });
