@@ -1,3 +1,4 @@
+import type { FeedChange } from '../../src/domain/discord-feed.ts';
 import type { ServerView } from '../../src/live/server-view.ts';
 import type { FeedServer } from '../../src/queries/discord-feeds/feed-servers.ts';
 
@@ -17,7 +18,7 @@ export function compareServer(
   { playersAtLeast, now }: { playersAtLeast: number | null; now: Date },
 ): FeedServer | undefined {
   if (updatedAt === undefined) return undefined;
-  const isReached = playersAtLeast !== null && playersCount >= playersAtLeast;
+  const isReached = isNumberReached(playersCount, playersAtLeast);
   if (!known) {
     return { serverId, isOnline, hasPlayers: isReached, calledAt: null, pending: null, pendingSince: null };
   }
@@ -34,4 +35,18 @@ export function compareServer(
   const isCooling = sinceCallMs >= 0 && sinceCallMs < COOLDOWN_MS;
   if (!isReached || isCooling) return undefined;
   return { ...known, hasPlayers: true, calledAt: now, pending: 'players', pendingSince: now };
+}
+
+/** Whether a pending change is still true of a server; it may have waited for Discord. */
+export function stillHolds(
+  change: FeedChange,
+  { isOnline, playersCount }: ServerView,
+  { playersAtLeast }: { playersAtLeast: number | null },
+): boolean {
+  if (change === 'players') return isOnline && isNumberReached(playersCount, playersAtLeast);
+  return isOnline === (change === 'up');
+}
+
+function isNumberReached(playersCount: number, playersAtLeast: number | null): boolean {
+  return playersAtLeast !== null && playersCount >= playersAtLeast;
 }

@@ -14,7 +14,7 @@ import { feedServers } from '../embeds/feed-servers.ts';
 import { localizationOf } from '../locales/localization.ts';
 import { toNonce } from '../post-message.ts';
 import { type FeedChannels, isMessageRefused } from './feed-channel.ts';
-import { compareServer } from './server-changes.ts';
+import { compareServer, stillHolds } from './server-changes.ts';
 
 export type ServerFeedDeps = {
   db: Db;
@@ -60,10 +60,11 @@ async function post(
   known: readonly FeedServer[],
 ): Promise<void> {
   const changed = known.filter(({ pending }) => pending === change);
-  // Servers that have been hidden or removed meanwhile are left out.
+  // Left out: servers that have been hidden or removed meanwhile, and those of which the change is no longer true.
   const views = changed.flatMap(({ serverId }) => {
     const status = servers.findById(serverId);
-    return status ? [toServerView(status)] : [];
+    const view = status && toServerView(status);
+    return view && stillHolds(change, view, feed) ? [view] : [];
   });
   const { texts } = localizationOf(feed.locale);
   const places = changed.map(({ serverId, pendingSince }) => `${serverId}@${pendingSince?.getTime()}`);

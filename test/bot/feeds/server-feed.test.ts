@@ -112,6 +112,46 @@ describe('a feed of servers', () => {
   });
 });
 
+describe('after an outage of Discord', () => {
+  /** Starts a feed of a server with two players, polls the server while Discord fails, and ends the outage. */
+  async function missNews(...counts: (number | 'missed')[]) {
+    const id = await addServer('Retake', 2);
+    const feed = await startNoted({ what: 'servers', players: 10, role });
+    fake.fail({
+      matches: new RegExp(`^POST /channels/${feed.channelId}`),
+      times: 1000,
+      response: () => Response.json({ message: 'upstream', code: 0 }, { status: 503 }),
+    });
+    await pollAs(id, ...counts);
+    fake.clearFaults();
+    await waitFor(async () => {
+      await settle();
+      const [state] = await db.select().from(discordFeedServers);
+      return state?.pending === null && state.isOnline === (counts.at(-1) !== 'missed');
+    });
+    return feed;
+  }
+
+  test('nobody is called to a server that its players have left', async () => {
+    expect((await missNews(10, 9)).messages()).toEqual([]);
+  });
+
+  test('nobody is called to a server that is down', async () => {
+    const feed = await missNews(10, 'missed', 'missed');
+    expect(feed.titles()).toEqual(['🔴 Retake is offline']);
+    expect(feed.messages()[0]?.content).toBe('');
+  });
+
+  test('players are called while they are wanted', async () => {
+    const feed = await missNews(10, 12);
+    expect(feed.titles()).toEqual(['👥 12 players on Retake']);
+  });
+
+  test('a server that is back by then is not posted as offline', async () => {
+    expect((await missNews('missed', 'missed', 5)).titles()).toEqual(['🟢 Retake is back online']);
+  });
+});
+
 describe('players', () => {
   test('who reach the number are told, mentioning that role and nobody else', async () => {
     const id = await addServer('Retake', 2);
