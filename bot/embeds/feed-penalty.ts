@@ -10,12 +10,17 @@ import { penaltyEmbed } from './penalty.ts';
 import { countsLine } from './player-record.ts';
 import { serverNameOf } from './player-record-view.ts';
 
-/** A penalty as a feed shows it, after an event, with the status it has at `now`. */
+/**
+ * A penalty as a feed shows it, after an event, with the status it has at `now`. A deleted one is shown without its
+ * people and reason: no event follows, so an erasure could not remove them.
+ */
 export function feedPenalty(
-  { isRemoved, penalty, serverName }: FeedEvent,
+  { isDeleted, isRemoved, penalty, serverName }: FeedEvent,
   { texts, now }: { texts: Texts; now: Date },
 ): MessageView {
   const { feed: words } = texts;
+  const removed = { title: `🗑️ ${words.removed} · ${texts.record.entry(penalty)}`, color: COLOURS.offline };
+  if (isDeleted) return { embeds: [removed], components: [] };
   const { playerName, playerSteamId, serverId } = penalty;
   const status = statusAt(penalty.status, penalty.endsAt, now);
   const view = { ...penalty, status, serverName: serverNameOf({ serverId, serverName }) };
@@ -31,10 +36,7 @@ export function feedPenalty(
       {
         ...embed,
         ...(isKnown && { url: steamProfileUrl(playerSteamId) }),
-        ...(isRemoved && {
-          title: `🗑️ ${words.removed} · ${texts.record.entry(penalty)}`,
-          color: COLOURS.offline,
-        }),
+        ...(isRemoved && removed),
         fields: [{ name: words.player, value: player, inline: true }, ...(embed.fields ?? [])],
       },
     ],

@@ -19,7 +19,7 @@ export type WaitingPenalties = {
   first: { id: number; occurredAt: Date } | undefined;
 };
 
-/** An event, with what is known of its penalty by now. */
+/** An event, with what is known of its penalty by now; `isDeleted` also if a later event deleted it. */
 export type FeedEvent = PenaltyEvent & {
   serverName: string | undefined;
   /** The penalty is gone at its source, or deleted. */
@@ -162,8 +162,9 @@ async function findEvent(db: Db, condition: SQL | undefined): Promise<FeedEvent 
   if (!row) return undefined;
   const serverName = row.server ? shownNameOf(row.server) : undefined;
   // Not from the event: one that follows the removal, such as an expiry, does not bring the penalty back.
-  const isRemoved = row.penalty === null || row.penalty.goneAt !== null;
-  return { ...toPenaltyEvent(row.event), serverName, isRemoved };
+  const isDeleted = row.penalty === null;
+  const isRemoved = isDeleted || row.penalty?.goneAt !== null;
+  return { ...toPenaltyEvent(row.event), serverName, isDeleted, isRemoved };
 }
 
 function waitingCondition({ cursor, penaltyTypes, serverId }: DiscordFeed, upTo: number): SQL | undefined {

@@ -161,7 +161,10 @@ describe('a message is edited', () => {
     expect(first?.embeds[0]?.description).toBe('> Another reason');
     expect(second?.embeds[0]?.fields?.at(-1)?.value).toContain('by Ola\n> Appeal');
     expect(feed.requests('POST')).toHaveLength(5);
-    // A deleted penalty's message cannot change any more.
+    // A deleted penalty's message cannot change any more, not even when its player is erased: it names nobody.
+    expect(feed.messages().at(-1)?.embeds).toEqual([
+      { title: `🗑️ Removed · Ban #${deleted}`, color: 0x747f8d },
+    ]);
     expect(await db.select().from(discordFeedPosts)).toHaveLength(4);
     const edits = feed.requests('PATCH').length;
     await set(changed, { reason: 'A third one' });
