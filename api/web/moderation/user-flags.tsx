@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
-import { Forbidden, InvalidInput } from '../../../src/domain/errors.ts';
+import { Forbidden } from '../../../src/domain/errors.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { setUserFlags, USER_FLAGS, type UserFlags } from '../../../src/queries/users/user-changes.ts';
 import type { User } from '../../../src/queries/users/users.ts';
@@ -102,13 +102,13 @@ function isLocked(flag: Flag, { isSelf, isFixedOwner }: { isSelf: boolean; isFix
 }
 
 /**
- * The flags that were changed in the form. The others may have changed since it was shown, and stay as they are.
- * @throws {InvalidInput} when the form does not say what it showed.
+ * The flags that were changed in the form. The others may have changed since it was shown, and stay as they are. A form
+ * that does not say what it showed, such as a script's, sets all of them.
  */
 function readChanges(form: MemberVisit['form'], isExcluded: (flag: Flag) => boolean): Partial<UserFlags> {
   const shown = form.get(SHOWN_FLAGS)?.split(' ');
-  if (!shown) throw new InvalidInput(`${SHOWN_FLAGS} is missing`);
   const isTicked = (flag: Flag) => form.get(flag) === 'on';
-  const changed = USER_FLAGS.filter((flag) => isTicked(flag) !== shown.includes(flag) && !isExcluded(flag));
+  const isChanged = (flag: Flag) => shown === undefined || isTicked(flag) !== shown.includes(flag);
+  const changed = USER_FLAGS.filter((flag) => isChanged(flag) && !isExcluded(flag));
   return Object.fromEntries(changed.map((flag) => [flag, isTicked(flag)]));
 }
