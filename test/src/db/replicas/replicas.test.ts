@@ -37,8 +37,9 @@ const isReadOnReplica = async () => {
   const [row] = await database.replica.execute(sql`select pg_is_in_recovery() as "isReplica"`);
   return row?.isReplica === true;
 };
-/** Asked again when the replica cancels the query in favour of what it replays. */
+// Both ask again when the replica cancels the query in favour of what it replays.
 const isBannedOnFirst = (id: SteamId64) => retryVictim(() => isBanned(onFirst.db, id, new Date()));
+const askFirst = (query: string) => retryVictim(async () => (await onFirst.connection.unsafe(query))[0]);
 
 let lastBanned = 0;
 /** Bans somebody new on the primary. */
@@ -86,8 +87,8 @@ test.each([
   ['whose link to the primary is silent', () => first.link.freeze(), () => first.link.restore()],
   [
     'whose replay is paused',
-    () => onFirst.connection`select pg_wal_replay_pause()`,
-    () => onFirst.connection`select pg_wal_replay_resume()`,
+    () => askFirst('select pg_wal_replay_pause()'),
+    () => askFirst('select pg_wal_replay_resume()'),
   ],
 ] as const)(
   'a replica %s is left within five seconds, and hides no ban for longer',
@@ -110,12 +111,11 @@ test.each([
 
 test('a replica that replays everything ten seconds late is not read until it no longer does', async () => {
   await waitFor(isRead);
-  await onFirst.connection`alter system set recovery_min_apply_delay = '10s'`;
-  await onFirst.connection`select pg_reload_conf()`;
+  await askFirst("alter system set recovery_min_apply_delay = '10s'");
+  await askFirst('select pg_reload_conf()');
   const isReplayLate = async () => {
     await ban();
-    const [row] =
-      await onFirst.connection`select wait_event from pg_stat_activity where backend_type = 'startup'`;
+    const row = await askFirst("select wait_event from pg_stat_activity where backend_type = 'startup'");
     return row?.wait_event === 'RecoveryApplyDelay';
   };
   await waitFor(isReplayLate);
@@ -135,8 +135,8 @@ test('a replica that replays everything ten seconds late is not read until it no
   };
   await waitFor(hasReplayed, { everyMs: 100 });
 
-  await onFirst.connection`alter system reset recovery_min_apply_delay`;
-  await onFirst.connection`select pg_reload_conf()`;
+  await askFirst('alter system reset recovery_min_apply_delay');
+  await askFirst('select pg_reload_conf()');
   await waitFor(isReadOnReplica);
 });
 
