@@ -119,8 +119,8 @@ async function revokeToken(
   visit: MemberVisit,
   id: string | undefined,
 ) {
-  const token = await findOwnToken(db, visit, id);
-  await revokeApiToken(db, token.id, {
+  // Also when it was revoked already, for example in another tab.
+  await revokeApiToken(db, parseTokenId(id), {
     ofUserId: visit.user.id,
     now: visit.now,
     actor: { userId: visit.user.id },

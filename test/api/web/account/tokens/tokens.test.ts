@@ -261,6 +261,11 @@ describe('revoking a token', () => {
     expect((await browser.follow(page)).text).toContain('Token revoked');
     expect(await findLiveApiToken(db, hashApiToken(token), new Date())).toBeUndefined();
     expect((await browser.get('/account')).text).not.toContain('Old');
+
+    const again = await browser.post(`/account/tokens/${id}/revoke`);
+    expect((await browser.follow(again)).text).toContain('Token revoked');
+    const entries = await db.select().from(auditLog).where(eq(auditLog.action, 'token.revoked'));
+    expect(entries.filter(({ details }) => details.tokenId === id)).toHaveLength(1);
   });
 
   test('of somebody else, or of nobody, is not found', async () => {
