@@ -15,14 +15,14 @@ const MAX_LIST_LENGTH = 8192;
 export function isUnchanged(headers: Headers, { etag, modifiedAt }: Validators): boolean {
   const known = headers.get('if-none-match');
   if (known !== null) return matchesEtag(known, etag);
-  const since = headers.get('if-modified-since');
-  return modifiedAt !== undefined && since !== null && modifiedAt.getTime() <= parseHttpDate(since);
+  const since = modifiedAt && headers.get('if-modified-since');
+  return since ? modifiedAt.getTime() <= parseHttpDate(since) : false;
 }
 
-/** Reads a date as HTTP writes it: RFC 9110 section 5.6.7, without the two obsolete forms. @returns NaN for any other text. */
+/** Reads a date as HTTP writes it: RFC 9110 section 5.6.7, without the obsolete forms. @returns NaN for any other text. */
 function parseHttpDate(text: string): number {
   const ms = Date.parse(text);
-  return !Number.isNaN(ms) && new Date(ms).toUTCString() === text ? ms : Number.NaN;
+  return new Date(ms).toUTCString() === text ? ms : Number.NaN;
 }
 
 /** Whether `If-Range` matches or is absent: RFC 9110 section 13.1.5, strong comparison. */
