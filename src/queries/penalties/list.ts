@@ -56,14 +56,14 @@ function isCountedByTallies({ playerSteamId, serverId, adminSteamId }: PenaltyFi
 
 /** Counts and rows by the player's index. */
 async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now }: PageOptions) {
-  const place = page === 1 ? 'first' : 'deep';
+  const [place, options] = page === 1 ? ['first', {}] : ['deep', { offset: OFFSET }];
   const { rows, counted } = await selectPage(db, `penalties of player: ${place} ${shapeOf(filter)}`, {
     build: () => ({
       expressions: sql`counted as (
         select ${countsByType()} as counts, null as due
         from ${penalties} where ${filterCondition({ ...filter, types: undefined })}
       )`,
-      rows: selectRows(filter, page === 1 ? {} : { offset: OFFSET }),
+      rows: selectRows(filter, options),
     }),
     values: { ...filterValues(filter, now), limit: perPage, offset: (page - 1) * perPage },
     now,

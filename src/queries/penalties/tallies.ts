@@ -75,16 +75,14 @@ export function buildBucket(filter: PenaltyFilter, position: SQL): Bucket {
   const month = findBucket(bucketsOf('month', filter), {
     position,
     order: sql`desc`,
-    due: sql`cardinality(${DUE_DAYS}) - width_bucket(bucket - 1, ${DUE_DAYS})`,
-    sign: signOfDue(filter.status),
+    due: addDue(filter, sql`cardinality(${DUE_DAYS}) - width_bucket(bucket - 1, ${DUE_DAYS})`),
   });
   const daysOfMonth = sql`
     ${bucketsOf('day', filter)} and bucket >= month.bucket and bucket < month.bucket + interval '1 month'`;
   const day = findBucket(daysOfMonth, {
     position: sql`month.position`,
     order: sql`asc`,
-    due: sql`width_bucket(bucket, ${DUE_DAYS}) - width_bucket(month.bucket - 1, ${DUE_DAYS})`,
-    sign: signOfDue(filter.status),
+    due: addDue(filter, sql`width_bucket(bucket, ${DUE_DAYS}) - width_bucket(month.bucket - 1, ${DUE_DAYS})`),
   });
   const expressions = [
     ...(changesWithTime(filter.status) ? [sql`due_days as (${dueDays(filter)})`] : []),
@@ -105,20 +103,18 @@ export function buildBucket(filter: PenaltyFilter, position: SQL): Bucket {
 type BucketSearch = {
   position: SQL;
   order: SQL;
-  /** How many rows that are due are in a bucket and those before it in this order; {@link signOfDue}. */
+  /** {@link addDue} for the rows in a bucket and in those before it in this order. */
   due: SQL;
-  sign: -1 | 0 | 1;
 };
 
 /**
  * The bucket with the row at a position, and the position of the row within it in the opposite order: that takes no more
  * than the running total. `offset 0` has the buckets read in order, only up to the one that is found.
  */
-function findBucket(buckets: SQL, { position, order, due, sign }: BucketSearch): SQL {
-  const corrected = sign === 0 ? sql`` : sql` ${sql.raw(sign === 1 ? '+' : '-')} (${due})`;
+function findBucket(buckets: SQL, { position, order, due }: BucketSearch): SQL {
   return sql`
     select bucket, upto - 1 - ${position} as position from (
-      select bucket, (sum(rows) over (order by bucket ${order} rows unbounded preceding))${corrected} as upto
+      select bucket, (sum(rows) over (order by bucket ${order} rows unbounded preceding)) ${due} as upto
       from (${buckets} order by bucket ${order} offset 0) as buckets
     ) as summed
     where upto > ${position} order by bucket ${order} limit 1`;
@@ -128,6 +124,12 @@ function findBucket(buckets: SQL, { position, order, due, sign }: BucketSearch):
 function bucketsOf(period: Period, filter: PenaltyFilter): SQL {
   const rows = sumOf(slotsOf(filter.types, filter.status));
   return sql`select bucket, ${rows} as rows from ${penaltyTallies} where ${tallyCondition(filter, period)}`;
+}
+
+/** The correction of a number of stored rows by that of the rows that are due among them. */
+function addDue({ status }: PenaltyFilter, rows: SQL): SQL {
+  if (!changesWithTime(status)) return sql``;
+  return sql`${sql.raw(signOfDue(status) === 1 ? '+' : '-')} (${rows})`;
 }
 
 /** The days of the rows that are due, in order: `width_bucket` tells how many are up to a day. */
