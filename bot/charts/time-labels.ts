@@ -1,4 +1,4 @@
-import { toDrawable } from '../../src/drawing/text.ts';
+import { hasGlyphs } from '../../src/drawing/text.ts';
 import type { Localization } from '../locales/localization.ts';
 
 /** How a chart writes times, all in one language. */
@@ -12,7 +12,7 @@ export type TimeLabels = {
 };
 
 const HOUR_MS = 3_600_000;
-const HOURS_OF_A_WEEK = 168;
+const DAY_MS = 24 * HOUR_MS;
 
 /** Labels in the reader's language, or in English when the fonts lack glyphs for any of them; the time zone stays. */
 export function createTimeLabels({
@@ -35,14 +35,11 @@ function formatTimes(locale: string, timeZone: string): TimeLabels {
   };
 }
 
-/** Whether every label of a week can be drawn. */
+/** Whether every label can be drawn. */
 function isDrawable({ hour, day, zone }: TimeLabels): boolean {
-  const texts = Array.from({ length: HOURS_OF_A_WEEK }, (_, index) => index * HOUR_MS)
-    .flatMap((at) => [hour(at), day(at)])
-    .concat(zone)
-    // A narrow space without a glyph leaves no box.
-    .map((text) => text.normalize('NFC').replace(/\s+/g, ' '));
-  return texts.every((text) => toDrawable(text, '') === text);
+  const hours = Array.from({ length: 24 }, (_, index) => hour(index * HOUR_MS));
+  const days = Array.from({ length: 7 }, (_, index) => day(index * DAY_MS));
+  return [...hours, ...days, zone].every(hasGlyphs);
 }
 
 function zoneName(locale: string, timeZone: string): string {

@@ -13,6 +13,11 @@ export function toDrawable(text: string, fallback: string): string {
   return hasVisibleCharacter(drawable) && /[\p{L}\p{N}]/u.test(drawable) ? drawable : fallback;
 }
 
+/** Whether the fonts have glyphs for all of a text; a white space without one leaves no box. */
+export function hasGlyphs(text: string): boolean {
+  return text.normalize('NFC').replace(/\s/g, ' ').search(WITHOUT_GLYPH) === -1;
+}
+
 /** A text that fits a width in the current font, shortened with an ellipsis if necessary. */
 export function fitText(context: SKRSContext2D, text: string, maxWidth: number): string {
   if (context.measureText(text).width <= maxWidth) return text;
