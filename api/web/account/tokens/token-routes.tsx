@@ -4,7 +4,6 @@ import { Conflict, NotFound } from '../../../../src/domain/errors.ts';
 import { mayCreateTokens, type TokenAudience } from '../../../../src/domain/rights/token-audience.ts';
 import { isolate } from '../../../../src/domain/text/isolate.ts';
 import {
-  type ApiToken,
   createApiToken,
   findUnrevokedApiToken,
   isTokenName,
@@ -100,7 +99,9 @@ async function showRevokeConfirmation(
   visit: MemberVisit,
   id: string | undefined,
 ): Promise<Response> {
-  const token = await findOwnToken(db, visit, id);
+  const tokenId = parseTokenId(id);
+  const token = await findUnrevokedApiToken(db, { id: tokenId, userId: visit.user.id });
+  if (!token) throw new NotFound(`there is no live token ${tokenId}`);
   const t = textsOf(visit.locale).tokens;
   return respondWithPage(
     <ConfirmPage
@@ -119,7 +120,7 @@ async function revokeToken(
   visit: MemberVisit,
   id: string | undefined,
 ) {
-  // Also when it was revoked already, for example in another tab.
+  // Revoking it again, for example in another tab, changes nothing and says the same.
   await revokeApiToken(db, parseTokenId(id), {
     ofUserId: visit.user.id,
     now: visit.now,
@@ -127,12 +128,4 @@ async function revokeToken(
   });
   onTokenRevoked();
   return redirect(visit, '/account#tokens', 'token-revoked');
-}
-
-/** @throws {NotFound} for another user's token as well as for one that does not exist. */
-async function findOwnToken(db: Db, visit: MemberVisit, id: string | undefined): Promise<ApiToken> {
-  const tokenId = parseTokenId(id);
-  const token = await findUnrevokedApiToken(db, { id: tokenId, userId: visit.user.id });
-  if (!token) throw new NotFound(`there is no live token ${tokenId}`);
-  return token;
 }
