@@ -50,7 +50,7 @@ export type BotDeps = {
 };
 
 export type BotTimings = ConnectionTimings & {
-  /** A response that is not ready so long after the receipt is deferred. */
+  /** When a response that is not ready is deferred, after the receipt of its interaction. */
   deferAfterMs: number;
   /** How long a bot that may have a rival lets it respond first. */
   yieldMs: number;

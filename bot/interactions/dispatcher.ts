@@ -32,7 +32,7 @@ export type DispatcherDeps = {
   moderators: Pick<ModeratorRule, 'holdsIn' | 'settled'>;
   mention: MentionCommand;
   now: () => Date;
-  /** A response that is not ready so long after the receipt is deferred; Discord waits 3000 ms. */
+  /** When a response that is not ready is deferred, after the receipt of its interaction; Discord waits 3000 ms. */
   deferAfterMs: number;
   rival: Rival;
   /** How long a rival may take to respond first. */
@@ -43,6 +43,7 @@ export type DispatcherDeps = {
 /** Where an interaction was caused. */
 type Place = { isThread: boolean };
 
+/** Where and when an interaction was received. */
 type Receipt = Place & {
   /** In milliseconds of `performance.now()`. */
   receivedAtMs: number;
@@ -56,7 +57,7 @@ export type Dispatcher = {
   drain: () => Promise<void>;
 };
 
-/** How long after the receipt suggestions may come: they cannot be deferred, and Discord waits 3000 ms. */
+/** Until when suggestions may come, after the receipt: they cannot be deferred, and Discord waits 3000 ms. */
 const SUGGEST_LIMIT_MS = 2000;
 /** How long a deferred response may take; Discord would wait 15 minutes. */
 const RENDER_LIMIT_MS = 60_000;

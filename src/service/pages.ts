@@ -11,8 +11,9 @@ import { openWebhookActions } from './parts/webhooks.ts';
 import type { Limits } from './shared-limits.ts';
 import { openStatusPages } from './status.ts';
 
-/** Limits of the account page: sign-in and link attempts (start and return each count) by address, forms and downloads by user. */
+/** Sign-in and link attempts by address: start and return each count. */
 const ATTEMPTS_PER_MINUTE = 30;
+/** Forms, and downloads of own data, by user. */
 const FORMS_PER_MINUTE = 60;
 /** By address. A forum shows many banners on one page, and each is bytes in memory. */
 const BANNERS_PER_MINUTE = 300;

@@ -132,7 +132,7 @@ async function signOut(deps: SessionsDeps, visit: MemberVisit): Promise<Response
 
 async function endOther(deps: SessionsDeps, visit: MemberVisit): Promise<Response> {
   const idHash = visit.form.get(SESSION_FIELD) ?? '';
-  // A text that is no hash belongs to no session, and may have NUL, which PostgreSQL has not.
+  // No other text is the hash of a session, and PostgreSQL would fail on one with NUL.
   if (/^[0-9a-f]+$/.test(idHash)) await endSessionOf(deps.db, visit.user, idHash);
   return deps.redirect(visit, '/account#sessions', 'session-ended');
 }
