@@ -91,12 +91,21 @@ async function initialiseCluster(cluster: Cluster, log: Logger): Promise<void> {
     '--locale=C',
     '--no-instructions',
   ]);
-  if (made.code !== 0) {
-    const lines = made.output.trim().split('\n');
-    const reason = lines.find((line) => /error|fatal|panic/i.test(line)) ?? lines.at(-1);
-    throw new Unavailable(`The embedded PostgreSQL cannot be set up: ${reason}`);
-  }
+  if (made.code !== 0) throw new Unavailable(describeFailure(made.output));
   await rename(fresh, cluster.dir);
+}
+
+/** @param output of initdb. */
+function describeFailure(output: string): string {
+  const userId = /could not look up effective user ID (\d+)/.exec(output)?.[1];
+  if (userId !== undefined)
+    return (
+      `The embedded PostgreSQL needs a user with a name, and user id ${userId} has none: add such a user, ` +
+      "or install libnss-systemd for an account of systemd's DynamicUser"
+    );
+  const lines = output.trim().split('\n');
+  const reason = lines.find((line) => /error|fatal|panic/i.test(line)) ?? lines.at(-1);
+  return `The embedded PostgreSQL cannot be set up: ${reason}`;
 }
 
 /** Held while a process initialises, starts or stops the server. */

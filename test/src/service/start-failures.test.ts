@@ -1,6 +1,6 @@
 import { afterAll, afterEach, describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync } from 'node:fs';
-import { mkdir, statfs } from 'node:fs/promises';
+import { chown, mkdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
@@ -135,6 +135,23 @@ describe('a folder that cannot be used ends the start with one line', () => {
     const through = isRoot ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search'] : [];
     expect(await failure('src/main.ts', { DATA_DIR: locked, ...embedded }, [], { through })).toEqual(
       line(`DATA_DIR="${locked}" cannot be used: it may not be written by this user`),
+    );
+  });
+
+  test.skipIf(process.getuid?.() !== 0)('their user has an id without a name', async () => {
+    const nameless = join(folder.path, 'nameless');
+    await mkdir(nameless);
+    await chown(nameless, 54_321, 54_321);
+    const through = [
+      ...['setpriv', '--reuid=54321', '--regid=54321', '--clear-groups'],
+      // It may enter the folders that this program is in.
+      ...['--securebits=+no_setuid_fixup', '--inh-caps=+dac_read_search', '--ambient-caps=+dac_read_search'],
+    ];
+    expect(await failure('src/cli.ts', { DATA_DIR: nameless, ...embedded }, list, { through })).toEqual(
+      line(
+        'The embedded PostgreSQL needs a user with a name, and user id 54321 has none: add such a user, ' +
+          "or install libnss-systemd for an account of systemd's DynamicUser",
+      ),
     );
   });
 
