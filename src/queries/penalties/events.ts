@@ -20,13 +20,15 @@ export type PenaltyEvent = {
   penalty: Penalty;
 };
 
-/** The range of event ids that can be read. */
+/** The range of event ids that can be read, and the time up to which ends are among them. */
 export type EventLog = {
   epoch: string;
   /** The newest event, even if it was pruned; 0: none yet. */
   newestId: number;
   /** The newest event that is no longer kept. */
   prunedUpTo: number;
+  /** Penalties that ended until then have an event that says so. */
+  expiredUpTo: Date;
 };
 
 /** Reads the state of the log. In a repeatable-read transaction it matches the penalties that the transaction reads. */
@@ -35,6 +37,7 @@ export async function readEventLog(db: Db): Promise<EventLog> {
     .select({
       epoch: penaltyEventState.epoch,
       prunedUpTo: penaltyEventState.prunedUpTo,
+      expiredUpTo: penaltyEventState.expiredUpTo,
       newestId:
         sql<number>`coalesce((select ${max(penaltyEvents.id)} from ${penaltyEvents}), ${penaltyEventState.prunedUpTo})`.mapWith(
           Number,

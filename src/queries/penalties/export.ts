@@ -36,7 +36,7 @@ const BEGIN = `begin isolation level repeatable read read only;
 /**
  * Opens an export of all penalties of a filter on a connection of its own.
  * @param fields the names of a record's fields, in order, and the columns they show.
- * @param now the time by which statuses are computed.
+ * @param now the time by which statuses are computed; later where the events up to the cursor report later ends.
  * @throws {Unavailable} when the database does not begin it within three seconds.
  */
 export async function openPenaltyExport(
@@ -53,8 +53,10 @@ export async function openPenaltyExport(
   });
   const close = () => connection.end({ timeout: 0 });
   try {
-    const { epoch, newestId } = await beginInTime(() => beginSnapshot(connection));
-    const { text, parameters } = buildStatement(recordsOf(filter, fields), filterValues(filter, now));
+    const { epoch, newestId, expiredUpTo } = await beginInTime(() => beginSnapshot(connection));
+    // No change after the cursor reports an end that was recorded before the snapshot, so the records do.
+    const statusAsOf = new Date(Math.max(now.getTime(), expiredUpTo.getTime()));
+    const { text, parameters } = buildStatement(recordsOf(filter, fields), filterValues(filter, statusAsOf));
     const rows = connection.unsafe(text, parameters).raw().cursor(RECORDS_AT_ONCE);
     return { cursor: { epoch, id: newestId }, records: readLines(rows), close };
   } catch (error) {

@@ -2,7 +2,7 @@ import { beforeEach, expect } from 'bun:test';
 import { BASES } from '../../../api/app.ts';
 import { aSteamId } from '../database/builders.ts';
 import { createTestDatabase } from '../database/database.ts';
-import { aToken, bearer, startTestService } from '../service/service.ts';
+import { aToken, bearer, NOW, startTestService } from '../service/service.ts';
 
 /** The last line of a whole export. */
 export type ExportEnd = { end: true; count: number; cursor: string };
@@ -25,6 +25,8 @@ export async function startExports() {
   };
   beforeEach(async () => {
     await connection`truncate penalties`;
+    // As if the database had been made when the service's clock began.
+    await connection`update penalty_event_state set expired_up_to = ${NOW.toISOString()}::text::timestamptz`;
     await caller.becomeAnother();
   });
 

@@ -218,7 +218,12 @@ describe('cursors', () => {
     await insertOne();
     await insertOne();
     const log = await readEventLog(db);
-    expect(log).toEqual({ epoch: expect.stringMatching(/^[0-9a-f]{8}$/), newestId: 2, prunedUpTo: 0 });
+    expect(log).toEqual({
+      epoch: expect.stringMatching(/^[0-9a-f]{8}$/),
+      newestId: 2,
+      prunedUpTo: 0,
+      expiredUpTo: expect.any(Date),
+    });
     const text = formatEventCursor({ epoch: log.epoch, id: 1 });
     expect(locateCursor(text, log)).toEqual({ epoch: log.epoch, id: 1 });
     for (const wrong of [

@@ -1,0 +1,37 @@
+import { expect, test } from 'bun:test';
+import { penaltyEventState } from '../../../../src/db/schema/penalty-events.ts';
+import { listPenaltyEvents, recordExpiredPenalties } from '../../../../src/queries/penalties/events.ts';
+import { openPenaltyExport } from '../../../../src/queries/penalties/export.ts';
+import type { PenaltyFilter } from '../../../../src/queries/penalties/filter.ts';
+import { insertPenalties } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+
+const { db, url } = await createTestDatabase();
+const secondsAgo = (seconds: number) => new Date(Math.floor(Date.now() / 1000 - seconds) * 1000);
+
+/** The records of an export for a request that came at `now`, and the types of the changes after its cursor. */
+async function follow(filter: PenaltyFilter, now: Date) {
+  const { cursor, records, close } = await openPenaltyExport(url, filter, {
+    fields: { status: 'status' },
+    now,
+  });
+  let lines = '';
+  for (let batch = await records.next(); !batch.done; batch = await records.next()) {
+    lines += new TextDecoder().decode(batch.value.bytes);
+  }
+  await close();
+  const changes = await listPenaltyEvents(db, cursor.id, { limit: 10 });
+  return [lines, ...changes.map(({ type }) => type)];
+}
+
+test('an expiry that was recorded after the request came, but before the snapshot, is in the export', async () => {
+  await db.update(penaltyEventState).set({ expiredUpTo: secondsAgo(100) });
+  await insertPenalties(db, [{ createdAt: secondsAgo(200), endsAt: secondsAgo(30) }]);
+  const requestedAt = secondsAgo(40);
+  expect(await follow({}, requestedAt)).toEqual(['{"status":"ACTIVE"}\n']);
+
+  expect(await recordExpiredPenalties(db, new Date())).toBe(1);
+  expect(await follow({}, requestedAt)).toEqual(['{"status":"EXPIRED"}\n']);
+  expect(await follow({ status: 'ACTIVE' }, requestedAt)).toEqual(['']);
+  expect(await follow({ status: 'EXPIRED' }, requestedAt)).toEqual(['{"status":"EXPIRED"}\n']);
+});
