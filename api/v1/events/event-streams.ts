@@ -240,8 +240,12 @@ export function createEventStreams({
 
   const unsubscribe = reader.subscribe(sendPenaltyEvents);
   const keepAlive = setInterval(() => {
-    const frame = encode(`: keep-alive\nid: ${cursorOf(reader.newestId())}\n\n`);
-    sendLive((stream) => stream.controller.enqueue(frame));
+    const newestId = reader.newestId();
+    const frame = keepAliveFrame(cursorOf(newestId));
+    sendLive(({ controller, position }) =>
+      // A client that comes from another process may be ahead of this one's reader.
+      controller.enqueue(position <= newestId ? frame : keepAliveFrame(cursorOf(position))),
+    );
   }, keepAliveMs);
   const expiry = setInterval(abortExpired, CHECK_MS);
   const stopChecks = runRegularly({ name: 'checking tokens', everyMs: CHECK_MS, work: checkTokens, log });
@@ -271,6 +275,10 @@ export function createEventStreams({
 
 function isFull({ controller }: Stream): boolean {
   return (controller.desiredSize ?? 0) <= -MAX_BUFFERED_BYTES;
+}
+
+function keepAliveFrame(cursor: string): Uint8Array {
+  return encode(`: keep-alive\nid: ${cursor}\n\n`);
 }
 
 function toFrame({ type, id, data }: StreamedEvent): Uint8Array {

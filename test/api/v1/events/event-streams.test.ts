@@ -83,3 +83,13 @@ test('a comment every 15 seconds keeps a stream open, and tells the present curs
   ]);
   idle.stop();
 });
+
+test('a client that resumes ahead of this process is not told an earlier cursor', async () => {
+  const behind = createEventStreams({ ...deps, keepAliveMs: 1 });
+  const afterId = AMOUNT + 1;
+  const options = { userId: 1, tokenId: 1, expiresAt: null, types: new Set(EVENT_TYPES), afterId };
+  const chunks = behind.open(options).pipeThrough(new TextDecoderStream()).getReader();
+  await chunks.read();
+  expect((await chunks.read()).value).toBe(`: keep-alive\nid: ${afterId}\n\n`);
+  behind.stop();
+});
