@@ -155,18 +155,18 @@ export function createEventStreams({
   let sending = Promise.resolve();
 
   /** In groups, so that other requests are served in between. */
-  function sendLive(send: (stream: Stream) => void): void {
+  function sendLive(send: (stream: Stream) => void, isMeant = isLive): void {
     sending = sending.then(async () => {
       let sent = 0;
       for (const stream of streams) {
-        if (stream.isCatchingUp) continue;
+        if (!isMeant(stream)) continue;
         try {
           send(stream);
         } catch {
           // The client left at the same moment.
           streams.delete(stream);
         }
-        if (streams.has(stream) && isFull(stream)) {
+        if (streams.has(stream) && isLive(stream) && isFull(stream)) {
           stream.isCatchingUp = true;
           void catchUp(stream);
         }
@@ -242,9 +242,11 @@ export function createEventStreams({
   const keepAlive = setInterval(() => {
     const newestId = reader.newestId();
     const frame = keepAliveFrame(cursorOf(newestId));
-    sendLive(({ controller, position }) =>
-      // A client that comes from another process may be ahead of this one's reader.
-      controller.enqueue(position <= newestId ? frame : keepAliveFrame(cursorOf(position))),
+    // A stream may have only events to skip for minutes, and a client from another process be ahead of this one's reader.
+    sendLive(
+      ({ controller, position, isCatchingUp }) =>
+        controller.enqueue(isCatchingUp || position > newestId ? keepAliveFrame(cursorOf(position)) : frame),
+      (stream) => isLive(stream) || !isFull(stream),
     );
   }, keepAliveMs);
   const expiry = setInterval(abortExpired, CHECK_MS);
@@ -271,6 +273,10 @@ export function createEventStreams({
       closeAll();
     },
   };
+}
+
+function isLive({ isCatchingUp }: Stream): boolean {
+  return !isCatchingUp;
 }
 
 function isFull({ controller }: Stream): boolean {

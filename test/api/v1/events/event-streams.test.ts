@@ -93,3 +93,21 @@ test('a client that resumes ahead of this process is not told an earlier cursor'
   expect((await chunks.read()).value).toBe(`: keep-alive\nid: ${afterId}\n\n`);
   behind.stop();
 });
+
+test('a stream that skips older events for long stays open, and tells how far it is', async () => {
+  const events = await listPenaltyEvents(db, 0, { limit: 3 });
+  const skipping = createEventStreams({
+    ...deps,
+    keepAliveMs: 1,
+    listEvents: async (afterId) => (afterId === 0 ? events : new Promise<never>(() => {})),
+  });
+  const types = new Set(['penalty.lifted'] as const);
+  const options = { userId: 1, tokenId: 1, expiresAt: null, types, afterId: 0 };
+  let text = '';
+  for await (const chunk of skipping.open(options).pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    if (text.includes('keep-alive\nid: 3\n')) break;
+  }
+  expect(text.replaceAll(/: keep-alive\nid: [03]\n\n/g, '')).toBe('retry: 3000\nid: 0\n\n');
+  skipping.stop();
+});
