@@ -4,6 +4,8 @@ import { createStaleCache } from './stale-cache.ts';
 
 const FRESH_MS = 30_000;
 const STALE_MS = 15 * 60_000;
+/** Some 30 MB: a thousand servers' last day. Anybody may ask for any number of hours, each a key of its own. */
+const MAX_POINTS = 300_000;
 
 /** Points oldest first, `stepSeconds` apart where the server was polled; read at `readAt`. */
 export type ServerHistory = { points: HistoryPoint[]; stepSeconds: number; readAt: Date };
@@ -20,6 +22,8 @@ export function createHistoryReader(
     freshMs: FRESH_MS,
     staleMs: STALE_MS,
     maxEntries: 1000,
+    maxSize: MAX_POINTS,
+    sizeOf: ({ points }) => points.length,
     clockMs,
     onLookup,
   });
