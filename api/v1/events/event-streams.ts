@@ -5,10 +5,8 @@ import { readEventBatch } from '../../../src/events/event-batch.ts';
 import type { EventReader } from '../../../src/events/event-reader.ts';
 import type { PenaltyEvent } from '../../../src/queries/penalties/events.ts';
 import { runRegularly } from '../../../src/runtime/interval.ts';
+import { eventFrame, keepAliveFrame, openingFrame, type StreamedEvent } from './event-frames.ts';
 import type { EventType } from './event-models.ts';
-
-/** An event as it is sent; without `id` when a stream cannot resume from it. */
-export type StreamedEvent = { type: EventType; id?: string; data: unknown };
 
 type Options = {
   userId: number;
@@ -97,7 +95,7 @@ export function createEventStreams({
   const frameOf = (event: PenaltyEvent): Uint8Array => {
     const cached = frames.get(event);
     if (cached) return cached;
-    const made = toFrame(present(event));
+    const made = eventFrame(present(event));
     frames.set(event, made);
     return made;
   };
@@ -111,8 +109,7 @@ export function createEventStreams({
           const key = [...options.types].sort().join();
           stream = { ...options, controller, key, position, isCatchingUp: true };
           streams.add(stream);
-          // A client that reconnects before its first event resumes from here.
-          controller.enqueue(encode(`retry: 3000\nid: ${cursorOf(position)}\n\n`));
+          controller.enqueue(openingFrame(cursorOf(position)));
           void catchUp(stream);
         },
         cancel: () => {
@@ -257,7 +254,7 @@ export function createEventStreams({
     countOf: (userId) => [...streams].filter((stream) => stream.userId === userId).length,
     count: () => streams.size,
     send: (event) => {
-      const frame = toFrame(event);
+      const frame = eventFrame(event);
       sendLive((stream) => {
         if (stream.types.has(event.type)) stream.controller.enqueue(frame);
       });
@@ -282,14 +279,3 @@ function isLive({ isCatchingUp }: Stream): boolean {
 function isFull({ controller }: Stream): boolean {
   return (controller.desiredSize ?? 0) <= -MAX_BUFFERED_BYTES;
 }
-
-function keepAliveFrame(cursor: string): Uint8Array {
-  return encode(`: keep-alive\nid: ${cursor}\n\n`);
-}
-
-function toFrame({ type, id, data }: StreamedEvent): Uint8Array {
-  return encode(`${id === undefined ? '' : `id: ${id}\n`}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`);
-}
-
-const encoder = new TextEncoder();
-const encode = (text: string) => encoder.encode(text);
