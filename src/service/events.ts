@@ -28,7 +28,7 @@ export function openEvents({
   const cursorOf = (id: number) => formatEventCursor({ epoch: reader.epoch, id });
   const streams = createEventStreams({
     reader,
-    listEvents: (afterId, limit) => listPenaltyEvents(db, afterId, { limit }),
+    listEvents: (afterId, range) => listPenaltyEvents(db, afterId, { ...range, withSilent: false }),
     listLiveTokenIds: (tokenIds, at) => listLiveTokenIds(db, tokenIds, at),
     cursorOf,
     present: (event) => {

@@ -1,6 +1,7 @@
 import { setTimeout as pause, setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { isDatabaseOutage } from '../../../src/db/client.ts';
+import { PENALTY_EVENT_TYPES, type PenaltyEventType } from '../../../src/domain/penalty-event.ts';
 import { readEventBatch } from '../../../src/events/event-batch.ts';
 import type { EventReader } from '../../../src/events/event-reader.ts';
 import type { PenaltyEvent } from '../../../src/queries/penalties/events.ts';
@@ -19,8 +20,11 @@ type Options = {
 
 type Deps = {
   reader: EventReader;
-  /** Events after an id, oldest first. */
-  listEvents: (afterId: number, limit: number) => Promise<PenaltyEvent[]>;
+  /** Events of some types after one id and up to another, oldest first, without silent ones. */
+  listEvents: (
+    afterId: number,
+    range: { upToId: number; types: readonly PenaltyEventType[]; limit: number },
+  ) => Promise<PenaltyEvent[]>;
   /** Which of these tokens are still accepted. */
   listLiveTokenIds: (tokenIds: readonly number[], now: Date) => Promise<ReadonlySet<number>>;
   cursorOf: (id: number) => string;
@@ -39,6 +43,8 @@ export const KEEP_ALIVE_MS = 15_000;
 /** Tokens are checked at least this often, in case a notification of a change was lost. */
 export const CHECK_MS = 1000;
 const BATCH = 500;
+/** How many events one read passes at most, so that it takes milliseconds however few of them a stream sends. */
+const MAX_PASSED = 50_000;
 /** Streams written to before other requests get the event loop: about half a millisecond of work. */
 const GROUP = 20;
 /** Open streams of one owner in one process. */
@@ -124,16 +130,7 @@ export function createEventStreams({
   async function catchUp(stream: Stream): Promise<void> {
     try {
       await roomIn(stream);
-      while (streams.has(stream) && stream.position < reader.newestId()) {
-        const { events, isStale } = await readEventBatch(() => listEvents(stream.position, BATCH));
-        for (const event of events) {
-          if (!streams.has(stream)) return;
-          if (isStale(event)) break;
-          sendPenaltyEvent(stream, event);
-          await roomIn(stream);
-        }
-        if (events.length === 0) break;
-      }
+      while (streams.has(stream) && stream.position < reader.newestId()) await sendOlder(stream);
       stream.isCatchingUp = false;
     } catch (error) {
       if (!(error instanceof ClientTooSlow || isDatabaseOutage(error)))
@@ -141,6 +138,19 @@ export function createEventStreams({
       // The client reconnects and resumes.
       abort(stream);
     }
+  }
+
+  async function sendOlder(stream: Stream): Promise<void> {
+    const upToId = Math.min(reader.newestId(), stream.position + MAX_PASSED);
+    const types = PENALTY_EVENT_TYPES.filter((type) => stream.types.has(type));
+    const range = { upToId, types, limit: BATCH };
+    const { events, isStale } = await readEventBatch(() => listEvents(stream.position, range));
+    for (const event of events) {
+      if (!streams.has(stream) || isStale(event)) return;
+      sendPenaltyEvent(stream, event);
+      await roomIn(stream);
+    }
+    if (events.length < BATCH) stream.position = upToId;
   }
 
   function sendPenaltyEvent(stream: Stream, event: PenaltyEvent): void {

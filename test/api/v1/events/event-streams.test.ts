@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import pino from 'pino';
-import { EVENT_TYPES } from '../../../../api/v1/events/event-models.ts';
+import { EVENT_TYPES, type EventType } from '../../../../api/v1/events/event-models.ts';
 import { createEventStreams, KEEP_ALIVE_MS } from '../../../../api/v1/events/event-streams.ts';
 import { createEventReader } from '../../../../src/events/event-reader.ts';
 import { listPenaltyEvents, type PenaltyEvent } from '../../../../src/queries/penalties/events.ts';
@@ -22,8 +22,8 @@ const reader = await createEventReader(db, pino({ level: 'silent' }));
 let readAtMs: number | undefined;
 const deps = {
   reader,
-  listEvents: async (afterId: number, limit: number) => {
-    const events = await listPenaltyEvents(db, afterId, { limit });
+  listEvents: async (afterId: number, range: Parameters<typeof listPenaltyEvents>[2]) => {
+    const events = await listPenaltyEvents(db, afterId, { ...range, withSilent: false });
     readAtMs ??= performance.now();
     return events;
   },
@@ -94,20 +94,46 @@ test('a client that resumes ahead of this process is not told an earlier cursor'
   behind.stop();
 });
 
-test('a stream that skips older events for long stays open, and tells how far it is', async () => {
+test('a stream that reads older events for long stays open, and tells how far it is', async () => {
   const events = await listPenaltyEvents(db, 0, { limit: 3 });
-  const skipping = createEventStreams({
+  const slow = createEventStreams({
     ...deps,
     keepAliveMs: 1,
     listEvents: async (afterId) => (afterId === 0 ? events : new Promise<never>(() => {})),
+    reader: { ...reader, newestId: () => 1_000_000 },
   });
-  const types = new Set(['penalty.lifted'] as const);
-  const options = { userId: 1, tokenId: 1, expiresAt: null, types, afterId: 0 };
+  const options = { userId: 1, tokenId: 1, expiresAt: null, types: new Set(EVENT_TYPES), afterId: 0 };
   let text = '';
-  for await (const chunk of skipping.open(options).pipeThrough(new TextDecoderStream())) {
+  for await (const chunk of slow.open(options).pipeThrough(new TextDecoderStream())) {
     text += chunk;
-    if (text.includes('keep-alive\nid: 3\n')) break;
+    if (text.includes('keep-alive\nid: 50000\n')) break;
   }
-  expect(text.replaceAll(/: keep-alive\nid: [03]\n\n/g, '')).toBe('retry: 3000\nid: 0\n\n');
-  skipping.stop();
+  expect(text.split('event: penalty.created')).toHaveLength(4);
+  slow.stop();
+});
+
+test('a stream reads only what it sends of older events, up to the newest', async () => {
+  await db.execute(sql`update penalty_events set is_silent = true where id <= ${AMOUNT / 2}`);
+  const read: PenaltyEvent[] = [];
+  const listEvents: typeof deps.listEvents = async (...asked) => {
+    const events = await deps.listEvents(...asked);
+    read.push(...events);
+    return events;
+  };
+  const counted = createEventStreams({ ...deps, listEvents, keepAliveMs: 1 });
+  const textUpTo = async (types: readonly EventType[], end: string) => {
+    const options = { userId: 1, tokenId: 1, expiresAt: null, types: new Set(types), afterId: 0 };
+    let text = '';
+    for await (const chunk of counted.open(options).pipeThrough(new TextDecoderStream())) {
+      text += chunk;
+      if (text.includes(end)) break;
+    }
+    return text;
+  };
+  await textUpTo(['penalty.lifted', 'server.up'], `keep-alive\nid: ${AMOUNT}\n`);
+  await textUpTo(['server.up'], `keep-alive\nid: ${AMOUNT}\n`);
+  expect(read).toHaveLength(0);
+  await textUpTo(EVENT_TYPES, `id: ${AMOUNT}\nevent: penalty.created\n`);
+  expect(read[0]?.id).toBe(AMOUNT / 2 + 1);
+  counted.stop();
 });
