@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import { LRUCache } from 'lru-cache';
 import { errorCode } from '../../domain/error-causes.ts';
 import type { DeliveryFailure } from '../../domain/webhook.ts';
 import { hostOf } from './endpoint.ts';
@@ -67,13 +68,16 @@ export function createPost({
   const session = new Bun.FetchSession({ proxy: false, keepAlive: { idleTimeout: IDLE_SECONDS } });
   /** By origin: allowed addresses, at least one of which took the last message. */
   const resolved = new Map<string, { addresses: Address[]; untilMs: number }>();
+  /** When an address last did not respond in time: until it does, the others of its host come first. */
+  const silentAtMs = new LRUCache<string, number>({ max: 1000 });
 
   /** The allowed addresses of a host, resolved once: a later change in DNS cannot lead elsewhere. */
   async function resolveAllowed(host: string, protocol: string): Promise<Address[]> {
     const isAddress = isIP(host) !== 0;
     const found = isAddress ? [{ address: host, family: isIP(host) }] : await resolveName(host);
     const allowed = found.filter(({ address }) => mayConnect(address, protocol));
-    if (allowed.length > 0) return allowed;
+    const silence = ({ address }: Address) => silentAtMs.get(address) ?? 0;
+    if (allowed.length > 0) return allowed.toSorted((one, other) => silence(one) - silence(other));
     const addresses = found.map(({ address }) => address).join(', ');
     throw new PostFailure(
       'address-refused',
@@ -116,8 +120,11 @@ export function createPost({
     let failure: unknown;
     for (const address of addresses) {
       try {
-        return await send(url, address, message);
+        const response = await send(url, address, message);
+        silentAtMs.delete(address.address);
+        return response;
       } catch (error) {
+        if (isTimeout(message.signal?.reason)) silentAtMs.set(address.address, performance.now());
         if (!NOT_CONNECTED.includes(errorCode(error))) throw error;
         failure = error;
       }
@@ -191,6 +198,10 @@ async function drain({ body }: Response): Promise<void> {
     bytes += value.length;
   }
   await reader.cancel();
+}
+
+function isTimeout(reason: unknown): boolean {
+  return reason instanceof PostFailure && reason.reason === 'timeout';
 }
 
 function toFailure(error: unknown): unknown {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdtemp, rm } from 'node:fs/promises';
-import type net from 'node:net';
+import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createEndpointRules } from '../../../../src/events/webhooks/endpoint.ts';
@@ -17,6 +17,7 @@ import type { Receiver } from '../../../support/http/webhook-receiver.ts';
 /** Loopback addresses that only this file uses: they do not reach other programs that listen on 127.0.0.1. */
 const LISTENING = '127.13.0.2';
 const DESERTED = '127.13.0.1';
+const SILENT = '127.13.0.3';
 const { mayConnect: internetOnly } = createEndpointRules([]);
 
 describe('where a message goes', () => {
@@ -157,6 +158,24 @@ describe('connections', () => {
       resolve: async () => [DESERTED, LISTENING].map((address) => ({ address, family: 4 })),
     });
     expect(await post(`http://hooks.example.test:${port}/`, MESSAGE)).toBe(204);
+  });
+
+  test('are made to another address of a name after one has not responded', async () => {
+    const receiver = aReceiver({ hostname: LISTENING });
+    const { port } = new URL(receiver.origin);
+    const silent = net.createServer((socket) => socket.on('error', () => {}));
+    await new Promise<void>((resolve) => silent.listen(Number(port), SILENT, resolve));
+    const url = `http://hooks.example.test:${port}/`;
+    const post = createPost({
+      mayConnect: createEndpointRules(['127.0.0.0/8']).mayConnect,
+      resolve: async () => [SILENT, LISTENING].map((address) => ({ address, family: 4 })),
+      resolvedForMs: 0,
+      limitMs: 300,
+    });
+    expect(await failureOf(post(url, MESSAGE))).toBe('timeout');
+    expect(await failureOf(post(url, MESSAGE))).toBe('status 204');
+    expect(await failureOf(post(url, MESSAGE))).toBe('status 204');
+    silent.close();
   });
 
   test('are made to where a name led a moment ago, until a message fails', async () => {
