@@ -32,10 +32,16 @@ export function createLogger(level: string, fd: 1 | 2 = 1): Logger {
   );
 }
 
+/** What is kept of lines that could not be written, until there is room; beyond that they are dropped. */
+const MAX_UNWRITTEN_BYTES = 1_048_576;
 const COLOURS: Record<string, 'yellow' | 'red'> = { warn: 'yellow', error: 'red', fatal: 'red' };
 
 function openDestination(fd: 1 | 2): DestinationStream {
-  const destination = pino.destination({ fd, sync: true });
+  const destination = pino.destination({ fd, sync: true, maxLength: MAX_UNWRITTEN_BYTES });
+  // Without a listener, a full disk would make every call of the logger throw.
+  destination.on('error', () => {});
+  // Dropping a line does not write those before it, but an empty one does.
+  destination.on('drop', () => destination.write(''));
   if (!isatty(fd)) return destination;
   const stream = fd === 1 ? process.stdout : process.stderr;
   // styleText adds no colour when NO_COLOR is set or the terminal has none.
