@@ -108,7 +108,7 @@ export function createPoller({ db, databaseUrl, log, intervalSeconds, onServersC
   async function thin(): Promise<void> {
     if (!leadership?.isLeader()) return;
     try {
-      await thinServerSamples(fenced);
+      await thinServerSamples(fenced, stopping.signal);
     } catch (error) {
       log.error({ err: error }, 'old player counts could not be thinned: retrying in an hour');
     }

@@ -64,20 +64,52 @@ function startOf(at: AnyColumn | SQL | SQL.Aliased<Date>, seconds: number): SQL<
 /**
  * Merges polls older than a day into averages and maxima of five minutes; deletes samples and maps older than a year. By the
  * clock of the database: a process clock that is ahead must not empty a table.
+ * @param signal stops it after the current statement.
  */
-export async function thinServerSamples(db: Db): Promise<void> {
-  // A multiple of five minutes, so that no period is merged in two parts.
-  const cut = startOf(sql`now() - interval '1 day'`, STRETCH_SECONDS);
-  await db.execute(sql`
-    with raw as (
-      delete from ${serverSamples} where period_seconds = 0 and sampled_at < ${cut} returning *
-    )
-    insert into ${serverSamples} (server_id, sampled_at, period_seconds, players_average, players_maximum, max_players, online_share)
-    select server_id, ${startOf(sql`sampled_at`, STRETCH_SECONDS)}, ${sql.raw(String(STRETCH_SECONDS))},
-      avg(players_average), max(players_maximum), max(max_players), avg(online_share)
-    from raw group by 1, 2
-    on conflict do nothing`);
+export async function thinServerSamples(db: Db, signal?: AbortSignal): Promise<void> {
+  // One period at a time: an hour of ten thousand servers has millions of polls, too many for the time limit on a statement.
+  let mergedUntil = '-infinity';
+  while (!signal?.aborted) {
+    const begin = await findUnmergedPeriod(db, mergedUntil);
+    if (begin === undefined) break;
+    mergedUntil = await mergePeriod(db, begin);
+  }
+  if (signal?.aborted) return;
   const aYearAgo = sql`now() - interval '365 days'`;
   await db.delete(serverSamples).where(lt(serverSamples.sampledAt, aYearAgo));
   await db.delete(serverMapPeriods).where(lt(serverMapPeriods.endedAt, aYearAgo));
+}
+
+/**
+ * The beginning of the oldest period of five minutes, all of it more than a day ago, that has polls to merge.
+ * @param since an earlier one is not looked for.
+ */
+async function findUnmergedPeriod(db: Db, since: string): Promise<string | undefined> {
+  const begin = startOf(serverSamples.sampledAt, STRETCH_SECONDS);
+  const [oldest] = await db.execute<{ begin: string }>(sql`
+    select ${begin} as begin from ${serverSamples}
+    where period_seconds = 0 and sampled_at >= ${since}::timestamptz
+      and sampled_at < ${startOf(sql`now() - interval '1 day'`, STRETCH_SECONDS)}
+    order by sampled_at limit 1`);
+  return oldest?.begin;
+}
+
+/** Merges the polls of a period. @returns its end. */
+async function mergePeriod(db: Db, begin: string): Promise<string> {
+  const length = sql.raw(String(STRETCH_SECONDS));
+  const end = sql`${begin}::timestamptz + interval '${length} seconds'`;
+  const [merged] = await db.execute<{ end: string }>(sql`
+    with raw as (
+      delete from ${serverSamples}
+      where period_seconds = 0 and sampled_at >= ${begin}::timestamptz and sampled_at < ${end}
+      returning *
+    ), merged as (
+      insert into ${serverSamples} (server_id, sampled_at, period_seconds, players_average, players_maximum, max_players, online_share)
+      select server_id, ${begin}::timestamptz, ${length}, avg(players_average), max(players_maximum), max(max_players), avg(online_share)
+      from raw group by server_id
+      on conflict do nothing
+    )
+    select ${end} as end`);
+  if (!merged) throw new Error('the end of a period was not returned');
+  return merged.end;
 }
