@@ -108,8 +108,9 @@ function runCommand(
 }
 
 /**
- * When a process cannot be started at all (no such folder, no free process), fluent-ffmpeg reads a buffer that it never
- * created, and throws outside of any promise. This passes it an empty one.
+ * When a process cannot be started at all, fluent-ffmpeg reads a buffer that it never created (no such folder, no free
+ * process), or passes on what the system call threw (no memory, no program in the file): outside of any promise, so that
+ * the call never ends. This passes it an empty buffer, and the error.
  */
 function guardSpawn(command: FfmpegCommand): void {
   const spawn: unknown = Reflect.get(command, '_spawnFfmpeg');
@@ -120,7 +121,11 @@ function guardSpawn(command: FfmpegCommand): void {
     if (typeof done !== 'function') return spawn.apply(command, words);
     const guarded = (error: unknown, stdout: unknown = nothing, stderr: unknown = nothing) =>
       done(error, stdout, stderr);
-    return spawn.apply(command, [...words.slice(0, -1), guarded]);
+    try {
+      return spawn.apply(command, [...words.slice(0, -1), guarded]);
+    } catch (error) {
+      return guarded(error);
+    }
   });
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { chooseFfmpeg } from '../../../media/ffmpeg/choose.ts';
 import { type Ffmpeg, type FfmpegJob, RENDER_LIMITS } from '../../../media/ffmpeg/ffmpeg.ts';
 import { createNativeFfmpeg } from '../../../media/ffmpeg/native.ts';
+import { withTimeLimit } from '../../../src/runtime/time-limit.ts';
 import { anAudio, sine, toWav } from '../../support/audio/audio.ts';
 import {
   ENGINES,
@@ -171,6 +172,16 @@ describe.skipIf(!HAS_NATIVE_FFMPEG)('a native ffmpeg', () => {
       () => waitFor(async () => (await countFfmpegIn(folder.path)) === 0),
       startProcess,
     );
+  });
+
+  test('that the system cannot start fails its call, and the next one is served', async () => {
+    const ffmpeg = await openEngine('native', folder.path);
+    // Longer than the system allows for one argument.
+    const tooLong = { ...TO_MP3, output: { name: 'tone.mp3', options: ['-metadata', 'x'.repeat(200_000)] } };
+    const failure = ffmpeg.run(tooLong, RENDER_LIMITS).catch((error: unknown) => error);
+    expect(await withTimeLimit(failure, 5000)).toHaveProperty('message', expect.stringContaining('E2BIG'));
+    await ffmpeg.run(TO_MP3, RENDER_LIMITS);
+    await ffmpeg.close();
   });
 
   test('is replaced when it vanishes while the service runs', async () => {
