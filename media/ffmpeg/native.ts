@@ -1,5 +1,5 @@
 import { ChildProcess, execFile } from 'node:child_process';
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import createCommand, { type FfmpegCommand } from 'fluent-ffmpeg';
@@ -167,10 +167,14 @@ async function writeLauncher(
   const words = wrappers.flatMap((wrapper) => wrapper.words(limits));
   const script = `#!/bin/sh\nexec ${[...words, path].map(quoteForShell).join(' ')} "$@"\n`;
   const launcher = join(resolve(directory), `ffmpeg-${Bun.hash(script).toString(36)}.sh`);
-  if (Bun.which(launcher) !== null) return launcher;
+  // After a power failure the file may be there without its content.
+  const isWhole = (await readFile(launcher, 'utf8').catch(() => '')) === script;
+  if (isWhole && Bun.which(launcher) !== null) return launcher;
   await mkdir(directory, { recursive: true });
-  await writeFile(launcher, script);
-  await chmod(launcher, 0o700);
+  // Renamed, since another process may be starting the script.
+  const draft = `${launcher}.${crypto.randomUUID()}`;
+  await writeFile(draft, script, { mode: 0o700 });
+  await rename(draft, launcher);
   return launcher;
 }
 

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { chmod, readdir, readFile, readlink, rm } from 'node:fs/promises';
+import { chmod, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chooseFfmpeg } from '../../../media/ffmpeg/choose.ts';
 import { type Ffmpeg, type FfmpegJob, RENDER_LIMITS } from '../../../media/ffmpeg/ffmpeg.ts';
@@ -183,6 +183,18 @@ describe.skipIf(!HAS_NATIVE_FFMPEG)('a native ffmpeg', () => {
     await ffmpeg.run(TO_MP3, RENDER_LIMITS);
     await ffmpeg.close();
   });
+
+  test.each(['', '#!/bin/sh\nexec sets'])(
+    'is started by a script that a power failure left as %p',
+    async (rest) => {
+      const ffmpeg = await openEngine('native', folder.path);
+      await ffmpeg.run(TO_MP3, RENDER_LIMITS);
+      const scripts = (await readdir(folder.path)).filter((name) => /^ffmpeg-.+\.sh$/.test(name));
+      for (const name of scripts) await writeFile(join(folder.path, name), rest);
+      await ffmpeg.run(TO_MP3, RENDER_LIMITS);
+      await ffmpeg.close();
+    },
+  );
 
   test('is replaced when it vanishes while the service runs', async () => {
     const path = await writeScript('vanishing.sh', 'exec ffmpeg "$@"');
