@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDatabaseOutage } from '../src/db/client.ts';
 import { claimQueuedSound } from '../src/queries/round-sounds/round-sound-queue.ts';
 import { claimVoicelessSound } from '../src/queries/round-sounds/round-sound-voices.ts';
 import { processUpload, type RoundSoundWorkerDeps, type RoundSoundWorkerOptions } from './process-upload.ts';
@@ -46,12 +47,21 @@ export function createRoundSoundWorker(
     if (voiceless) await renderMissingVoice(deps, context, voiceless);
     return uploaded !== undefined || voiceless !== undefined;
   };
+  /** Throws only when the database is unreachable: a file that cannot be moved or removed must not stop the queue. */
+  const reconcile = async (): Promise<void> => {
+    try {
+      await reconcileSounds(db, folders, log);
+    } catch (error) {
+      if (isDatabaseOutage(error)) throw error;
+      log.error({ err: error }, 'sound files cannot be compared with the database: retrying in an hour');
+    }
+  };
   const work = async (): Promise<void> => {
     let reconciledAt = Number.NEGATIVE_INFINITY;
     while (!isStopping) {
       try {
         if (performance.now() - reconciledAt > RECONCILE_EVERY_MS) {
-          await reconcileSounds(db, folders, log);
+          await reconcile();
           reconciledAt = performance.now();
         }
         if (!(await workOnce())) await pause();

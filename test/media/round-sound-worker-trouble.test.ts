@@ -1,9 +1,10 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eq } from 'drizzle-orm';
 import { type Ffmpeg, FfmpegError } from '../../media/ffmpeg/ffmpeg.ts';
 import { UPLOAD_NAME } from '../../media/rendering/decode.ts';
+import { partialPath } from '../../media/sound-folders.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
 import { findRoundSounds } from '../../src/queries/round-sounds/round-sounds.ts';
 import {
@@ -56,6 +57,16 @@ describe('trouble of our own', () => {
     await db.update(roundSounds).set({ attempts: 5 });
     startWorker({ moveFile });
     expect((await settled(PLAYER)).ready).toMatchObject({ status: 'ready', attempts: 7, failures: 1 });
+  });
+
+  test('a file that cannot be put in order stops no upload, and is logged once', async () => {
+    // A folder is not removed as a file.
+    await mkdir(partialPath(queue.folders, 12345));
+    const errors: string[] = [];
+    await upload(TONE);
+    startWorker({ log: { ...log, error: (_, message) => errors.push(message) } });
+    expect((await settled(PLAYER)).ready).toMatchObject({ status: 'ready', attempts: 1 });
+    expect(errors).toEqual(['sound files cannot be compared with the database: retrying in an hour']);
   });
 
   test('an upload whose file vanished fails as lost', async () => {
