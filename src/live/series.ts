@@ -36,7 +36,8 @@ export function mergeSteps({ points }: Series, stepSeconds: number): Series {
       playersAverage: mean(members.map(({ playersAverage }) => playersAverage)),
       playersMaximum: Math.max(...members.map(({ playersMaximum }) => playersMaximum)),
       maxPlayers: Math.max(...members.map(({ maxPlayers }) => maxPlayers)),
-      onlineShare: mean(members.map(({ onlineShare }) => onlineShare)),
+      onlineShare: onlineShareOf(members),
+      polledSeconds: sum(members.map(({ polledSeconds }) => polledSeconds)),
     })),
   };
 }
@@ -45,7 +46,6 @@ export function mergeSteps({ points }: Series, stepSeconds: number): Series {
 export function addSeries(all: readonly Series[], stepSeconds: number): Series {
   const points = all.flatMap((series) => series.points);
   const steps = Map.groupBy(points, ({ at }) => at.getTime());
-  const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
   return {
     stepSeconds,
     points: [...steps]
@@ -56,15 +56,26 @@ export function addSeries(all: readonly Series[], stepSeconds: number): Series {
         playersMaximum: sum(members.map(({ playersMaximum }) => playersMaximum)),
         maxPlayers: sum(members.map(({ maxPlayers }) => maxPlayers)),
         onlineShare: Math.max(...members.map(({ onlineShare }) => onlineShare)),
+        polledSeconds: Math.max(...members.map(({ polledSeconds }) => polledSeconds)),
       })),
   };
 }
 
 /** Share of the time of its polls in which a server was online, 0 to 1; undefined without polls. */
 export function uptimeOf({ points }: Pick<Series, 'points'>): number | undefined {
-  return points.length === 0 ? undefined : mean(points.map(({ onlineShare }) => onlineShare));
+  return points.length === 0 ? undefined : onlineShareOf(points);
+}
+
+/** A step that was polled only in part counts for that part. */
+function onlineShareOf(points: readonly HistoryPoint[]): number {
+  const onlineSeconds = sum(points.map(({ onlineShare, polledSeconds }) => onlineShare * polledSeconds));
+  return onlineSeconds / sum(points.map(({ polledSeconds }) => polledSeconds));
 }
 
 function mean(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0) / Math.max(numbers.length, 1);
+  return sum(numbers) / Math.max(numbers.length, 1);
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
 }

@@ -7,8 +7,10 @@ export type HistoryPoint = {
   playersAverage: number;
   playersMaximum: number;
   maxPlayers: number;
-  /** 0 to 1. */
+  /** Of the polls, 0 to 1. */
   onlineShare: number;
+  /** How much of the step had polls, in whole periods of five minutes. */
+  polledSeconds: number;
 };
 
 /**
@@ -46,6 +48,7 @@ export async function listServerHistory(
       playersMaximum: sql<number>`max(${stretches.playersMaximum})`.mapWith(Number),
       maxPlayers: sql<number>`max(${stretches.maxPlayers})`.mapWith(Number),
       onlineShare: sql<number>`avg(${stretches.onlineShare})::real`.mapWith(Number),
+      polledSeconds: sql<number>`count(*) * ${sql.raw(String(STRETCH_SECONDS))}`.mapWith(Number),
     })
     .from(stretches)
     .groupBy(sql`1`)

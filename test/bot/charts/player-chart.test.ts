@@ -58,7 +58,7 @@ test.each(['en-US', 'pl', 'ru', 'el', 'vi', 'hi', 'th', 'zh-CN', 'zh-TW', 'ja', 
       return drawPlayerChart({
         points: Array.from({ length: 288 }, (_, step) => ({
           at: new Date(since.getTime() + step * 300_000),
-          periodSeconds: 300,
+          polledSeconds: 300,
           playersAverage: 10,
           playersMaximum: 12,
           maxPlayers: 32,

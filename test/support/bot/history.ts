@@ -13,7 +13,7 @@ export const SAMPLE_HISTORY: readonly HistoryPoint[] = Array.from({ length: 288 
     const isOnline = step < 96 || step >= 120;
     return {
       at: new Date(from.getTime() + step * 300_000),
-      periodSeconds: 300,
+      polledSeconds: 300,
       playersAverage: isOnline ? 12 : 0,
       playersMaximum: isOnline ? 14 : 0,
       maxPlayers: 32,

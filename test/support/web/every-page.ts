@@ -257,7 +257,7 @@ function aStatusOf(text: string): PagesDeps['status'] {
     seenAt: LONG_AGO,
     fullSince: null,
   };
-  const point = { periodSeconds: 300, playersAverage: 1, playersMaximum: 2, maxPlayers: 10, onlineShare: 1 };
+  const point = { polledSeconds: 300, playersAverage: 1, playersMaximum: 2, maxPlayers: 10, onlineShare: 1 };
   const points = [0, 300_000].map((ms) => ({ ...point, at: new Date(NOW.getTime() - 600_000 + ms) }));
   return {
     serverList: {

@@ -1,0 +1,30 @@
+import { expect, test } from 'bun:test';
+import { serverSamples } from '../../../src/db/schema/servers.ts';
+import { mergeSteps, uptimeOf } from '../../../src/live/series.ts';
+import { listServerHistory } from '../../../src/queries/servers/samples.ts';
+import { insertServer } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+
+const { db } = await createTestDatabase();
+
+test('an hour that was polled for five minutes counts for five minutes of the uptime, also of its day', async () => {
+  const { id: serverId } = await insertServer(db);
+  const [added, online, until] = ['10:55', '11:00', '12:00'].map(
+    (time) => new Date(`2026-11-21T${time}:00Z`),
+  );
+  if (!added || !online || !until) throw new Error('no times');
+  const pollCount = (until.getTime() - added.getTime()) / 15_000;
+  await db.insert(serverSamples).values(
+    Array.from({ length: pollCount }, (_, number) => {
+      const sampledAt = new Date(added.getTime() + number * 15_000);
+      const onlineShare = sampledAt < online ? 0 : 1;
+      return { serverId, sampledAt, playersAverage: 0, playersMaximum: 0, maxPlayers: 10, onlineShare };
+    }),
+  );
+  for (const stepSeconds of [300, 3600]) {
+    const points = await listServerHistory(db, serverId, { since: added, until, stepSeconds });
+    const series = { points, stepSeconds };
+    expect(uptimeOf(series)).toBeCloseTo(12 / 13, 5);
+    expect(mergeSteps(series, 86_400).points).toMatchObject([{ onlineShare: expect.closeTo(12 / 13, 5) }]);
+  }
+});
