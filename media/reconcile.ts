@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs';
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Db } from '../src/db/client.ts';
@@ -11,6 +12,7 @@ import {
   saveSoundLoss,
   withoutReadySound,
 } from '../src/queries/round-sounds/round-sounds.ts';
+import { isNotFound } from './disk-trouble.ts';
 import { publishedPath, type SoundFolders, tryParsePartialName, uploadFolder } from './sound-folders.ts';
 
 type Log = { warn(details: object, message: string): void; error(details: object, message: string): void };
@@ -129,15 +131,17 @@ async function removeOldOrphans(folders: SoundFolders, nowMs: number): Promise<v
 }
 
 async function sizeOf(path: string): Promise<number | undefined> {
-  return stat(path).then(
-    ({ size }) => size,
-    () => undefined,
-  );
+  return (await statIfFound(path))?.size;
 }
 
 async function modifiedAt(path: string): Promise<number> {
-  return stat(path).then(
-    ({ mtimeMs }) => mtimeMs,
-    () => 0,
-  );
+  return (await statIfFound(path))?.mtimeMs ?? 0;
+}
+
+/** Throws when the disk cannot tell: a file that cannot be read now is not lost. */
+async function statIfFound(path: string): Promise<Stats | undefined> {
+  return stat(path).catch((error: unknown) => {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { rmSync } from 'node:fs';
-import { mkdir, readdir, rm, utimes } from 'node:fs/promises';
+import { mkdir, readdir, rm, symlink, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reconcileSounds } from '../../media/reconcile.ts';
 import { UPLOAD_NAME } from '../../media/rendering/decode.ts';
@@ -71,6 +71,18 @@ describe('reconciliation', () => {
     await reconcileSounds(db, queue.folders, log);
     expect(await listReadySounds(db)).toEqual([]);
     expect((await findRoundSounds(db, PLAYER)).latest).toMatchObject({ status: 'failed', failure: 'lost' });
+  });
+
+  test('marks nothing as lost that the disk cannot read now', async () => {
+    await upload(TONE);
+    startWorker();
+    await settled(PLAYER);
+    const path = publishedPath(queue.folders, PLAYER);
+    await rm(path);
+    // A link to itself fails as a broken disk does, other than a file that is missing.
+    await symlink(path, path);
+    await expect(reconcileSounds(db, queue.folders, log)).rejects.toThrow('ELOOP');
+    expect((await findRoundSounds(db, PLAYER)).ready).toMatchObject({ status: 'ready' });
   });
 
   test('marks nothing as lost when the whole folder is missing, as when it is not mounted', async () => {
