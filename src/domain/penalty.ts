@@ -47,13 +47,18 @@ export function parsePenaltyStatus(text: string): PenaltyStatus {
 /**
  * Reads a penalty type in any letter case.
  * @param allowed the types that the caller accepts, all by default.
+ * @param name what the caller calls the value, for the message.
  * @throws {InvalidInput} for anything else.
  */
-export function parsePenaltyType(text: string, allowed: readonly PenaltyType[] = PENALTY_TYPES): PenaltyType {
+export function parsePenaltyType(
+  text: string,
+  allowed: readonly PenaltyType[] = PENALTY_TYPES,
+  name = 'type',
+): PenaltyType {
   const folded = text.toLowerCase();
   const type = allowed.find((known) => known === folded);
   if (type) return type;
-  throw new InvalidInput(`type ${quote(text)} is not known: use ${allowed.join(', ')}`);
+  throw new InvalidInput(`${name} ${quote(text)} is not known: use ${allowed.join(', ')}`);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { InvalidInput } from '../../domain/errors.ts';
 import {
+  PENALTY_TYPES,
   type PenaltyStatus,
   type PenaltyType,
   parsePenaltyStatus,
@@ -30,7 +31,7 @@ const MAX_SOURCE_ID_LENGTH = 256;
  */
 export function parseNdjsonLine(text: string): ImportedPenalty {
   const fields = parseObject(text);
-  const type = parsePenaltyType(parseText(fields, 'penalty_type') ?? '');
+  const type = parseType(fields);
   const createdAt = parseTime(fields, 'created');
   if (!createdAt) throw new InvalidInput('created is missing');
   const { durationMinutes, endsAt } = parseDuration(fields, createdAt);
@@ -85,6 +86,12 @@ function parseSteamIdText(fields: Fields, name: string): string | undefined {
   if (typeof value === 'number')
     throw new InvalidInput(`${name} ${value} is a number, which loses digits: write it as a string`);
   return parseText(fields, name);
+}
+
+function parseType(fields: Fields): PenaltyType {
+  const text = parseText(fields, 'penalty_type');
+  if (text === undefined) throw new InvalidInput('penalty_type is missing');
+  return parsePenaltyType(text, PENALTY_TYPES, 'penalty_type');
 }
 
 function parseServerId(fields: Fields): number {
