@@ -45,7 +45,8 @@ export function addPersonalDataCommands(users: Command, session: Session): void 
       if (!options.yes) await confirm(`Erase ${steamId64}${what}? This cannot be undone.`);
       const folders = await openSoundFolders(session.config());
       const erased = await erasePlayer(db, folders, { steamId64, withPenalties, actor: 'operator' });
-      const words = withPenalties ? `, and from ${erased.penalties} penalties` : '; their penalties stay';
+      const penalties = erased.penalties === 1 ? '1 penalty' : `${erased.penalties} penalties`;
+      const words = withPenalties ? ` and made ${penalties} anonymous` : '; their penalties stay';
       const message = isKnown
         ? `Erased ${steamId64}${words}`
         : `Nothing was kept about ${steamId64}; imports will keep them anonymous`;

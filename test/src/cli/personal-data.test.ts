@@ -4,7 +4,7 @@ import { users } from '../../../src/db/schema/accounts.ts';
 import { erasedPeople } from '../../../src/db/schema/erased-people.ts';
 import { settings } from '../../../src/db/schema/settings.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
-import { aSteamId, insertUser } from '../../support/database/builders.ts';
+import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { hasTerminal, startAtTerminal } from '../../support/machine/terminal.ts';
 import { createTestFolder, startProgram } from '../../support/service/program.ts';
@@ -38,7 +38,7 @@ describe.if(hasTerminal)('users erase at a terminal', () => {
   test.each(['y\n', 'YES\n'])('erases after %j', async (keys) => {
     const { code, screen } = await answer(keys);
     expect(code).toBe(0);
-    expect(screen).toContain(`Erased ${ID}, and from 0 penalties\n`);
+    expect(screen).toContain(`Erased ${ID} and made 0 penalties anonymous\n`);
     expect(await isThere()).toBe(false);
   });
 
@@ -105,6 +105,8 @@ describe('when the secret of erasures is lost', () => {
 
   test('users erase says nothing of it where nobody is lost', async () => {
     await db.delete(erasedPeople);
-    expect(await run('users', 'erase', ID, '--yes')).toMatchObject({ code: 0, stderr: '' });
+    await insertPenalties(db, [{ playerSteamId: ID }]);
+    const stdout = `Erased ${ID} and made 1 penalty anonymous\n`;
+    expect(await run('users', 'erase', ID, '--penalties', '--yes')).toEqual({ code: 0, stdout, stderr: '' });
   });
 });

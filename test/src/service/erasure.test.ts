@@ -42,7 +42,11 @@ describe('users erase', () => {
     const [before] = await db.select().from(penalties).where(eq(penalties.playerSteamId, player.id));
 
     const erased = await cli('users', 'erase', player.id, '--penalties', '--yes');
-    expect(erased).toEqual({ code: 0, stdout: `Erased ${player.id}, and from 3 penalties\n`, stderr: '' });
+    expect(erased).toEqual({
+      code: 0,
+      stdout: `Erased ${player.id} and made 3 penalties anonymous\n`,
+      stderr: '',
+    });
     expect(await traces()).toEqual([]);
 
     const isFileGone = async () => (await service.ask(`/storage/roundsound/${player.id}.mp3`)).status === 404;
