@@ -141,7 +141,7 @@ describe('the page of webhooks', () => {
     receiver.respond = () => new Response(null, { status: 503 });
     const sent = await admin.follow(await admin.post(`${path}/resend`, { message_id }));
     receiver.respond = () => new Response();
-    expect(sent.text).toContain('the address did not accept the message');
+    expect(sent.text).toContain('The message was not delivered. The list below shows why.');
     expect(receiver.received.at(-1)?.id).toBe(message_id);
     const [failed, test] = (await listDeliveries(db, webhook.id)).map(({ status, type }) => [status, type]);
     expect([failed, test]).toEqual([

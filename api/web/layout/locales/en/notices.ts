@@ -19,7 +19,7 @@ export const notices = {
   'sound-removed': 'Sound deleted.',
   'webhook-already-added': 'You have already submitted that form, so no second webhook was added.',
   'webhook-delivered': 'Sent, and the address accepted the message.',
-  'webhook-not-delivered': 'Sent, but the address did not accept the message. The list below shows why.',
+  'webhook-not-delivered': 'The message was not delivered. The list below shows why.',
   'webhook-enabled': 'The webhook is on again and continues where it left off.',
   'webhook-removed': 'Webhook removed.',
   'sign-in-cancelled': 'You cancelled signing in through Steam. Nothing has changed.',

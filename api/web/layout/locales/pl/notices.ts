@@ -21,7 +21,7 @@ export const notices: Texts['notices'] = {
   'sound-removed': 'Dźwięk został usunięty.',
   'webhook-already-added': 'Ten formularz został już wysłany, więc drugi webhook nie powstał.',
   'webhook-delivered': 'Wysłano. Adres przyjął wiadomość.',
-  'webhook-not-delivered': 'Wysłano, ale adres nie przyjął wiadomości. Powód widać na liście poniżej.',
+  'webhook-not-delivered': 'Wiadomość nie została dostarczona. Powód widać na liście poniżej.',
   'webhook-enabled': 'Webhook jest znów włączony i zaczyna od miejsca, w którym skończył.',
   'webhook-removed': 'Webhook został usunięty.',
   'sign-in-cancelled': 'Logowanie przez Steam zostało anulowane. Nic się nie zmieniło.',
