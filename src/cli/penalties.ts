@@ -165,7 +165,8 @@ function describe(summary: ImportSummary): string {
   ];
   if (warnings > WARNINGS_SHOWN) lines.push(`${warnings} warnings (--json lists the first 1000)`);
   if (serversAdded.length > 0) {
-    lines.push(`${isDryRun ? 'Would add' : 'Added'} servers, hidden until shown: ${serversAdded.join(', ')}`);
+    lines.push(`${isDryRun ? 'Would add' : 'Added'} servers, hidden for now: ${serversAdded.join(', ')}`);
+    if (!isDryRun) lines.push('List one with `servers unhide SLUG`; `servers list` shows the slugs');
   }
   return lines.join('\n');
 }

@@ -128,6 +128,19 @@ test('an address that nobody can read is refused in one line that tells no secre
   }
 });
 
+test('an import names the servers it added, and how they are listed', async () => {
+  const path = join(folder.path, 'servers.sqlite');
+  const file = new SqliteDatabase(path);
+  file.run(simpleAdminSqliteSchema({ migration: 11 }));
+  file.run("insert into sa_servers (hostname, address) values ('Mirage', '203.0.113.9:27015')");
+  file.close();
+  const args = ['penalties', 'import', 'simpleadmin', '--url', `sqlite:${path}`, '--source', 'servers'];
+  const { stdout } = await runCli(...args);
+  expect(stdout).toEndWith(
+    'Added servers, hidden for now: Mirage\nList one with `servers unhide SLUG`; `servers list` shows the slugs\n',
+  );
+});
+
 test('an import that is killed loses nothing, and repeating it completes it', async () => {
   const rows = 60_000;
   const path = join(folder.path, 'simpleadmin.sqlite');
