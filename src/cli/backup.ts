@@ -69,11 +69,7 @@ export function addBackupCommands(program: Command, session: Session): void {
           `warning: ${report.wrongTotals} totals of penalties were wrong in the backup and have been corrected`,
         );
       }
-      if (report.erasedSince > 0) {
-        console.error(
-          `warning: ${report.erasedSince} people were erased here after this backup was made, and are in it: erase them again`,
-        );
-      }
+      if (report.erasedSince > 0) console.error(describeErasedSince(report.erasedSince));
       const { wrongTotals, erasedSince } = report;
       print(
         command,
@@ -96,7 +92,14 @@ const countRows = ({ tables }: Manifest) => tables.reduce((sum, { rows }) => sum
 
 function describe(manifest: Manifest): string {
   const { takenAt, tables } = manifest;
-  return `as of ${describeMoment(new Date(takenAt))}: ${countRows(manifest)} rows of ${tables.length} tables, ${countSounds(manifest)} sound files`;
+  const sounds = countSounds(manifest);
+  const soundFiles = sounds === 1 ? '1 sound file' : `${sounds} sound files`;
+  return `as of ${describeMoment(new Date(takenAt))}: ${countRows(manifest)} rows of ${tables.length} tables, ${soundFiles}`;
+}
+
+function describeErasedSince(count: number): string {
+  const [who, are] = count === 1 ? ['1 person was', 'is'] : [`${count} people were`, 'are'];
+  return `warning: ${who} erased here after this backup was made, and ${are} in it: erase them again`;
 }
 
 function toJson(manifest: Manifest) {

@@ -117,7 +117,13 @@ describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the 
     });
     expect(await readPlace(embedded)).toEqual(before);
 
-    expect(await embedded.cli('restore', again, '--replace', '--yes')).toMatchObject({ code: 0 });
+    expect(await embedded.cli('users', 'erase', PLAYER, '--penalties', '--yes')).toMatchObject({ code: 0 });
+    expect(await embedded.cli('restore', again, '--replace', '--yes')).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(
+        'warning: 1 person was erased here after this backup was made, and is in it: erase them again\n',
+      ),
+    });
     await expectSame(external, embedded);
   });
 
