@@ -143,5 +143,6 @@ function describeResult({ status, failure }: Delivery): string {
 function describeState({ failures, retryAt, switchedOffAt, switchedOffReason }: Webhook): string {
   if (switchedOffAt) return `switched off ${switchedOffAt.toISOString()}: ${switchedOffReason}`;
   if (failures === 0) return 'on';
-  return `failing: ${failures} attempts, next ${retryAt?.toISOString() ?? 'now'}`;
+  const attempts = failures === 1 ? '1 attempt' : `${failures} attempts`;
+  return `failing: ${attempts}, next ${retryAt?.toISOString() ?? 'now'}`;
 }

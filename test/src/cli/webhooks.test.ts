@@ -76,6 +76,8 @@ describe('webhooks', () => {
     expect(whole).toMatchObject({ id: 1, url, deliveries: [{ messageId }, { type: 'webhook.test' }] });
     expect(JSON.stringify(whole)).not.toInclude('whsec_');
 
+    await db.update(webhooks).set({ failures: 1, retryAt: new Date('2026-11-21T10:00:00Z') });
+    expect((await cli('list')).stdout).toEndWith('failing: 1 attempt, next 2026-11-21T10:00:00.000Z');
     await db
       .update(webhooks)
       .set({ switchedOffAt: new Date('2026-11-21T10:00:00Z'), switchedOffReason: 'failing', failures: 33 });
