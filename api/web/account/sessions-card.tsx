@@ -5,6 +5,7 @@ import {
   deleteSessionsOf,
   endSessionOf,
   listOpenSessions,
+  MAX_SESSION_MS,
   type OpenSession,
 } from '../../../src/queries/users/sessions.ts';
 import { Card } from '../layout/card.tsx';
@@ -16,7 +17,7 @@ import { Moment } from '../layout/moment.tsx';
 import type { Cookies } from '../visit/cookies.ts';
 import type { MemberRoute } from '../visit/member-route.ts';
 import type { Notice, Redirect } from '../visit/notice.ts';
-import { endSession } from '../visit/session.ts';
+import { endSession, SESSION_SECONDS } from '../visit/session.ts';
 import type { Signer } from '../visit/signing.ts';
 import type { MemberVisit } from '../visit/visit.ts';
 
@@ -25,6 +26,7 @@ export type SessionsDeps = { db: Db; cookies: Cookies; signer: Signer; redirect:
 type SessionsProps = { deps: { db: Db }; visit: MemberVisit; notice: Notice | undefined };
 
 const SESSION_FIELD = 'session';
+const LASTING = { unused: SESSION_SECONDS / 86_400, most: MAX_SESSION_MS / 86_400_000 };
 
 /** The devices on which the user is signed in, and the buttons to sign out. */
 export async function SessionsCard({ deps, visit, notice }: SessionsProps): Promise<HtmlEscapedString> {
@@ -34,7 +36,7 @@ export async function SessionsCard({ deps, visit, notice }: SessionsProps): Prom
   const sessions = [...open.filter(isCurrent), ...open.filter((session) => !isCurrent(session))];
   return (
     <Card id="sessions" title={t.title} icon="devices" aside={t.count(open.length)} notice={notice}>
-      <p class="lead">{t.lead}</p>
+      <p class="lead">{t.lead(LASTING)}</p>
       <SessionTable sessions={sessions} visit={visit} />
       <div class="row">
         <form method="post" action="/account/sign-out">

@@ -15,8 +15,8 @@ import { hashOf, type Signer } from './signing.ts';
 
 export type SessionDeps = { db: Db; cookies: Cookies; signer: Signer };
 
-/** Sessions expire thirty days after the last visit, and at {@link lastEndOf} at the latest. */
-const SESSION_SECONDS = 30 * 24 * 3600;
+/** Sessions expire this long after the last visit, and at {@link lastEndOf} at the latest. */
+export const SESSION_SECONDS = 30 * 24 * 3600;
 /** The minimum time between extensions of a session, so that most visits only read from the database. */
 const EXTEND_AFTER_MS = 3_600_000;
 

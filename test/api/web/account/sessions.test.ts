@@ -49,6 +49,11 @@ describe('the list of sessions', () => {
     ]);
   });
 
+  test('says how long a session lasts', async () => {
+    const { text } = await (await openBrowserAs(FIREFOX)).get('/account');
+    expect(text).toContain('30 days after your last visit, and 180 days after you signed in at the latest.');
+  });
+
   test('keeps no word of an agent that is unknown', async () => {
     for (const agent of ['curl/8.5.0', '', '<script>alert(1)</script>/1 x', 'x'.repeat(4000)]) {
       const [row] = await listRows(await openBrowserAs(agent));

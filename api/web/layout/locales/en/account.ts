@@ -79,11 +79,15 @@ export const discord = {
     }`,
 };
 
+/** How many days a session lasts without a visit, and at most. */
+type SessionDays = { unused: number; most: number };
+
 /** The sessions card. */
 export const sessions = {
   title: 'Sessions',
   count: (open: number) => plural('en', open, { one: 'session', other: 'sessions' }),
-  lead: 'You are signed in on these devices. A session ends automatically 30 days after your last visit, and 180 days after you signed in at the latest.',
+  lead: ({ unused, most }: SessionDays) =>
+    `You are signed in on these devices. A session ends automatically ${unused} days after your last visit, and ${most} days after you signed in at the latest.`,
   columns: { device: 'Device', seen: 'Last visit', created: 'Signed in' },
   device: (browser: string | null, system: string | null) =>
     browser && system ? `${browser} on ${system}` : (browser ?? system ?? 'Unknown device'),

@@ -87,7 +87,8 @@ export const discord: Texts['discord'] = {
 export const sessions: Texts['sessions'] = {
   title: 'Sesje',
   count: (open) => plural('pl', open, { one: 'sesja', few: 'sesje', other: 'sesji' }),
-  lead: 'Urządzenia z otwartą sesją. Sesja wygasa automatycznie 30 dni po ostatniej wizycie, a najpóźniej 180 dni po zalogowaniu.',
+  lead: ({ unused, most }) =>
+    `Urządzenia z otwartą sesją. Sesja wygasa automatycznie ${unused} dni po ostatniej wizycie, a najpóźniej ${most} dni po zalogowaniu.`,
   columns: { device: 'Urządzenie', seen: 'Ostatnia wizyta', created: 'Zalogowano' },
   device: (browser, system) =>
     browser && system ? `${browser}, ${system}` : (browser ?? system ?? 'Nieznane urządzenie'),

@@ -70,6 +70,16 @@ describe('plural forms', () => {
     expect(textsOf('pl').sessions.count(open)).toBe(polish);
   });
 
+  test('of the days that a session lasts', () => {
+    const days = { unused: 7, most: 60 };
+    expect(textsOf('en').sessions.lead(days)).toContain(
+      'ends automatically 7 days after your last visit, and 60 days after you signed in at the latest',
+    );
+    expect(textsOf('pl').sessions.lead(days)).toContain(
+      'wygasa automatycznie 7 dni po ostatniej wizycie, a najpóźniej 60 dni po zalogowaniu',
+    );
+  });
+
   test('of the seconds that are kept of a sound', () => {
     const lead = (locale: 'en' | 'pl', seconds: number) =>
       textsOf(locale).roundSound.lead({ seconds, megabytes: 20 });
