@@ -40,7 +40,7 @@ export function ErrorPage({
       <section class="card narrow" aria-labelledby="error">
         <h1 id="error">{t.titles[kind]}</h1>
         <p role="alert">{message}</p>
-        {errorId && <p class="hint">{t.reference(errorId)}</p>}
+        {errorId && <p class="hint">{t.errorId(errorId)}</p>}
         <p class="row">
           {retryPath !== undefined && (
             <a class="button button-primary" href={retryPath}>

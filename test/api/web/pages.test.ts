@@ -174,7 +174,7 @@ describe('every response', () => {
   });
 });
 
-test('a failure of ours is a page with a reference, and its cause only in the log', async () => {
+test('a failure of ours is a page with an error ID, and its cause only in the log', async () => {
   const broken = startAccountSite({
     db,
     steam,
@@ -190,10 +190,10 @@ test('a failure of ours is a page with a reference, and its cause only in the lo
     const page = await browser.post('/account/roundsound/delete');
     expect(page.status).toBe(500);
     expect(page.text).not.toContain('secret detail');
-    const reference = /Reference: (\w+)/.exec(page.text)?.[1] ?? 'none';
+    const errorId = /Error ID: (\w+)/.exec(page.text)?.[1] ?? 'none';
     expect(
       broken.log.some(
-        ({ level, fields }) => level === 'error' && 'errorId' in fields && fields.errorId === reference,
+        ({ level, fields }) => level === 'error' && 'errorId' in fields && fields.errorId === errorId,
       ),
     ).toBe(true);
   } finally {

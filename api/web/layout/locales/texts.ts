@@ -5,7 +5,7 @@ import { pl } from './pl.ts';
 export type NoticeKey = keyof Texts['notices'];
 export type ErrorKey = Exclude<
   keyof Texts['errors'],
-  'titles' | 'home' | 'toForm' | 'retry' | 'reference' | 'because'
+  'titles' | 'home' | 'toForm' | 'retry' | 'errorId' | 'because'
 >;
 
 const TEXTS: Record<Locale, Texts> = { en, pl };

@@ -56,5 +56,5 @@ export const errors = {
   'too-many-requests': (seconds: number) =>
     `Too many requests in a short time. Please try again in ${seconds} ${pluralForm('en', seconds, { one: 'second', other: 'seconds' })}.`,
   internal: 'Something went wrong on our side, and we have logged it. Please try again later.',
-  reference: (id: string) => `Reference: ${id}`,
+  errorId: (id: string) => `Error ID: ${id}`,
 };
