@@ -19,7 +19,7 @@ export type MysqlAddress = {
   tls: MysqlTls | undefined;
 };
 
-const FORM = 'the address of a source is mysql://user:password@host:port/database';
+const FORM = 'the address of a source has the form mysql://user:password@host:port/database';
 const ESCAPES = 'in the user and the password write % as %25, / as %2F, ? as %3F, # as %23 and @ as %40';
 
 /**

@@ -28,5 +28,7 @@ export async function openSourceDatabase(url: string): Promise<SourceDatabase> {
 }
 
 function unknownForm(): InvalidInput {
-  return new InvalidInput('the address of a source is mysql://user:password@host/database or sqlite:PATH');
+  return new InvalidInput(
+    'the address of a source has the form mysql://user:password@host/database or sqlite:PATH',
+  );
 }
