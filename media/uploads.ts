@@ -78,7 +78,7 @@ async function requireSoundRight(db: Db, steamId64: SteamId64, audience: SoundAu
   requireUnblocked(user);
   if (audience === 'everyone' || mayHaveSound(audience, user)) return;
   throw new Forbidden(
-    `${steamId64} may not have a round-end sound: SOUND_FOR=${audience.join(',')} allows only others`,
+    `${steamId64} may not have a round-end sound: SOUND_FOR=${audience.join(',')} does not include them`,
   );
 }
 

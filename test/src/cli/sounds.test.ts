@@ -55,7 +55,7 @@ test('sounds add refuses a player whom SOUND_FOR allows no sound, and stores not
   const words = ['sounds', 'add', '--steamid64', PLAYER, join(folder.path, 'fanfare.wav')];
   expect(await runWith({ SOUND_FOR: 'svip,admin' }, ...words)).toMatchObject({
     code: 1,
-    stderr: `${PLAYER} may not have a round-end sound: SOUND_FOR=svip,admin allows only others\n`,
+    stderr: `${PLAYER} may not have a round-end sound: SOUND_FOR=svip,admin does not include them\n`,
   });
   expect(await listRoundSounds(db)).toEqual([]);
 });
