@@ -9,7 +9,7 @@ import {
   setServerHidden,
 } from '../queries/servers/servers.ts';
 import { confirm } from './confirm.ts';
-import { print, toTable } from './output/print.ts';
+import { print, toolOf, toTable } from './output/print.ts';
 import { describeQueryOutcome, describeServer, SERVER_HEADER } from './output/server-words.ts';
 import type { Session } from './session.ts';
 
@@ -71,7 +71,7 @@ export function addServerCommands(program: Command, session: Session): void {
         toTable(
           SERVER_HEADER,
           all.map(describeServer),
-          'No servers yet: bun run cli servers add --name NAME --address HOST:PORT',
+          `No servers yet: ${toolOf(command)} servers add --name NAME --address HOST:PORT`,
         ),
       );
     });

@@ -13,7 +13,7 @@ import {
   type RoundSound,
 } from '../queries/round-sounds/round-sounds.ts';
 import { openNamedFile } from './named-file.ts';
-import { print, toTable } from './output/print.ts';
+import { print, toolOf, toTable } from './output/print.ts';
 import type { Session } from './session.ts';
 import { resolveSteamId } from './who.ts';
 
@@ -78,7 +78,7 @@ export function addSoundCommands(program: Command, session: Session): void {
       print(
         command,
         all.map(toJson),
-        toTable(header, rows, 'No sounds yet: bun run cli sounds add --steamid64 ID FILE'),
+        toTable(header, rows, `No sounds yet: ${toolOf(command)} sounds add --steamid64 ID FILE`),
       );
     });
   sounds

@@ -4,7 +4,7 @@ import { InvalidInput } from '../domain/errors.ts';
 import { parseTokenScopes, TOKEN_SCOPES, type TokenScope } from '../domain/rights/token-scope.ts';
 import { type ApiToken, createApiToken, listApiTokens, revokeApiToken } from '../queries/users/api-tokens.ts';
 import { saveUser } from '../queries/users/user-changes.ts';
-import { print, toTable } from './output/print.ts';
+import { print, toolOf, toTable } from './output/print.ts';
 import type { Session } from './session.ts';
 import { resolveSteamId } from './who.ts';
 
@@ -77,7 +77,7 @@ export function addTokenCommands(program: Command, session: Session): void {
       const header = ['ID', 'OWNER', 'NAME', 'TOKEN', 'CREATED', 'LAST USED', 'SCOPES', 'STATE'];
       const none =
         before === undefined
-          ? 'No tokens yet: bun run cli tokens create --steamid64 ID --name LABEL'
+          ? `No tokens yet: ${toolOf(command)} tokens create --steamid64 ID --name LABEL`
           : `No tokens older than ${before}.`;
       const table = toTable(header, rows, none);
       const rest = `… and ${older} older: tokens list --before ${tokens.at(-1)?.id}`;

@@ -12,7 +12,7 @@ import {
   removeWebhook,
   type Webhook,
 } from '../queries/webhooks/webhooks.ts';
-import { print, toTable } from './output/print.ts';
+import { print, toolOf, toTable } from './output/print.ts';
 import type { Session } from './session.ts';
 
 /** `webhooks add | list | show | remove | test | enable | resend`. */
@@ -40,7 +40,7 @@ export function addWebhookCommands(program: Command, session: Session): void {
     .action(async (_: unknown, command: Command) => {
       const { db } = await session.database();
       const all = await listWebhooks(db);
-      print(command, all, toWebhookTable(all));
+      print(command, all, toWebhookTable(all, `No webhooks yet: ${toolOf(command)} webhooks add --url URL`));
     });
   webhooks
     .command('show <id>')
@@ -113,7 +113,7 @@ function report(command: Command, { cause, ...delivery }: Sent): void {
   if (!isTaken) process.exitCode = 1;
 }
 
-function toWebhookTable(webhooks: readonly Webhook[]): string {
+function toWebhookTable(webhooks: readonly Webhook[], none = ''): string {
   const rows = webhooks.map((webhook) => [
     String(webhook.id),
     webhook.url,
@@ -122,7 +122,7 @@ function toWebhookTable(webhooks: readonly Webhook[]): string {
     describeState(webhook),
   ]);
   const header = ['ID', 'URL', 'EVENTS', 'ADDED', 'STATE'];
-  return toTable(header, rows, 'No webhooks yet: bun run cli webhooks add --url URL');
+  return toTable(header, rows, none);
 }
 
 function toDeliveryTable(deliveries: readonly Delivery[]): string {

@@ -6,6 +6,11 @@ export function print(command: Command, value: unknown, words: string): void {
   console.log(json ? JSON.stringify(value, null, 2) : words);
 }
 
+/** How this tool was called, for hints that people paste: one of the demo must not lead to the real data. */
+export function toolOf(command: Command): string {
+  return command.optsWithGlobals<{ demo?: boolean }>().demo ? 'bun run cli --demo' : 'bun run cli';
+}
+
 /** Formats rows as a table; returns `none` when there are no rows. */
 export function toTable(header: string[], rows: string[][], none: string): string {
   if (rows.length === 0) return none;

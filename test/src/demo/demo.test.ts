@@ -157,11 +157,15 @@ describe('the demo', async () => {
     expect(textOf((await member.get('/account')).text)).toContain('Chat muted until');
     const cli = / +bun run cli (.*)/.exec(output);
     expect(cli?.[1]).toStartWith('--demo ');
-    const listed = Bun.spawnSync(['sh', '-c', `${process.execPath} src/cli.ts ${cli?.[1]}`], {
-      cwd: ROOT,
-      env: { ...process.env, DATA_DIR: dataDir, DATABASE_URL: 'postgres://127.0.0.1:1/none' },
-    });
-    expect(listed.stdout.toString()).toContain('winning round.wav');
+    const runCli = (args = '') =>
+      Bun.spawnSync(['sh', '-c', `${process.execPath} src/cli.ts ${args}`], {
+        cwd: ROOT,
+        env: { ...process.env, DATA_DIR: dataDir, DATABASE_URL: 'postgres://127.0.0.1:1/none' },
+      }).stdout.toString();
+    expect(runCli(cli?.[1])).toContain('winning round.wav');
+    expect(runCli('--demo webhooks list')).toBe(
+      'No webhooks yet: bun run cli --demo webhooks add --url URL\n',
+    );
     await interrupt(running, dataDir);
     expect(await fetch(`${base}/healthz`).catch(() => 'gone')).toBe('gone');
   });
