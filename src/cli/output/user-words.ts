@@ -26,7 +26,7 @@ export function describeListedUser(user: ListedUser): string[] {
 
 /** A user as lines of names and values. */
 export function describeUser(user: User & { isBanned: boolean }): string {
-  const { discordId, discordUsername, hidesDiscord, blockedAt } = user;
+  const { discordId, discordUsername, hidesDiscord } = user;
   const lines: [string, string][] = [
     ['Name', user.nickname || '-'],
     ['SteamID64', user.steamId64],
@@ -39,11 +39,17 @@ export function describeUser(user: User & { isBanned: boolean }): string {
         : `${discordUsername} (${discordId})${hidesDiscord ? ', hidden from others' : ''}`,
     ],
     ['Banned', user.isBanned ? 'yes' : 'no'],
-    ['Blocked', blockedAt ? `since ${describeMoment(blockedAt)}` : 'no'],
+    ['Blocked', describeBlock(user)],
     ['Since', describeMoment(user.createdAt)],
     ['Last sign-in', user.signedInAt ? describeMoment(user.signedInAt) : 'never'],
   ];
   return lines.map(([name, value]) => `${name.padEnd(14)}${value}`).join('\n');
+}
+
+function describeBlock({ blockedAt, blockReason }: User): string {
+  if (!blockedAt) return 'no';
+  const since = `since ${describeMoment(blockedAt)}`;
+  return blockReason ? `${since}: ${blockReason}` : since;
 }
 
 function flagsOf(user: User): string {

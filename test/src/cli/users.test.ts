@@ -54,6 +54,16 @@ describe('users', () => {
     ]);
   });
 
+  test('show says since when and why a user is blocked', async () => {
+    const blockedLine = async () => /^Blocked .*$/m.exec(await succeed('users', 'show', aSteamId(3)))?.[0];
+    await succeed('users', 'set', '--steamid64', aSteamId(3));
+    expect(await blockedLine()).toBe('Blocked       no');
+    await succeed('users', 'block', aSteamId(3), '--reason', 'shared their account');
+    expect(await blockedLine()).toMatch(/^Blocked {7}since 2\d{3}-\S+.*: shared their account$/);
+    await succeed('users', 'block', aSteamId(3));
+    expect(await blockedLine()).not.toContain(': ');
+  });
+
   test('set leaves owners of the configuration their flags', async () => {
     const env = { OWNER_STEAMIDS: aSteamId(9) };
     const refusal = `${aSteamId(9)} is in OWNER_STEAMIDS, which makes them owner and admin: remove them there, then restart the service\n`;
