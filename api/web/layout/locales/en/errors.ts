@@ -54,7 +54,7 @@ export const errors = {
   'sound-too-large': (megabytes: number) =>
     `The file is larger than ${megabytes} MB. Nothing was uploaded: make it shorter or save it in another format.`,
   'too-many-requests': (seconds: number) =>
-    `Too many requests in a short time. Please try again in ${seconds} ${pluralForm('en', seconds, { one: 'second', other: 'seconds' })}.`,
+    `Too many attempts in a short time. Please try again in ${seconds} ${pluralForm('en', seconds, { one: 'second', other: 'seconds' })}.`,
   internal: 'Something went wrong on our side, and we have logged it. Please try again later.',
   errorId: (id: string) => `Error ID: ${id}`,
 };
