@@ -78,9 +78,9 @@ export async function openPenaltyWriter(
   return {
     write: (rows) => writeImportedPenalties(fenced, source, rows, { isDryRun }),
     markSeen: (rows) => markSeen(session, rows),
-    async deleteMerged(rows) {
-      if (!isDryRun) await deleteImportedPenalties(fenced, source, rows);
-    },
+    // A dry run keeps them, and must not count them as gone.
+    deleteMerged: (rows) =>
+      isDryRun ? markSeen(session, rows) : deleteImportedPenalties(fenced, source, rows),
     markGone: (sourceTables, now) => markGonePenalties(fenced, { source, sourceTables }, { now, isDryRun }),
     close: () => {
       signal?.removeEventListener('abort', end);

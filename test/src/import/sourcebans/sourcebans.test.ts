@@ -202,6 +202,21 @@ describe.if(await isMariaDbAtHand())('SourceBans++ on MariaDB', () => {
     expect((await types()).slice(4)).toEqual(['6 silence ACTIVE', '7 mute ACTIVE', '8 gag UNBANNED']);
   });
 
+  test('a dry run counts halves that become one silence as the import does', async () => {
+    const source = await createTestMariaDb();
+    await source.run(sourcebansSchema('sb_', '1.8'));
+    const lifted = { RemoveType: 'U', RemovedBy: 0, RemovedOn: NOW };
+    await insert(source, 'sb_comms', { type: 1, ...lifted }, { type: 2 });
+    await importSourcebans(deps, { url: source.url });
+    await source.run(
+      `update sb_comms set RemoveType = 'U', RemovedBy = 0, RemovedOn = ${NOW + 2} where bid = 2`,
+    );
+    const announced = await importSourcebans(deps, { url: source.url, isDryRun: true });
+    const done = await importSourcebans(deps, { url: source.url });
+    expect(done).toMatchObject({ added: 0, changed: 1, gone: 0 });
+    expect(announced).toEqual({ ...done, isDryRun: true });
+  });
+
   test.each(['1.5', '1.8'] as const)(
     'halves of silences find each other across pages in version %s',
     async (version) => {
