@@ -76,6 +76,7 @@ export async function matchSourceServers(
     const label = hasVisibleCharacter(given) ? given : normal;
     if (isDryRun) {
       summary.serversAdded.push(label);
+      ours.set(normal, MADE_BY_DRY_RUN);
       return MADE_BY_DRY_RUN;
     }
     const { id, isAdded } = await addOrFindServer(db, { name: label, address: normal, actor });

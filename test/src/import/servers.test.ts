@@ -68,6 +68,18 @@ describe.each(SOURCES)('$name', ({ create, run }) => {
   });
 });
 
+test('a dry run names a server of several ids once, as the import does', async () => {
+  const iks = SOURCES.find(({ name }) => name === 'IKS Admin');
+  const url = iks?.create(
+    [1, 2].map((id) => ({ id, address: '10.0.0.7:27015' })),
+    ['1', '2'],
+  );
+  const announced = await importIks(deps, { url: url ?? '', isDryRun: true });
+  const done = await importIks(deps, { url: url ?? '' });
+  expect(done).toMatchObject({ added: 2, serversAdded: ['Mirage'] });
+  expect(announced).toEqual({ ...done, isDryRun: true });
+});
+
 test('IKS Admin: the operator chooses the ids of servers, and 0 may be one', async () => {
   const iks = SOURCES.find(({ name }) => name === 'IKS Admin');
   const url = iks?.create([{ id: 0, address: '10.0.0.7:27015' }], ['0']) ?? '';
