@@ -26,7 +26,7 @@ export type RestoreOptions = {
 export type RestoreReport = Manifest & {
   /** Tallies that were wrong in the backup; they have been corrected. */
   wrongTotals: number;
-  /** People who were erased in this database after the backup was made: the backup contains them again. */
+  /** Erasures in this database after the backup was made, which contains these people again. */
   erasedSince: number;
 };
 
@@ -93,7 +93,7 @@ async function restoreAll(connection: Connection, { file, manifest, sounds, onPr
   return connection.begin('isolation level read committed', async (transaction) => {
     await transaction.unsafe(`set local timezone = 'UTC'`);
     await lockTables(transaction);
-    const erasedBefore = await listErased(transaction);
+    const erasuresBefore = await listErasures(transaction);
     const tables = await beginTables(transaction, manifest);
     const again = await readArchive(file, {
       onProgress,
@@ -110,10 +110,9 @@ async function restoreAll(connection: Connection, { file, manifest, sounds, onPr
     }
     const { wrong } = await tables.finish(manifest);
     const [id] = await transaction.unsafe('select value from settings where key = $1', [STORAGE_ID_SETTING]);
-    const erased = new Set(await listErased(transaction));
     return {
       wrongTotals: wrong,
-      erasedSince: erasedBefore.filter((hash) => !erased.has(hash)).length,
+      erasedSince: countMissing(erasuresBefore, await listErasures(transaction)),
       storageId: id && String(id.value),
     };
   });
@@ -135,9 +134,28 @@ async function lockTables(transaction: Transaction): Promise<void> {
   await requireNobody(transaction);
 }
 
-async function listErased(transaction: Transaction): Promise<string[]> {
-  const [row] = await transaction.unsafe(`select to_regclass('erased_people') is not null as "isThere"`);
-  if (row?.isThere !== true) return [];
-  const rows = await transaction.unsafe('select id_hash as hash from erased_people');
-  return rows.map(({ hash }) => String(hash));
+/** Both kinds of traces: entries of the audit log are kept for a year, some tombstones for an hour, others for good. */
+const ERASURES = {
+  erased_people: 'select id_hash as key from erased_people',
+  audit_log: `select concat(id, ' ', at) as key from audit_log where action in ('user.deleted', 'user.erased')`,
+};
+
+/** The keys of all erasures, by table. */
+async function listErasures(transaction: Transaction): Promise<string[][]> {
+  const keys: string[][] = [];
+  for (const [table, query] of Object.entries(ERASURES)) {
+    const [row] = await transaction.unsafe('select to_regclass($1) is not null as "isThere"', [table]);
+    const rows = row?.isThere === true ? await transaction.unsafe(query) : [];
+    keys.push(rows.map(({ key }) => String(key)));
+  }
+  return keys;
+}
+
+/** How many are missing in the table that lacks most. */
+function countMissing(before: readonly string[][], after: readonly string[][]): number {
+  const missing = before.map((keys, table) => {
+    const kept = new Set(after[table]);
+    return keys.filter((key) => !kept.has(key)).length;
+  });
+  return Math.max(...missing);
 }
