@@ -1,11 +1,12 @@
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { tryParseSoundFileName } from '../domain/round-sound.ts';
-import { STORAGE_ID_FILE } from '../runtime/folder.ts';
+import { STORAGE_ID_FILE, toFolderFailure } from '../runtime/folder.ts';
 import type { SoundFolders } from './sound-links.ts';
 
 /** The sounds of a backup in temporary folders, not served until they are published. */
 export type RestoredSounds = {
+  /** Both throw one line that names the setting when the disk is full. */
   addSound: (fileName: string, bytes: Uint8Array) => Promise<void>;
   addUpload: (uploadKey: string, bytes: Uint8Array) => Promise<void>;
   /**
@@ -32,10 +33,17 @@ export async function openRestoredSounds(folders: SoundFolders, uploadName: stri
     for (const home of [sounds, uploads]) await rm(home, { recursive: true, force: true });
   };
   return {
-    addSound: (fileName, bytes) => writeFile(join(sounds, fileName), bytes, { flush: true }),
+    addSound: (fileName, bytes) =>
+      writeFile(join(sounds, fileName), bytes, { flush: true }).catch((error: unknown) => {
+        throw toFolderFailure(error, { setting: 'STORAGE_DIR', root: storage }, storage);
+      }),
     addUpload: async (uploadKey, bytes) => {
-      await mkdir(join(uploads, uploadKey));
-      await writeFile(join(uploads, uploadKey, uploadName), bytes, { flush: true, mode: 0o600 });
+      try {
+        await mkdir(join(uploads, uploadKey));
+        await writeFile(join(uploads, uploadKey, uploadName), bytes, { flush: true, mode: 0o600 });
+      } catch (error) {
+        throw toFolderFailure(error, { setting: 'DATA_DIR', root: data }, data);
+      }
     },
     publish: async (storageId) => {
       const before = (await readdir(folders.published)).filter(

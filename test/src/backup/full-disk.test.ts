@@ -1,0 +1,55 @@
+import { afterAll, expect, test } from 'bun:test';
+import { createHash } from 'node:crypto';
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { UPLOAD_NAME } from '../../../media/rendering/decode.ts';
+import { openSoundFolders } from '../../../media/sound-folders.ts';
+import { restoreBackup } from '../../../src/backup/restore-backup.ts';
+import { writeBackup } from '../../../src/backup/write-backup.ts';
+import { Unavailable } from '../../../src/domain/errors.ts';
+import { createLogger } from '../../../src/runtime/log.ts';
+import { aSteamId, insertReadySound, insertUser } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { mountSmallDisk } from '../../support/machine/small-disk.ts';
+import { createTestFolder } from '../../support/service/program.ts';
+
+const root = createTestFolder();
+const disk = await mountSmallDisk(join(root.path, 'disk'), 128 * 1024);
+afterAll(async () => {
+  disk.unmount();
+  await root.remove();
+});
+const { db, connection, url: databaseUrl } = await createTestDatabase();
+const SOUND = Buffer.alloc(512 * 1024, 1);
+
+test.skipIf(!disk.isMounted)(
+  'a restore whose sounds do not fit says so in one line, and changes nothing',
+  async () => {
+    const folders = await openSoundFolders({
+      dataDir: join(root.path, 'data'),
+      storageDir: join(root.path, 'storage'),
+    });
+    await writeFile(join(folders.published, `${aSteamId(1)}.mp3`), SOUND);
+    await insertReadySound(db, aSteamId(1), 'track.wav', {
+      sha256: createHash('sha256').update(SOUND).digest('hex'),
+    });
+    const file = join(root.path, 'backup.tar.gz');
+    await writeBackup(file, { databaseUrl, folders, uploadName: UPLOAD_NAME, productVersion: '0.1.0' });
+    await insertUser(db, 2);
+
+    const storageDir = join(disk.path, 'storage');
+    const small = await openSoundFolders({ dataDir: join(root.path, 'data'), storageDir });
+    const restoring = restoreBackup(
+      file,
+      { databaseUrl, folders: small, uploadName: UPLOAD_NAME },
+      { log: createLogger('silent'), confirmLoss: async () => {} },
+    );
+    await expect(restoring).rejects.toThrow(
+      new Unavailable(
+        `STORAGE_DIR=${JSON.stringify(storageDir)} cannot be used: it is on a disk that is full`,
+      ),
+    );
+    expect([...(await connection`select steamid64::text as id from users`)]).toEqual([{ id: aSteamId(2) }]);
+    expect(await readdir(storageDir)).toEqual(['roundsound']);
+  },
+);
