@@ -29,8 +29,8 @@ export async function openMysqlSource(url: string): Promise<SourceDatabase> {
     charset: 'utf8mb4',
     connectTimeout: CONNECT_TIMEOUT_MS,
     enableKeepAlive: true,
-    // Every value as text: dates have no zone, and ids may exceed 2^53.
-    typeCast: (field) => field.string(),
+    // Every value as text: dates have no zone, and ids may exceed 2^53. The driver would take binary columns for Latin-1.
+    typeCast: (field) => field.string('utf8'),
   }).catch((error: unknown) => {
     throw outage(address, error);
   });

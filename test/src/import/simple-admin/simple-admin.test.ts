@@ -270,6 +270,15 @@ describe.if(hasMariaDb)('CS2-SimpleAdmin on MariaDB', () => {
     expect(await storedPenalty(db, 'sa_mutes', 1)).toMatchObject({ playerName: 'Café Müller' });
   });
 
+  test('texts in binary columns are read as UTF-8', async () => {
+    const source = await createTestMariaDb();
+    await source.run(simpleAdminMysqlSchema({ migration: 12 }));
+    await source.run('alter table sa_bans modify player_name varbinary(255), modify reason blob');
+    await source.run(...insertion('sa_bans', [aRow({ player_name: 'Żółw', reason: 'Zażółć 😀' })]));
+    await importSimpleAdmin(deps, { url: source.url });
+    expect(await storedPenalty(db, 'sa_bans', 1)).toMatchObject({ playerName: 'Żółw', reason: 'Zażółć 😀' });
+  });
+
   test('the source is only read', async () => {
     const source = await createTestMariaDb();
     await source.run(simpleAdminMysqlSchema({ migration: 15 }));
