@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs';
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { removeLeftBehindLinks } from '../src/backup/sound-links.ts';
 import type { Db } from '../src/db/client.ts';
 import { type Rendition, tryParseSoundFileName } from '../src/domain/round-sound.ts';
 import { saveVoiceLoss } from '../src/queries/round-sounds/round-sound-voices.ts';
@@ -25,7 +26,8 @@ const MARK_NAME = '.published-sounds';
 
 /**
  * Makes disk and rows consistent: uploads without a row and unfinished copies are removed, published files without a row
- * are kept as orphans for 30 days, and published rows without a file are marked as lost.
+ * are kept as orphans for 30 days, and published rows without a file are marked as lost. What killed backups kept of
+ * sounds is removed after a day.
  * @param graceMs the minimum age of an upload without a row; 15 minutes by default.
  */
 export async function reconcileSounds(
@@ -38,6 +40,7 @@ export async function reconcileSounds(
   await markLostSounds(db, folders, log);
   await setAsideOrphanFiles(db, folders, log);
   await removeOldOrphans(folders, nowMs);
+  await removeLeftBehindLinks(folders);
 }
 
 async function removeOrphanUploads(

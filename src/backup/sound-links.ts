@@ -35,7 +35,7 @@ export async function holdSounds(
   const release = async () => {
     for (const home of Object.values(homes)) await rm(home, { recursive: true, force: true });
   };
-  for (const folder of [storage, data]) await removeLeftBehind(folder);
+  await removeLeftBehindLinks(folders);
   for (const home of Object.values(homes)) await mkdir(home, { recursive: true });
   const files: HeldFile[] = [];
   const missing: string[] = [];
@@ -53,6 +53,19 @@ export async function holdSounds(
     throw error;
   }
   return { files, missing, release };
+}
+
+/** Removes the links of backups that were killed more than a day ago. */
+export async function removeLeftBehindLinks(folders: SoundFolders): Promise<void> {
+  for (const folder of [dirname(folders.published), dirname(folders.inbox)]) {
+    for (const name of await readdir(folder)) {
+      if (!name.startsWith(PREFIX)) continue;
+      const path = join(folder, name);
+      // A running backup may just have removed it.
+      const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));
+      if (Date.now() - mtimeMs > LEFT_BEHIND_MS) await rm(path, { recursive: true, force: true });
+    }
+  }
 }
 
 async function listNamed(queries: Queries, folders: SoundFolders, uploadName: string): Promise<Named[]> {
@@ -97,16 +110,6 @@ async function hold(from: string, to: string): Promise<boolean> {
   } catch (error) {
     if (hasErrorCode(error, ['ENOENT'])) return false;
     throw error;
-  }
-}
-
-/** Removes the links of a backup that was killed. */
-async function removeLeftBehind(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
-    if (!name.startsWith(PREFIX)) continue;
-    const path = join(folder, name);
-    if (Date.now() - (await stat(path)).mtimeMs > LEFT_BEHIND_MS)
-      await rm(path, { recursive: true, force: true });
   }
 }
 
