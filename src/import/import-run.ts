@@ -67,6 +67,7 @@ export async function runImport(
   }
   const writer = await openPenaltyWriter(deps.databaseUrl, name, {
     isDryRun,
+    numbersRows: source.kind !== 'ndjson',
     waits,
     onWait: listener.onWait,
     signal,

@@ -27,6 +27,8 @@ export type PenaltyWriter = {
 
 type Options = {
   isDryRun: boolean;
+  /** Whether the source numbers its rows, and may give the id of one that is gone to another; false by default. */
+  numbersRows?: boolean;
   /** Whether to wait for another import of the same source, or give up at once. */
   waits: boolean;
   onWait?: (() => void) | undefined;
@@ -46,7 +48,7 @@ const STATEMENT_TIMEOUT_MS = 60_000;
 export async function openPenaltyWriter(
   databaseUrl: string,
   source: string,
-  { isDryRun, waits, onWait, signal, fence = (db) => db }: Options,
+  { isDryRun, numbersRows = false, waits, onWait, signal, fence = (db) => db }: Options,
 ): Promise<PenaltyWriter | undefined> {
   const session = connect(databaseUrl, {
     max: 1,
@@ -76,7 +78,7 @@ export async function openPenaltyWriter(
   // The same session, with a check in each transaction.
   const fenced = connectionOf(fence(openDrizzle(session)));
   return {
-    write: (rows) => writeImportedPenalties(fenced, source, rows, { isDryRun }),
+    write: (rows) => writeImportedPenalties(fenced, source, rows, { isDryRun, keepsReplaced: numbersRows }),
     markSeen: (rows) => markSeen(session, rows),
     // A dry run keeps them, and must not count them as gone.
     deleteMerged: (rows) =>

@@ -1,4 +1,4 @@
-import type { Connection } from '../../db/client.ts';
+import type { Connection, Transaction } from '../../db/client.ts';
 import { retryVictim } from '../../db/retry.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { arrayLiteral } from '../../db/select.ts';
@@ -29,26 +29,42 @@ export async function startImportSession(session: Connection): Promise<void> {
  * Inserts new rows of a source, updates changed ones, leaves equal ones untouched, and marks all of them as seen, in one
  * statement, so that a killed process loses none. People who were erased are anonymised.
  * @param isDryRun only compares.
+ * @param keepsReplaced keeps a penalty whose id the source has given to another one, under an id that no source has, and
+ * marks it as gone.
  */
 export async function writeImportedPenalties(
   session: Connection,
   source: string,
   rows: readonly ImportedPenalty[],
-  { isDryRun }: { isDryRun: boolean },
+  { isDryRun, keepsReplaced }: { isDryRun: boolean; keepsReplaced: boolean },
 ): Promise<WriteCounts> {
   if (rows.length === 0) return { added: 0, changed: 0, unchanged: 0 };
   const { unique, repeated } = dropRepeatedKeys(rows);
   const statement = isDryRun ? COMPARE : WRITE;
-  const [counts] = await retryVictim(() =>
+  const { added, changed } = await retryVictim(() =>
     session.begin(async (tx) => {
       const kept = unique.map(await loadAnonymiser(tx));
       const columns = COLUMNS.map((column) => arrayLiteral(kept.map((row) => row[column])));
-      return tx.unsafe(statement, [source, ...columns], { prepare: true });
+      const run = async () => {
+        const values = [source, ...columns, keepsReplaced];
+        const [row] = await tx.unsafe(statement, values, { prepare: true });
+        return { added: Number(row?.added), changed: Number(row?.changed), replaced: row?.replaced };
+      };
+      const first = await run();
+      if (first.replaced === null || isDryRun) return first;
+      await releaseKeys(tx, String(first.replaced));
+      const second = await run();
+      return { added: first.added + second.added, changed: first.changed };
     }),
   );
-  const added = Number(counts?.added);
-  const changed = Number(counts?.changed);
   return { added, changed, unchanged: unique.length - added - changed + repeated };
+}
+
+/** Marks penalties as gone and frees their keys. @param ids an array literal. */
+async function releaseKeys(tx: Transaction, ids: string): Promise<void> {
+  await tx`update penalties
+    set source_id = source_id || ' (penalty ' || id || ')', gone_at = coalesce(gone_at, now())
+    where id = any(${ids}::bigint[])`;
 }
 
 /** Marks rows as seen that were not written. */
@@ -150,20 +166,24 @@ const list = (prefix: string, columns: readonly string[]) =>
 
 /**
  * Joins each row with the stored one of the same key. Equal rows are not even locked: a sweep over a million unchanged
- * rows writes nothing. A row that is seen again is no longer gone.
+ * rows writes nothing. A row that is seen again is no longer gone. One with another player and another creation is another
+ * penalty: sources number from 1 again after a table was emptied.
  */
 const COMPARED = `incoming as materialized (
     select * from unnest(${types.map((type, index) => `$${index + 2}::${type}[]`).join(', ')})
       with ordinality as incoming(${list('', names)}, position)
   ), compared as materialized (
     select incoming.*, known.id as known_id, known.gone_at is not null
-      or (${list('known.', values)}) is distinct from (${list('incoming.', values)}) as differs
+      or (${list('known.', values)}) is distinct from (${list('incoming.', values)}) as differs,
+      coalesce($${COLUMNS.length + 2}::boolean and known.player_steamid <> incoming.player_steamid
+        and known.created_at <> incoming.created_at, false) as replaces
     from incoming left join penalties known
       on known.source = $1::text and known.source_table = incoming.source_table and known.source_id = incoming.source_id
   ), seen as (insert into import_seen select source_table, source_id from incoming)`;
 
 const COMPARE = `with ${COMPARED}
-  select count(*) filter (where known_id is null) as added, count(*) filter (where known_id is not null and differs) as changed
+  select count(*) filter (where known_id is null or replaces) as added,
+    count(*) filter (where known_id is not null and differs and not replaces) as changed, null as replaced
   from compared`;
 
 const WRITE = `with ${COMPARED}, added as (
@@ -171,9 +191,10 @@ const WRITE = `with ${COMPARED}, added as (
       where known_id is null order by position returning 1
   ), changed as (
     update penalties set (gone_at, ${list('', values)}) = row(null, ${list('compared.', values)})
-    from compared where penalties.id = compared.known_id and compared.differs returning 1
+    from compared where penalties.id = compared.known_id and compared.differs and not compared.replaces returning 1
   )
-  select (select count(*) from added) as added, (select count(*) from changed) as changed`;
+  select (select count(*) from added) as added, (select count(*) from changed) as changed,
+    (select array_agg(known_id)::text from compared where replaces) as replaced`;
 
 /** Keeps the last of rows with the same key: one statement would insert both. */
 function dropRepeatedKeys(rows: readonly ImportedPenalty[]) {
