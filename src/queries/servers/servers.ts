@@ -135,19 +135,26 @@ export async function removeServer(db: Db, slug: string, { actor }: { actor: Act
   });
 }
 
-/** Shows a server on the public list and polls it, or hides it. @throws {NotFound} when no server has this slug. */
+/**
+ * Shows a server on the public list and polls it, or hides it. Without polls the names of its players would stay for good:
+ * they are deleted.
+ * @throws {NotFound} when no server has this slug.
+ */
 export async function setServerHidden(
   db: Db,
   slug: string,
   { isHidden, actor }: { isHidden: boolean; actor: Actor },
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    const changed = await tx
+    const [changed] = await tx
       .update(servers)
       .set({ isHidden })
       .where(eq(servers.slug, slug))
       .returning({ id: servers.id });
-    if (changed.length === 0) throw new NotFound(`There is no server ${JSON.stringify(slug)}`);
+    if (!changed) throw new NotFound(`There is no server ${JSON.stringify(slug)}`);
+    if (isHidden) {
+      await tx.update(serverSnapshots).set({ players: [] }).where(eq(serverSnapshots.serverId, changed.id));
+    }
     await recordAudit(tx, { actor, action: isHidden ? 'server.hidden' : 'server.shown', subject: slug });
   });
 }
