@@ -50,7 +50,7 @@ export function findEntryKind(name: string): EntryKind | undefined {
 /**
  * Reads a manifest.
  * @param file its name, for the error message.
- * @throws {InvalidInput} when it is invalid, or has a format that this version does not know.
+ * @throws {InvalidInput} when it is invalid or not complete, or has a format that this version does not know.
  */
 export function parseManifest(bytes: Uint8Array, file: string): Manifest {
   const manifest = readJson(bytes);
@@ -62,6 +62,10 @@ export function parseManifest(bytes: Uint8Array, file: string): Manifest {
       `${file} has format ${manifest.formatVersion}, and this version reads format ${FORMAT_VERSION}: use the version that made it (${manifest.productVersion})`,
     );
   }
+  const lists: unknown[] = [manifest.migrations, manifest.tables, manifest.sequences, manifest.entries];
+  const isComplete = lists.every((list) => Array.isArray(list) && !list.includes(null));
+  if (!isComplete || Number.isNaN(Date.parse(manifest.takenAt)))
+    throw new InvalidInput(`${file} was altered: its manifest is not complete`);
   return manifest;
 }
 
