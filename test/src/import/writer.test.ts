@@ -65,10 +65,12 @@ test('every row that an import has not seen is marked as gone, however many ther
   expect(await unseen()).toHaveLength(100_010);
 
   const writer = await open(false);
+  // The session keeps the plans of its first update: here of one that changes nothing.
+  await writer?.write([ban('new')]);
   await writer?.markSeen(seen);
   expect(await writer?.markGone(['ban'], new Date())).toBe(100_008);
   await writer?.close();
-  expect((await unseen()).toSorted()).toEqual(['1', '100005']);
+  expect((await unseen()).toSorted()).toEqual(['1', '100005', 'new']);
 });
 
 function ban(sourceId: string) {
