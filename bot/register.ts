@@ -100,8 +100,9 @@ export async function registerCommands(
     if (!isForced && registered.startsWith(`${wanted} `)) {
       return { isChanged: false, commands, scope, ids: readIds(registered.slice(wanted.length + 1)) };
     }
-    await removeOtherScope(rest, registered, { applicationId, scope });
     const ids = idsOf(await rest.put(routeOf(applicationId, scope), { body: definitions }));
+    // Last: if the new scope is refused, the previous one is still registered, as the setting says.
+    await removeOtherScope(rest, registered, { applicationId, scope });
     await saveSetting(db, SETTING, `${wanted} ${writeIds(ids)}`);
     return { isChanged: true, commands, scope, ids };
   } catch (error) {

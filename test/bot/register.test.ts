@@ -149,6 +149,15 @@ test('in one guild without what only global commands take, and removes the globa
   expect(fake.commands.get(GUILD)).toEqual([]);
 });
 
+test('keeps the commands where they are when Discord refuses them in another guild', async () => {
+  const { ids } = await registerCommands({ rest: rest(), db }, { guildId: undefined });
+  fake.state.guildAccess = false;
+  await expect(registerCommands({ rest: rest(), db }, { guildId: GUILD })).rejects.toThrow('Missing Access');
+  const again = await registerCommands({ rest: rest(), db }, { guildId: undefined });
+  expect(again.ids).toEqual(ids);
+  expect(fake.commands.get('global')).toHaveLength(5);
+});
+
 test('says what is wrong when Discord refuses, and when it is unreachable', async () => {
   fake.state.guildAccess = false;
   await expect(registerCommands({ rest: rest(), db }, { guildId: GUILD })).rejects.toThrow(
