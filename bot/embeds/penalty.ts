@@ -4,7 +4,7 @@ import { UNKNOWN_STEAM_ID } from '../../src/domain/steam-id.ts';
 import type { Texts } from '../locales/en.ts';
 import { absoluteAndRelativeTime, escapeText, relativeTime } from '../text.ts';
 import { COLOURS } from './message.ts';
-import type { PenaltyView } from './player-record-view.ts';
+import { countsOnlineTime, type PenaltyView } from './player-record-view.ts';
 
 export const STATUS_LOOKS: Record<PenaltyStatus, { emoji: string; colour: number }> = {
   ACTIVE: { emoji: '🔴', colour: COLOURS.danger },
@@ -22,10 +22,7 @@ export function penaltyEmbed(penalty: PenaltyView, texts: Texts): APIEmbed {
     color: colour,
     description: quote(escapeText(penalty.reason, { max: 300, fallback: words.noReason })),
     fields: [
-      field(
-        words.duration,
-        penalty.durationMinutes === 0 ? words.permanent : words.durationInWords(penalty.durationMinutes),
-      ),
+      field(words.duration, durationOf(penalty, texts)),
       field(words.issued, absoluteAndRelativeTime(penalty.createdAt, TimestampStyles.ShortDateTime)),
       ...endField(penalty, texts).map(([name, value]) => field(name, value)),
       field(words.admin, adminOf(penalty, texts, 64)),
@@ -38,9 +35,16 @@ export function penaltyEmbed(penalty: PenaltyView, texts: Texts): APIEmbed {
   };
 }
 
-/** When it ends or ended: one field, or none for a lifted penalty. */
-function endField({ status, endsAt }: PenaltyView, { record: words }: Texts): [string, string][] {
-  if (status === 'UNBANNED') return [];
+function durationOf(penalty: PenaltyView, { record: words }: Texts): string {
+  if (penalty.durationMinutes === 0) return words.permanent;
+  const duration = words.durationInWords(penalty.durationMinutes);
+  return countsOnlineTime(penalty) ? words.onlineTime(duration) : duration;
+}
+
+/** When it ends or ended: one field, or none for a lifted penalty and where the end is not known. */
+function endField(penalty: PenaltyView, { record: words }: Texts): [string, string][] {
+  const { status, endsAt } = penalty;
+  if (status === 'UNBANNED' || countsOnlineTime(penalty)) return [];
   if (endsAt === null) return status === 'ACTIVE' ? [[words.ends, words.never]] : [];
   return [
     [

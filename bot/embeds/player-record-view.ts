@@ -46,9 +46,19 @@ export type RecordView = {
 /** Types by severity, the most severe first. */
 const WEIGHTS: readonly PenaltyType[] = ['ban', 'silence', 'mute', 'gag', 'warn'];
 
+/**
+ * Whether an active penalty has a duration, but no end that is known: it counts down while the player is online. Imports
+ * with `--online-time` store such mutes.
+ */
+export function countsOnlineTime({ status, durationMinutes, endsAt }: PenaltyView): boolean {
+  return status === 'ACTIVE' && durationMinutes > 0 && endsAt === null;
+}
+
 /** The most severe of the active penalties; of several, the one that lasts longest. */
 export function findLead(active: readonly PenaltyView[]): PenaltyView | undefined {
-  const endOf = ({ endsAt }: PenaltyView) => endsAt?.getTime() ?? Number.POSITIVE_INFINITY;
+  const endOf = (penalty: PenaltyView) =>
+    penalty.endsAt?.getTime() ??
+    (countsOnlineTime(penalty) ? Number.MAX_SAFE_INTEGER : Number.POSITIVE_INFINITY);
   const [lead] = active.toSorted(
     (a, b) => WEIGHTS.indexOf(a.type) - WEIGHTS.indexOf(b.type) || endOf(b) - endOf(a) || b.id - a.id,
   );

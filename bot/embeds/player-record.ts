@@ -7,7 +7,7 @@ import { absoluteAndRelativeTime, cut, escapeText, relativeTime, toPlainLine } f
 import { COLOURS, type MessageView } from './message.ts';
 import { adminOf, STATUS_LOOKS } from './penalty.ts';
 import { recordControls } from './player-record-controls.ts';
-import type { PenaltyView, RecordView } from './player-record-view.ts';
+import { countsOnlineTime, type PenaltyView, type RecordView } from './player-record-view.ts';
 import { steamBansLine } from './steam-bans.ts';
 
 export const PENALTIES_PER_PAGE = 5;
@@ -83,12 +83,17 @@ function entryLines(penalty: PenaltyView, texts: Texts, textShare: number): stri
 
 /** `Banned until 27 November 2026 (in 6 days): Wallhack` */
 function inForce(penalty: PenaltyView, texts: Texts, textShare: number): string {
-  const words = texts.record.inForce[penalty.type];
-  const what =
-    penalty.endsAt === null
-      ? words.permanently
-      : words.until(absoluteAndRelativeTime(penalty.endsAt, TimestampStyles.LongDate));
-  return `${what}: ${reasonOf(penalty, texts, textShare)}`;
+  return `${inForceUntil(penalty, texts)}: ${reasonOf(penalty, texts, textShare)}`;
+}
+
+function inForceUntil(penalty: PenaltyView, { record: words }: Texts): string {
+  const { type, endsAt, durationMinutes } = penalty;
+  if (countsOnlineTime(penalty)) {
+    return `${words.types[type]} · ${words.onlineTime(words.durationInWords(durationMinutes))}`;
+  }
+  return endsAt === null
+    ? words.inForce[type].permanently
+    : words.inForce[type].until(absoluteAndRelativeTime(endsAt, TimestampStyles.LongDate));
 }
 
 /** `Expired 2 days ago`, `Lifted 3 hours ago by Ola` */

@@ -131,6 +131,8 @@ export const en = {
     duration: 'Duration',
     durationInWords: (minutes: number) => durationInWords('en', minutes),
     permanent: 'permanent',
+    /** Of a penalty that counts down only while the player is online. */
+    onlineTime: (duration: string) => `${duration} of playing time`,
     issued: 'Issued',
     ends: 'Ends',
     ended: 'Ended',

@@ -131,6 +131,7 @@ export const pl: Texts = {
     duration: 'Czas trwania',
     durationInWords: (minutes) => durationInWords('pl', minutes),
     permanent: 'bezterminowo',
+    onlineTime: (duration) => `${duration} gry`,
     issued: 'Nałożono',
     ends: 'Kończy się',
     ended: 'Koniec',

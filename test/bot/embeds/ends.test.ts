@@ -1,0 +1,55 @@
+import { beforeEach, expect, test } from 'bun:test';
+import { discordFeeds } from '../../../src/db/schema/discord.ts';
+import { penalties } from '../../../src/db/schema/penalties.ts';
+import { startTestBot } from '../../support/bot/bot.ts';
+import { createFeedStarter, settleFeeds } from '../../support/bot/feeds.ts';
+import { aSteamId, insertPenalties } from '../../support/database/builders.ts';
+import { anActor } from '../../support/discord/actor.ts';
+
+const harness = await startTestBot({ bot: { timings: { feedIntervalMs: 50 } } });
+const { fake, db } = harness;
+const startFeed = createFeedStarter(harness);
+const moderator = anActor({ isModerator: true });
+await harness.connect();
+beforeEach(async () => {
+  await db.delete(discordFeeds);
+  await db.delete(penalties);
+});
+
+const createdAt = new Date(Math.floor(Date.now() / 1000) * 1000);
+/** The mute that an import with `--online-time` stores: it ends after an hour on the servers, nobody knows when. */
+const MUTE_BY_ONLINE_TIME = {
+  type: 'mute',
+  durationMinutes: 60,
+  endsAt: null,
+  reason: 'Spam',
+  createdAt,
+} as const;
+async function linesOf(actor = moderator): Promise<string[]> {
+  const { message } = await fake.command('ban-check', { steamid: aSteamId(1) }, actor);
+  return message?.embeds[0]?.description?.split('\n') ?? [];
+}
+
+test('a mute that counts the time online is not called permanent', async () => {
+  await insertPenalties(db, [MUTE_BY_ONLINE_TIME]);
+  const lines = await linesOf();
+  expect(lines[0]).toBe('### ⚠️ Mute · 1 hour of playing time: Spam');
+  expect(lines[1]).toMatch(/^-# #\d+ · 1 hour · /);
+  expect((await linesOf({ ...moderator, locale: 'pl' }))[0]).toBe(
+    '### ⚠️ Wyciszenie głosu · 1 godzina gry: Spam',
+  );
+});
+
+test('a permanent mute comes before one that counts the time online', async () => {
+  await insertPenalties(db, [{ type: 'mute', reason: 'For ever', createdAt }, MUTE_BY_ONLINE_TIME]);
+  expect((await linesOf())[0]).toBe('### ⚠️ Muted permanently: For ever');
+});
+
+test('a feed does not say of such a mute that it never ends', async () => {
+  const feed = await startFeed({ what: 'penalties' });
+  await insertPenalties(db, [MUTE_BY_ONLINE_TIME]);
+  await settleFeeds(harness);
+  const fields = feed.messages()[0]?.embeds[0]?.fields ?? [];
+  expect(fields.map(({ name }) => name)).toEqual(['Player', 'Duration', 'Issued', 'Admin', 'Server']);
+  expect(fields[1]?.value).toBe('1 hour of playing time');
+});
