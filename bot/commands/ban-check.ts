@@ -16,7 +16,13 @@ import {
 } from '../command.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
 import { PENALTIES_PER_PAGE, recordMessage } from '../embeds/player-record.ts';
-import { findLead, type RecordFilter, type RecordView, serverNameOf } from '../embeds/player-record-view.ts';
+import {
+  findLead,
+  knownEnd,
+  type RecordFilter,
+  type RecordView,
+  serverNameOf,
+} from '../embeds/player-record-view.ts';
 import { en } from '../locales/en.ts';
 import type { Localization } from '../locales/localization.ts';
 import { pl } from '../locales/pl.ts';
@@ -114,19 +120,20 @@ export async function renderRecord(
     ...filter
   }: RecordFilter & { invoker: Invoker; localization: Localization; page: number },
 ): Promise<MessageView> {
+  const now = deps.now();
   const [record, user, steamBans] = await Promise.all([
     loadPlayerRecord(deps.database.replica, steamId, {
       ...filter,
       page,
       perPage: PENALTIES_PER_PAGE,
-      now: deps.now(),
+      now,
     }),
     findUserBySteamId(deps.database.accountReplica, steamId),
     loadSteamBans(deps, steamId),
   ]);
   const names = [user?.nickname ?? '', record.playerName ?? ''];
   const playerName = names.find(hasVisibleCharacter) ?? steamId;
-  return recordMessage(toRecordView(record, { steamId, playerName, filter, steamBans }), {
+  return recordMessage(toRecordView(record, { steamId, playerName, filter, steamBans }, now), {
     texts,
     invokerId: invoker.discordId,
     appealUrl: deps.appealUrl,
@@ -136,7 +143,12 @@ export async function renderRecord(
 function toRecordView(
   { rows, activeRows, ...record }: PlayerRecord,
   subject: Pick<RecordView, 'steamId' | 'playerName' | 'filter' | 'steamBans'>,
+  now: Date,
 ): RecordView {
-  const toView = (penalty: RecordedPenalty) => ({ ...penalty, serverName: serverNameOf(penalty) });
+  const toView = (penalty: RecordedPenalty) => ({
+    ...penalty,
+    serverName: serverNameOf(penalty),
+    endsAt: knownEnd(penalty, now),
+  });
   return { ...record, ...subject, lead: findLead(activeRows.map(toView)), penalties: rows.map(toView) };
 }

@@ -8,7 +8,7 @@ import { code, escapeText, relativeTime } from '../text.ts';
 import { COLOURS, type MessageView } from './message.ts';
 import { penaltyEmbed } from './penalty.ts';
 import { countsLine } from './player-record.ts';
-import { serverNameOf } from './player-record-view.ts';
+import { knownEnd, serverNameOf } from './player-record-view.ts';
 
 /**
  * A penalty as a feed shows it, after an event, with the status it has at `now`. A deleted one is shown without its
@@ -23,7 +23,8 @@ export function feedPenalty(
   if (isDeleted) return { embeds: [removed], components: [] };
   const { playerName, playerSteamId, serverId } = penalty;
   const status = statusAt(penalty.status, penalty.endsAt, now);
-  const view = { ...penalty, status, serverName: serverNameOf({ serverId, serverName }) };
+  const endsAt = knownEnd({ ...penalty, status }, now);
+  const view = { ...penalty, status, endsAt, serverName: serverNameOf({ serverId, serverName }) };
   const embed = penaltyEmbed(view, texts);
   const isKnown = playerSteamId !== UNKNOWN_STEAM_ID;
   const name = escapeText(playerName, {

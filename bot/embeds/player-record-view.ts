@@ -54,6 +54,19 @@ export function countsOnlineTime({ status, durationMinutes, endsAt }: PenaltyVie
   return status === 'ACTIVE' && durationMinutes > 0 && endsAt === null;
 }
 
+/** The process that recorded an end may have a clock that is ahead. */
+const CLOCK_NOISE_MS = 60_000;
+
+/**
+ * When a penalty ends or ended, as far as that is known at `now`. CS2-SimpleAdmin stores a lifted warning as EXPIRED, with
+ * the end that it would have had.
+ */
+export function knownEnd({ status, endsAt }: Pick<PenaltyView, 'status' | 'endsAt'>, now: Date): Date | null {
+  const isOverEarly =
+    status === 'EXPIRED' && endsAt !== null && endsAt.getTime() - now.getTime() > CLOCK_NOISE_MS;
+  return isOverEarly ? null : endsAt;
+}
+
 /** The most severe of the active penalties; of several, the one that lasts longest. */
 export function findLead(active: readonly PenaltyView[]): PenaltyView | undefined {
   const endOf = (penalty: PenaltyView) =>

@@ -16,6 +16,7 @@ beforeEach(async () => {
   await db.delete(penalties);
 });
 
+const HOUR_MS = 3_600_000;
 const createdAt = new Date(Math.floor(Date.now() / 1000) * 1000);
 /** The mute that an import with `--online-time` stores: it ends after an hour on the servers, nobody knows when. */
 const MUTE_BY_ONLINE_TIME = {
@@ -25,6 +26,16 @@ const MUTE_BY_ONLINE_TIME = {
   reason: 'Spam',
   createdAt,
 } as const;
+/** What CS2-SimpleAdmin stores for a warning that was lifted an hour before its end. */
+const LIFTED_WARNING = {
+  type: 'warn',
+  status: 'EXPIRED',
+  durationMinutes: 120,
+  endsAt: new Date(createdAt.getTime() + HOUR_MS),
+  reason: 'Rude',
+  createdAt: new Date(createdAt.getTime() - HOUR_MS),
+} as const;
+
 async function linesOf(actor = moderator): Promise<string[]> {
   const { message } = await fake.command('ban-check', { steamid: aSteamId(1) }, actor);
   return message?.embeds[0]?.description?.split('\n') ?? [];
@@ -52,4 +63,12 @@ test('a feed does not say of such a mute that it never ends', async () => {
   const fields = feed.messages()[0]?.embeds[0]?.fields ?? [];
   expect(fields.map(({ name }) => name)).toEqual(['Player', 'Duration', 'Issued', 'Admin', 'Server']);
   expect(fields[1]?.value).toBe('1 hour of playing time');
+});
+
+test('a penalty that is over does not expire in the future', async () => {
+  const feed = await startFeed({ what: 'penalties' });
+  await insertPenalties(db, [LIFTED_WARNING]);
+  expect((await linesOf())[1]).toBe('⚪ Warning · Expired: Rude');
+  await settleFeeds(harness);
+  expect(feed.messages()[0]?.embeds[0]?.fields?.map(({ name }) => name)).not.toContain('Ended');
 });
