@@ -35,7 +35,9 @@ export function createDelivery(sendWithLinkFallback: SendWithLinkFallback): Deli
       if (!isAcknowledged || kind === 'ephemeral') return deliver(interaction, notice, 'ephemeral');
       // A deferred public response would show the notice to everyone.
       if (kind === 'public') await interaction.deleteReply();
-      await interaction.followUp({ ...toPayload(notice), flags: MessageFlags.Ephemeral });
+      await sendWithLinkFallback(notice, (shown) =>
+        interaction.followUp({ ...toPayload(shown), flags: MessageFlags.Ephemeral }),
+      );
     },
   };
 }
