@@ -36,8 +36,8 @@ type Options = {
   now: Date;
 };
 
-/** More than any player has; callers choose from them in memory. */
-const MAX_ACTIVE = 50;
+/** More than any player has, permanent warnings of many years included; callers choose from them in memory. */
+const MAX_ACTIVE = 1000;
 
 /** A player's whole record for moderators; every status is computed at `now`. */
 export async function loadPlayerRecord(

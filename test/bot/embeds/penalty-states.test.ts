@@ -72,3 +72,12 @@ test('a penalty that is over does not expire in the future', async () => {
   await settleFeeds(harness);
   expect(feed.messages()[0]?.embeds[0]?.fields?.map(({ name }) => name)).not.toContain('Ended');
 });
+
+test('a ban leads, however many warnings have been active since', async () => {
+  const warning = { type: 'warn', createdAt } as const;
+  await insertPenalties(db, [
+    { type: 'ban', reason: 'Wallhack', createdAt: new Date(createdAt.getTime() - HOUR_MS) },
+    ...Array.from({ length: 60 }, () => warning),
+  ]);
+  expect((await linesOf())[0]).toBe('### ⛔ Banned permanently: Wallhack');
+});
