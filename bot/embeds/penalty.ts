@@ -1,10 +1,10 @@
 import { type APIEmbed, type APIEmbedField, quote, TimestampStyles } from 'discord.js';
-import type { PenaltyStatus } from '../../src/domain/penalty.ts';
+import { countsOnlineTime, type PenaltyStatus } from '../../src/domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../../src/domain/steam-id.ts';
 import type { Texts } from '../locales/en.ts';
 import { absoluteAndRelativeTime, escapeText, relativeTime } from '../text.ts';
 import { COLOURS } from './message.ts';
-import { countsOnlineTime, type PenaltyView } from './player-record-view.ts';
+import type { PenaltyView } from './player-record-view.ts';
 
 export const STATUS_LOOKS: Record<PenaltyStatus, { emoji: string; colour: number }> = {
   ACTIVE: { emoji: '🔴', colour: COLOURS.danger },

@@ -1,4 +1,4 @@
-import type { PenaltyStatus, PenaltyType } from '../../src/domain/penalty.ts';
+import { countsOnlineTime, type PenaltyStatus, type PenaltyType } from '../../src/domain/penalty.ts';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import type { SteamBansView } from './steam-bans.ts';
 
@@ -45,27 +45,6 @@ export type RecordView = {
 
 /** Types by severity, the most severe first. */
 const WEIGHTS: readonly PenaltyType[] = ['ban', 'silence', 'mute', 'gag', 'warn'];
-
-/**
- * Whether an active penalty has a duration, but no end that is known: it counts down while the player is online. Imports
- * with `--online-time` store such mutes.
- */
-export function countsOnlineTime({ status, durationMinutes, endsAt }: PenaltyView): boolean {
-  return status === 'ACTIVE' && durationMinutes > 0 && endsAt === null;
-}
-
-/** The process that recorded an end may have a clock that is ahead. */
-const CLOCK_NOISE_MS = 60_000;
-
-/**
- * When a penalty ends or ended, as far as that is known at `now`. CS2-SimpleAdmin stores a lifted warning as EXPIRED, with
- * the end that it would have had.
- */
-export function knownEnd({ status, endsAt }: Pick<PenaltyView, 'status' | 'endsAt'>, now: Date): Date | null {
-  const isOverEarly =
-    status === 'EXPIRED' && endsAt !== null && endsAt.getTime() - now.getTime() > CLOCK_NOISE_MS;
-  return isOverEarly ? null : endsAt;
-}
 
 /** The most severe of the active penalties; of several, the one that lasts longest. */
 export function findLead(active: readonly PenaltyView[]): PenaltyView | undefined {

@@ -1,5 +1,5 @@
 import { type APIEmbed, HeadingLevel, heading, inlineCode, subtext, TimestampStyles } from 'discord.js';
-import { PENALTY_TYPES, type PenaltyType } from '../../src/domain/penalty.ts';
+import { countsOnlineTime, PENALTY_TYPES, type PenaltyType } from '../../src/domain/penalty.ts';
 import { steamProfileUrl } from '../../src/domain/profile-address.ts';
 import { LIMITS } from '../discord-limits.ts';
 import type { Texts } from '../locales/en.ts';
@@ -7,7 +7,7 @@ import { absoluteAndRelativeTime, cut, escapeText, relativeTime, toPlainLine } f
 import { COLOURS, type MessageView } from './message.ts';
 import { adminOf, STATUS_LOOKS } from './penalty.ts';
 import { recordControls } from './player-record-controls.ts';
-import { countsOnlineTime, type PenaltyView, type RecordView } from './player-record-view.ts';
+import type { PenaltyView, RecordView } from './player-record-view.ts';
 import { steamBansLine } from './steam-bans.ts';
 
 export const PENALTIES_PER_PAGE = 5;

@@ -1,6 +1,6 @@
 import type { PenaltyStatus, PenaltyType } from '../../src/domain/penalty.ts';
+import { durationInWords } from '../../src/domain/text/duration.ts';
 import { type NounForms, pluralForm } from '../../src/domain/text/plural.ts';
-import { durationInWords } from './duration.ts';
 import type { Texts } from './en.ts';
 import { feedCommandPl, feedPl, postingPermissionsPl } from './feed-pl.ts';
 

@@ -81,6 +81,37 @@ export function statusAt(stored: PenaltyStatus, endsAt: Date | null, now: Date):
   return stored === 'ACTIVE' && endsAt !== null && endsAt <= now ? 'EXPIRED' : stored;
 }
 
+type Ending = {
+  /** As of now. */
+  status: PenaltyStatus;
+  endsAt: Date | null;
+};
+
+/**
+ * Whether an active penalty has a duration, but no end that is known: it counts down while the player is online. Imports
+ * with `--online-time` store such mutes.
+ */
+export function countsOnlineTime({
+  status,
+  durationMinutes,
+  endsAt,
+}: Ending & { durationMinutes: number }): boolean {
+  return status === 'ACTIVE' && durationMinutes > 0 && endsAt === null;
+}
+
+/** The process that recorded an end may have a clock that is ahead. */
+const CLOCK_NOISE_MS = 60_000;
+
+/**
+ * When a penalty ends or ended, as far as that is known at `now`. CS2-SimpleAdmin stores a lifted warning as EXPIRED, with
+ * the end that it would have had.
+ */
+export function knownEnd({ status, endsAt }: Ending, now: Date): Date | null {
+  const isOverEarly =
+    status === 'EXPIRED' && endsAt !== null && endsAt.getTime() - now.getTime() > CLOCK_NOISE_MS;
+  return isOverEarly ? null : endsAt;
+}
+
 function quote(text: string): string {
   return JSON.stringify(text.slice(0, 64));
 }

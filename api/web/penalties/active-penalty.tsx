@@ -4,7 +4,7 @@ import { Icon } from '../layout/icons.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment, Moment } from '../layout/moment.tsx';
 import type { Visit } from '../visit/visit.ts';
-import { AdminName, ReasonText } from './penalty-words.tsx';
+import { AdminName, ReasonText, withoutEnd } from './penalty-words.tsx';
 
 /** An active penalty: type and end as the heading, then reason, admin, server and date. */
 export function ActivePenalty({ penalty, visit }: { penalty: RecordedPenalty; visit: Visit }): JSX.Element {
@@ -20,7 +20,7 @@ export function ActivePenalty({ penalty, visit }: { penalty: RecordedPenalty; vi
               {t.until} <FullMoment at={penalty.endsAt} locale={visit.locale} />
             </>
           ) : (
-            t.permanently
+            withoutEnd(penalty, visit)
           )}
         </strong>
         {penalty.endsAt && (

@@ -1,4 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { countsOnlineTime, knownEnd } from '../../../src/domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
@@ -26,13 +27,21 @@ export function AdminName({ penalty: { adminName, adminSteamId }, visit }: Admin
   return <bdi>{isNamed ? adminName : t.unnamedAdmin}</bdi>;
 }
 
+type DurationProps = Pick<Penalty, 'status' | 'durationMinutes' | 'endsAt'>;
+
+/** How long an active penalty without a known end lasts. */
+export function withoutEnd(penalty: DurationProps, visit: Visit): string {
+  const t = textsOf(visit.locale).penalties;
+  return countsOnlineTime(penalty) ? t.forOnlineTime(penalty.durationMinutes) : t.permanently;
+}
+
 type EndProps = { penalty: Pick<Penalty, 'status' | 'endsAt' | 'liftedAt' | 'liftedByName' | 'liftReason'> };
 
 /** When a penalty ended, and whether it expired or was lifted, by whom and why. */
 export function EndOfPenalty({ penalty, visit }: EndProps & { visit: Visit }): JSX.Element {
   const t = textsOf(visit.locale).penalties;
   const { status, endsAt, liftedAt, liftedByName, liftReason } = penalty;
-  const at = status === 'UNBANNED' ? liftedAt : endsAt;
+  const at = status === 'UNBANNED' ? liftedAt : knownEnd({ status, endsAt }, visit.now);
   const lifted =
     liftedByName && hasVisibleCharacter(liftedByName) ? t.liftedBy(isolate(liftedByName)) : t.lifted;
   const words = status === 'UNBANNED' ? lifted : t.expired;

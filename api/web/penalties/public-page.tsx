@@ -17,7 +17,7 @@ import { Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
 import { nameOf } from '../layout/person.tsx';
 import type { Visit } from '../visit/visit.ts';
-import { AdminName, EndOfPenalty, ReasonText } from './penalty-words.tsx';
+import { AdminName, EndOfPenalty, ReasonText, withoutEnd } from './penalty-words.tsx';
 
 const PATH = '/penalties';
 
@@ -211,7 +211,7 @@ function InForce({ penalty, visit }: { penalty: Penalty; visit: Visit }): JSX.El
           {t.ends} <Moment at={penalty.endsAt} visit={visit} />
         </>
       ) : (
-        t.permanently
+        withoutEnd(penalty, visit)
       )}
     </span>
   );

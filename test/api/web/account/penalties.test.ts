@@ -93,6 +93,20 @@ describe('the member’s own penalties', () => {
     );
   });
 
+  test('that count the time online are not called permanent', async () => {
+    const mute = { type: 'mute', durationMinutes: 60, endsAt: null, reason: 'Spam' } as const;
+    await insertPenalties(db, [{ ...mute, playerSteamId: player.steamId, createdAt: NOW }]);
+    expect(await readCard()).toContain('Voice muted for 1 hour of playing time Reason Spam');
+    expect(await readCard('/account', 'pl')).toContain('Wyciszenie głosu (czas gry: 1 godzina) Powód Spam');
+  });
+
+  test('that are over early, as lifted warnings of CS2-SimpleAdmin, do not expire in the future', async () => {
+    const warning = { type: 'warn', status: 'EXPIRED', durationMinutes: 10_080, reason: 'Rude' } as const;
+    const times = { createdAt: new Date('2026-11-20T12:00:00Z'), endsAt: new Date('2026-11-27T12:00:00Z') };
+    await insertPenalties(db, [{ ...warning, ...times, playerSteamId: player.steamId }]);
+    expect(await readCard()).toEndWith('Warning Rude Ala 1 day ago expired');
+  });
+
   test('come ten at a time', async () => {
     await insertPenalties(
       db,

@@ -34,6 +34,15 @@ async function listRows(query = '', language = 'en'): Promise<string[]> {
 }
 
 describe('the public list of penalties', () => {
+  test('calls no mute permanent that counts the time online', async () => {
+    const mute = { type: 'mute', durationMinutes: 90, endsAt: null, playerName: 'Online' } as const;
+    await insertPenalties(db, [{ ...mute, playerSteamId: aSteamId(70) }]);
+    expect(await listRows(`?q=${aSteamId(70)}`)).toEqual([
+      expect.stringMatching(/ Active for 1 hour, 30 minutes of playing time$/),
+    ]);
+    await db.delete(penalties).where(eq(penalties.playerName, 'Online'));
+  });
+
   test('finds and shows players by names in penalties, not by nicknames of accounts', async () => {
     const names = ['OldName one', 'OldName two'];
     await insertPenalties(db, [

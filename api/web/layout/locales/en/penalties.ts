@@ -1,4 +1,5 @@
 import type { PenaltyStatus, PenaltyType } from '../../../../../src/domain/penalty.ts';
+import { durationInWords } from '../../../../../src/domain/text/duration.ts';
 import { plural } from '../locale.ts';
 
 /** Penalties: one's own, and those of others in the moderation. */
@@ -28,6 +29,8 @@ export const penalties = {
   until: 'until',
   ends: 'ends',
   permanently: 'permanently',
+  /** Of a penalty that counts down only while the player is online; in place of until when. */
+  forOnlineTime: (minutes: number) => `for ${durationInWords('en', minutes)} of playing time`,
   statuses: { ACTIVE: 'Active', EXPIRED: 'Expired', UNBANNED: 'Lifted' } satisfies Record<
     PenaltyStatus,
     string

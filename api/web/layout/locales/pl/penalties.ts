@@ -1,3 +1,4 @@
+import { durationInWords } from '../../../../../src/domain/text/duration.ts';
 import type { Texts } from '../en.ts';
 import { plural } from '../locale.ts';
 
@@ -27,6 +28,7 @@ export const penalties: Texts['penalties'] = {
   until: 'do',
   ends: 'koniec',
   permanently: 'bezterminowo',
+  forOnlineTime: (minutes) => `(czas gry: ${durationInWords('pl', minutes)})`,
   statuses: { ACTIVE: 'Aktywna', EXPIRED: 'Wygasła', UNBANNED: 'Zdjęta' },
   appeal: 'Odwołaj się',
   ended: 'Zakończone kary',
