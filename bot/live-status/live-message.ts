@@ -50,13 +50,14 @@ const GONE = [
   RESTJSONErrorCodes.ThreadLocked,
 ];
 
-/** Creates the functions; they save nothing in the database. */
-export function createLiveMessages({
-  rest,
-  servers,
-  sendWithLinkFallback,
-  publicUrl,
-}: LiveMessageDeps): LiveMessages {
+/**
+ * Creates the functions; they save nothing in the database.
+ * @param signal aborts edits, which may wait for Discord's rate limits.
+ */
+export function createLiveMessages(
+  { rest, servers, sendWithLinkFallback, publicUrl }: LiveMessageDeps,
+  signal: AbortSignal,
+): LiveMessages {
   function render(
     { serverId, locale }: Pick<LiveStatusMessage, 'serverId' | 'locale'>,
     shown: ServerView[] | undefined,
@@ -93,7 +94,7 @@ export function createLiveMessages({
     edit: async (message, shown) => {
       const { channelId, messageId } = message;
       await sendWithLinkFallback(render(message, shown), (view) =>
-        editMessage(rest, { channelId, messageId, body: toBody(view) }),
+        editMessage(rest, { channelId, messageId, signal, body: toBody(view) }),
       );
     },
     remove: async ({ channelId, messageId }) => {

@@ -56,7 +56,7 @@ const LOAD_AGAIN_MS = 5000;
 export type LiveStatus = {
   /** Called whenever the bot has logged in; the first call counts. */
   start: () => void;
-  /** Waits for edits under way. */
+  /** Aborts edits under way: sent after those of the next leader, they would show an outdated state. */
   stop: () => Promise<void>;
   /**
    * Posts a message into the invoker's channel, in the guild's language, and keeps it up to date. A button that is pressed
@@ -69,7 +69,8 @@ export type LiveStatus = {
 /** Creates the messages of one process; nothing is read or edited before `start`. */
 export function createLiveStatus(deps: LiveStatusDeps): LiveStatus {
   const { db, servers, log, intervalMs, refreshMs } = deps;
-  const liveMessages = createLiveMessages(deps);
+  const stopping = new AbortController();
+  const liveMessages = createLiveMessages(deps, stopping.signal);
   const tracked = new Map<string, Tracked>();
   const editing = new Set<Promise<void>>();
   let isRunning = false;
@@ -105,6 +106,7 @@ export function createLiveStatus(deps: LiveStatusDeps): LiveStatus {
       message.editedAtMs = performance.now();
       message.notBeforeMs = message.editedAtMs + intervalMs;
     } catch (error) {
+      if (stopping.signal.aborted) return;
       if (isMessageGone(error)) {
         await forget(row, error.message).catch(() => undefined);
         return;
@@ -155,6 +157,7 @@ export function createLiveStatus(deps: LiveStatusDeps): LiveStatus {
     },
     stop: async () => {
       isRunning = false;
+      stopping.abort();
       stopListening();
       clearTimeout(timer);
       await Promise.allSettled(editing);
