@@ -25,6 +25,14 @@ export type LiveMessages = {
   /** The servers that a message shows; undefined when the one it follows is no longer listed. */
   serversOf: (message: Pick<LiveStatusMessage, 'serverId'>) => ServerView[] | undefined;
   /**
+   * A text that changes with what a message shows; it leaves out ping and poll time, which change with every poll.
+   * @param servers undefined: the one it follows is no longer listed.
+   */
+  fingerprint: (
+    message: Pick<LiveStatusMessage, 'serverId' | 'locale'>,
+    servers: ServerView[] | undefined,
+  ) => string;
+  /**
    * Posts a message, once for each nonce as long as it is not deleted.
    * @returns its id.
    * @throws {Refusal} when the bot may not post in the channel.
@@ -76,6 +84,7 @@ export function createLiveMessages(
       const status = servers.findById(serverId);
       return status && [toServerView(status)];
     },
+    fingerprint: (message, shown) => JSON.stringify(render(message, shown?.map(withoutPoll))),
     post: async (message, shown, nonce) => {
       const { channelId } = message;
       const send = (view: MessageView) =>
@@ -108,16 +117,9 @@ export function isMessageGone(error: unknown): error is Error {
   return isDiscordError(error, ...GONE);
 }
 
-/** A text that changes with the visible state; it leaves out ping and poll time, which change with every poll. */
-export function fingerprint(servers: ServerView[] | undefined): string {
-  return JSON.stringify(
-    servers?.map((server) => ({
-      ...server,
-      pingMs: 0,
-      updatedAt: 0,
-      seenAt: server.isOnline ? 0 : server.seenAt,
-    })) ?? null,
-  );
+/** Without what changes with every poll. */
+function withoutPoll(server: ServerView): ServerView {
+  return { ...server, pingMs: 0, updatedAt: server.updatedAt && new Date(0) };
 }
 
 function toBody({ embeds, components }: MessageView) {

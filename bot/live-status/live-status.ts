@@ -11,7 +11,7 @@ import {
 import { retryPauseMs } from '../../src/runtime/retry-pause.ts';
 import type { Invoker } from '../command.ts';
 import { toNonce } from '../post-message.ts';
-import { createLiveMessages, fingerprint, isMessageGone, type LiveMessageDeps } from './live-message.ts';
+import { createLiveMessages, isMessageGone, type LiveMessageDeps } from './live-message.ts';
 
 type LiveStatusDeps = LiveMessageDeps & {
   db: Db;
@@ -85,7 +85,7 @@ export function createLiveStatus(deps: LiveStatusDeps): LiveStatus {
     for (const message of tracked.values()) {
       if (message.isEditing || nowMs < message.notBeforeMs) continue;
       const current = liveMessages.serversOf(message.row);
-      const wanted = fingerprint(current);
+      const wanted = liveMessages.fingerprint(message.row, current);
       const isStale = nowMs - message.editedAtMs >= refreshMs;
       if (wanted === message.shown && !isStale) continue;
       message.isEditing = true;
@@ -180,7 +180,7 @@ export function createLiveStatus(deps: LiveStatusDeps): LiveStatus {
         await liveMessages.remove(row).catch(() => {});
         throw error;
       }
-      track(row, fingerprint(current));
+      track(row, liveMessages.fingerprint(row, current));
       editWhatIsDue();
     },
   };
