@@ -1,6 +1,6 @@
 import type { SKRSContext2D } from '@napi-rs/canvas';
 import { mergeSteps, type Series, splitIntoStretches } from '../live/series.ts';
-import type { ServerView } from '../live/server-view.ts';
+import { mapNameOf, type ServerView } from '../live/server-view.ts';
 import { drawPng, font, type PictureSize } from './canvas.ts';
 import { fitText, toDrawable } from './text.ts';
 
@@ -160,7 +160,7 @@ function nameOf({ name, slug }: ServerView): string {
 }
 
 function stateOf({ isOnline, map }: ServerView): string {
-  return isOnline ? toDrawable(map, '') : 'offline';
+  return isOnline ? toDrawable(mapNameOf(map), '') : 'offline';
 }
 
 function occupancyOf({ isOnline, playersCount, maxPlayers }: ServerView): string {

@@ -52,3 +52,8 @@ export function toServerView({ server, snapshot }: ServerStatus): ServerView {
     fullSince: (isOnline && snapshot?.fullSince) || undefined,
   };
 }
+
+/** A map's name without its path: a Workshop map is reported as `workshop/3070284539/de_cache`. Empty if it has none. */
+export function mapNameOf(map: string): string {
+  return map.split('/').findLast((part) => part !== '') ?? '';
+}

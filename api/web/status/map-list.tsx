@@ -1,9 +1,9 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { mapNameOf } from '../../../src/live/server-view.ts';
 import type { PlayedMap } from '../../../src/queries/servers/maps.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { Visit } from '../visit/visit.ts';
 import { formatHours } from './charts/format.ts';
-import { mapNameOf } from './server-parts.tsx';
 
 const MAX_MAPS = 10;
 
@@ -29,7 +29,7 @@ export function MapList({
         {maps.slice(0, MAX_MAPS).map(({ map, seconds, times }) => (
           <li>
             <span class="map-name" title={map}>
-              {mapNameOf(map)}
+              {mapNameOf(map) || '–'}
             </span>
             <span class="map-time">
               {formatHours(seconds)} · {t.times(times)}

@@ -1,7 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import { type Series, uptimeOf } from '../../../src/live/series.ts';
-import type { ServerView } from '../../../src/live/server-view.ts';
+import { mapNameOf, type ServerView } from '../../../src/live/server-view.ts';
 import type { PlayedMap } from '../../../src/queries/servers/maps.ts';
 import { Card } from '../layout/card.tsx';
 import { CopyableText } from '../layout/copy-button.tsx';
@@ -14,7 +14,7 @@ import { UptimeBars } from './charts/uptime-bars.tsx';
 import { MapList } from './map-list.tsx';
 import { bannerPathOf, serverPathOf } from './paths.ts';
 import { PlayerList } from './player-list.tsx';
-import { ConnectRow, LastSeen, MapName, mapNameOf, Occupancy, ServerState } from './server-parts.tsx';
+import { ConnectRow, LastSeen, MapName, Occupancy, ServerState } from './server-parts.tsx';
 import { LiveLine, REFRESH_SECONDS } from './status-page.tsx';
 
 export type ServerDetails = {
@@ -162,11 +162,7 @@ function BannerCard({
 export function describe(server: ServerView, { locale }: Visit): string {
   const t = textsOf(locale).status;
   if (!server.isOnline) return t.states.offline;
-  return [
-    t.states.online,
-    server.map && mapNameOf(server.map),
-    t.playersOf(server.playersCount, server.maxPlayers),
-  ]
+  return [t.states.online, mapNameOf(server.map), t.playersOf(server.playersCount, server.maxPlayers)]
     .filter((text) => text !== '')
     .join(' · ');
 }
