@@ -23,6 +23,8 @@ async function refresh() {
     const response = await fetch(location.href, { headers: { accept: 'text/html' }, cache: 'no-cache' });
     if (!response.ok) throw new Error(String(response.status));
     const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+    // Another language was chosen in another tab: the text around the content has to change as well.
+    if (page.documentElement.lang !== document.documentElement.lang) return location.reload();
     const next = page.querySelector('[data-live]');
     if (!next) throw new Error('not the page');
     const focused = live.contains(document.activeElement) ? placeOf(document.activeElement) : undefined;

@@ -108,4 +108,17 @@ describe.skipIf(!isPossible)('the refresh of a page about servers', () => {
     expect(await page.locator('.connect-row .button-primary').getAttribute('href')).toStartWith('steam://');
     await page.context().close();
   });
+
+  test('shows the whole page in the language that was chosen in another tab', async () => {
+    const page = await openPage({ viewport: { width: 1280, height: 900 } });
+    await page.clock.install();
+    await page.goto(site.origin);
+    const other = await page.context().newPage();
+    await other.goto(`${site.origin}/?lang=pl`);
+    await page.clock.fastForward(15_000);
+    await page.getByText('Wszystkie serwery są online').waitFor();
+    expect(await page.locator('html').getAttribute('lang')).toBe('pl');
+    expect(await page.locator('.sign-in').textContent()).toBe('Zaloguj się');
+    await page.context().close();
+  });
 });
