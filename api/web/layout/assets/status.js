@@ -21,6 +21,8 @@ async function refresh() {
   isRefreshing = true;
   try {
     const response = await fetch(location.href, { headers: { accept: 'text/html' }, cache: 'no-cache' });
+    // The server is no longer listed: its page says so.
+    if (response.status === 404) return location.reload();
     if (!response.ok) throw new Error(String(response.status));
     const page = new DOMParser().parseFromString(await response.text(), 'text/html');
     // Another language was chosen in another tab: the text around the content has to change as well.

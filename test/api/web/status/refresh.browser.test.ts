@@ -121,4 +121,18 @@ describe.skipIf(!isPossible)('the refresh of a page about servers', () => {
     expect(await page.locator('.sign-in').textContent()).toBe('Zaloguj się');
     await page.context().close();
   });
+
+  test('says that a server is no longer listed, and not that the connection is lost', async () => {
+    const gone = await insertServerWithHistory(db, { now: new Date(), days: 0, name: 'Gone', slug: 'gone' });
+    const address = `${site.origin}/servers/gone`;
+    await waitFor(async () => (await fetch(address)).ok);
+    const page = await openPage({ viewport: { width: 1280, height: 900 } });
+    await page.clock.install();
+    await page.goto(address);
+    await db.update(servers).set({ isHidden: true }).where(eq(servers.id, gone.id));
+    await waitFor(async () => (await fetch(address)).status === 404);
+    await page.clock.fastForward(15_000);
+    await page.getByRole('heading', { name: 'Server not found' }).waitFor();
+    await page.context().close();
+  });
 });
