@@ -59,9 +59,10 @@ export const server = {
   chartOffline: 'Red areas: the server was offline. Gaps: it was not checked.',
   unavailable: 'Not available right now.',
   notEnough: 'Not enough data for a chart yet.',
+  /** Below a chart, at equal distances from its beginning until now; some are empty, so that the others have room. */
   ago: {
     day: ['24 h ago', '18 h', '12 h', '6 h', 'now'],
-    week: ['7 days ago', '5 d', '3 d', '1 d', 'now'],
+    week: ['7 days ago', '', '', '4 d', '', '2 d', '', 'now'],
     month: ['30 days ago', '20 d', '10 d', 'now'],
   },
   asTable: 'Show as a table',

@@ -64,7 +64,7 @@ export const server: Texts['server'] = {
   notEnough: 'Za mało danych na wykres.',
   ago: {
     day: ['24 h temu', '18 h', '12 h', '6 h', 'teraz'],
-    week: ['7 dni temu', '5 dni', '3 dni', '1 dzień', 'teraz'],
+    week: ['7 dni temu', '', '', '4 dni', '', '2 dni', '', 'teraz'],
     month: ['30 dni temu', '20 dni', '10 dni', 'teraz'],
   },
   asTable: 'Pokaż jako tabelę',
