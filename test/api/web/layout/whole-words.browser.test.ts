@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
+import { aSteamId, insertUser } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { insertServerWithHistory } from '../../../support/database/server-history.ts';
+import { waitFor } from '../../../support/wait.ts';
+import { type BrowserSite, measureSpill, startBrowserSite } from '../../../support/web/browser-site.ts';
+import { CHROMIUM_PATH } from '../../../support/web/chromium.ts';
+
+const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
+if (!isPossible) console.warn('SKIPPED: broken words in a real browser, since there is no Chromium here');
+
+/** The words in buttons and tables of charts that are broken across lines. */
+const LIST_BROKEN_WORDS = `[...document.querySelectorAll('.button, .chart-table table')].flatMap((element) => {
+  const nodes = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  const broken = [];
+  while (nodes.nextNode()) {
+    if (nodes.currentNode.parentElement.closest('.sr-only')) continue;
+    for (const { 0: word, index } of nodes.currentNode.data.matchAll(/\\S+/g)) {
+      const range = document.createRange();
+      range.setStart(nodes.currentNode, index);
+      range.setEnd(nodes.currentNode, index + word.length);
+      if (range.getClientRects().length > 1) broken.push(word);
+    }
+  }
+  return broken;
+})`;
+
+const { db, url } = await createTestDatabase();
+
+describe.skipIf(!isPossible)('at 320 px', () => {
+  const member = aSteamId(1);
+  let site: BrowserSite;
+  let page: Page;
+  beforeAll(async () => {
+    site = await startBrowserSite(url);
+    await insertUser(db, 1, { nickname: 'Ala' });
+    await db.insert(roundSounds).values({
+      steamId64: member,
+      title: 'winning round.mp3',
+      durationMs: 3600,
+      uploadKey: 'a',
+      status: 'ready',
+      sha256: 'a',
+      waveform: [1, 50, 100],
+    });
+    await insertServerWithHistory(db, { now: new Date(), slug: 's0', name: 'Mirage', days: 8 });
+    await waitFor(async () => (await fetch(`${site.origin}/servers/s0`)).ok);
+    page = await site.signIn(member, { locale: 'pl-PL', viewport: { width: 320, height: 900 } });
+  });
+  afterAll(async () => {
+    await site?.stop();
+  });
+
+  test('no button of the account page breaks a word', async () => {
+    await page.goto(`${site.origin}/account`);
+    expect(await page.getByRole('link', { name: 'Usuń', exact: true }).count()).toBe(1);
+    expect(await page.evaluate(LIST_BROKEN_WORDS)).toEqual([]);
+  });
+
+  test('the tables of charts break no date and no number, and fit', async () => {
+    await page.goto(`${site.origin}/servers/s0`);
+    for (const summary of await page.locator('.chart-table summary').all()) await summary.click();
+    expect(await page.locator('.chart-table tbody tr').count()).toBeGreaterThan(30);
+    expect(await page.evaluate(LIST_BROKEN_WORDS)).toEqual([]);
+    expect(await measureSpill(page)).toBe(0);
+  });
+});
