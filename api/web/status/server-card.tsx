@@ -19,7 +19,8 @@ type ServerCardProps = {
 export function ServerCard({ server, history, visit }: ServerCardProps): JSX.Element {
   const t = textsOf(visit.locale).status;
   const points = history?.points ?? [];
-  const peak = Math.max(0, ...points.map(({ playersMaximum }) => playersMaximum));
+  // The history may be half a minute older than the number of players.
+  const peak = Math.max(server.playersCount, ...points.map(({ playersMaximum }) => playersMaximum));
   const kind = [server.mode, server.region].filter((text) => text !== '');
   return (
     <li class="card server-card" id={`server-${server.slug}`}>

@@ -67,7 +67,12 @@ function Overview({ site, visit, servers, playing }: StatusPageProps & { playing
   const t = textsOf(visit.locale).status;
   const histories = servers.flatMap(({ history }) => (history ? [history] : []));
   const total = addSeries(histories, histories[0]?.stepSeconds ?? 300);
-  const peak = Math.round(Math.max(playing, ...total.points.map(({ playersAverage }) => playersAverage)));
+  // The maxima of several servers are of different moments, so that their sum would be too high: each is a lower bound.
+  const maxima = histories.map(({ points }) =>
+    Math.max(...points.map(({ playersMaximum }) => playersMaximum)),
+  );
+  const averages = total.points.map(({ playersAverage }) => playersAverage);
+  const peak = Math.round(Math.max(playing, ...averages, ...maxima));
   const online = servers.filter(({ server }) => server.isOnline).length;
   return (
     <section class="overview" aria-labelledby="community">

@@ -1,0 +1,43 @@
+import { expect, test } from 'bun:test';
+import { serverSamples } from '../../../../src/db/schema/servers.ts';
+import { saveServerPoll } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { insertServerWithHistory } from '../../../support/database/server-history.ts';
+import { NOW, startTestService } from '../../../support/service/service.ts';
+import { waitFor } from '../../../support/wait.ts';
+import { openBrowser } from '../../../support/web/browser.ts';
+import { textOf } from '../../../support/web/page-text.ts';
+
+const { db, url } = await createTestDatabase();
+const service = await startTestService({ databaseUrl: url });
+const visitor = openBrowser(service.origin);
+
+test('the peak of the community is not below that of its only server', async () => {
+  const { id } = await insertServerWithHistory(db, { now: NOW, days: 0, slug: 'one', playersCount: 2 });
+  await db.insert(serverSamples).values(
+    [60, 55].map((minutes) => ({
+      serverId: id,
+      sampledAt: new Date(NOW.getTime() - minutes * 60_000),
+      periodSeconds: 300,
+      // Of one period, in which ten were there for a while.
+      playersAverage: 6,
+      playersMaximum: 10,
+      maxPlayers: 24,
+      onlineShare: 1,
+    })),
+  );
+  await waitFor(async () => (await visitor.get('/')).text.includes('server-one'));
+  const words = textOf((await visitor.get('/')).text);
+  expect(words).toContain('24-hour peak: 10');
+  expect(words).toContain('Servers online 1 / 1 24-hour peak 10');
+});
+
+test('the peak of a server is not below the players who are there now', async () => {
+  const { id } = await insertServerWithHistory(db, { now: NOW, days: 1, slug: 'two', playersCount: 3 });
+  await waitFor(async () => (await visitor.get('/')).text.includes('server-two'));
+  const state = { hostname: 'x', map: 'de_nuke', playersCount: 24, maxPlayers: 24, pingMs: 9, players: [] };
+  await saveServerPoll(db, id, { state, polledAt: new Date(NOW.getTime() - 1000) });
+  const readCard = async () => textOf((await visitor.get('/')).text.split('id="server-two"')[1] ?? '');
+  await waitFor(async () => (await readCard()).includes('24 of 24 players'));
+  expect(await readCard()).toContain('24-hour peak: 24');
+});
