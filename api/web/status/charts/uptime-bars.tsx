@@ -5,7 +5,8 @@ import { textsOf } from '../../layout/locales/texts.ts';
 import type { Visit } from '../../visit/visit.ts';
 import { formatShare } from './format.ts';
 
-const DAYS = 30;
+/** The last 30 days begin in the middle of one, and end in the middle of another. */
+const DAYS = 31;
 const DAY_MS = 86_400_000;
 const BAR_WIDTH = 8;
 const STEP = 12;

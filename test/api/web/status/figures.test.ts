@@ -41,3 +41,22 @@ test('the peak of a server is not below the players who are there now', async ()
   await waitFor(async () => (await readCard()).includes('24 of 24 players'));
   expect(await readCard()).toContain('24-hour peak: 24');
 });
+
+test('an outage that the uptime of 30 days counts is in one of the bars', async () => {
+  const { id } = await insertServerWithHistory(db, { now: NOW, days: 0, slug: 'three' });
+  const hoursAgo = (hours: number) => new Date(NOW.getTime() - hours * 3_600_000);
+  const sample = { serverId: id, periodSeconds: 300, playersAverage: 0, playersMaximum: 0, maxPlayers: 24 };
+  await db.insert(serverSamples).values([
+    // On the day in which the 30 days begin.
+    { ...sample, sampledAt: hoursAgo(30 * 24 - 2), onlineShare: 0 },
+    { ...sample, sampledAt: hoursAgo(2), onlineShare: 1 },
+    { ...sample, sampledAt: hoursAgo(1), onlineShare: 1 },
+  ]);
+  await waitFor(async () => (await visitor.get('/servers/three')).status === 200);
+  const card = /<section class="card" id="uptime".*?<\/section>/s.exec(
+    (await visitor.get('/servers/three')).text,
+  )?.[0];
+  expect(textOf(card ?? '')).toStartWith('Uptime, 30 days 75%');
+  expect(card?.match(/uptime-(poor|good)/g)).toEqual(['uptime-poor', 'uptime-good']);
+  expect(card).toContain('<title>22 Oct: 0%</title>');
+});
