@@ -71,8 +71,8 @@ async function pollStatus() {
       headers: { accept: 'application/json' },
       redirect: 'manual',
     }).catch(() => null);
-    // The session has ended: the page says so.
-    if (response?.type === 'opaqueredirect') return reload();
+    // The session has ended, or the member was blocked: the page says so.
+    if (response?.type === 'opaqueredirect' || response?.status === 403) return reload();
     if (!response?.ok) continue;
     const { status } = await response.json();
     const at = steps.findIndex((step) => step.dataset.step === status);
