@@ -86,6 +86,8 @@ async function pollStatus() {
 }
 
 function reload() {
+  // A page in response to a form would send that form again.
+  if (location.pathname !== '/account') return location.replace('/account#sound');
   location.hash = 'sound';
   location.reload();
 }

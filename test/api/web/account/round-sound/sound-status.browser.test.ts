@@ -39,4 +39,21 @@ describe.skipIf(!isPossible)('the page of a member whose sound waits', () => {
     await page.getByRole('alert').filter({ hasText: 'Spam.' }).waitFor();
     await page.context().close();
   });
+
+  test('sends no other form again when it was the response to one', async () => {
+    const page = await site.signIn(aSteamId(2));
+    await page.fill('#token-name', '   ');
+    await page.click('.create-token button');
+    await page.waitForURL(`${site.origin}/account/tokens#tokens`);
+    const posts: string[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'POST') posts.push(new URL(request.url()).pathname);
+    });
+    await page.setInputFiles('#sound-file', FILE);
+    await page.click('.sound-upload button');
+    await page.waitForSelector('[data-sound-progress]');
+    expect(posts).toEqual(['/account/roundsound']);
+    expect(page.url()).toBe(`${site.origin}/account#sound`);
+    await page.context().close();
+  });
 });
