@@ -86,19 +86,19 @@ describe('the audit log', () => {
     const granted = (await admin.get('/account/moderation/audit')).text;
     expect(granted).toContain('<span class="hint">configuration</span>');
     expect(granted).toContain(`href="/account/moderation/users/${aSteamId(60)}"`);
-    expect(granted).toContain('Admin: true · Owner: true');
+    expect(granted).toContain('Admin: yes · Owner: yes');
     await saveConfiguredOwners(db, [OWNER]);
-    expect((await admin.get('/account/moderation/audit')).text).toContain('Admin: false · Owner: false');
+    expect((await admin.get('/account/moderation/audit')).text).toContain('Admin: no · Owner: no');
     const polish = await admin.follow(await admin.get('/account/moderation/audit?lang=pl'));
     expect(polish.text).toContain('<span class="hint">konfiguracja</span>');
-    expect(polish.text).toContain('Admin: false · Właściciel: false');
+    expect(polish.text).toContain('Admin: nie · Właściciel: nie');
     await admin.get('/account?lang=en');
   });
 
   test('shows who did what to whom, newest first, a page at a time', async () => {
     const page = await admin.get('/account/moderation/audit');
     expect(page.text).toContain('set flags');
-    expect(page.text).toContain('SVIP: true · Premium: true');
+    expect(page.text).toContain('SVIP: yes · Premium: yes');
     const actor = await userOf(900);
     await db.insert(auditLog).values(
       Array.from({ length: 60 }, (_, index) => ({

@@ -57,6 +57,8 @@ export const moderation = {
     badge: 'Blocked',
   },
   auditColumns: { at: 'When', who: 'Who', what: 'What', whom: 'Target', details: 'Details' },
+  /** Values of details that are true or false, such as flags. */
+  booleans: { true: 'yes', false: 'no' },
   detailLabels: {
     name: 'name',
     tokenId: 'token ID',

@@ -59,6 +59,7 @@ export const moderation: Texts['moderation'] = {
     badge: 'Blokada',
   },
   auditColumns: { at: 'Kiedy', who: 'Kto', what: 'Co', whom: 'Cel', details: 'Szczegóły' },
+  booleans: { true: 'tak', false: 'nie' },
   detailLabels: {
     name: 'nazwa',
     tokenId: 'ID tokena',
