@@ -27,7 +27,8 @@ let latestSelection = 0;
 async function choose(file, number) {
   const selection = ++latestSelection;
   field.querySelector('.start-marker')?.remove();
-  number.value = '0';
+  // What was entered before a file was chosen stays; the start in another file means nothing in this one.
+  if (selection > 1) number.value = '0';
   const peaks = file && file.size <= MAX_BYTES ? await readPeaks(file).catch(() => null) : null;
   // Another file was selected while this one was being decoded, or the browser cannot decode it.
   if (selection !== latestSelection || !peaks) return;
@@ -59,7 +60,7 @@ function createMarker(peaks, number) {
   marker.className = 'start-marker';
   const waveform = draw(peaks);
   const range = document.createElement('input');
-  Object.assign(range, { type: 'range', min: 0, max: lastMs, step: STEP_MS, value: number.value });
+  Object.assign(range, { type: 'range', min: 0, max: lastMs, step: STEP_MS });
   range.setAttribute('aria-label', field.dataset.markerLabel);
   const output = document.createElement('output');
   marker.append(waveform, range, output);
@@ -78,15 +79,16 @@ function createMarker(peaks, number) {
     output.textContent = seconds.format(startMs / 1000);
     range.setAttribute('aria-valuetext', output.textContent);
   };
+  const showNumber = () => {
+    range.value = number.value;
+    show(Math.min(lastMs, Math.max(0, Number(number.value) || 0)));
+  };
   range.addEventListener('input', () => {
     number.value = range.value;
     show(Number(range.value));
   });
-  number.addEventListener('input', () => {
-    range.value = number.value;
-    show(Math.min(lastMs, Math.max(0, Number(number.value) || 0)));
-  });
-  show(0);
+  number.addEventListener('input', showNumber);
+  showNumber();
   return marker;
 }
 

@@ -257,9 +257,18 @@ describe.skipIf(!isPossible)('the sound section in Chromium, on the whole servic
     const tone = anAudio({ seconds: 8, sampleRate: 16_000, channels: 1, shape: musicLike(0.3) });
     const before = silence(2, { sampleRate: 16_000, channels: 1 });
     await Bun.write(steps, toWav(sequence(before, tone), 's16'));
-    await page.setInputFiles('#sound-file', steps);
+    // Before a file is chosen, it can only be entered as a number.
+    await page.fill('#sound-start', '1500');
+    await page.setInputFiles('#sound-file', music);
     const marker = page.getByRole('slider', { name: 'Start of the cut' });
     await marker.waitFor();
+    expect([await marker.inputValue(), await marker.getAttribute('aria-valuetext')]).toEqual([
+      '1500',
+      '1.5 sec',
+    ]);
+    // In another file it would mean something else.
+    await page.setInputFiles('#sound-file', steps);
+    await page.getByText('0.0 sec').waitFor();
     expect(Number(await marker.getAttribute('max'))).toBeWithin(7500, 8000);
 
     await marker.focus();
