@@ -104,18 +104,21 @@ function Overview({ site, visit, servers, playing }: StatusPageProps & { playing
   );
 }
 
-/** Whether all, some or no servers are online. */
+/** Whether all, some or no servers are online; servers that were not checked yet are neither. */
 function OverallState({ visit, servers }: Pick<StatusPageProps, 'visit' | 'servers'>): JSX.Element {
   const t = textsOf(visit.locale).status;
   const checked = servers.filter(({ server }) => server.updatedAt !== undefined);
   const offline = checked.filter(({ server }) => !server.isOnline).length;
+  const unchecked = servers.length - checked.length;
   if (checked.length === 0) return <p class="verdict is-unknown">{t.states.unknown}</p>;
   const [kind, text] =
-    offline === 0
-      ? (['online', t.allOnline] as const)
-      : offline === checked.length
-        ? (['offline', t.allOffline] as const)
-        : (['full', t.someOffline(offline)] as const);
+    offline === servers.length
+      ? (['offline', t.allOffline] as const)
+      : offline > 0
+        ? (['full', t.someOffline(offline)] as const)
+        : unchecked > 0
+          ? (['unknown', t.someUnchecked(unchecked)] as const)
+          : (['online', t.allOnline] as const);
   return (
     <p class={`verdict is-${kind}`}>
       <span class="dot" aria-hidden="true"></span>

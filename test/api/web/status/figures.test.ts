@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
-import { serverSamples } from '../../../../src/db/schema/servers.ts';
-import { saveServerPoll } from '../../../support/database/builders.ts';
+import { inArray } from 'drizzle-orm';
+import { serverSamples, servers } from '../../../../src/db/schema/servers.ts';
+import { insertServer, saveServerPoll } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { insertServerWithHistory } from '../../../support/database/server-history.ts';
 import { NOW, startTestService } from '../../../support/service/service.ts';
@@ -11,6 +12,26 @@ import { textOf } from '../../../support/web/page-text.ts';
 const { db, url } = await createTestDatabase();
 const service = await startTestService({ databaseUrl: url });
 const visitor = openBrowser(service.origin);
+
+test('servers that were not checked yet are not said to be online or offline', async () => {
+  const readVerdict = async (language: string) =>
+    textOf(
+      /<p class="verdict.*?<\/p>/s.exec(
+        (await visitor.get('/', { 'accept-language': language })).text,
+      )?.[0] ?? '',
+    );
+  const { id: unchecked } = await insertServer(db, { slug: 'unchecked' });
+  const { id } = await insertServerWithHistory(db, { now: NOW, days: 0, slug: 'checked' });
+  await waitFor(async () => (await visitor.get('/')).text.includes('1 of 2 servers online'));
+  expect(await readVerdict('en')).toBe('1 server has not been checked yet');
+  expect(await readVerdict('pl')).toBe('1 serwer nie został jeszcze sprawdzony');
+  const missed = { state: undefined, polledAt: NOW };
+  for (let poll = 0; poll < 2; poll++) await saveServerPoll(db, id, missed);
+  await waitFor(async () => (await visitor.get('/')).text.includes('0 of 2 servers online'));
+  expect(await readVerdict('en')).toBe('1 server is offline');
+  await db.delete(servers).where(inArray(servers.id, [id, unchecked]));
+  await waitFor(async () => (await visitor.get('/')).text.includes('No servers yet'));
+});
 
 test('the peak of the community is not below that of its only server', async () => {
   const { id } = await insertServerWithHistory(db, { now: NOW, days: 0, slug: 'one', playersCount: 2 });

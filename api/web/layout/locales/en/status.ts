@@ -11,6 +11,11 @@ export const status = {
   allOnline: 'All servers are online',
   someOffline: (offline: number) =>
     plural('en', offline, { one: 'server is offline', other: 'servers are offline' }),
+  someUnchecked: (unchecked: number) =>
+    plural('en', unchecked, {
+      one: 'server has not been checked yet',
+      other: 'servers have not been checked yet',
+    }),
   allOffline: 'All servers are offline',
   numbers: { players: 'Players now', online: 'Servers online', peak: '24-hour peak' },
   communityChart: 'Players on all servers over the last 24 hours',

@@ -14,6 +14,12 @@ export const status: Texts['status'] = {
       few: 'serwery są offline',
       other: 'serwerów jest offline',
     }),
+  someUnchecked: (unchecked) =>
+    plural('pl', unchecked, {
+      one: 'serwer nie został jeszcze sprawdzony',
+      few: 'serwery nie zostały jeszcze sprawdzone',
+      other: 'serwerów nie zostało jeszcze sprawdzonych',
+    }),
   allOffline: 'Wszystkie serwery są offline',
   numbers: { players: 'Teraz gra', online: 'Serwery online', peak: 'Najwięcej w 24 h' },
   communityChart: 'Gracze na wszystkich serwerach w ciągu ostatnich 24 godzin',
