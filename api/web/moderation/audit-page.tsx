@@ -161,8 +161,8 @@ function describe(details: Record<string, unknown>, locale: Locale): string {
 }
 
 function describeValue(key: string, value: unknown, locale: Locale): string {
-  // Without types, a webhook receives all events.
   if (typeof value === 'boolean') return textsOf(locale).moderation.booleans[value ? 'true' : 'false'];
+  // Without types, a webhook receives all events.
   if (value === null) return key === 'types' ? textsOf(locale).webhooks.allTypes : '–';
   const text = Array.isArray(value) ? value.join(', ') : String(value);
   const isInstant = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/.test(text);
