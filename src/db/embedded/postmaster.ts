@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode } from '../../domain/error-causes.ts';
@@ -7,12 +8,37 @@ import { errorCode } from '../../domain/error-causes.ts';
 /** The child processes of a server that died end by themselves within a moment. */
 const HELPERS_LIMIT_MS = 5000;
 
-/** The server that postmaster.pid names, if it is running on this folder. */
-export async function readPostmasterPid(dir: string): Promise<{ pid: number; port: number } | undefined> {
+/** How long a server may take to start (recovery included) or to stop. */
+const SETTLE_LIMIT_MS = 60_000;
+const SETTLE_CHECK_MS = 50;
+
+/** A server that accepts connections. */
+type RunningServer = { pid: number; port: number };
+
+/**
+ * The server that runs on this folder, if there is one. While it is starting or stopping, because a process ended before that
+ * was done, waits for the outcome: PostgreSQL refuses to start a second server meanwhile.
+ */
+export async function findRunningServer(dir: string): Promise<RunningServer | undefined> {
+  const deadlineMs = performance.now() + SETTLE_LIMIT_MS;
+  for (;;) {
+    const { pid, port, isReady } = await readPostmasterPid(dir);
+    if (!(await isServerRunning(dir, pid))) return undefined;
+    if (isReady) return { pid, port };
+    if (performance.now() > deadlineMs) return undefined;
+    await Bun.sleep(SETTLE_CHECK_MS);
+  }
+}
+
+/** What postmaster.pid says; the numbers are NaN where it has none. */
+async function readPostmasterPid(dir: string): Promise<RunningServer & { isReady: boolean }> {
   const lines = await readFile(join(dir, 'postmaster.pid'), 'utf8').catch(() => '');
   const [pid, , , port, , , , status] = lines.split('\n');
-  if (!pid || !port || !status?.startsWith('ready')) return undefined;
-  return (await isServerRunning(dir, Number(pid))) ? { pid: Number(pid), port: Number(port) } : undefined;
+  return {
+    pid: Number.parseInt(pid ?? '', 10),
+    port: Number.parseInt(port ?? '', 10),
+    isReady: status?.startsWith('ready') ?? false,
+  };
 }
 
 /**
@@ -23,10 +49,9 @@ export async function readPostmasterPid(dir: string): Promise<{ pid: number; por
 export async function removeStalePidFile(dir: string): Promise<void> {
   if (process.platform !== 'linux') return;
   const file = join(dir, 'postmaster.pid');
-  const content = await readFile(file, 'utf8').catch(() => undefined);
-  if (content === undefined) return;
-  const [pid] = content.split('\n');
-  if (await isServerRunning(dir, Number(pid))) return;
+  if (!existsSync(file)) return;
+  const { pid } = await readPostmasterPid(dir);
+  if (await isServerRunning(dir, pid)) return;
   const deadlineMs = performance.now() + HELPERS_LIMIT_MS;
   while (await hasHelpers(dir)) {
     if (performance.now() > deadlineMs) return;

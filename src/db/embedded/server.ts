@@ -8,7 +8,7 @@ import { type Connection, connect } from '../client.ts';
 import { LOCKS } from '../locks.ts';
 import { runAs } from './account.ts';
 import { type Cluster, withStartLock } from './data-folder.ts';
-import { readPostmasterPid, removeStalePidFile } from './postmaster.ts';
+import { findRunningServer, removeStalePidFile } from './postmaster.ts';
 
 /** A running server that this process uses, and the connection whose shared lock marks it as used. */
 export type JoinedServer = {
@@ -106,7 +106,7 @@ async function ensureRunning(
   log: Logger,
   wantedPort?: number,
 ): Promise<{ pid: number; port: number }> {
-  const running = await readPostmasterPid(cluster.dir);
+  const running = await findRunningServer(cluster.dir);
   if (running) return running;
   await removeStalePidFile(cluster.dir);
   const port = wantedPort ?? (await findFreePort());
@@ -134,8 +134,8 @@ async function ensureRunning(
     '-o',
     options,
   ]);
-  const now = await readPostmasterPid(cluster.dir);
-  if (started.code !== 0 || !now) {
+  const now = started.code === 0 ? await findRunningServer(cluster.dir) : undefined;
+  if (!now) {
     // The end of what this start logged; a missing program logs nothing and reports to pg_ctl's output.
     const logged = (await readFile(cluster.logFile)).subarray(logBytesBefore).toString();
     const lines = (logged.trim() || started.output.trim()).split('\n').slice(-3);

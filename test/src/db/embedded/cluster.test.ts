@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import { connect } from '../../../../src/db/client.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../../src/db/embedded/cluster.ts';
 import { LOCKS } from '../../../../src/db/locks.ts';
-import { withTimeLimit } from '../../../../src/runtime/time-limit.ts';
+import { TimeLimitExceeded, withTimeLimit } from '../../../../src/runtime/time-limit.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 const log = pino({ level: 'silent' });
@@ -107,6 +107,35 @@ test('a user that leaves while the server is started again leaves nothing runnin
   expect(await canAsk(url)).toBe(false);
   expect(await postmasterPid()).toBe(0);
 });
+
+/** The process of the server that writes its last checkpoint; the server stops no sooner than it has. */
+async function checkpointerPid(postmaster: number): Promise<number> {
+  for (const entry of await readdir('/proc')) {
+    const read = (file: string) => readFile(join('/proc', entry, file), 'utf8').catch(() => '');
+    if (!(await read('cmdline')).startsWith('postgres: checkpointer')) continue;
+    if ((await read('status')).includes(`\nPPid:\t${postmaster}\n`)) return Number(entry);
+  }
+  throw new Error(`server ${postmaster} has no checkpointer`);
+}
+
+test.skipIf(process.platform !== 'linux')(
+  'a start waits for a server that is still stopping, since its last user was killed meanwhile',
+  async () => {
+    await stopAll();
+    const { url } = await start();
+    const pid = await postmasterPid();
+    const checkpointer = await checkpointerPid(pid);
+    process.kill(checkpointer, 'SIGSTOP');
+    // A fast shutdown, as pg_ctl asks for it.
+    process.kill(pid, 'SIGINT');
+    await waitFor(async () => !(await canAsk(url)));
+    const starting = start();
+    await expect(withTimeLimit(starting, 1000)).rejects.toThrow(TimeLimitExceeded);
+    process.kill(checkpointer, 'SIGCONT');
+    expect(await canAsk((await starting).url)).toBe(true);
+    expect(await postmasterPid()).not.toBe(pid);
+  },
+);
 
 describe('what a killed process left behind does not stop the next start', () => {
   /** A new folder: the first start creates the cluster, the second finds it stopped. */
