@@ -1,6 +1,6 @@
 import { type AnyColumn, and, avg, eq, gte, lt, max, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
-import { serverMapPeriods, serverSamples } from '../../db/schema/servers.ts';
+import { serverMapPeriods, serverSamples, servers } from '../../db/schema/servers.ts';
 
 export type HistoryPoint = {
   at: Date;
@@ -79,8 +79,22 @@ export async function thinServerSamples(db: Db, signal?: AbortSignal): Promise<v
   }
   if (signal?.aborted) return;
   const aYearAgo = sql`now() - interval '365 days'`;
-  await db.delete(serverSamples).where(lt(serverSamples.sampledAt, aYearAgo));
-  await db.delete(serverMapPeriods).where(lt(serverMapPeriods.endedAt, aYearAgo));
+  // Server by server, with which the primary keys begin: PostgreSQL before version 18 would read the whole tables.
+  for (const { id } of await db.select({ id: servers.id }).from(servers)) {
+    if (signal?.aborted) return;
+    await db
+      .delete(serverSamples)
+      .where(and(eq(serverSamples.serverId, id), lt(serverSamples.sampledAt, aYearAgo)));
+    await db
+      .delete(serverMapPeriods)
+      .where(
+        and(
+          eq(serverMapPeriods.serverId, id),
+          lt(serverMapPeriods.startedAt, aYearAgo),
+          lt(serverMapPeriods.endedAt, aYearAgo),
+        ),
+      );
+  }
 }
 
 /**
