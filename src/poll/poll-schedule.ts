@@ -12,8 +12,11 @@ type Options<T> = {
   intervalMs: number;
   /** The most concurrent polls. Far above the average need, since slow servers occupy polls for long. */
   maxRunning: number;
-  /** Must not reject. */
-  poll: (target: T) => Promise<void>;
+  /**
+   * Must not reject.
+   * @param isTarget whether the target is still polled at this address.
+   */
+  poll: (target: T, isTarget: () => boolean) => Promise<void>;
 };
 
 type Entry<T> = { target: T; timer: ReturnType<typeof setTimeout> | undefined; isRunning: boolean };
@@ -67,7 +70,7 @@ export function createPollSchedule<T extends Scheduled>({
     running += 1;
     entry.isRunning = true;
     const startedMs = performance.now();
-    await poll(entry.target);
+    await poll(entry.target, () => entries.get(entry.target.id) === entry);
     entry.isRunning = false;
     running -= 1;
     startSoon();

@@ -71,10 +71,10 @@ export function createPoller({ db, databaseUrl, log, intervalSeconds, onServersC
   let isReloadWanted = false;
   let isReloadFailing = false;
 
-  async function poll(target: PollTarget): Promise<void> {
+  async function poll(target: PollTarget, isTarget: () => boolean): Promise<void> {
     try {
       const outcome = await queryGameServer(target.address, { timeoutMs, signal: stopping.signal });
-      if (stopping.signal.aborted || !leadership?.isLeader()) return;
+      if (stopping.signal.aborted || !leadership?.isLeader() || !isTarget()) return;
       const state = outcome.hasResponded ? outcome.state : undefined;
       const saved = await writer.write({ serverId: target.id, state, polledAt: new Date() });
       if (saved) changes.report(target, outcome, saved);

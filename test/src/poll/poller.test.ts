@@ -11,6 +11,7 @@ import {
 } from '../../../src/demo/simulated-game-server.ts';
 import { delayAfter } from '../../../src/poll/poll-schedule.ts';
 import { createPoller, type Poller } from '../../../src/poll/poller.ts';
+import { saveServerChanges } from '../../../src/queries/servers/server-changes.ts';
 import { removeServer, setServerHidden } from '../../../src/queries/servers/servers.ts';
 import { insertServer } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
@@ -162,6 +163,17 @@ test('finds added, shown, hidden and removed servers within two seconds or so', 
   await waitFor(() => poller.health().servers === 1);
   await setServerHidden(db, hidden.slug, { isHidden: true, actor: 'operator' });
   await waitFor(() => poller.health().servers === 0);
+});
+
+test('a late response of the old address of a server that moved is not saved', async () => {
+  const old = await aGameServer({ game: { map: 'de_old' }, manner: { delayMs: 700 } });
+  const current = await aGameServer({ game: { map: 'de_new' } });
+  const { id, slug } = await aListedServer(old);
+  const { poller } = await startPoller({ intervalSeconds: 60 });
+  await waitFor(() => old.requests.info > 0);
+  await saveServerChanges(db, slug, { changes: { address: current.address }, actor: 'operator' });
+  await waitFor(async () => (await snapshotOf(id)) && poller.health().running === 0);
+  expect(await snapshotOf(id)).toMatchObject({ map: 'de_new', missedPolls: 0 });
 });
 
 test('a silent server delays no other, and is never asked twice at a time', async () => {
