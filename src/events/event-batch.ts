@@ -10,6 +10,8 @@ export type EventBatch = {
   isStale: (event: PenaltyEvent) => boolean;
 };
 
+/** How many events one read passes at most, so that it takes milliseconds however few of them are to be sent. */
+export const MAX_PASSED = 50_000;
 /** Events are sent for this long after they were read. */
 const FRESH_FOR_MS = 1000;
 

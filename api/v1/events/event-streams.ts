@@ -2,7 +2,7 @@ import { setTimeout as pause, setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { isDatabaseOutage } from '../../../src/db/client.ts';
 import { PENALTY_EVENT_TYPES, type PenaltyEventType } from '../../../src/domain/penalty-event.ts';
-import { readEventBatch } from '../../../src/events/event-batch.ts';
+import { MAX_PASSED, readEventBatch } from '../../../src/events/event-batch.ts';
 import type { EventReader } from '../../../src/events/event-reader.ts';
 import type { PenaltyEvent } from '../../../src/queries/penalties/events.ts';
 import { runRegularly } from '../../../src/runtime/interval.ts';
@@ -43,8 +43,6 @@ export const KEEP_ALIVE_MS = 15_000;
 /** Tokens are checked at least this often, in case a notification of a change was lost. */
 export const CHECK_MS = 1000;
 const BATCH = 500;
-/** How many events one read passes at most, so that it takes milliseconds however few of them a stream sends. */
-const MAX_PASSED = 50_000;
 /** Streams written to before other requests get the event loop: about half a millisecond of work. */
 const GROUP = 20;
 /** Open streams of one owner in one process. */

@@ -102,6 +102,19 @@ const after = (seconds: number) => new Date(now.getTime() + seconds * 1000);
 const last = () => saved.at(-1);
 
 describe('one endpoint', () => {
+  test('passes millions of events that it does not get in reads of bounded size', async () => {
+    const sizes: number[] = [];
+    const listEvents: WebhookQueueDeps['listEvents'] = async (afterId, { upToId }) => {
+      sizes.push(upToId - afterId);
+      return upToId === newestId ? [anEvent(newestId)] : [];
+    };
+    newestId = 20_000_000;
+    startQueue({}, { listEvents });
+    await waitFor(() => receiver.received.length > 0);
+    expect(ids()).toEqual([newestId]);
+    expect(Math.max(...sizes)).toBe(50_000);
+  });
+
   test('gets events in their order, one at a time', async () => {
     let open = 0;
     let most = 0;
