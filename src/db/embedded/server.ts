@@ -72,25 +72,32 @@ export async function keepUsing(server: JoinedServer): Promise<void> {
 /** Stops the server, unless another process uses it. */
 export async function leaveServer(cluster: Cluster, server: JoinedServer, log: Logger): Promise<void> {
   await withStartLock(cluster, async () => {
-    const isLastUser = await releaseServer(server);
-    await server.connection.end({ timeout: 0 });
-    if (!isLastUser) return;
-    const stopped = await runAs(cluster, cluster.pg_ctl, [
-      'stop',
-      '-D',
-      cluster.dir,
-      '-m',
-      'fast',
-      '-w',
-      '-t',
-      '20',
-    ]);
-    if (stopped.code !== 0) log.error({ output: stopped.output }, 'the embedded PostgreSQL did not stop');
+    try {
+      // The lock is kept until the server ends this session: a process that joins meanwhile waits for it, fails with the
+      // server, and starts it again.
+      if (await isLastUser(server)) await stopServer(cluster, log);
+    } finally {
+      await server.connection.end({ timeout: 0 });
+    }
   });
 }
 
-/** @returns whether nobody else uses it. */
-async function releaseServer({ connection }: JoinedServer): Promise<boolean> {
+async function stopServer(cluster: Cluster, log: Logger): Promise<void> {
+  const stopped = await runAs(cluster, cluster.pg_ctl, [
+    'stop',
+    '-D',
+    cluster.dir,
+    '-m',
+    'fast',
+    '-w',
+    '-t',
+    '20',
+  ]);
+  if (stopped.code !== 0) log.error({ output: stopped.output }, 'the embedded PostgreSQL did not stop');
+}
+
+/** Ends the use of the server. @returns whether nobody else uses it; then nobody else can begin to. */
+async function isLastUser({ connection }: JoinedServer): Promise<boolean> {
   try {
     await connection`select pg_advisory_unlock_shared(${LOCKS.embeddedServer})`;
     const [row] = await connection`select pg_try_advisory_lock(${LOCKS.embeddedServer}) as "isLast"`;
