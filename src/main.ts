@@ -6,8 +6,10 @@ import { runService } from './service/service.ts';
 /** `bun start`. A bad setting, a port in use or an unreachable database end it with one line and exit code 1. */
 const stopping = new AbortController();
 const signal = Promise.withResolvers<string>();
+/** SIGHUP says that the terminal was closed; a process under `nohup`, which has none, continues. */
+const signals = ['SIGTERM', 'SIGINT', ...(process.stdout.isTTY ? (['SIGHUP'] as const) : [])] as const;
 // Registered first, so that a signal aborts the start.
-for (const name of ['SIGTERM', 'SIGINT'] as const) {
+for (const name of signals) {
   process.on(name, () => {
     stopping.abort();
     signal.resolve(name);
@@ -24,7 +26,7 @@ try {
     const service = await runService(config, log, { signal: stopping.signal });
     const name = await signal.promise;
     log.info({ signal: name }, 'stopping');
-    // SIGINT comes from a terminal: then no load balancer needs time to notice.
+    // The others come from a terminal: then no load balancer needs time to notice.
     await service.stop({ drainMs: name === 'SIGTERM' ? config.drainSeconds * 1000 : 0 });
   } catch (error) {
     if (error !== stopping.signal.reason) throw error;

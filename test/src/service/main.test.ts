@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from '../../../src/db/client.ts';
 import { expectWithin, startProcess } from '../../support/machine/time-promise.ts';
 import { createTestFolder, type Program, startProgram } from '../../support/service/program.ts';
+import { waitFor } from '../../support/wait.ts';
 
 const folder = createTestFolder();
 const started: Program[] = [];
@@ -216,4 +217,27 @@ describe('bun start', () => {
     third.program.kill('SIGINT');
     expect(await third.program.exited).toBe(0);
   });
+
+  test.skipIf(process.platform === 'win32')(
+    'closing its terminal ends it in order, the embedded database too',
+    async () => {
+      const own = createTestFolder();
+      const pidFile = join(own.path, 'postgres/postmaster.pid');
+      let shown = '';
+      const child = Bun.spawn(['bun', 'src/main.ts'], {
+        env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env, DATA_DIR: own.path },
+        terminal: {
+          data: (_, bytes) => {
+            shown += Buffer.from(bytes);
+          },
+        },
+      });
+      await waitFor(() => shown.includes('HTTP server listening'));
+      expect(existsSync(pidFile)).toBe(true);
+      child.terminal?.close();
+      expect(await child.exited).toBe(0);
+      expect(existsSync(pidFile)).toBe(false);
+      await own.remove();
+    },
+  );
 });
