@@ -10,7 +10,10 @@ export class TimeLimitExceeded extends Error {
 export async function withTimeLimit<T>(work: Promise<T>, limitMs: number): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new TimeLimitExceeded(`not done within ${limitMs} ms`)), limitMs);
+    timer = setTimeout(
+      () => reject(new TimeLimitExceeded(`not done within ${Math.round(limitMs)} ms`)),
+      limitMs,
+    );
   });
   try {
     return await Promise.race([work, late]);
