@@ -7,6 +7,7 @@ import type { Manifest } from '../backup/manifest.ts';
 import { restoreBackup } from '../backup/restore-backup.ts';
 import { writeBackup } from '../backup/write-backup.ts';
 import { InvalidInput } from '../domain/errors.ts';
+import { pluralForm } from '../domain/text/plural.ts';
 import { confirm } from './confirm.ts';
 import { describeMoment, print } from './output/print.ts';
 import { showProgress } from './output/progress.ts';
@@ -93,8 +94,8 @@ const countRows = ({ tables }: Manifest) => tables.reduce((sum, { rows }) => sum
 function describe(manifest: Manifest): string {
   const { takenAt, tables } = manifest;
   const sounds = countSounds(manifest);
-  const soundFiles = sounds === 1 ? '1 sound file' : `${sounds} sound files`;
-  return `as of ${describeMoment(new Date(takenAt))}: ${countRows(manifest)} rows of ${tables.length} tables, ${soundFiles}`;
+  const files = pluralForm('en', sounds, { one: 'sound file', other: 'sound files' });
+  return `as of ${describeMoment(new Date(takenAt))}: ${countRows(manifest)} rows of ${tables.length} tables, ${sounds} ${files}`;
 }
 
 function describeErasedSince(count: number): string {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { openSoundFolders } from '../../media/sound-folders.ts';
 import { NotFound } from '../domain/errors.ts';
+import { pluralForm } from '../domain/text/plural.ts';
 import { exportPerson, isPersonKnown } from '../queries/personal-data/export.ts';
 import { countLostTombstones } from '../queries/personal-data/tombstones.ts';
 import { erasePlayer } from '../service/parts/erase-player.ts';
@@ -45,8 +46,10 @@ export function addPersonalDataCommands(users: Command, session: Session): void 
       if (!options.yes) await confirm(`Erase ${steamId64}${what}? This cannot be undone.`);
       const folders = await openSoundFolders(session.config());
       const erased = await erasePlayer(db, folders, { steamId64, withPenalties, actor: 'operator' });
-      const penalties = erased.penalties === 1 ? '1 penalty' : `${erased.penalties} penalties`;
-      const words = withPenalties ? ` and made ${penalties} anonymous` : '; their penalties stay';
+      const penalties = pluralForm('en', erased.penalties, { one: 'penalty', other: 'penalties' });
+      const words = withPenalties
+        ? ` and made ${erased.penalties} ${penalties} anonymous`
+        : '; their penalties stay';
       const message = isKnown
         ? `Erased ${steamId64}${words}`
         : `Nothing was kept about ${steamId64}; imports will keep them anonymous`;

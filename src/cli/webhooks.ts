@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { InvalidInput } from '../domain/errors.ts';
 import { PENALTY_EVENT_TYPES, parsePenaltyEventTypes } from '../domain/penalty-event.ts';
+import { pluralForm } from '../domain/text/plural.ts';
 import { type Delivery, isDelivered, KEPT_DELIVERIES } from '../domain/webhook.ts';
 import type { WebhookActions } from '../events/webhooks/actions.ts';
 import type { Sent } from '../events/webhooks/send.ts';
@@ -143,6 +144,6 @@ function describeResult({ status, failure }: Delivery): string {
 function describeState({ failures, retryAt, switchedOffAt, switchedOffReason }: Webhook): string {
   if (switchedOffAt) return `switched off ${switchedOffAt.toISOString()}: ${switchedOffReason}`;
   if (failures === 0) return 'on';
-  const attempts = failures === 1 ? '1 attempt' : `${failures} attempts`;
-  return `failing: ${attempts}, next ${retryAt?.toISOString() ?? 'now'}`;
+  const attempts = pluralForm('en', failures, { one: 'attempt', other: 'attempts' });
+  return `failing: ${failures} ${attempts}, next ${retryAt?.toISOString() ?? 'now'}`;
 }
