@@ -2,7 +2,7 @@ import { setTimeout as pause, setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { isDatabaseOutage } from '../../../src/db/client.ts';
 import { PENALTY_EVENT_TYPES, type PenaltyEventType } from '../../../src/domain/penalty-event.ts';
-import { MAX_PASSED, readEventBatch } from '../../../src/events/event-batch.ts';
+import { readEventBatch } from '../../../src/events/event-batch.ts';
 import type { EventReader } from '../../../src/events/event-reader.ts';
 import type { PenaltyEvent } from '../../../src/queries/penalties/events.ts';
 import { runRegularly } from '../../../src/runtime/interval.ts';
@@ -139,16 +139,17 @@ export function createEventStreams({
   }
 
   async function sendOlder(stream: Stream): Promise<void> {
-    const upToId = Math.min(reader.newestId(), stream.position + MAX_PASSED);
     const types = PENALTY_EVENT_TYPES.filter((type) => stream.types.has(type));
-    const range = { upToId, types, limit: BATCH };
-    const { events, isStale } = await readEventBatch(() => listEvents(stream.position, range));
+    const { events, isStale, readUpTo } = await readEventBatch(
+      { afterId: stream.position, newestId: reader.newestId(), limit: BATCH },
+      (range) => listEvents(stream.position, { ...range, types }),
+    );
     for (const event of events) {
       if (!streams.has(stream) || isStale(event)) return;
       sendPenaltyEvent(stream, event);
       await roomIn(stream);
     }
-    if (events.length < BATCH) stream.position = upToId;
+    stream.position = readUpTo;
   }
 
   function sendPenaltyEvent(stream: Stream, event: PenaltyEvent): void {

@@ -3,7 +3,7 @@ import { isDelivered, KEPT_DELIVERIES, type SwitchOffReason } from '../../domain
 import type { PenaltyEvent } from '../../queries/penalties/events.ts';
 import type { Progress } from '../../queries/webhooks/webhook-deliveries.ts';
 import { nameOf, type SigningWebhook } from '../../queries/webhooks/webhooks.ts';
-import { MAX_PASSED, readEventBatch } from '../event-batch.ts';
+import { readEventBatch } from '../event-batch.ts';
 import { MAX_PAUSE_MS, pauseAfterFailureMs } from './retry.ts';
 import type { Message, Sent } from './send.ts';
 import { createWakeSignal } from './wake-signal.ts';
@@ -131,16 +131,17 @@ export function runWebhookQueue(
     if (isPaused()) return false;
     const newestId = deps.newestId();
     if (newestId <= deliveredUpTo) return false;
-    const upToId = Math.min(newestId, deliveredUpTo + MAX_PASSED);
-    const range = { upToId, types: webhook.types, limit: BATCH };
-    const { events, isStale } = await readEventBatch(() => deps.listEvents(deliveredUpTo, range));
+    const { events, isStale, readUpTo } = await readEventBatch(
+      { afterId: deliveredUpTo, newestId, limit: BATCH },
+      (range) => deps.listEvents(deliveredUpTo, { ...range, types: webhook.types }),
+    );
     for (const event of events) {
       if (signal.aborted || isOver) return false;
       if (isStale(event)) return true;
       await deliver(event);
       if (failures > 0) return false;
     }
-    if (events.length < BATCH) deliveredUpTo = upToId;
+    deliveredUpTo = readUpTo;
     return true;
   }
 
