@@ -33,17 +33,20 @@ type Options<T> = {
   store: (file: ArrivingFile) => Promise<T>;
 };
 
+/** The parser reads each piece to its end, even one that exceeds a limit at its beginning. */
+const PIECE_BYTES = 64 * 1024;
+
 type OpenedFile = { part: BusboyFileStream; fileName: string };
 
 const FILE_FIELD = 'file';
 export const START_FIELD = 'start_ms';
-/** The page's own form has two fields besides the file. */
-const LIMITS = { fields: 8, fieldSize: 1024, headerPairs: 32, headerSize: 16_384 };
+/** The page's own form has two fields besides the file. Each part takes far more processor time than its bytes. */
+const LIMITS = { parts: 16, fields: 8, fieldSize: 1024, headerPairs: 32, headerSize: 16_384 };
 
 /**
  * Reads a multipart form with one `file` and streams its bytes to `store`. The rest of a rejected form is not read.
  * @returns what `store` returns.
- * @throws {InvalidInput} when it is not a multipart form, ends early, or has two files.
+ * @throws {InvalidInput} when it is not a multipart form, ends early, or has two files or too many parts.
  * @throws {PageError} 400 `sound-missing`, `sound-empty` or `sound-start`, 408 `sound-too-slow`, 413 `sound-too-large`.
  * @throws the reason of the slot's signal.
  * @throws what `requireToken`, `identifyAgain` and `store` throw.
@@ -74,9 +77,10 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
       opened.resolve({ part, fileName });
     }
   });
+  parser.on('partsLimit', () => parser.destroy(new InvalidInput('the form has too many parts')));
   // Convert to a Readable: a pipeline that reads the web stream directly does not end when aborted (Bun 1.4.5).
   const source = request.body ? Readable.fromWeb(request.body) : Readable.from([]);
-  const arrival = pipeline(source, parser, { signal: reading.signal }).then(
+  const arrival = pipeline(source, inPieces(slot.note), parser, { signal: reading.signal }).then(
     slot.complete,
     (cause: unknown) => {
       const failure = toFailure(cause);
@@ -84,7 +88,6 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
       throw failure;
     },
   );
-  source.on('data', (chunk: Uint8Array) => slot.note(chunk.byteLength));
   arrival.then(() => opened.resolve(undefined), opened.reject);
 
   async function* readFile({ part, fileName }: OpenedFile): AsyncGenerator<Uint8Array> {
@@ -123,6 +126,16 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
     clearTimeout(timer);
     reading.abort();
   }
+}
+
+/** Cuts a body, which may arrive in pieces of megabytes, into small ones. @param note receives the size of what arrived. */
+function inPieces(note: (sizeBytes: number) => void) {
+  return async function* (body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of body) {
+      note(chunk.byteLength);
+      for (let at = 0; at < chunk.byteLength; at += PIECE_BYTES) yield chunk.subarray(at, at + PIECE_BYTES);
+    }
+  };
 }
 
 /** @throws {PageError} 400 `sound-start`. */

@@ -28,6 +28,34 @@ for (const [order, form] of Object.entries(FORMS)) {
   );
 }
 
+test.each([
+  ['without headers', '--x\r\n\r\n'],
+  ['of another name', '--x\r\nContent-Disposition: form-data; name="other"; filename=""\r\n\r\n\r\n'],
+  ['that are fields', '--x\r\nContent-Disposition: form-data; name="other"\r\n\r\n\r\n'],
+])('a form of endless parts %s is refused without being read on', async (_, part) => {
+  let sentBytes = 0;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (sentBytes > 4_000_000) return controller.close();
+      const piece = Buffer.from(part.repeat(1000));
+      sentBytes += piece.byteLength;
+      controller.enqueue(piece);
+    },
+  });
+  await expect(read(body)).rejects.toBeInstanceOf(InvalidInput);
+  expect(sentBytes).toBeLessThan(1_000_000);
+});
+
+test('a form of endless parts in one piece is not read on either', async () => {
+  const form = '--x\r\n\r\n'.repeat(2_000_000);
+  const { user: before } = process.cpuUsage();
+  await expect(read(streamOf(form, { size: form.length, isBroken: false }))).rejects.toBeInstanceOf(
+    InvalidInput,
+  );
+  // To its end it takes five seconds.
+  expect(process.cpuUsage().user - before).toBeLessThan(1_500_000);
+});
+
 /** Reads a form while storing the file is slow: an error in the meantime must not be lost. */
 function read(body: ReadableStream<Uint8Array>): Promise<string> {
   const headers = { 'content-type': 'multipart/form-data; boundary=x' };
