@@ -2,6 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { withErrorPages } from '../../api/error-pages.ts';
 import { aSteamId, insertUser } from '../support/database/builders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
+import { sendRaw } from '../support/http/raw-http.ts';
 import { findFreePort } from '../support/machine/free-port.ts';
 import { startSteamOpenIdProvider } from '../support/providers/steam-openid-provider.ts';
 import { startTestService } from '../support/service/service.ts';
@@ -47,6 +48,19 @@ test('in the language of the browser, under the rules of every page', async () =
   expect(await response.text()).toContain('<html lang="pl">');
   expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
   expect(response.headers.get('cache-control')).toBe('no-store');
+});
+
+test('no link or redirect of that page leads to another host', async () => {
+  // `fetch` would send one slash.
+  const askElsewhere = (query: string) =>
+    sendRaw(service.origin, `//evil.example/x${query}`, { headers: { accept: ACCEPT } });
+  for (const query of ['', `?q=${'a'.repeat(9000)}`]) {
+    const { text } = await askElsewhere(query);
+    expect(text).toContain('<h1 id="error">');
+    expect(text).not.toMatch(/href="(?:\/\/|[a-z]+:)/);
+  }
+  const { status, headers } = await askElsewhere('?lang=pl');
+  expect([status, headers.get('location')]).toEqual([303, '/evil.example/x']);
 });
 
 test('the navigation of that page knows who is signed in', async () => {

@@ -60,6 +60,8 @@ export function openVisit({ cookies, now, readDestination }: VisitDeps, request:
   const url = new URL(request.url);
   // Requests with a too long query are rejected later: do not parse it here.
   if (isQueryTooLong(request.url)) url.search = '';
+  // A link or a redirect to a path with two slashes would lead to another host.
+  url.pathname = url.pathname.replace(/^\/+/, '/');
   const chosen = tryParseLocale(url.searchParams.get('lang'));
   const locale =
     chosen ??
@@ -89,8 +91,7 @@ export function openVisit({ cookies, now, readDestination }: VisitDeps, request:
  */
 export function pathWithoutLanguage({ request, url }: Visit): string | undefined {
   if (!isRead(request) || !tryParseLocale(url.searchParams.get('lang'))) return undefined;
-  // A path with two slashes would lead to another host.
-  return url.pathname.replace(/^\/+/, '/') + withoutLanguage(url);
+  return url.pathname + withoutLanguage(url);
 }
 
 function withoutLanguage({ search, searchParams }: URL): string {
