@@ -163,16 +163,23 @@ function horizonOf(list: string): SQL {
 /** How many parts of a text are looked up in the index of names. */
 const PARTS = 3;
 
-/** Each part of the text with its share of all names, as the statistics tell; null when it is too rare for them. */
-const PARTS_OF_TEXT = sql`
-  part_grams(${hiddenPlaceholder('folded', 'text')}) cross join unnest(grams) as gram left join (
-    select most_common_elems::text::integer[] as elements, most_common_elem_freqs as frequencies from pg_stats
+/** The most common parts of all names, each with its share of them, as the statistics tell; none without statistics. */
+const COMMON_PARTS = sql`
+  common as materialized (
+    select element, frequency from pg_stats
+    cross join unnest(most_common_elems::text::integer[], most_common_elem_freqs) as part(element, frequency)
     where schemaname = 'public' and tablename = 'player_names' and attname = 'grams'
-  ) as statistics on true left join unnest(elements, frequencies) as common(element, frequency) on element = gram`;
+  )`;
+
+/** Each part of the text with its share of all names; null when it is too rare for the statistics. */
+const PARTS_OF_TEXT = sql`
+  part_grams(${hiddenPlaceholder('folded', 'text')}) cross join unnest(grams) as gram
+  left join common on element = gram`;
 
 /** The rarest parts of the text: a common one costs reading all names that have it. */
 const RAREST_PARTS = sql`
   select array(
+    with ${COMMON_PARTS}
     select gram from ${PARTS_OF_TEXT} order by frequency nulls first limit ${sql.raw(String(PARTS))}
   )`;
 
@@ -184,7 +191,7 @@ const RARE = selectionOf({
 async function isRare(select: Select, given: SearchValues): Promise<boolean> {
   const [row] = await select(
     'whether part of a name is rare',
-    () => sql`select ${RARE.columns} from ${PARTS_OF_TEXT} where elements is not null`,
+    () => sql`with ${COMMON_PARTS} select ${RARE.columns} from ${PARTS_OF_TEXT} where exists (table common)`,
     given,
   );
   return row?.[RARE.at.isRare] === true;
