@@ -90,8 +90,9 @@ export function createMirror(
   /** Logged once until it is fixed. */
   let hasLoggedLoss = false;
   const countRows = metrics.addCounter('mirror_rows_total', 'Rows the mirror wrote.', ['change']);
-  metrics.addGauge('mirror_up', 'Whether the last round of the mirror succeeded.', () =>
-    health.isUp ? 1 : 0,
+  // A process that mirrored before must not report the success of then: alerts take the maximum of all.
+  metrics.addGauge('mirror_up', '1 while this process mirrors and its last round succeeded, else 0.', () =>
+    health.isUp && leadership?.isLeader() ? 1 : 0,
   );
   metrics.addGauge('mirror_age_seconds', 'Time since the last successful round of the mirror.', () =>
     lastRoundMs === undefined ? Number.NaN : (performance.now() - lastRoundMs) / 1000,

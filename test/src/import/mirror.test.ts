@@ -163,6 +163,23 @@ describe('the mirror of an SQLite file', () => {
     expect(sweeps()).toHaveLength(1);
   });
 
+  test('a failure is reported although another process mirrored before', async () => {
+    const source = createFile();
+    const first = startMirror(source.url, { intervalSeconds: 60 });
+    await waitFor(() => first.mirror.health().isUp);
+    const second = startMirror(source.url);
+    // The first may renew its lease before the second takes it.
+    await waitFor(async () => {
+      await connection`update leases set expires_at = '-infinity' where name = 'mirror'`;
+      return second.mirror.health().isMirroring;
+    });
+    await waitFor(() => second.mirror.health().isUp && !first.mirror.health().isMirroring);
+    await rename(source.path, `${source.path}.away`);
+    await waitFor(() => second.mirror.health().failures > 0);
+    for (const { metrics } of [first, second])
+      expect((await metrics.render()).text).toContain('community_api_mirror_up 0');
+  });
+
   test('another database under its name is not mirrored: said in the log and in its health, until an operator decides', async () => {
     const [first, second] = [createFile(), createFile()];
     first.run(`insert into sa_bans ${BAN}`);
