@@ -14,6 +14,8 @@ const IS_EXPIRED = `(expires_at <= clock_timestamp()
   or expires_at > clock_timestamp() + interval '${LEASE_SECONDS} seconds')`;
 const LOCK_NOT_AVAILABLE = '55P03';
 const NEW_EXPIRY = `clock_timestamp() + interval '${LEASE_SECONDS} seconds'`;
+/** By the clock as well: after a failover that lost the last takeover, counting alone would give its token again. */
+const NEXT_TOKEN = 'greatest(token + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint)';
 
 export type Renewal = {
   /** Whether another process recently tried to take over. */
@@ -63,7 +65,7 @@ export async function acquireLease(
       await transaction.unsafe(`set local lock_timeout = '1s'`);
       await transaction.unsafe('select from leases where name = $1 for update', [name]);
       const rows = await transaction.unsafe(
-        `update leases set holder = $2, token = token + 1, expires_at = ${NEW_EXPIRY}, standby_seen_at = null
+        `update leases set holder = $2, token = ${NEXT_TOKEN}, expires_at = ${NEW_EXPIRY}, standby_seen_at = null
          where name = $1 and token = $3 and (${IS_EXPIRED} or holder = $2) returning token`,
         [name, holder, String(seen.token)],
       );

@@ -5,7 +5,7 @@ export const leases = pgTable('leases', {
   name: text('name').primaryKey(),
   /** The suffix of the names of the holder's sessions; empty when nobody holds it. */
   holder: text('holder').notNull(),
-  /** Incremented with each holder: writes under an older token are refused. */
+  /** Greater with each holder: writes under an older token are refused. */
   token: bigint('token', { mode: 'number' }).notNull(),
   /** By the database's clock. */
   expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import pino from 'pino';
 import { type Fence, runAsLeader } from '../../../src/db/leader.ts';
 import { fenceDatabase } from '../../../src/db/lease/fence.ts';
+import { acquireLease, renewLease } from '../../../src/db/lease/lease-row.ts';
 import { findSetting, saveSetting } from '../../../src/queries/settings.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
@@ -104,6 +105,28 @@ test('what is written under a lost lease is refused, in a transaction and outsid
   expect(await findSetting(openedDb, 'fenced')).toBe('two');
   await waitFor(() => !part.isLeader());
   await part.stop();
+});
+
+test('who takes over after a failover that lost the last takeover is not mistaken for the previous leader', async () => {
+  const { connection, db } = opened;
+  const takeOver = async (holder: string) => {
+    const token = await acquireLease(connection, 'retention', holder);
+    if (token === undefined) throw new Error(`${holder} could not take over`);
+    return token;
+  };
+  await takeOver('first.1');
+  const replicated = await connection`
+    update leases set expires_at = '-infinity' where name = 'retention' returning token`;
+  const lost = await takeOver('second.1');
+  // What a replica has that was promoted before it received this.
+  await connection`
+    update leases set token = ${String(replicated[0]?.token)}, expires_at = '-infinity' where name = 'retention'`;
+  await takeOver('third.1');
+  expect(await renewLease(connection, 'retention', lost)).toBeUndefined();
+  const fenced = fenceDatabase(db, 'retention', lost);
+  await expect(fenced.transaction((tx) => saveSetting(tx, 'fenced', 'late'))).rejects.toThrow(
+    'Another process runs this part now',
+  );
 });
 
 test('nobody takes over while something written under the lease is being committed', async () => {
