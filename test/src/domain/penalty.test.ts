@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { InvalidInput } from '../../../src/domain/errors.ts';
 import {
+  countsOnlineTime,
   isPenaltyTime,
+  knownEnd,
   MUTE_TYPES,
   PENALTY_STATUSES,
   PENALTY_TYPES,
@@ -9,6 +11,7 @@ import {
   parsePenaltyStatus,
   parsePenaltyType,
   SOURCE_NAME,
+  SOURCE_NAME_RULE,
   statusAt,
 } from '../../../src/domain/penalty.ts';
 
@@ -99,6 +102,7 @@ test('a source is named by 1 to 64 letters, digits, . : _ -', () => {
     expect(SOURCE_NAME.test(name)).toBe(true);
   for (const name of ['', 'a b', 'ą', ' a', 'a ', 'a/b', 'x'.repeat(65)])
     expect(SOURCE_NAME.test(name)).toBe(false);
+  expect(SOURCE_NAME_RULE).toBe('1 to 64 letters, digits, . : _ -');
 });
 
 test('a penalty has its times in the years 1971 to 9999, in UTC', () => {
@@ -122,4 +126,22 @@ test('an ACTIVE penalty is EXPIRED from the moment of its end, and no other chan
   expect(statusAt('ACTIVE', null, after)).toBe('ACTIVE');
   expect(statusAt('UNBANNED', end, after)).toBe('UNBANNED');
   expect(statusAt('EXPIRED', end, before)).toBe('EXPIRED');
+});
+
+test('an active penalty with a duration and no end counts the time that the player is online', () => {
+  const counting = { status: 'ACTIVE', durationMinutes: 1, endsAt: null } as const;
+  expect(countsOnlineTime(counting)).toBe(true);
+  expect(countsOnlineTime({ ...counting, durationMinutes: 0 })).toBe(false);
+  expect(countsOnlineTime({ ...counting, endsAt: new Date('2026-11-21T10:00:00Z') })).toBe(false);
+  expect(countsOnlineTime({ ...counting, status: 'EXPIRED' })).toBe(false);
+});
+
+test('the end of an EXPIRED penalty is not known if it is more than a minute in the future', () => {
+  const now = new Date('2026-11-21T10:00:00Z');
+  const inAMinute = new Date('2026-11-21T10:01:00Z');
+  const later = new Date('2026-11-21T10:01:00.001Z');
+  expect(knownEnd({ status: 'EXPIRED', endsAt: inAMinute }, now)).toBe(inAMinute);
+  expect(knownEnd({ status: 'EXPIRED', endsAt: later }, now)).toBeNull();
+  expect(knownEnd({ status: 'EXPIRED', endsAt: null }, now)).toBeNull();
+  expect(knownEnd({ status: 'ACTIVE', endsAt: later }, now)).toBe(later);
 });
