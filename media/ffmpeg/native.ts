@@ -20,6 +20,8 @@ const PROBE_TIMEOUT_MS = 10_000;
 const NICENESS = '10';
 /** Exit codes of the shell when it cannot start a command. */
 const NOT_STARTED_STATUSES = ['126', '127'];
+/** How much of ffmpeg's output is kept: a damaged file may make it print a gigabyte. */
+const KEPT_LINES = 100;
 /** Signals for exceeded limits: SIGXCPU and SIGXFSZ of the kernel, and SIGKILL of our time limit. */
 const LIMIT_SIGNALS = /SIGXCPU|SIGXFSZ|SIGKILL/;
 
@@ -64,7 +66,7 @@ function runCommand(
 ): Promise<void> {
   const { limits, running, isClosed } = context;
   const { promise, resolve: succeed, reject } = Promise.withResolvers<void>();
-  const command = createCommand({ cwd: job.directory, stdoutLines: 0, logger: undefined });
+  const command = createCommand({ cwd: job.directory, stdoutLines: KEPT_LINES, logger: undefined });
   // fluent-ffmpeg stores the path globally: it has to be set before each command.
   command.setFfmpegPath(launcher);
   guardSpawn(command);

@@ -11,6 +11,7 @@ import {
   ENGINES,
   type EngineName,
   encode,
+  HAS_NATIVE_FFMPEG,
   isOnThisMachine,
   makeFolder,
   openEngine,
@@ -19,6 +20,7 @@ import {
   aFlacBomb,
   aHugePng,
   aLyingWav,
+  aMatroskaOfBrokenPackets,
   aReferencingMp4,
   playlistsNaming,
 } from '../support/audio/hostile-audio.ts';
@@ -200,6 +202,13 @@ for (const engine of ENGINES) {
     });
   });
 }
+
+test.skipIf(!HAS_NATIVE_FFMPEG)('keeps little of what a native ffmpeg complains about', async () => {
+  const directory = await makeUploadFolder(aMatroskaOfBrokenPackets(400_000));
+  const { outcome, peakBytes } = await measureRender('native', directory);
+  expect(['unreadable', 'too-complex']).toContain(outcome);
+  expect(peakBytes).toBeLessThan(MAX_BYTES);
+});
 
 async function upload(
   ffmpeg: Ffmpeg,

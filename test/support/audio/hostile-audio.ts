@@ -137,6 +137,34 @@ function u16s(...values: number[]): Uint8Array {
   return new Uint8Array(view.buffer);
 }
 
+/** A Matroska file of broken AAC packets in eight bytes each, all at the same time: ffmpeg complains about every one. */
+export function aMatroskaOfBrokenPackets(packets: number): Uint8Array {
+  const head = ebml(0x1a45dfa3, ebml(0x4282, Buffer.from('matroska')));
+  const audio = ebml(0xe1, joinBytes(ebml(0xb5, uint32s(0x472c_4400)), ebml(0x9f, [2])));
+  const entry = joinBytes(
+    ...[ebml(0xd7, [1]), ebml(0x73c5, [1]), ebml(0x83, [2]), ebml(0x86, Buffer.from('A_AAC'))],
+    ...[ebml(0x63a2, [0x12, 0x10]), audio],
+  );
+  // Four kinds in turn, since ffmpeg prints a repeated line once.
+  const kinds = [0x2100, 0x4011, 0x0707, 0x6110].map((packet) =>
+    ebml(0xa3, [0x81, 0, 0, 0x80, packet >> 8, packet & 0xff]),
+  );
+  const four = joinBytes(...kinds);
+  const blocks = new Uint8Array(Math.ceil(packets / 4) * four.length);
+  for (let at = 0; at < blocks.length; at += four.length) blocks.set(four, at);
+  const tracks = ebml(0x1654ae6b, ebml(0xae, entry));
+  const cluster = ebml(0x1f43b675, joinBytes(ebml(0xe7, [0]), blocks));
+  return joinBytes(head, ebml(0x18538067, joinBytes(tracks, cluster)));
+}
+
+function ebml(id: number, content: ArrayLike<number>): Uint8Array {
+  const { length } = content;
+  const size = length < 127 ? [0x80 | length] : [0x10 | (length >> 24), length >> 16, length >> 8, length];
+  const idBytes = [id >>> 24, id >> 16, id >> 8, id].map((byte) => byte & 0xff);
+  const first = idBytes.findIndex((byte) => byte !== 0);
+  return joinBytes(Uint8Array.from(idBytes.slice(first)), Uint8Array.from(size), Uint8Array.from(content));
+}
+
 /** Playlists of every kind that would make ffmpeg open what they name. */
 export function playlistsNaming(target: string): { name: string; bytes: Uint8Array }[] {
   const text = (name: string, content: string) => ({ name, bytes: new Uint8Array(Buffer.from(content)) });
