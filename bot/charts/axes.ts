@@ -22,8 +22,8 @@ export function drawGrid(context: SKRSContext2D, { y, top }: Scale): void {
 }
 
 /**
- * Vertical lines at every fourth hour of the reader's time zone, midnight with the name of the day. Offsets of time
- * zones are multiples of 15 minutes, so each quarter of an hour is tried.
+ * Vertical lines at every fourth hour of the reader's time zone, midnight with the name of the day, and the name of the
+ * time zone in the lower corner. Offsets of time zones are multiples of 15 minutes, so each quarter of an hour is tried.
  */
 export function drawHours(
   context: SKRSContext2D,
@@ -38,6 +38,7 @@ export function drawHours(
     hourCycle: 'h23',
     timeZone,
   });
+  const zoneEnd = drawZone(context, labels.zone);
   context.font = font(400, 24);
   context.textAlign = 'center';
   context.textBaseline = 'top';
@@ -51,17 +52,28 @@ export function drawHours(
     line(context, x, PLOT.top, x, PLOT.bottom + 6);
     const label = hour === 0 ? labels.day(at) : labels.hour(at);
     const halfWidth = context.measureText(label).width / 2;
+    if (x - halfWidth < zoneEnd + 8) continue;
     context.fillStyle = hour === 0 ? INK.text : INK.faint;
-    context.fillText(label, Math.min(Math.max(x, halfWidth + 8), WIDTH - halfWidth - 8), PLOT.bottom + 14);
+    context.fillText(label, Math.min(x, WIDTH - halfWidth - 8), PLOT.bottom + 14);
   }
 }
 
-/** The headline with capacity and peak, and the name of the time zone in the lower corner. */
+/** @returns where the name of the time zone ends. */
+function drawZone(context: SKRSContext2D, zone: string): number {
+  const left = 10;
+  context.font = font(400, 20);
+  context.textAlign = 'left';
+  context.textBaseline = 'middle';
+  context.fillStyle = INK.faint;
+  context.fillText(zone, left, HEIGHT - 14);
+  return left + context.measureText(zone).width;
+}
+
+/** The headline with capacity and peak. */
 export function drawHeadline(
   context: SKRSContext2D,
   { capacity, peak }: { capacity: number; peak: number },
   { texts }: Localization,
-  labels: TimeLabels,
 ): void {
   context.textBaseline = 'middle';
   context.textAlign = 'left';
@@ -78,8 +90,4 @@ export function drawHeadline(
     context.fillStyle = INK.capacity;
     context.fillText(`${texts.chart.capacity} ${capacity}`, x, 34);
   }
-  context.fillStyle = INK.faint;
-  context.textAlign = 'left';
-  context.font = font(400, 20);
-  context.fillText(labels.zone, 10, HEIGHT - 14);
 }

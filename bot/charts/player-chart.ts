@@ -38,6 +38,6 @@ export async function drawPlayerChart({ points, range, locale }: PlayerChart): P
     drawHours(context, scale, range, localization, labels);
     if (capacity > 0) drawCapacity(context, scale, capacity);
     drawPlayers(context, scale, series);
-    drawHeadline(context, { capacity, peak }, localization, labels);
+    drawHeadline(context, { capacity, peak }, localization);
   });
 }

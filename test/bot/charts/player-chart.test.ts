@@ -1,5 +1,8 @@
-import { expect, test } from 'bun:test';
+import { expect, spyOn, test } from 'bun:test';
+import type { SKRSContext2D } from '@napi-rs/canvas';
+import { Locale } from 'discord.js';
 import { drawPlayerChart } from '../../../bot/charts/player-chart.ts';
+import { drawPng } from '../../../src/drawing/canvas.ts';
 import { SAMPLE_HISTORY as points, SAMPLE_RANGE as range } from '../../support/bot/history.ts';
 import { type Colour, toPixels } from '../../support/bot/pixels.ts';
 
@@ -72,3 +75,50 @@ test.each(['en-US', 'pl', 'ru', 'el', 'vi', 'hi', 'th', 'zh-CN', 'zh-TW', 'ja', 
     expect(saturday.equals(Buffer.from(await chart(23)))).toBe(false);
   },
 );
+
+test.each(Object.values(Locale))(
+  'in %s no text is written over another, whatever the time',
+  async (locale) => {
+    for (let minutes = 0; minutes < 240; minutes += 15) {
+      const to = new Date(range.to.getTime() + minutes * 60_000);
+      const from = new Date(range.from.getTime() + minutes * 60_000);
+      const texts = await listTexts(() => drawPlayerChart({ points, range: { ...range, from, to }, locale }));
+      expect(texts.length).toBeGreaterThan(10);
+      for (const [index, text] of texts.entries()) {
+        const covered = texts.slice(0, index).filter((other) => overlaps(text, other));
+        expect([to, text.text, covered]).toEqual([to, text.text, []]);
+      }
+    }
+  },
+);
+
+type Text = { text: string; left: number; right: number; top: number; bottom: number };
+
+/** The texts that are written while this draws, with the pixels that they take. */
+async function listTexts(draw: () => Promise<unknown>): Promise<Text[]> {
+  let prototype: SKRSContext2D | undefined;
+  await drawPng({ width: 1, height: 1 }, (context) => {
+    prototype = Object.getPrototypeOf(context);
+  });
+  if (!prototype) throw new Error('nothing was drawn');
+  const texts: Text[] = [];
+  const write = prototype.fillText;
+  const spy = spyOn(prototype, 'fillText').mockImplementation(function (this: SKRSContext2D, text, x, y) {
+    const box = this.measureText(text);
+    texts.push({
+      text,
+      left: x - box.actualBoundingBoxLeft,
+      right: x + box.actualBoundingBoxRight,
+      top: y - box.actualBoundingBoxAscent,
+      bottom: y + box.actualBoundingBoxDescent,
+    });
+    write.call(this, text, x, y);
+  });
+  await draw().finally(() => spy.mockRestore());
+  return texts;
+}
+
+function overlaps(one: Text, other: Text): boolean {
+  const isBeside = one.right <= other.left || other.right <= one.left;
+  return !isBeside && one.top < other.bottom && other.top < one.bottom;
+}
