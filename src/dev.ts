@@ -1,0 +1,38 @@
+import { startEmbeddedPostgres } from './db/embedded/cluster.ts';
+import { DomainError } from './domain/errors.ts';
+import { parseConfig } from './runtime/config.ts';
+import { createLogger } from './runtime/log.ts';
+
+/**
+ * `bun run dev`: the service, restarted when a file changes. This process keeps the embedded database in use meanwhile,
+ * because a service that is just being restarted, or does not even compile, cannot stop it at Ctrl-C.
+ */
+let service: Bun.Subprocess | undefined;
+let isStopping = false;
+// Ctrl-C goes to the service as well, other signals may not; a second one does not harm it.
+for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+  process.on(name, () => {
+    isStopping = true;
+    service?.kill(name);
+  });
+}
+
+try {
+  const { databaseUrl, dataDir, logLevel } = parseConfig(process.env);
+  const embedded =
+    databaseUrl === undefined
+      ? await startEmbeddedPostgres({ dataDir, log: createLogger(logLevel) })
+      : undefined;
+  if (!isStopping) {
+    service = Bun.spawn([process.execPath, '--watch', 'src/main.ts'], {
+      stdio: ['inherit', 'inherit', 'inherit'],
+    });
+  }
+  const code = await service?.exited;
+  await embedded?.stop();
+  process.exit(code ?? 0);
+} catch (error) {
+  if (!(error instanceof DomainError)) throw error;
+  console.error(error.message);
+  process.exit(1);
+}
