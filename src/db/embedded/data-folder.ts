@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { chown, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import { Unavailable } from '../../domain/errors.ts';
 import { canEnter, findServerAccount, runAs, type ServerAccount } from './account.ts';
@@ -73,10 +73,10 @@ export async function openCluster(cluster: Cluster, log: Logger): Promise<string
 async function initialiseCluster(cluster: Cluster, log: Logger): Promise<void> {
   if (existsSync(join(cluster.dir, 'PG_VERSION'))) return;
   log.info({ dir: cluster.dir }, 'creating a new embedded database');
-  // Created under another name and then renamed: an existing cluster is complete, even if the process was killed.
-  const fresh = `${cluster.dir}.new`;
-  await rm(fresh, { recursive: true, force: true });
-  await mkdir(fresh, { mode: 0o700 });
+  await removeUnfinished(cluster);
+  // Created under another name and then renamed: an existing cluster is complete, even if the process was killed. Each
+  // attempt has its own name, since the initdb of a killed process goes on for a second.
+  const fresh = await mkdtemp(`${cluster.dir}.new-`);
   await writeFile(cluster.passwordFile, `${randomBytes(24).toString('hex')}\n`, { mode: 0o600 });
   if (cluster.account) {
     await chown(fresh, cluster.account.uid, cluster.account.gid);
@@ -93,6 +93,16 @@ async function initialiseCluster(cluster: Cluster, log: Logger): Promise<void> {
   ]);
   if (made.code !== 0) throw new Unavailable(describeFailure(made.output));
   await rename(fresh, cluster.dir);
+  await removeUnfinished(cluster);
+}
+
+/** Removes what killed attempts have made; their initdb then fails. Repeated while it adds files. */
+async function removeUnfinished(cluster: Cluster): Promise<void> {
+  const folder = dirname(cluster.dir);
+  for (const name of await readdir(folder)) {
+    if (!name.startsWith(`${basename(cluster.dir)}.new`)) continue;
+    await rm(join(folder, name), { recursive: true, force: true, maxRetries: 10 });
+  }
 }
 
 /** @param output of initdb. */
