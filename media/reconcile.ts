@@ -1,5 +1,5 @@
 import type { Stats } from 'node:fs';
-import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { removeLeftBehindLinks } from '../src/backup/sound-links.ts';
 import type { Db } from '../src/db/client.ts';
@@ -13,6 +13,7 @@ import {
   saveSoundLoss,
   withoutReadySound,
 } from '../src/queries/round-sounds/round-sounds.ts';
+import { moveFile } from '../src/runtime/folder.ts';
 import { isNotFound } from './disk-trouble.ts';
 import { publishedPath, type SoundFolders, tryParsePartialName, uploadFolder } from './sound-folders.ts';
 
@@ -81,7 +82,7 @@ async function setAsideOrphanFiles(db: Db, folders: SoundFolders, log: Log): Pro
       // Removed since the folder was read.
       if (!(await Bun.file(path).exists())) return;
       await mkdir(folders.orphans, { recursive: true });
-      await rename(path, join(folders.orphans, `${Date.now()}-${name}`));
+      await moveFile(path, join(folders.orphans, `${Date.now()}-${name}`));
       log.warn({ file: path }, 'a published sound without a row was set aside');
     });
   }

@@ -1,7 +1,7 @@
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { tryParseSoundFileName } from '../domain/round-sound.ts';
-import { STORAGE_ID_FILE, toFolderFailure } from '../runtime/folder.ts';
+import { moveFile, STORAGE_ID_FILE, toFolderFailure } from '../runtime/folder.ts';
 import type { SoundFolders } from './sound-links.ts';
 
 /** The sounds of a backup in temporary folders, not served until they are published. */
@@ -19,15 +19,16 @@ export type RestoredSounds = {
 const PREFIX = '.restore-';
 
 /**
- * Makes the temporary folders, next to those of the published sounds and the queued uploads.
+ * Makes the temporary folders, in those of the published sounds and the queued uploads: each of these may be a file
+ * system of its own.
  * @param uploadName the name of the file in the folder of each upload.
  */
 export async function openRestoredSounds(folders: SoundFolders, uploadName: string): Promise<RestoredSounds> {
   const id = `${PREFIX}${crypto.randomUUID()}`;
   const [storage, data] = [dirname(folders.published), dirname(folders.inbox)];
-  const sounds = join(storage, id);
-  const uploads = join(data, id);
-  for (const parent of [storage, data]) await removeLeftBehind(parent);
+  const sounds = join(folders.published, id);
+  const uploads = join(folders.inbox, id);
+  for (const parent of [folders.published, folders.inbox]) await removeLeftBehind(parent);
   for (const home of [sounds, uploads]) await mkdir(home);
   const discard = async () => {
     for (const home of [sounds, uploads]) await rm(home, { recursive: true, force: true });
@@ -51,7 +52,7 @@ export async function openRestoredSounds(folders: SoundFolders, uploadName: stri
       );
       if (before.length > 0) await mkdir(folders.orphans, { recursive: true });
       for (const name of before) {
-        await rename(join(folders.published, name), join(folders.orphans, `${Date.now()}-${name}`));
+        await moveFile(join(folders.published, name), join(folders.orphans, `${Date.now()}-${name}`));
       }
       for (const name of await readdir(sounds))
         await rename(join(sounds, name), join(folders.published, name));

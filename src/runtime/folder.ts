@@ -1,5 +1,5 @@
-import { access, constants, mkdir } from 'node:fs/promises';
-import { errorCode } from '../domain/error-causes.ts';
+import { access, constants, copyFile, mkdir, rename, rm } from 'node:fs/promises';
+import { errorCode, hasErrorCode } from '../domain/error-causes.ts';
 import { InvalidInput, Unavailable } from '../domain/errors.ts';
 
 /** The file in `STORAGE_DIR` with the id that distinguishes it from other storage folders. */
@@ -31,6 +31,15 @@ export async function makeFolder(configured: ConfiguredFolder, path = configured
       throw toFolderFailure(error, configured, folder, 'cannot be created');
     }
   }
+}
+
+/** Moves a file, by copying it where the other folder is on another file system. */
+export async function moveFile(from: string, to: string): Promise<void> {
+  await rename(from, to).catch(async (error: unknown) => {
+    if (!hasErrorCode(error, ['EXDEV'])) throw error;
+    await copyFile(from, to);
+    await rm(from);
+  });
 }
 
 /**

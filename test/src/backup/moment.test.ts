@@ -153,7 +153,7 @@ test('a restore that is killed while it places the sounds is finished by another
   expect([...rows]).toEqual([BEFORE]);
   expect(existsSync(join(target.published, FILE))).toBe(false);
   const isAside = (name: string) => name.startsWith('.restore-');
-  expect((await readdir(env.STORAGE_DIR)).filter(isAside).length).toBe(1);
+  expect((await readdir(target.published)).filter(isAside).length).toBe(1);
 
   const again = startProgram('src/cli.ts', env, args);
   expect([await again.exited, again.stdout()]).toEqual([0, expect.stringMatching(/^Restored .*\n$/)]);
@@ -161,5 +161,5 @@ test('a restore that is killed while it places the sounds is finished by another
   const published = (await readdir(target.published)).filter((name) => name.endsWith('.mp3'));
   expect(published).toEqual([FILE]);
   expect((await readdir(target.orphans)).length).toBe(earlier.length);
-  expect((await readdir(env.STORAGE_DIR)).filter(isAside)).toEqual([]);
+  expect((await readdir(target.published)).filter(isAside)).toEqual([]);
 });

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { reconcileSounds } from '../../../media/reconcile.ts';
+import { UPLOAD_NAME } from '../../../media/rendering/decode.ts';
+import { openSoundFolders } from '../../../media/sound-folders.ts';
+import { restoreBackup } from '../../../src/backup/restore-backup.ts';
+import { writeBackup } from '../../../src/backup/write-backup.ts';
+import { createLogger } from '../../../src/runtime/log.ts';
+import { aSteamId, insertReadySound } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { mountSmallDisk } from '../../support/machine/small-disk.ts';
+import { createTestFolder } from '../../support/service/program.ts';
+
+const UPLOAD = '0190c2a5-7a51-7c52-a6a1-2f6a0d2f9c11';
+const FILE = `${aSteamId(1)}.mp3`;
+const BEFORE = `${aSteamId(2)}.mp3`;
+const root = createTestFolder();
+const [dataDir, storageDir] = [join(root.path, 'data'), join(root.path, 'storage')];
+const disks = [
+  await mountSmallDisk(join(dataDir, 'inbox'), 1024 * 1024),
+  await mountSmallDisk(join(storageDir, 'roundsound'), 1024 * 1024),
+];
+const { db, url: databaseUrl } = await createTestDatabase();
+const folders = await openSoundFolders({ dataDir, storageDir });
+afterAll(async () => {
+  for (const disk of disks) disk.unmount();
+  await root.remove();
+});
+
+describe.skipIf(disks.some(({ isMounted }) => !isMounted))(
+  'folders that are file systems of their own',
+  () => {
+    beforeAll(async () => {
+      await writeFile(join(folders.published, FILE), 'a sound');
+      await mkdir(join(folders.inbox, UPLOAD));
+      await writeFile(join(folders.inbox, UPLOAD, UPLOAD_NAME), 'an upload');
+      const sha256 = createHash('sha256').update('a sound').digest('hex');
+      await insertReadySound(db, aSteamId(1), 'track.wav', { sha256 });
+      await insertReadySound(db, aSteamId(3), 'waits.wav', {
+        status: 'queued',
+        uploadKey: UPLOAD,
+        sha256: null,
+        readyAt: null,
+      });
+    });
+
+    test('a restore puts sounds and uploads into them, and what was there aside', async () => {
+      const file = join(root.path, 'backup.tar.gz');
+      await writeBackup(file, { databaseUrl, folders, uploadName: UPLOAD_NAME, productVersion: '0.1.0' });
+      await writeFile(join(folders.published, FILE), 'a later sound');
+      await writeFile(join(folders.published, BEFORE), 'a sound of before');
+      await restoreBackup(
+        file,
+        { databaseUrl, folders, uploadName: UPLOAD_NAME },
+        { log: createLogger('silent'), confirmLoss: async () => {} },
+      );
+      expect(await readdir(folders.published)).toEqual([FILE]);
+      expect(await readFile(join(folders.published, FILE), 'utf8')).toBe('a sound');
+      expect(await readdir(folders.inbox)).toEqual([UPLOAD]);
+      expect(await readFile(join(folders.inbox, UPLOAD, UPLOAD_NAME), 'utf8')).toBe('an upload');
+      expect(await readAside()).toEqual(['a later sound', 'a sound of before']);
+      expect((await readdir(storageDir)).sort()).toEqual(['roundsound', 'roundsound-orphans']);
+      expect(await readdir(dataDir)).toEqual(['inbox']);
+    });
+
+    test('the comparison with the database puts a file without a row aside', async () => {
+      await writeFile(join(folders.published, BEFORE), 'of nobody');
+      await reconcileSounds(db, folders, createLogger('silent'));
+      expect((await readdir(folders.published)).sort()).toEqual(['.published-sounds', FILE]);
+      expect(await readAside()).toContain('of nobody');
+    });
+
+    async function readAside(): Promise<string[]> {
+      const names = await readdir(folders.orphans);
+      const contents = names.map((name) => readFile(join(folders.orphans, name), 'utf8'));
+      return (await Promise.all(contents)).sort();
+    }
+  },
+);
