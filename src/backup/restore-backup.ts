@@ -3,10 +3,9 @@ import { type Connection, connect, type Transaction } from '../db/client.ts';
 import { loadMigrationTimes, MIGRATION_TIMES, migrateDatabase } from '../db/migrate.ts';
 import { hasErrorCode } from '../domain/error-causes.ts';
 import { InvalidInput } from '../domain/errors.ts';
-import { STORAGE_ID_SETTING } from '../queries/settings.ts';
 import { type ReadProgress, readArchive } from './archive-reader.ts';
 import { findEntryKind, type Manifest } from './manifest.ts';
-import { openRestoredSounds, type RestoredSounds } from './restore-sounds.ts';
+import { openRestoredSounds, placeRestoredSounds, type RestoredSounds } from './restore-sounds.ts';
 import { beginTables } from './restore-tables.ts';
 import { describeContents, requireFittingSchema, requireNobody } from './restore-target.ts';
 import type { SoundFolders } from './sound-links.ts';
@@ -50,7 +49,6 @@ export async function restoreBackup(
     statementTimeoutMs: 0,
     keepsSession: true,
   });
-  let sounds: RestoredSounds | undefined;
   try {
     const applied = await loadMigrationTimes(connection);
     requireFittingSchema(file, manifest, applied);
@@ -66,17 +64,20 @@ export async function restoreBackup(
     }
     await migrateDatabase(databaseUrl, { log, signal, upTo: manifest.migrations.length });
     onStep?.('restoring');
-    const restored = await openRestoredSounds(folders, uploadName);
-    sounds = restored;
-    const report = await restoreAll(connection, { file, manifest, sounds: restored, onProgress, signal });
-    await sounds.publish(report.storageId);
+    const sounds = await openRestoredSounds(folders, uploadName);
+    const report = await restoreAll(connection, { file, manifest, sounds, onProgress, signal }).catch(
+      async (error: unknown) => {
+        await sounds.discard();
+        throw error;
+      },
+    );
+    await placeRestoredSounds(connection, folders);
     if (manifest.migrations.length < MIGRATION_TIMES.length)
       await migrateDatabase(databaseUrl, { log, signal });
     await connection.unsafe('analyze');
-    return { ...manifest, wrongTotals: report.wrongTotals, erasedSince: report.erasedSince };
+    return { ...manifest, ...report };
   } finally {
     await connection.end({ timeout: 0 });
-    await sounds?.discard();
   }
 }
 
@@ -109,11 +110,10 @@ async function restoreAll(connection: Connection, { file, manifest, sounds, onPr
       throw new InvalidInput(`${file} was replaced while it was read: nothing was changed`);
     }
     const { wrong } = await tables.finish(manifest);
-    const [id] = await transaction.unsafe('select value from settings where key = $1', [STORAGE_ID_SETTING]);
+    await sounds.commitTo(transaction);
     return {
       wrongTotals: wrong,
       erasedSince: countMissing(erasuresBefore, await listErasures(transaction)),
-      storageId: id && String(id.value),
     };
   });
 }

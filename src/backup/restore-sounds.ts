@@ -1,22 +1,28 @@
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { Connection } from '../db/client.ts';
 import { tryParseSoundFileName } from '../domain/round-sound.ts';
+import { STORAGE_ID_SETTING } from '../queries/settings.ts';
 import { moveFile, STORAGE_ID_FILE, toFolderFailure } from '../runtime/folder.ts';
 import type { SoundFolders } from './sound-links.ts';
+import type { Queries } from './tables.ts';
 
-/** The sounds of a backup in temporary folders, not served until they are published. */
+/** The sounds of a backup in temporary folders, not served until they are placed. */
 export type RestoredSounds = {
   /** Both throw one line that names the setting when the disk is full. */
   addSound: (fileName: string, bytes: Uint8Array) => Promise<void>;
   addUpload: (uploadKey: string, bytes: Uint8Array) => Promise<void>;
-  /**
-   * Makes them the published sounds and the queued uploads; files that were published before are moved to the orphans.
-   */
-  publish: (storageId: string | undefined) => Promise<void>;
+  /** Saves, in the transaction of the rows, that these sounds belong to them: see {@link placeRestoredSounds}. */
+  commitTo: (transaction: Queries) => Promise<void>;
   discard: () => Promise<void>;
 };
 
 const PREFIX = '.restore-';
+/** The setting with the name of the temporary folders, from the commit of the rows until the sounds are in place. */
+const UNPLACED_SETTING = 'restore.unplaced';
+/** A file that says that the sounds of before have been put aside: from then on, what is published is restored. */
+const MARK_NAME = '.emptied';
 
 /**
  * Makes the temporary folders, in those of the published sounds and the queued uploads: each of these may be a file
@@ -24,15 +30,11 @@ const PREFIX = '.restore-';
  * @param uploadName the name of the file in the folder of each upload.
  */
 export async function openRestoredSounds(folders: SoundFolders, uploadName: string): Promise<RestoredSounds> {
-  const id = `${PREFIX}${crypto.randomUUID()}`;
+  const name = `${PREFIX}${crypto.randomUUID()}`;
   const [storage, data] = [dirname(folders.published), dirname(folders.inbox)];
-  const sounds = join(folders.published, id);
-  const uploads = join(folders.inbox, id);
+  const { sounds, uploads } = temporaryFolders(folders, name);
   for (const parent of [folders.published, folders.inbox]) await removeLeftBehind(parent);
   for (const home of [sounds, uploads]) await mkdir(home);
-  const discard = async () => {
-    for (const home of [sounds, uploads]) await rm(home, { recursive: true, force: true });
-  };
   return {
     addSound: (fileName, bytes) =>
       writeFile(join(sounds, fileName), bytes, { flush: true }).catch((error: unknown) => {
@@ -46,26 +48,81 @@ export async function openRestoredSounds(folders: SoundFolders, uploadName: stri
         throw toFolderFailure(error, { setting: 'DATA_DIR', root: data }, data);
       }
     },
-    publish: async (storageId) => {
-      const before = (await readdir(folders.published)).filter(
-        (name) => tryParseSoundFileName(name) !== undefined,
+    commitTo: async (transaction) => {
+      await transaction.unsafe(
+        'insert into settings (key, value) values ($1, $2) on conflict (key) do update set value = excluded.value',
+        [UNPLACED_SETTING, name],
       );
-      if (before.length > 0) await mkdir(folders.orphans, { recursive: true });
-      for (const name of before) {
-        await moveFile(join(folders.published, name), join(folders.orphans, `${Date.now()}-${name}`));
-      }
-      for (const name of await readdir(sounds))
-        await rename(join(sounds, name), join(folders.published, name));
-      for (const key of await readdir(uploads)) {
-        await rm(join(folders.inbox, key), { recursive: true, force: true });
-        await rename(join(uploads, key), join(folders.inbox, key));
-      }
-      // The restored database contains the id of its former folder.
-      if (storageId !== undefined) await writeFile(join(storage, STORAGE_ID_FILE), `${storageId}\n`);
-      await discard();
     },
-    discard,
+    discard: () => discard(folders, name),
   };
+}
+
+/**
+ * Makes the sounds of the restore that was committed last the published sounds and the queued uploads, unless that was
+ * done; files that were published before are moved to the orphans. A restore that is killed meanwhile is finished by the
+ * next start of the service. Processes wait for one another.
+ * @throws {InvalidInput} or {Unavailable} one line that names the setting, when a folder cannot be written.
+ */
+export async function placeRestoredSounds(connection: Connection, folders: SoundFolders): Promise<void> {
+  const [unplaced] = await connection.unsafe('select from settings where key = $1', [UNPLACED_SETTING]);
+  if (!unplaced) return;
+  const placed = await connection.begin(async (transaction) => {
+    await transaction.unsafe('set local statement_timeout = 0');
+    const [row] = await transaction.unsafe('select value from settings where key = $1 for update', [
+      UNPLACED_SETTING,
+    ]);
+    const name = row && String(row.value);
+    // Another process has placed them meanwhile, or they are in the folders of another machine.
+    if (name === undefined || !Object.values(temporaryFolders(folders, name)).every(existsSync))
+      return undefined;
+    const [id] = await transaction.unsafe('select value from settings where key = $1', [STORAGE_ID_SETTING]);
+    await place(folders, name, id && String(id.value)).catch((error: unknown) => {
+      throw toFolderFailure(error, { setting: 'STORAGE_DIR', root: dirname(folders.published) });
+    });
+    await transaction.unsafe('delete from settings where key = $1', [UNPLACED_SETTING]);
+    return name;
+  });
+  if (placed !== undefined) await discard(folders, placed);
+}
+
+/** Every step can be repeated after the process was killed. */
+async function place(folders: SoundFolders, name: string, storageId: string | undefined): Promise<void> {
+  const { sounds, uploads } = temporaryFolders(folders, name);
+  const mark = join(sounds, MARK_NAME);
+  if (!existsSync(mark)) {
+    await putAsidePublished(folders);
+    await writeFile(mark, '');
+  }
+  for (const file of await readdir(sounds)) {
+    if (file !== MARK_NAME) await rename(join(sounds, file), join(folders.published, file));
+  }
+  for (const key of await readdir(uploads)) {
+    await rm(join(folders.inbox, key), { recursive: true, force: true });
+    await rename(join(uploads, key), join(folders.inbox, key));
+  }
+  // The restored database contains the id of its former folder.
+  if (storageId !== undefined)
+    await writeFile(join(dirname(folders.published), STORAGE_ID_FILE), `${storageId}\n`);
+}
+
+async function putAsidePublished(folders: SoundFolders): Promise<void> {
+  const before = (await readdir(folders.published)).filter(
+    (name) => tryParseSoundFileName(name) !== undefined,
+  );
+  if (before.length > 0) await mkdir(folders.orphans, { recursive: true });
+  for (const name of before) {
+    await moveFile(join(folders.published, name), join(folders.orphans, `${Date.now()}-${name}`));
+  }
+}
+
+function temporaryFolders(folders: SoundFolders, name: string): { sounds: string; uploads: string } {
+  return { sounds: join(folders.published, name), uploads: join(folders.inbox, name) };
+}
+
+async function discard(folders: SoundFolders, name: string): Promise<void> {
+  const { sounds, uploads } = temporaryFolders(folders, name);
+  for (const home of [sounds, uploads]) await rm(home, { recursive: true, force: true });
 }
 
 /** Removes the folders of a restore that was killed; no other restore can be running. */

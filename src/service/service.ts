@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { openSoundFolders } from '../../media/sound-folders.ts';
+import { placeRestoredSounds } from '../backup/restore-sounds.ts';
 import { listenForChanges } from '../db/changes.ts';
 import { withWaitLimit } from '../db/connection/limited-database.ts';
 import { createWaitLimit, REQUEST_LIMITS } from '../db/connection/wait-limit.ts';
@@ -133,7 +134,10 @@ export async function runService(
     };
     addStateMetrics(context);
 
-    if (has('api') || has('media')) await checkStorageIdentity(database.db, config.storageDir, log);
+    if (has('api') || has('media')) {
+      await placeRestoredSounds(database.connection, context.soundFolders);
+      await checkStorageIdentity(database.db, config.storageDir, log);
+    }
     if (has('sync')) {
       startSync(context);
       startWebhooks(context);
