@@ -68,8 +68,8 @@ export async function claimFeedPost(db: Db, feed: DiscordFeed, upTo: number): Pr
 }
 
 /**
- * Advances a feed's cursor, and marks messages whose penalties changed in between; does nothing if another process was
- * faster.
+ * Advances a feed's cursor, and marks messages whose penalties changed in between, silently too: a message that is there
+ * must not say what is over. Does nothing if another process was faster.
  * @param feed its state before, including the claim for the message that was posted, if any.
  * @param posted the message that shows a single penalty; undefined: none was posted, or a summary.
  */
@@ -98,7 +98,7 @@ export async function passFeedEvents(
       update ${discordFeedPosts} set edit_event_id = change.id
       from (
         select penalty_id, max(id) as id from ${penaltyEvents}
-        where id > ${feed.cursor} and id <= ${upTo} and not is_silent and type <> 'penalty.created'
+        where id > ${feed.cursor} and id <= ${upTo} and type <> 'penalty.created'
         group by penalty_id
       ) as change
       where ${discordFeedPosts.feedId} = ${feed.id} and ${discordFeedPosts.penaltyId} = change.penalty_id`);

@@ -1,0 +1,31 @@
+import { expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import { penalties } from '../../../src/db/schema/penalties.ts';
+import { startTestBot } from '../../support/bot/bot.ts';
+import { createFeedStarter, settleFeeds } from '../../support/bot/feeds.ts';
+import { insertPenalties } from '../../support/database/builders.ts';
+
+const harness = await startTestBot({ bot: { timings: { feedIntervalMs: 50 } } });
+const startFeed = createFeedStarter(harness);
+await harness.connect();
+
+test('a message is edited for a change that nobody is notified of', async () => {
+  const { db, connection } = harness;
+  const feed = await startFeed({ what: 'penalties' });
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
+  const [lifted, other] = await insertPenalties(db, [{ createdAt: daysAgo(3) }, {}]);
+  await settleFeeds(harness);
+  expect(feed.titles()).toEqual([`🔴 Active · Ban #${lifted?.id}`, `🔴 Active · Ban #${other?.id}`]);
+
+  // Two days ago, as a mirror learns that could not reach its database since.
+  await db
+    .update(penalties)
+    .set({ status: 'UNBANNED', liftedAt: daysAgo(2) })
+    .where(eq(penalties.id, lifted?.id ?? 0));
+  await settleFeeds(harness);
+  expect(feed.titles()).toEqual([`🟢 Lifted · Ban #${lifted?.id}`, `🔴 Active · Ban #${other?.id}`]);
+
+  await connection`truncate penalties`;
+  await settleFeeds(harness);
+  expect(feed.titles()).toEqual([`🗑️ Removed · Ban #${lifted?.id}`, `🗑️ Removed · Ban #${other?.id}`]);
+});
