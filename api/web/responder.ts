@@ -114,7 +114,9 @@ export function createResponder({
   ): Promise<Response> {
     return respond(incoming, async (visit) => {
       const isPost = route.method === 'POST';
-      if (!isPost && !visit.blockedUser && !visit.session) {
+      const isSignedOut = !visit.blockedUser && !visit.session;
+      if (isSignedOut && route.signedOutNotice) return redirect(visit, '/account', route.signedOutNotice);
+      if (!isPost && isSignedOut) {
         const next = visits.readDestination(visit.url.pathname + visit.url.search);
         return redirect(visit, withDestination('/account', next), 'sign-in-first');
       }

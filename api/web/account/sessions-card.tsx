@@ -121,7 +121,12 @@ function SessionRow({ session, visit, isCurrent }: RowProps): JSX.Element {
 /** Routes that end this session, another one, or all of them. */
 export function sessionRoutes(deps: SessionsDeps): MemberRoute[] {
   return [
-    { method: 'POST', path: '/sign-out', handle: (visit) => signOut(deps, visit) },
+    {
+      method: 'POST',
+      path: '/sign-out',
+      signedOutNotice: 'signed-out',
+      handle: (visit) => signOut(deps, visit),
+    },
     { method: 'POST', path: '/sessions/end', handle: (visit) => endOther(deps, visit) },
     { method: 'POST', path: '/sign-out-everywhere', handle: (visit) => signOutEverywhere(deps, visit) },
   ];

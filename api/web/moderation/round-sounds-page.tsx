@@ -7,6 +7,7 @@ import {
   listRoundSounds,
 } from '../../../src/queries/round-sounds/round-sounds.ts';
 import { listUsersBySteamId } from '../../../src/queries/users/users.ts';
+import { removeSoundOf } from '../account/round-sound/remove-sound.ts';
 import type { RoundSoundDeps } from '../account/round-sound/round-sound-deps.ts';
 import { titleOf } from '../account/round-sound/sound-words.tsx';
 import { Card } from '../layout/card.tsx';
@@ -30,16 +31,19 @@ const SOUNDS_PER_PAGE = 50;
 export function roundSoundsRoutes(deps: RoundSoundsDeps): MemberRoute[] {
   return [
     { method: 'GET', path: '/moderation/sounds', handle: (visit) => showSounds(deps, visit) },
-    ...removalRoutes(deps, { path: '/moderation/sounds/:steamid64/delete', backOf: () => `${LIST}#sounds` }),
+    ...removalRoutes(deps, {
+      path: '/moderation/sounds/:steamid64/delete',
+      backOf: async () => `${LIST}#sounds`,
+    }),
     ...removalRoutes(deps, {
       path: '/moderation/users/:steamid64/sound/delete',
-      backOf: (steamId64) => `${pathOfPlayer({ steamId64 })}#sounds`,
+      backOf: async (steamId64) => `${pathOfPlayer({ steamId64 })}#sounds`,
     }),
   ];
 }
 
 /** The path that confirms and performs a removal, and the page to return to. */
-type Removal = { path: string; backOf: (steamId64: SteamId64) => string };
+type Removal = { path: string; backOf: (steamId64: SteamId64, visit: MemberVisit) => Promise<string> };
 
 function removalRoutes(deps: RoundSoundsDeps, { path, backOf }: Removal): MemberRoute[] {
   return [
@@ -103,14 +107,15 @@ async function showSounds(deps: RoundSoundsDeps, visit: MemberVisit): Promise<Re
 type RemovalTarget = { steamId64: SteamId64; backOf: Removal['backOf'] };
 
 async function showRemoveConfirmation(
-  { db, site }: RoundSoundsDeps,
+  { db, site, redirect }: RoundSoundsDeps,
   visit: MemberVisit,
   { steamId64, backOf }: RemovalTarget,
 ): Promise<Response> {
   const t = textsOf(visit.locale).roundSound.moderation;
   const { ready, latest } = await findRoundSounds(db, steamId64);
   const sound = ready ?? latest;
-  if (!sound) throw new NotFound(`${steamId64} has no sound`);
+  const back = await backOf(steamId64, visit);
+  if (!sound) return redirect(visit, back, 'sound-already-removed');
   return respondWithPage(
     <ConfirmPage
       site={site}
@@ -118,7 +123,7 @@ async function showRemoveConfirmation(
       title={t.removeTitle}
       lead={t.removeLead(isolate(titleOf(sound)), steamId64)}
       label={t.remove}
-      back={backOf(steamId64)}
+      back={back}
     />,
   );
 }
@@ -128,8 +133,8 @@ async function remove(
   visit: MemberVisit,
   { steamId64, backOf }: RemovalTarget,
 ): Promise<Response> {
-  await deps.sounds.removeSound({ steamId64, actor: { userId: visit.user.id } });
-  return deps.redirect(visit, backOf(steamId64), 'sound-removed');
+  const notice = await removeSoundOf(deps, steamId64, visit);
+  return deps.redirect(visit, await backOf(steamId64, visit), notice);
 }
 
 function parsePlayer(id: string | undefined): SteamId64 {

@@ -4,7 +4,7 @@ import { NotFound } from '../../../src/domain/errors.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import {
   type ApiToken,
-  findUnrevokedApiToken,
+  findApiToken,
   listEndedApiTokens,
   listLiveApiTokens,
   revokeApiToken,
@@ -111,6 +111,7 @@ async function showRevokeConfirmation(
   path: TokenPath,
 ): Promise<Response> {
   const { user, token } = await loadNamedToken(deps.db, path);
+  if (token.revokedAt) return deps.redirect(visit, `${pathOfPlayer(user)}#tokens`, 'token-revoked');
   const t = textsOf(visit.locale).tokens;
   return respondWithPage(
     <ConfirmPage
@@ -127,6 +128,7 @@ async function showRevokeConfirmation(
 async function revoke(deps: UserTokensDeps, visit: MemberVisit, path: TokenPath): Promise<Response> {
   const { user, token } = await loadNamedToken(deps.db, path);
   const { now } = visit;
+  // Revoking it again, for example in another tab, changes nothing and says the same.
   await revokeApiToken(deps.db, token.id, { ofUserId: user.id, now, actor: { userId: visit.user.id } });
   deps.onTokenRevoked();
   return deps.redirect(visit, `${pathOfPlayer(user)}#tokens`, 'token-revoked');
@@ -135,7 +137,7 @@ async function revoke(deps: UserTokensDeps, visit: MemberVisit, path: TokenPath)
 async function loadNamedToken(db: Db, { steamid64, id }: TokenPath) {
   const user = await loadNamedUser(db, steamid64);
   const tokenId = parseTokenId(id);
-  const token = await findUnrevokedApiToken(db, { id: tokenId, userId: user.id });
-  if (!token) throw new NotFound(`no live token ${tokenId}`);
+  const token = await findApiToken(db, { id: tokenId, userId: user.id });
+  if (!token) throw new NotFound(`no token ${tokenId}`);
   return { user, token };
 }

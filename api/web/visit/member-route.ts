@@ -1,3 +1,4 @@
+import type { NoticeKey } from '../layout/locales/texts.ts';
 import type { MemberVisit } from './visit.ts';
 
 /** A route below `/account` that requires a session; errors of its handler become pages. */
@@ -15,6 +16,8 @@ export type MemberRoute = {
    * has arrived. For any other POST both are done before, and the fields are in `visit.form`.
    */
   readsBody?: boolean;
+  /** For a POST that signs out: what visitors without a session are told on the account page, in place of an error. */
+  signedOutNotice?: NoticeKey;
   /** True for the start and the return of a link to Discord: each counts as a sign-in attempt of the address. */
   isAttempt?: boolean;
   handle: (

@@ -166,13 +166,12 @@ export async function listEndedApiTokens(
   return selectTokens(db, and(eq(apiTokens.userId, userId), olderCondition, not(liveCondition(now))), limit);
 }
 
-/** A token of this user that is not revoked, by its row id. */
-export async function findUnrevokedApiToken(
+/** A token of this user in any state, by its row id. */
+export async function findApiToken(
   db: Db,
   { id, userId }: { id: number; userId: number },
 ): Promise<ApiToken | undefined> {
-  const condition = and(eq(apiTokens.id, id), eq(apiTokens.userId, userId), isNull(apiTokens.revokedAt));
-  const [token] = await selectTokens(db, condition);
+  const [token] = await selectTokens(db, and(eq(apiTokens.id, id), eq(apiTokens.userId, userId)));
   return token;
 }
 

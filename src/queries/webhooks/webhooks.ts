@@ -72,9 +72,15 @@ export async function listActiveWebhooks(db: Db): Promise<SigningWebhook[]> {
   return db.select().from(webhooks).where(isNull(webhooks.switchedOffAt)).orderBy(asc(webhooks.id));
 }
 
+/** A webhook by its row id. */
+export async function findWebhook(db: Db, id: number): Promise<SigningWebhook | undefined> {
+  const [row] = await db.select().from(webhooks).where(eq(webhooks.id, id));
+  return row;
+}
+
 /** @throws {NotFound} */
 export async function loadWebhook(db: Db, id: number): Promise<SigningWebhook> {
-  const [row] = await db.select().from(webhooks).where(eq(webhooks.id, id));
+  const row = await findWebhook(db, id);
   if (!row) throw new NotFound(`There is no webhook ${id}`);
   return row;
 }

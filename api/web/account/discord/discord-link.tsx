@@ -97,10 +97,13 @@ async function finishLink(
   return deps.redirect(visit, '/account#discord', 'discord-linked');
 }
 
-async function showUnlinkConfirmation({ site, discord }: DiscordDeps, visit: MemberVisit): Promise<Response> {
+async function showUnlinkConfirmation(
+  { site, discord, redirect }: DiscordDeps,
+  visit: MemberVisit,
+): Promise<Response> {
   const t = textsOf(visit.locale).discord;
   const { discordId, discordUsername } = visit.user;
-  if (discordId === null) throw new PageError('not-found', 404);
+  if (discordId === null) return redirect(visit, '/account#discord', 'discord-unlinked');
   return respondWithPage(
     <ConfirmPage
       site={site}

@@ -1,5 +1,4 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import { NotFound } from '../../../../src/domain/errors.ts';
 import { isolate } from '../../../../src/domain/text/isolate.ts';
 import { findRoundSounds, removeFailedSound } from '../../../../src/queries/round-sounds/round-sounds.ts';
 import { ConfirmPage } from '../../layout/confirm.tsx';
@@ -9,6 +8,7 @@ import type { MemberRoute } from '../../visit/member-route.ts';
 import { respondWithPage } from '../../visit/page-response.ts';
 import { type MemberVisit, wantsJson } from '../../visit/visit.ts';
 import { createReceiver } from './receive-upload.ts';
+import { removeSoundOf } from './remove-sound.ts';
 import type { RoundSoundDeps } from './round-sound-deps.ts';
 import { soundAddress } from './round-sound-player.tsx';
 import { titleOf } from './sound-words.tsx';
@@ -71,11 +71,14 @@ async function respondWithStatus({ db }: RoundSoundDeps, visit: MemberVisit): Pr
   });
 }
 
-async function showRemoveConfirmation({ db, site }: RoundSoundDeps, visit: MemberVisit): Promise<Response> {
+async function showRemoveConfirmation(
+  { db, site, redirect }: RoundSoundDeps,
+  visit: MemberVisit,
+): Promise<Response> {
   const t = textsOf(visit.locale).roundSound;
   const { ready, latest } = await findRoundSounds(db, visit.user.steamId64);
   const sound = ready ?? latest;
-  if (!sound) throw new NotFound('no sound');
+  if (!sound) return redirect(visit, HERE, 'sound-already-removed');
   return respondWithPage(
     <ConfirmPage
       site={site}
@@ -89,8 +92,7 @@ async function showRemoveConfirmation({ db, site }: RoundSoundDeps, visit: Membe
 }
 
 async function remove(deps: RoundSoundDeps, visit: MemberVisit): Promise<Response> {
-  await deps.sounds.removeSound({ steamId64: visit.user.steamId64, actor: { userId: visit.user.id } });
-  return deps.redirect(visit, HERE, 'sound-removed');
+  return deps.redirect(visit, HERE, await removeSoundOf(deps, visit.user.steamId64, visit));
 }
 
 async function dismissFailure(deps: RoundSoundDeps, visit: MemberVisit): Promise<Response> {

@@ -5,7 +5,7 @@ import { mayCreateTokens, type TokenAudience } from '../../../../src/domain/righ
 import { isolate } from '../../../../src/domain/text/isolate.ts';
 import {
   createApiToken,
-  findUnrevokedApiToken,
+  findApiToken,
   isTokenName,
   revokeApiToken,
 } from '../../../../src/queries/users/api-tokens.ts';
@@ -95,13 +95,14 @@ async function createTokenOf(
 }
 
 async function showRevokeConfirmation(
-  { db, site }: TokensDeps,
+  { db, site, redirect }: TokensDeps,
   visit: MemberVisit,
   id: string | undefined,
 ): Promise<Response> {
   const tokenId = parseTokenId(id);
-  const token = await findUnrevokedApiToken(db, { id: tokenId, userId: visit.user.id });
-  if (!token) throw new NotFound(`there is no live token ${tokenId}`);
+  const token = await findApiToken(db, { id: tokenId, userId: visit.user.id });
+  if (!token) throw new NotFound(`there is no token ${tokenId}`);
+  if (token.revokedAt) return redirect(visit, '/account#tokens', 'token-revoked');
   const t = textsOf(visit.locale).tokens;
   return respondWithPage(
     <ConfirmPage

@@ -1,7 +1,7 @@
 import type { Db } from '../../../../src/db/client.ts';
 import { NotFound } from '../../../../src/domain/errors.ts';
 import type { WebhookActions } from '../../../../src/events/webhooks/actions.ts';
-import { loadWebhook, type Webhook } from '../../../../src/queries/webhooks/webhooks.ts';
+import { findWebhook, loadWebhook, type Webhook } from '../../../../src/queries/webhooks/webhooks.ts';
 import type { Site } from '../../layout/layout.tsx';
 import type { ReadNotice, Redirect } from '../../visit/notice.ts';
 import { tryParseRowId } from '../../visit/numbers.ts';
@@ -26,4 +26,10 @@ export async function loadNamedWebhook(db: Db, text: string | undefined): Promis
   const id = tryParseRowId(text ?? null);
   if (id === undefined) throw new NotFound('no such webhook');
   return loadWebhook(db, id);
+}
+
+/** Whether there is no webhook with the id in a path; whether there ever was one is not known. False for what is no id. */
+export async function isGone(db: Db, text: string | undefined): Promise<boolean> {
+  const id = tryParseRowId(text ?? null);
+  return id !== undefined && (await findWebhook(db, id)) === undefined;
 }

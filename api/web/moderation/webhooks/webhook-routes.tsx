@@ -1,4 +1,4 @@
-import { Conflict, InvalidInput } from '../../../../src/domain/errors.ts';
+import { Conflict, InvalidInput, NotFound } from '../../../../src/domain/errors.ts';
 import { PENALTY_EVENT_TYPES, type PenaltyEventType } from '../../../../src/domain/penalty-event.ts';
 import { isDelivered } from '../../../../src/domain/webhook.ts';
 import { enableWebhook, removeWebhook } from '../../../../src/queries/webhooks/webhooks.ts';
@@ -11,7 +11,7 @@ import { PageError } from '../../visit/page-error.ts';
 import { respondWithPage } from '../../visit/page-response.ts';
 import type { MemberVisit } from '../../visit/visit.ts';
 import { WebhookAddedPage } from './webhook-added-page.tsx';
-import { loadNamedWebhook, pathOfWebhook, WEBHOOKS, type WebhooksDeps } from './webhook-deps.ts';
+import { isGone, loadNamedWebhook, pathOfWebhook, WEBHOOKS, type WebhooksDeps } from './webhook-deps.ts';
 import { showWebhook } from './webhook-page.tsx';
 import { renderWebhooks, showWebhooks } from './webhooks-page.tsx';
 
@@ -30,12 +30,24 @@ export function webhookRoutes(deps: WebhooksDeps): MemberRoute[] {
     { method: 'GET', path: PATH, handle: (visit) => showWebhooks(deps, visit) },
     { method: 'POST', path: PATH, handle: (visit) => add(deps, visit) },
     route('GET', '', showWebhook),
-    route('POST', '/test', sendTest),
-    route('POST', '/resend', resend),
-    route('POST', '/enable', enable),
-    route('GET', '/remove', showRemoveConfirmation),
-    route('POST', '/remove', remove),
+    route('POST', '/test', orListWithout(sendTest)),
+    route('POST', '/resend', orListWithout(resend)),
+    route('POST', '/enable', orListWithout(enable)),
+    route('GET', '/remove', orListWithout(showRemoveConfirmation)),
+    route('POST', '/remove', orListWithout(remove)),
   ];
+}
+
+/** Redirects to the list when the webhook has been removed meanwhile, for example by the same form in another tab. */
+function orListWithout(handle: Handler): Handler {
+  return async (deps, visit, id) => {
+    try {
+      return await handle(deps, visit, id);
+    } catch (error) {
+      if (!(error instanceof NotFound) || !(await isGone(deps.db, id))) throw error;
+      return deps.redirect(visit, `${WEBHOOKS}#webhooks`, 'webhook-already-removed');
+    }
+  };
 }
 
 const actorOf = ({ user }: MemberVisit) => ({ userId: user.id });

@@ -190,4 +190,25 @@ describe('the page of webhooks', () => {
       expect([id, (await admin.get(`${LIST}/${id}`)).status]).toEqual([id, 404]);
     }
   });
+
+  test('leads from forms for a removed one to the list, which says so', async () => {
+    const { path } = await add();
+    await admin.get(path);
+    const pages = await Promise.all([admin.post(`${path}/remove`), admin.post(`${path}/remove`)]);
+    for (const action of ['remove', 'test', 'resend', 'enable']) {
+      pages.push(await admin.post(`${path}/${action}`));
+    }
+    pages.push(await admin.get(`${path}/remove`));
+    expect(pages.map(({ status, location }) => `${status} ${location}`)).toEqual(
+      Array(7).fill(`303 ${LIST}#webhooks`),
+    );
+    expect((await admin.get(LIST)).text).toContain('This webhook has already been removed.');
+    const removals = await db.select().from(auditLog).where(eq(auditLog.action, 'webhook.removed'));
+    expect(removals.filter(({ subject }) => subject?.startsWith(`${path.split('/').at(-1)} (`))).toHaveLength(
+      1,
+    );
+    for (const id of ['0', 'x', '99999999999']) {
+      expect([id, (await admin.post(`${LIST}/${id}/remove`)).status]).toEqual([id, 404]);
+    }
+  });
 });

@@ -17,11 +17,13 @@ export const notices = {
   'flags-saved': 'Flags saved.',
   'sound-uploaded': 'Your file has been uploaded and is being processed.',
   'sound-removed': 'Sound deleted.',
+  'sound-already-removed': 'There is no sound left to delete.',
   'webhook-already-added': 'You have already submitted that form, so no second webhook was added.',
   'webhook-delivered': 'Sent, and the address accepted the message.',
   'webhook-not-delivered': 'The message was not delivered. The list below shows why.',
   'webhook-enabled': 'The webhook is on again and continues where it left off.',
   'webhook-removed': 'Webhook removed.',
+  'webhook-already-removed': 'This webhook has already been removed.',
   'sign-in-cancelled': 'You cancelled signing in through Steam. Nothing has changed.',
   'link-cancelled': 'You cancelled linking your Discord account. Nothing has changed.',
 };

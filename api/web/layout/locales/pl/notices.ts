@@ -19,11 +19,13 @@ export const notices: Texts['notices'] = {
   'flags-saved': 'Flagi zostały zapisane.',
   'sound-uploaded': 'Plik został przesłany i jest przetwarzany.',
   'sound-removed': 'Dźwięk został usunięty.',
+  'sound-already-removed': 'Nie ma już dźwięku do usunięcia.',
   'webhook-already-added': 'Ten formularz został już wysłany, więc drugi webhook nie powstał.',
   'webhook-delivered': 'Wysłano. Adres przyjął wiadomość.',
   'webhook-not-delivered': 'Wiadomość nie została dostarczona. Powód widać na liście poniżej.',
   'webhook-enabled': 'Webhook jest znów włączony i zaczyna od miejsca, w którym skończył.',
   'webhook-removed': 'Webhook został usunięty.',
+  'webhook-already-removed': 'Ten webhook został już wcześniej usunięty.',
   'sign-in-cancelled': 'Logowanie przez Steam zostało anulowane. Nic się nie zmieniło.',
   'link-cancelled': 'Łączenie z Discordem zostało anulowane. Nic się nie zmieniło.',
 };

@@ -58,7 +58,6 @@ describe('a ready sound', () => {
     expect(await listRoundSounds(db)).toEqual([]);
     expect(await Bun.file(publishedPath(folders, PLAYER)).exists()).toBe(false);
     expect((await visit.browser.get('/account')).text).toContain('Sound deleted.');
-    expect((await visit.browser.get('/account/roundsound/delete')).status).toBe(404);
   });
 
   test('is not deleted without the CSRF token', async () => {

@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import { publishedPath } from '../../../../media/sound-folders.ts';
+import { apiTokens, users } from '../../../../src/db/schema/accounts.ts';
+import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
+import { createApiToken } from '../../../../src/queries/users/api-tokens.ts';
+import { aSteamId, insertUser } from '../../../support/database/builders.ts';
+import type { Browser } from '../../../support/web/browser.ts';
+import { openSoundSite, PLAYER } from '../../../support/web/sound-site.ts';
+
+const { db, folders, visit, insertReadySound, signInAs } = await openSoundSite();
+const PLAYER_PAGE = `/account/moderation/users/${PLAYER}`;
+
+/** Sends what ends or removes something twice at once, as a double click does, then once more, and opens its question. */
+async function repeat(browser: Browser, path: string) {
+  await browser.get('/account');
+  const pages = await Promise.all([browser.post(path), browser.post(path)]);
+  pages.push(await browser.post(path), await browser.get(path));
+  return pages.map(({ status, location }) => `${status} ${location}`);
+}
+
+async function readNotice(browser: Browser, location: string): Promise<string> {
+  const { text } = await browser.get(location);
+  return /<p class="notice"[^>]*>.*?<span>([^<]*)</s.exec(text)?.[1] ?? '';
+}
+
+async function countEntries(action: string): Promise<number> {
+  return (await db.select().from(auditLog).where(eq(auditLog.action, action))).length;
+}
+
+async function createTokenOf(steamId64: SteamId64): Promise<number> {
+  const [user] = await db.select().from(users).where(eq(users.steamId64, steamId64));
+  const options = { name: 'Old', now: new Date(), actor: 'operator' } as const;
+  return (await createApiToken(db, user?.id ?? 0, options)).id;
+}
+
+async function openAdmin(): Promise<Browser> {
+  await insertUser(db, 7, { isAdmin: true });
+  return signInAs(7);
+}
+
+describe('a member who repeats a form ends where the first request did', () => {
+  test('with a token that is revoked', async () => {
+    const { browser } = visit;
+    const id = await createTokenOf(PLAYER);
+    expect(await repeat(browser, `/account/tokens/${id}/revoke`)).toEqual(
+      Array(4).fill('303 /account#tokens'),
+    );
+    expect(await readNotice(browser, '/account#tokens')).toBe(
+      'Token revoked. It stopped working immediately.',
+    );
+    expect(await countEntries('token.revoked')).toBe(1);
+  });
+
+  test('with a sound that is deleted', async () => {
+    const { browser } = visit;
+    await insertReadySound('old.mp3');
+    expect(await repeat(browser, '/account/roundsound/delete')).toEqual(Array(4).fill('303 /account#sound'));
+    expect(await readNotice(browser, '/account#sound')).toBe('There is no sound left to delete.');
+    expect(await Bun.file(publishedPath(folders, PLAYER)).exists()).toBe(false);
+    expect(await countEntries('sound.removed')).toBe(1);
+  });
+
+  test('with a Discord account that is unlinked', async () => {
+    const { browser } = visit;
+    await db.update(users).set({ discordId: '80351110224678912' }).where(eq(users.steamId64, PLAYER));
+    expect(await repeat(browser, '/account/discord/unlink')).toEqual(Array(4).fill('303 /account#discord'));
+    expect(await readNotice(browser, '/account#discord')).toBe('Your Discord account is no longer linked.');
+    expect(await countEntries('discord.unlinked')).toBe(1);
+  });
+
+  test('signing out, also without the session that has ended', async () => {
+    const { browser } = visit;
+    await browser.get('/account');
+    const stale = new Map(browser.cookies);
+    expect((await browser.post('/account/sign-out')).location).toBe('/account');
+    for (const cookies of [stale, new Map<string, string>()]) {
+      browser.cookies.clear();
+      for (const [name, value] of cookies) browser.cookies.set(name, value);
+      const again = await browser.post('/account/sign-out');
+      expect([again.status, again.location]).toEqual([303, '/account']);
+      expect(await readNotice(browser, '/account')).toBe('You have been signed out.');
+    }
+  });
+});
+
+describe('a moderator who repeats a form ends where the first request did', () => {
+  test('with a token that is revoked', async () => {
+    const admin = await openAdmin();
+    const path = `${PLAYER_PAGE}/tokens/${await createTokenOf(PLAYER)}/revoke`;
+    expect(await repeat(admin, path)).toEqual(Array(4).fill(`303 ${PLAYER_PAGE}#tokens`));
+    expect(await readNotice(admin, `${PLAYER_PAGE}#tokens`)).toBe(
+      'Token revoked. It stopped working immediately.',
+    );
+    expect(await countEntries('token.revoked')).toBe(1);
+  });
+
+  test('not with a token of somebody else, or of nobody', async () => {
+    const admin = await openAdmin();
+    const id = await createTokenOf(aSteamId(7));
+    for (const wrong of [id, 999_999, 'abc', '%00']) {
+      const path = `${PLAYER_PAGE}/tokens/${wrong}/revoke`;
+      const pages = [await admin.get(path), await admin.post(path)];
+      expect([wrong, ...pages.map(({ status }) => status)]).toEqual([wrong, 404, 404]);
+    }
+    const [token] = await db.select().from(apiTokens).where(eq(apiTokens.id, id));
+    expect(token?.revokedAt).toBeNull();
+  });
+
+  test.each([
+    [`/account/moderation/sounds/${PLAYER}/delete`, '/account/moderation/sounds#sounds'],
+    [`${PLAYER_PAGE}/sound/delete`, `${PLAYER_PAGE}#sounds`],
+  ])('with a sound that is deleted at %s', async (path, back) => {
+    await insertReadySound('rude.mp3');
+    const admin = await openAdmin();
+    expect(await repeat(admin, path)).toEqual(Array(4).fill(`303 ${back}`));
+    expect(await readNotice(admin, back)).toBe('There is no sound left to delete.');
+    expect(await countEntries('sound.removed')).toBe(1);
+    expect((await admin.post('/account/moderation/sounds/abc/delete')).status).toBe(404);
+  });
+});
