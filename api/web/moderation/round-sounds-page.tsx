@@ -18,7 +18,7 @@ import type { ReadNotice } from '../visit/notice.ts';
 import { tryParseRowId } from '../visit/numbers.ts';
 import { respondWithPage } from '../visit/page-response.ts';
 import type { MemberVisit } from '../visit/visit.ts';
-import { pathOfPlayer } from './find-user.ts';
+import { isKnownPlayer, pathOfPlayer } from './find-user.ts';
 import { Frame, OlderPages } from './frame.tsx';
 import { SoundTable } from './sound-table.tsx';
 
@@ -37,7 +37,10 @@ export function roundSoundsRoutes(deps: RoundSoundsDeps): MemberRoute[] {
     }),
     ...removalRoutes(deps, {
       path: '/moderation/users/:steamid64/sound/delete',
-      backOf: async (steamId64) => `${pathOfPlayer({ steamId64 })}#sounds`,
+      backOf: async (steamId64, visit) =>
+        (await isKnownPlayer(deps.db, steamId64, visit))
+          ? `${pathOfPlayer({ steamId64 })}#sounds`
+          : `${LIST}#sounds`,
     }),
   ];
 }

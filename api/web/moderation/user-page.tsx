@@ -14,6 +14,7 @@ import type { MemberRoute } from '../visit/member-route.ts';
 import type { Notice, ReadNotice } from '../visit/notice.ts';
 import { respondWithPage } from '../visit/page-response.ts';
 import type { MemberVisit } from '../visit/visit.ts';
+import { isKnown } from './find-user.ts';
 import { Frame } from './frame.tsx';
 import {
   PlayerPenaltiesCard,
@@ -47,9 +48,7 @@ async function showPlayer(deps: UserDeps, visit: MemberVisit, id: string | undef
     readRecordPage(deps.db, steamId64, visit),
     findRoundSounds(deps.db, steamId64),
   ]);
-  const hasPenalties = Object.values(record.counts).some((count) => count > 0);
-  const isKnown = user ?? sounds.ready ?? sounds.latest ?? hasPenalties;
-  if (!isKnown) throw new NotFound('no such player');
+  if (!isKnown({ user, record, sounds })) throw new NotFound('no such player');
   const player = { steamId64, record, visit, notice: deps.readNotice(visit) };
   return respondWithPage(
     user ? (

@@ -5,7 +5,12 @@ import { apiTokens, users } from '../../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../../src/db/schema/audit-log.ts';
 import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
 import { createApiToken } from '../../../../src/queries/users/api-tokens.ts';
-import { aSteamId, insertUser } from '../../../support/database/builders.ts';
+import {
+  aSteamId,
+  insertPenalties,
+  insertReadySound as insertSoundOf,
+  insertUser,
+} from '../../../support/database/builders.ts';
 import type { Browser } from '../../../support/web/browser.ts';
 import { openSoundSite, PLAYER } from '../../../support/web/sound-site.ts';
 
@@ -118,5 +123,15 @@ describe('a moderator who repeats a form ends where the first request did', () =
     expect(await readNotice(admin, back)).toBe('There is no sound left to delete.');
     expect(await countEntries('sound.removed')).toBe(1);
     expect((await admin.post('/account/moderation/sounds/abc/delete')).status).toBe(404);
+  });
+
+  test('with the sound of a player of whom nothing else is known, in the list of sounds', async () => {
+    const admin = await openAdmin();
+    const unknown = aSteamId(40);
+    await insertSoundOf(db, unknown);
+    const path = `/account/moderation/users/${unknown}/sound/delete`;
+    expect(await repeat(admin, path)).toEqual(Array(4).fill('303 /account/moderation/sounds#sounds'));
+    await insertPenalties(db, [{ playerSteamId: unknown }]);
+    expect((await admin.post(path)).location).toBe(`/account/moderation/users/${unknown}#sounds`);
   });
 });
