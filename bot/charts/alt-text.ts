@@ -1,3 +1,4 @@
+import { averagePlayersOf } from '../../src/live/series.ts';
 import type { HistoryPoint } from '../../src/queries/servers/samples.ts';
 import type { ChartFacts } from '../locales/en.ts';
 import type { Localization } from '../locales/localization.ts';
@@ -7,7 +8,7 @@ export function chartAltText(points: readonly HistoryPoint[], localization: Loca
   return localization.texts.server.chartAlt(chartFacts(points, localization));
 }
 
-/** The highest number of players and when it was, the average while the server was online, and whether it was offline. */
+/** The highest number of players and when it was, the average, and whether it was offline. */
 export function chartFacts(
   points: readonly HistoryPoint[],
   { locale, texts, timeZone }: Localization,
@@ -17,8 +18,6 @@ export function chartFacts(
     (best, point) => (best && best.playersMaximum >= point.playersMaximum ? best : point),
     undefined,
   );
-  const average =
-    online.reduce((sum, { playersAverage }) => sum + playersAverage, 0) / Math.max(1, online.length);
   const time = new Intl.DateTimeFormat(locale, {
     hour: 'numeric',
     minute: '2-digit',
@@ -28,7 +27,7 @@ export function chartFacts(
   return {
     peak: texts.server.playerCount(highest?.playersMaximum ?? 0),
     peakAt: highest ? time.format(highest.at) : '–',
-    average: new Intl.NumberFormat(locale, { maximumFractionDigits: 1 }).format(average),
+    average: new Intl.NumberFormat(locale, { maximumFractionDigits: 1 }).format(averagePlayersOf(points)),
     gaps: online.length < points.length,
   };
 }

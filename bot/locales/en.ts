@@ -88,7 +88,7 @@ export const en = {
     playerCount: (amount: number) => count(amount, 'player'),
     playersOf: (name: string) => `Players on ${name}`,
     chartAlt: ({ peak, peakAt, average, gaps }: ChartFacts) =>
-      `Chart of players over the last 24 hours: at most ${peak} (${peakAt}), ${average} on average${gaps ? '; with gaps where the server was offline' : ''}.`,
+      `Chart of players over the last 24 hours: at most ${peak} (${peakAt}), ${average} on average${gaps ? '; with gaps where the server was offline (they count as 0)' : ''}.`,
     allServers: 'Servers',
     totals: ({ online, servers, players, capacity }: ServerTotals) =>
       `${online.toLocaleString('en')} of ${count(servers, 'server')} online · ${players.toLocaleString('en')}/${count(capacity, 'player')}`,

@@ -88,7 +88,7 @@ export const pl: Texts = {
     playerCount: (amount) => count(amount, 'player'),
     playersOf: (name) => `Gracze na serwerze ${name}`,
     chartAlt: ({ peak, peakAt, average, gaps }) =>
-      `Wykres liczby graczy z ostatnich 24 godzin: najwięcej ${peak} (${peakAt}), średnio ${average}${gaps ? '; z przerwami, gdy serwer był offline' : ''}.`,
+      `Wykres liczby graczy z ostatnich 24 godzin: najwięcej ${peak} (${peakAt}), średnio ${average}${gaps ? '; z przerwami, gdy serwer był offline (liczą się jako 0)' : ''}.`,
     allServers: 'Serwery',
     totals: ({ online, servers, players, capacity }) =>
       `Online: ${online.toLocaleString('pl')} z ${count(servers, 'ofServer')} · ${players.toLocaleString('pl')}/${count(capacity, 'player')}`,

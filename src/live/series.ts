@@ -33,7 +33,7 @@ export function mergeSteps({ points }: Series, stepSeconds: number): Series {
     stepSeconds,
     points: [...steps].map(([at, members]) => ({
       at: new Date(at),
-      playersAverage: mean(members.map(({ playersAverage }) => playersAverage)),
+      playersAverage: averagePlayersOf(members),
       playersMaximum: Math.max(...members.map(({ playersMaximum }) => playersMaximum)),
       maxPlayers: Math.max(...members.map(({ maxPlayers }) => maxPlayers)),
       onlineShare: onlineShareOf(members),
@@ -66,14 +66,21 @@ export function uptimeOf({ points }: Pick<Series, 'points'>): number | undefined
   return points.length === 0 ? undefined : onlineShareOf(points);
 }
 
+/**
+ * The average number of players at the polls, 0 without any. Nobody plays while a server is offline. A step that was polled
+ * only in part counts for that part.
+ */
+export function averagePlayersOf(points: readonly HistoryPoint[]): number {
+  const playerSeconds = sum(
+    points.map(({ playersAverage, polledSeconds }) => playersAverage * polledSeconds),
+  );
+  return playerSeconds / Math.max(sum(points.map(({ polledSeconds }) => polledSeconds)), 1);
+}
+
 /** A step that was polled only in part counts for that part. */
 function onlineShareOf(points: readonly HistoryPoint[]): number {
   const onlineSeconds = sum(points.map(({ onlineShare, polledSeconds }) => onlineShare * polledSeconds));
   return onlineSeconds / sum(points.map(({ polledSeconds }) => polledSeconds));
-}
-
-function mean(numbers: readonly number[]): number {
-  return sum(numbers) / Math.max(numbers.length, 1);
 }
 
 function sum(numbers: readonly number[]): number {

@@ -3,11 +3,11 @@ import { chartFacts } from '../../../bot/charts/alt-text.ts';
 import { localizationOf } from '../../../bot/locales/localization.ts';
 import { SAMPLE_HISTORY as points } from '../../support/bot/history.ts';
 
-test('says the peak, its time in the zone of the locale, and the average while online', () => {
+test('says the peak, its time in the zone of the locale, and the average of all polls', () => {
   expect(chartFacts(points, localizationOf('pl'))).toEqual({
     peak: '14 graczy',
     peakAt: '13:00 CET',
-    average: '12',
+    average: '10,9',
     gaps: true,
   });
   expect(chartFacts(points, localizationOf('en-US'))).toMatchObject({

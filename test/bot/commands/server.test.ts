@@ -118,7 +118,7 @@ describe('the card of a server', () => {
     const [file] = message?.files ?? [];
     expect(Buffer.from(file?.bytes.slice(0, 8) ?? []).toString('latin1')).toBe('\x89PNG\r\n\x1a\n');
     expect(message?.attachments[0]?.description).toMatch(
-      /^Wykres liczby graczy z ostatnich 24 godzin: najwięcej 31 graczy \(.+\), średnio [\d,]+; z przerwami, gdy serwer był offline\.$/,
+      /^Wykres liczby graczy z ostatnich 24 godzin: najwięcej 31 graczy \(.+\), średnio [\d,]+; z przerwami, gdy serwer był offline \(liczą się jako 0\)\.$/,
     );
   });
 

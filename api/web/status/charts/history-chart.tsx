@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { isolate } from '../../../../src/domain/text/isolate.ts';
-import { mergeSteps, type Series } from '../../../../src/live/series.ts';
+import { averagePlayersOf, mergeSteps, type Series } from '../../../../src/live/series.ts';
 import { textsOf } from '../../layout/locales/texts.ts';
 import { FullMoment } from '../../layout/moment.tsx';
 import type { Visit } from '../../visit/visit.ts';
@@ -58,10 +58,9 @@ function Legend({ series, visit }: { series: Series; visit: Visit }): JSX.Elemen
 
 function summarise({ points }: Series, { locale }: Visit): string {
   const t = textsOf(locale).server;
-  const online = points.filter(({ onlineShare }) => onlineShare > 0);
-  const sum = online.reduce((total, { playersAverage }) => total + playersAverage, 0);
-  const average = formatCount(locale, sum / Math.max(online.length, 1));
-  return t.chartSummary(average, peakOf(points));
+  const average = formatCount(locale, averagePlayersOf(points));
+  const wasOffline = points.some(({ onlineShare }) => onlineShare < 1);
+  return t.chartSummary(average, peakOf(points), wasOffline);
 }
 
 type DrawingProps = { id: string; range: ChartRange; serverName: string; series: Series; visit: Visit };

@@ -81,3 +81,43 @@ test('an outage that the uptime of 30 days counts is in one of the bars', async 
   expect(card?.match(/uptime-(poor|good)/g)).toEqual(['uptime-poor', 'uptime-good']);
   expect(card).toContain('<title>22 Oct: 0%</title>');
 });
+
+test('the average of a chart is that of its table: nobody plays while a server is offline', async () => {
+  const { id } = await insertServerWithHistory(db, { now: NOW, days: 0, slug: 'four', playersCount: 16 });
+  const sampleOf = (begin: string, hours: number, players: number | undefined) =>
+    Array.from({ length: hours * 12 }, (_, step) => ({
+      serverId: id,
+      sampledAt: new Date(Date.parse(`2026-11-${begin}:00Z`) + step * 300_000),
+      periodSeconds: 300,
+      playersAverage: players ?? 0,
+      playersMaximum: players ?? 0,
+      maxPlayers: 24,
+      onlineShare: players === undefined ? 0 : 1,
+    }));
+  await db.insert(serverSamples).values([
+    ...sampleOf('20T12:00', 3, 18),
+    ...sampleOf('20T15:00', 6, undefined),
+    // The last five minutes of this hour are those of the poll above.
+    ...sampleOf('21T09:00', 11 / 12, 16),
+  ]);
+  await waitFor(async () => (await visitor.get('/servers/four')).status === 200);
+  const readChart = async (range: string, language: string) => {
+    const { text } = await visitor.get('/servers/four', { 'accept-language': language });
+    return new RegExp(
+      `<figure class="chart" aria-labelledby="chart-${range}-caption">.*?</figure>`,
+      's',
+    ).exec(text)?.[0];
+  };
+  for (const range of ['day', 'week', 'month']) {
+    const chart = (await readChart(range, 'en')) ?? '';
+    expect(textOf(/<p class="chart-legend">.*?<\/p>/s.exec(chart)?.[0] ?? '')).toBe(
+      'Average 7, peak 18. Time offline counts as 0 players.',
+    );
+    expect(await readChart(range, 'pl')).toContain(
+      'Średnio 7, najwięcej 18. Czas offline liczy się jako 0 graczy.',
+    );
+  }
+  // Nine hours of the one day and one of the other: 0.9 × 6 + 0.1 × 16.
+  const rows = [...((await readChart('week', 'en')) ?? '').matchAll(/<\/th><td>(.*?)<\/td>/g)];
+  expect(rows.map(([, average]) => average)).toEqual(['16', '6']);
+});

@@ -191,20 +191,21 @@ describe('with servers', () => {
 
     test('draws 24 hours, 7 and 30 days, each with words and a table in its place', async () => {
       const { text } = await visitor.get('/servers/mirage');
-      for (const [id, range] of [
-        ['day', '24 hours'],
-        ['week', '7 days'],
-        ['month', '30 days'],
+      // The outage four days ago is on two of the three charts.
+      const outage = ' Time offline counts as 0 players.';
+      for (const [id, range, words] of [
+        ['day', '24 hours', ''],
+        ['week', '7 days', outage],
+        ['month', '30 days', outage],
       ]) {
         expect(text).toContain(
           `<title id="chart-${id}-title">Only Mirage: players over the last ${range}</title>`,
         );
         expect(text).toMatch(
-          new RegExp(`<desc id="chart-${id}-words">Average [\\d.]+, peak 20\\. 24 slots\\.`),
+          new RegExp(`<desc id="chart-${id}-words">Average [\\d.]+, peak 20\\.${words} 24 slots\\.`),
         );
       }
       expect(text.match(/<details class="chart-table">/g)?.length).toBe(3);
-      // The outage four days ago is on two of the three charts.
       expect(text.match(/class="plot-offline"/g)?.length).toBe(2);
     });
 

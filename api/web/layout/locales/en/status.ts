@@ -59,7 +59,8 @@ export const server = {
   history: 'Players over time',
   ranges: { day: '24 hours', week: '7 days', month: '30 days' },
   chartTitle: (name: string, range: string) => `${name}: players over the last ${range}`,
-  chartSummary: (average: string, peak: number) => `Average ${average}, peak ${peak}.`,
+  chartSummary: (average: string, peak: number, wasOffline: boolean) =>
+    `Average ${average}, peak ${peak}.${wasOffline ? ' Time offline counts as 0 players.' : ''}`,
   chartCapacity: (most: number) => `${most} slots.`,
   chartOffline: 'Red areas: the server was offline. Gaps: it was not checked.',
   unavailable: 'Not available right now.',

@@ -63,7 +63,8 @@ export const server: Texts['server'] = {
   history: 'Gracze w czasie',
   ranges: { day: '24 godziny', week: '7 dni', month: '30 dni' },
   chartTitle: (name, range) => `${name}: gracze, ostatnie ${range}`,
-  chartSummary: (average, peak) => `Średnio ${average}, najwięcej ${peak}.`,
+  chartSummary: (average, peak, wasOffline) =>
+    `Średnio ${average}, najwięcej ${peak}.${wasOffline ? ' Czas offline liczy się jako 0 graczy.' : ''}`,
   chartCapacity: (most) => `Sloty: ${most}.`,
   chartOffline: 'Czerwone pola: serwer był offline. Przerwy: nie był sprawdzany.',
   unavailable: 'Chwilowo niedostępne.',
