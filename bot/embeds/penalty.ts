@@ -1,5 +1,5 @@
 import { type APIEmbed, type APIEmbedField, quote, TimestampStyles } from 'discord.js';
-import { countsOnlineTime, type PenaltyStatus } from '../../src/domain/penalty.ts';
+import { countsOnlineTime, FORMER_ADMIN, type PenaltyStatus } from '../../src/domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../../src/domain/steam-id.ts';
 import type { Texts } from '../locales/en.ts';
 import { absoluteAndRelativeTime, escapeText, relativeTime } from '../text.ts';
@@ -60,14 +60,21 @@ export function adminOf(
   { record: words }: Texts,
   max: number,
 ): string {
-  return escapeText(adminName, {
-    max,
-    fallback: adminSteamId === UNKNOWN_STEAM_ID ? words.console : adminSteamId,
-  });
+  if (adminSteamId !== UNKNOWN_STEAM_ID) return escapeText(adminName, { max, fallback: adminSteamId });
+  const name = adminName === FORMER_ADMIN ? words.formerAdmin : adminName;
+  return escapeText(name, { max, fallback: words.console });
 }
 
-function liftedValue({ liftedAt, liftedByName, liftReason }: PenaltyView, { record: words }: Texts): string {
-  const by = escapeText(liftedByName ?? '', { max: 64 });
+/** Who lifted it, cut and escaped; empty when that is not known. */
+export function lifterOf({ liftedByName }: PenaltyView, { record: words }: Texts, max: number): string {
+  const name = liftedByName === FORMER_ADMIN ? words.formerAdmin : liftedByName;
+  return escapeText(name ?? '', { max });
+}
+
+function liftedValue(penalty: PenaltyView, texts: Texts): string {
+  const { liftedAt, liftReason } = penalty;
+  const { record: words } = texts;
+  const by = lifterOf(penalty, texts, 64);
   const head = [liftedAt ? relativeTime(liftedAt) : '', by === '' ? '' : words.liftedBy(by)]
     .filter(Boolean)
     .join(' ');

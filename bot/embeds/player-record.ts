@@ -5,7 +5,7 @@ import { LIMITS } from '../discord-limits.ts';
 import type { Texts } from '../locales/en.ts';
 import { absoluteAndRelativeTime, cut, escapeText, relativeTime, toPlainLine } from '../text.ts';
 import { COLOURS, type MessageView } from './message.ts';
-import { adminOf, STATUS_LOOKS } from './penalty.ts';
+import { adminOf, lifterOf, STATUS_LOOKS } from './penalty.ts';
 import { recordControls } from './player-record-controls.ts';
 import type { PenaltyView, RecordView } from './player-record-view.ts';
 import { steamBansLine } from './steam-bans.ts';
@@ -97,10 +97,11 @@ function inForceUntil(penalty: PenaltyView, { record: words }: Texts): string {
 }
 
 /** `Expired 2 days ago`, `Lifted 3 hours ago by Ola` */
-function over(penalty: PenaltyView, { record: words }: Texts, textShare: number): string {
-  const { status, endsAt, liftedAt, liftedByName } = penalty;
+function over(penalty: PenaltyView, texts: Texts, textShare: number): string {
+  const { record: words } = texts;
+  const { status, endsAt, liftedAt } = penalty;
   const at = status === 'UNBANNED' ? liftedAt : endsAt;
-  const by = status === 'UNBANNED' ? escapeText(liftedByName ?? '', { max: upTo(64, textShare) }) : '';
+  const by = status === 'UNBANNED' ? lifterOf(penalty, texts, upTo(64, textShare)) : '';
   return [words.statuses[status], at ? relativeTime(at) : '', by === '' ? '' : words.liftedBy(by)]
     .filter(Boolean)
     .join(' ');

@@ -126,6 +126,8 @@ export const en = {
     noReason: 'no reason given',
     admin: 'Admin',
     console: 'Console',
+    /** Somebody who was erased. */
+    formerAdmin: 'Former admin',
     server: 'Server',
     allServers: 'all servers',
     duration: 'Duration',

@@ -126,6 +126,7 @@ export const pl: Texts = {
     noReason: 'nie podano powodu',
     admin: 'Admin',
     console: 'Konsola',
+    formerAdmin: 'Były admin',
     server: 'Serwer',
     allServers: 'wszystkie serwery',
     duration: 'Czas trwania',

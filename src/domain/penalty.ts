@@ -7,6 +7,12 @@ export type PenaltyType = (typeof PENALTY_TYPES)[number];
 /** The types that `/mutes` lists. */
 export const MUTE_TYPES = ['gag', 'mute', 'silence'] as const satisfies readonly PenaltyType[];
 
+/**
+ * Stored and sent in place of the name of an erased admin, in penalties of others; names of players become empty. Pages and
+ * the bot translate it.
+ */
+export const FORMER_ADMIN = 'Former admin';
+
 /** Allowed names for a source of imported penalties. */
 export const SOURCE_NAME = /^[\w.:-]{1,64}$/;
 /** What {@link SOURCE_NAME} allows, for messages. */

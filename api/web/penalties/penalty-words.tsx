@@ -1,5 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import { countsOnlineTime, knownEnd } from '../../../src/domain/penalty.ts';
+import { countsOnlineTime, FORMER_ADMIN, knownEnd } from '../../../src/domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
@@ -24,6 +24,7 @@ export function AdminName({ penalty: { adminName, adminSteamId }, visit }: Admin
   if (adminSteamId === UNKNOWN_STEAM_ID && (!isNamed || /^console$/i.test(adminName))) {
     return <bdi>{t.console}</bdi>;
   }
+  if (adminSteamId === UNKNOWN_STEAM_ID && adminName === FORMER_ADMIN) return <bdi>{t.formerAdmin}</bdi>;
   return <bdi>{isNamed ? adminName : t.unnamedAdmin}</bdi>;
 }
 
@@ -42,8 +43,8 @@ export function EndOfPenalty({ penalty, visit }: EndProps & { visit: Visit }): J
   const t = textsOf(visit.locale).penalties;
   const { status, endsAt, liftedAt, liftedByName, liftReason } = penalty;
   const at = status === 'UNBANNED' ? liftedAt : knownEnd({ status, endsAt }, visit.now);
-  const lifted =
-    liftedByName && hasVisibleCharacter(liftedByName) ? t.liftedBy(isolate(liftedByName)) : t.lifted;
+  const lifter = liftedByName === FORMER_ADMIN ? t.formerAdmin : liftedByName;
+  const lifted = lifter && hasVisibleCharacter(lifter) ? t.liftedBy(isolate(lifter)) : t.lifted;
   const words = status === 'UNBANNED' ? lifted : t.expired;
   return (
     <span>

@@ -4,8 +4,8 @@ import type { Db } from '../../db/client.ts';
 import { lockPenalties } from '../../db/locks.ts';
 import { penalties, penaltyTallies, TALLY_SCOPES } from '../../db/schema/penalties.ts';
 import { penaltyEvents } from '../../db/schema/penalty-events.ts';
+import { FORMER_ADMIN } from '../../domain/penalty.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
-import { FORMER_ADMIN } from './tombstones.ts';
 
 /** Runs one step of an erasure in a transaction of its own, with a statement timeout. */
 export type RunStep = <T>(step: (tx: Db) => Promise<T>) => Promise<T>;

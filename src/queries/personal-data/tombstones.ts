@@ -3,13 +3,11 @@ import { and, eq, ne, sql } from 'drizzle-orm';
 import type { Db, Transaction } from '../../db/client.ts';
 import { LOCKS } from '../../db/locks.ts';
 import { erasedPeople } from '../../db/schema/erased-people.ts';
+import { FORMER_ADMIN } from '../../domain/penalty.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import { findOrSaveSetting, findSetting } from '../settings.ts';
 
 const SECRET = 'erasure_secret';
-
-/** Replaces the name of an erased admin in penalties of others; names of players become empty. */
-export const FORMER_ADMIN = 'Former admin';
 
 /** What a penalty says about people. */
 type NamedPeople = {

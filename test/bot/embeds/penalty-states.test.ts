@@ -1,6 +1,8 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { discordFeeds } from '../../../src/db/schema/discord.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
+import { FORMER_ADMIN } from '../../../src/domain/penalty.ts';
+import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { createFeedStarter, settleFeeds } from '../../support/bot/feeds.ts';
 import { aSteamId, insertPenalties } from '../../support/database/builders.ts';
@@ -80,4 +82,14 @@ test('a ban leads, however many warnings have been active since', async () => {
     ...Array.from({ length: 60 }, () => warning),
   ]);
   expect((await linesOf())[0]).toBe('### ⛔ Banned permanently: Wallhack');
+});
+
+test('an erased admin is named in the language of the reader', async () => {
+  const admin = { adminName: FORMER_ADMIN, adminSteamId: UNKNOWN_STEAM_ID };
+  const lifted = { status: 'UNBANNED', liftedAt: createdAt, liftedByName: FORMER_ADMIN } as const;
+  await insertPenalties(db, [{ ...admin, ...lifted, createdAt }]);
+  const english = (await linesOf()).join('\n');
+  expect(english).toMatch(/Lifted .* by Former admin: Wallhack\n.* · Former admin · /);
+  const polish = (await linesOf({ ...moderator, locale: 'pl' })).join('\n');
+  expect(polish).toMatch(/ przez Były admin: Wallhack\n.* · Były admin · /);
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { UNKNOWN_STEAM_ID } from '../../../../src/domain/steam-id.ts';
+import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
 import { aSteamId, insertPenalties, insertServer } from '../../../support/database/builders.ts';
 import { startAccountSite } from '../../../support/web/account.ts';
 import { type Browser, openBrowser, signIn } from '../../../support/web/browser.ts';
@@ -28,6 +29,31 @@ describe('the member’s own penalties', () => {
     const { text } = await browser.get('/account');
     const ids = [...text.matchAll(/<section class="card" id="([\w-]+)"/g)].map(([, id]) => id);
     expect(ids.slice(0, 4)).toEqual(['penalties', 'sound', 'discord', 'tokens']);
+  });
+
+  test('name an erased admin in the language of the page', async () => {
+    const admin = aSteamId(801);
+    await insertPenalties(db, [
+      { playerSteamId: player.steamId, adminName: 'Rzeznik', adminSteamId: admin },
+      {
+        playerSteamId: player.steamId,
+        status: 'UNBANNED',
+        liftedAt: NOW,
+        liftedByName: 'Rzeznik',
+        liftedBySteamId: admin,
+      },
+      // Somebody may really call themselves that.
+      { playerSteamId: player.steamId, type: 'warn', adminName: 'Former admin', adminSteamId: aSteamId(802) },
+    ]);
+    const removeSounds = async () => {};
+    await erasePerson(db, admin, { withPenalties: true, actor: 'operator', removeSounds });
+    const english = await readCard();
+    expect(english).toContain('Issued by Former admin Server');
+    expect(english).toContain('lifted by Former admin');
+    const polish = await readCard('/account', 'pl');
+    expect(polish).toContain('Nałożył(a) Były admin Serwer');
+    expect(polish).toContain('zdjęta przez: Były admin');
+    expect(polish).toContain('Nałożył(a) Former admin Serwer');
   });
 
   test('are none for a clean player', async () => {

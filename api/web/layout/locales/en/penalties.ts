@@ -58,6 +58,8 @@ export const penalties = {
   noReason: 'No reason given',
   console: 'Console',
   unnamedAdmin: 'Unnamed admin',
+  /** Somebody who was erased. */
+  formerAdmin: 'Former admin',
   allServers: 'All servers',
   liftedBy: (admin: string) => `lifted by ${admin}`,
   lifted: 'lifted',

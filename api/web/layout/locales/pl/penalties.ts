@@ -53,6 +53,7 @@ export const penalties: Texts['penalties'] = {
   noReason: 'Nie podano powodu',
   console: 'Konsola',
   unnamedAdmin: 'Admin bez nazwy',
+  formerAdmin: 'Były admin',
   allServers: 'Wszystkie serwery',
   liftedBy: (admin) => `zdjęta przez: ${admin}`,
   lifted: 'zdjęta',
