@@ -4,7 +4,7 @@ import { forAdministrators } from './guard.ts';
 import { type RoundSoundsDeps, roundSoundsRoutes } from './round-sounds-page.tsx';
 import { type BlockDeps, blockRoutes } from './user-block.tsx';
 import { type FlagsDeps, flagRoutes } from './user-flags.tsx';
-import { type UserDeps, userRoutes } from './user-page.tsx';
+import { renderUser, type UserDeps, userRoutes } from './user-page.tsx';
 import { type UserTokensDeps, userTokenRoutes } from './user-tokens.tsx';
 import { type UsersDeps, usersRoutes } from './users-page.tsx';
 import type { WebhooksDeps } from './webhooks/webhook-deps.ts';
@@ -14,7 +14,7 @@ type ModerationDeps = UsersDeps &
   UserDeps &
   UserTokensDeps &
   FlagsDeps &
-  BlockDeps &
+  Omit<BlockDeps, 'showAgain'> &
   RoundSoundsDeps &
   WebhooksDeps &
   AuditDeps;
@@ -26,7 +26,10 @@ export function moderationRoutes(deps: ModerationDeps): MemberRoute[] {
     ...userRoutes(deps),
     ...userTokenRoutes(deps),
     ...flagRoutes(deps),
-    ...blockRoutes(deps),
+    ...blockRoutes({
+      ...deps,
+      showAgain: (visit, user, problem) => renderUser(deps, visit, user, { problem }),
+    }),
     ...roundSoundsRoutes(deps),
     ...webhookRoutes(deps),
     ...auditRoutes(deps),

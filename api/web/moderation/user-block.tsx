@@ -1,18 +1,25 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
-import { Forbidden } from '../../../src/domain/errors.ts';
+import { Forbidden, InvalidInput } from '../../../src/domain/errors.ts';
 import { blockUser, MAX_BLOCK_REASON_LENGTH, unblockUser } from '../../../src/queries/users/user-blocks.ts';
 import type { User } from '../../../src/queries/users/users.ts';
-import { Card } from '../layout/card.tsx';
+import { Card, ProblemLine } from '../layout/card.tsx';
 import { CsrfField } from '../layout/csrf-field.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
+import { type FormProblem, withFormShownAgain } from '../visit/forms/form-problem.ts';
 import type { MemberRoute } from '../visit/member-route.ts';
 import type { Notice, Redirect } from '../visit/notice.ts';
+import { PageError } from '../visit/page-error.ts';
 import type { MemberVisit } from '../visit/visit.ts';
 import { loadNamedUser, pathOfPlayer } from './find-user.ts';
 
-export type BlockDeps = { db: Db; redirect: Redirect };
+export type BlockDeps = {
+  db: Db;
+  redirect: Redirect;
+  /** The user's page, with the form as it was sent. */
+  showAgain: (visit: MemberVisit, user: User, problem: FormProblem) => Promise<JSX.Element>;
+};
 
 /** Routes that block and unblock a user. */
 export function blockRoutes(deps: BlockDeps): MemberRoute[] {
@@ -31,17 +38,23 @@ export function blockRoutes(deps: BlockDeps): MemberRoute[] {
   ];
 }
 
-type BlockProps = { user: User; visit: MemberVisit; notice: Notice | undefined };
+type BlockProps = {
+  user: User;
+  visit: MemberVisit;
+  notice: Notice | undefined;
+  /** Why the form was refused, which is then shown with its values. */
+  problem: FormProblem | undefined;
+};
 
 /** Whether a user is blocked, since when and why, and the form that changes it. */
-export function BlockCard({ user, visit, notice }: BlockProps): JSX.Element {
+export function BlockCard({ user, visit, notice, problem }: BlockProps): JSX.Element {
   const t = textsOf(visit.locale).moderation.block;
   return (
     <Card id="block" title={t.title} icon="shield" notice={notice}>
       {user.blockedAt ? (
         <Blocked user={user} blockedAt={user.blockedAt} visit={visit} />
       ) : (
-        <BlockForm user={user} visit={visit} />
+        <BlockForm user={user} visit={visit} problem={problem} />
       )}
     </Card>
   );
@@ -69,12 +82,13 @@ function Blocked({ user, blockedAt, visit }: BlockedProps): JSX.Element {
   );
 }
 
-function BlockForm({ user, visit }: { user: User; visit: MemberVisit }): JSX.Element {
+function BlockForm({ user, visit, problem }: Omit<BlockProps, 'notice'>): JSX.Element {
   const t = textsOf(visit.locale).moderation.block;
   if (user.isOwner) return <p class="hint">{t.owner}</p>;
   if (user.id === visit.user.id) return <p class="hint">{t.self}</p>;
   return (
-    <form method="post" action={`${pathOfPlayer(user)}/block`} class="create">
+    <form method="post" action={`${pathOfPlayer(user)}/block#block`} class="create">
+      {problem && <ProblemLine message={problem.message} />}
       <CsrfField visit={visit} />
       <p class="lead">{t.lead}</p>
       <div class="field field-wide">
@@ -83,6 +97,7 @@ function BlockForm({ user, visit }: { user: User; visit: MemberVisit }): JSX.Ele
           id="block-reason"
           name="reason"
           maxlength={MAX_BLOCK_REASON_LENGTH}
+          value={problem?.values.get('reason')}
           aria-describedby="block-reason-hint"
         />
         <p class="hint" id="block-reason-hint">
@@ -100,9 +115,16 @@ async function block(deps: BlockDeps, visit: MemberVisit, id: string | undefined
   const { form } = visit;
   const user = await loadNamedUser(deps.db, id);
   if (user.id === visit.user.id) throw new Forbidden('nobody blocks themselves');
-  const reason = form.get('reason') ?? '';
-  await blockUser(deps.db, user.steamId64, { reason, now: visit.now, actor: { userId: visit.user.id } });
-  return deps.redirect(visit, `${pathOfPlayer(user)}#block`, 'user-blocked');
+  const show = (problem: FormProblem) => deps.showAgain(visit, user, problem);
+  return withFormShownAgain(visit, { values: form, show }, async () => {
+    const reason = form.get('reason') ?? '';
+    const actor = { userId: visit.user.id };
+    await blockUser(deps.db, user.steamId64, { reason, now: visit.now, actor }).catch((error: unknown) => {
+      if (!(error instanceof InvalidInput)) throw error;
+      throw new PageError('block-reason', 400, { limit: MAX_BLOCK_REASON_LENGTH, cause: error });
+    });
+    return deps.redirect(visit, `${pathOfPlayer(user)}#block`, 'user-blocked');
+  });
 }
 
 async function unblock(deps: BlockDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {

@@ -10,6 +10,7 @@ import type { Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import { Avatar, nameOf } from '../layout/person.tsx';
+import type { FormProblem } from '../visit/forms/form-problem.ts';
 import type { MemberRoute } from '../visit/member-route.ts';
 import type { Notice, ReadNotice } from '../visit/notice.ts';
 import { respondWithPage } from '../visit/page-response.ts';
@@ -49,13 +50,34 @@ async function showPlayer(deps: UserDeps, visit: MemberVisit, id: string | undef
     findRoundSounds(deps.db, steamId64),
   ]);
   if (!isKnown({ user, record, sounds })) throw new NotFound('no such player');
-  const player = { steamId64, record, visit, notice: deps.readNotice(visit) };
+  const notice = deps.readNotice(visit);
   return respondWithPage(
     user ? (
-      <UserPage {...player} deps={deps} user={user} tokens={await readTokenPage(deps.db, user, visit)} />
+      await renderUser(deps, visit, user, { record, notice })
     ) : (
-      <PlayerPage {...player} deps={deps} />
+      <PlayerPage deps={deps} visit={visit} notice={notice} steamId64={steamId64} record={record} />
     ),
+  );
+}
+
+/** @param problem why the form that blocks was refused, which is then shown with its values. */
+export async function renderUser(
+  deps: UserDeps,
+  visit: MemberVisit,
+  user: User,
+  { record, notice, problem }: { record?: PlayerRecord; notice?: Notice | undefined; problem?: FormProblem },
+): Promise<JSX.Element> {
+  return (
+    <UserPage
+      deps={deps}
+      visit={visit}
+      notice={notice}
+      problem={problem}
+      steamId64={user.steamId64}
+      user={user}
+      record={record ?? (await readRecordPage(deps.db, user.steamId64, visit))}
+      tokens={await readTokenPage(deps.db, user, visit)}
+    />
   );
 }
 
@@ -112,10 +134,10 @@ function SteamProfileFact({ steamId64, visit }: { steamId64: SteamId64; visit: M
   );
 }
 
-type UserProps = PlayerProps & { user: User; tokens: TokenPage };
+type UserProps = PlayerProps & { user: User; tokens: TokenPage; problem: FormProblem | undefined };
 
 /** A user's profile, penalties, sound, tokens and flags, and whether they are blocked. */
-function UserPage({ deps, visit, notice, user, record, tokens }: UserProps): JSX.Element {
+function UserPage({ deps, visit, notice, user, record, tokens, problem }: UserProps): JSX.Element {
   const m = textsOf(visit.locale).moderation;
   return (
     <Frame
@@ -162,7 +184,7 @@ function UserPage({ deps, visit, notice, user, record, tokens }: UserProps): JSX
         notice={notice}
         isFixedOwner={deps.ownerSteamIds.includes(user.steamId64)}
       />
-      <BlockCard user={user} visit={visit} notice={notice} />
+      <BlockCard user={user} visit={visit} notice={notice} problem={problem} />
     </Frame>
   );
 }

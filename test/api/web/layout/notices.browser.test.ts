@@ -140,7 +140,7 @@ describe.skipIf(!isPossible)('the notice of an action', () => {
 
     test('of a player blocked and unblocked is in its card', async () => {
       await goTo(`/moderation/users/${other.steamId64}`);
-      await page.click('#block form[action$="/block"] button');
+      await page.click('#block form[action$="/block#block"] button');
       await expectNotice(page, 'block', 'User blocked.');
       await page.click('#block form[action$="/unblock"] button');
       await expectNotice(page, 'block', 'User unblocked.');

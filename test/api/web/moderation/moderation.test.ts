@@ -120,6 +120,27 @@ describe('the moderation view', () => {
   });
 });
 
+test('a reason for a block that is too long is shown again, with what was entered and why', async () => {
+  const path = `/account/moderation/users/${aSteamId(2)}`;
+  const reason = `"<b>${'x'.repeat(196)}"`;
+  for (const [language, words] of [
+    ['en', 'The reason can have 200 characters at most. The user was not blocked.'],
+    ['pl', 'Powód może mieć najwyżej 200 znaków. Użytkownik nie został zablokowany.'],
+  ] as const) {
+    const form = await admin.get(path);
+    expect(form.text).toContain(`action="${path}/block#block"`);
+    const page = await admin.post(`${path}/block`, { reason }, { 'accept-language': language });
+    expect(page.status).toBe(400);
+    expect(page.text).toContain(words);
+    expect(page.text).toContain(`action="${path}/block#block"`);
+    expect(page.text).toContain(`value="&quot;&lt;b&gt;${'x'.repeat(196)}&quot;"`);
+    expect((await userOf(2)).blockedAt).toBeNull();
+  }
+  await admin.post(`${path}/block`, { reason: `${'😀'.repeat(200)}  ` });
+  expect((await userOf(2)).blockReason).toBe('😀'.repeat(200));
+  await admin.post(`${path}/unblock`);
+});
+
 test('names that players chose are never markup, wherever they are shown', async () => {
   const hostile = await as(3);
   await hostile.post('/account/tokens', { name: HOSTILE.slice(0, 64) });

@@ -38,6 +38,8 @@ export const errors = {
     'The address must begin with https://, be reachable on the internet and contain no user name or password. No webhook was added.',
   'webhook-types': 'Tick at least one kind of event. No webhook was added.',
   'webhook-limit': 'You have reached the maximum number of webhooks. Remove one first.',
+  'block-reason': (most: number) =>
+    `The reason can have ${most} characters at most. The user was not blocked.`,
   'address-too-long': 'This address is too long.',
   'invalid-input': 'Something in the form is not valid. Please go back and check it.',
   'sound-missing': 'Choose a file first. Nothing was uploaded.',

@@ -39,6 +39,7 @@ export const errors: Texts['errors'] = {
     'Adres musi zaczynać się od https://, być dostępny w internecie i nie zawierać nazwy użytkownika ani hasła. Webhook nie został dodany.',
   'webhook-types': 'Zaznacz przynajmniej jeden rodzaj zdarzeń. Webhook nie został dodany.',
   'webhook-limit': 'Masz już maksymalną liczbę webhooków. Najpierw usuń jeden z nich.',
+  'block-reason': (most) => `Powód może mieć najwyżej ${most} znaków. Użytkownik nie został zablokowany.`,
   'address-too-long': 'Ten adres jest za długi.',
   'invalid-input': 'Formularz zawiera nieprawidłowe dane. Wróć i sprawdź go.',
   'sound-missing': 'Najpierw wybierz plik. Nic nie zostało przesłane.',
