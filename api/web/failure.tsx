@@ -43,7 +43,7 @@ export async function respondWithFailure(
           message={message}
           errorId={errorId}
           retryPath={retryPathOf(visit, failure)}
-          formPath={formPathOf(visit)}
+          formPath={formPathOf(visit, failure)}
           leadsToAccount={failure.key !== 'blocked' && visit.url.pathname.startsWith('/account')}
         />,
         failure.status,
@@ -54,23 +54,28 @@ export async function respondWithFailure(
 }
 
 function kindOf(visit: Visit, { status }: PageError): FailureKind {
+  if (status === 405) return isRead(visit.request) ? 'notFound' : 'failed';
   const isAboutForm = !isRead(visit.request) && (status === 400 || status === 413);
   return KINDS[status] ?? (isAboutForm ? 'form' : 'failed');
 }
 
-/** Where the form is that was sent; undefined for a page that was read, and for a visitor who cannot open the form. */
-function formPathOf({ request, url, session }: Visit): string | undefined {
-  return isRead(request) || !session ? undefined : placeOfForm(url.pathname);
+/**
+ * Where the form is that was sent, or whose address was opened like a page; undefined for a page that was read, and for a
+ * visitor who cannot open the form.
+ */
+function formPathOf({ request, url, session }: Visit, { status }: PageError): string | undefined {
+  const isPage = isRead(request) && status !== 405;
+  return isPage || !session ? undefined : placeOfForm(url.pathname);
 }
 
 /**
  * The target of "Try again": the same page if it is public or failed with 503, otherwise a new sign-in. Undefined for the
- * blocked, for whom the account page and the sign-in are the same error.
+ * blocked, for whom the account page and the sign-in are the same error, and where a new attempt would fail too.
  */
 function retryPathOf({ request, url, session, next }: Visit, { key, status }: PageError): string | undefined {
-  if (key === 'blocked') return undefined;
+  if (key === 'blocked' || status === 404 || status === 405) return undefined;
   if (!url.pathname.startsWith('/account')) {
-    return isRead(request) && status !== 404 ? `${url.pathname}${url.search}` : undefined;
+    return isRead(request) ? `${url.pathname}${url.search}` : undefined;
   }
   const isSignIn = url.pathname.startsWith('/account/sign-in');
   if (status === 503 && !isSignIn) {
@@ -78,7 +83,7 @@ function retryPathOf({ request, url, session, next }: Visit, { key, status }: Pa
     const isRepeatable = isRead(request) && !url.pathname.endsWith('/return');
     return isRepeatable ? `${url.pathname}${url.search}` : undefined;
   }
-  return !session && status !== 404 ? withDestination('/account/sign-in', next) : undefined;
+  return !session ? withDestination('/account/sign-in', next) : undefined;
 }
 
 /** Maps an error to the one shown to visitors; unknown errors become `internal`. */

@@ -94,7 +94,7 @@ export function pages(deps: PagesDeps) {
       }),
   };
 
-  const { secure, respond, respondToMember, respondToVisitor, toErrorPage } = createResponder({
+  const { secure, respond, respondToMember, respondToVisitor, refuseMethod, toErrorPage } = createResponder({
     ...deps,
     visits,
     site,
@@ -160,6 +160,11 @@ export function pages(deps: PagesDeps) {
       (incoming) => respond(incoming, (visit) => signInToDemo({ ...visits, people: demoPeople }, visit)),
       { parse: 'none', ...HIDDEN },
     );
+  }
+  for (const [path, routes] of Map.groupBy(app.routes, (route) => route.path)) {
+    const methods = routes.map(({ method }) => method);
+    if (methods.includes('ALL')) continue;
+    app.all(path, (incoming) => refuseMethod(incoming, methods), { parse: 'none', ...HIDDEN });
   }
   return { app, toErrorPage };
 

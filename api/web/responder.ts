@@ -17,6 +17,7 @@ import {
   DEMO_ROLES,
   identifyIfPossible,
   identifyVisitor,
+  isRead,
   openVisit,
   pathWithoutLanguage,
   readMemberForm,
@@ -63,6 +64,8 @@ export type Responder = {
     route: PublicRoute,
     params: Record<string, string>,
   ) => Promise<Response>;
+  /** The error page for a request with a method that a page does not have. @param methods those that it has. */
+  refuseMethod: (incoming: Incoming, methods: readonly string[]) => Promise<Response>;
   /** The error page that replaces an error response of another route; keeps its status and `Retry-After`. */
   toErrorPage: (request: Request, response: Response) => Promise<Response>;
 };
@@ -84,7 +87,7 @@ export function createResponder({
     styleSource: site.assets.stylePolicySource,
   });
   const respondPublicly = createPublicResponse(site.assets);
-  return { secure, respond, respondToMember, respondToVisitor, toErrorPage };
+  return { secure, respond, respondToMember, respondToVisitor, refuseMethod, toErrorPage };
 
   async function respond(
     { request, server }: Incoming,
@@ -144,6 +147,18 @@ export function createResponder({
       return render ? respondPublicly(visit, render) : respondWithPage(missing(visit), 404);
     };
     return respond(incoming, show, identifyIfPossible);
+  }
+
+  async function refuseMethod(incoming: Incoming, methods: readonly string[]): Promise<Response> {
+    const fail = async () => {
+      throw new PageError(isRead(incoming.request) ? 'only-forms' : 'no-forms', 405);
+    };
+    const page = await respond(incoming, fail, identifyIfPossible);
+    const allowed = ['GET', 'HEAD', 'POST'].filter(
+      (method) => methods.includes(method) || (method === 'HEAD' && methods.includes('GET')),
+    );
+    page.headers.set('allow', allowed.join(', '));
+    return page;
   }
 
   async function toErrorPage(request: Request, { status, headers }: Response): Promise<Response> {

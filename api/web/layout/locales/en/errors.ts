@@ -30,6 +30,8 @@ export const errors = {
   'form-refused':
     'This form has expired or was not sent from this page. Nothing has changed: please go back and try again.',
   'not-found': 'This page does not exist, or what it showed has been removed.',
+  'only-forms': 'There is no page at this address: it only receives a form.',
+  'no-forms': 'This page does not receive forms. Nothing has changed.',
   'token-name': 'Give the token a name of 1 to 64 characters.',
   'token-scopes': 'Tick at least one thing that the token may read.',
   'tokens-for-admins': 'Only administrators can create API tokens here. No token was created.',

@@ -31,6 +31,8 @@ export const errors: Texts['errors'] = {
   'form-refused':
     'Formularz jest nieaktualny albo nie został wysłany z tej strony. Nic się nie zmieniło: wróć i spróbuj ponownie.',
   'not-found': 'Ta strona nie istnieje albo jej zawartość została usunięta.',
+  'only-forms': 'Pod tym adresem nie ma strony: przyjmuje on tylko formularz.',
+  'no-forms': 'Ta strona nie przyjmuje formularzy. Nic się nie zmieniło.',
   'token-name': 'Nadaj tokenowi nazwę o długości od 1 do 64 znaków.',
   'token-scopes': 'Zaznacz przynajmniej jedną rzecz, którą token może odczytywać.',
   'tokens-for-admins': 'Tokeny API mogą tu tworzyć tylko administratorzy. Token nie powstał.',

@@ -207,7 +207,7 @@ describe('linking Discord', () => {
 
   test('starts only with the CSRF token, and only for a POST', async () => {
     expect((await browser.post('/account/discord/link', { csrf_token: 'x' })).status).toBe(403);
-    expect((await browser.get('/account/discord/link')).status).toBe(404);
+    expect((await browser.get('/account/discord/link')).status).toBe(405);
   });
 
   test('says so when Discord is away', async () => {

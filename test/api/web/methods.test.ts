@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'bun:test';
+import { insertServer } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { startTestService } from '../../support/service/service.ts';
+import { openBrowser, signIn } from '../../support/web/browser.ts';
+import { openMemberSite } from '../../support/web/member-site.ts';
+
+const { site } = await openMemberSite();
+const { db, url } = await createTestDatabase();
+await insertServer(db, { slug: 'one' });
+const service = await startTestService({ databaseUrl: url, env: { PUBLIC_PENALTIES: '1' } });
+
+const READ_ONLY = [
+  '/',
+  '/servers/one',
+  '/servers/one/',
+  '/servers/nope',
+  '/servers/one/banner.png',
+  '/connect/one',
+  '/penalties',
+  '/account',
+  '/account/',
+  '/account/sign-in',
+  '/account/sign-in/return',
+  '/account/assets/pages.css',
+  '/account/moderation',
+  '/account/moderation/users/76561198000000001',
+];
+const FORMS = [
+  '/account/tokens',
+  '/account/sign-out',
+  '/account/roundsound',
+  '/account/moderation/webhooks/1/test',
+];
+const BOTH = ['/account/tokens/1/revoke', '/account/moderation/webhooks'];
+
+describe('a method that a page does not have is 405 with Allow', () => {
+  test.each([
+    ['GET, HEAD', READ_ONLY, ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND']],
+    ['POST', FORMS, ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS']],
+    ['GET, HEAD, POST', BOTH, ['PUT', 'DELETE', 'OPTIONS']],
+  ])('%s', async (allowed, paths, methods) => {
+    for (const origin of [service.origin, site.origin]) {
+      // The other site shows no penalties.
+      for (const path of paths.filter((path) => origin === service.origin || path !== '/penalties')) {
+        for (const method of methods) {
+          const response = await fetch(origin + path, { method, redirect: 'manual' });
+          const found = [method, path, response.status, response.headers.get('allow')];
+          expect(found).toEqual([method, path, 405, allowed]);
+          expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+          expect(response.headers.get('cache-control')).toBe('no-store');
+        }
+      }
+    }
+  });
+
+  test('while what is no page stays 404', async () => {
+    for (const path of [
+      '/nope',
+      '/servers',
+      '/servers/one/nope',
+      '/account/nope',
+      '/account/tokens/1/nope',
+    ]) {
+      for (const method of ['GET', 'POST', 'DELETE']) {
+        const response = await fetch(service.origin + path, { method, headers: { accept: 'text/html' } });
+        expect([method, path, response.status, response.headers.get('allow')]).toEqual([
+          method,
+          path,
+          404,
+          null,
+        ]);
+      }
+    }
+  });
+
+  test('and HEAD is as GET', async () => {
+    for (const path of ['/', '/servers/one', '/account', '/account/moderation']) {
+      const [head, get] = await Promise.all(
+        ['HEAD', 'GET'].map((method) => fetch(service.origin + path, { method, redirect: 'manual' })),
+      );
+      expect([path, head?.status]).toEqual([path, get?.status]);
+      expect(head?.status).toBeOneOf([200, 303]);
+    }
+  });
+});
+
+test('who opens the address of a form is shown the way to it, in their language', async () => {
+  const browser = openBrowser(site.origin);
+  await signIn(browser);
+  const page = await browser.get('/account/tokens');
+  expect(page.text).toContain('There is no page at this address: it only receives a form.');
+  expect(page.text).toContain('href="/account#tokens"');
+  const polish = await browser.get('/account/tokens', { 'accept-language': 'pl' });
+  expect(polish.text).toContain('Pod tym adresem nie ma strony: przyjmuje on tylko formularz.');
+  const visitor = await openBrowser(site.origin).get('/account/tokens');
+  expect(visitor.text).not.toContain('Try again');
+  const posted = await browser.post('/servers/one');
+  expect(posted.text).toContain('This page does not receive forms. Nothing has changed.');
+});
