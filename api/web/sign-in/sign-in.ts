@@ -44,8 +44,7 @@ export function startSignIn(deps: SignInDeps, visit: Visit): Response {
     });
     return deps.redirect(visit, `${publicUrl}/account/sign-in?${query}`);
   }
-  const { state, cookie } = startAttempt(deps, 'sign-in', { carried: visit.next, now: visit.now });
-  visit.cookies.push(cookie);
+  const state = startAttempt(deps, 'sign-in', visit, { carried: visit.next });
   const realm = new URL(publicUrl).origin;
   return deps.redirect(
     visit,
@@ -59,8 +58,9 @@ export function startSignIn(deps: SignInDeps, visit: Visit): Response {
  * @throws {PageError} 400 for a refused sign-in, 503 when Steam is unavailable.
  */
 export async function finishSignIn(deps: SignInDeps, visit: Visit): Promise<Response> {
-  visit.cookies.push(deps.cookies.write('sign-in', '', 0));
-  const attempt = await finishAttempt(deps, 'sign-in', visit.request, { now: visit.now });
+  const attempt = await finishAttempt(deps, 'sign-in', visit);
+  // They signed in meanwhile, in another tab.
+  if (attempt === undefined && visit.session) return deps.redirect(visit, '/account');
   if (attempt === undefined) throw new PageError('sign-in-refused', 400);
   visit.next = deps.readDestination(attempt.carried);
 

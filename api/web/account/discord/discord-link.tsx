@@ -59,11 +59,7 @@ function linkRoutes(deps: DiscordDeps, discord: DiscordOAuth): MemberRoute[] {
 
 /** Redirects to Discord, with a state that is valid only in this browser and this session. */
 async function startLink(deps: DiscordDeps, discord: DiscordOAuth, visit: MemberVisit): Promise<Response> {
-  const { state, cookie } = startAttempt(deps, 'discord-link', {
-    boundTo: visit.session.idHash,
-    now: visit.now,
-  });
-  visit.cookies.push(cookie);
+  const state = startAttempt(deps, 'discord-link', visit, { boundTo: visit.session.idHash });
   const location = buildAuthorizationUrl(discord, {
     state,
     codeVerifier: codeVerifierOf(deps.signer, state),
@@ -76,9 +72,8 @@ async function finishLink(
   discord: DiscordOAuth,
   { visit, identifyAgain }: { visit: MemberVisit; identifyAgain: IdentifyAgain },
 ): Promise<Response> {
-  visit.cookies.push(deps.cookies.write('discord-link', '', 0));
-  const options = { boundTo: visit.session.idHash, now: visit.now };
-  const { state } = (await finishAttempt(deps, 'discord-link', visit.request, options)) ?? {};
+  const options = { boundTo: visit.session.idHash };
+  const { state } = (await finishAttempt(deps, 'discord-link', visit, options)) ?? {};
   if (state === undefined) throw new PageError('link-refused', 400);
   try {
     const expected = { state, codeVerifier: codeVerifierOf(deps.signer, state) };

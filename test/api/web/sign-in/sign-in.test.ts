@@ -4,7 +4,7 @@ import { sessions, users } from '../../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../../src/db/schema/audit-log.ts';
 import { startSteamApi } from '../../../support/providers/steam-api.ts';
 import { startAccountSite } from '../../../support/web/account.ts';
-import { openBrowser, signIn } from '../../../support/web/browser.ts';
+import { openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
 import { CONFIGURED_OWNER, openMemberSite } from '../../../support/web/member-site.ts';
 
 const { db, steam, site, player } = await openMemberSite();
@@ -89,7 +89,9 @@ describe('signing in', () => {
     const cookie = browser.cookies.get('sign-in') ?? '';
     expect((await browser.get(aReturnTo(start.location))).status).toBe(303);
     browser.cookies.set('sign-in', cookie);
+    browser.cookies.delete('session');
     expect((await browser.get(aReturnTo(start.location))).status).toBe(400);
+    expect(browser.cookies.has('session')).toBe(false);
   });
 
   test('a state is refused ten minutes after it was made, with an assertion made just then', async () => {
@@ -113,6 +115,72 @@ describe('signing in', () => {
     const start = await browser.get('/account/sign-in');
     browser.cookies.set('sign-in', `${browser.cookies.get('sign-in')}x`);
     expect((await browser.get(aReturnTo(start.location))).status).toBe(400);
+  });
+
+  test.each([
+    ['in the order of their start', [0, 1]],
+    ['in the opposite order', [1, 0]],
+  ])('in two tabs leads each to its page, %s', async (_, order) => {
+    const browser = openBrowser(site.origin);
+    const tabs: { next: string; back: Page }[] = [];
+    for (const next of ['/account/moderation/audit', '/servers/one']) {
+      const start = await browser.get(`/account/sign-in?${new URLSearchParams({ next })}`);
+      tabs.push({ next, back: await browser.follow(start) });
+    }
+    for (const index of order) {
+      const { next, back } = tabs[index] ?? { next: '', back: undefined };
+      const page = back && (await browser.follow(back));
+      expect([page?.status, page?.location]).toEqual([303, next]);
+      expect((await browser.get('/account')).text).toContain(player.steamId);
+    }
+    expect(browser.cookies.has('sign-in')).toBe(false);
+    const open = await db
+      .select()
+      .from(sessions)
+      .innerJoin(users, eq(users.id, sessions.userId))
+      .where(eq(users.steamId64, player.steamId));
+    expect(open).toHaveLength(1);
+  });
+
+  test('in one tab is not ended by a forged return in another', async () => {
+    const browser = openBrowser(site.origin);
+    const provider = await browser.follow(await browser.get('/account/sign-in'));
+    const attacker = openBrowser(site.origin);
+    const forged = await attacker.follow(await attacker.get('/account/sign-in'));
+    expect((await browser.get(forged.location)).status).toBe(400);
+    expect((await browser.get('/account/sign-in/return?state=')).status).toBe(400);
+    expect((await browser.follow(provider)).status).toBe(303);
+  });
+
+  test('that has expired leads somebody who is signed in meanwhile to their account, and changes nothing', async () => {
+    const browser = openBrowser(site.origin);
+    const late = await browser.follow(await browser.get('/account/sign-in'));
+    const stranger = openBrowser(site.origin);
+    const foreign = await stranger.follow(await stranger.get('/account/sign-in'));
+    await signIn(browser);
+    const session = browser.cookies.get('session');
+    browser.cookies.delete('sign-in');
+    for (const back of [late, foreign]) {
+      const page = await browser.follow(back);
+      expect([page.status, page.location]).toEqual([303, '/account']);
+      expect(browser.cookies.get('session')).toBe(session ?? '');
+    }
+  });
+
+  test('keeps the newest four attempts of a browser, in a cookie of a size that browsers take', async () => {
+    const browser = openBrowser(site.origin);
+    const next = `/account/moderation?q=${'x'.repeat(480)}`;
+    const backs: Page[] = [];
+    for (let tab = 0; tab < 6; tab++) {
+      backs.push(
+        await browser.follow(await browser.get(`/account/sign-in?${new URLSearchParams({ next })}`)),
+      );
+      expect(browser.setCookies.at(-1)?.length).toBeLessThan(4096);
+    }
+    const [first, , third] = backs;
+    if (!first || !third) throw new Error('no attempts');
+    expect((await browser.follow(first)).status).toBe(400);
+    expect((await browser.follow(third)).location).toBe(next);
   });
 
   test('a nonce is used once, whatever the state and whatever the provider says', async () => {

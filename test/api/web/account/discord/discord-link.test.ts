@@ -205,6 +205,17 @@ describe('linking Discord', () => {
     expect(user?.discordId).toBeNull();
   });
 
+  test('works in two tabs that both started it', async () => {
+    const first = await browser.follow(await browser.post('/account/discord/link'));
+    const second = await browser.follow(await browser.post('/account/discord/link'));
+    for (const back of [first, second]) {
+      const page = await browser.follow(back);
+      expect([page.status, page.location]).toEqual([303, '/account#discord']);
+      expect((await findUser())?.discordId).toBe(discord.account.id);
+    }
+    expect((await browser.follow(second)).status).toBe(400);
+  });
+
   test('starts only with the CSRF token, and only for a POST', async () => {
     expect((await browser.post('/account/discord/link', { csrf_token: 'x' })).status).toBe(403);
     expect((await browser.get('/account/discord/link')).status).toBe(405);
