@@ -133,7 +133,7 @@ function listPages(text: string): { visitor: Visit[]; owner: Visit[] } {
       get('public penalties', '/penalties'),
       get('public penalties of a player', `/penalties?q=${STRANGER}&type=ban`),
       get('missing', `/account/${typed}`),
-      { name: 'signed out', open: (browser) => browser.post('/account/sign-out', { csrf_token: text }) },
+      { name: 'signed out', open: (browser) => browser.post('/account/delete', { csrf_token: text }) },
     ],
     owner: [
       get('servers of a member', '/?x=1'),
@@ -184,6 +184,12 @@ function listPages(text: string): { visitor: Visit[]; owner: Visit[] } {
         name: 'token refused',
         open: (browser) => browser.post('/account/tokens', { name: '', expires: text }),
       },
+      {
+        name: 'block refused',
+        open: (browser) =>
+          browser.post(`/account/moderation/users/${PLAYER}/block`, { reason: text + 'x'.repeat(201) }),
+      },
+      get('the address of a form', '/account/tokens'),
       { name: 'form refused', open: (browser) => browser.post('/account/tokens', { csrf_token: text }) },
     ],
   };
