@@ -34,7 +34,7 @@ async function findCovered(page: Page): Promise<{ shown: number; covered: string
   })()`);
 }
 
-describe.skipIf(!isPossible)('at 390 px every button and link can be clicked', () => {
+describe.skipIf(!isPossible)('every button and link can be clicked', () => {
   let site: BrowserSite;
   let slug = '';
   beforeAll(async () => {
@@ -57,7 +57,7 @@ describe.skipIf(!isPossible)('at 390 px every button and link can be clicked', (
   }
 
   for (const locale of ['en-GB', 'pl-PL']) {
-    test(`of the pages that everybody sees, in ${locale}`, async () => {
+    test(`of the pages that everybody sees, at 390 px, in ${locale}`, async () => {
       const context = await site.openContext({ locale, viewport: VIEWPORT, reducedMotion: 'reduce' });
       const page = await context.newPage();
       page.setDefaultTimeout(PATIENCE_MS);
@@ -65,7 +65,7 @@ describe.skipIf(!isPossible)('at 390 px every button and link can be clicked', (
       await context.close();
     });
 
-    test(`of the pages of members and admins, in ${locale}`, async () => {
+    test(`of the pages of members and admins, at 390 px, in ${locale}`, async () => {
       const page = await site.signIn(OWNER, { locale, viewport: VIEWPORT, reducedMotion: 'reduce' });
       await visit(page, [
         '/account',
@@ -83,4 +83,22 @@ describe.skipIf(!isPossible)('at 390 px every button and link can be clicked', (
       await page.context().close();
     });
   }
+
+  test('the list of cards stays in a low window, wherever the page is scrolled to', async () => {
+    const viewport = { width: 1280, height: 560 };
+    const page = await site.signIn(OWNER, { viewport, reducedMotion: 'reduce' });
+    await visit(page, ['/account']);
+    for (const id of ['sound', 'tokens', 'sessions']) {
+      await page.goto(`${site.origin}/account#${id}`);
+      const boxes = await Promise.all(
+        (await page.locator('.contents a').all()).map((link) => link.boundingBox()),
+      );
+      expect(boxes).toHaveLength(6);
+      for (const box of boxes) {
+        expect(box?.y).toBeGreaterThan(50);
+        expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThan(viewport.height);
+      }
+    }
+    await page.context().close();
+  });
 });
