@@ -1,5 +1,5 @@
 import { ApplicationCommandType, userMention } from 'discord.js';
-import { knownEnd } from '../../src/domain/penalty.ts';
+import { knownEnd, serverNameOf } from '../../src/domain/penalty.ts';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import { hasVisibleCharacter } from '../../src/domain/text/visible-text.ts';
 import {
@@ -17,7 +17,7 @@ import {
 } from '../command.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
 import { PENALTIES_PER_PAGE, recordMessage } from '../embeds/player-record.ts';
-import { findLead, type RecordFilter, type RecordView, serverNameOf } from '../embeds/player-record-view.ts';
+import { findLead, type RecordFilter, type RecordView } from '../embeds/player-record-view.ts';
 import { en } from '../locales/en.ts';
 import type { Localization } from '../locales/localization.ts';
 import { pl } from '../locales/pl.ts';

@@ -1,4 +1,4 @@
-import { knownEnd, statusAt } from '../../src/domain/penalty.ts';
+import { knownEnd, serverNameOf, statusAt } from '../../src/domain/penalty.ts';
 import { steamProfileUrl } from '../../src/domain/profile-address.ts';
 import { UNKNOWN_STEAM_ID } from '../../src/domain/steam-id.ts';
 import type { FeedEvent } from '../../src/queries/discord-feeds/penalty-posts.ts';
@@ -8,7 +8,6 @@ import { code, escapeText, relativeTime } from '../text.ts';
 import { COLOURS, type MessageView } from './message.ts';
 import { penaltyEmbed } from './penalty.ts';
 import { countsLine } from './player-record.ts';
-import { serverNameOf } from './player-record-view.ts';
 
 /**
  * A penalty as a feed shows it, after an event, with the status it has at `now`. A deleted one is shown without its

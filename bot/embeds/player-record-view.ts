@@ -56,14 +56,3 @@ export function findLead(active: readonly PenaltyView[]): PenaltyView | undefine
   );
   return lead;
 }
-
-/** Server 0 stands for all servers; one that is no longer in the database is shown by its number. */
-export function serverNameOf({
-  serverId,
-  serverName,
-}: {
-  serverId: number;
-  serverName: string | null | undefined;
-}): string | undefined {
-  return serverName ?? (serverId === 0 ? undefined : `#${serverId}`);
-}

@@ -118,6 +118,20 @@ export function knownEnd({ status, endsAt }: Ending, now: Date): Date | null {
   return isOverEarly ? null : endsAt;
 }
 
+/**
+ * What is shown as the server of a penalty; undefined for all servers, which the id 0 stands for. A server that is no
+ * longer in the database is shown by its number.
+ */
+export function serverNameOf({
+  serverId,
+  serverName,
+}: {
+  serverId: number;
+  serverName: string | null | undefined;
+}): string | undefined {
+  return serverName ?? (serverId === 0 ? undefined : `#${serverId}`);
+}
+
 function quote(text: string): string {
   return JSON.stringify(text.slice(0, 64));
 }

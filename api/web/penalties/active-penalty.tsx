@@ -1,4 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { serverNameOf } from '../../../src/domain/penalty.ts';
 import type { RecordedPenalty } from '../../../src/queries/penalties/player-record.ts';
 import { Icon } from '../layout/icons.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
@@ -40,7 +41,7 @@ export function ActivePenalty({ penalty, visit }: { penalty: RecordedPenalty; vi
         </dd>
         <dt>{t.columns.server}</dt>
         <dd>
-          <bdi>{penalty.serverName ?? t.allServers}</bdi>
+          <bdi>{serverNameOf(penalty) ?? t.allServers}</bdi>
         </dd>
         <dt>{t.columns.issued}</dt>
         <dd>

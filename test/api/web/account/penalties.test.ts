@@ -92,6 +92,12 @@ describe('the member’s own penalties', () => {
     );
   });
 
+  test('name a server that is gone by its number, not as all servers', async () => {
+    await insertPenalties(db, [{ playerSteamId: player.steamId, serverId: 9001, createdAt: NOW }]);
+    expect(await readCard()).toContain('Server #9001 Issued now');
+    expect(await readCard()).not.toContain('All servers');
+  });
+
   test('end with what has ended, expired by the clock or lifted', async () => {
     const ended = { playerSteamId: player.steamId, createdAt: new Date('2026-11-01T12:00:00Z') };
     await insertPenalties(db, [
