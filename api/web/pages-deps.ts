@@ -28,7 +28,7 @@ export type PagesDeps = {
     ownerSteamIds: readonly SteamId64[];
     tokensFor: TokenAudience;
     site: {
-      name: string | undefined;
+      name: string;
       logoUrl: string | undefined;
       accent: string | undefined;
       discordInviteUrl: string | undefined;

@@ -1,4 +1,3 @@
-import { domainToUnicode } from 'node:url';
 import { Elysia } from 'elysia';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import { claimNonce } from '../../src/queries/users/used-nonces.ts';
@@ -42,7 +41,7 @@ export function pages(deps: PagesDeps) {
   const { publicUrl } = settings;
   const site: Site = {
     assets: loadAssets(settings.site.accent),
-    name: settings.site.name ?? nameOfSite(publicUrl),
+    name: settings.site.name,
     publicUrl,
     logo: createLogo(settings.site.logoUrl, { fetch: fetchUrl, log }),
     discordInviteUrl: settings.site.discordInviteUrl,
@@ -200,12 +199,6 @@ export function pages(deps: PagesDeps) {
     response.headers.set('cross-origin-resource-policy', 'cross-origin');
     return response;
   }
-}
-
-/** The host, in Unicode rather than Punycode. */
-function nameOfSite(publicUrl: string): string {
-  const { hostname, port } = new URL(publicUrl);
-  return domainToUnicode(hostname) + (port && `:${port}`);
 }
 
 async function notFound(): Promise<Response> {

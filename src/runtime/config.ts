@@ -1,3 +1,4 @@
+import { domainToUnicode } from 'node:url';
 import { InvalidInput } from '../domain/errors.ts';
 import { SOURCE_NAME, SOURCE_NAME_RULE } from '../domain/penalty.ts';
 import { parseSoundAudience } from '../domain/rights/sound-audience.ts';
@@ -49,17 +50,20 @@ export function parseConfig(variables: Variables, defaults: Variables = {}): Con
 
 function readSettings(env: Env) {
   const port = integer(env, 'PORT', { byDefault: 3000, min: 0, max: 65_535 });
+  const publicUrl = publicOrigin(env) ?? `http://localhost:${port}`;
   return {
     host: text(env, 'HOST') ?? '0.0.0.0',
     port,
     /** The port of health and metrics in a process without the role `api`. */
     healthPort: integer(env, 'HEALTH_PORT', { byDefault: 3001, min: 0, max: 65_535 }),
     /** An origin as browsers send it: lower case, punycode, no default port. */
-    publicUrl: publicOrigin(env) ?? `http://localhost:${port}`,
+    publicUrl,
     isPublicUrlSet: text(env, 'PUBLIC_URL') !== undefined,
     /** Branding of the pages. */
     site: {
-      name: matching(env, 'SITE_NAME', SITE_NAME, '1 to 64 characters with a letter or digit'),
+      name:
+        matching(env, 'SITE_NAME', SITE_NAME, '1 to 64 characters with a letter or digit') ??
+        unicodeHostOf(publicUrl),
       logoUrl: url(env, 'SITE_LOGO_URL', ['http', 'https']),
       accent: matching(env, 'SITE_ACCENT', /^#[0-9a-f]{6}$/i, 'a colour such as #f7b23b'),
       discordInviteUrl: url(env, 'DISCORD_INVITE_URL', ['https']),
@@ -165,6 +169,12 @@ function publicOrigin(env: Env): string | undefined {
     withoutPassword(value),
     'an address such as https://play.example.org, without user, path, query or fragment',
   );
+}
+
+/** The host and port of an address, in Unicode rather than Punycode. */
+function unicodeHostOf(address: string): string {
+  const { hostname, port } = new URL(address);
+  return domainToUnicode(hostname) + (port && `:${port}`);
 }
 
 function ownerSteamId(value: string): SteamId64 {

@@ -19,7 +19,7 @@ export function openStatusPages(context: Context): PagesDeps['status'] {
       drawBanner: (banner) => drawing.draw({ kind: 'banner', ...banner }),
       now,
       log,
-      siteName: config.site.name ?? new URL(config.publicUrl).host,
+      siteName: config.site.name,
       accent: config.site.accent ?? DEFAULT_ACCENT,
     }),
   };

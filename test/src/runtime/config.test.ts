@@ -11,7 +11,7 @@ describe('without any variable', () => {
       healthPort: 3001,
       publicUrl: 'http://localhost:3000',
       isPublicUrlSet: false,
-      site: { name: undefined, logoUrl: undefined, accent: undefined, discordInviteUrl: undefined },
+      site: { name: 'localhost:3000', logoUrl: undefined, accent: undefined, discordInviteUrl: undefined },
       databaseUrl: undefined,
       databaseReplicaUrls: [],
       dataDir: './data',

@@ -63,7 +63,7 @@ export function startAccountSite(options: Options): AccountSite {
       },
       ownerSteamIds: options.ownerSteamIds ?? [],
       tokensFor: options.tokensFor ?? 'everyone',
-      site: { name: undefined, logoUrl: undefined, accent: undefined, discordInviteUrl: undefined },
+      site: { name: 'Zagrywka', logoUrl: undefined, accent: undefined, discordInviteUrl: undefined },
       arePenaltiesPublic: options.arePenaltiesPublic ?? false,
       appealUrl: options.appealUrl,
     },

@@ -57,6 +57,16 @@ test('is a PNG of 560 by 95, or of 160 by 248 when asked (pictures in test/artif
   }
 });
 
+test('names the site as its pages do without SITE_NAME: by its host, in the letters of its language', async () => {
+  const bannerWith = async (env: Record<string, string>) => {
+    const other = await startTestService({ databaseUrl: url, env });
+    return new Uint8Array(await (await fetch(`${other.origin}/servers/off/banner.png`)).arrayBuffer());
+  };
+  const unnamed = await bannerWith({ PUBLIC_URL: 'https://łódź.example' });
+  expect(unnamed).toEqual(await bannerWith({ SITE_NAME: 'łódź.example' }));
+  expect(unnamed).not.toEqual(await bannerWith({ SITE_NAME: 'xn--d-uga0v4h.example' }));
+});
+
 test.each(['1x1', '', '560x95 ', '560X95'])(
   'another size such as %j is 400 and says which there are',
   async (size) => {
