@@ -1,6 +1,11 @@
 import { type APIEmbed, type APIEmbedField, quote, TimestampStyles } from 'discord.js';
-import { countsOnlineTime, FORMER_ADMIN, type PenaltyStatus } from '../../src/domain/penalty.ts';
-import { UNKNOWN_STEAM_ID } from '../../src/domain/steam-id.ts';
+import {
+  countsOnlineTime,
+  FORMER_ADMIN,
+  isByConsole,
+  isByErasedAdmin,
+  type PenaltyStatus,
+} from '../../src/domain/penalty.ts';
 import type { Texts } from '../locales/en.ts';
 import { absoluteAndRelativeTime, escapeText, relativeTime } from '../text.ts';
 import { COLOURS } from './message.ts';
@@ -55,14 +60,10 @@ function endField(penalty: PenaltyView, { record: words }: Texts): [string, stri
 }
 
 /** Who issued it, cut and escaped. */
-export function adminOf(
-  { adminName, adminSteamId }: PenaltyView,
-  { record: words }: Texts,
-  max: number,
-): string {
-  if (adminSteamId !== UNKNOWN_STEAM_ID) return escapeText(adminName, { max, fallback: adminSteamId });
-  const name = adminName === FORMER_ADMIN ? words.formerAdmin : adminName;
-  return escapeText(name, { max, fallback: words.console });
+export function adminOf(penalty: PenaltyView, { record: words }: Texts, max: number): string {
+  if (isByConsole(penalty)) return words.console;
+  if (isByErasedAdmin(penalty)) return words.formerAdmin;
+  return escapeText(penalty.adminName, { max, fallback: penalty.adminSteamId });
 }
 
 /** Who lifted it, cut and escaped; empty when that is not known. */

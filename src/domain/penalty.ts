@@ -1,4 +1,6 @@
 import { InvalidInput } from './errors.ts';
+import { type SteamId64, UNKNOWN_STEAM_ID } from './steam-id.ts';
+import { hasVisibleCharacter } from './text/visible-text.ts';
 
 /** Specification section 2.3. */
 export const PENALTY_TYPES = ['ban', 'mute', 'gag', 'silence', 'warn'] as const;
@@ -130,6 +132,20 @@ export function serverNameOf({
   serverName: string | null | undefined;
 }): string | undefined {
   return serverName ?? (serverId === 0 ? undefined : `#${serverId}`);
+}
+
+/** The admin who gave a penalty, as stored. */
+type Admin = { adminName: string; adminSteamId: SteamId64 };
+
+/** Whether the server's console gave a penalty: plugins store it as the admin `Console`, or as one without a name. */
+export function isByConsole({ adminName, adminSteamId }: Admin): boolean {
+  const isUnnamed = !hasVisibleCharacter(adminName) || /^console$/i.test(adminName);
+  return adminSteamId === UNKNOWN_STEAM_ID && isUnnamed;
+}
+
+/** Whether an erased admin gave a penalty. The name alone does not tell: anybody may call themselves that. */
+export function isByErasedAdmin({ adminName, adminSteamId }: Admin): boolean {
+  return adminSteamId === UNKNOWN_STEAM_ID && adminName === FORMER_ADMIN;
 }
 
 function quote(text: string): string {

@@ -1,6 +1,11 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import { countsOnlineTime, FORMER_ADMIN, knownEnd } from '../../../src/domain/penalty.ts';
-import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
+import {
+  countsOnlineTime,
+  FORMER_ADMIN,
+  isByConsole,
+  isByErasedAdmin,
+  knownEnd,
+} from '../../../src/domain/penalty.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
 import type { Penalty } from '../../../src/queries/penalties/row.ts';
@@ -17,15 +22,11 @@ export function ReasonText({ reason, visit }: { reason: string; visit: Visit }):
 type AdminProps = { penalty: Pick<Penalty, 'adminName' | 'adminSteamId'>; visit: Visit };
 
 /** The admin who issued a penalty, or the server's console; not the SteamID, which not everybody may see. */
-export function AdminName({ penalty: { adminName, adminSteamId }, visit }: AdminProps): JSX.Element {
+export function AdminName({ penalty, visit }: AdminProps): JSX.Element {
   const t = textsOf(visit.locale).penalties;
-  const isNamed = hasVisibleCharacter(adminName);
-  // Plugins store what the console does under this name.
-  if (adminSteamId === UNKNOWN_STEAM_ID && (!isNamed || /^console$/i.test(adminName))) {
-    return <bdi>{t.console}</bdi>;
-  }
-  if (adminSteamId === UNKNOWN_STEAM_ID && adminName === FORMER_ADMIN) return <bdi>{t.formerAdmin}</bdi>;
-  return <bdi>{isNamed ? adminName : t.unnamedAdmin}</bdi>;
+  if (isByConsole(penalty)) return <bdi>{t.console}</bdi>;
+  if (isByErasedAdmin(penalty)) return <bdi>{t.formerAdmin}</bdi>;
+  return <bdi>{hasVisibleCharacter(penalty.adminName) ? penalty.adminName : t.unnamedAdmin}</bdi>;
 }
 
 type DurationProps = Pick<Penalty, 'status' | 'durationMinutes' | 'endsAt'>;

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
+import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { insertSampleRecords, RECORDS_NOW } from '../../support/bot/records.ts';
-import { aSteamId } from '../../support/database/builders.ts';
+import { aSteamId, insertPenalties } from '../../support/database/builders.ts';
 import { type Actor, anActor } from '../../support/discord/actor.ts';
 import { type Exchange, messageOf } from '../../support/discord/exchange.ts';
 import { findButton, findComponent, isEphemeral } from '../../support/discord/messages.ts';
@@ -85,6 +86,19 @@ describe('/ban-check of oneself', () => {
       `\`${aSteamId(1)}\` · **W historii:** 2 bany · 1 wyciszenie głosu · 1 blokada czatu · 8 ostrzeżeń`,
     );
     expect(embedsOf(exchange)[0]?.footer?.text).toBe('Strona 1 z 3 · 12 kar');
+  });
+
+  test('calls the server’s console by its name in the reader’s language, as plugins store it or not', async () => {
+    for (const [index, adminName] of ['Console', 'CONSOLE', ''].entries()) {
+      const playerSteamId = aSteamId(600 + index);
+      await insertPenalties(db, [{ playerSteamId, adminName, adminSteamId: UNKNOWN_STEAM_ID }]);
+      const asked = await fake.command(
+        'ban-check',
+        { steamid: playerSteamId },
+        { ...moderator, locale: 'pl' },
+      );
+      expect([adminName, textOf(asked)]).toEqual([adminName, expect.stringContaining(' · Konsola · ')]);
+    }
   });
 
   test('says how to link an account when there is none', async () => {
