@@ -1,12 +1,12 @@
 import type { APIEmbed, APISelectMenuOption } from 'discord.js';
 import { isolate } from '../../src/domain/text/isolate.ts';
-import type { ServerView } from '../../src/live/server-view.ts';
+import { isFull, type ServerView } from '../../src/live/server-view.ts';
 import { LIMITS } from '../discord-limits.ts';
 import { toCustomId } from '../interactions/custom-id.ts';
 import type { Texts } from '../locales/en.ts';
 import { cut, escapeText, joinLines, toPlainLine } from '../text.ts';
 import { button, COLOURS, type MessageView, menuRow, type Row, row } from './message.ts';
-import { isFull, pinButton, updatedLine } from './server-parts.ts';
+import { pinButton, updatedLine } from './server-parts.ts';
 
 /** A message has five rows, one of them for buttons. Servers that do not fit are reached by the command's option. */
 const MAX_MENUS = 4;

@@ -1,5 +1,5 @@
 import { type APIButtonComponent, TimestampStyles } from 'discord.js';
-import type { ServerView } from '../../src/live/server-view.ts';
+import { isFull, type ServerView } from '../../src/live/server-view.ts';
 import { toCustomId } from '../interactions/custom-id.ts';
 import type { Texts } from '../locales/en.ts';
 import { absoluteAndRelativeTime, escapeText, relativeTime } from '../text.ts';
@@ -7,11 +7,6 @@ import { button, COLOURS } from './message.ts';
 
 /** Of a player's name, before it is escaped; Steam allows 32. */
 const MAX_NAME_CHARACTERS = 50;
-
-/** Whether all slots of a server are taken. */
-export function isFull({ playersCount, maxPlayers }: ServerView): boolean {
-  return maxPlayers > 0 && playersCount >= maxPlayers;
-}
 
 /** The colour for a server's state. */
 export function colourOf(server: ServerView): number {

@@ -53,6 +53,14 @@ export function toServerView({ server, snapshot }: ServerStatus): ServerView {
   };
 }
 
+/** Whether all slots of a server are taken. */
+export function isFull({
+  playersCount,
+  maxPlayers,
+}: Pick<ServerView, 'playersCount' | 'maxPlayers'>): boolean {
+  return maxPlayers > 0 && playersCount >= maxPlayers;
+}
+
 /** A map's name without its path: a Workshop map is reported as `workshop/3070284539/de_cache`. Empty if it has none. */
 export function mapNameOf(map: string): string {
   return map.split('/').findLast((part) => part !== '') ?? '';

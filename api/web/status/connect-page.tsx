@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { isolate } from '../../../src/domain/text/isolate.ts';
-import type { ServerView } from '../../../src/live/server-view.ts';
+import { isFull, type ServerView } from '../../../src/live/server-view.ts';
 import { CopyableText } from '../layout/copy-button.tsx';
 import { Icon } from '../layout/icons.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
@@ -17,7 +17,6 @@ export function ConnectPage({ site, visit, server }: ConnectPageProps): JSX.Elem
   const texts = textsOf(visit.locale);
   const t = texts.connect;
   const steam = steamAddressOf(server);
-  const isFull = server.maxPlayers > 0 && server.playersCount >= server.maxPlayers;
   return (
     <Layout
       site={site}
@@ -47,7 +46,7 @@ export function ConnectPage({ site, visit, server }: ConnectPageProps): JSX.Elem
         ) : (
           <LastSeen server={server} visit={visit} />
         )}
-        {(!server.isOnline || isFull) && (
+        {(!server.isOnline || isFull(server)) && (
           <p class="warning">
             <Icon name="warning" />
             <span>{server.isOnline ? t.full : t.offline}</span>

@@ -1,7 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { tryParseServerAddress } from '../../../src/domain/server-address.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
-import { mapNameOf, type ServerView } from '../../../src/live/server-view.ts';
+import { isFull, mapNameOf, type ServerView } from '../../../src/live/server-view.ts';
 import { CopyButton } from '../layout/copy-button.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
@@ -21,10 +21,10 @@ export function ServerState({ server, visit }: ServerProps): JSX.Element {
   );
 }
 
-function stateOf({ isOnline, updatedAt, playersCount, maxPlayers }: ServerView) {
-  if (updatedAt === undefined) return 'unknown';
-  if (!isOnline) return 'offline';
-  return maxPlayers > 0 && playersCount >= maxPlayers ? 'full' : 'online';
+function stateOf(server: ServerView) {
+  if (server.updatedAt === undefined) return 'unknown';
+  if (!server.isOnline) return 'offline';
+  return isFull(server) ? 'full' : 'online';
 }
 
 /** The number of players, as text above a bar. */
