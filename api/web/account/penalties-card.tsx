@@ -1,14 +1,8 @@
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { Db } from '../../../src/db/client.ts';
-import { loadPlayerRecord } from '../../../src/queries/penalties/player-record.ts';
 import { Card } from '../layout/card.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
-import {
-  PENALTIES_PER_PAGE,
-  PlayerRecordView,
-  RECORD_PAGE_PARAMETER,
-} from '../penalties/player-record-view.tsx';
-import { tryParseRowId } from '../visit/numbers.ts';
+import { PlayerRecordView, readRecordPage } from '../penalties/player-record-view.tsx';
 import type { MemberVisit } from '../visit/visit.ts';
 
 export type PenaltiesDeps = {
@@ -26,11 +20,7 @@ export async function PenaltiesCard({
   visit: MemberVisit;
 }): Promise<HtmlEscapedString> {
   const t = textsOf(visit.locale).penalties;
-  const record = await loadPlayerRecord(deps.db, visit.user.steamId64, {
-    page: tryParseRowId(visit.url.searchParams.get(RECORD_PAGE_PARAMETER)) ?? 1,
-    perPage: PENALTIES_PER_PAGE,
-    now: visit.now,
-  });
+  const record = await readRecordPage(deps.db, visit.user.steamId64, visit);
   return (
     <Card
       id="penalties"

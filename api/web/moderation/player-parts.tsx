@@ -2,35 +2,17 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { Db } from '../../../src/db/client.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
-import { loadPlayerRecord, type PlayerRecord } from '../../../src/queries/penalties/player-record.ts';
+import type { PlayerRecord } from '../../../src/queries/penalties/player-record.ts';
 import { findRoundSounds } from '../../../src/queries/round-sounds/round-sounds.ts';
 import type { User } from '../../../src/queries/users/users.ts';
 import type { SoundStore } from '../account/round-sound/round-sound-deps.ts';
 import { Card } from '../layout/card.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
-import {
-  PENALTIES_PER_PAGE,
-  PlayerRecordView,
-  RECORD_PAGE_PARAMETER,
-} from '../penalties/player-record-view.tsx';
+import { PlayerRecordView } from '../penalties/player-record-view.tsx';
 import type { Notice } from '../visit/notice.ts';
-import { tryParseRowId } from '../visit/numbers.ts';
 import type { MemberVisit } from '../visit/visit.ts';
 import { pathOfPlayer } from './find-user.ts';
 import { SoundTable } from './sound-table.tsx';
-
-/** Loads the page of a player's record that the query selects. */
-export function readRecordPage(
-  db: Db,
-  steamId64: SteamId64,
-  { url, now }: MemberVisit,
-): Promise<PlayerRecord> {
-  return loadPlayerRecord(db, steamId64, {
-    page: tryParseRowId(url.searchParams.get(RECORD_PAGE_PARAMETER)) ?? 1,
-    perPage: PENALTIES_PER_PAGE,
-    now,
-  });
-}
 
 type RecordProps = { steamId64: SteamId64; record: PlayerRecord; visit: MemberVisit };
 

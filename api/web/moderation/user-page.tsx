@@ -10,6 +10,7 @@ import type { Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import { Avatar, nameOf } from '../layout/person.tsx';
+import { readRecordPage } from '../penalties/player-record-view.tsx';
 import type { FormProblem } from '../visit/forms/form-problem.ts';
 import type { MemberRoute } from '../visit/member-route.ts';
 import type { Notice, ReadNotice } from '../visit/notice.ts';
@@ -17,12 +18,7 @@ import { respondWithPage } from '../visit/page-response.ts';
 import type { MemberVisit } from '../visit/visit.ts';
 import { isKnown } from './find-user.ts';
 import { Frame } from './frame.tsx';
-import {
-  PlayerPenaltiesCard,
-  PlayerSoundCard,
-  type PlayerSoundDeps,
-  readRecordPage,
-} from './player-parts.tsx';
+import { PlayerPenaltiesCard, PlayerSoundCard, type PlayerSoundDeps } from './player-parts.tsx';
 import { BlockCard } from './user-block.tsx';
 import { FlagsCard, type FlagsDeps } from './user-flags.tsx';
 import { readTokenPage, type TokenPage, UserTokensCard } from './user-tokens.tsx';

@@ -1,15 +1,22 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import type { PlayerRecord, RecordedPenalty } from '../../../src/queries/penalties/player-record.ts';
+import type { Db } from '../../../src/db/client.ts';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import {
+  loadPlayerRecord,
+  type PlayerRecord,
+  type RecordedPenalty,
+} from '../../../src/queries/penalties/player-record.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
+import { tryParseRowId } from '../visit/numbers.ts';
 import type { Visit } from '../visit/visit.ts';
 import { ActivePenalty } from './active-penalty.tsx';
 import { AdminName, EndOfPenalty, ReasonText } from './penalty-words.tsx';
 
 /** The query parameter with the page number of a record. */
-export const RECORD_PAGE_PARAMETER = 'record';
-export const PENALTIES_PER_PAGE = 10;
+const RECORD_PAGE_PARAMETER = 'record';
+const PENALTIES_PER_PAGE = 10;
 
 type RecordProps = {
   record: PlayerRecord;
@@ -21,6 +28,15 @@ type RecordProps = {
   /** Linked below the active penalties. */
   appealUrl?: string | undefined;
 };
+
+/** Loads the page of a player's record that the query selects. */
+export function readRecordPage(db: Db, steamId64: SteamId64, { url, now }: Visit): Promise<PlayerRecord> {
+  return loadPlayerRecord(db, steamId64, {
+    page: tryParseRowId(url.searchParams.get(RECORD_PAGE_PARAMETER)) ?? 1,
+    perPage: PENALTIES_PER_PAGE,
+    now,
+  });
+}
 
 /** A page of a player's record: active penalties first, then ended ones. */
 export function PlayerRecordView({ record, visit, path, words, appealUrl }: RecordProps): JSX.Element {
