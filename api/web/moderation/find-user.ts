@@ -10,10 +10,19 @@ import { findUserBySteamId, type User } from '../../../src/queries/users/users.t
  * @throws {NotFound}
  */
 export async function loadNamedUser(db: Db, id: string | undefined): Promise<User> {
-  const steamId = tryParseSteamId(id ?? '');
-  const user = steamId && (await findUserBySteamId(db, steamId));
+  const user = await findUserBySteamId(db, parsePlayerId(id));
   if (!user) throw new NotFound('no such user');
   return user;
+}
+
+/**
+ * Parses the SteamID of a path.
+ * @throws {NotFound}
+ */
+export function parsePlayerId(id: string | undefined): SteamId64 {
+  const steamId64 = tryParseSteamId(id ?? '');
+  if (!steamId64) throw new NotFound('no such player');
+  return steamId64;
 }
 
 /** Whether a player has an account, penalties or a sound, and so a moderation page. */

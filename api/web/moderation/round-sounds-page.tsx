@@ -1,5 +1,4 @@
-import { NotFound } from '../../../src/domain/errors.ts';
-import { type SteamId64, tryParseSteamId } from '../../../src/domain/steam-id.ts';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import {
   countRoundSounds,
@@ -18,7 +17,7 @@ import type { ReadNotice } from '../visit/notice.ts';
 import { tryParseRowId } from '../visit/numbers.ts';
 import { respondWithPage } from '../visit/page-response.ts';
 import type { MemberVisit } from '../visit/visit.ts';
-import { isKnownPlayer, pathOfPlayer } from './find-user.ts';
+import { isKnownPlayer, parsePlayerId, pathOfPlayer } from './find-user.ts';
 import { Frame, OlderPages } from './frame.tsx';
 import { SoundTable } from './sound-table.tsx';
 
@@ -54,12 +53,12 @@ function removalRoutes(deps: RoundSoundsDeps, { path, backOf }: Removal): Member
       method: 'GET',
       path,
       handle: (visit, { steamid64 }) =>
-        showRemoveConfirmation(deps, visit, { steamId64: parsePlayer(steamid64), backOf }),
+        showRemoveConfirmation(deps, visit, { steamId64: parsePlayerId(steamid64), backOf }),
     },
     {
       method: 'POST',
       path,
-      handle: (visit, { steamid64 }) => remove(deps, visit, { steamId64: parsePlayer(steamid64), backOf }),
+      handle: (visit, { steamid64 }) => remove(deps, visit, { steamId64: parsePlayerId(steamid64), backOf }),
     },
   ];
 }
@@ -138,10 +137,4 @@ async function remove(
 ): Promise<Response> {
   const notice = await removeSoundOf(deps, steamId64, visit);
   return deps.redirect(visit, await backOf(steamId64, visit), notice);
-}
-
-function parsePlayer(id: string | undefined): SteamId64 {
-  const steamId64 = tryParseSteamId(id ?? '');
-  if (!steamId64) throw new NotFound('no such player');
-  return steamId64;
 }

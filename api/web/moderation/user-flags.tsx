@@ -51,7 +51,7 @@ function FlagsForm({ user, visit, isFixedOwner }: Omit<FlagsProps, 'notice'>): J
   const mayEdit = visit.user.isOwner;
   const shown = USER_FLAGS.filter((flag) => user[flag]).join(' ');
   return (
-    <form method="post" action={`/account/moderation/users/${user.steamId64}/flags`}>
+    <form method="post" action={`${pathOfPlayer(user)}/flags`}>
       <CsrfField visit={visit} />
       <input type="hidden" name={SHOWN_FLAGS} value={shown} />
       <fieldset class="flags" disabled={!mayEdit}>

@@ -1,7 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { NotFound } from '../../../src/domain/errors.ts';
 import { steamProfileUrl } from '../../../src/domain/profile-address.ts';
-import { type SteamId64, tryParseSteamId } from '../../../src/domain/steam-id.ts';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import type { PlayerRecord } from '../../../src/queries/penalties/player-record.ts';
 import { findRoundSounds } from '../../../src/queries/round-sounds/round-sounds.ts';
 import { findUserBySteamId, type User } from '../../../src/queries/users/users.ts';
@@ -16,7 +16,7 @@ import type { MemberRoute } from '../visit/member-route.ts';
 import type { Notice, ReadNotice } from '../visit/notice.ts';
 import { respondWithPage } from '../visit/page-response.ts';
 import type { MemberVisit } from '../visit/visit.ts';
-import { isKnown } from './find-user.ts';
+import { isKnown, parsePlayerId } from './find-user.ts';
 import { Frame } from './frame.tsx';
 import { PlayerPenaltiesCard, PlayerSoundCard, type PlayerSoundDeps } from './player-parts.tsx';
 import { BlockCard } from './user-block.tsx';
@@ -38,8 +38,7 @@ export function userRoutes(deps: UserDeps): MemberRoute[] {
 }
 
 async function showPlayer(deps: UserDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
-  const steamId64 = tryParseSteamId(id ?? '');
-  if (!steamId64) throw new NotFound('no such player');
+  const steamId64 = parsePlayerId(id);
   const [user, record, sounds] = await Promise.all([
     findUserBySteamId(deps.db, steamId64),
     readRecordPage(deps.db, steamId64, visit),

@@ -17,12 +17,14 @@ import type { Notice, ReadNotice } from '../visit/notice.ts';
 import { tryParsePositive } from '../visit/numbers.ts';
 import { respondWithPage } from '../visit/page-response.ts';
 import type { MemberVisit } from '../visit/visit.ts';
+import { pathOfPlayer } from './find-user.ts';
 import { Frame } from './frame.tsx';
 import { findPlayersWithoutAccount, type KnownPlayer, PlayersCard } from './players-card.tsx';
 
 export type UsersDeps = { db: Db; site: Site; readNotice: ReadNotice; resolveVanity: ResolveVanity };
 
 const USERS_PER_PAGE = 25;
+const MAX_QUERY_LENGTH = 128;
 
 /** The route of the user list, which can be searched by name, SteamID or profile address. */
 export function usersRoutes(deps: UsersDeps): MemberRoute[] {
@@ -33,7 +35,7 @@ async function showUsers(
   { db, site, readNotice, resolveVanity }: UsersDeps,
   visit: MemberVisit,
 ): Promise<Response> {
-  const query = (visit.url.searchParams.get('q') ?? '').slice(0, 128);
+  const query = (visit.url.searchParams.get('q') ?? '').slice(0, MAX_QUERY_LENGTH);
   const page = tryParsePositive(visit.url.searchParams.get('page')) ?? 1;
   const subject = await resolveQuery(resolveVanity, query);
   const found = await searchUsers(db, { query: subject, page, perPage: USERS_PER_PAGE, now: visit.now });
@@ -101,7 +103,7 @@ function UsersPage({
               name="q"
               type="search"
               value={query}
-              maxlength={128}
+              maxlength={MAX_QUERY_LENGTH}
               autocomplete="off"
               spellcheck={false}
               aria-describedby="q-hint"
@@ -149,7 +151,7 @@ function UserTable({ users, visit }: { users: ListedUser[]; visit: MemberVisit }
         {users.map((user) => (
           <tr>
             <th scope="row" class="list-title list-words">
-              <a class="person" href={`/account/moderation/users/${user.steamId64}`}>
+              <a class="person" href={pathOfPlayer(user)}>
                 <Avatar user={user} size="small" />
                 <bdi>{nameOf(user, visit.locale)}</bdi>
               </a>

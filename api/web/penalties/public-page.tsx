@@ -20,6 +20,7 @@ import type { Visit } from '../visit/visit.ts';
 import { AdminName, EndOfPenalty, ReasonText, withoutEnd } from './penalty-words.tsx';
 
 const PATH = '/penalties';
+export const MAX_QUERY_LENGTH = 64;
 
 /** The search and filters of a visitor. */
 export type PublicFilter = {
@@ -88,7 +89,14 @@ function FilterForm({ filter, visit }: { filter: PublicFilter; visit: Visit }): 
     <form method="get" action={PATH} class="search search-filtered">
       <div class="field field-wide">
         <label for="q">{t.search}</label>
-        <input id="q" name="q" type="search" value={filter.query} maxlength={64} autocomplete="off" />
+        <input
+          id="q"
+          name="q"
+          type="search"
+          value={filter.query}
+          maxlength={MAX_QUERY_LENGTH}
+          autocomplete="off"
+        />
       </div>
       <div class="field">
         <label for="type">{t.columns.type}</label>

@@ -11,11 +11,10 @@ import { textsOf } from '../layout/locales/texts.ts';
 import type { PublicRoute } from '../status/status-routes.tsx';
 import { tryParseRowId } from '../visit/numbers.ts';
 import type { Visit } from '../visit/visit.ts';
-import { type PublicFilter, PublicPenaltiesPage } from './public-page.tsx';
+import { MAX_QUERY_LENGTH, type PublicFilter, PublicPenaltiesPage } from './public-page.tsx';
 
 const PENALTIES_PER_PAGE = 25;
 const MAX_PLAYERS = 25;
-const MAX_QUERY_LENGTH = 64;
 
 /** The route of the public penalty list; empty unless `PUBLIC_PENALTIES` enables it. */
 export function publicPenaltyRoutes(deps: { db: Db; site: Site }): PublicRoute[] {

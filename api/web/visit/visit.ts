@@ -6,7 +6,7 @@ import { isQueryTooLong } from '../../http/query.ts';
 import { type Locale, pickLocale, tryParseLocale } from '../layout/locales/locale.ts';
 import type { Cookies } from './cookies.ts';
 import type { ReadDestination } from './destination.ts';
-import { CSRF_HEADER, csrfTokenOf, readForm, requireCsrfToken } from './forms/form.ts';
+import { CSRF_FIELD, CSRF_HEADER, csrfTokenOf, readForm, requireCsrfToken } from './forms/form.ts';
 import { PageError } from './page-error.ts';
 import { openSession } from './session.ts';
 import type { Signer } from './signing.ts';
@@ -148,7 +148,7 @@ export async function readMemberForm(
   { session, request }: MemberVisit,
 ): Promise<ReadonlyMap<string, string>> {
   const fields = await readForm(request);
-  requireCsrfToken(signer, session, request, request.headers.get(CSRF_HEADER) ?? fields.get('csrf_token'));
+  requireCsrfToken(signer, session, request, request.headers.get(CSRF_HEADER) ?? fields.get(CSRF_FIELD));
   return fields;
 }
 

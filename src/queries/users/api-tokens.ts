@@ -19,7 +19,7 @@ export type ApiToken = Omit<typeof apiTokens.$inferSelect, 'tokenHash'> & {
 
 /** Contract section 4. */
 export const MAX_LIVE_TOKENS = 10;
-const MAX_NAME_LENGTH = 64;
+export const MAX_TOKEN_NAME_LENGTH = 64;
 
 /**
  * Creates a token for a user and returns its text, which is not stored. Written to the audit log.
@@ -42,7 +42,7 @@ export async function createApiToken(
   const label = name.trim();
   if (!isTokenName(label)) {
     throw new InvalidInput(
-      `The name of a token has 1 to ${MAX_NAME_LENGTH} characters, at least one of them visible and none of them a control character`,
+      `The name of a token has 1 to ${MAX_TOKEN_NAME_LENGTH} characters, at least one of them visible and none of them a control character`,
     );
   }
   if (expiresAt && expiresAt <= now) throw new InvalidInput('A token cannot expire in the past');
@@ -102,7 +102,7 @@ export async function listLiveTokenIds(db: Db, ids: readonly number[], now: Date
 
 /** Whether a name is allowed: 1 to 64 characters, at least one of them visible, no control characters. */
 export function isTokenName(name: string): boolean {
-  return [...name].length <= MAX_NAME_LENGTH && hasVisibleCharacter(name) && !/\p{Cc}/u.test(name);
+  return [...name].length <= MAX_TOKEN_NAME_LENGTH && hasVisibleCharacter(name) && !/\p{Cc}/u.test(name);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { InvalidInput, NotFound } from '../../../../src/domain/errors.ts';
 import { TOKEN_SCOPES, type TokenScope } from '../../../../src/domain/rights/token-scope.ts';
+import { tryParseRowId } from '../../visit/numbers.ts';
 import { PageError } from '../../visit/page-error.ts';
 
 /** The lifetimes that the form offers, in days. */
@@ -43,6 +44,7 @@ export function readScopes(form: ReadonlyMap<string, string>): readonly TokenSco
  * @throws {NotFound}
  */
 export function parseTokenId(text: string | undefined): number {
-  if (text === undefined || !/^[0-9]{1,9}$/.test(text)) throw new NotFound(`there is no token ${text}`);
-  return Number(text);
+  const id = tryParseRowId(text ?? null);
+  if (id === undefined) throw new NotFound(`there is no token ${text}`);
+  return id;
 }

@@ -3,7 +3,11 @@ import type { HtmlEscapedString } from 'hono/utils/html';
 import type { Db } from '../../../../src/db/client.ts';
 import { mayCreateTokens, type TokenAudience } from '../../../../src/domain/rights/token-audience.ts';
 import { TOKEN_SCOPES } from '../../../../src/domain/rights/token-scope.ts';
-import { listLiveApiTokens, MAX_LIVE_TOKENS } from '../../../../src/queries/users/api-tokens.ts';
+import {
+  listLiveApiTokens,
+  MAX_LIVE_TOKENS,
+  MAX_TOKEN_NAME_LENGTH,
+} from '../../../../src/queries/users/api-tokens.ts';
 import { Card, ProblemLine } from '../../layout/card.tsx';
 import { CsrfField } from '../../layout/csrf-field.tsx';
 import { Icon } from '../../layout/icons.tsx';
@@ -60,7 +64,7 @@ function CreateForm({ visit, problem }: FormProps): JSX.Element {
           id="token-name"
           name="name"
           required
-          maxlength={64}
+          maxlength={MAX_TOKEN_NAME_LENGTH}
           value={problem?.values.get('name')}
           aria-describedby="token-name-hint"
         />
