@@ -49,7 +49,7 @@ export function addSoundCommands(program: Command, session: Session): void {
       const worker = await createWorker(db, folders, session);
       const { id } = await storeUpload(db, folders, {
         upload: { steamId64, fileName: basename(path), startMs, bytes: file.stream(), actor: 'operator' },
-        maxBytes: session.config().sound.maxUploadMb * 1024 * 1024,
+        maxBytes: session.config().sound.maxUploadBytes,
         audience: session.config().sound.audience,
       });
       worker.start();

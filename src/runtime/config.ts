@@ -106,7 +106,7 @@ function readSettings(env: Env) {
     pollIntervalSeconds: integer(env, 'POLL_INTERVAL_SECONDS', { byDefault: 15, min: 1, max: 3600 }),
     sound: {
       maxSeconds: integer(env, 'SOUND_MAX_SECONDS', { byDefault: 10, min: 1, max: 60 }),
-      maxUploadMb: integer(env, 'SOUND_MAX_UPLOAD_MB', { byDefault: 20, min: 1, max: 512 }),
+      maxUploadBytes: integer(env, 'SOUND_MAX_UPLOAD_MB', { byDefault: 20, min: 1, max: 512 }) * 1024 * 1024,
       loudnessLufs: decimal(env, 'SOUND_LOUDNESS_LUFS', { byDefault: -18, min: -30, max: -10 }),
       audience: parseSoundAudience(list(env, 'SOUND_FOR')),
     },

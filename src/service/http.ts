@@ -30,7 +30,6 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
   const { config, log, now, database, serverList, readHistory, soundFolders, metrics } = context;
   // Only with this role: processes of other roles may run without OWNER_STEAMIDS.
   await saveConfiguredOwners(database.db, config.ownerSteamIds);
-  const maxUploadBytes = config.sound.maxUploadMb * 1024 * 1024;
   await saveMissingSizes(database.db, soundFolders);
   const sounds = await watchReadySounds(context);
   await addQueueGauges(context);
@@ -84,7 +83,7 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
   const port = serve(context, app, {
     setting: 'PORT',
     port: config.port,
-    maxBodyBytes: maxUploadBytes + BODY_MARGIN_BYTES,
+    maxBodyBytes: config.sound.maxUploadBytes + BODY_MARGIN_BYTES,
     hotRoutes,
   });
   log.info({ host: config.host, port, url: config.publicUrl }, 'HTTP server listening');

@@ -29,8 +29,7 @@ export async function openPages(
   { tokens, limits: { createLimiter }, demoPeople }: Options,
 ): Promise<Omit<PagesDeps, 'log' | 'clientKey'>> {
   const { config, now, database, soundFolders, steamApi } = context;
-  const { audience, maxSeconds, maxUploadMb } = config.sound;
-  const maxUploadBytes = maxUploadMb * 1024 * 1024;
+  const { audience, maxSeconds, maxUploadBytes } = config.sound;
   const accountDb = withWaitLimit(database.db, createWaitLimit(REQUEST_LIMITS));
   return {
     db: accountDb,

@@ -38,7 +38,7 @@ describe('without any variable', () => {
       metricsAllow: [],
       webhookAllow: [],
       pollIntervalSeconds: 15,
-      sound: { maxSeconds: 10, maxUploadMb: 20, loudnessLufs: -18, audience: 'everyone' },
+      sound: { maxSeconds: 10, maxUploadBytes: 20 * 1024 * 1024, loudnessLufs: -18, audience: 'everyone' },
       ffmpegPath: undefined,
       simpleAdmin: { url: undefined, source: 'simpleadmin', timezone: 'UTC', intervalSeconds: 60 },
       sessionSecret: undefined,
@@ -158,7 +158,12 @@ describe('a good value', () => {
       metricsAllow: ['192.168.0.0/16'],
       webhookAllow: ['10.1.0.0/16', 'fd00::/8'],
       pollIntervalSeconds: 1,
-      sound: { maxSeconds: 7, maxUploadMb: 512, loudnessLufs: -14.5, audience: ['svip', 'admin'] },
+      sound: {
+        maxSeconds: 7,
+        maxUploadBytes: 512 * 1024 * 1024,
+        loudnessLufs: -14.5,
+        audience: ['svip', 'admin'],
+      },
       ffmpegPath: '/usr/bin/ffmpeg',
       simpleAdmin: {
         url: 'sqlite:/srv/cs2/simpleadmin.db',
