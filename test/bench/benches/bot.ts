@@ -62,7 +62,7 @@ type BotFigures = {
 };
 
 /** Runs the whole service as a process of its own, at a Discord played here, and sends it interactions of ever new users. */
-export async function measureBot({
+async function measureBot({
   interactions,
   say,
 }: {

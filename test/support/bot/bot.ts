@@ -12,7 +12,7 @@ import { createTestDatabase } from '../database/database.ts';
 import { type FakeDiscord, startFakeDiscord } from '../discord/fake-discord.ts';
 import { waitFor } from '../wait.ts';
 
-export const PUBLIC_URL = 'https://play.example.org';
+const PUBLIC_URL = 'https://play.example.org';
 
 export type TestBot = Awaited<ReturnType<typeof startTestBot>>;
 

@@ -91,7 +91,7 @@ export function uint16(value: number): Buffer {
   return bytes;
 }
 
-export function uint32(value: number): Buffer {
+function uint32(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32LE(value >>> 0);
   return bytes;

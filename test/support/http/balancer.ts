@@ -4,7 +4,7 @@ import { findFreePort } from '../machine/free-port.ts';
 import { waitFor } from '../wait.ts';
 
 /** Two that check the health of what is behind them and repeat no request; nginx checks nothing and repeats what was refused. */
-export const BALANCERS = ['haproxy', 'caddy', 'nginx'] as const;
+const BALANCERS = ['haproxy', 'caddy', 'nginx'] as const;
 export type Balancer = (typeof BALANCERS)[number];
 
 /** Those that are installed; where CI is set, all have to be. */

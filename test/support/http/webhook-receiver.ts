@@ -63,7 +63,7 @@ export function startReceiver({
 }
 
 /** `penalty.created 12`. */
-export function describe({ body }: Received): string {
+function describe({ body }: Received): string {
   const penalty = body.data.penalty;
   const id = typeof penalty === 'object' && penalty !== null && 'id' in penalty ? ` ${penalty.id}` : '';
   return `${body.type}${id}`;

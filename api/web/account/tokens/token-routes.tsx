@@ -52,24 +52,19 @@ export function tokenRoutes(deps: TokensDeps): MemberRoute[] {
  * Submitting the same form again, for example by a reload, does not create a second token.
  */
 async function createToken(deps: TokensDeps, visit: MemberVisit): Promise<Response> {
-  const { form } = visit;
   const show = (problem: FormProblem) => deps.showAgain(visit, problem);
-  return withFormShownAgain(visit, { values: form, show }, () => createTokenOf(deps, visit, form));
+  return withFormShownAgain(visit, { values: visit.form, show }, () => createTokenOf(deps, visit));
 }
 
-async function createTokenOf(
-  deps: TokensDeps,
-  visit: MemberVisit,
-  form: ReadonlyMap<string, string>,
-): Promise<Response> {
+async function createTokenOf(deps: TokensDeps, visit: MemberVisit): Promise<Response> {
   const { db, site, publicUrl, redirect } = deps;
+  const { form, user, now } = visit;
   if (!mayCreateTokens(deps.tokensFor, visit.user)) throw new PageError('tokens-for-admins', 403);
   const name = (form.get('name') ?? '').trim();
   if (!isTokenName(name)) throw new PageError('token-name', 400);
   const expiresAt = parseExpiry(form.get('expires'), visit.now);
   const scopes = readScopes(form);
 
-  const { user, now } = visit;
   // In one transaction: if creating the token fails, the form can be submitted again.
   const token = await db
     .transaction(async (tx) => {

@@ -54,16 +54,12 @@ const actorOf = ({ user }: MemberVisit) => ({ userId: user.id });
 
 /** Adds a webhook and shows its secret in the response itself, so that it is in no cookie and no URL. */
 async function add(deps: WebhooksDeps, visit: MemberVisit): Promise<Response> {
-  const { form } = visit;
   const show = (problem: FormProblem) => renderWebhooks(deps, visit, { problem });
-  return withFormShownAgain(visit, { values: form, show }, () => addOf(deps, visit, form));
+  return withFormShownAgain(visit, { values: visit.form, show }, () => addOf(deps, visit));
 }
 
-async function addOf(
-  deps: WebhooksDeps,
-  visit: MemberVisit,
-  form: ReadonlyMap<string, string>,
-): Promise<Response> {
+async function addOf(deps: WebhooksDeps, visit: MemberVisit): Promise<Response> {
+  const { form } = visit;
   const url = form.get('url') ?? '';
   const types = readTypes(form);
   const webhook = await deps.db
