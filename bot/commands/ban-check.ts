@@ -8,13 +8,7 @@ import {
   type RecordedPenalty,
 } from '../../src/queries/penalties/player-record.ts';
 import { findUserByDiscordId, findUserBySteamId } from '../../src/queries/users/users.ts';
-import {
-  type Command,
-  type CommandOptions,
-  type CommandResponse,
-  type Invoker,
-  Refusal,
-} from '../command.ts';
+import { type Command, type Invoker, Refusal } from '../command.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
 import { PENALTIES_PER_PAGE, recordMessage } from '../embeds/player-record.ts';
 import { findLead, type RecordFilter, type RecordView } from '../embeds/player-record-view.ts';
@@ -25,7 +19,12 @@ import { booleanOption, FOR_MODERATORS, localized, stringOption, userOption } fr
 import { completePlayer } from './player-choice.ts';
 import { loadSteamBans, type SteamBansDeps } from './steam-bans.ts';
 import { requireOwnSteamId, resolveSteamOptions, type SubjectDeps } from './subject.ts';
-import { moderateMembersRequired, showsDiscord, visibilityOf } from './visibility.ts';
+import {
+  moderateMembersRequired,
+  type PersonCommand,
+  respondAboutPerson,
+  showsDiscord,
+} from './visibility.ts';
 
 export type BanCheckDeps = SubjectDeps & { appealUrl: string | undefined } & SteamBansDeps;
 
@@ -45,10 +44,8 @@ export const BAN_CHECK_DEFINITION: Command['data'] = {
 export function banCheckCommand(deps: BanCheckDeps): Command {
   return {
     data: BAN_CHECK_DEFINITION,
-    execute: (invoker, options) => {
-      const { kind, localization } = visibilityOf(invoker, options);
-      return { kind, render: () => renderFirstPage(deps, { invoker, options, kind, localization }) };
-    },
+    execute: (invoker, options) =>
+      respondAboutPerson(invoker, options, (command) => renderFirstPage(deps, command)),
     autocomplete: (invoker, typed) => completePlayer(deps, invoker, typed),
   };
 }
@@ -74,16 +71,9 @@ export function checkBansCommand(deps: BanCheckDeps): Command {
   };
 }
 
-type Check = {
-  invoker: Invoker;
-  options: CommandOptions;
-  kind: CommandResponse['kind'];
-  localization: Localization;
-};
-
-async function renderFirstPage(deps: BanCheckDeps, check: Check): Promise<MessageView> {
-  const { invoker, localization } = check;
-  const steamId = await resolveSubject(deps, check);
+async function renderFirstPage(deps: BanCheckDeps, command: PersonCommand): Promise<MessageView> {
+  const { invoker, localization } = command;
+  const steamId = await resolveSubject(deps, command);
   return renderRecord(deps, steamId, { invoker, localization, page: 1 });
 }
 
@@ -92,7 +82,10 @@ async function renderFirstPage(deps: BanCheckDeps, check: Check): Promise<Messag
  * SteamID over a nickname.
  * @throws {Refusal} when there is none, or when the invoker may not see it.
  */
-async function resolveSubject(deps: BanCheckDeps, { invoker, options, kind }: Check): Promise<SteamId64> {
+async function resolveSubject(
+  deps: BanCheckDeps,
+  { invoker, options, kind }: PersonCommand,
+): Promise<SteamId64> {
   const discordId = options.users.user;
   if (discordId !== undefined && discordId !== invoker.discordId) {
     if (!invoker.canModerateMembers) throw moderateMembersRequired();

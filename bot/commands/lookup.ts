@@ -2,22 +2,20 @@ import { ApplicationCommandType } from 'discord.js';
 import { withoutDiscord } from '../../src/domain/rights/discord-visibility.ts';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import { findUser } from '../../src/queries/users/users.ts';
-import {
-  type Command,
-  type CommandOptions,
-  type CommandResponse,
-  type Invoker,
-  Refusal,
-} from '../command.ts';
+import { type Command, type CommandOptions, type Invoker, Refusal } from '../command.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
 import { userMessage } from '../embeds/user.ts';
-import type { Localization } from '../locales/localization.ts';
 import type { BanCheckDeps } from './ban-check.ts';
 import { booleanOption, FOR_MODERATORS, localized, stringOption, userOption } from './definition.ts';
 import { completePlayer } from './player-choice.ts';
 import { loadSteamBans } from './steam-bans.ts';
 import { resolveSteamOptions } from './subject.ts';
-import { moderateMembersRequired, showsDiscord, visibilityOf } from './visibility.ts';
+import {
+  moderateMembersRequired,
+  type PersonCommand,
+  respondAboutPerson,
+  showsDiscord,
+} from './visibility.ts';
 
 /** `/lookup user? steamid? player? show?` */
 export const LOOKUP_DEFINITION: Command['data'] = {
@@ -36,24 +34,15 @@ export const LOOKUP_DEFINITION: Command['data'] = {
 export function lookupCommand(deps: BanCheckDeps): Command {
   return {
     data: LOOKUP_DEFINITION,
-    execute: (invoker, options) => {
-      const { kind, localization } = visibilityOf(invoker, options);
-      return { kind, render: () => renderUser(deps, { invoker, options, kind, localization }) };
-    },
+    execute: (invoker, options) =>
+      respondAboutPerson(invoker, options, (command) => renderUser(deps, command)),
     autocomplete: (invoker, typed) => completePlayer(deps, invoker, typed),
   };
 }
 
-type Lookup = {
-  invoker: Invoker;
-  options: CommandOptions;
-  kind: CommandResponse['kind'];
-  localization: Localization;
-};
-
 async function renderUser(
   deps: BanCheckDeps,
-  { invoker, options, kind, localization: { texts } }: Lookup,
+  { invoker, options, kind, localization: { texts } }: PersonCommand,
 ): Promise<MessageView> {
   const subject = await resolveSubject(deps, invoker, options);
   const found = await findUser(deps.database.accountReplica, subject, deps.now());

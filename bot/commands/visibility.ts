@@ -1,19 +1,29 @@
 import type { User } from '../../src/queries/users/users.ts';
 import { type CommandOptions, type CommandResponse, type Invoker, Refusal } from '../command.ts';
-import { noticeMessage } from '../embeds/message.ts';
+import { type MessageView, noticeMessage } from '../embeds/message.ts';
 import type { Localization } from '../locales/localization.ts';
 
+/** A command about a person: who invoked it, and who sees the response in which language. */
+export type PersonCommand = {
+  invoker: Invoker;
+  options: CommandOptions;
+  kind: CommandResponse['kind'];
+  localization: Localization;
+};
+
 /**
- * Who sees the response to a command about a person, and in which language: the invoker alone, in their own. Moderators
- * may show it to everyone by `show`, in the guild's language.
+ * The response to a command about a person: for the invoker alone, in their own language. Moderators may show it to
+ * everyone by `show`, in the guild's language.
  */
-export function visibilityOf(
-  { canModerateMembers, localization, guildLocalization }: Invoker,
-  { booleans }: CommandOptions,
-): { kind: CommandResponse['kind']; localization: Localization } {
-  return canModerateMembers && booleans.show === true
-    ? { kind: 'public', localization: guildLocalization }
-    : { kind: 'ephemeral', localization };
+export function respondAboutPerson(
+  invoker: Invoker,
+  options: CommandOptions,
+  render: (command: PersonCommand) => Promise<MessageView>,
+): CommandResponse {
+  const isShown = invoker.canModerateMembers && options.booleans.show === true;
+  const kind = isShown ? 'public' : 'ephemeral';
+  const localization = isShown ? invoker.guildLocalization : invoker.localization;
+  return { kind, render: () => render({ invoker, options, kind, localization }) };
 }
 
 /**
