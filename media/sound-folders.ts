@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Rendition, soundFileName } from '../src/domain/round-sound.ts';
 import type { SteamId64 } from '../src/domain/steam-id.ts';
@@ -58,16 +57,6 @@ export function tryParsePartialName(fileName: string): { soundId: number; rendit
 /** The folder of a queued upload. `uploadKey` is generated, never taken from a request. */
 export function uploadFolder(folders: SoundFolders, uploadKey: string): string {
   return join(folders.inbox, uploadKey);
-}
-
-/** Syncs a file, or the entries of a folder, to the disk. */
-export async function syncToDisk(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 /** SHA-256 of a file, hexadecimal; undefined when there is none. */

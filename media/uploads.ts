@@ -15,10 +15,11 @@ import {
 } from '../src/queries/round-sounds/round-sounds.ts';
 import { requireUnblocked } from '../src/queries/users/user-blocks.ts';
 import { findUserBySteamId } from '../src/queries/users/users.ts';
+import { syncToDisk } from '../src/runtime/folder.ts';
 import { isDiskTrouble } from './disk-trouble.ts';
 import { completeMove, removePublished } from './publication.ts';
 import { UPLOAD_NAME } from './rendering/decode.ts';
-import { publishedPath, type SoundFolders, syncToDisk, uploadFolder } from './sound-folders.ts';
+import { publishedPath, type SoundFolders, uploadFolder } from './sound-folders.ts';
 
 const PART_NAME = 'upload.part';
 

@@ -8,6 +8,7 @@ import { createGzip } from 'node:zlib';
 import { createTarPacker } from 'modern-tar';
 import { errorCode } from '../domain/error-causes.ts';
 import { InvalidInput } from '../domain/errors.ts';
+import { syncToDisk } from '../runtime/folder.ts';
 import type { BackupEntry } from './manifest.ts';
 
 export type ArchiveWriter = {
@@ -91,9 +92,9 @@ export async function openArchiveWriter(path: string): Promise<ArchiveWriter> {
     finish: async () => {
       controller.finalize();
       await written;
-      await sync(draft);
+      await syncToDisk(draft);
       await rename(draft, path);
-      await sync(dirname(path));
+      await syncToDisk(dirname(path));
     },
     abandon: async () => {
       controller.error(new Error('the backup was given up'));
@@ -101,13 +102,4 @@ export async function openArchiveWriter(path: string): Promise<ArchiveWriter> {
       await rm(draft, { force: true });
     },
   };
-}
-
-async function sync(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

@@ -1,4 +1,4 @@
-import { access, constants, copyFile, mkdir, rename, rm } from 'node:fs/promises';
+import { access, constants, copyFile, mkdir, open, rename, rm } from 'node:fs/promises';
 import { errorCode, hasErrorCode } from '../domain/error-causes.ts';
 import { InvalidInput, Unavailable } from '../domain/errors.ts';
 
@@ -38,8 +38,19 @@ export async function moveFile(from: string, to: string): Promise<void> {
   await rename(from, to).catch(async (error: unknown) => {
     if (!hasErrorCode(error, ['EXDEV'])) throw error;
     await copyFile(from, to);
+    await syncToDisk(to);
     await rm(from);
   });
+}
+
+/** Syncs a file, or the entries of a folder, to the disk. */
+export async function syncToDisk(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }
 
 /**
