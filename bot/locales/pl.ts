@@ -211,7 +211,7 @@ export const pl: Texts = {
       `Tylko moderatorzy mogą sprawdzać innych. Swoje kary zobaczysz poleceniem ${banCheck} bez opcji.`,
     notYours: 'Te przyciski są dla osoby, która wywołała polecenie. Wywołaj własne polecenie.',
     pinRequiresModerateMembers: 'Tylko moderatorzy mogą przypiąć stan na żywo.',
-    cannotPost: `Nie mogę tu pisać. Nadaj mi na tym kanale ${postingPermissionsPl}.`,
+    cannotPost: `Nie mogę tu pisać. Nadaj mi na tym kanale uprawnienia ${postingPermissionsPl}.`,
     pinned: 'Gotowe. Wiadomość poniżej aktualizuje się automatycznie; usuń ją, żeby to zakończyć.',
     outdated: 'Ta wiadomość jest nieaktualna. Wywołaj polecenie jeszcze raz.',
     tooFast: (when) => `Trochę wolniej, proszę. Spróbuj ponownie ${when}.`,

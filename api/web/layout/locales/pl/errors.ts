@@ -47,7 +47,7 @@ export const errors: Texts['errors'] = {
   'sound-missing': 'Najpierw wybierz plik. Nic nie zostało przesłane.',
   'sound-empty': 'Ten plik jest pusty. Wybierz inny.',
   'sound-not-allowed':
-    'Nie możesz tu mieć dźwięku końca rundy, więc nic nie zostało przesłane. Strona konta mówi, kto może.',
+    'Nie możesz tu mieć dźwięku końca rundy, więc nic nie zostało przesłane. Kto może, sprawdzisz na stronie konta.',
   'sound-too-slow': 'Przesyłanie trwało zbyt długo. Spróbuj z mniejszym plikiem albo na szybszym łączu.',
   'sound-gave-way': (kilobytes) =>
     `Inni czekali, a to przesyłanie było wolniejsze niż ${kilobytes} kB/s, więc zostało przerwane, aby zrobić im miejsce. Spróbuj ponownie później albo na szybszym łączu.`,

@@ -68,6 +68,6 @@ export const roundSound: Texts['roundSound'] = {
     removeNamed: (title) => `Usuń ${title}`,
     removeTitle: 'Usunąć ten dźwięk?',
     removeLead: (title, player) =>
-      `„${title}” i każdy inny dźwięk gracza ${player}, opublikowany albo przetwarzany, zostanie usunięty.`,
+      `„${title}” i każdy inny dźwięk gracza ${player}, opublikowany albo przetwarzany, zostaną usunięte.`,
   },
 };
