@@ -57,7 +57,7 @@ export async function restoreBackup(
     if (contents !== undefined) {
       if (!confirmLoss) {
         throw new InvalidInput(
-          `The database is not empty (${contents}): give --replace to replace all of it`,
+          `The database is not empty (${contents}): use --replace to replace everything in it`,
         );
       }
       await confirmLoss(contents, manifest);

@@ -54,7 +54,7 @@ export async function requireNobody(queries: Queries): Promise<void> {
   );
 }
 
-/** @returns the contents of the database, such as `12 penalties, 3 users`; undefined when it is empty. */
+/** @returns the contents of the database, such as `penalties: 12, users: 3`; undefined when it is empty. */
 export async function describeContents(
   queries: Queries,
   tables: readonly string[],
@@ -70,7 +70,7 @@ export async function describeContents(
   const words: string[] = [];
   for (const table of named.length > 0 ? named : filled) {
     const [row] = await queries.unsafe(`select count(*) as rows from "${table}"`);
-    words.push(`${row?.rows} ${table.replaceAll('_', ' ')}`);
+    words.push(`${table.replaceAll('_', ' ')}: ${row?.rows}`);
   }
   return words.join(', ');
 }

@@ -66,8 +66,9 @@ export function addBackupCommands(program: Command, session: Session): void {
       );
       const report = await session.waitFor(work).finally(progress.end);
       if (report.wrongTotals > 0) {
+        const totals = pluralForm('en', report.wrongTotals, { one: 'total', other: 'totals' });
         console.error(
-          `warning: ${report.wrongTotals} totals of penalties were wrong in the backup and have been corrected`,
+          `warning: the backup had ${report.wrongTotals} wrong ${totals} of penalties, now corrected`,
         );
       }
       if (report.erasedSince > 0) console.error(describeErasedSince(report.erasedSince));

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { pluralForm } from '../domain/text/plural.ts';
 import { importIks } from '../import/iks.ts';
 import type { ImportSummary, RowReport } from '../import/import-report.ts';
 import type { ImportDeps, ImportOptions } from '../import/import-run.ts';
@@ -75,7 +76,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       ) => {
         const configured = session.config().simpleAdmin;
         const url = options.url ?? configured.url;
-        if (url === undefined) command.error('error: --url is needed, or SIMPLEADMIN_URL');
+        if (url === undefined) command.error('error: --url or SIMPLEADMIN_URL is required');
         await run(command, options, (deps, shared) =>
           importSimpleAdmin(deps, {
             ...shared,
@@ -147,9 +148,10 @@ async function runImport(
 }
 
 function describeRecount({ tallies, wrong }: Recount, isCheck: boolean): string {
-  if (!isCheck) return `${tallies} totals recounted: ${wrong} were wrong`;
-  if (wrong === 0) return `All ${tallies} totals are right`;
-  return `${wrong} of ${tallies} totals are wrong: correct them with \`penalties recount\``;
+  if (!isCheck) return `${tallies} totals recounted, ${wrong} of them corrected`;
+  if (wrong === 0) return `All ${tallies} totals are correct`;
+  const are = pluralForm('en', wrong, { one: 'is', other: 'are' });
+  return `${wrong} of ${tallies} totals ${are} wrong: run \`penalties recount\``;
 }
 
 function name({ table, id }: RowReport): string {

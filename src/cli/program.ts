@@ -17,7 +17,7 @@ export function createProgram(session: Session): Command {
     .version(packageJson.version)
     .option('--json', 'JSON on stdout')
     .option('--demo', 'work on the data of the demo')
-    .showHelpAfterError('(--help lists what there is)')
+    .showHelpAfterError('(see --help)')
     // Commander's own errors in the form of all others.
     .configureOutput({
       outputError: (text, write) =>

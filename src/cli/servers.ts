@@ -25,7 +25,7 @@ export function addServerCommands(program: Command, session: Session): void {
     .command('add')
     .description('add a server; a running service polls it within seconds')
     .requiredOption('--name <name>', 'display name')
-    .requiredOption('--address <host:port>', 'where it answers A2S queries')
+    .requiredOption('--address <host:port>', 'where it responds to A2S queries')
     .option('--slug <slug>', 'name in URLs; the name made url-safe by default')
     .option('--mode <mode>', 'game mode, such as Competitive')
     .option('--region <region>', 'region code, such as EU')
@@ -43,7 +43,7 @@ export function addServerCommands(program: Command, session: Session): void {
     .command('set <slug>')
     .description('change the fields given; the server keeps its history')
     .option('--name <name>', 'display name')
-    .option('--address <host:port>', 'where it answers A2S queries')
+    .option('--address <host:port>', 'where it responds to A2S queries')
     .option('--mode <mode>', 'game mode, such as Competitive')
     .option('--region <region>', 'region code, such as EU')
     .action(async (slug: string, changes: ServerChanges, command: Command) => {

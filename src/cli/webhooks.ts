@@ -18,7 +18,9 @@ import type { Session } from './session.ts';
 
 /** `webhooks add | list | show | remove | test | enable | resend`. */
 export function addWebhookCommands(program: Command, session: Session): void {
-  const webhooks = program.command('webhooks').description('addresses that receive the events of penalties');
+  const webhooks = program
+    .command('webhooks')
+    .description('addresses that are notified of changes to penalties');
   webhooks
     .command('add')
     .description('send events to an address from now on; the signing secret is printed once, and never again')

@@ -25,16 +25,16 @@ export function describeServer({ server, snapshot }: ServerStatus): string[] {
 export function describeQueryOutcome(address: string, outcome: PollOutcome): string {
   if (outcome.hasResponded) {
     const { map, playersCount, maxPlayers, pingMs } = outcome.state;
-    return `answers: ${map} ${playersCount}/${maxPlayers}, ${pingMs} ms`;
+    return `responds: ${map} ${playersCount}/${maxPlayers}, ${pingMs} ms`;
   }
-  return `warning: ${address} does not answer: ${advise(outcome.reason, tryParseServerAddress(address)?.port)}`;
+  return `warning: ${address} does not respond: ${advise(outcome.reason, tryParseServerAddress(address)?.port)}`;
 }
 
 function advise(reason: QueryFailureReason, port: number | undefined): string {
   if (reason === 'host-unknown') return 'its host name has no address';
   if (reason === 'banned-by-server') return 'the game server has banned the address of this machine';
   if (reason === 'no-game') return 'it has no map yet, or is no game server';
-  if (reason === 'malformed') return `what answers at UDP port ${port} is no game server`;
-  if (reason === 'refused') return `nothing listens at UDP port ${port}: is the game server running?`;
+  if (reason === 'malformed') return `what responds on UDP port ${port} is no game server`;
+  if (reason === 'refused') return `nothing listens on UDP port ${port}: is the game server running?`;
   return `open UDP port ${port} of the game server for this machine`;
 }

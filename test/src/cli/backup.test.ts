@@ -108,7 +108,7 @@ describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the 
     expect(await embedded.cli('restore', again)).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(
-        /\nThe database is not empty \(.*2 penalties.*\): give --replace to replace all of it\n$/,
+        /\nThe database is not empty \(.*penalties: 2.*\): use --replace to replace everything in it\n$/,
       ),
     });
     expect(await embedded.cli('restore', again, '--replace')).toMatchObject({

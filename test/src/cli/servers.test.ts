@@ -21,7 +21,7 @@ describe('servers', () => {
     );
     const [row] = await db.select().from(servers);
     expect(first).toStartWith(
-      'Added zazolc-1 (play.example.org:27015)\nwarning: play.example.org:27015 does not answer: ',
+      'Added zazolc-1 (play.example.org:27015)\nwarning: play.example.org:27015 does not respond: ',
     );
     expect(row).toMatchObject({ slug: 'zazolc-1', mode: 'Competitive', region: 'EU' });
     expect(await succeed(...add, '--address', '[2001:db8::1]:27015')).toStartWith('Added zazolc-1-2 (');
@@ -71,12 +71,12 @@ describe('servers', () => {
     expect(await db.select().from(servers)).toHaveLength(1);
   });
 
-  test('add says what the server answered, or which port to open', async () => {
+  test('add says what the server responded, or which port to open', async () => {
     const info = anInfoPacket({ map: 'de_mirage', players: 7, maxPlayers: 24 });
     const game = await startRawServer(({ isInfo }) => (isInfo ? [info] : [aPlayersPacket([])]));
     try {
       const added = await succeed('servers', 'add', '--name', 'One', '--address', game.address);
-      expect(added).toMatch(/^Added one \(127\.0\.0\.1:\d+\)\nanswers: de_mirage 7\/24, \d+ ms\n$/);
+      expect(added).toMatch(/^Added one \(127\.0\.0\.1:\d+\)\nresponds: de_mirage 7\/24, \d+ ms\n$/);
     } finally {
       await game.stop();
     }
@@ -89,10 +89,10 @@ describe('servers', () => {
       game.address.replace('127.0.0.1', 'localhost'),
     );
     expect(refused).toMatch(
-      /\nwarning: \S+ does not answer: nothing listens at UDP port \d+: is the game server running\?\n$/,
+      /\nwarning: \S+ does not respond: nothing listens on UDP port \d+: is the game server running\?\n$/,
     );
     const lost = await succeed('servers', 'set', 'two', '--address', '203.0.113.9:27016');
-    expect(lost).toMatch(/^Changed two\nwarning: \S+ does not answer: .*\n$/);
+    expect(lost).toMatch(/^Changed two\nwarning: \S+ does not respond: .*\n$/);
   });
 
   test('set changes what is given, and the history stays', async () => {

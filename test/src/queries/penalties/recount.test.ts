@@ -131,17 +131,17 @@ describe('penalties recount', () => {
     const { tallies, wrong } = await checkPenaltyTallies(url);
     expect(await run('penalties', 'recount', '--check')).toEqual({
       code: 1,
-      stdout: `${wrong} of ${tallies} totals are wrong: correct them with \`penalties recount\`\n`,
+      stdout: `${wrong} of ${tallies} totals are wrong: run \`penalties recount\`\n`,
       stderr: '',
     });
     expect(await run('penalties', 'recount')).toEqual({
       code: 0,
-      stdout: `${tallies} totals recounted: ${wrong} were wrong\n`,
+      stdout: `${tallies} totals recounted, ${wrong} of them corrected\n`,
       stderr: '',
     });
     expect(await run('penalties', 'recount', '--check')).toEqual({
       code: 0,
-      stdout: `All ${tallies} totals are right\n`,
+      stdout: `All ${tallies} totals are correct\n`,
       stderr: '',
     });
     const asJson = await run('--json', 'penalties', 'recount', '--check');
