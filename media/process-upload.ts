@@ -51,7 +51,7 @@ export type RoundSoundWorkerOptions = {
   graceMs?: number;
 };
 
-/** The failure of the service that is final. */
+/** After this many failures of the service, the upload fails for good. */
 const MAX_FAILURES = 5;
 /** Attempts also count those that a dying process cut short. Beyond this many, the sound itself is blamed for them. */
 const MAX_ATTEMPTS = 20;

@@ -27,8 +27,8 @@ const MARK_NAME = '.published-sounds';
 
 /**
  * Makes disk and rows consistent: uploads without a row and unfinished copies are removed, published files without a row
- * are kept as orphans for 30 days, and published rows without a file are marked as lost. What killed backups kept of
- * sounds is removed after a day.
+ * are kept as orphans for 30 days, and published rows without a file are marked as lost. Links to sounds that killed
+ * backups left behind are removed after a day.
  * @param graceMs the minimum age of an upload without a row; 15 minutes by default.
  */
 export async function reconcileSounds(

@@ -126,7 +126,7 @@ export function rateLimitHeaders(policy: Policy, verdict: RateLimitVerdict): Rec
   };
 }
 
-/** `RateLimit`. Of high limits the limiter rounds times up, past the end of the window that the policy states. */
+/** `RateLimit`. For high limits the limiter rounds times up, possibly past the window that the policy states. */
 function stateOf(policy: Policy, { remaining, resetSeconds }: RateLimitVerdict): string {
   return `"${policy}";r=${remaining};t=${Math.min(resetSeconds, WINDOW_SECONDS)}`;
 }

@@ -10,7 +10,7 @@ export const TAGS = ['Servers', 'Players', 'Penalties', 'Users', 'Events'] as co
 
 /** One route, as its handler and the OpenAPI document use it. */
 export type Operation<P extends Parameters = Parameters> = {
-  /** A verb and a noun in camelCase: clients generated from the document call their functions so. */
+  /** A verb and a noun in camelCase, which generated clients use as the name of the function. */
   id: string;
   tag: (typeof TAGS)[number];
   summary: string;

@@ -26,13 +26,13 @@ export type FeedChannels = {
    * @returns its id; undefined when it was posted earlier and has been deleted since.
    */
   post: (channelId: string, message: FeedMessage, nonce: string) => Promise<string | undefined>;
-  /** @returns false when the message was deleted, or is of the bot's earlier application. */
+  /** @returns false when the message was deleted, or belongs to the bot's former application. */
   edit: (channelId: string, messageId: string, view: MessageView) => Promise<boolean>;
   sendDirectMessage: (userId: string, view: MessageView) => Promise<void>;
 };
 
 const CHANNEL_GONE = [RESTJSONErrorCodes.UnknownChannel, RESTJSONErrorCodes.UnknownGuild];
-/** The message was deleted, or the bot has been given another application since, which owns no earlier message. */
+/** The message was deleted, or was posted when the bot was another application, whose messages this one cannot edit. */
 const NOT_EDITABLE = [
   RESTJSONErrorCodes.UnknownMessage,
   RESTJSONErrorCodes.CannotEditMessageAuthoredByAnotherUser,

@@ -113,7 +113,7 @@ export async function decodeAndMeasure(
   const decoded = await countFrames(path, format);
   if (decoded + FRAMES_PER_MP3_FRAME < frames) throw new Error('an encoded sound is not whole');
   const durationMs = toMs(Math.min(decoded, frames), format.sampleRate);
-  // Rounded as it is for whoever has the file and its duration alone.
+  // The frames of the rounded duration, so that whoever knows only the file and its duration measures the same.
   const measured = { frames: Math.min(decoded, toFrames(durationMs / 1000, format.sampleRate)) };
   const meter = createMeter(format, measured);
   const { blockPeaks } = await scanPcm(path, { ...format, ...measured }, meter.add);

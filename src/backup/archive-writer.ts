@@ -25,7 +25,7 @@ const BLOCK_BYTES = 512;
 /** The backup contains secrets. */
 const OWNER_ONLY = 0o600;
 
-/** What an operator can do something about, by the code of the file system. */
+/** Failures that an operator can correct, by the error code of the file system. */
 const OBSTACLES: Record<string, string> = {
   ENOENT: 'there is no such folder',
   ENOTDIR: 'there is no such folder',

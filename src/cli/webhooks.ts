@@ -92,7 +92,7 @@ export function addWebhookCommands(program: Command, session: Session): void {
 }
 
 async function open(session: Session): Promise<WebhookActions> {
-  // What is sent is presented as by the API, whose framework the other commands need not wait for.
+  // Loaded here, since it loads the API's framework, which no other command needs.
   const { openWebhookActions } = await import('../service/parts/webhooks.ts');
   const { db } = await session.database();
   return openWebhookActions({ config: session.config(), db });

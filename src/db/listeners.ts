@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
 
 /**
- * Calls every listener with what was read from the database. One that throws is logged, and keeps the value from none of the others.
+ * Calls every listener with what was read from the database. When one throws, that is logged, and the others are still
+ * called.
  * @param what the listeners were told, for the log.
  */
 export function notifyAll<T>(

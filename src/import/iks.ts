@@ -95,7 +95,7 @@ async function findTable(
   if (!table) return undefined;
   const { columns } = table;
   const [selected, joins] = [[...table.selected], [...table.joins]];
-  // Misspelt in the first releases.
+  // Misspelled in the first releases.
   const unbannedBy = ['unbanned_by', 'ubanned_by'].find((column) => columns.has(column));
   selected.push(unbannedBy ? `p.${unbannedBy} as unbanned_by` : 'null as unbanned_by');
   if ((await database.listColumns('iks_admins')).has('steam_id')) {

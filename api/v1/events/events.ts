@@ -97,7 +97,7 @@ const STREAM_EVENTS = {
   isExtension: true,
   policy: 'protected',
   scope: 'events',
-  // The limit is on finding the event: a stream that were opened after it would count against its owner, unread.
+  // Only finding the event is limited: a stream opened after its client got 503 would count against the owner, unread.
   hasOwnTimeLimit: true,
   parameters: { types: TYPES_PARAMETER, lastEventId: LAST_EVENT_ID_PARAMETER },
   success: {

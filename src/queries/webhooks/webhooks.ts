@@ -19,7 +19,7 @@ const { secret: _, ...SHOWN } = getTableColumns(webhooks);
 
 /**
  * Adds a webhook that receives events from now on. Written to the audit log.
- * @param options.url as `parseWebhookUrl` returns it.
+ * @param options.url as `parseUrl` of the endpoint rules returns it.
  * @param options.types undefined: all.
  * @returns the webhook with its secret, which lists do not show.
  * @throws {Conflict} when there are {@link MAX_WEBHOOKS}.

@@ -20,9 +20,11 @@ export function openFfmpeg({ dataDir, ffmpegPath }: Config, log: Logger): Promis
 /** Role `media`: renders uploads. Processes with the roles `api` and `media` share `DATA_DIR` and `STORAGE_DIR`. */
 export function startMedia(context: Context, ffmpeg: Ffmpeg): void {
   const { config, log, database, changes, soundFolders, metrics, onStopPart, health } = context;
-  const countOutcome = metrics.addCounter('sounds_settled_total', 'Uploads that came to their end.', [
-    'outcome',
-  ]);
+  const countOutcome = metrics.addCounter(
+    'sounds_settled_total',
+    'Uploads that were published or have failed.',
+    ['outcome'],
+  );
   const noteSeconds = metrics.addHistogram(
     'sound_render_seconds',
     'Time to process a published upload, without its wait in the queue.',

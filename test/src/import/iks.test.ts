@@ -14,7 +14,7 @@ beforeEach(async () => {
   await connection`truncate penalties, servers, server_aliases cascade`;
 });
 
-/** The tables of IKS Admin 3; the first releases had no `ban_type`, no `unban_reason`, and misspelt `unbanned_by`. */
+/** The tables of IKS Admin 3; the first releases had no `ban_type`, no `unban_reason`, and misspelled `unbanned_by`. */
 function iksSchema(release: 'first' | 'present'): string {
   const unbannedBy = release === 'first' ? 'ubanned_by' : 'unbanned_by';
   const common = `ip varchar(32), name varchar(128), duration int not null, reason varchar(128) not null,

@@ -92,7 +92,7 @@ function textsOf(element) {
     .join('|');
 }
 
-/** Where an element is, also after its replacement: the how manieth of its kind within the closest element with an id. */
+/** Where an element is, even after it is replaced: its index among those of its kind in the closest element with an id. */
 function placeOf(element) {
   const frame = element.parentElement.closest('[id]');
   const kind = kindOf(element);

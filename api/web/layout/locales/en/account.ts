@@ -1,4 +1,5 @@
 import { plural } from '../locale.ts';
+
 /** The profile card. */
 export const account = {
   title: 'Account',
