@@ -5,7 +5,8 @@ import type { Visit } from './visit/visit.ts';
 /**
  * Prepares a page for a visitor who is not signed in: inlines the stylesheet, since a second request would double the wait on
  * a phone, and compresses the page. Pages for members contain a CSRF token and stay as they are: the length of compressed
- * text can leak secrets (BREACH), and the browser has the stylesheet by then. Responses with an ETag are prepared already.
+ * text can leak secrets (BREACH), and the browser has the stylesheet by then. A 429 stays as it is too: preparing it would
+ * take several times as long as a page from the cache, which it refuses. Responses with an ETag are prepared already.
  */
 export async function encodePage(
   response: Response,
@@ -15,7 +16,7 @@ export async function encodePage(
   const isPage = response.body !== null && headers.get('content-type')?.startsWith('text/html');
   if (!isPage || headers.has('etag')) return response;
   headers.set('vary', 'Accept-Encoding');
-  if (visit.csrfToken !== undefined) return response;
+  if (visit.csrfToken !== undefined || status === 429) return response;
   const html = assets.inlineStyles(await response.text());
   if (!acceptsGzip(visit.request.headers)) return new Response(html, { status, headers });
   headers.set('content-encoding', 'gzip');

@@ -201,6 +201,23 @@ test('a failure of ours is a page with an error ID, and its cause only in the lo
   }
 });
 
+test('a 429 costs less than what it refuses: it is small, and neither compressed nor with its styles', async () => {
+  const spent = { take: () => ({ isAllowed: false, resetSeconds: 17 }) };
+  const limited = startAccountSite({ db, steam, limits: { attempts: spent, forms: spent } });
+  const browser = openBrowser(limited.origin);
+  const { status, headers, text } = await browser.get('/account/sign-in', { 'accept-encoding': 'gzip' });
+  const [, styles = ''] = /<link rel="stylesheet" href="([^"]+)"/.exec(text) ?? [];
+  const styled = await browser.get(styles);
+  await limited.stop();
+  expect([status, headers.get('content-encoding'), headers.get('cache-control')]).toEqual([
+    429,
+    null,
+    'no-store',
+  ]);
+  expect(text.length).toBeLessThan(8000);
+  expect(styled.headers.get('content-type')).toStartWith('text/css');
+});
+
 test('sign-in attempts and forms have a limit', async () => {
   const spent = { take: () => ({ isAllowed: false, resetSeconds: 17 }) };
   const free = { take: () => ({ isAllowed: true, resetSeconds: 60 }) };
