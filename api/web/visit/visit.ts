@@ -7,6 +7,7 @@ import { type Locale, pickLocale, tryParseLocale } from '../layout/locales/local
 import type { Cookies } from './cookies.ts';
 import type { ReadDestination } from './destination.ts';
 import { CSRF_FIELD, CSRF_HEADER, csrfTokenOf, readForm, requireCsrfToken } from './forms/form.ts';
+import { placeOfForm } from './forms/form-place.ts';
 import { PageError } from './page-error.ts';
 import { openSession } from './session.ts';
 import type { Signer } from './signing.ts';
@@ -32,7 +33,7 @@ export type Visit = {
   csrfToken: string | undefined;
   /** Whether the session could not be looked up because the database is unavailable. */
   isUnidentified: boolean;
-  /** The page to open after a sign-in: the one in the query parameter `next`, or the current one. */
+  /** The page to open after a sign-in: the one in the query parameter `next`, the current one, or that of the form. */
   next: string | undefined;
   /** The roles that a visitor of the demo may sign in as without Steam; empty outside the demo. */
   demoRoles: readonly DemoRole[];
@@ -69,7 +70,9 @@ export function openVisit({ cookies, now, readDestination }: VisitDeps, request:
     pickLocale(request.headers.get('accept-language'));
   const lines = chosen ? [cookies.write('language', chosen, LANGUAGE_SECONDS)] : [];
   const next =
-    readDestination(url.searchParams.get('next')) ?? readDestination(url.pathname + withoutLanguage(url));
+    readDestination(url.searchParams.get('next')) ??
+    readDestination(url.pathname + withoutLanguage(url)) ??
+    readDestination(placeOfForm(url.pathname)?.split('#')[0] ?? null);
   return {
     request,
     url,

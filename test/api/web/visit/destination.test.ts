@@ -47,6 +47,26 @@ describe('after signing in', () => {
     expect([back.status, back.location]).toEqual([303, end]);
   });
 
+  test.each([
+    [`/account/moderation/users/${OWNER}/block`, `/account/moderation/users/${OWNER}`],
+    ['/account/moderation/webhooks', '/account/moderation/webhooks'],
+    ['/account/moderation/webhooks/1/test', '/account/moderation/webhooks/1'],
+    ['/account/tokens', '/account'],
+    ['/account/delete', '/account/delete'],
+  ])('people whose session ended before they sent a form to %s land on its page', async (path, end) => {
+    steam.steamId = OWNER;
+    const browser = openBrowser(site.origin);
+    const refused = await browser.post(path);
+    expect(refused.status).toBe(401);
+    const link = />Try again</.test(refused.text)
+      ? /href="(\/account\/sign-in[^"]*)"/.exec(refused.text)?.[1]
+      : '';
+    const back = await browser.follow(
+      await browser.follow(await browser.get(link?.replaceAll('&amp;', '&') ?? '')),
+    );
+    expect([back.status, back.location]).toEqual([303, end]);
+  });
+
   test('people who wanted nothing else land on the account page', async () => {
     for (const path of ['/account', '/account/', '/account?lang=en']) {
       const back = await signInFrom(openBrowser(site.origin), path);
