@@ -42,6 +42,10 @@ for (const menu of document.querySelectorAll('[data-menu]')) {
   document.addEventListener('click', ({ target }) => {
     if (!menu.contains(target)) menu.open = false;
   });
+  // Without a related target, another window got the focus, and the menu stays open.
+  menu.addEventListener('focusout', ({ relatedTarget }) => {
+    if (relatedTarget && !menu.contains(relatedTarget)) menu.open = false;
+  });
   menu.addEventListener('keydown', ({ key }) => {
     if (key !== 'Escape' || !menu.open) return;
     menu.open = false;

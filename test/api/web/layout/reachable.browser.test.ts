@@ -101,4 +101,29 @@ describe.skipIf(!isPossible)('every button and link can be clicked', () => {
     }
     await page.context().close();
   });
+
+  test('the menu closes when the Tab key leaves it, so that it covers nothing that has the focus', async () => {
+    const page = await site.signIn(OWNER, {
+      viewport: { width: 1280, height: 700 },
+      reducedMotion: 'reduce',
+    });
+    await page.goto(`${site.origin}/account/moderation`);
+    await page.locator('.menu summary').press('Enter');
+    const isOpen = () => page.evaluate('document.querySelector(".menu").open');
+    for (const isInMenu of [true, true, false, false, false, false]) {
+      await page.keyboard.press('Tab');
+      const isCovered = await page.evaluate(`(() => {
+        const { left, top, width, height } = document.activeElement.getBoundingClientRect();
+        return !document.activeElement.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+      })()`);
+      expect([await isOpen(), isCovered]).toEqual([isInMenu, false]);
+    }
+    await page.locator('.menu summary').press('Enter');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Shift+Tab');
+    expect(await isOpen()).toBe(true);
+    await page.keyboard.press('Shift+Tab');
+    expect(await isOpen()).toBe(false);
+    await page.context().close();
+  });
 });
