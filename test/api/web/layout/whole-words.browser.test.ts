@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
-import { aSteamId, insertUser } from '../../../support/database/builders.ts';
+import { aSteamId, insertPenalties, insertUser } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { insertServerWithHistory } from '../../../support/database/server-history.ts';
 import { waitFor } from '../../../support/wait.ts';
@@ -11,8 +11,8 @@ import { CHROMIUM_PATH } from '../../../support/web/chromium.ts';
 const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
 if (!isPossible) console.warn('SKIPPED: broken words in a real browser, since there is no Chromium here');
 
-/** The words in buttons and tables of charts that are broken across lines. */
-const LIST_BROKEN_WORDS = `[...document.querySelectorAll('.button, .chart-table table')].flatMap((element) => {
+/** The words in buttons, tables of charts and the profile of a player that are broken across lines. */
+const LIST_BROKEN_WORDS = `[...document.querySelectorAll('.button, .chart-table table, .person-card')].flatMap((element) => {
   const nodes = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
   const broken = [];
   while (nodes.nextNode()) {
@@ -29,13 +29,14 @@ const LIST_BROKEN_WORDS = `[...document.querySelectorAll('.button, .chart-table 
 
 const { db, url } = await createTestDatabase();
 
-describe.skipIf(!isPossible)('at 320 px', () => {
+describe.skipIf(!isPossible)('on a phone', () => {
   const member = aSteamId(1);
   let site: BrowserSite;
   let page: Page;
   beforeAll(async () => {
     site = await startBrowserSite(url);
     await insertUser(db, 1, { nickname: 'Ala' });
+    await insertUser(db, 2, { nickname: 'Admin', isAdmin: true });
     await db.insert(roundSounds).values({
       steamId64: member,
       title: 'winning round.mp3',
@@ -52,6 +53,28 @@ describe.skipIf(!isPossible)('at 320 px', () => {
   afterAll(async () => {
     await site?.stop();
   });
+
+  test.each([320, 360, 420])(
+    'a player’s ids are whole, and icons beside their words, at %d px',
+    async (width) => {
+      const player = await insertUser(db, width, { nickname: 'Ola', discordId: `1999000380150426${width}` });
+      const penalty = { playerSteamId: player.steamId64, endsAt: new Date('2027-12-27T20:25:00Z') };
+      await insertPenalties(db, [
+        { ...penalty, type: 'warn' },
+        { ...penalty, type: 'silence', endsAt: null },
+      ]);
+      const admin = await site.signIn(aSteamId(2), { locale: 'pl-PL', viewport: { width, height: 900 } });
+      await admin.goto(`${site.origin}/account/moderation/users/${player.steamId64}`);
+      expect(await admin.evaluate(LIST_BROKEN_WORDS)).toEqual([]);
+      for (const heading of await admin.locator('.penalty-heading').all()) {
+        const icon = await heading.locator('svg').boundingBox();
+        const words = await heading.locator('strong').boundingBox();
+        expect(words?.x).toBeGreaterThan((icon?.x ?? 0) + (icon?.width ?? 0));
+      }
+      expect(await measureSpill(admin)).toBe(0);
+      await admin.context().close();
+    },
+  );
 
   test('no button of the account page breaks a word', async () => {
     await page.goto(`${site.origin}/account`);
