@@ -25,6 +25,8 @@ export function createReplicaReports(log: Logger, metrics: Metrics): ReplicaRepo
   return {
     onReplicaChange: ({ name: replica, isRead, fault }) => {
       countChange({ replica, change: isRead ? 'read' : 'left' });
+      // Prometheus sees no increase where a series begins: the first drop would be missing.
+      countChange({ replica, change: isRead ? 'left' : 'read' }, 0);
       if (isRead) log.info({ replica }, 'using the read replica');
       else log.warn({ replica, fault }, 'not using the read replica: reads go to the primary');
     },

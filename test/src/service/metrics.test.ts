@@ -181,7 +181,10 @@ describe('with a read replica', async () => {
     await waitFor(async () => (await readMetrics(replicated))[`replica_read{replica="${name}"}`] === 1, {
       limitMs: 30_000,
     });
-    expect((await readMetrics(replicated))[`replica_lag_seconds{replica="${name}"}`]).toBeLessThan(5);
+    const samples = await readMetrics(replicated);
+    expect(samples[`replica_lag_seconds{replica="${name}"}`]).toBeLessThan(5);
+    // There before it is first dropped, since Prometheus sees no increase where a series begins.
+    expect(samples[`replica_changes_total{replica="${name}",change="left"}`] ?? Number.NaN).toBeWithin(0, 10);
     await replica?.kill();
     await waitFor(async () => (await readMetrics(replicated))[`replica_read{replica="${name}"}`] === 0, {
       limitMs: 30_000,
