@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Ffmpeg, FfmpegJob } from '../ffmpeg/ffmpeg.ts';
 import { FRAMES_PER_MP3_FRAME } from './formats.ts';
@@ -20,9 +20,10 @@ import { toFrames } from './units.ts';
 /** File names in the folder of an upload; they never come from the user. */
 export const UPLOAD_NAME = 'upload.bin';
 const DECODED_NAME = 'decoded.f32';
+const SEARCHED_NAME = 'searched.f32';
 const KEPT_NAME = 'kept.f32';
 /** Temporary files, for cleaning up. */
-export const DECODE_SCRATCH = [DECODED_NAME, KEPT_NAME];
+export const DECODE_SCRATCH = [DECODED_NAME, SEARCHED_NAME, KEPT_NAME];
 
 /** How much of an upload is searched for its first audible sound. */
 const MAX_DECODED_SECONDS = 75;
@@ -91,12 +92,16 @@ async function decodeFromStart(
   if (firstSound === undefined) throw new SoundRefused('silent');
   const startFrame = firstSound + toFrames(startMs / 1000, SAMPLE_RATE);
   const neededFrames = startFrame + toFrames(maxSeconds + SECONDS_AFTER_CUT, SAMPLE_RATE);
-  const isInside = scan.frames < MAX_DECODED_SECONDS * SAMPLE_RATE || neededFrames <= scan.frames;
-  if (isInside) return keepFrom(scan, { maxSeconds, startFrame });
+  if (neededFrames <= scan.frames) return keepFrom(scan, { maxSeconds, startFrame });
+  const [decoded, searched] = [join(directory, DECODED_NAME), join(directory, SEARCHED_NAME)];
+  await rename(decoded, searched);
   const seconds = maxSeconds + SECONDS_AFTER_CUT;
   await runOnUpload(ffmpeg, decodeJob(directory, { demuxer, seconds, startFrame }));
   const rest = await scanDecoded(directory, { mayBeEmpty: true });
-  return keepFrom(rest, { maxSeconds, startFrame: 0 });
+  // Only this tells whether the upload goes on: the search may end early, since time stamps may have gaps.
+  if (rest.frames > scan.frames - startFrame) return keepFrom(rest, { maxSeconds, startFrame: 0 });
+  await rename(searched, decoded);
+  return keepFrom(scan, { maxSeconds, startFrame });
 }
 
 function keepFrom(scan: PcmScan, options: { maxSeconds: number; startFrame: number }): Trim {

@@ -6,7 +6,7 @@ import type { Ffmpeg } from '../../../media/ffmpeg/ffmpeg.ts';
 import { UPLOAD_NAME } from '../../../media/rendering/decode.ts';
 import { SOUND_NAME } from '../../../media/rendering/formats.ts';
 import { renderSound } from '../../../media/rendering/render.ts';
-import { type Audio, anAudio, sequence, silence, sine, toWav } from '../../support/audio/audio.ts';
+import { type Audio, anAudio, joinBytes, sequence, silence, sine, toWav } from '../../support/audio/audio.ts';
 import { decodeMp3 } from '../../support/audio/decode-mp3.ts';
 import {
   ENGINES,
@@ -30,14 +30,32 @@ const staircase = anAudio({
   shape: (at) => sine(pitchAt(at), 0.3)(at % 1, 0),
 });
 const encoder = createEmbeddedFfmpeg();
-const long = await encode(encoder, folder.path, {
-  wav: toWav(staircase, 's16'),
-  options: ['-c:a', 'flac', '-f', 'flac'],
-  extension: 'flac',
-});
+const encodeLong = (extension: string, options: string[]): Promise<Uint8Array> =>
+  encode(encoder, folder.path, { wav: toWav(staircase, 's16'), options, extension });
+const long = await encodeLong('flac', ['-c:a', 'flac', '-f', 'flac']);
+/** Its first samples, which the decoder drops, have time stamps as well: 75 seconds of it are fewer of sound. */
+const longWebm = await encodeLong('webm', ['-c:a', 'opus', '-strict', '-2', '-ar', '48000', '-f', 'webm']);
+/** As browsers record with a pause: time stamps go on while nothing is written. */
+const pause = 'asetpts=PTS+gt(T\\,3)*20/TB';
+const longWithPause = await encodeLong('mka', ['-af', pause, '-c:a', 'libvorbis', '-f', 'matroska']);
+const encodeMp3 = (audio: Audio): Promise<Uint8Array> =>
+  encode(encoder, folder.path, {
+    wav: toWav(audio),
+    options: ['-c:a', 'libmp3lame', '-f', 'mp3'],
+    extension: 'mp3',
+  });
+/** Where it changes, ffmpeg begins to count anew. */
+const monoThenStereo = joinBytes(
+  await encodeMp3(anAudio({ seconds: 2, channels: 1, shape: sine(300, 0.3) })),
+  await encodeMp3(anAudio({ seconds: 3, shape: sine(600, 0.3) })),
+);
 await encoder.close();
 const short = toWav(
   sequence(silence(2), anAudio({ seconds: 4, shape: (at) => sine(pitchAt(at), 0.3)(at % 1, 0) }), silence(1)),
+);
+/** After a second comes what is silence beside it: more than 45 dB below. */
+const withMurmur = toWav(
+  sequence(anAudio({ seconds: 1, shape: sine(440, 0.9) }), anAudio({ seconds: 3, shape: sine(440, 0.003) })),
 );
 
 for (const engine of ENGINES) {
@@ -58,14 +76,28 @@ for (const engine of ENGINES) {
       expect(Math.abs(findPitch(sound, 0.1) - pitch)).toBeLessThanOrEqual(15);
     });
 
-    test.each([30_000, 74_000, 95_000])('begins %d ms into a long track', async (startMs) => {
-      const sound = await render(ffmpeg, long, { startMs, maxSeconds: 3 });
+    test.each([
+      { startMs: 30_000, name: 'track', bytes: long },
+      { startMs: 74_000, name: 'track', bytes: long },
+      { startMs: 95_000, name: 'track', bytes: long },
+      { startMs: 73_000, name: 'WebM', bytes: longWebm },
+      { startMs: 95_000, name: 'WebM', bytes: longWebm },
+      { startMs: 54_000, name: 'recording with a pause', bytes: longWithPause },
+      { startMs: 95_000, name: 'recording with a pause', bytes: longWithPause },
+    ])('begins $startMs ms into a long $name', async ({ startMs, bytes }) => {
+      const sound = await render(ffmpeg, bytes, { startMs, maxSeconds: 3 });
       expect(Math.abs(lengthOf(sound) - 3)).toBeLessThanOrEqual(0.05);
       expect(Math.abs(findPitch(sound, 0.1) - pitchAt(startMs / 1000))).toBeLessThanOrEqual(15);
     });
 
+    test('keeps all that follows a start in a file that changes from mono to stereo', async () => {
+      const sound = await render(ffmpeg, monoThenStereo, { startMs: 1000 });
+      expect(Math.abs(lengthOf(sound) - 4.05)).toBeLessThanOrEqual(0.1);
+    });
+
     test.each([
       ['after the last sound', short, 4200],
+      ['in what is silence beside the rest', withMurmur, 2000],
       ['after the end', short, 60_000],
       ['after the end of a long track', long, 125_000],
     ])('refuses a start %s', async (_, bytes, startMs) => {
