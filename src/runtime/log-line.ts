@@ -1,3 +1,5 @@
+import { escapeUnprintable } from '../domain/text/escape-unprintable.ts';
+
 /** Colours the name of a level. */
 export type Paint = (level: string, text: string) => string;
 
@@ -9,7 +11,7 @@ export type Paint = (level: string, text: string) => string;
 export function formatLogLine(json: string, paint: Paint): string {
   const { level, time, msg, err, ...fields } = readObject(json);
   const name = String(level);
-  const head = `${toLocalTime(time)} ${paint(name, name.padEnd(5))} ${visible(String(msg ?? ''))}`;
+  const head = `${toLocalTime(time)} ${paint(name, name.padEnd(5))} ${escapeUnprintable(String(msg ?? ''))}`;
   return `${[head + formatFields(fields), ...formatError(err, '')].join('\n')}\n`;
 }
 
@@ -28,13 +30,15 @@ function toLocalTime(time: unknown): string {
 }
 
 function formatFields(fields: Record<string, unknown>): string {
-  const pairs = Object.entries(fields).map(([name, value]) => `${visible(name)}=${formatValue(value)}`);
+  const pairs = Object.entries(fields).map(
+    ([name, value]) => `${escapeUnprintable(name)}=${formatValue(value)}`,
+  );
   return pairs.length === 0 ? '' : `  ${pairs.join(' ')}`;
 }
 
 function formatValue(value: unknown): string {
   const isPlain = typeof value === 'string' && /^[^\s"=]+$/.test(value);
-  return visible(isPlain ? value : JSON.stringify(value));
+  return escapeUnprintable(isPlain ? value : JSON.stringify(value));
 }
 
 /** @param err as the logger writes errors: type, message, code, stack, cause; '' before the first of a chain. */
@@ -44,21 +48,8 @@ function formatError(err: unknown, introduction: string): string[] {
   const { type, message, stack, cause, ...fields } = err;
   const frames = typeof stack === 'string' && stack !== '' ? stack.split('\n') : [];
   return [
-    `    ${introduction}${visible(`${type}: ${message}`)}${formatFields(fields)}`,
-    ...frames.map((frame) => `        ${visible(frame.trim())}`),
+    `    ${introduction}${escapeUnprintable(`${type}: ${message}`)}${formatFields(fields)}`,
+    ...frames.map((frame) => `        ${escapeUnprintable(frame.trim())}`),
     ...formatError(cause, 'caused by '),
   ];
-}
-
-/** Escapes what a terminal would interpret or not show: control and format characters, line separators. */
-function visible(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => {
-    const known = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }[character];
-    return known ?? escapeUnits(character);
-  });
-}
-
-function escapeUnits(character: string): string {
-  const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
-  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
 }

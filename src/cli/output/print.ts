@@ -1,9 +1,14 @@
 import type { Command } from 'commander';
+import { escapeUnprintable } from '../../domain/text/escape-unprintable.ts';
 
-/** Prints a result: as JSON with `--json`, otherwise as text. */
+/**
+ * Prints a result: as JSON with `--json`, otherwise as text. Names from other databases may contain what a terminal would
+ * interpret: it is escaped, which does not change the meaning of JSON.
+ */
 export function print(command: Command, value: unknown, words: string): void {
   const { json } = command.optsWithGlobals<{ json?: boolean }>();
-  console.log(json ? JSON.stringify(value, null, 2) : words);
+  const text = json ? JSON.stringify(value, null, 2) : words;
+  console.log(text.split('\n').map(escapeUnprintable).join('\n'));
 }
 
 /** How this tool was called, for hints that people paste: one of the demo must not lead to the real data. */
@@ -14,15 +19,16 @@ export function toolOf(command: Command): string {
 /** Formats rows as a table; returns `none` when there are no rows. */
 export function toTable(header: string[], rows: string[][], none: string): string {
   if (rows.length === 0) return none;
-  const widths = header.map((title, column) =>
-    Math.max(...[title, ...rows.map((row) => row[column] ?? '')].map((cell) => Bun.stringWidth(cell))),
+  const lines = [header, ...rows.map((row) => row.map(escapeUnprintable))];
+  const widths = header.map((_, column) =>
+    Math.max(...lines.map((cells) => Bun.stringWidth(cells[column] ?? ''))),
   );
   const line = (cells: string[]) =>
     cells
       .map((cell, column) => cell + ' '.repeat(Math.max((widths[column] ?? 0) - Bun.stringWidth(cell), 0)))
       .join('  ')
       .trimEnd();
-  return [header, ...rows].map(line).join('\n');
+  return lines.map(line).join('\n');
 }
 
 /** A moment to the minute: `2026-11-23 15:17 UTC`. */

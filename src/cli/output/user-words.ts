@@ -1,4 +1,5 @@
 import { steamProfileUrl } from '../../domain/profile-address.ts';
+import { escapeUnprintable } from '../../domain/text/escape-unprintable.ts';
 import type { ListedUser, User } from '../../queries/users/users.ts';
 import { describeMoment } from './print.ts';
 
@@ -43,7 +44,7 @@ export function describeUser(user: User & { isBanned: boolean }): string {
     ['Since', describeMoment(user.createdAt)],
     ['Last sign-in', user.signedInAt ? describeMoment(user.signedInAt) : 'never'],
   ];
-  return lines.map(([name, value]) => `${name.padEnd(14)}${value}`).join('\n');
+  return lines.map(([name, value]) => `${name.padEnd(14)}${escapeUnprintable(value)}`).join('\n');
 }
 
 function describeBlock({ blockedAt, blockReason }: User): string {

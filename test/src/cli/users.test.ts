@@ -54,6 +54,17 @@ describe('users', () => {
     ]);
   });
 
+  test('what a terminal would interpret is escaped in names, and JSON keeps its meaning', async () => {
+    const nickname = 'Eve\u001b[2J\u009b1A\n\u202eoperator';
+    await db.insert(users).values({ steamId64: aSteamId(7), nickname });
+    const shown = String.raw`Eve\u001b[2J\u009b1A\n\u202eoperator`;
+    expect(await succeed('users', 'list', aSteamId(7))).toContain(`  ${shown}  `);
+    expect(await succeed('users', 'show', aSteamId(7))).toContain(`Name          ${shown}\n`);
+    const json = await succeed('users', 'show', '--json', aSteamId(7));
+    expect(JSON.parse(json)).toMatchObject({ nickname });
+    expect(json).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u);
+  });
+
   test('show says since when and why a user is blocked', async () => {
     const blockedLine = async () => /^Blocked .*$/m.exec(await succeed('users', 'show', aSteamId(3)))?.[0];
     await succeed('users', 'set', '--steamid64', aSteamId(3));
