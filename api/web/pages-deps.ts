@@ -56,6 +56,8 @@ export type PagesDeps = {
     forms: Limiter;
     /** Public pages, by IP address: the same limit as the public API's. */
     pages: Limiter;
+    /** Pages that signed-in users open, by user. */
+    memberPages: Limiter;
     /** Server banners, by IP address. */
     banners: Limiter;
   };

@@ -104,6 +104,9 @@ export function createResponder({
       const path = pathWithoutLanguage(visit);
       if (path !== undefined) return await send(redirect(visit, path));
       await identify(visits, visit);
+      if (visit.session && isRead(request)) {
+        await enforceLimit(limits.memberPages, `user ${visit.session.user.id}`);
+      }
       return await send(await run(visit));
     } catch (error) {
       return send(await respondWithFailure({ site, log }, visit, error));

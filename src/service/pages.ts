@@ -15,6 +15,8 @@ import { openStatusPages } from './status.ts';
 const ATTEMPTS_PER_MINUTE = 30;
 /** Forms, and downloads of own data, by user. */
 const FORMS_PER_MINUTE = 60;
+/** By user. Each is rendered for them alone, and a sound that is being processed is asked about every second. */
+const MEMBER_PAGES_PER_MINUTE = 300;
 /** By address. A forum shows many banners on one page, and each is bytes in memory. */
 const BANNERS_PER_MINUTE = 300;
 
@@ -46,6 +48,7 @@ export async function openPages(
       attempts: createLimiter('sign-in attempts', ATTEMPTS_PER_MINUTE),
       forms: createLimiter('forms', FORMS_PER_MINUTE),
       pages: createLimiter('pages', config.rateLimit.publicPerMinute),
+      memberPages: createLimiter('member pages', MEMBER_PAGES_PER_MINUTE),
       banners: createLimiter('banners', BANNERS_PER_MINUTE),
     },
     status: openStatusPages(context),

@@ -235,3 +235,28 @@ test('sign-in attempts and forms have a limit', async () => {
   await formless.stop();
   expect(status).toBe(429);
 });
+
+test('the pages that a signed-in user opens have a limit of their own, which forms do not count towards', async () => {
+  let allowed = Number.POSITIVE_INFINITY;
+  const keys = new Set<string>();
+  const take = (key: string) => {
+    keys.add(key);
+    allowed -= 1;
+    return { isAllowed: allowed >= 0, resetSeconds: 17 };
+  };
+  const limited = startAccountSite({ db, steam, limits: { memberPages: { take } } });
+  const [member, visitor] = [openBrowser(limited.origin), openBrowser(limited.origin)];
+  await signIn(member);
+  allowed = 2;
+  const opened = [
+    await member.get('/account'),
+    await member.get('/account/data'),
+    await member.get('/account'),
+  ];
+  const others = [await visitor.get('/account'), await member.post('/account/sign-out')];
+  await limited.stop();
+  expect(opened.map(({ status }) => status)).toEqual([200, 200, 429]);
+  expect(opened[2]?.headers.get('retry-after')).toBe('17');
+  expect(others.map(({ status }) => status)).toEqual([200, 303]);
+  expect([...keys]).toEqual([expect.stringMatching(/^user \d+$/)]);
+});

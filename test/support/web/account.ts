@@ -75,6 +75,7 @@ export function startAccountSite(options: Options): AccountSite {
       attempts: unlimited,
       forms: unlimited,
       pages: unlimited,
+      memberPages: unlimited,
       banners: unlimited,
       ...options.limits,
     },
