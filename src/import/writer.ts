@@ -69,7 +69,7 @@ export async function openPenaltyWriter(
       onWait?.();
       await session`select pg_advisory_lock(${LOCKS.importSource}, hashtext(${source}))`;
     }
-    await startImportSession(session);
+    await startImportSession(session, { isDryRun });
   } catch (error) {
     await session.end({ timeout: 0 });
     throw error;

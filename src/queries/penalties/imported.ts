@@ -19,10 +19,15 @@ export type WriteCounts = { added: number; changed: number; unchanged: number };
 
 /**
  * Creates the temporary table in which an import notes the rows it has seen; every function below needs it. It belongs
- * to the session, which therefore has to be a single connection.
+ * to the session, which therefore has to be a single connection. A dry run also notes a hash of what it would have
+ * written, with which it compares a row of the same key that comes later.
  */
-export async function startImportSession(session: Connection): Promise<void> {
-  await session`create temp table import_seen (source_table text, source_id text)`;
+export async function startImportSession(
+  session: Connection,
+  { isDryRun }: { isDryRun: boolean },
+): Promise<void> {
+  await session`create temp table import_seen (source_table text, source_id text, content bigint)`;
+  if (isDryRun) await session`create unique index import_seen_key on import_seen (source_table, source_id)`;
 }
 
 /**
@@ -70,7 +75,9 @@ async function releaseKeys(tx: Transaction, ids: string): Promise<void> {
 /** Marks rows as seen that were not written. */
 export async function markSeen(session: Connection, keys: readonly SourceKey[]): Promise<void> {
   if (keys.length === 0) return;
-  await session`insert into import_seen select * from unnest(${tablesOf(keys)}::text[], ${idsOf(keys)}::text[])`;
+  await session`
+    insert into import_seen select * from unnest(${tablesOf(keys)}::text[], ${idsOf(keys)}::text[])
+    on conflict do nothing`;
 }
 
 /** Deletes rows of a source. */
@@ -179,14 +186,27 @@ const COMPARED = `incoming as materialized (
         and known.created_at <> incoming.created_at, false) as replaces
     from incoming left join penalties known
       on known.source = $1::text and known.source_table = incoming.source_table and known.source_id = incoming.source_id
-  ), seen as (insert into import_seen select source_table, source_id from incoming)`;
+  )`;
 
-const COMPARE = `with ${COMPARED}
-  select count(*) filter (where known_id is null or replaces) as added,
-    count(*) filter (where known_id is not null and differs and not replaces) as changed, null as replaced
-  from compared`;
+/** Looks each key up by the index: a join may read all rows seen so far, for every page. */
+const COMPARE = `with ${COMPARED}, hashed as materialized (
+    select compared.*, hashtextextended(row(${list('compared.', values)})::text, 0) as content, import_seen.content as earlier
+    from compared left join lateral (
+      select content from import_seen
+      where import_seen.source_table = compared.source_table and import_seen.source_id = compared.source_id limit 1
+    ) as import_seen on true
+  ), seen as (
+    insert into import_seen select source_table, source_id, content from hashed
+    on conflict (source_table, source_id) do update set content = excluded.content
+  )
+  select count(*) filter (where earlier is null and (known_id is null or replaces)) as added,
+    count(*) filter (where case when earlier is null then known_id is not null and differs and not replaces
+      else earlier <> content end) as changed, null as replaced
+  from hashed`;
 
-const WRITE = `with ${COMPARED}, added as (
+const WRITE = `with ${COMPARED}, seen as (
+    insert into import_seen select source_table, source_id from incoming
+  ), added as (
     insert into penalties (source, ${list('', names)}) select $1, ${list('', names)} from compared
       where known_id is null order by position returning 1
   ), changed as (

@@ -170,6 +170,32 @@ test('a dry run says what it would do and writes nothing', async () => {
   expect(await storedPenalties(database.db)).toEqual(before);
 });
 
+test('a dry run counts a penalty that comes again far later as the import does', async () => {
+  await database.connection`truncate penalties`;
+  await importLines([{ ...ban, source_id: 1, reason: 'Aimbot' }]);
+  const others = (from: number) =>
+    Array.from({ length: 10_000 }, (_, index) => ({ ...ban, source_id: from + index }));
+  const lines = [
+    // Stored already, and changed back and forth.
+    { ...ban, source_id: 1 },
+    { ...ban, source_id: 2 },
+    { ...ban, source_id: 3 },
+    { ...ban, source_id: 4, duration: 'no number' },
+    ...others(100),
+    { ...ban, source_id: 1, reason: 'Aimbot' },
+    { ...ban, source_id: 2 },
+    { ...ban, source_id: 3, reason: 'Aimbot' },
+    { ...ban, source_id: 4 },
+    ...others(20_000),
+    { ...ban, source_id: 1, reason: 'Aimbot' },
+    { ...ban, source_id: 3 },
+  ];
+  const dry = await importLines(lines, { isDryRun: true });
+  const real = await importLines(lines);
+  expect({ ...dry, isDryRun: false }).toEqual(real);
+  expect(real).toMatchObject({ added: 20_003, changed: 4, unchanged: 2, setAside: 1 });
+});
+
 test('an import waits for another of the same source, and not for one of another', async () => {
   await database.connection`truncate penalties`;
   const gate = Promise.withResolvers<void>();
