@@ -104,15 +104,22 @@ async function startCore(
 
 type MemoryUse = { isUsedUp: boolean };
 
+/** The core tries three sizes for each allocation. */
+const MAX_REFUSALS = 300;
+
 function limitMemory({ exports }: WebAssembly.Instance, use: MemoryUse): void {
   for (const memory of Object.values(exports)) {
     if (!(memory instanceof WebAssembly.Memory)) continue;
     const grow = memory.grow.bind(memory);
+    let refusals = 0;
     memory.grow = (pages) => {
       // After a step that is too large, a smaller one may be tried and succeed.
       use.isUsedUp = memory.buffer.byteLength + pages * WASM_PAGE_BYTES > MAX_MEMORY_BYTES;
-      if (use.isUsedUp) throw new RangeError('ffmpeg has all the memory it may have');
-      return grow(pages);
+      if (!use.isUsedUp) return grow(pages);
+      if (++refusals < MAX_REFUSALS) throw new RangeError('ffmpeg has all the memory it may have');
+      // Some demuxers go on asking, a million times, and the refusals take a gigabyte. As the core catches what is thrown
+      // here, the call is ended by memory that is not there: using it is a trap.
+      return 0;
     };
   }
 }

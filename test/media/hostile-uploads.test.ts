@@ -21,6 +21,7 @@ import {
   aHugePng,
   aLyingWav,
   aMatroskaOfBrokenPackets,
+  aMovOfManyEdits,
   aReferencingMp4,
   playlistsNaming,
 } from '../support/audio/hostile-audio.ts';
@@ -208,6 +209,14 @@ test.skipIf(!HAS_NATIVE_FFMPEG)('keeps little of what a native ffmpeg complains 
   const { outcome, peakBytes } = await measureRender('native', directory);
   expect(['unreadable', 'too-complex']).toContain(outcome);
   expect(peakBytes).toBeLessThan(MAX_BYTES);
+});
+
+test('ends an embedded ffmpeg that asks for memory again and again', async () => {
+  const { peakBytes: ordinaryBytes } = await measureOrdinary('embedded');
+  const directory = await makeUploadFolder(aMovOfManyEdits(500_000));
+  const { outcome, peakBytes } = await measureRender('embedded', directory);
+  expect(outcome).toBe('too-complex');
+  expect(peakBytes).toBeLessThan(1.5 * ordinaryBytes);
 });
 
 async function upload(

@@ -101,13 +101,30 @@ export function aLyingWav(
 /** An mp4 whose one track keeps its samples in another file, as QuickTime's data references allow. */
 export function aReferencingMp4(target: string): Uint8Array {
   const url = Buffer.from(`file://${target}\0`, 'latin1');
-  const dref = box('dref', uint32s(0, 1), box('url ', uint32s(0), url));
+  return aMov({ reference: box('url ', uint32s(0), url) });
+}
+
+/** A QuickTime file whose one track, of millions of packets, is played many times over: ffmpeg lists them all in memory. */
+export function aMovOfManyEdits(edits: number): Uint8Array {
+  const list = new Uint32Array(edits * 3);
+  for (let at = 0; at < list.length; at += 3) list.set([1000, 0, 0x1_0000], at);
+  const entries = Buffer.from(list.buffer).swap32();
+  return aMov({
+    reference: box('url ', uint32s(1)),
+    edits: box('edts', box('elst', uint32s(0, edits), entries)),
+    samplesPerChunk: 0x7fff_ffff,
+  });
+}
+
+function aMov(options: { reference: Uint8Array; edits?: Uint8Array; samplesPerChunk?: number }): Uint8Array {
+  const { reference, edits = new Uint8Array(), samplesPerChunk = 1000 } = options;
+  const dref = box('dref', uint32s(0, 1), reference);
   const entry = box('sowt', uint32s(0, 1), uint32s(0, 0), u16s(2, 16, 0, 0), uint32s(44_100 * 65_536));
   const stbl = box(
     'stbl',
     box('stsd', uint32s(0, 1), entry),
     box('stts', uint32s(0, 1, 1000, 1)),
-    box('stsc', uint32s(0, 1, 1, 1000, 1)),
+    box('stsc', uint32s(0, 1, 1, samplesPerChunk, 1)),
     box('stsz', uint32s(0, 4, 1000)),
     box('stco', uint32s(0, 1, 0)),
   );
@@ -116,7 +133,7 @@ export function aReferencingMp4(target: string): Uint8Array {
   const hdlr = box('hdlr', uint32s(0, 0), Buffer.from('soun'), uint32s(0, 0, 0), new Uint8Array(1));
   const tkhd = box('tkhd', uint32s(7, 0, 0, 1, 0, 1000), new Uint8Array(60));
   const mvhd = box('mvhd', uint32s(0, 0, 0, 44_100, 1000), new Uint8Array(80));
-  const moov = box('moov', mvhd, box('trak', tkhd, box('mdia', mdhd, hdlr, minf)));
+  const moov = box('moov', mvhd, box('trak', tkhd, edits, box('mdia', mdhd, hdlr, minf)));
   return joinBytes(box('ftyp', Buffer.from('qt  '), uint32s(0), Buffer.from('qt  ')), moov);
 }
 
