@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
+import { InvalidInput } from '../../domain/errors.ts';
 import { makeFolder, toFolderFailure } from '../../runtime/folder.ts';
 import { describeCluster, openCluster } from './data-folder.ts';
 import { isServerRunning } from './postmaster.ts';
@@ -20,6 +21,9 @@ type Options = {
   /** Server settings on top of the defaults, as `name=value`. */
   settings?: readonly string[];
 };
+
+/** What `pg_ctl` passes on to a shell unquoted, or cannot read again in postmaster.pid. */
+const UNQUOTED = /["$`\r\n]/;
 
 const DEFAULT_SETTINGS = [
   'max_connections=100',
@@ -90,6 +94,11 @@ export async function startEmbeddedPostgres({
 async function join(dataDir: string, { log, settings }: { log: Logger; settings: readonly string[] }) {
   // The canonical path, since a running server is recognised by it.
   const folder = realpathSync(resolve(dataDir));
+  if (process.platform !== 'win32' && UNQUOTED.test(folder)) {
+    throw new InvalidInput(
+      `DATA_DIR=${JSON.stringify(dataDir)} cannot be used: PostgreSQL does not start in a path with ", $, \` or a line break`,
+    );
+  }
   const cluster = await describeCluster(folder, [...DEFAULT_SETTINGS, ...settings]);
   const password = await openCluster(cluster, log);
   return { cluster, password, firstServer: await joinServer(cluster, password, log) };

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, describe, expect, test } from 'bun:test';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { chown, mkdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Glob } from 'bun';
@@ -113,6 +113,19 @@ describe('a folder that cannot be used ends the start with one line', () => {
           line(`${setting}="${path}" cannot be used: it cannot be created (${code})`),
         );
       }
+    }
+  });
+
+  test('DATA_DIR has characters that a shell would interpret', async () => {
+    for (const name of ['a"b', 'a$(touch b)', 'a`b`', 'a\nb']) {
+      const DATA_DIR = join(folder.path, name);
+      const refused = await failure('src/cli.ts', { DATA_DIR, ...embedded }, list);
+      expect(refused).toEqual(
+        line(
+          `DATA_DIR=${JSON.stringify(DATA_DIR)} cannot be used: PostgreSQL does not start in a path with ", $, \` or a line break`,
+        ),
+      );
+      expect(readdirSync(DATA_DIR)).toEqual([]);
     }
   });
 
