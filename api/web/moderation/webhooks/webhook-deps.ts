@@ -29,7 +29,7 @@ export async function loadNamedWebhook(db: Db, text: string | undefined): Promis
 }
 
 /** Whether there is no webhook with the id in a path; whether there ever was one is not known. False for what is no id. */
-export async function isGone(db: Db, text: string | undefined): Promise<boolean> {
+export async function isMissing(db: Db, text: string | undefined): Promise<boolean> {
   const id = tryParseRowId(text ?? null);
   return id !== undefined && (await findWebhook(db, id)) === undefined;
 }

@@ -11,7 +11,7 @@ import { PageError } from '../../visit/page-error.ts';
 import { respondWithPage } from '../../visit/page-response.ts';
 import type { MemberVisit } from '../../visit/visit.ts';
 import { WebhookAddedPage } from './webhook-added-page.tsx';
-import { isGone, loadNamedWebhook, pathOfWebhook, WEBHOOKS, type WebhooksDeps } from './webhook-deps.ts';
+import { isMissing, loadNamedWebhook, pathOfWebhook, WEBHOOKS, type WebhooksDeps } from './webhook-deps.ts';
 import { showWebhook } from './webhook-page.tsx';
 import { renderWebhooks, showWebhooks } from './webhooks-page.tsx';
 
@@ -30,21 +30,21 @@ export function webhookRoutes(deps: WebhooksDeps): MemberRoute[] {
     { method: 'GET', path: PATH, handle: (visit) => showWebhooks(deps, visit) },
     { method: 'POST', path: PATH, handle: (visit) => add(deps, visit) },
     route('GET', '', showWebhook),
-    route('POST', '/test', orListWithout(sendTest)),
-    route('POST', '/resend', orListWithout(resend)),
-    route('POST', '/enable', orListWithout(enable)),
-    route('GET', '/remove', orListWithout(showRemoveConfirmation)),
-    route('POST', '/remove', orListWithout(remove)),
+    route('POST', '/test', redirectIfRemoved(sendTest)),
+    route('POST', '/resend', redirectIfRemoved(resend)),
+    route('POST', '/enable', redirectIfRemoved(enable)),
+    route('GET', '/remove', redirectIfRemoved(showRemoveConfirmation)),
+    route('POST', '/remove', redirectIfRemoved(remove)),
   ];
 }
 
 /** Redirects to the list when the webhook has been removed meanwhile, for example by the same form in another tab. */
-function orListWithout(handle: Handler): Handler {
+function redirectIfRemoved(handle: Handler): Handler {
   return async (deps, visit, id) => {
     try {
       return await handle(deps, visit, id);
     } catch (error) {
-      if (!(error instanceof NotFound) || !(await isGone(deps.db, id))) throw error;
+      if (!(error instanceof NotFound) || !(await isMissing(deps.db, id))) throw error;
       return deps.redirect(visit, `${WEBHOOKS}#webhooks`, 'webhook-already-removed');
     }
   };
