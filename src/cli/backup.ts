@@ -21,6 +21,7 @@ export function addBackupCommands(program: Command, session: Session): void {
       'back up database and sounds, as of one moment, into a file (.tar.gz); it contains secrets, so only you may read it',
     )
     .action(async (file: string, _: unknown, command: Command) => {
+      if (file === '') throw new InvalidInput('The name of the file is empty');
       if (await isThere(file)) throw new InvalidInput(`${file} already exists: choose another name`);
       const { url } = await session.address();
       const folders = await openSoundFolders(session.config());

@@ -52,6 +52,10 @@ describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the 
       code: 1,
       stderr: `${backup} already exists: choose another name\n`,
     });
+    expect(await embedded.cli('backup', '')).toMatchObject({
+      code: 1,
+      stderr: 'The name of the file is empty\n',
+    });
     expect(await embedded.cli('backup', join(folder.path, 'none', 'x.tar.gz'))).toMatchObject({
       code: 1,
       stderr: `${join(folder.path, 'none', 'x.tar.gz')} cannot be written: there is no such folder\n`,
