@@ -5,7 +5,7 @@ export type Validators = {
   modifiedAt?: Date;
 };
 
-/** In characters. A longer list counts as no match, so its sender gets the whole body. */
+/** In characters. A longer list counts as no match. */
 const MAX_LIST_LENGTH = 8192;
 
 /**
@@ -17,6 +17,17 @@ export function isUnchanged(headers: Headers, { etag, modifiedAt }: Validators):
   if (known !== null) return matchesEtag(known, etag);
   const since = modifiedAt && headers.get('if-modified-since');
   return since ? modifiedAt.getTime() <= parseHttpDate(since) : false;
+}
+
+/**
+ * Whether the client wants another version only, so that the response is 412: RFC 9110 sections 13.1.1 (strong comparison)
+ * and 13.1.4. `If-Match` takes precedence over `If-Unmodified-Since`.
+ */
+export function isOtherVersion(headers: Headers, { etag, modifiedAt }: Validators): boolean {
+  const wanted = headers.get('if-match');
+  if (wanted !== null) return wanted.trim() !== '*' && !splitTags(wanted).includes(etag);
+  const since = modifiedAt && headers.get('if-unmodified-since');
+  return since ? modifiedAt.getTime() > parseHttpDate(since) : false;
 }
 
 /** Reads a date as HTTP writes it: RFC 9110 section 5.6.7, without the obsolete forms. @returns NaN for any other text. */
@@ -34,9 +45,12 @@ export function isRangeOfSame(headers: Headers, { etag, modifiedAt }: Validators
 /** @param list `*` or tags, by weak comparison: RFC 9110 section 13.1.2. */
 function matchesEtag(list: string, etag: string): boolean {
   if (list === etag || list.trim() === '*') return true;
-  if (list.length > MAX_LIST_LENGTH) return false;
   const opaque = opaqueTagOf(etag);
-  return list.split(',').some((tag) => opaqueTagOf(tag.trim()) === opaque);
+  return splitTags(list).some((tag) => opaqueTagOf(tag) === opaque);
+}
+
+function splitTags(list: string): string[] {
+  return list.length > MAX_LIST_LENGTH ? [] : list.split(',').map((tag) => tag.trim());
 }
 
 function opaqueTagOf(tag: string): string {

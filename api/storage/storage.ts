@@ -1,7 +1,7 @@
 import type { Server } from 'bun';
 import { Elysia } from 'elysia';
 import { SOUND_VERSION_LENGTH, tryParseSoundFileName } from '../../src/domain/round-sound.ts';
-import { isRangeOfSame, isUnchanged } from '../http/conditional.ts';
+import { isOtherVersion, isRangeOfSame, isUnchanged } from '../http/conditional.ts';
 import type { ErrorResponse } from '../http/error-handler.ts';
 import { splitQuery } from '../http/query.ts';
 import { ERROR_CACHE_CONTROL, respondError } from '../http/responses.ts';
@@ -72,6 +72,7 @@ async function respondWithSound(sources: Sources, name: string, incoming: Incomi
   if (!file) return refuse({ status: 404, message: 'Not found' });
   const { blob } = file;
   const headers = headersOf(file, splitQuery(request.url).get('v'));
+  if (isOtherVersion(request.headers, file)) return refuse({ status: 412, message: 'The file was replaced' });
   if (isUnchanged(request.headers, file)) return new Response(null, { status: 304, headers });
   if (request.method === 'HEAD') {
     // RFC 9110 section 14.2: Range applies to GET only.
@@ -123,7 +124,7 @@ function beginDownload({ clientKey, downloads }: Sources, { request, server }: I
 function respondToPreflight(): Response {
   const allowed = {
     'Access-Control-Allow-Methods': METHODS,
-    'Access-Control-Allow-Headers': 'Range, If-None-Match, If-Range',
+    'Access-Control-Allow-Headers': 'Range, If-Match, If-None-Match, If-Range',
   };
   return new Response(null, {
     status: 204,

@@ -107,6 +107,22 @@ test('If-Range gives the part of the same file, and the whole of another', async
   expect((await get({ range: 'bytes=0-9', 'if-range': '"old"' })).status).toBe(200);
 });
 
+test.each(['GET', 'HEAD'])('%s refuses the rest of a file that was replaced meanwhile', async (method) => {
+  const { headers } = await get();
+  const etag = headers.get('etag') ?? '';
+  const modified = headers.get('last-modified') ?? '';
+  const before = new Date(Date.parse(modified) - 1000).toUTCString();
+  const statusOf = async (conditions: Record<string, string>) =>
+    (await get({ range: 'bytes=500-', ...conditions }, method)).status;
+  const status = method === 'GET' ? 206 : 200;
+  for (const tags of [etag, `"x", ${etag}`, '*']) expect(await statusOf({ 'if-match': tags })).toBe(status);
+  for (const tags of ['"old"', `W/${etag}`, '']) expect(await statusOf({ 'if-match': tags })).toBe(412);
+  expect(await statusOf({ 'if-unmodified-since': modified })).toBe(status);
+  expect(await statusOf({ 'if-unmodified-since': 'yesterday' })).toBe(status);
+  expect(await statusOf({ 'if-unmodified-since': before })).toBe(412);
+  expect(await statusOf({ 'if-unmodified-since': before, 'if-match': etag })).toBe(status);
+});
+
 test('reads 8 kB of a list of tags and of a query, no more', async () => {
   const etag = (await get()).headers.get('etag') ?? '';
   expect((await get({ 'if-none-match': etag.padStart(8192, ',') })).status).toBe(304);
