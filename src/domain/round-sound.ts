@@ -100,9 +100,9 @@ const DECEPTIVE_MARKS = /[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufe
 export function titleFromFileName(fileName: string): string {
   const base = fileName.toWellFormed().split(/[/\\]/).at(-1) ?? '';
   const clean = base
-    .normalize('NFC')
     .replace(/[\p{Cc}\u2028\u2029\ufffd]/gu, ' ')
     .replace(DECEPTIVE_MARKS, '')
+    .normalize('NFC')
     .replace(/\s+/gu, ' ')
     .trim();
   const title = Array.from(clean).slice(0, MAX_TITLE_LENGTH).join('').trim();

@@ -18,6 +18,7 @@ test.each([
   ['\u2066hidden\u2069\u200f.ogg', 'hidden.ogg'],
   ['zero\u200bwidth\ufeff.mp3', 'zerowidth.mp3'],
   ['Zaz\u0307o\u0301łc\u0301.mp3', 'Zażółć.mp3'],
+  ['cafe\u200b\u0301.mp3', 'café.mp3'],
   ['👩‍🚀 theme.mp3', '👩‍🚀 theme.mp3'],
   ['half \ud83d emoji.mp3', 'half emoji.mp3'],
   ['  spaces   inside  .mp3 ', 'spaces inside .mp3'],
