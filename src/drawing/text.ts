@@ -5,11 +5,15 @@ import { hasVisibleCharacter } from '../domain/text/visible-text.ts';
 const WITHOUT_GLYPH =
   /[^\u0020-\u007e\u00a1-\u00ac\u00ae-\u024f\u0384-\u038a\u038c\u038e-\u03a1\u03a3-\u03ff\u0400-\u045f\u0490\u0491\u1e00-\u1e9f\u2013\u2014\u2018-\u201e\u2022\u2026\u20ac\u2116\u2122]+/gu;
 
+/** Accents that are not part of a letter, and characters that are invisible: they separate nothing. */
+const WITHOUT_WIDTH = /[\p{M}\p{Default_Ignorable_Code_Point}]+/gu;
+
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
 /** A text without characters that would be drawn as empty boxes; `fallback` if nothing readable is left. */
 export function toDrawable(text: string, fallback: string): string {
-  const drawable = text.normalize('NFC').replace(WITHOUT_GLYPH, ' ').replace(/\s+/g, ' ').trim();
+  const letters = text.normalize('NFC').replace(WITHOUT_WIDTH, '');
+  const drawable = letters.replace(WITHOUT_GLYPH, ' ').replace(/\s+/g, ' ').trim();
   return hasVisibleCharacter(drawable) && /[\p{L}\p{N}]/u.test(drawable) ? drawable : fallback;
 }
 

@@ -121,5 +121,6 @@ test('names are cut before they reach what is beside them', async () => {
 test('a name without glyphs gives way to the slug, and what has none is left out', () => {
   expect(toDrawable('竞技场 1v1 Arena 😀', 'slug')).toBe('1v1 Arena');
   expect(toDrawable('竞技场 خادم 😀', 'slug')).toBe('slug');
+  expect(toDrawable('Z\u0337a\u0336lgo S\u200berver Лу\u0301чший', 'slug')).toBe('Zalgo Server Лучший');
   expect(toDrawable('Zażółć Только Αθήνα', 'slug')).toBe('Zażółć Только Αθήνα');
 });
