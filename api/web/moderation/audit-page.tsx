@@ -161,9 +161,12 @@ function describe(details: Record<string, unknown>, locale: Locale): string {
 }
 
 function describeValue(key: string, value: unknown, locale: Locale): string {
-  if (typeof value === 'boolean') return textsOf(locale).moderation.booleans[value ? 'true' : 'false'];
+  const { moderation, webhooks } = textsOf(locale);
+  if (typeof value === 'boolean') return moderation.booleans[value ? 'true' : 'false'];
   // Without types, a webhook receives all events.
-  if (value === null) return key === 'types' ? textsOf(locale).webhooks.allTypes : '–';
+  if (value === null && key === 'types') return webhooks.allTypes;
+  if (value === null && key === 'expiresAt') return moderation.neverExpires;
+  if (value === null) return '–';
   const text = Array.isArray(value) ? value.join(', ') : String(value);
   const isInstant = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/.test(text);
   return isInstant ? formatInstant(locale, new Date(text)) : isolate(text);

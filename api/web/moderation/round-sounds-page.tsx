@@ -82,7 +82,7 @@ async function showSounds(deps: RoundSoundsDeps, visit: MemberVisit): Promise<Re
         notice={notice}
       >
         {sounds.length === 0 ? (
-          <p class="empty">{t.moderation.none}</p>
+          <p class="empty">{before === undefined ? t.moderation.none : t.moderation.noneOlder}</p>
         ) : (
           <SoundTable
             sounds={sounds}

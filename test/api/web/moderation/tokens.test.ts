@@ -35,6 +35,8 @@ describe('an admin', () => {
       subject: aSteamId(1),
       details: { tokenId: id, name: 'Leaked' },
     });
+    const audit = (await admin.get('/account/moderation/audit')).text;
+    expect(audit).toMatch(/name: \S*Leaked\S* · token ID: \S+ · expires: never/);
     expect((await admin.post(`/account/moderation/users/${aSteamId(2)}/tokens/${id}/revoke`)).status).toBe(
       404,
     );

@@ -59,6 +59,8 @@ export const moderation = {
   auditColumns: { at: 'When', who: 'Who', what: 'What', whom: 'Target', details: 'Details' },
   /** Values of details that are true or false, such as flags. */
   booleans: { true: 'yes', false: 'no' },
+  /** The value of `expires` for a token that does not. */
+  neverExpires: 'never',
   detailLabels: {
     name: 'name',
     tokenId: 'token ID',

@@ -68,6 +68,7 @@ export const roundSound = {
   moderation: {
     count: (count: number) => `Sounds: ${count}`,
     none: 'Nobody has a sound yet.',
+    noneOlder: 'No older sounds.',
     noneOfPlayer: 'No sound.',
     newest: 'Newest sounds',
     older: 'Older sounds',

@@ -60,6 +60,7 @@ export const moderation: Texts['moderation'] = {
   },
   auditColumns: { at: 'Kiedy', who: 'Kto', what: 'Co', whom: 'Cel', details: 'Szczegóły' },
   booleans: { true: 'tak', false: 'nie' },
+  neverExpires: 'nigdy',
   detailLabels: {
     name: 'nazwa',
     tokenId: 'ID tokena',

@@ -58,6 +58,7 @@ export const roundSound: Texts['roundSound'] = {
   moderation: {
     count: (count) => `Dźwięki: ${count}`,
     none: 'Nikt nie ma jeszcze dźwięku.',
+    noneOlder: 'Nie ma starszych dźwięków.',
     noneOfPlayer: 'Brak dźwięku.',
     newest: 'Najnowsze dźwięki',
     older: 'Starsze dźwięki',

@@ -111,6 +111,9 @@ describe('moderation', () => {
     const second = await admin.get(next);
     expect(second.text.match(/sound \d+\.<\/bdi>/g)).toHaveLength(10);
     expect(second.text).not.toContain('rel="next"');
+    const pastTheLast = await admin.get('/account/moderation/sounds?before=1');
+    expect(pastTheLast.text).toContain('No older sounds.');
+    expect(pastTheLast.text).toContain('Sounds: 60');
   });
 
   test('is closed to players', async () => {
