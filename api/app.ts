@@ -115,7 +115,7 @@ export function createApi(deps: ApiDeps): { app: App; hotRoutes: HotRoutes } {
   };
 }
 
-/** Health and metrics alone, of a process without the API. Not yet listening. */
+/** Health and metrics only, for a process without the API. Not yet listening. */
 export function createHealthApi({ log, health: deps }: Pick<ApiDeps, 'log' | 'health'>) {
   return createApp(log).use(health(deps)).compile();
 }

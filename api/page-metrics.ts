@@ -1,7 +1,7 @@
 import type { App } from './http/listen.ts';
 import type { RecordRequest } from './http/routes.ts';
 
-/** The label of requests that match no route: labels of made-up paths would be unbounded. */
+/** The label of all requests that match no route: a label for each made-up path would make their number unbounded. */
 export const UNKNOWN_ROUTE = 'unknown';
 
 /**

@@ -2,7 +2,7 @@ import { isUnchanged } from './conditional.ts';
 
 /** A body that is encoded once and sent many times. */
 export type EncodedBody = {
-  /** Blobs, since responses share theirs and would each copy an array. */
+  /** A blob, because responses can share it, whereas each would copy an array. */
   plain: Blob;
   gzip: Blob;
   /** Weak: the same response may be sent plain or compressed. */

@@ -24,10 +24,10 @@ export class MethodNotAllowed extends Error {
   }
 }
 
-/** In seconds: an outage is detected, and its end too, within two. */
+/** In seconds: both the start and the end of an outage are detected within two. */
 const RETRY_AFTER = { 'Retry-After': '2' };
 
-/** During an outage every request fails: it is logged when it begins, and then once in this time. */
+/** Every request fails during an outage, so the outage is logged when it begins, then once per this interval. */
 const OUTAGE_LOG_MS = 10_000;
 
 export const SERVER_ERROR: ErrorResponse = { status: 500, message: 'Server error' };
@@ -39,7 +39,7 @@ export const DATABASE_UNREACHABLE: ErrorResponse = {
 
 export type ErrorMapper = (error: unknown) => ErrorResponse;
 
-/** {@link toErrorResponse}, which also logs unexpected failures. */
+/** Creates a {@link toErrorResponse} that also logs unexpected failures and database outages. */
 export function createErrorMapper(
   log: Logger,
   { clockMs = () => performance.now() }: { clockMs?: () => number } = {},
@@ -56,7 +56,7 @@ export function createErrorMapper(
   };
 }
 
-/** The one place where errors become HTTP: the text of an unexpected one never leaves the process. */
+/** The only place where errors become HTTP responses. The text of an unexpected error never leaves the process. */
 export function toErrorResponse(error: unknown): ErrorResponse {
   if (error instanceof MethodNotAllowed) {
     return { status: 405, message: error.message, headers: { Allow: error.allowed } };

@@ -1,6 +1,6 @@
 import { createAddressMatcher } from '../../src/runtime/address.ts';
 
-/** RFC 3986 section 3.2.2, without user: a name, an IPv4 address, or an IPv6 one in brackets, and perhaps a port. */
+/** RFC 3986 section 3.2.2: a name, an IPv4 address or an IPv6 address in brackets, then an optional port. */
 const HOST = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]{1,255})(?::[0-9]{0,5})?$/i;
 
 const EXPECTED = 'give the name or address of this service, such as play.example.org or 127.0.0.1:3000';

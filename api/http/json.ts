@@ -9,7 +9,7 @@ export type JsonBody = EncodedBody;
  */
 export function buildJsonBody(value: unknown): JsonBody {
   const text = JSON.stringify(value);
-  // In a string of the data, the quotes would be escaped.
+  // Cannot match inside a string value, where quotes are escaped.
   return encodeBody(text, text.replace(/"cached_at":"[^"]*"/, ''));
 }
 

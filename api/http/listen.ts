@@ -75,8 +75,8 @@ export function listen(
 }
 
 /**
- * Removes the length of a 304: RFC 9110 section 8.6 allows only that of the 200 it stands for, and Elysia's automatic
- * HEAD sets 0.
+ * Removes `Content-Length` from a 304: RFC 9110 section 8.6 allows only the length that the 200 would have, and Elysia's
+ * automatic HEAD sets 0.
  */
 async function dropLengthOfNothing(responding: Response | Promise<Response>): Promise<Response> {
   const response = await responding;

@@ -40,7 +40,7 @@ export type RouteDeps = {
   recordRequest: RecordRequest;
 };
 
-/** The part of Elysia's context that routes use. With the whole of it, Elysia would parse things nobody reads. */
+/** The part of Elysia's context that routes use. With the whole of it, Elysia would parse parts that no route reads. */
 export type Incoming = {
   request: Request;
   server: Server<unknown> | null;

@@ -23,7 +23,7 @@ const SOURCES = new Map<string, Source>([
   ['favicon-32x32.png', { type: 'image/png', read: () => readFromPackage('favicon-32x32.png') }],
 ]);
 
-/** Files that were asked for: Swagger UI is 2 MB, which most processes never send. */
+/** Encoded at the first request for each file: Swagger UI is 2 MB, and most processes never send it. */
 const encoded = new Map<string, EncodedBody>();
 
 /** Sends a file of the page at `/swagger`. @returns undefined for an unknown name. */

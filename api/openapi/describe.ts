@@ -46,7 +46,7 @@ export type DescribedParameter = Pick<Parameter, 'name' | 'in' | 'description' |
   schema: Omit<ParameterSchema, 'enum'> & { enum?: string[] };
 };
 
-/** A parameter as the document describes it; that of a path is always required. */
+/** A parameter as the document describes it; path parameters are always required. */
 export function describeParameter({
   in: place,
   name,

@@ -11,7 +11,7 @@ type Deps = {
   version: string;
   limits: RateLimits;
   operations: readonly Operation[];
-  /** Makes the routes that the document describes: an app of their own, since `use` changes what it is given. */
+  /** Creates an app with the routes that the document describes. It is not shared, since `use` would change it. */
   createDescribed: () => AnyElysia;
 };
 
@@ -20,7 +20,7 @@ const HEADERS = { 'Content-Type': JSON_TYPE, 'Cache-Control': 'public, max-age=3
 
 /** The document at `/swagger/json`, and a page at `/swagger`. */
 export function openApi(deps: Deps) {
-  // At the start, which a mistake in it has to stop.
+  // Built at the start, so that a mistake in the components stops the process.
   const components = buildComponents(deps.operations, deps.limits);
   let encoded: EncodedBody | undefined;
   return new Elysia()
@@ -35,7 +35,7 @@ export function openApi(deps: Deps) {
     .use(openApiPage(deps));
 }
 
-/** The document as JSON. The plugin is loaded here: it takes two megabytes, and few processes are asked for the document. */
+/** The document as JSON. Loads the plugin on demand: it takes two megabytes, and few processes serve the document. */
 async function buildDocument(
   { publicUrl, version, createDescribed }: Deps,
   components: Components,
@@ -59,7 +59,7 @@ async function buildDocument(
         ],
         tags: TAGS.map((name) => ({ name })),
         components: {
-          // Through JSON: that drops TypeBox's symbols, and the plugin's types accept plain schemas only.
+          // Converted to JSON and back, which drops TypeBox's symbols: the plugin's types accept plain schemas only.
           ...JSON.parse(JSON.stringify(components)),
           securitySchemes: {
             bearer: { type: 'http', scheme: 'bearer', description: 'A token made on the account page.' },

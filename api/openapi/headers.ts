@@ -16,7 +16,7 @@ export type RateLimits = Record<Policy, number>;
 
 type HeaderText = Omit<DocumentedHeader, 'example'>;
 
-/** Headers that are not listed here have one value wherever they are sent, which is their schema. */
+/** Headers that are not listed here have the same value in every response; the value is their schema. */
 const VARYING: Record<string, HeaderText> = {
   'X-RateLimit-Limit': {
     description: 'Requests allowed in any 60 seconds.',
@@ -56,7 +56,7 @@ const FIXED: Record<string, string> = {
   'Access-Control-Expose-Headers': 'Headers that pages of other origins may read.',
 };
 
-/** An ETag as the service makes them. */
+/** An ETag in the form that the service sends. */
 export const EXAMPLE_ETAG = 'W/"1x2y3z"';
 
 /** An example of a rate limiter's decision. */
@@ -97,7 +97,7 @@ export function toKey(value: string): string {
   return value.replace(/[^a-z0-9]+/gi, '-');
 }
 
-/** @throws for a header that has no description: it would be sent and not be documented. */
+/** @throws when a header has no description: it would be sent but not documented. */
 function describeHeader(name: string, value: string): DocumentedHeader {
   const varying = VARYING[name];
   if (varying) return { ...varying, example: varying.schema.type === 'integer' ? Number(value) : value };

@@ -45,7 +45,7 @@ const SHARED: Record<Policy, readonly Failure[]> = {
   protected: [TOKEN_REQUIRED, TOKEN_INVALID, TOO_MANY_REQUESTS, INTERNAL_FAILURE, DATABASE_OUTAGE],
 };
 const REFUSED = 'A parameter is not valid: the message names it and says what is allowed.';
-/** For references to components, which hold the values that depend on the limit. */
+/** For headers that only refer to components: any verdict will do, since the components hold the values. */
 const ANY_VERDICT = exampleVerdict(1);
 
 /** Response Objects of OpenAPI, or references to components, by status. */

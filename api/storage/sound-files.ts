@@ -15,13 +15,13 @@ export type SoundFile = {
 };
 
 export type SoundFiles = {
-  /** @returns undefined when the name is none of a regular file in the folder. */
+  /** @returns undefined when the folder has no regular file of this name. */
   read: (name: string) => Promise<SoundFile | undefined>;
 };
 
 /** Some 250 sounds of ten seconds; a sound of a minute is 1.4 MB. */
 const CACHED_BYTES = 64 * 1024 * 1024;
-/** Errors of `lstat` and `open` for a missing file, a link, a folder. */
+/** Error codes of `lstat` and `open` for a missing file, a symbolic link and a folder. */
 const NO_FILE_CODES = new Set(['ENOENT', 'ELOOP', 'EISDIR']);
 
 /** Reads and hashes each version of a file once while it is cached; every request checks whether the file was replaced. */

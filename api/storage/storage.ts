@@ -35,7 +35,7 @@ const HEADERS = {
   'Cross-Origin-Resource-Policy': 'cross-origin',
   'X-Content-Type-Options': 'nosniff',
 };
-/** For `?v=` with the first characters of the file's SHA-256: such an address never changes its content. */
+/** For `?v=` with the first characters of the file's SHA-256: the content at such an address never changes. */
 const VERSIONED_CACHE_CONTROL = 'public, max-age=31536000, immutable';
 /** For the address without version, as the API gives it: revalidated after a minute. */
 const PLAIN_CACHE_CONTROL = 'public, max-age=60, must-revalidate';

@@ -3,7 +3,7 @@ import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import { optional, type Parameter } from '../http/parameters.ts';
 import { parseDiscordId, parseSteamIdOf, STEAM_ID_NOTATIONS } from './parameters.ts';
 
-/** The most ids of one request. */
+/** The maximum number of ids in one request. */
 const MAX_IDS = 100;
 
 /** An id of a request, and its first spelling there. */

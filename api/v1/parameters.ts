@@ -46,7 +46,7 @@ export function integerParameter(
 }
 
 /**
- * How many records a response holds at most; never rejected.
+ * The maximum number of records in a response. No value is rejected.
  * @param what the records, as the beginning of a sentence.
  */
 export function limitParameter(

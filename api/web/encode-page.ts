@@ -6,7 +6,7 @@ import type { Visit } from './visit/visit.ts';
  * Prepares a page for a visitor who is not signed in: inlines the stylesheet, since a second request would double the wait on
  * a phone, and compresses the page. Pages for members contain a CSRF token and stay as they are: the length of compressed
  * text can leak secrets (BREACH), and the browser has the stylesheet by then. A 429 stays as it is too: preparing it would
- * take several times as long as a page from the cache, which it refuses. Responses with an ETag are prepared already.
+ * take several times as long as sending the cached page that it refuses. Responses with an ETag are prepared already.
  */
 export async function encodePage(
   response: Response,

@@ -60,8 +60,8 @@ function kindOf(visit: Visit, { status }: PageError): FailureKind {
 }
 
 /**
- * Where the form is that was sent, or whose address was opened like a page; undefined for a page that was read, and for a
- * visitor who cannot open the form.
+ * The page of the form that was sent, or whose address was opened like a page. Undefined when an ordinary page failed, and
+ * for a visitor who cannot open the form.
  */
 function formPathOf({ request, url, session }: Visit, { status }: PageError): string | undefined {
   const isPage = isRead(request) && status !== 405;
@@ -69,8 +69,8 @@ function formPathOf({ request, url, session }: Visit, { status }: PageError): st
 }
 
 /**
- * The target of "Try again": the same page if it is public or failed with 503, otherwise a new sign-in. Undefined for the
- * blocked, for whom the account page and the sign-in are the same error, and where a new attempt would fail too.
+ * The target of "Try again": the same page if it is public or failed with 503, otherwise a new sign-in. Undefined where a
+ * new attempt would fail too, as it would for blocked users: the account page and the sign-in show them the same error.
  */
 function retryPathOf({ request, url, session, next }: Visit, { key, status }: PageError): string | undefined {
   if (key === 'blocked' || status === 404 || status === 405) return undefined;

@@ -181,7 +181,7 @@ export function pages(deps: PagesDeps) {
     return respondWithPage(<AccountPage deps={shared} visit={member} notice={notice} />);
   }
 
-  /** The banner is embedded in pages of other sites, so that no session is looked up. */
+  /** Looks up no session: the banner is embedded in pages of other sites. */
   async function respondWithServerBanner(incoming: Incoming, slug: string): Promise<Response> {
     const response = await respond(
       incoming,

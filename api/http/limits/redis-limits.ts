@@ -78,7 +78,7 @@ export function openRedisLimits({
   let pausedUntilMs = Number.NEGATIVE_INFINITY;
   let isDown = false;
   let isClosed = false;
-  // A wrong address is noticed at the start, not by the first request. The password of the address is not logged.
+  // Connects now, so that a wrong URL is noticed at the start and not by the first request. Its password is not logged.
   client.connect().catch((error: unknown) => {
     if (isDown || isClosed) return;
     isDown = true;
@@ -95,7 +95,7 @@ export function openRedisLimits({
     try {
       const result = await withTimeLimit(connected().then(command), commandLimitMs);
       record(true);
-      // During the pause only a command that was sent before it can succeed, and does not end it.
+      // A command that was sent before the pause may succeed during it: that does not end the pause.
       if (isDown && clockMs() >= pausedUntilMs) {
         log.info('Redis is back: limits are shared again');
         isDown = false;
@@ -186,7 +186,7 @@ export function openRedisLimits({
   };
 }
 
-/** When the slot of a process that died expires. */
+/** How long after its last renewal a slot expires, so that a process that died does not hold it forever. */
 const SLOT_MS = 60_000;
 const RENEW = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end`;
 const RELEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end`;

@@ -43,7 +43,7 @@ export const KEEP_ALIVE_MS = 15_000;
 /** Tokens are checked at least this often, in case a notification of a change was lost. */
 export const CHECK_MS = 1000;
 const BATCH = 500;
-/** Streams written to before other requests get the event loop: about half a millisecond of work. */
+/** How many streams are written to before other requests are served: about half a millisecond of work. */
 const GROUP = 20;
 /** Open streams of one owner in one process. */
 export const MAX_STREAMS = 5;
@@ -72,7 +72,7 @@ export type EventStreams = {
   send: (event: StreamedEvent) => void;
   /** Ends the streams whose token is revoked, expired or its owner blocked. */
   checkTokens: () => Promise<void>;
-  /** Somebody was erased: clients resume, and read from the database what they have not read yet. */
+  /** Called when a player is erased: clients reconnect and read from the database what they have not received yet. */
   abortAll: () => void;
   /** Ends all streams once their clients have read what was sent. */
   closeAll: () => void;
@@ -120,7 +120,7 @@ export function createEventStreams({
           if (stream) streams.delete(stream);
         },
       },
-      // Bun allocates a buffer of this size for each response, and never shrinks what was used of it.
+      // Bun allocates a buffer of this size for each response, and never frees the part that was used.
       new ByteLengthQueuingStrategy({ highWaterMark: 0 }),
     );
   }
@@ -160,7 +160,7 @@ export function createEventStreams({
 
   let sending = Promise.resolve();
 
-  /** In groups, so that other requests are served in between. */
+  /** Sends to the streams in groups, so that other requests are served in between. */
   function sendLive(send: (stream: Stream) => void, isMeant = isLive): void {
     sending = sending.then(async () => {
       let sent = 0;
@@ -182,7 +182,7 @@ export function createEventStreams({
     });
   }
 
-  /** @throws {ClientTooSlow} when the client reads nothing. */
+  /** Waits until the client has read enough. @throws {ClientTooSlow} when it does not do so in time. */
   async function roomIn(stream: Stream): Promise<void> {
     const untilMs = performance.now() + ROOM_LIMIT_MS;
     while (streams.has(stream) && isFull(stream)) {
@@ -191,7 +191,7 @@ export function createEventStreams({
     }
   }
 
-  /** Ends a stream, and with its connection what the client has not read yet. */
+  /** Breaks the connection of a stream: what the client has not read yet is lost. */
   function abort(stream: Stream): void {
     if (streams.delete(stream)) stream.controller.error(new Error('the event stream was aborted'));
   }
@@ -248,7 +248,8 @@ export function createEventStreams({
   const keepAlive = setInterval(() => {
     const newestId = reader.newestId();
     const frame = keepAliveFrame(cursorOf(newestId));
-    // A stream may have only events to skip for minutes, and a client from another process be ahead of this one's reader.
+    // For minutes, a stream may only get events that it skips. A client that comes from another process may be ahead of
+    // this process's reader.
     sendLive(
       ({ controller, position, isCatchingUp }) =>
         controller.enqueue(isCatchingUp || position > newestId ? keepAliveFrame(cursorOf(position)) : frame),

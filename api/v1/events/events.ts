@@ -97,7 +97,8 @@ const STREAM_EVENTS = {
   isExtension: true,
   policy: 'protected',
   scope: 'events',
-  // Only finding the event is limited: a stream opened after its client got 503 would count against the owner, unread.
+  // Only the search for the event has a time limit: a stream that opens after its client has got 503 would count against
+  // the owner without being read.
   hasOwnTimeLimit: true,
   parameters: { types: TYPES_PARAMETER, lastEventId: LAST_EVENT_ID_PARAMETER },
   success: {

@@ -8,7 +8,7 @@ import { idsOf, STEAM_IDS_PARAMETER } from '../id-lists.ts';
 import { STRICT, successModel } from '../models.ts';
 import { PenaltyModel, presentPenalty } from './penalty-models.ts';
 
-/** The most penalties listed of one player. */
+/** The maximum number of penalties listed for one player. */
 const LIMIT = 20;
 
 const PlayerModel = t.Object(
@@ -30,9 +30,9 @@ const PlayerModel = t.Object(
 const LIST_ACTIVE_PENALTIES = {
   id: 'listActivePenalties',
   tag: 'Penalties',
-  summary: 'What is in force against up to 100 players',
+  summary: 'Active penalties of up to 100 players',
   description:
-    'Every player asked for is in the response, also those without penalties. Counts as one request.',
+    'The response contains every requested player, including those without penalties. Counts as one request.',
   isExtension: true,
   policy: 'protected',
   scope: 'penalties',

@@ -15,7 +15,7 @@ const WHOLE_LIMIT_MS = 15 * 60_000;
 type Deps = {
   /** Formats the last line. @param count the number of records before it. */
   formatEnd: (count: number) => string;
-  /** Called once, however it ends. */
+  /** Called once, however the export ends. */
   onEnd: () => void;
 };
 
@@ -55,7 +55,7 @@ export function streamExport(opened: PenaltyExport, { formatEnd, onEnd }: Deps):
     controllerOf?.error(new Error(reason));
   }
 
-  /** Starts when the client has data to read, and ends when it asks for more. */
+  /** Starts the client's time limit, which runs from when it has data to read until it asks for more. */
   function waitForClient(): void {
     waitingSinceMs = performance.now();
     patience = setTimeout(() => abort('the client reads too slowly'), patienceMs);
@@ -84,7 +84,7 @@ export function streamExport(opened: PenaltyExport, { formatEnd, onEnd }: Deps):
       patienceMs = Math.min(patienceMs + (value.bytes.length / MIN_PER_SECOND) * 1000, PATIENCE_MS);
       waitForClient();
     } catch {
-      abort('the database broke off');
+      abort('the database failed');
     }
   }
 

@@ -86,7 +86,7 @@ type Presentation = {
   hasCounts?: boolean;
 };
 
-/** Penalty lists: specification 4.2 and 4.3. Never cached: a status holds at the time of the response. */
+/** Penalty lists: specification 4.2 and 4.3. Never cached, since a status must be true at the time of the response. */
 export function penalties(routes: Routes, { listPenalties, baseUrl }: Deps) {
   async function list(
     path: string,

@@ -163,14 +163,14 @@ export function createPenaltyExports({ openExport, limiter, slots, listLiveToken
     const checked = [...running];
     const live = await listLiveTokenIds([...new Set(checked.map(([, tokenId]) => tokenId))], now);
     for (const [stream, tokenId] of checked)
-      if (!live.has(tokenId)) stream.abort('the token is not valid any more');
+      if (!live.has(tokenId)) stream.abort('the token is no longer valid');
   }
 
   return {
     begin,
     checkTokens,
     stop: () => {
-      for (const stream of running.keys()) stream.abort('the service stops');
+      for (const stream of running.keys()) stream.abort('the service is stopping');
     },
   };
 }

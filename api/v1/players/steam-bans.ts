@@ -27,7 +27,7 @@ const UnknownBansModel = t.Object(
   {
     ...STRICT,
     $id: 'UnknownSteamBans',
-    description: 'What Steam says is not known: the player may have bans.',
+    description: "Steam's bans are not known: the player may have some.",
   },
 );
 

@@ -123,7 +123,7 @@ function AccountMenu({ visit, user }: { visit: Visit; user: SessionUser }): JSX.
   );
 }
 
-/** Null on a page in response to a form: a link cannot show that page again, and what it shows may be shown only once. */
+/** Null on a page that responds to a form: a link cannot request it again, and its content may be shown only once. */
 function LanguageSwitch({ visit }: { visit: Visit }): JSX.Element | null {
   const t = textsOf(visit.locale).shell;
   if (!isRead(visit.request)) return null;

@@ -16,7 +16,7 @@ type MessageProps = {
   errorId?: string | undefined;
   /** The target of "Try again"; undefined: no such link. */
   retryPath?: string | undefined;
-  /** Where the form is that failed. */
+  /** The page of the form that failed. */
   formPath?: string | undefined;
   /** Whether the last link leads to the account page, instead of the home page. */
   leadsToAccount?: boolean;

@@ -151,7 +151,7 @@ function actionText(action: string, locale: Locale): string {
 function describe(details: Record<string, unknown>, locale: Locale): string {
   const labels: Record<string, string> = textsOf(locale).moderation.detailLabels;
   const keys = Object.keys(labels);
-  // Unknown ones first, should there be any.
+  // Unknown keys come first.
   const placeOf = ([key]: [string, unknown]) => keys.indexOf(key);
   return Object.entries(details)
     .filter(([, value]) => !(Array.isArray(value) && value.length === 0))

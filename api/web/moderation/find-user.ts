@@ -42,7 +42,7 @@ type Findings = {
   sounds: Awaited<ReturnType<typeof findRoundSounds>>;
 };
 
-/** {@link isKnownPlayer}, of what has been loaded. */
+/** Like {@link isKnownPlayer}, but judges by what has already been loaded. */
 export function isKnown({ user, record, sounds }: Findings): boolean {
   return Boolean(
     user ?? sounds.ready ?? sounds.latest ?? Object.values(record.counts).some((count) => count > 0),

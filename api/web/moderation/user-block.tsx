@@ -42,7 +42,7 @@ type BlockProps = {
   user: User;
   visit: MemberVisit;
   notice: Notice | undefined;
-  /** Why the form was refused, which is then shown with its values. */
+  /** Why the form was refused; the form is then shown again with its values. */
   problem: FormProblem | undefined;
 };
 
@@ -114,7 +114,7 @@ function BlockForm({ user, visit, problem }: Omit<BlockProps, 'notice'>): JSX.El
 async function block(deps: BlockDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
   const { form } = visit;
   const user = await loadNamedUser(deps.db, id);
-  if (user.id === visit.user.id) throw new Forbidden('nobody blocks themselves');
+  if (user.id === visit.user.id) throw new Forbidden('users cannot block themselves');
   const show = (problem: FormProblem) => deps.showAgain(visit, user, problem);
   return withFormShownAgain(visit, { values: form, show }, async () => {
     const reason = form.get('reason') ?? '';

@@ -82,7 +82,7 @@ function FlagsForm({ user, visit, isFixedOwner }: Omit<FlagsProps, 'notice'>): J
 }
 
 async function saveFlags(deps: FlagsDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
-  if (!visit.user.isOwner) throw new Forbidden('flags are set by owners');
+  if (!visit.user.isOwner) throw new Forbidden('only owners set flags');
   const user = await loadNamedUser(deps.db, id);
   const isFixedOwner = deps.ownerSteamIds.includes(user.steamId64);
   const isSelf = user.id === visit.user.id;

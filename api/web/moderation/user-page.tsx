@@ -55,7 +55,7 @@ async function showPlayer(deps: UserDeps, visit: MemberVisit, id: string | undef
   );
 }
 
-/** @param problem why the form that blocks was refused, which is then shown with its values. */
+/** @param problem why the block form was refused; the form is then shown again with its values. */
 export async function renderUser(
   deps: UserDeps,
   visit: MemberVisit,

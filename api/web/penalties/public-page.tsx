@@ -71,7 +71,7 @@ export function PublicPenaltiesPage(props: PublicPenaltiesProps): JSX.Element {
   );
 }
 
-/** Only Steam's Web API resolves these, and visitors could use up its daily calls. */
+/** Such an address is not searched for: only Steam's Web API resolves it, and visitors could use up its daily calls. */
 function isCustomAddress(query: string): boolean {
   const reference = tryParseSteamReference(query);
   return reference !== undefined && 'vanityName' in reference;

@@ -27,7 +27,7 @@ const PRIVATE_CACHE_CONTROL = 'private, no-cache';
 
 /**
  * Pages for visitors who are not signed in are cached here and in shared caches for seconds. Pages for members show who is
- * signed in and contain a CSRF token: only the browser may cache them. `encodePage` says why they differ otherwise.
+ * signed in and contain a CSRF token: only the browser may cache them. `encodePage` explains their other differences.
  */
 export function createPublicResponse(assets: Assets): RespondPublicly {
   const cache = createStaleCache<EncodedBody>({ freshMs: FRESH_MS, staleMs: 0, maxEntries: MAX_PAGES });

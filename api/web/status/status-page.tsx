@@ -67,7 +67,7 @@ function Overview({ site, visit, servers, playing }: StatusPageProps & { playing
   const t = textsOf(visit.locale).status;
   const histories = servers.flatMap(({ history }) => (history ? [history] : []));
   const total = addSeries(histories, histories[0]?.stepSeconds ?? 300);
-  // The maxima of several servers are of different moments, so that their sum would be too high: each is a lower bound.
+  // Servers reach their maxima at different times, so the sum would be too high; each maximum is a lower bound.
   const maxima = histories.map(({ points }) =>
     Math.max(...points.map(({ playersMaximum }) => playersMaximum)),
   );
@@ -104,7 +104,7 @@ function Overview({ site, visit, servers, playing }: StatusPageProps & { playing
   );
 }
 
-/** Whether all, some or no servers are online; servers that were not checked yet are neither. */
+/** Whether all, some or no servers are online; those that have not been checked yet count as neither online nor offline. */
 function OverallState({ visit, servers }: Pick<StatusPageProps, 'visit' | 'servers'>): JSX.Element {
   const t = textsOf(visit.locale).status;
   const checked = servers.filter(({ server }) => server.updatedAt !== undefined);

@@ -113,7 +113,7 @@ async function showUnlinkConfirmation(
 
 async function setVisibility(deps: DiscordDeps, visit: MemberVisit): Promise<Response> {
   const hidden = visit.form.get('hidden');
-  if (hidden !== 'yes' && hidden !== 'no') throw new InvalidInput('hidden is yes or no');
+  if (hidden !== 'yes' && hidden !== 'no') throw new InvalidInput('hidden must be yes or no');
   await setDiscordHidden(deps.db, visit.user, hidden === 'yes');
   return deps.redirect(visit, '/account#discord', hidden === 'yes' ? 'discord-hidden' : 'discord-shown');
 }

@@ -208,7 +208,7 @@ function Progress({ sound, visit, hasReady }: StateProps): JSX.Element {
   );
 }
 
-/** Another address at each visit: a link to the same page that differs only in its fragment would not load it again. */
+/** An address that differs at each visit: a link that changes only the fragment would not load the page again. */
 function addressOfCheck({ now }: MemberVisit): string {
   return `/account?check=${now.getTime()}#sound`;
 }

@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000;
  */
 export function parseExpiry(text: string | undefined, now: Date): Date | null {
   const expiry = EXPIRIES.find((known) => known === (text ?? DEFAULT_EXPIRY));
-  if (!expiry) throw new InvalidInput('expires is none of the choices');
+  if (!expiry) throw new InvalidInput('expires is not one of the choices');
   return expiry === 'never' ? null : new Date(now.getTime() + Number(expiry) * DAY_MS);
 }
 

@@ -28,7 +28,7 @@ async function refresh() {
     // Another language was chosen in another tab: the text around the content has to change as well.
     if (page.documentElement.lang !== document.documentElement.lang) return location.reload();
     const next = page.querySelector('[data-live]');
-    if (!next) throw new Error('not the page');
+    if (!next) throw new Error('the response is another page');
     const focused = live.contains(document.activeElement) ? placeOf(document.activeElement) : undefined;
     const opened = [...live.querySelectorAll('details[open]')].map(placeOf);
     update(live, served, next);
@@ -103,7 +103,7 @@ function find({ id, kind, index }) {
   return document.getElementById(id)?.querySelectorAll(kind)[index];
 }
 
-/** A selector for elements that do the same. */
+/** A selector for elements with the same purpose. */
 function kindOf(element) {
   if (element.dataset.copy) return `[data-copy="${CSS.escape(element.dataset.copy)}"]`;
   if (element.dataset.steam) return '[data-steam]';

@@ -8,7 +8,7 @@ import { shell, signIn } from './en/shell.ts';
 import { connect, missingServer, server, status } from './en/status.ts';
 import { webhooks } from './en/webhooks.ts';
 
-/** Every sentence of the pages in English. Its shape is the shape of every language. */
+/** Every sentence of the pages in English; the other languages have the same shape. */
 export const en = {
   shell,
   signIn,
@@ -29,5 +29,5 @@ export const en = {
   errors,
 };
 
-/** What a language has to have: a sentence that is missing in one of them is an error of types. */
+/** The shape of every language, so that a missing sentence is a type error. */
 export type Texts = typeof en;

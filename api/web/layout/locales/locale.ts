@@ -29,7 +29,10 @@ export function formatInstant(locale: Locale, at: Date): string {
   return `${format.format(at)} UTC`;
 }
 
-/** Unit, its length in seconds, and how many of it are at most said: 99 days say more than three months. */
+/**
+ * Each unit, its length in seconds, and the number above which the next unit is used: "99 days" says more than
+ * "3 months".
+ */
 const UNITS = [
   ['minute', 60, 59],
   ['hour', 3_600, 23],

@@ -28,7 +28,7 @@ export async function loadNamedWebhook(db: Db, text: string | undefined): Promis
   return loadWebhook(db, id);
 }
 
-/** Whether there is no webhook with the id in a path; whether there ever was one is not known. False for what is no id. */
+/** Whether no webhook has the id in a path, which may never have existed. False for a text that is not an id. */
 export async function isMissing(db: Db, text: string | undefined): Promise<boolean> {
   const id = tryParseRowId(text ?? null);
   return id !== undefined && (await findWebhook(db, id)) === undefined;

@@ -21,7 +21,7 @@ export async function showWebhooks(deps: WebhooksDeps, visit: MemberVisit): Prom
   return respondWithPage(await renderWebhooks(deps, visit, { notice: deps.readNotice(visit) }));
 }
 
-/** @param problem why the form was refused, which is then shown with its values. */
+/** @param problem why the form was refused; the form is then shown again with its values. */
 export async function renderWebhooks(
   { db, site }: WebhooksDeps,
   visit: MemberVisit,

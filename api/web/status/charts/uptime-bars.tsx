@@ -5,7 +5,7 @@ import { textsOf } from '../../layout/locales/texts.ts';
 import type { Visit } from '../../visit/visit.ts';
 import { formatShare } from './format.ts';
 
-/** The last 30 days begin in the middle of one, and end in the middle of another. */
+/** The last 30 days begin and end in the middle of a calendar day, so they touch 31. */
 const DAYS = 31;
 const DAY_MS = 86_400_000;
 const BAR_WIDTH = 8;

@@ -39,14 +39,14 @@ export function requireCsrfToken(
 export async function readForm(request: Request): Promise<Map<string, string>> {
   const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
   if (type !== undefined && type !== 'application/x-www-form-urlencoded') {
-    throw new InvalidInput(`a form of type ${JSON.stringify(type)} is not read here`);
+    throw new InvalidInput(`forms of type ${JSON.stringify(type)} are not accepted`);
   }
   const text = await readBoundedText(request, MAX_FORM_BYTES).catch((cause: unknown) => {
-    throw new InvalidInput('the form was broken off by its sender', { cause });
+    throw new InvalidInput('the form is incomplete', { cause });
   });
   if (text === undefined) throw new InvalidInput('the form is too large');
   const pairs = [...new URLSearchParams(text)];
   const fields = new Map(pairs);
-  if (fields.size !== pairs.length) throw new InvalidInput('a field of the form came twice');
+  if (fields.size !== pairs.length) throw new InvalidInput('the form repeats a field');
   return fields;
 }

@@ -2,7 +2,7 @@ import type { PenaltyStatus, PenaltyType } from '../../../../../src/domain/penal
 import { durationInWords } from '../../../../../src/domain/text/duration.ts';
 import { plural } from '../locale.ts';
 
-/** Penalties: one's own, and those of others in the moderation. */
+/** Penalties on the account page, the moderation pages and the public list. */
 export const penalties = {
   own: 'Your penalties',
   ofPlayer: 'Penalties',
@@ -29,7 +29,7 @@ export const penalties = {
   until: 'until',
   ends: 'ends',
   permanently: 'permanently',
-  /** Of a penalty that counts down only while the player is online; in place of until when. */
+  /** For a penalty that counts down only while the player is online; shown in place of its end. */
   forOnlineTime: (minutes: number) => `for ${durationInWords('en', minutes)} of playing time`,
   statuses: { ACTIVE: 'Active', EXPIRED: 'Expired', UNBANNED: 'Lifted' } satisfies Record<
     PenaltyStatus,
@@ -58,7 +58,7 @@ export const penalties = {
   noReason: 'No reason given',
   console: 'Console',
   unnamedAdmin: 'Unnamed admin',
-  /** Somebody who was erased. */
+  /** In place of the name of an admin who was erased. */
   formerAdmin: 'Former admin',
   allServers: 'All servers',
   liftedBy: (admin: string) => `lifted by ${admin}`,

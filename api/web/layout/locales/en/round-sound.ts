@@ -4,7 +4,7 @@ import { pluralForm } from '../../../../../src/domain/text/plural.ts';
 
 type SoundLimits = { seconds: number; megabytes: number };
 
-/** The round-end sound: its card, and everyone's in the moderation. */
+/** The round-end sound: its card, and the list of all sounds for moderation. */
 export const roundSound = {
   title: 'Round-end sound',
   lead: ({ seconds, megabytes }: SoundLimits) =>

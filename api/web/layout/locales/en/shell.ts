@@ -1,4 +1,4 @@
-/** What every page has around its content. */
+/** The parts around the content of every page. */
 export const shell = {
   switchLanguage: 'Polski',
   switchLanguageHint: 'Zmień język na polski',

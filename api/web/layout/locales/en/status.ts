@@ -2,10 +2,10 @@ import { plural } from '../locale.ts';
 
 const players = (count: number) => plural('en', count, { one: 'player', other: 'players' });
 
-/** Pages about the servers: all of them, one, and the way into the game. */
+/** The status page. */
 export const status = {
   title: 'Servers',
-  /** For those who are sent a link. */
+  /** The description in link previews. */
   summary: (online: number, all: number, playing: number) =>
     `${online} of ${plural('en', all, { one: 'server', other: 'servers' })} online, ${players(playing)} in game`,
   allOnline: 'All servers are online',
@@ -63,7 +63,7 @@ export const server = {
   chartOffline: 'Red areas: the server was offline. Gaps: it was not checked.',
   unavailable: 'Not available right now.',
   notEnough: 'Not enough data for a chart yet.',
-  /** Below a chart, at equal distances from its beginning until now; some are empty, so that the others have room. */
+  /** Labels below a chart, evenly spaced from its beginning until now; some are empty to leave room for the others. */
   ago: {
     day: ['24 h ago', '18 h', '12 h', '6 h', 'now'],
     week: ['7 days ago', '', '', '4 d', '', '2 d', '', 'now'],
@@ -87,7 +87,7 @@ export const server = {
   bannerCode: 'BBCode',
 };
 
-/** The way into the game. */
+/** The connect page. */
 export const connect = {
   title: (name: string) => `Connect to ${name}`,
   open: 'Open in CS2',
@@ -101,7 +101,7 @@ export const connect = {
   details: 'Players and charts',
 };
 
-/** What is shown in place of a server that is not listed. */
+/** The page shown in place of a server that is not listed. */
 export const missingServer = {
   title: 'Server not found',
   lead: 'There is no server at this address, or it is no longer on the public list.',

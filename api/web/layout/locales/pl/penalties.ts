@@ -2,7 +2,7 @@ import { durationInWords } from '../../../../../src/domain/text/duration.ts';
 import type { Texts } from '../en.ts';
 import { plural } from '../locale.ts';
 
-/** Penalties: one's own, and those of others in the moderation. */
+/** Penalties on the account page, the moderation pages and the public list. */
 export const penalties: Texts['penalties'] = {
   own: 'Twoje kary',
   ofPlayer: 'Kary',

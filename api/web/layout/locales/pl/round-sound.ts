@@ -1,7 +1,7 @@
 import { pluralForm } from '../../../../../src/domain/text/plural.ts';
 import type { Texts } from '../en.ts';
 
-/** The round-end sound: its card, and everyone's in the moderation. */
+/** The round-end sound: its card, and the list of all sounds for moderation. */
 export const roundSound: Texts['roundSound'] = {
   title: 'Dźwięk końca rundy',
   lead: ({ seconds, megabytes }) =>

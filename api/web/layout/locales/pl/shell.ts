@@ -1,6 +1,6 @@
 import type { Texts } from '../en.ts';
 
-/** What every page has around its content. */
+/** The parts around the content of every page. */
 export const shell: Texts['shell'] = {
   switchLanguage: 'English',
   switchLanguageHint: 'Switch to English',

@@ -3,7 +3,7 @@ import { plural } from '../locale.ts';
 
 const players = (count: number) => plural('pl', count, { one: 'gracz', few: 'gracze', other: 'graczy' });
 
-/** Pages about the servers: all of them, one, and the way into the game. */
+/** The status page. */
 export const status: Texts['status'] = {
   title: 'Serwery',
   summary: (online, all, playing) => `Serwery online: ${online} z ${all}, w grze ${players(playing)}`,
@@ -90,7 +90,7 @@ export const server: Texts['server'] = {
   bannerCode: 'BBCode',
 };
 
-/** The way into the game. */
+/** The connect page. */
 export const connect: Texts['connect'] = {
   title: (name) => `Dołącz do ${name}`,
   open: 'Otwórz w CS2',
@@ -104,7 +104,7 @@ export const connect: Texts['connect'] = {
   details: 'Gracze i wykresy',
 };
 
-/** What is shown in place of a server that is not listed. */
+/** The page shown in place of a server that is not listed. */
 export const missingServer: Texts['missingServer'] = {
   title: 'Nie znaleziono serwera',
   lead: 'Pod tym adresem nie ma serwera albo nie jest już na liście publicznej.',
