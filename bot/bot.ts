@@ -26,7 +26,7 @@ export type BotDeps = {
   token: string;
   /** The only guild in which commands are registered and moderators recognised; undefined: all guilds. */
   guildId: string | undefined;
-  /** Base of Discord's REST API; the gateway's address comes from it too. */
+  /** Base of Discord's REST API, which also gives the gateway's address. */
   apiUrl: string;
   publicUrl: string;
   database: Pick<Database, 'db' | 'replica' | 'accountReplica'>;

@@ -13,7 +13,7 @@ export type Invoker = {
    * Checked in code, whatever the guild's settings for the command are.
    */
   canModerateMembers: boolean;
-  /** Whether they have the permission Manage Server in this guild; likewise. */
+  /** Whether they have the permission Manage Server in this guild. Checked in code as well. */
   canManageGuild: boolean;
   /** Undefined in a direct message. */
   guildId: string | undefined;

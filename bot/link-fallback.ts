@@ -26,7 +26,7 @@ export function createLinkFallback(log: Logger): SendWithLinkFallback {
       for (const host of refused) refusedHosts.add(host);
       log.warn(
         { err: error, hosts: refused },
-        'Discord refuses link buttons to these hosts, so they are left out: set PUBLIC_URL and APPEAL_URL to addresses Discord accepts',
+        'Discord refuses link buttons to these hosts, so the buttons are left out: set PUBLIC_URL and APPEAL_URL to addresses that Discord accepts',
       );
       return send(withoutLinks(sent, refusedHosts));
     }

@@ -7,7 +7,7 @@ export type ModeratorRule = {
   /** Starts the check of the application, at the first login; without effect when `guildId` is set. */
   start: () => void;
   stop: () => void;
-  /** Resolves once the first check has ended, at the latest after a second. */
+  /** Resolves once the first check has ended, after a second at the latest. */
   settled: () => Promise<void>;
   /** Whether the members with Timeout Members are moderators in this guild; in a direct message nobody is. */
   holdsIn: (guildId: string | null) => boolean;

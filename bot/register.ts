@@ -24,13 +24,13 @@ type RegisterDeps = { rest: REST; db: Db };
 type RegisterOptions = {
   /** The only guild with the commands; undefined: every guild of the bot. */
   guildId: string | undefined;
-  /** Registers them even if nothing changed. */
+  /** Whether to register the commands even if nothing has changed. */
   isForced?: boolean;
 };
 
 export type Registration = {
   isChanged: boolean;
-  /** How many there are. */
+  /** The number of commands. */
   commands: number;
   /** The guild's id, or `global`. */
   scope: string;

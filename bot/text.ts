@@ -2,9 +2,9 @@ import { inlineCode, TimestampStyles, type TimestampStylesString, time } from 'd
 import { isolate } from '../src/domain/text/isolate.ts';
 import { hasVisibleCharacter } from '../src/domain/text/visible-text.ts';
 
-/** Control and formatting characters: NUL, right-to-left marks, zero-width ones. Emoji joiners go with them. */
+/** Control and formatting characters: NUL, right-to-left marks, zero-width characters. Emoji joiners are among them. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\u2028\u2029\u115f\u1160\u2800\u3164\uffa0]/gu;
-/** The characters of Discord's Markdown, mentions, timestamps, emoji and links; a list marker counts at a line's start only. */
+/** The characters of Discord's Markdown, mentions, timestamps, emoji and links; list markers only at a line's start. */
 const MARKUP = /[\\`*_~|>#[\]<@]|:(?=\/\/|[\w~+-]+:)|^[-+](?= )|(?<=^[0-9]+)\.(?= )/g;
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
@@ -27,7 +27,7 @@ export function cut(text: string, max: number): string {
 
 /**
  * Makes text of others safe where Discord reads Markdown: one line, in which nothing is formatted, linked or mentioned, and
- * which turns nothing around it from right to left.
+ * which does not change the direction of the text around it.
  * The library's `escapeMarkdown` leaves mentions, timestamps, emoji and bare links as they are.
  * @param max of the text before escaping; the result is at most twice as long.
  */
@@ -56,7 +56,7 @@ export function code(text: string): string {
 /**
  * Joins as many lines as fit, and says how many did not.
  * @param max length of the result in UTF-16 units, the last line included.
- * @param hidden how many more there are besides `lines`; they are counted as left out.
+ * @param hidden the number of further lines that are not in `lines`; they count as left out.
  */
 export function joinLines(
   lines: readonly string[],

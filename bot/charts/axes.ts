@@ -22,8 +22,8 @@ export function drawGrid(context: SKRSContext2D, { y, top }: Scale): void {
 }
 
 /**
- * Vertical lines at every fourth hour of the reader's time zone, midnight with the name of the day, and the name of the
- * time zone in the lower corner. Offsets of time zones are multiples of 15 minutes, so each quarter of an hour is tried.
+ * Vertical lines at every fourth hour of the reader's time zone, with the name of the day at midnight, and the name of the
+ * time zone in the lower corner. Time zone offsets are multiples of 15 minutes, so each quarter of an hour is tried.
  */
 export function drawHours(
   context: SKRSContext2D,

@@ -19,7 +19,7 @@ type CachedChart = { readAt: number; chart: Promise<Attachment | undefined> };
 
 const HOURS = 24;
 const MAX_CACHED_CHARTS = 200;
-/** A line needs two. */
+/** A curve needs two points. */
 const MIN_POINTS = 2;
 
 /**

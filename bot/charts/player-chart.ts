@@ -6,7 +6,7 @@ import { type ChartRange, createScale, HEIGHT, INK, WIDTH } from './plot.ts';
 import { drawCapacity, drawOffline, drawPlayers } from './series.ts';
 import { createTimeLabels } from './time-labels.ts';
 
-/** The lowest upper edge of a chart, so that an empty server does not have one of 0. */
+/** The minimum upper bound of the player axis, so that it is not 0 for an empty server. */
 const MIN_TOP = 4;
 
 export type PlayerChart = {

@@ -6,7 +6,7 @@ import { MANAGER_PERMISSION, MODERATOR_PERMISSION } from '../permissions.ts';
 
 /** `default_member_permissions` of a command for moderators: a bit set as a decimal string. */
 export const FOR_MODERATORS = String(MODERATOR_PERMISSION);
-/** `default_member_permissions` of a command for those who manage the guild. */
+/** `default_member_permissions` of a command for members who manage the guild: a bit set as a decimal string. */
 export const FOR_MANAGERS = String(MANAGER_PERMISSION);
 
 type Named = { name: string; description: string };

@@ -28,7 +28,7 @@ export function parsePenaltyTypes(text: string): PenaltyType[] | null {
   return types.length === 0 ? null : PENALTY_TYPES.filter((type) => types.includes(type));
 }
 
-/** Suggests each missing type as the completion of the last one in a comma-separated list. */
+/** Suggests each type that a comma-separated list does not have yet, as the completion of its last entry. */
 export function completePenaltyTypes(typed: string, { record }: Texts): { name: string; value: string }[] {
   const words = wordsOf(typed);
   const last = foldText(words.at(-1) ?? '');

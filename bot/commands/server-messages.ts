@@ -14,7 +14,7 @@ export type ServerDeps = {
   pinLiveStatus: LiveStatus['pin'];
 };
 
-/** All servers, in the order they are shown. */
+/** All servers, in display order. */
 export function listViews({ servers }: Pick<ServerDeps, 'servers'>): ServerView[] {
   return inDisplayOrder(servers.current().map(toServerView));
 }

@@ -8,10 +8,13 @@ export type SteamBansDeps = {
   lookUpSteamBans?: LookUpSteamBans | undefined;
 };
 
-/** A late response of Steam is cached for the next command. */
+/** How long a message waits for Steam. A response that comes later is cached for the next command. */
 const WAIT_MS = 700;
 
-/** Steam's bans for a message, which neither fails nor waits long without them. */
+/**
+ * Loads Steam's bans for a message. Never rejects.
+ * @returns `unknown` when Steam does not respond in time; undefined without `STEAM_API_KEY`.
+ */
 export async function loadSteamBans(
   { lookUpSteamBans }: SteamBansDeps,
   steamId64: SteamId64,

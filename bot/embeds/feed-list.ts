@@ -12,7 +12,7 @@ import { COLOURS, type MessageView, noticeMessage } from './message.ts';
 /** A feed and the name of its server. */
 export type ListedFeed = DiscordFeed & { serverName: string | undefined };
 
-/** The feeds of a guild, and the permissions that the bot lacks if the invoker's channel has one. */
+/** The feeds of a guild. If the invoker's channel has a feed, also the permissions that the bot lacks there. */
 export function feedList(
   feeds: readonly ListedFeed[],
   { channelId, botLacks }: Pick<Invoker, 'channelId' | 'botLacks'>,

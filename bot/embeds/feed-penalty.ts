@@ -10,8 +10,8 @@ import { penaltyEmbed } from './penalty.ts';
 import { countsLine } from './player-record.ts';
 
 /**
- * A penalty as a feed shows it, after an event, with the status it has at `now`. A deleted one is shown without its
- * people and reason: no event follows, so an erasure could not remove them.
+ * A penalty as a feed shows it after an event, with the status it has at `now`. A deleted penalty is shown without names
+ * and reason: it gets no further events, so an erasure could not remove them from the message.
  */
 export function feedPenalty(
   { isDeleted, isRemoved, penalty, serverName }: FeedEvent,

@@ -14,7 +14,7 @@ import type { Texts } from '../locales/en.ts';
 export type Row = APIActionRowComponent<APIComponentInMessageActionRow>;
 
 export type Attachment = {
-  /** An embed refers to it by `attachment://` and this name. */
+  /** Embeds refer to the attachment by `attachment://` and this name. */
   name: string;
   bytes: Uint8Array;
   altText: string;
@@ -73,7 +73,7 @@ export function noticeMessage(text: string, colour: number = COLOURS.warning, ro
   return { embeds: [{ description: text, color: colour }], components: rows };
 }
 
-/** The hosts of the link buttons for which the condition holds. @param condition of the positions of row and button. */
+/** The hosts of the link buttons that meet a condition. @param condition gets the indexes of the row and the button. */
 export function linkHosts(
   { components }: MessageView,
   condition: (row: number, child: number) => boolean,
@@ -85,7 +85,7 @@ export function linkHosts(
   );
 }
 
-/** The same message without link buttons to some hosts, and without the rows that had nothing else. */
+/** The same message without link buttons to some hosts, and without the rows that this leaves empty. */
 export function withoutLinks(view: MessageView, hosts: ReadonlySet<string>): MessageView {
   const components = view.components
     .map((line) => ({

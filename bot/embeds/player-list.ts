@@ -6,7 +6,7 @@ import { cut, escapeText, joinLines } from '../text.ts';
 import { button, type MessageView, row } from './message.ts';
 import { colourOf, noPlayersLine, offlineLine, playerLine, updatedLine } from './server-parts.ts';
 
-/** Even the longest lines of so many players fit on a page: a player cut from it would be on no other page. */
+/** So few that even the longest lines fit on a page: a player who is cut from a page would be on no other. */
 const PLAYERS_PER_PAGE = 32;
 /** Leaves room in the description for the text around the list. */
 const MAX_LIST_CHARACTERS = 3800;

@@ -46,7 +46,7 @@ export type RecordView = {
 /** Types by severity, the most severe first. */
 const WEIGHTS: readonly PenaltyType[] = ['ban', 'silence', 'mute', 'gag', 'warn'];
 
-/** The most severe of the active penalties; of several, the one that lasts longest. */
+/** The active penalty of the most severe type; among several, the one that lasts longest. */
 export function findLead(active: readonly PenaltyView[]): PenaltyView | undefined {
   const endOf = (penalty: PenaltyView) =>
     penalty.endsAt?.getTime() ??

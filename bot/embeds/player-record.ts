@@ -15,7 +15,7 @@ export const PENALTIES_PER_PAGE = 5;
 type Options = {
   texts: Texts;
   invokerId: string;
-  /** Where a penalty can be appealed; undefined where there is no such place. */
+  /** Where a penalty can be appealed; undefined if it cannot. */
   appealUrl: string | undefined;
 };
 

@@ -72,7 +72,7 @@ export function liveServerCard(
   };
 }
 
-/** Discord refuses `steam://` in buttons, so the button leads to an address of ours that opens the game. */
+/** Discord refuses `steam://` in buttons, so the button leads to our connect page, which has such a link. */
 export function connectButton(
   { slug }: ServerView,
   { texts, publicUrl }: { texts: Texts; publicUrl: string },

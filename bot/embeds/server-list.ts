@@ -8,7 +8,7 @@ import { cut, escapeText, joinLines, toPlainLine } from '../text.ts';
 import { button, COLOURS, type MessageView, menuRow, type Row, row } from './message.ts';
 import { pinButton, updatedLine } from './server-parts.ts';
 
-/** A message has five rows, one of them for buttons. Servers that do not fit are reached by the command's option. */
+/** A message has five rows, one of them for buttons. Servers that do not fit can be chosen by the command's option. */
 const MAX_MENUS = 4;
 
 /** All servers with totals, and menus that open the card of one. */

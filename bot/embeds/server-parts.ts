@@ -5,7 +5,7 @@ import type { Texts } from '../locales/en.ts';
 import { absoluteAndRelativeTime, escapeText, relativeTime } from '../text.ts';
 import { button, COLOURS } from './message.ts';
 
-/** Of a player's name, before it is escaped; Steam allows 32. */
+/** How much of a player's name is shown, before escaping; Steam allows 32 characters. */
 const MAX_NAME_CHARACTERS = 50;
 
 /** The colour for a server's state. */

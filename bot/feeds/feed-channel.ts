@@ -19,7 +19,7 @@ type Options = {
   signal: AbortSignal;
 };
 
-/** Posts and edits messages of feeds; the REST client keeps Discord's rate limits. */
+/** Posts and edits messages of feeds; the REST client obeys Discord's rate limits. */
 export type FeedChannels = {
   /**
    * Posts a message, once for each nonce.
@@ -47,7 +47,7 @@ export function createFeedChannels({ rest, sendWithLinkFallback, signal }: Optio
           postMessage(rest, { channelId, body: toBody(view, message.roleId), nonce, signal }),
         );
       } catch (error) {
-        // It was posted at an earlier attempt, and somebody has deleted it since.
+        // An earlier attempt posted the message, and somebody has deleted it since.
         if (isDiscordError(error, RESTJSONErrorCodes.UnknownMessage)) return undefined;
         throw error;
       }

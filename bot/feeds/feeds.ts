@@ -135,7 +135,7 @@ export function createFeeds(deps: FeedsDeps): Feeds {
       do {
         seenChecks = checks;
         await postAll(feed);
-        // A check that came meanwhile has skipped this feed, which was running.
+        // A check that began meanwhile has skipped this feed, because it was running.
       } while (seenChecks !== checks);
     } catch (error) {
       if (signal.aborted) return;
@@ -145,7 +145,7 @@ export function createFeeds(deps: FeedsDeps): Feeds {
     }
   }
 
-  /** Posts what there is at the moment, step by step. */
+  /** Posts everything that is pending, step by step. */
   async function postAll(feed: DiscordFeed): Promise<void> {
     let isMore = true;
     while (isMore && !signal.aborted && !isPaused(feed)) {
@@ -154,7 +154,7 @@ export function createFeeds(deps: FeedsDeps): Feeds {
     }
   }
 
-  /** One step of a feed, which is reloaded: it may have been changed or stopped since the last step. */
+  /** One step of a feed. Reloads the feed first: it may have been changed or stopped since the last step. */
   async function step(id: number): Promise<boolean> {
     const feed = await findDiscordFeed(db, id);
     if (!feed) return false;
@@ -192,7 +192,10 @@ export function createFeeds(deps: FeedsDeps): Feeds {
       await channels.sendDirectMessage(startedBy, noticeMessage(text));
     } catch (error) {
       if (signal.aborted) return;
-      log.warn({ ...fields, err: error }, 'whoever started the feed could not be notified by direct message');
+      log.warn(
+        { ...fields, err: error },
+        'the person who started the feed could not be notified by direct message',
+      );
     }
   }
 

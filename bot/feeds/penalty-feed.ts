@@ -23,7 +23,7 @@ export type PenaltyFeedDeps = { db: Db; channels: FeedChannels; log: Logger; now
 const SHOWN_ONE_BY_ONE = 20;
 
 /**
- * Posts or edits one message of a feed of penalties: new penalties come first, then the edit that is due longest.
+ * Posts or edits one message of a penalty feed: new penalties come first, then the edit that has been due longest.
  * @returns whether there may be more to do.
  */
 export async function stepPenaltyFeed(deps: PenaltyFeedDeps, feed: DiscordFeed): Promise<boolean> {

@@ -8,7 +8,7 @@ const COOLDOWN_MS = 60 * 60_000;
 const FALLEN_SHARE = 0.75;
 
 /**
- * Compares a server with the state that a feed has stored of it. The first poll of a server is no change.
+ * Compares a server with the state that a feed has stored for it. The first poll of a server is not a change.
  * @param playersAtLeast the number of players that causes a message; null: no such messages.
  * @returns the new state, with the change to be posted if there is one; undefined when the state has not changed.
  */

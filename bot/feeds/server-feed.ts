@@ -26,7 +26,7 @@ export type ServerFeedDeps = {
 };
 
 /**
- * Posts one pending message of a feed of servers; without one, saves the changes to be posted next.
+ * Posts one pending message of a server feed; if none is pending, saves the changes to be posted next.
  * @returns whether there may be more to do.
  */
 export async function stepServerFeed(deps: ServerFeedDeps, feed: DiscordFeed): Promise<boolean> {
@@ -60,7 +60,7 @@ async function post(
   known: readonly FeedServer[],
 ): Promise<void> {
   const changed = known.filter(({ pending }) => pending === change);
-  // Left out: servers that have been hidden or removed meanwhile, and those of which the change is no longer true.
+  // Leaves out servers that have been hidden or removed meanwhile, and servers whose change is no longer true.
   const views = changed.flatMap(({ serverId }) => {
     const status = servers.findById(serverId);
     const view = status && toServerView(status);

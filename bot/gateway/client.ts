@@ -17,7 +17,7 @@ export function createClient({ apiUrl, log, isAbandoned }: Settings): Client {
   return new Client({
     intents: [],
     allowedMentions: { parse: [] },
-    // Every deferred response leaves a queue in the REST client; these are swept each minute.
+    // Every deferred response leaves a queue in the REST client: sweep them every minute.
     rest: { api: apiUrl, timeout: 10_000, retries: 1, handlerSweepInterval: 60_000 },
     waitGuildTimeout: 0,
     makeCache: Options.cacheWithLimits({
@@ -49,7 +49,7 @@ export function createClient({ apiUrl, log, isAbandoned }: Settings): Client {
     }),
     ws: {
       buildStrategy: (manager) => {
-        // A shard that was waiting when its client was destroyed connects once more, unless it gets no session to resume.
+        // A shard that is waiting when its client is destroyed connects once more, unless it waits for its session forever.
         const { retrieveSessionInfo } = manager.options;
         manager.options.retrieveSessionInfo = (shardId) =>
           isAbandoned() ? new Promise<never>(() => undefined) : retrieveSessionInfo(shardId);

@@ -84,7 +84,7 @@ export function createConnection(deps: ConnectionDeps): GatewayConnection {
     }
   }
 
-  /** @throws {AbortError} when it is stopped during a pause. */
+  /** @throws {AbortError} when the connection is stopped during a pause. */
   async function run(): Promise<void> {
     let failures = 0;
     while (!stopping.signal.aborted) {

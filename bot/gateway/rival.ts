@@ -26,7 +26,7 @@ type Options = {
 /**
  * Notices when a rival logs in: Discord reports how many logins the bot has left today. A login while this bot's own
  * connection changes is not noticed, since it may be its own.
- * @returns a function that stops it.
+ * @returns a function that stops the check.
  */
 export function watchForRival({ rest, rival, health, log, everyMs }: Options): () => void {
   let last: { loginsLeft: number; since: Date } | undefined;

@@ -46,7 +46,7 @@ export type Session = {
   latencyMs: () => number | undefined;
 };
 
-/** At more breaks a minute, reconnecting would use up the 1000 logins that Discord allows a day. */
+/** If the connection broke more often, reconnecting would use up the 1000 logins that Discord allows a day. */
 const MAX_BREAKS_PER_MINUTE = 5;
 const DESTROY_WITHIN_MS = 500;
 const THREADS = [ChannelType.AnnouncementThread, ChannelType.PublicThread, ChannelType.PrivateThread];
@@ -62,7 +62,7 @@ const FINAL_CLOSE_CODES: Record<number, string> = {
   [GatewayCloseCodes.DisallowedIntents]: 'Discord does not allow the intents (4014)',
 };
 
-/** Logs a new client in, and keeps it until its connection is lost and cannot be resumed. */
+/** Logs in a new client, and keeps it until its connection is lost and cannot be resumed. */
 export function openSession(deps: SessionDeps): Session {
   const { log, timings } = deps;
   const ended = Promise.withResolvers<SessionEnd>();
@@ -80,7 +80,7 @@ export function openSession(deps: SessionDeps): Session {
     resumeTimer = undefined;
     deps.onReady();
   };
-  // The library knows no channels of guilds, so an interaction's own is only in what Discord sent.
+  // The library caches no guild channels, so the type of an interaction's channel is only in the raw packet.
   const inThreads = new Set<string>();
   client.on(Events.Raw, (packet: GatewayDispatchPayload) => {
     if (packet.t !== GatewayDispatchEvents.InteractionCreate) return;
@@ -88,7 +88,7 @@ export function openSession(deps: SessionDeps): Session {
   });
   client.on(Events.InteractionCreate, (interaction) => {
     deps.onInteraction(interaction, { isThread: inThreads.delete(interaction.id) });
-    // The library keeps a channel for each user who ever wrote to the bot, and nothing reads them.
+    // The library caches a channel for each user who has ever written to the bot, and nothing reads these.
     if (!interaction.inGuild() && interaction.channelId) client.channels.cache.delete(interaction.channelId);
   });
   client.on(Events.ClientReady, () => {
@@ -139,7 +139,7 @@ export function openSession(deps: SessionDeps): Session {
       // Between Identify and READY this never resolves.
       await withTimeLimit(client.destroy(), DESTROY_WITHIN_MS).catch(() => undefined);
     },
-    // After a final close code `client.isReady()` stays true; the shard's status is right.
+    // After a final close code `client.isReady()` stays true, whereas the shard's status is correct.
     isReady: () => shard()?.status === Status.Ready,
     latencyMs: () => {
       const ping = shard()?.ping ?? -1;

@@ -27,7 +27,7 @@ export function createCooldown({
   refillMs = 2000,
   clockMs = () => performance.now(),
 }: Options = {}): Cooldown {
-  /** By user: when the bucket is full again. */
+  /** For each user, when their bucket is full again. */
   const fullAtMs = new LRUCache<string, number>({ max: REMEMBERED_USERS });
   return {
     take: (userId) => {

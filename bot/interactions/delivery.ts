@@ -33,7 +33,7 @@ export function createDelivery(sendWithLinkFallback: SendWithLinkFallback): Deli
     notify: async (interaction, notice, kind) => {
       const isAcknowledged = interaction.deferred || interaction.replied;
       if (!isAcknowledged || kind === 'ephemeral') return deliver(interaction, notice, 'ephemeral');
-      // A deferred public response would show the notice to everyone.
+      // Everyone would see the notice if it replaced the deferred public response.
       if (kind === 'public') await interaction.deleteReply();
       await sendWithLinkFallback(notice, (shown) =>
         interaction.followUp({ ...toPayload(shown), flags: MessageFlags.Ephemeral }),
@@ -42,7 +42,7 @@ export function createDelivery(sendWithLinkFallback: SendWithLinkFallback): Deli
   };
 }
 
-/** Whether Discord no longer accepts a response to the interaction: it has expired, or has a response. */
+/** Whether Discord no longer accepts a response: the interaction has expired, or has one already. */
 export function isInteractionOver(error: unknown): boolean {
   return isDiscordError(error, RESTJSONErrorCodes.UnknownInteraction) || wasRespondedTo(error);
 }
@@ -54,7 +54,7 @@ export function wasRespondedTo(error: unknown): boolean {
 
 async function send(interaction: DeferrableInteraction, view: MessageView, kind: Kind): Promise<void> {
   const payload = toPayload(view);
-  // `attachments: []` removes the earlier chart from a message that is changed.
+  // `attachments: []` removes the previous chart from the edited message.
   if (interaction.deferred) await interaction.editReply({ ...payload, attachments: [] });
   else if (kind === 'update' && interaction.isMessageComponent())
     await interaction.update({ ...payload, attachments: [] });

@@ -28,7 +28,7 @@ export type DispatcherDeps = {
   delivery: Delivery;
   cooldown: Cooldown;
   log: Logger;
-  /** Where Discord's permissions make moderators. */
+  /** In which guilds Discord's permissions make moderators. */
   moderators: Pick<ModeratorRule, 'holdsIn' | 'settled'>;
   mention: MentionCommand;
   now: () => Date;
@@ -57,7 +57,7 @@ export type Dispatcher = {
   drain: () => Promise<void>;
 };
 
-/** Until when suggestions may come, after the receipt: they cannot be deferred, and Discord waits 3000 ms. */
+/** How long suggestions may take, from the receipt: they cannot be deferred, and Discord waits 3000 ms. */
 const SUGGEST_LIMIT_MS = 2000;
 /** How long a deferred response may take; Discord would wait 15 minutes. */
 const RENDER_LIMIT_MS = 60_000;
@@ -156,7 +156,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     }
   }
 
-  /** Renders a response, and defers it first when that takes long. */
+  /** Renders a response; defers it if rendering takes too long. */
   async function renderInTime(
     interaction: DeferrableInteraction,
     receipt: Receipt,

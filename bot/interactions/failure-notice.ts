@@ -7,8 +7,8 @@ import { COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
 import type { Texts } from '../locales/en.ts';
 
 /**
- * The message to the invoker when a response failed: an apology and an error id, which is in the log too. It contains
- * nothing of the error itself.
+ * The message to the invoker when a response failed: an apology and an error id, which is also in the log. The message
+ * reveals nothing of the error itself.
  * @param name the command or component, for the log.
  */
 export function failureNotice(

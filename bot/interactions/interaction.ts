@@ -22,7 +22,7 @@ export type DeferrableInteraction = CommandInteraction | ComponentInteraction;
 
 /**
  * Who caused an interaction, read from the interaction itself.
- * @param moderators where Discord's permissions make moderators.
+ * @param moderators in which guilds Discord's permissions make moderators.
  * @param place.isThread whether it was caused in a thread.
  */
 export function toInvoker(

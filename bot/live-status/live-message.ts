@@ -22,11 +22,11 @@ export type LiveMessageDeps = {
 
 /** Renders live status messages, and posts and edits them. */
 export type LiveMessages = {
-  /** The servers that a message shows; undefined when the one it follows is no longer listed. */
+  /** The servers that a message shows; undefined when it shows one server, and that is no longer listed. */
   serversOf: (message: Pick<LiveStatusMessage, 'serverId'>) => ServerView[] | undefined;
   /**
-   * A text that changes with what a message shows; it leaves out ping and poll time, which change with every poll.
-   * @param servers undefined: the one it follows is no longer listed.
+   * A text that changes when the content of a message does. It omits ping and poll time, which change with every poll.
+   * @param servers undefined: the server that the message shows is no longer listed.
    */
   fingerprint: (
     message: Pick<LiveStatusMessage, 'serverId' | 'locale'>,
@@ -42,7 +42,7 @@ export type LiveMessages = {
     servers: ServerView[],
     nonce: string,
   ) => Promise<string>;
-  /** @param servers undefined: the one it follows is no longer listed. */
+  /** @param servers undefined: the server that the message shows is no longer listed. */
   edit: (message: LiveStatusMessage, servers: ServerView[] | undefined) => Promise<void>;
   remove: (message: LiveStatusMessage) => Promise<void>;
 };
@@ -89,7 +89,7 @@ export function createLiveMessages(
       const { channelId } = message;
       const send = (view: MessageView) =>
         postMessage(rest, { channelId, body: toBody(view), nonce }).catch((error) => {
-          // Posted before and deleted since: they want another one.
+          // The earlier message has been deleted, so the invoker wants another one.
           if (!isDiscordError(error, RESTJSONErrorCodes.UnknownMessage)) throw error;
           return postMessage(rest, { channelId, body: toBody(view) });
         });
@@ -117,7 +117,7 @@ export function isMessageGone(error: unknown): error is Error {
   return isDiscordError(error, ...GONE);
 }
 
-/** Without what changes with every poll. */
+/** The server without the values that change with every poll. */
 function withoutPoll(server: ServerView): ServerView {
   return { ...server, pingMs: 0, updatedAt: server.updatedAt && new Date(0) };
 }

@@ -44,7 +44,7 @@ type Tracked = {
 };
 
 const MAX_PAUSE_MS = 10 * 60_000;
-/** How often to check for due edits, if edits may be further apart. */
+/** How often to check for due edits, unless `intervalMs` is shorter. */
 const CHECK_MS = 5000;
 /** The pause after the messages could not be read from the database. */
 const LOAD_AGAIN_MS = 5000;
@@ -176,7 +176,7 @@ export function createLiveStatus(deps: LiveStatusDeps): LiveStatus {
       try {
         await saveLiveStatusMessage(db, row, { actor: { discordId } });
       } catch (error) {
-        // It promises updates that it would never get.
+        // Otherwise the message would promise updates and never get any.
         await liveMessages.remove(row).catch(() => {});
         throw error;
       }

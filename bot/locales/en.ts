@@ -126,14 +126,14 @@ export const en = {
     noReason: 'no reason given',
     admin: 'Admin',
     console: 'Console',
-    /** Somebody who was erased. */
+    /** In place of the name of an admin who was erased. */
     formerAdmin: 'Former admin',
     server: 'Server',
     allServers: 'all servers',
     duration: 'Duration',
     durationInWords: (minutes: number) => durationInWords('en', minutes),
     permanent: 'permanent',
-    /** Of a penalty that counts down only while the player is online. */
+    /** The duration of a penalty that counts down only while the player is online. */
     onlineTime: (duration: string) => `${duration} of playing time`,
     issued: 'Issued',
     ends: 'Ends',

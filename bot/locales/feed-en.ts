@@ -17,10 +17,10 @@ const permissions: Record<BotPermission, string> = {
   sendMessagesInThreads: 'Send Messages in Threads',
   embedLinks: 'Embed Links',
 };
-/** What it takes to post with embeds. */
+/** The permissions needed to post messages with embeds. */
 export const postingPermissionsEn = `“${permissions.viewChannel}”, “${permissions.sendMessages}” (in a thread “${permissions.sendMessagesInThreads}”) and “${permissions.embedLinks}”`;
 
-/** What a feed needs in its channel. */
+/** The permissions that a feed needs in its channel. */
 export type BotPermission = 'viewChannel' | 'sendMessages' | 'sendMessagesInThreads' | 'embedLinks';
 
 /** `/feed` in English. */

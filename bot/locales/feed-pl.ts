@@ -20,7 +20,7 @@ const permissions: Record<BotPermission, string> = {
   sendMessagesInThreads: 'Wysyłanie wiadomości w wątkach',
   embedLinks: 'Umieszczanie linków',
 };
-/** What it takes to post with embeds. */
+/** The permissions needed to post messages with embeds. */
 export const postingPermissionsPl = `„${permissions.viewChannel}”, „${permissions.sendMessages}” (w wątku „${permissions.sendMessagesInThreads}”) i „${permissions.embedLinks}”`;
 
 /** `/feed` in Polish. */

@@ -28,7 +28,7 @@ const penaltyTypes: Record<PenaltyType, string> = {
   silence: 'Pełne wyciszenie',
   warn: 'Ostrzeżenie',
 };
-/** They agree with *kara*. */
+/** In the feminine, to agree with *kara*. */
 const statuses: Record<PenaltyStatus, string> = {
   ACTIVE: 'Aktywna',
   EXPIRED: 'Wygasła',
