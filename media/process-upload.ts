@@ -32,7 +32,7 @@ export type RoundSoundWorkerDeps = {
     warn(details: object, message: string): void;
     error(details: object, message: string): void;
   };
-  /** Called for every upload that was finished here, with the duration of the last attempt. */
+  /** Called for every upload that this worker finished, with the duration of the last attempt. */
   onSettled?: (outcome: 'published' | RoundSoundFailure, durationMs: number) => void;
   /** `rename` by default. */
   moveFile?: MoveFile;
@@ -53,7 +53,7 @@ export type RoundSoundWorkerOptions = {
 
 /** After this many failures of the service, the upload fails for good. */
 const MAX_FAILURES = 5;
-/** Attempts also count those that a dying process cut short. Beyond this many, the sound itself is blamed for them. */
+/** Includes attempts that were cut short because the process died. Beyond this many, the sound is assumed to cause that. */
 const MAX_ATTEMPTS = 20;
 const UPLOAD_FAILED = 'an upload could not be processed';
 const CLAIM_LOST = 'lost the claim on a sound: another worker has it';
@@ -206,7 +206,7 @@ async function settleFailure(
     return undefined;
   }
   if (error instanceof SoundRefused && reason !== 'unavailable') {
-    // A bad upload is no failure of the service: the end of ffmpeg's output is enough.
+    // A bad upload is not a failure of the service: the end of ffmpeg's output is enough for the log.
     const detail = error.cause instanceof Error ? error.cause.message : undefined;
     log.info({ ...fields, reason, detail }, UPLOAD_FAILED);
   } else log.warn({ ...fieldsWithError, reason }, UPLOAD_FAILED);

@@ -10,7 +10,7 @@ import { hashFile, partialPath, publishedPath, type SoundFolders } from './sound
  * Two files cannot be renamed at once: after a crash between the two, the next worker renames the other.
  */
 
-/** Replaces one file by another. */
+/** Moves a file, replacing the one at its new path. */
 export type MoveFile = (from: string, to: string) => Promise<void>;
 
 /**
@@ -31,7 +31,7 @@ export async function copyAsPartial(
 
 /**
  * The files of a rendered sound that still have to be moved into place.
- * @returns `undefined` when it was not rendered, or one of its files is missing in both places.
+ * @returns `undefined` when the sound was not rendered, or one of its files is in neither place.
  */
 export async function findUnmoved(
   folders: SoundFolders,

@@ -27,8 +27,8 @@ const MARK_NAME = '.published-sounds';
 
 /**
  * Makes disk and rows consistent: uploads without a row and unfinished copies are removed, published files without a row
- * are kept as orphans for 30 days, and published rows without a file are marked as lost. Links to sounds that killed
- * backups left behind are removed after a day.
+ * are kept as orphans for 30 days, and published rows without a file are marked as lost. Links to sounds, left behind by
+ * backups that were killed, are removed after a day.
  * @param graceMs the minimum age of an upload without a row; 15 minutes by default.
  */
 export async function reconcileSounds(
@@ -76,10 +76,10 @@ async function setAsideOrphanFiles(db: Db, folders: SoundFolders, log: Log): Pro
     const steamId64 = tryParseSoundFileName(name);
     if (steamId64 === undefined) continue;
     await withoutReadySound(db, steamId64, async () => {
-      // A worker died between moving the file and updating the row: the next one completes that.
+      // A worker died between moving the file and updating the row: the next worker completes the update.
       const { latest } = await findRoundSounds(db, steamId64);
       if (latest && latest.sha256 !== null && latest.status !== 'failed') return;
-      // Removed since the folder was read.
+      // The file has been removed since the folder was read.
       if (!(await Bun.file(path).exists())) return;
       await mkdir(folders.orphans, { recursive: true });
       await moveFile(path, join(folders.orphans, `${Date.now()}-${name}`));
@@ -142,7 +142,7 @@ async function modifiedAt(path: string): Promise<number> {
   return (await statIfFound(path))?.mtimeMs ?? 0;
 }
 
-/** Throws when the disk cannot tell: a file that cannot be read now is not lost. */
+/** Throws when the disk fails: a file that cannot be read now is not lost. */
 async function statIfFound(path: string): Promise<Stats | undefined> {
   return stat(path).catch((error: unknown) => {
     if (isNotFound(error)) return undefined;

@@ -31,7 +31,7 @@ export function createRoundSoundWorker(
   let waking = new AbortController();
   let loop: Promise<void> | undefined;
 
-  /** Ends early when woken, also by a call of `wake` before the pause. */
+  /** Ends early when `wake` is called, and at once if it was called before the pause. */
   const pause = async (): Promise<void> => {
     await sleep(idleMs, undefined, { signal: waking.signal }).catch(() => undefined);
     forgetCalls();

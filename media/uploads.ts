@@ -30,7 +30,7 @@ const PART_NAME = 'upload.part';
  * @param audience who may have a sound; everyone by default.
  * @throws {Forbidden} when the player may have no sound, or is blocked before the upload is complete.
  * @throws {NotFound} when the uploading user has deleted their account meanwhile.
- * @throws {InvalidInput} when it is empty or too large.
+ * @throws {InvalidInput} when the file is empty or too large.
  * @throws {Unavailable} when the disk is full or fails.
  * @throws what `upload.bytes` fails with.
  */
@@ -62,7 +62,7 @@ export async function storeUpload(
       { steamId64, title, uploadKey, startMs, actor },
       (earlier) => completeMove(folders, earlier),
     );
-    // They have no row now: if removing fails, the next `reconcileSounds` removes them.
+    // Superseded uploads have no row any more: if removing them fails, the next `reconcileSounds` does it.
     await removeUploads(folders, supersededKeys).catch(() => undefined);
     return sound;
   } catch (error) {

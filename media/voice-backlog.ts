@@ -19,7 +19,7 @@ export async function renderMissingVoice(
 ): Promise<void> {
   const { db, folders, log } = deps;
   const about = { steamId64: sound.steamId64, sound: sound.id };
-  // In the inbox, where the remains of a killed process are removed as an upload without a row.
+  // In the inbox: if the process is killed, `reconcileSounds` removes the folder as an upload without a row.
   const scratch = uploadFolder(folders, `voice-${sound.id}-${Bun.randomUUIDv7()}`);
   try {
     await mkdir(scratch);

@@ -12,15 +12,15 @@ export type EmbeddedTask = {
   fileBytes: number;
 };
 
-/** Without a failure all files are written. `crashed` is every failure that ffmpeg did not report itself. */
+/** Without `failure`, all files have been written. `crashed` is any failure that ffmpeg did not report itself. */
 export type EmbeddedResult = {
   failure?: 'rejected' | 'crashed';
   message?: string;
-  /** Of a failed call of the file system (`ENOSPC`). */
+  /** The error code of a failed file system call, such as `ENOSPC`. */
   code?: string | undefined;
 };
 
-/** How long it stays loaded without a job: it takes some 150 MB, and half a second to load. */
+/** How long ffmpeg stays loaded without a job: it takes some 150 MB of memory, and half a second to load. */
 const IDLE_MS = 10_000;
 
 /**
@@ -49,7 +49,7 @@ export function createEmbeddedFfmpeg(): Ffmpeg {
       const result = await runInWorker(worker, toTask(job, { files, limits }), limits.wallMs).catch(
         async (error: unknown) => {
           discard();
-          // Until then it may still write, and the descriptor of a closed file may be reused for another one.
+          // Until it ends, the worker may still write, and a closed file's descriptor may be reused for another file.
           await ended;
           throw error;
         },

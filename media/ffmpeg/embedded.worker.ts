@@ -113,7 +113,7 @@ function limitMemory({ exports }: WebAssembly.Instance, use: MemoryUse): void {
     const grow = memory.grow.bind(memory);
     let refusals = 0;
     memory.grow = (pages) => {
-      // After a step that is too large, a smaller one may be tried and succeed.
+      // Set at every call: after a step that was too large, a smaller one may succeed.
       use.isUsedUp = memory.buffer.byteLength + pages * WASM_PAGE_BYTES > MAX_MEMORY_BYTES;
       if (!use.isUsedUp) return grow(pages);
       if (++refusals < MAX_REFUSALS) throw new RangeError('ffmpeg has all the memory it may have');

@@ -14,7 +14,7 @@ declare module '@ffmpeg/core' {
   export type FileNode = {
     /** The size that `stat` reports. */
     usedBytes: number;
-    /** Used from the next time that the file is opened. */
+    /** Takes effect the next time the file is opened. */
     stream_ops: FileOperations;
   };
   export type FileOperations = {

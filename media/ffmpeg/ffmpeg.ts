@@ -4,7 +4,7 @@ export type FfmpegJob = {
   input: { name: string; options: readonly string[] };
   /** Without a name the output is discarded (`-f null`). */
   output: { name?: string; options: readonly string[] };
-  /** Files that it writes besides: by filters, or as outputs that are named among the options. */
+  /** Further files that the call writes: by filters, or as outputs that are named among the options. */
   sideOutputs?: readonly string[];
 };
 

@@ -110,9 +110,9 @@ function runCommand(
 }
 
 /**
- * When a process cannot be started at all, fluent-ffmpeg reads a buffer that it never created (no such folder, no free
- * process), or passes on what the system call threw (no memory, no program in the file): outside of any promise, so that
- * the call never ends. This passes it an empty buffer, and the error.
+ * Makes a call end when its process cannot be started at all. In this case fluent-ffmpeg either reads a buffer that it
+ * never created (no such folder, no free process), or lets the error of the system call escape (no memory, no program in
+ * the file), both outside of any promise. This passes an empty buffer and the error to its callback.
  */
 function guardSpawn(command: FfmpegCommand): void {
   const spawn: unknown = Reflect.get(command, '_spawnFfmpeg');
@@ -136,7 +136,7 @@ function describeFailure(error: Error, stderr: string, hasOverrun: boolean): Err
   if (hasOverrun) return new FfmpegError('overran', 'ffmpeg took too long and was killed', { cause: error });
   if (LIMIT_SIGNALS.test(error.message)) return new FfmpegError('overran', message, { cause: error });
   const status = /exited with code (\d+)/.exec(error.message)?.[1];
-  // Not started for another reason (missing folder, no free process), which says nothing about ffmpeg.
+  // Not started for a reason that says nothing about ffmpeg, such as a missing folder or no free process.
   if (status === undefined) return new Error(message, { cause: error });
   const isMissing = NOT_STARTED_STATUSES.includes(status);
   return new FfmpegError(isMissing ? 'missing' : 'rejected', message, { cause: error });
@@ -152,7 +152,7 @@ function killGroup(child: ChildProcess): void {
     try {
       process.kill(target, 'SIGKILL');
     } catch {
-      // It has ended already, or (without setsid) has no group of its own.
+      // The process has ended already, or (without setsid) has no group of its own.
     }
   }
 }
@@ -169,11 +169,11 @@ async function writeLauncher(
   const words = wrappers.flatMap((wrapper) => wrapper.words(limits));
   const script = `#!/bin/sh\nexec ${[...words, path].map(quoteForShell).join(' ')} "$@"\n`;
   const launcher = join(resolve(directory), `ffmpeg-${Bun.hash(script).toString(36)}.sh`);
-  // After a power failure the file may be there without its content.
+  // After a power failure the file may exist without its content.
   const isWhole = (await readFile(launcher, 'utf8').catch(() => '')) === script;
   if (isWhole && Bun.which(launcher) !== null) return launcher;
   await mkdir(directory, { recursive: true });
-  // Renamed, since another process may be starting the script.
+  // Replaced by a rename, since another process may be starting the script.
   const draft = `${launcher}.${crypto.randomUUID()}`;
   await writeFile(draft, script, { mode: 0o700 });
   await rename(draft, launcher);

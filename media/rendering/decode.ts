@@ -31,7 +31,7 @@ const MAX_DECODED_SECONDS = 75;
 const SECONDS_AFTER_CUT = 2;
 /** Resampling and encoding leave little of a shorter clip, so silence is added to it. */
 const MIN_FRAMES = FRAMES_PER_MP3_FRAME;
-/** A louder sample means a damaged file. */
+/** A sample above this means that the file is damaged; 1 is full scale. */
 const LOUDEST_SAMPLE = 1000;
 
 const { sampleRate: SAMPLE_RATE } = DECODED_FORMAT;
@@ -61,7 +61,7 @@ export async function decodeUpload(ffmpeg: Ffmpeg, directory: string, options: D
   return cut(directory, await decode(ffmpeg, directory, options));
 }
 
-/** Decodes a little more than can be kept, and only if the kept part cannot be decided from that, much more. */
+/** Decodes a little more than can be kept; if that does not determine the kept part, decodes much more. */
 async function decodeFromFirstSound(
   ffmpeg: Ffmpeg,
   directory: string,

@@ -30,9 +30,9 @@ const MAX_CORRECTIONS = 3;
 
 export type EncodeRequest = {
   input: FfmpegJob['input'];
-  /** What of the input is encoded. */
+  /** The mix of the input's channels that is encoded. */
   mix: Mix;
-  /** How loud that is. */
+  /** The loudness of that mix. */
   source: Loudness;
   /** Length of the result at its sample rate. */
   frames: number;
@@ -90,7 +90,7 @@ export async function encodeUntilRight(
 /**
  * Decodes an encoded file like a player, and measures the result.
  * @param options.frames the length it should have.
- * @param options.next what is encoded from it as a draft at the same time.
+ * @param options.next the rendition to encode from it as a draft at the same time.
  */
 export async function decodeAndMeasure(
   ffmpeg: Ffmpeg,
@@ -103,7 +103,7 @@ export async function decodeAndMeasure(
   await runOnOwn(ffmpeg, {
     directory,
     input,
-    // One output is named among the options of the other.
+    // A job has one output: the other is named among its options.
     output: draft
       ? { name: DRAFT_NAME, options: [...toPcm, VERIFIED_NAME, ...draft] }
       : { name: VERIFIED_NAME, options: toPcm },
@@ -113,7 +113,7 @@ export async function decodeAndMeasure(
   const decoded = await countFrames(path, format);
   if (decoded + FRAMES_PER_MP3_FRAME < frames) throw new Error('an encoded sound is not whole');
   const durationMs = toMs(Math.min(decoded, frames), format.sampleRate);
-  // The frames of the rounded duration, so that whoever knows only the file and its duration measures the same.
+  // The frames of the rounded duration, so that a later call that knows only file and duration measures the same.
   const measured = { frames: Math.min(decoded, toFrames(durationMs / 1000, format.sampleRate)) };
   const meter = createMeter(format, measured);
   const { blockPeaks } = await scanPcm(path, { ...format, ...measured }, meter.add);

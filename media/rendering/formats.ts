@@ -3,7 +3,7 @@ import type { GainTask } from './gain.ts';
 import { DECODED_FORMAT, type PcmFormat } from './pcm.ts';
 import { QUIET } from './run-ffmpeg.ts';
 
-/** Of MPEG-1 audio layer 3. */
+/** Fixed by MPEG-1 Audio Layer III. */
 export const FRAMES_PER_MP3_FRAME = 1152;
 
 /** An MP3 of constant bit rate. */
@@ -30,11 +30,11 @@ export const VOICE_FORMAT: Mp3Format = {
   bitRateKbps: 96,
   encoderLossDb: 0.4,
   limiterCeilingDb: -2,
-  // One channel replaces two, so peaks rise by 3 dB, of a sound that may already be limited.
+  // One channel replaces two, so peaks rise by 3 dB, and the sound may have been limited already.
   maxReductionDb: 15,
 };
 
-/** How a rendition is read. */
+/** The input of a job that reads a rendition. */
 export function mp3Input(name: string): FfmpegJob['input'] {
   return { name, options: [...QUIET, '-f', 'mp3'] };
 }

@@ -7,12 +7,12 @@ import { toRatio } from './units.ts';
 const TOLERANCE_LU = 0.3;
 const CEILING_DBTP = -1;
 const MAX_GAIN_DB = 40;
-/** A gain less than this below its maximum counts as being there. */
+/** A gain that is closer than this to its maximum counts as the maximum. */
 const AT_MAXIMUM_DB = 0.05;
 /** Quieter clips count as silent. */
 export const SILENT_LUFS = -60;
 
-/** With smaller gain differences, two attempts do not show the effect of the limiter. */
+/** If their gains differ by less, two attempts do not show the effect of the limiter. */
 const SMALLEST_STEP_DB = 0.2;
 const USUAL_LIMITED_SLOPE = 0.6;
 const MIN_SLOPE = 0.15;
@@ -23,7 +23,7 @@ const PEAK_MARGIN_DB = 0.1;
 export type GainTask = {
   source: Loudness;
   targetLufs: number;
-  /** How much quieter the encoder makes it. */
+  /** How much quieter the encoder makes the sound. */
   encoderLossDb: number;
   /** The limiter's threshold, below the ceiling because resampling and encoding add peaks. */
   limiterCeilingDb: number;
@@ -43,7 +43,7 @@ export function planGain(task: GainTask): GainPlan {
   return boundGain(task, { gainDb: wanted, ceilingDb: undefined });
 }
 
-/** Whether an encoded sound is accepted. It may be too quiet if its gain is at its maximum. */
+/** Whether an encoded sound is accepted. A sound that is too quiet is accepted if its gain is at the maximum. */
 export function isRightLoudness(result: Loudness, task: GainTask, plan: GainPlan): boolean {
   if (result.truePeakDbtp > CEILING_DBTP) return false;
   const error = result.integratedLufs - task.targetLufs;

@@ -1,13 +1,13 @@
 import { toFrames } from './units.ts';
 
-/** Over one step, the mean squares of both channels, and of their product: enough for the power of every mix of them. */
+/** Over one step, the mean squares of both channels and the mean of their product: enough for the power of every mix. */
 export type StepPower = { left: number; right: number; product: number };
 
 const STEP_SECONDS = 0.1;
 
 /**
- * Filters audio as ITU-R BS.1770-4 annex 1 weighs it by frequency, and sums its power over steps of 100 ms. A step that is
- * not whole is left out. One channel counts as two equal ones.
+ * Applies the K-weighting of ITU-R BS.1770-4 annex 1, and sums the power over steps of 100 ms. An incomplete step is left
+ * out. One channel counts as two equal ones.
  */
 export function createKWeighting(options: { sampleRate: number; channels: 1 | 2 }): {
   add(samples: Float32Array): void;
@@ -75,7 +75,7 @@ function addPowers(samples: Float32Array, filter: Filter, sums: Float64Array): v
 type Shelf = { b0: number; b1: number; b2: number; a1: number; a2: number };
 type HighPass = Pick<Shelf, 'a1' | 'a2'>;
 
-/** The recommendation has coefficients for 48 kHz only: these are the analogue filters behind them, at any sample rate. */
+/** The recommendation has coefficients for 48 kHz only. This derives them for any sample rate from the analogue filters. */
 function computeFilter(sampleRate: number): { shelf: Shelf; highPass: HighPass } {
   return { shelf: computeShelf(sampleRate), highPass: computeHighPass(sampleRate) };
 }

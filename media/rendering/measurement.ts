@@ -23,8 +23,8 @@ const ABSOLUTE_GATE_LUFS = -70;
 const RELATIVE_GATE_LU = -10;
 
 /**
- * Measures a clip of `frames` frames. Done here rather than by ffmpeg's `ebur128`: one pass serves every mix, decoded audio
- * is read anyway, and ffmpeg takes several times as long for true peaks.
+ * Measures a clip of `frames` frames. ffmpeg's `ebur128` is not used: one pass here serves every mix, decoded audio is read
+ * anyway, and ffmpeg takes several times as long for true peaks.
  */
 export function createMeter(format: PcmFormat, { frames }: { frames: number }): Meter {
   const repeats = Math.ceil(toFrames(MIN_MEASURED_SECONDS, format.sampleRate) / Math.max(frames, 1));

@@ -10,7 +10,7 @@ export const MIX_FILTERS: Record<Mix, string> = {
 
 /** One of two equal channels is this much quieter than both: BS.1770 adds the power of the channels. */
 const ONE_OF_TWO_CHANNELS_LU = 3.01;
-/** If averaging loses more than this, the channels cancel each other out: then the louder channel is used. */
+/** If averaging loses more than this, the channels cancel each other out, and the louder channel is used instead. */
 const MAX_AVERAGING_LOSS_LU = 6;
 
 /** Which mix of two channels is used in place of both. */

@@ -32,7 +32,7 @@ function createFilter(position: number): Float64Array {
   });
 }
 
-/** The mix is taken to be silent before and after its frames, as it is where it is played. */
+/** Creates a meter for a mix, which is taken to be silent before and after its frames, as it is during playback. */
 export function createTruePeakMeter({ channels, first, last }: Weights): TruePeakMeter {
   let peak = 0;
   let previous = new Float32Array(OVERLAP);

@@ -21,8 +21,8 @@ const INPUT = mp3Input(SOUND_NAME);
  * Renders `sound.mp3` of the folder as `voice.mp3`, for game servers that play it as voice: mono, with the same loudness
  * and length. It is rendered from the published sound, so that sounds published without a voice file get the same result.
  * @param options.durationMs the duration of the sound.
- * @param options.mixes its measurements, if they were taken when the sound was rendered: saves one call.
- * @param options.draftOptions the encoder options of the draft that was encoded then: saves another.
+ * @param options.mixes its measurements, if they were taken when the sound was rendered: they save one call of ffmpeg.
+ * @param options.draftOptions the encoder options of the draft, if one was encoded then: it saves another call.
  * @throws {FfmpegError} when ffmpeg is missing.
  */
 export async function renderVoice(
@@ -51,8 +51,8 @@ export async function renderVoice(
 }
 
 /**
- * How the rendition of a sound with these measurements is encoded. Loudness is rounded, so that the request is nearly
- * always the same for measurements that were predicted.
+ * How the voice rendition of a sound with these measurements is encoded. Loudness is rounded, so that predicted and actual
+ * measurements nearly always give the same request.
  */
 export function requestVoice(
   mixes: MeasuredMixes,
