@@ -41,7 +41,7 @@ test.each(OUTSIDE)('a browser is shown a page at %s, a program gets JSON', async
   expect([json.status, JSON.parse(json.text)]).toEqual([404, { success: false, message: 'Not found' }]);
 });
 
-test('in the language of the browser, under the rules of every page', async () => {
+test('that page is in the language of the browser, and has the security headers of every page', async () => {
   const response = await fetch(`${service.origin}/nope`, {
     headers: { accept: ACCEPT, 'accept-language': 'pl' },
   });
@@ -63,7 +63,7 @@ test('no link or redirect of that page leads to another host', async () => {
   expect([status, headers.get('location')]).toEqual([303, '/evil.example/x']);
 });
 
-test('the navigation of that page knows who is signed in', async () => {
+test('the navigation of that page shows who is signed in', async () => {
   const browser = openBrowser(service.origin);
   await signIn(browser);
   const page = await browser.get('/nope', { accept: ACCEPT });
@@ -81,7 +81,7 @@ test.each(['/api/v1/nope', '/index.php/api/v1/servers/nope', '/api/v1', '/api/v1
   },
 );
 
-test('what works is left as it is', async () => {
+test('successful responses are left unchanged', async () => {
   expect(await ask('/healthz')).toEqual({
     status: 200,
     type: 'application/json;charset=utf-8',

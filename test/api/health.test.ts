@@ -24,12 +24,12 @@ const service = await startTestService({
   env: { RATE_LIMIT_PUBLIC: '', RATE_LIMIT_PROTECTED: '' },
 });
 
-test('/healthz says that the process lives', async () => {
+test('/healthz says that the process is alive', async () => {
   const { status, body, headers } = await service.ask('/healthz');
   expect([status, body, headers.get('cache-control')]).toEqual([200, { status: 'ok' }, 'no-store']);
 });
 
-test('/readyz says that the database is reachable and migrated, and how the parts are', async () => {
+test('/readyz says that the database is reachable and migrated, and tells the state of each part', async () => {
   const { status, body, headers } = await service.ask('/readyz');
   expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
   expect(body).toMatchObject({ status: 'ready', database: 'up' });
@@ -96,7 +96,7 @@ describe('/metrics of a peer that METRICS_ALLOW does not name', () => {
   });
 });
 
-test('/metrics is for every request of a peer that METRICS_ALLOW names', async () => {
+test('/metrics is open to every request of a peer that METRICS_ALLOW names', async () => {
   const open = await startTestService({ databaseUrl: database.url, env: { METRICS_ALLOW: '127.0.0.0/8' } });
   for (const [name, value] of [...FORWARDING, ['Host', 'play.example.org']] as const) {
     const { status } = await sendRaw(open.origin, '/metrics', { headers: { [name]: value } });

@@ -64,7 +64,7 @@ describe('a protected request', () => {
     }
   });
 
-  test('takes another scheme, an empty header or an empty parameter for no token', async () => {
+  test('treats another scheme, an empty header and an empty parameter as no token', async () => {
     for (const value of ['', 'Bearer', 'Bearer ', 'Basic dXNlcjpwYXNz', token, `Token ${token}`]) {
       const { body } = await service.get('/bans?api_token=', { headers: { Authorization: value } });
       expect([value, body]).toEqual([value, REQUIRED]);
@@ -79,7 +79,7 @@ describe('a protected request', () => {
     expect((await service.get(`/bans?api_token=${token}&api_token=`)).body).toEqual(REQUIRED);
   });
 
-  test('is 401 for what is no token, or none of ours', async () => {
+  test('is 401 for a malformed token and for an unknown one', async () => {
     for (const wrong of [
       'x',
       'capi_',
@@ -113,7 +113,7 @@ describe('a protected request', () => {
 });
 
 describe('made-up tokens with a right checksum', () => {
-  test('are refused without a lookup once their address is over its limit; a known token goes on', async () => {
+  test('are refused without a lookup once their address is over its limit; a known token still works', async () => {
     const limited = await startTestService({
       databaseUrl: database.url,
       env: { RATE_LIMIT_PROTECTED: '5' },
@@ -137,7 +137,7 @@ describe('made-up tokens with a right checksum', () => {
     });
   });
 
-  test('displace no token that is in use', async () => {
+  test('evict no token that is in use', async () => {
     const checker = createTokenChecker(db, { clockMs: () => 0 });
     const hash = hashApiToken(token);
     expect(await checker.find(hash, NOW)).toMatchObject({ id });
@@ -190,7 +190,7 @@ describe('a token', () => {
     expect((await service.ask('/api/v1/bans', bearer(token))).status).toBe(401);
   });
 
-  test('that is revoked is heard of by notification alone, without waiting for anything', async () => {
+  test('that is revoked is refused because of the notification alone', async () => {
     // The clock stands still here, so cached tokens never expire.
     expect((await service.get('/bans', bearer(token))).status).toBe(200);
     await revokeApiToken(db, id, { now: new Date(), actor: 'operator' });
@@ -198,28 +198,28 @@ describe('a token', () => {
     await expectWithin(1000, () => waitFor(isRefused), reference);
   });
 
-  test('goes with its owner', async () => {
+  test('is deleted with its owner', async () => {
     const orphan = await aToken(db, 3);
     expect((await service.get('/bans', bearer(orphan.token))).status).toBe(200);
     await db.delete(users).where(eq(users.steamId64, aSteamId(3)));
     await waitFor(async () => (await service.ask('/api/v1/bans', bearer(orphan.token))).status === 401);
   });
 
-  test('made while the service runs is good at once', async () => {
+  test('created while the service runs works at once', async () => {
     const unknown = generateApiToken();
     expect((await live.get('/bans', bearer(unknown))).status).toBe(401);
     const made = await aToken(db, 4);
     expect((await live.get('/bans', bearer(made.token))).status).toBe(200);
   });
 
-  test('is kept nowhere but as SHA-256', async () => {
+  test('is stored only as SHA-256', async () => {
     const [row] = await db.select().from(apiTokens).where(eq(apiTokens.id, id));
     expect(row?.tokenHash).toBe(hashApiToken(token));
     expect(row?.lastFour).toBe(token.slice(-4));
     expect(JSON.stringify(row)).not.toContain(token.slice(0, 20));
   });
 
-  test('has its last use written by a service that stops, at the latest', async () => {
+  test('has its last use saved when the service stops, if not before', async () => {
     const begunAt = Date.now();
     const isWritten = async () => {
       const own = await startTestService({ databaseUrl: database.url, hasRealClock: true });

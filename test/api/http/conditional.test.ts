@@ -34,7 +34,7 @@ describe('If-None-Match', () => {
     expect(isUnchanged(new Headers({ 'if-none-match': long }), { etag: '"a"' })).toBe(false);
   });
 
-  test('decides alone when it is given', () => {
+  test('takes precedence over If-Modified-Since', () => {
     const headers = new Headers({ 'if-none-match': '"b"', 'if-modified-since': LATER });
     expect(isUnchanged(headers, { etag: '"a"', modifiedAt: MODIFIED_AT })).toBe(false);
   });
@@ -65,7 +65,7 @@ test.each([
   expect(isRangeOfSame(headers, { etag: '"a"', modifiedAt: MODIFIED_AT })).toBe(isSame);
 });
 
-test('nothing asked, nothing unchanged; every range is of what is there', () => {
+test('without conditions nothing counts as unchanged, and a range is of the current file', () => {
   const validators = { etag: '"a"', modifiedAt: MODIFIED_AT };
   expect(isUnchanged(new Headers(), validators)).toBe(false);
   expect(isRangeOfSame(new Headers(), validators)).toBe(true);

@@ -66,7 +66,7 @@ describe('If-None-Match', () => {
     }
   });
 
-  test('makes no 304 of an error, nor of a protected response', async () => {
+  test('gives no 304 for an error or a protected response', async () => {
     expect((await ask('/servers/nope', '*')).status).toBe(404);
     const response = await service.get('/bans', {
       headers: { ...bearer(token).headers, 'If-None-Match': '*' },
@@ -79,7 +79,7 @@ describe('compression', () => {
   const encoded = async (accept: string) =>
     (await sendRaw(service.origin, '/api/v1/servers', { headers: { 'Accept-Encoding': accept } })).headers;
 
-  test('is by gzip where the client takes it, under one weak tag', async () => {
+  test('is gzip if the client accepts it, with the same weak tag as without', async () => {
     const plain = await service.ask('/api/v1/servers', { headers: { 'Accept-Encoding': 'identity' } });
     const zipped = await service.ask('/api/v1/servers', { headers: { 'Accept-Encoding': 'br, gzip' } });
     expect(zipped.text).toBe(plain.text);

@@ -38,7 +38,7 @@ test('each expected failure has its status, its own message and its headers, and
   expect(lines).toEqual([]);
 });
 
-test('anything else is a 500 that says nothing, and is logged each time', () => {
+test('any other error is a 500 without details, and is logged each time', () => {
   const toErrorResponse = createErrorMapper(log);
   for (const error of [new Error('secret'), new TypeError('secret'), 'secret', undefined]) {
     lines.length = 0;

@@ -88,7 +88,7 @@ test('an empty Host, and none with HTTP/1.0, are 400 with a message of their own
   expect(named.status).toBe(200);
 });
 
-test('an unusual Host that is well-formed is taken, by every route alike', async () => {
+test('an unusual Host that is well-formed is accepted by every route', async () => {
   for (const host of [
     'a',
     'api',
@@ -120,7 +120,7 @@ test('an unusual Host that is well-formed is taken, by every route alike', async
   }
 });
 
-test('every printable character in a Host is judged as the address of the request will be', async () => {
+test('exactly the printable characters that a request URL can have in its host are accepted', async () => {
   for (let code = 0x20; code < 0x7f; code++) {
     const host = `a${String.fromCharCode(code)}b`;
     const { status } = await sendRaw(service.origin, '/account', { headers: { Host: host } });
@@ -128,7 +128,7 @@ test('every printable character in a Host is judged as the address of the reques
   }
 });
 
-test('a whole address as the target, as proxies send it, leads where its path does; the Host header decides who is asked', async () => {
+test('a request target that is a whole URL, as proxies send it, is routed by its path; the host is that of the Host header', async () => {
   for (const authority of ['play.example.org', 'other.example:8080', '[::1]']) {
     for (const [path, status] of [
       ['/api/v1/servers/one', 200],

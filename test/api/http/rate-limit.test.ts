@@ -186,7 +186,7 @@ describe('a system clock that is set', () => {
 });
 
 describe('the client', () => {
-  test('is the peer: what X-Forwarded-For says is believed of a trusted proxy alone', async () => {
+  test('is the peer: X-Forwarded-For is believed only of a trusted proxy', async () => {
     const ask = (i: number) =>
       untrusting.ask('/api/v1/servers', { headers: { 'X-Forwarded-For': `198.51.100.${i}` } });
     expect(statuses(await times(40, ask))).toEqual({ 200: 30, 429: 10 });

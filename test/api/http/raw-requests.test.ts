@@ -34,7 +34,7 @@ describe('a request that no browser would write', () => {
     expect([status, JSON.parse(text).meta.total]).toEqual([200, 0]);
   });
 
-  test('bytes that are no UTF-8 do no harm', async () => {
+  test('bytes that are not UTF-8 do no harm', async () => {
     const target = Buffer.concat([
       Buffer.from(`/api/v1/bans?api_token=${token}&status=`),
       Buffer.from([0xff, 0xed, 0xa0, 0x80]),

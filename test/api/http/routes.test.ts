@@ -45,7 +45,7 @@ describe('HEAD', () => {
     }
   });
 
-  test('of an export gives its type and begins none, with a trailing slash or without', async () => {
+  test('of an export gives its type without starting one, with a trailing slash or without', async () => {
     for (const base of BASES) {
       for (const path of ['/penalties/export', '/penalties/export/', '/penalties/export/?type=ban']) {
         const head = await service.ask(`${base}${path}`, { ...bearer(token), method: 'HEAD' });
@@ -121,7 +121,7 @@ describe('another method', () => {
     }
   });
 
-  test('is 405 before its body is looked at', async () => {
+  test('is 405 before its body is read', async () => {
     for (const [type, body] of [
       ['application/json', '{"broken'],
       ['multipart/form-data; boundary=x', '--y'],

@@ -29,7 +29,7 @@ const PATHS = [
 const lacks = (scope: string) => ({ success: false, message: `This token lacks the scope "${scope}"` });
 
 describe('a token with fewer scopes', () => {
-  test('is refused by name where it lacks one, before parameters are read', async () => {
+  test('is refused with the name of the missing scope, before parameters are read', async () => {
     for (const [index, [path, scope, bad]] of PATHS.entries()) {
       const others = TOKEN_SCOPES.filter((other) => other !== scope);
       const { token } = await aToken(db, 100 + index, { scopes: others });
@@ -57,7 +57,7 @@ describe('a token with fewer scopes', () => {
     expect((await service.get('/bans?server_id=x')).status).toBe(401);
   });
 
-  test('gets of the stream what it may see, and asks for no more', async () => {
+  test('may open a stream of the events it may see, and is refused others', async () => {
     const { token } = await aToken(db, 201, { scopes: ['events'] });
     const asked = await service.get('/events?types=penalty.created,server.up', bearer(token));
     expect([asked.status, asked.body]).toEqual([403, lacks('servers')]);
@@ -66,7 +66,7 @@ describe('a token with fewer scopes', () => {
     stream.leave();
   });
 
-  test('works as before where it is from before there were scopes', async () => {
+  test('works as before if it is older than scopes', async () => {
     const { id, token } = await aToken(db, 202, { scopes: ['events'] });
     const { scopes: _, ...old } = (await db.select().from(apiTokens)).find((row) => row.id === id) ?? fail();
     await db.delete(apiTokens);

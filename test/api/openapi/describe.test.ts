@@ -27,7 +27,7 @@ const EXPORT = {
   failures: [],
 } satisfies Operation;
 
-test('an extension says so, names its scope, and can be refused for want of it', () => {
+test('an extension says so, names its scope, and documents the 403 without it', () => {
   const described = describeOperation(EXPORT);
   expect(described).toMatchObject({
     operationId: 'exportPenalties',
@@ -49,7 +49,7 @@ test('an extension says so, names its scope, and can be refused for want of it',
   });
 });
 
-test('a body that is no JSON has its own type, and a response its own headers beside the shared ones', () => {
+test('a body that is not JSON has its own type, and a response its own headers beside the shared ones', () => {
   const { responses } = describeOperation(EXPORT);
   expect(responses[200]).toMatchObject({
     headers: {
@@ -60,14 +60,14 @@ test('a body that is no JSON has its own type, and a response its own headers be
   });
 });
 
-test('two models or two parameters of one name are a mistake that stops the start', () => {
+test('two models or two parameters with the same name stop the start', () => {
   const model = { ...EXPORT, success: { model: t.Object({}, { $id: 'ExportedPenalty' }) } };
   expect(() => buildComponents([EXPORT, model], LIMITS)).toThrow('two models are called ExportedPenalty');
   const parameter = { ...EXPORT, parameters: { status: { ...FILTER_PARAMETERS.status } } };
   expect(() => buildComponents([EXPORT, parameter], LIMITS)).toThrow('two parameters are called status');
 });
 
-test('a parameter that takes the text it is said to refuse is a mistake as well', () => {
+test('a parameter that accepts its documented invalid example stops the start as well', () => {
   const parameter = { ...FILTER_PARAMETERS.status, refused: 'ACTIVE' };
   expect(() => describeOperation({ ...EXPORT, parameters: { status: parameter } })).toThrow(
     'the parameter status does not refuse "ACTIVE"',

@@ -41,7 +41,7 @@ test('keeps to the keywords of 3.0, whose schemas know no const, examples or typ
   }
 });
 
-test('tells nothing twice: what operations share is a component', () => {
+test('repeats nothing: whatever operations share is a component', () => {
   const shared = Object.keys(raw.paths['/api/v1/servers']?.get.responses['200']?.headers ?? {});
   expect(shared).toContain('RateLimit');
   for (const [path, { get }] of Object.entries(raw.paths)) {
@@ -88,13 +88,13 @@ test('has both bases as servers', () => {
   ]);
 });
 
-test('refers to no text that its reader does not have', () => {
+test('refers to no document that its reader does not have', () => {
   for (const [, prose] of text.matchAll(/"(?:description|summary)":"((?:[^"\\]|\\.)*)"/g)) {
     expect(prose).not.toMatch(/contract|section|specification (?!of version 1)|§|\b\d\.\d\b|README|\.md\b/i);
   }
 });
 
-test('marks what the specification does not have', () => {
+test('marks the extensions of the specification', () => {
   const extensions = operations.filter((operation) => 'x-extension' in operation);
   expect(extensions.map(({ operationId }) => operationId)).toEqual([
     'getServerHistory',

@@ -36,7 +36,7 @@ describe('success is as documented:', () => {
     });
   }
 
-  test('where there is little to say', async () => {
+  test('200 where most fields are empty', async () => {
     for (const [path, address] of [
       ['/servers/{server}', '/servers/silent'],
       ['/servers/{server}/players', `/servers/${silent.id}/players`],
@@ -216,7 +216,7 @@ describe('failures of a broken service are as documented:', () => {
     await database.db.execute(sql`alter table round_sounds rename to moved_round_sounds`);
   });
 
-  test('500 says nothing of the failure', () =>
+  test('500 reveals nothing of the failure', () =>
     expectFailureOf(
       500,
       // The head of a stream is sent before anything is read.

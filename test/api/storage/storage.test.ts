@@ -33,7 +33,7 @@ test('serves a sound whole, as MP3, to every origin, with an ETag', async () => 
   expect(response.headers.get('x-content-type-options')).toBe('nosniff');
 });
 
-test('a link with the version of what is there is kept for ever, one with another is not', async () => {
+test('a link with the current version may be cached for ever, a link with another version may not', async () => {
   const cacheControlOf = async (version: string) => {
     const response = await fetch(`${origin}/storage/roundsound/${ID}.mp3?v=${version}`);
     expect(await response.bytes()).toEqual(BYTES);
@@ -46,12 +46,12 @@ test('a link with the version of what is there is kept for ever, one with anothe
   }
 });
 
-test('nobody keeps the answer to a range that does not exist', async () => {
+test('the response to a range that does not exist is not cached', async () => {
   const response = await get({ range: 'bytes=5000-' });
   expect([response.status, response.headers.get('cache-control')]).toEqual([416, 'no-store']);
 });
 
-test('HEAD answers what GET does, without the body', async () => {
+test('HEAD responds as GET does, without the body', async () => {
   const [head, whole] = [await get({}, 'HEAD'), await get()];
   expect(head.status).toBe(200);
   expect((await head.bytes()).length).toBe(0);
@@ -78,7 +78,7 @@ test.each([
   ['bytes=990-5000', 990, 999],
   ['bytes=-5', 995, 999],
   ['bytes=-5000', 0, 999],
-])('answers the range %s', async (range, start, end) => {
+])('responds with the range %s', async (range, start, end) => {
   const response = await get({ range });
   expect(response.status).toBe(206);
   expect(response.headers.get('content-range')).toBe(`bytes ${start}-${end}/1000`);
@@ -135,7 +135,7 @@ test('reads 8 kB of a list of tags and of a query, no more', async () => {
   ]);
 });
 
-test('answers 304 to who has it, and 200 after it was replaced', async () => {
+test('responds 304 to a client that has the sound, and 200 after it was replaced', async () => {
   const first = await get();
   const etag = first.headers.get('etag') ?? '';
   for (const tag of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
@@ -186,7 +186,7 @@ test('HEAD of a sound that does not exist is 404', async () => {
   ]);
 });
 
-test('answers a preflight, and refuses other methods', async () => {
+test('accepts a preflight, and refuses other methods', async () => {
   expect((await get({}, 'OPTIONS')).status).toBe(204);
   const refused = await get({}, 'POST');
   expect(refused.status).toBe(405);

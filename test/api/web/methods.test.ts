@@ -54,7 +54,7 @@ describe('a method that a page does not have is 405 with Allow', () => {
     }
   });
 
-  test('while what is no page stays 404', async () => {
+  test('while a path without a page stays 404', async () => {
     for (const path of [
       '/nope',
       '/servers',
@@ -85,7 +85,7 @@ describe('a method that a page does not have is 405 with Allow', () => {
   });
 });
 
-test('who opens the address of a form is shown the way to it, in their language', async () => {
+test('a visitor who opens the address of a form is shown the way to it, in their language', async () => {
   const browser = openBrowser(site.origin);
   await signIn(browser);
   const page = await browser.get('/account/tokens');

@@ -115,7 +115,7 @@ describe('while the database is away', () => {
     expect((await service.get(`/bans?api_token=${token}`)).status).toBe(503);
   });
 
-  test('a token that cannot be looked up is 503, one that cannot be a token is 401 as ever', async () => {
+  test('a token that cannot be looked up is 503, a malformed one is 401 as always', async () => {
     proxy.cut();
     await waitFor(async () => (await service.ask('/api/v1/bans', bearer(token))).status === 503);
     expect((await service.get('/bans')).status).toBe(401);
@@ -154,7 +154,7 @@ describe('when the database returns', () => {
     await expectWithin(2000, () => waitFor(isShown), reference);
   });
 
-  test('notifications are heard again', async () => {
+  test('notifications are received again', async () => {
     const revoked = await aToken(db, 2);
     expect((await listening.get('/bans', bearer(revoked.token))).status).toBe(200);
     proxy.cut();

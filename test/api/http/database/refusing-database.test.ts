@@ -70,7 +70,7 @@ describe('while the service runs', () => {
     await expectRecovery();
   });
 
-  test('a password that no longer counts is an outage (28P01)', async () => {
+  test('a password that is no longer valid is an outage (28P01)', async () => {
     undo.push(`alter role ${role} password 'right'`);
     await change(`alter role ${role} password 'other'`);
     await expectUnavailable();
@@ -101,7 +101,7 @@ describe('while the service runs', () => {
   });
 
   test.each(['40001', '53100', '25006', '28P01', '28000', '3D000', '57P01'])(
-    'a query that ends with %s is an outage, and no fault of ours',
+    'a query that ends with %s is an outage, not an internal error',
     async (code) => {
       const { connection } = database;
       await connection.unsafe(`
@@ -118,7 +118,7 @@ describe('while the service runs', () => {
     },
   );
 
-  test('a query that is wrong stays a fault of ours', async () => {
+  test('an invalid query is still an internal error', async () => {
     await database.connection.unsafe('alter table penalties rename to moved');
     const response = await service.get('/bans', bearer(token));
     await database.connection.unsafe('alter table moved rename to penalties');

@@ -37,7 +37,7 @@ function maxInWindow(allowed: readonly number[]): number {
 }
 
 describe('the limit', () => {
-  test('lets exactly so many through at one moment, and tells what is left', () => {
+  test('lets exactly that many requests through at one moment, and tells how many are left', () => {
     const limiter = createLimiter(3);
     expect([1, 2, 3, 4, 5].map(() => take(limiter, 'a', BEGIN_MS))).toEqual([
       { isAllowed: true, limit: 3, remaining: 2, resetSeconds: 60 },
@@ -65,7 +65,7 @@ describe('the limit', () => {
     expect(take(limiter, 'a', BEGIN_MS + 60_000).isAllowed).toBe(true);
   });
 
-  test('can be asked about without being used up', () => {
+  test('can be checked without counting a request', () => {
     const limiter = createLimiter(1);
     for (let turn = 0; turn < 3; turn++)
       expect(check(limiter, 'a', BEGIN_MS)).toMatchObject({ isAllowed: true, remaining: 1 });
@@ -73,7 +73,7 @@ describe('the limit', () => {
     expect(check(limiter, 'a', BEGIN_MS)).toMatchObject({ isAllowed: false, remaining: 0, resetSeconds: 60 });
   });
 
-  test('is each key its own', () => {
+  test('is separate for each key', () => {
     const limiter = createLimiter(1);
     expect(['a', 'b', 'c'].map((key) => take(limiter, key, BEGIN_MS).isAllowed)).toEqual([true, true, true]);
   });
@@ -94,7 +94,7 @@ describe('the limit', () => {
   }
 
   for (const limit of [65, 100, 5000]) {
-    test(`of ${limit}, beyond what is kept one by one, is never exceeded, and met within a second`, () => {
+    test(`of ${limit}, above which times are rounded up, is never exceeded, and is available again within a second of the window's end`, () => {
       const limiter = createLimiter(limit);
       const allowed = moments(60_000, limit).filter((at) => take(limiter, 'a', at).isAllowed);
       expect(maxInWindow(allowed)).toBeLessThanOrEqual(limit);
@@ -150,7 +150,7 @@ describe('the limit', () => {
     });
   }
 
-  test('goes by a clock of its own that never steps: what the system calls now plays no part', () => {
+  test('goes by a monotonic clock: the system clock plays no part', () => {
     const limiter = createMemoryRateLimiter(1);
     try {
       setSystemTime(new Date(Date.now() + 3_600_000));

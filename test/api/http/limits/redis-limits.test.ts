@@ -92,7 +92,7 @@ describe.skipIf(url === undefined)('limits over Redis', () => {
     other?.();
   });
 
-  test('can be asked about without being used up', async () => {
+  test('can be checked without counting a request', async () => {
     const [a, b] = [limiter(1, 'checked'), limiter(1, 'checked')];
     for (let turn = 0; turn < 3; turn++)
       expect(await a.check('10.0.0.1')).toMatchObject({ isAllowed: true, remaining: 1 });

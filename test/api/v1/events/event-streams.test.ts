@@ -39,7 +39,7 @@ afterAll(() => {
   reader.stop();
 });
 
-test('a client that reads slowly is not told what was erased after it was read for them', async () => {
+test('a slow client is not sent what was erased after it was read from the database', async () => {
   const options = { userId: 1, tokenId: 1, expiresAt: null, types: new Set(EVENT_TYPES), afterId: 0 };
   const stream = streams.open(options);
   await waitFor(() => readAtMs !== undefined);
@@ -70,7 +70,7 @@ test('a token that expires ends its streams while the database hangs', async () 
   hanging.stop();
 });
 
-test('a comment every 15 seconds keeps a stream open, and tells the present cursor', async () => {
+test('a comment every 15 seconds keeps a stream open, and has the current cursor', async () => {
   expect(KEEP_ALIVE_MS).toBe(15_000);
   const idle = createEventStreams({ ...deps, keepAliveMs: 1 });
   const options = { userId: 1, tokenId: 1, expiresAt: null, types: new Set(EVENT_TYPES), afterId: AMOUNT };

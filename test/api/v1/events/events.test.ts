@@ -42,7 +42,7 @@ const open = (query = '', headers: Record<string, string> = {}) =>
   openEventStream(`${service.origin}/api/v1/events${query}`, { ...bearer(token).headers, ...headers });
 
 describe('GET /penalties/changes', () => {
-  test('gives the present cursor, then what changed since, each as it was after the change', async () => {
+  test('gives the current cursor, then the changes since, each with the record as it was after the change', async () => {
     const { data, meta } = await page();
     expect([data, meta.has_more]).toEqual([[], false]);
     const row = await insertOne({ reason: 'Wallhack', playerSteamId: aSteamId(5) });
@@ -160,7 +160,7 @@ describe('GET /events', () => {
     expect((await service.get('/events')).status).toBe(401);
   });
 
-  test.each(['type', 'Types', 'event_types'])('refuses %s, which means types', async (key) => {
+  test.each(['type', 'Types', 'event_types'])('refuses %s, and suggests types', async (key) => {
     const { status, body } = await service.get(`/events?${key}=penalty.created`, bearer(token));
     const message = `unknown parameter "${key}": did you mean types?`;
     expect([status, body]).toEqual([400, { success: false, message }]);

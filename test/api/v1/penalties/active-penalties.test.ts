@@ -96,7 +96,7 @@ describe('GET /penalties/active', () => {
     }
   });
 
-  test('what has run out is in force no longer, from that second on', async () => {
+  test('a penalty is no longer in force from the second in which it ends', async () => {
     const typesNow = async () =>
       playersOf((await ask(`steamids=${banned}`)).body)[0]?.penalties.map(({ status }) => status);
     expect(await typesNow()).toEqual(['ACTIVE', 'ACTIVE', 'ACTIVE']);

@@ -16,7 +16,7 @@ const reference = connectTo(database.url);
 describe('limits of /penalties/export', () => {
   const start = () => service.ask('/api/v1/penalties/export', bearer(caller.token));
 
-  test('six in any hour, of which refused requests are none, then 429 until the first is an hour old', async () => {
+  test('six in any hour, not counting refused requests, then 429 until the first is an hour old', async () => {
     for (let turn = 0; turn < 5; turn++) {
       expect((await start()).status).toBe(200);
       expect((await service.ask('/api/v1/penalties/export?type=kick', bearer(caller.token))).status).toBe(
@@ -44,7 +44,7 @@ describe('limits of /penalties/export', () => {
     expect((await start()).status).toBe(429);
   });
 
-  test('one that the client breaks off is one of the six; what is refused meanwhile is none', async () => {
+  test('an export that the client aborts counts as one of the six; requests refused meanwhile do not', async () => {
     await fill(15_000);
     for (let turn = 0; turn < 6; turn++) {
       const aborted = await open();
@@ -59,7 +59,7 @@ describe('limits of /penalties/export', () => {
     expect(resetInSeconds).toBe(Number(headers.get('retry-after')));
   });
 
-  test('one at a time for an owner, whichever of their tokens; the next when it ended, or they left', async () => {
+  test('one at a time for an owner, whichever of their tokens; the next once it has ended or its client has left', async () => {
     await fill(15_000);
     const running = await open();
     const other = await aToken(db, caller.owner);
@@ -119,7 +119,7 @@ describe('an export whose client', () => {
     await waitFor(async () => (await countSessions()) === 0);
   });
 
-  test('reads nothing, or a byte at a time, is broken off once 25 seconds behind, without the last line', async () => {
+  test('reads nothing, or a byte at a time, is aborted once 25 seconds behind, without the last line', async () => {
     await fill(15_000);
     const received = await readNothing();
     await caller.becomeAnother();
@@ -133,7 +133,7 @@ describe('an export whose client', () => {
     expect(await received.readRest()).not.toContain('"end":true');
   });
 
-  test('is told by a broken response when the database breaks off', async () => {
+  test('gets a broken response when the connection to the database is lost', async () => {
     await fill(15_000);
     // If the client read on, everything could be on its way before the session ends.
     const received = await readNothing({ butTheBeginning: true });

@@ -45,7 +45,7 @@ async function readSlowly(
   return performance.now() - sinceMs;
 }
 
-test('who reads a little at a time holds an export for half a minute at most, who keeps up goes on', async () => {
+test('a client that reads a little at a time holds an export for half a minute at most; one that keeps up goes on', async () => {
   const [trickling, keepingUp] = [openEndless(16), openEndless(512)];
   const [servedMs] = await Promise.all([
     readSlowly(trickling, { everyMs: 2000, limitMs: 60_000 }),
@@ -59,7 +59,7 @@ test('who reads a little at a time holds an export for half a minute at most, wh
   expect([keepingUp.state.isClosed, keepingUp.state.ends]).toEqual([true, 1]);
 }, 90_000);
 
-test('nothing is read ahead of the client but one piece', async () => {
+test('only one piece is read ahead of the client', async () => {
   const { state, reader } = openEndless(1);
   for (let piece = 0; piece < 3; piece++) await reader.read();
   await Bun.sleep(100);

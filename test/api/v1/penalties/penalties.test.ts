@@ -129,7 +129,7 @@ describe('GET /bans', () => {
     });
   });
 
-  test('knows neither type nor admin_steamid', async () => {
+  test('ignores type and admin_steamid', async () => {
     expect((await list('/bans?type=mute&admin_steamid=x')).ids).toHaveLength(4);
   });
 });
@@ -161,7 +161,7 @@ describe('GET /mutes', () => {
     }
   });
 
-  test('refuses a type that is no mute, and lists those that are', async () => {
+  test('refuses a type that is not one of mutes, and lists those that are', async () => {
     for (const type of ['ban', 'warn', 'mutes']) {
       const { status, body } = await get(`/mutes?type=${type}`);
       expect([type, status]).toEqual([type, 400]);

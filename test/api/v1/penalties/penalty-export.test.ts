@@ -59,7 +59,7 @@ describe('GET /penalties/export', () => {
     expect(keys).toEqual(keys.toSorted());
   });
 
-  test('its cursor goes on where it ended', async () => {
+  test('the changes from its cursor continue where it ended', async () => {
     const [row] = await insertPenalties(db, [{}]);
     const { end } = await exportAll();
     await db
@@ -70,7 +70,7 @@ describe('GET /penalties/export', () => {
     expect(body).toMatchObject({ data: [{ type: 'penalty.changed', penalty: { reason: 'Aimbot' } }] });
   });
 
-  test('is of one moment, whatever is written while it runs, and its cursor of the same', async () => {
+  test('is a snapshot of one moment, whatever is written while it runs, and its cursor is of the same moment', async () => {
     await fill(15_000);
     const reader = await open();
     await insertPenalties(db, [{ reason: 'too late', createdAt: new Date('2026-11-21T09:00:00Z') }]);
@@ -106,7 +106,7 @@ describe('GET /penalties/export', () => {
     expect((await service.get('/penalties/export?type=kick')).status).toBe(401);
   });
 
-  test('HEAD has the headers and begins nothing', async () => {
+  test('HEAD has the headers and starts no export', async () => {
     for (let turn = 0; turn < 8; turn++) {
       const { status, headers, text } = await service.get('/penalties/export', {
         ...bearer(caller.token),

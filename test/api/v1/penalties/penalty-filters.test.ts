@@ -178,7 +178,7 @@ describe('pages', () => {
     }
   });
 
-  test('that are no positive integer are the first, of 50', async () => {
+  test('that are not positive integers mean the first page, of 50 records', async () => {
     for (const bad of ['0', '-1', '1.5', '1e3', '0x10', 'x', '%00', '%20', 'NaN', 'Infinity', '٣', '-0']) {
       const { meta } = await list(`/penalties?page=${bad}&per_page=${bad}`);
       expect([bad, meta.current_page, meta.per_page]).toEqual([bad, 1, 50]);
@@ -193,7 +193,7 @@ describe('pages', () => {
     expect((await list('/penalties?per_page=007')).meta.per_page).toBe(7);
   });
 
-  test('there is one, even of nothing', async () => {
+  test('there is at least one, even without records', async () => {
     expect((await list('/bans?server_id=404')).meta).toMatchObject({
       total: 0,
       last_page: 1,

@@ -59,7 +59,7 @@ test('every list has them; there is no prev on the first page and no next on the
   }
 });
 
-test('past the end prev is the last page; of nothing there is one page', async () => {
+test('past the end prev is the last page; an empty list has one page', async () => {
   const { prev, next, last } = await linksOf('/bans?per_page=2&page=77');
   expect([prev, next, last]).toEqual([
     'https://play.example.org/api/v1/bans?per_page=2&page=3',
@@ -71,7 +71,7 @@ test('past the end prev is the last page; of nothing there is one page', async (
   expect(await linksOf('/bans?server_id=404&page=9')).toEqual({ first: only, prev: only, last: only });
 });
 
-test('filters are kept in one form, whatever they were given in; tokens and unknown keys are not', async () => {
+test('filters are kept in canonical form, however they were given; tokens and unknown keys are dropped', async () => {
   const { first } = await linksOf(
     `/penalties?api_token=secret&type=BAN&status=aktywny&server_id=001&steamid=%5BU:1:39734273%5D&admin_steamid=STEAM_0:0:19867586&per_page=500&_=7`,
   );

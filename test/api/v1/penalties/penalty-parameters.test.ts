@@ -15,7 +15,7 @@ describe('parameters', () => {
     }
   });
 
-  test('a server_id that is no non-negative 32-bit integer is 400', async () => {
+  test('a server_id that is not a non-negative 32-bit integer is 400', async () => {
     for (const id of [
       '-1',
       '2147483648',
@@ -44,7 +44,7 @@ describe('parameters', () => {
     }
   });
 
-  test('what is no SteamID is 400 that says so and names the parameter', async () => {
+  test('a value that is not a SteamID is 400 that says so and names the parameter', async () => {
     for (const name of ['steamid', 'admin_steamid']) {
       for (const id of [
         '0',
@@ -97,7 +97,7 @@ describe('parameters', () => {
     expect((await list('/penalties?type&status&page')).ids).toEqual(NEWEST_FIRST);
   });
 
-  test('of a repeated one the last counts, an empty last one being absent', async () => {
+  test('of a repeated one the last counts; if that is empty, it counts as absent', async () => {
     expect((await list('/penalties?type=kick&type=warn')).ids).toEqual([warn]);
     expect((await list('/penalties?type=warn&type=')).ids).toEqual(NEWEST_FIRST);
     expect((await get('/penalties?type=warn&type=kick')).status).toBe(400);
@@ -111,7 +111,7 @@ describe('parameters', () => {
     }
   });
 
-  test('names are read with their percent signs', async () => {
+  test('percent-encoded names are decoded', async () => {
     expect((await list('/penalties?t%79pe=warn')).ids).toEqual([warn]);
   });
 });

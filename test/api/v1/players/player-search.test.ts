@@ -43,7 +43,7 @@ async function insertNames(...names: string[]): Promise<void> {
 }
 
 describe('GET /players/search', () => {
-  test('says who it is, how they are called now, and how things stand', async () => {
+  test("gives each player's SteamID, latest name and state", async () => {
     await insertPenalties(db, [
       { playerSteamId: aSteamId(1), playerName: 'Rzeźnik', createdAt: at(1), status: 'UNBANNED' },
       { playerSteamId: aSteamId(1), playerName: 'Baranek', createdAt: at(2), type: 'mute' },
@@ -72,7 +72,7 @@ describe('GET /players/search', () => {
     });
   });
 
-  test('a ban whose time is up is none', async () => {
+  test('a ban that has ended does not count', async () => {
     await insertPenalties(db, [{ playerName: 'Ala', endsAt: new Date(NOW.getTime() - 1000) }]);
     expect(await search('ala')).toMatchObject([{ is_banned: false }]);
     await connection`update penalties set ends_at = ${new Date(NOW.getTime() + 1000).toISOString()}`;
@@ -104,7 +104,7 @@ describe('GET /players/search', () => {
     ['a%b', 'axxb'],
     ['a_b', 'axb'],
     ['\\%a', '%a1'],
-  ])('%s does not find %s: nothing stands for another character', async (text, name) => {
+  ])('%s does not find %s: there are no wildcards', async (text, name) => {
     await insertNames(name);
     expect(await namesFound(text)).toEqual([]);
   });
@@ -250,7 +250,7 @@ describe('GET /players/search', () => {
   });
 });
 
-describe('names follow whoever writes', () => {
+describe('the searched names follow every write', () => {
   test('renaming, giving to another player, deleting and truncating', async () => {
     const [row] = await insertPenalties(db, [{ playerName: 'First Name' }]);
     if (!row) throw new Error('nothing was inserted');

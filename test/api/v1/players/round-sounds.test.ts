@@ -52,7 +52,7 @@ describe('GET /players/{steamid64}/roundsound', () => {
     }
   });
 
-  test('is 200 with success false for anything that is no player', async () => {
+  test('is 200 with success false for anything that is not a player', async () => {
     for (const player of [
       '0',
       'x',

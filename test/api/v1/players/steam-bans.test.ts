@@ -116,7 +116,7 @@ describe('GET /players/{steamid64}/steam-bans', () => {
     ]);
   });
 
-  test('whoever comes while Steam is being asked waits for the same call', async () => {
+  test('requests that arrive while Steam is being asked wait for the same call', async () => {
     steam.delayMs = 500;
     const first = ask(aSteamId(1));
     while (steam.banCalls.length === 0) await Bun.sleep(5);
@@ -151,7 +151,7 @@ describe('while Steam is away', () => {
     }
   });
 
-  test('what is kept from before is given', async () => {
+  test('bans that were stored before are given', async () => {
     await ask(aSteamId(1));
     steam.answer = 'fails';
     await ask(aSteamId(2));
@@ -173,8 +173,8 @@ describe('while Steam is away', () => {
   });
 });
 
-describe('what Steam cannot mean', () => {
-  test('is not believed, of that player alone, and asked again after a minute', async () => {
+describe('an implausible response of Steam', () => {
+  test('counts as unknown, for that player alone, and is requested again after a minute', async () => {
     const lies: (Record<string, unknown> | undefined)[] = [
       undefined,
       { NumberOfVACBans: '0' },

@@ -80,7 +80,7 @@ describe('GET /servers/{slug}/history', () => {
     expect(body).toMatchObject({ meta: { hours: 24, step_seconds: 300 } });
   });
 
-  test('refuses hours that are no whole number from 1 to 8760', async () => {
+  test('refuses hours that are not a whole number from 1 to 8760', async () => {
     for (const hours of ['0', '8761', '-1', '1e1', '0x10', '2.5', 'x', '%00', '9'.repeat(5000)]) {
       const { status, body } = await service.get(`/servers/only-mirage-1/history?hours=${hours}`);
       expect([hours, status]).toEqual([hours, 400]);

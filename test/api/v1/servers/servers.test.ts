@@ -73,7 +73,7 @@ describe('GET /servers/{slug}', () => {
     expect((await service.get(`/servers/${online.id}`)).body).toMatchObject({ data: { id: numeric.id } });
   });
 
-  test('knows no server by its id, by another letter case, or by what is nearly its slug', async () => {
+  test('finds no server by its id, by another letter case, or by a text that is nearly its slug', async () => {
     for (const slug of [
       String(twin.id),
       'Only-Mirage-1',
@@ -117,7 +117,7 @@ describe('GET /servers/{id}/players', () => {
     }
   });
 
-  test('knows no server by its slug, and no id written otherwise', async () => {
+  test('finds no server by its slug, or by an id that is written otherwise', async () => {
     for (const id of [
       'only-mirage-1',
       `0${online.id}`,

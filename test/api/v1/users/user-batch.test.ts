@@ -69,7 +69,7 @@ describe('GET /users/lookup/batch', () => {
     }
   });
 
-  test('gives users by Discord ids; ids that nobody can have are nobody', async () => {
+  test('gives users by Discord ids; ids that nobody can have give null', async () => {
     const asked = ['404', DISCORD_ID, '99999999999999999999', `0${DISCORD_ID}`];
     const { status, body } = await ask(`discord_ids=${asked.join(',')}`);
     expect([status, body]).toStrictEqual([
@@ -86,7 +86,7 @@ describe('GET /users/lookup/batch', () => {
     ]);
   });
 
-  test('takes every notation, trims, leaves out what is empty, and names a player once, as they were named first', async () => {
+  test('takes every notation, trims, ignores empty elements, and lists a player once, by the notation that came first', async () => {
     const list = `,, [U:1:39734274] ,${aSteamId(2)},STEAM_0:1:19867136,,STEAM_1:1:19867136, ${aSteamId(1)},`;
     const { body } = await ask(`steamids=${encodeURIComponent(list)}`);
     expect(dataOf(body).map(({ query, user }) => [query, user?.nickname])).toEqual([

@@ -54,7 +54,7 @@ describe('the list of sessions', () => {
     expect(text).toContain('30 days after your last visit, and 180 days after you signed in at the latest.');
   });
 
-  test('keeps no word of an agent that is unknown', async () => {
+  test('stores no text of an unknown user agent', async () => {
     for (const agent of ['curl/8.5.0', '', '<script>alert(1)</script>/1 x', 'x'.repeat(4000)]) {
       const [row] = await listRows(await openBrowserAs(agent));
       expect([agent, row]).toEqual([agent, 'Unknown device This one now now']);
@@ -91,7 +91,7 @@ describe('the list of sessions', () => {
     expect((await victim.get('/account')).text).toContain(player.steamId);
   });
 
-  test('ends nothing by what is no session', async () => {
+  test("ends nothing for an id that is not a session's", async () => {
     const browser = await openBrowserAs(SAFARI);
     for (const session of ['', '\0', 'x'.repeat(5000)]) {
       expect((await browser.post('/account/sessions/end', { session })).status).toBe(303);

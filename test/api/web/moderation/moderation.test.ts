@@ -85,13 +85,13 @@ describe('the moderation view', () => {
     }
   });
 
-  test('shows those whose nickname nobody can see by the end of their SteamID', async () => {
+  test('shows users with an invisible nickname by the end of their SteamID', async () => {
     await insertUser(db, 80, { nickname: '\u3164\u200b' });
     const page = await admin.get(`/account/moderation?q=${aSteamId(80)}`);
     expect(page.text).toContain('<bdi>Player 0080</bdi>');
   });
 
-  test('takes wildcards, quotes and NUL bytes as what they are', async () => {
+  test('takes wildcards, quotes and NUL bytes literally', async () => {
     expect(await found('100%_legit')).toEqual([aSteamId(2)]);
     expect(await found('%')).toEqual([aSteamId(2)]);
     expect(await found("'; drop table users; --")).toEqual([]);
@@ -102,7 +102,7 @@ describe('the moderation view', () => {
     expect(await found('9999999999999999999')).toEqual([]);
   });
 
-  test('has pages, and survives senseless page numbers', async () => {
+  test('has pages, and tolerates invalid page numbers', async () => {
     const first = await admin.get('/account/moderation');
     expect(first.text).toContain('Page 1 of 2');
     expect(first.text).toContain('page=2');

@@ -10,7 +10,7 @@ import { textOf } from '../../../support/web/page-text.ts';
 const { db, as, owner, admin, userOf } = await openModeration();
 
 describe('an owner', () => {
-  test('sets and takes flags; only what changed is written down', async () => {
+  test('grants and revokes flags; only changes are in the audit log', async () => {
     const page = await saveFlags(owner, 2, { hasSvip: 'on', isServiceplus: 'on' });
     expect((await owner.follow(page)).text).toContain('Flags saved');
     expect(await userOf(2)).toMatchObject({
@@ -44,7 +44,7 @@ describe('an owner', () => {
     expect((await userOf(60)).isOwner).toBe(false);
   });
 
-  test('changes no flag by an old page that they did not change there', async () => {
+  test('changes no flag by an outdated page unless they changed it there', async () => {
     const path = `/account/moderation/users/${aSteamId(17)}`;
     const set = (number: number, flags: Partial<typeof users.$inferInsert>) =>
       db

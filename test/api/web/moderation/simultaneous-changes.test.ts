@@ -70,7 +70,7 @@ test('of two admins who block each other one is blocked', async () => {
   expect([(await userOf(54)).blockedAt, (await userOf(55)).blockedAt]).toEqual([null, expect.any(Date)]);
 });
 
-test('who stops being an admin while their form waits neither blocks nor unblocks', async () => {
+test('somebody who stops being an admin while their form waits neither blocks nor unblocks', async () => {
   const blockedAt = new Date();
   await insertUser(db, 60);
   await insertUser(db, 61, { blockedAt });

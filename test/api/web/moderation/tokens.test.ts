@@ -12,7 +12,7 @@ import { openModeration } from '../../../support/web/moderation.ts';
 const { db, as, admin, userOf } = await openModeration();
 
 describe('an admin', () => {
-  test('revokes any token, which is written down', async () => {
+  test('revokes any token, which is in the audit log', async () => {
     const target = await userOf(1);
     const { token, id } = await createApiToken(db, target.id, {
       name: 'Leaked',

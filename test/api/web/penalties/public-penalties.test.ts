@@ -83,7 +83,7 @@ describe('the public list of penalties', () => {
     await db.delete(penalties).where(like(penalties.playerName, 'Kowalski%'));
   });
 
-  test('says that a player is unknown whose name nobody can see', async () => {
+  test('shows a player with an invisible name as unknown', async () => {
     await insertPenalties(db, [{ playerSteamId: '0' as never, playerName: '\u200b\u3164', type: 'silence' }]);
     expect(await listRows('?type=silence')).toEqual([expect.stringContaining('Unknown player')]);
     await db.delete(penalties).where(eq(penalties.type, 'silence'));
@@ -152,7 +152,7 @@ describe('the public list of penalties', () => {
     expect(text).not.toContain('No results.');
   });
 
-  test('asks whom the visitor means when several bear such a name', async () => {
+  test('asks whom the visitor means when several players match', async () => {
     const { text } = await openBrowser(open.origin).get('/penalties?q=rzez&type=ban');
     expect(textOf(text)).toContain('Several players match. Which one do you mean?');
     expect(text).toContain(`href="/penalties?q=${aSteamId(1)}&amp;type=ban"`);

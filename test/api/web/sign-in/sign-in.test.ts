@@ -10,7 +10,7 @@ import { CONFIGURED_OWNER, openMemberSite } from '../../../support/web/member-si
 const { db, steam, site, player } = await openMemberSite();
 
 describe('signing in', () => {
-  test('makes a user row at the first time, and one session', async () => {
+  test('creates a user row the first time, and one session', async () => {
     const browser = openBrowser(site.origin);
     const page = await signIn(browser);
     expect(page.status).toBe(200);
@@ -83,7 +83,7 @@ describe('signing in', () => {
     expect(victim.cookies.has('session')).toBe(false);
   });
 
-  test('a state is used once, also with another assertion that is good in itself', async () => {
+  test('a state works once, even with another assertion that is valid', async () => {
     const browser = openBrowser(site.origin);
     const start = await browser.get('/account/sign-in');
     const cookie = browser.cookies.get('sign-in') ?? '';

@@ -146,7 +146,7 @@ describe('each rule is needed:', () => {
 });
 
 describe('the provider itself', () => {
-  test('is not followed when it redirects, and what it did not say plainly is a no', async () => {
+  test('is not followed when it redirects, and anything but a plain yes counts as no', async () => {
     for (const conduct of [
       'redirects',
       'says yes in an error page',
@@ -159,7 +159,7 @@ describe('the provider itself', () => {
     }
   });
 
-  test('is given up on, without a verdict, when it is late, failing or endless', async () => {
+  test('is unavailable, which is not a refusal, when it is late, failing or endless', async () => {
     for (const conduct of ['never answers', 'fails', 'answers without end'] as const) {
       provider.conduct = conduct;
       const verdict = verifyAssertion(steam, aReturn().toString(), EXPECTED).catch((error: unknown) => error);

@@ -130,7 +130,7 @@ describe('with servers', () => {
     expect(english.headers.get('etag')).not.toBe(other.headers.get('etag'));
   });
 
-  test('one who chooses a language is sent on to the page in that language, which is shared', async () => {
+  test('a visitor who chooses a language is redirected to the page in that language, which is shared', async () => {
     const browser = openBrowser(service.origin);
     const chosen = await browser.get('/?lang=pl&x=1');
     expect([chosen.status, chosen.location, chosen.headers.get('cache-control')]).toEqual([

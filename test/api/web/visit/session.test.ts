@@ -112,7 +112,7 @@ describe('a session', () => {
     expect((await elsewhere.get('/account')).text).toContain('1 session<');
   });
 
-  test('is one of the hundred that a user used last: older ones end', async () => {
+  test('ends once its user has a hundred that were used more recently', async () => {
     const browser = openBrowser(site.origin);
     await signIn(browser);
     const [user] = await db.select().from(users).where(eq(users.steamId64, player.steamId));
@@ -147,7 +147,7 @@ describe('a session', () => {
 });
 
 describe('the session secret', () => {
-  test('is made once and kept, so that replicas and restarts share it', async () => {
+  test('is generated once and stored, so that replicas and restarts share it', async () => {
     const [one, two] = await Promise.all([
       loadSessionSecret(db, undefined),
       loadSessionSecret(db, undefined),

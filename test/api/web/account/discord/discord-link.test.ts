@@ -140,7 +140,7 @@ describe('linking Discord', () => {
     expect((await findUser())?.discordId).toBe('9223372036854775807');
   });
 
-  test('links nothing for whom is blocked or signed out while Discord is asked', async () => {
+  test('links nothing for a member who is blocked or signed out while Discord is being asked', async () => {
     const block = () =>
       blockUser(db, aSteamId(lastPlayer), { reason: 'x', now: new Date(), actor: 'operator' });
     const other = openBrowser(site.origin);

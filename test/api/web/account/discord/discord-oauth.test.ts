@@ -84,7 +84,7 @@ describe('a link', () => {
     expect(await fetchDiscordAccount(discord, await aReturn(), PENDING)).toEqual({ ...NELLY, avatar: null });
   });
 
-  test('holds although Discord will not take the token back, which is reported', async () => {
+  test('holds even if Discord does not revoke the token, which is reported', async () => {
     provider.conduct = 'will not revoke';
     expect(await fetchDiscordAccount(discord, await aReturn(), PENDING)).toEqual(NELLY);
     expect(revokeFailures).toHaveLength(1);
@@ -153,7 +153,7 @@ describe('refused is', () => {
     expect(provider.liveTokens.size).toBe(0);
   });
 
-  test('an answer that is no account', async () => {
+  test('a response that is not an account', async () => {
     const query = await aReturn();
     provider.account = { ...NELLY, id: '1 OR 1=1' };
     expect(await refusal(query)).toBe('account');
@@ -164,7 +164,7 @@ describe('refused is', () => {
   });
 });
 
-test('Discord failing or not answering is no verdict', async () => {
+test('a Discord that fails or does not respond is unavailable, not a refusal', async () => {
   for (const conduct of ['fails', 'never answers'] as const) {
     const query = await aReturn();
     provider.conduct = conduct;

@@ -52,7 +52,7 @@ describe('uploading', () => {
     expect((await listRoundSounds(db)).map(({ title }) => title)).toEqual(['b.mp3']);
   });
 
-  test('gives a script JSON', async () => {
+  test('responds to a script with JSON', async () => {
     const sent = await upload(new File(['x'], 'a.mp3'), { accept: 'application/json' });
     expect([sent.status, await sent.json()]).toEqual([202, { success: true, status: 'queued' }]);
     const status = await visit.browser.get('/account/roundsound/status');
@@ -116,7 +116,7 @@ describe('uploading', () => {
     expect(await listRoundSounds(db)).toHaveLength(1);
   });
 
-  test('one who lets uploads trickle keeps nobody else waiting, is told so, and leaves nothing behind', async () => {
+  test('somebody whose uploads trickle keeps nobody else waiting, is told so, and leaves nothing behind', async () => {
     const startedMs = performance.now();
     const headers = { Cookie: cookieLine(), 'X-CSRF-Token': await csrfToken(), 'Content-Length': '1000' };
     const slow = await Promise.all([1, 2, 3, 4].map(() => openUpload(site.origin, headers)));

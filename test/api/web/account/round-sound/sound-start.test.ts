@@ -56,7 +56,7 @@ test.each([
 });
 
 test.each([true, false])(
-  'a start that is none is refused, and nothing is stored (before the file: %p)',
+  'an invalid start is refused, and nothing is stored (before the file: %p)',
   async (isFirst) => {
     for (const start of ['-1', '1.5', 'soon', '600001']) {
       const sent = await upload(start, isFirst);

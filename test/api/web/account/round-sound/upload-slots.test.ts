@@ -81,10 +81,10 @@ afterAll(async () => {
   await root.remove();
 });
 
-test('sixteen who let a byte trickle lock nobody out: one gives way to each who waits, and is told why', async () => {
+test('sixteen trickling uploads lock nobody out: one is evicted for each waiting user, and its user is told why', async () => {
   const slow = await openAll(site.origin, { bytesPerSecond: 4 });
   await waitFor(async () => (await listUploadsUnderWay()).length === SLOTS);
-  // The first keeps their slot until the second has one too, and does not leave it to them.
+  // The first waiting user keeps their slot until the second has one too, so that it is not passed on to the second.
   const gate = Promise.withResolvers<void>();
   storing = gate.promise;
   const answered = () => slow.filter(({ answer }) => answer !== undefined);
@@ -99,7 +99,7 @@ test('sixteen who let a byte trickle lock nobody out: one gives way to each who 
   await waitFor(async () => (await listUploadsUnderWay()).length === SLOTS - 2);
 });
 
-test('a slot that is lost and not free yet costs nobody else theirs', async () => {
+test('while an evicted upload still holds its slot, no other upload is evicted in its place', async () => {
   const gate = Promise.withResolvers<void>();
   leaving = gate.promise;
   const slow = await openAll(quick.origin, { bytesPerSecond: 4 });
@@ -113,7 +113,7 @@ test('a slot that is lost and not free yet costs nobody else theirs', async () =
   expect(slow.filter(({ answer }) => answer !== undefined)).toHaveLength(1);
 });
 
-test('the slowest gives way first; who is fast enough stays, and is not asked to hurry while nobody waits', async () => {
+test('the slowest is evicted first; a fast enough upload is not, and nobody is while no user waits', async () => {
   const fast = await openAll(quick.origin, { bytesPerSecond: 160 * 1024, people: SLOTS - 2 });
   const slower = await openOne(quick.origin, SLOTS - 2, { bytesPerSecond: 8 * 1024 });
   const slowest = await openOne(quick.origin, SLOTS - 1, { bytesPerSecond: 100 });
@@ -146,7 +146,7 @@ test('an upload whose bytes have all arrived keeps its slot, however long it tak
   expect((await Promise.all(arrived)).map(({ status }) => status)).toEqual(arrived.map(() => 202));
 });
 
-test('a stalled upload gives way to the next one of the same person', async () => {
+test('a stalled upload is evicted for the next one of the same person', async () => {
   const still = await openOne(quick.origin, 0, { bytesPerSecond: 4 });
   await waitFor(async () => (await listUploadsUnderWay()).length === 1);
   expect((await upload(quick.origin, 0)).status).toBe(202);

@@ -111,7 +111,7 @@ describe('creating a token', () => {
     expect(await listRows()).toHaveLength(2);
   });
 
-  test('is refused without a sound name or with an expiry that is no choice', async () => {
+  test('is refused without a valid name, or with an expiry that is not offered', async () => {
     for (const name of ['', '   ', 'x'.repeat(65), 'a\u0000b', '\u3164\u200b', '\u0301', undefined]) {
       const form = { ...(name !== undefined && { name }) };
       const page = await browser.post('/account/tokens', form);

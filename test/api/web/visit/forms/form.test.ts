@@ -42,7 +42,7 @@ describe('every POST', () => {
     );
   });
 
-  test('that its sender breaks off is no failure of ours: nothing is logged', async () => {
+  test('that its sender aborts is not a failure of the service: nothing is logged', async () => {
     let arrived = Promise.withResolvers<void>();
     const take = () => {
       arrived.resolve();
