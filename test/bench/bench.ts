@@ -63,7 +63,7 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(Math.max(Math.ceil(sorted.length * share) - 1, 0), sorted.length - 1)] ?? Number.NaN;
 }
 
-/** Milliseconds, with as many digits as say something. */
+/** Milliseconds, with a sensible number of digits. */
 export function formatMs(ms: number): string {
   return `${ms.toFixed(ms < 10 ? 2 : ms < 100 ? 1 : 0)} ms`;
 }
@@ -79,7 +79,7 @@ export function requireTool(name: string): string {
   return path;
 }
 
-/** What the figures were measured on; no names of hosts or folders. */
+/** Describes the machine that the figures were measured on, without names of hosts or folders. */
 export function describeMachine(): string {
   const [first] = cpus();
   const model = first?.model.trim().replaceAll(/\s+/g, ' ') ?? process.arch;

@@ -1,4 +1,4 @@
-/** How long a test waits for what has to happen: longer than any busy machine takes, so only a defect reaches it. */
+/** How long a test waits for an expected event: longer than any busy machine takes, so only a defect reaches it. */
 export const PATIENCE_MS = 120_000;
 
 /**

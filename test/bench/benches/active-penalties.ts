@@ -10,15 +10,15 @@ const CALLS = 200;
 const WARM_UP_CALLS = 50;
 const LIMIT = 20;
 const MANY = 100;
-/** How many times the cost of one player they may take. */
+/** How many times the cost of one player that of a hundred players may be. */
 const MOST = 5;
 const WHY_DEAR =
   'the rows are on distant pages: finding them takes half of the database time, reading and sending them the rest';
 
 /**
- * What is in force against 100 players at once, held against one player, drawn anew for each request: once from everybody
- * who has a record, as a forum's page would ask, and once from those who have something in force, so that a hundred have a
- * hundred times the records of one.
+ * The active penalties of 100 players at once, compared with those of one player. Players are drawn anew for each request:
+ * once from everybody who has a record, as a forum's page would ask, and once from those with an active penalty, so that
+ * a hundred have a hundred times the records of one.
  */
 export const activePenalties: Bench = {
   name: 'active',

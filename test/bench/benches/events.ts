@@ -20,9 +20,9 @@ const PENALTIES_A_SECOND = 200;
 const BATCH = 10;
 const ROUNDS = 3;
 const SECONDS = 10;
-/** The clients of streams and webhooks take what nobody else wants: elsewhere they would not take the service's processors. */
+/** The clients of streams and webhooks only get idle processor time: normally they run on other machines. */
 const WHEN_IDLE = ['chrt', '--idle', '0'];
-/** Others that ask meanwhile. */
+/** Other requests meanwhile. */
 const REQUESTS_A_SECOND = 200;
 const DELAY_TARGET_MS = 500;
 const MEMORY_TARGET_MB = 40;

@@ -92,7 +92,7 @@ export const http: Bench = {
   },
 };
 
-/** Whatever runs on Bun gains over Node what bare Bun gains at most: ours is held against that gain, in the same run. */
+/** A server on Bun can gain over Node at most what bare Bun gains: ours is compared with that gain, in the same run. */
 function againstFastify([ours, bare, fastify]: readonly LoadFigures[]): Row {
   if (!ours || !bare || !fastify) throw new Error('nothing was measured');
   const share = ours.requestsPerSecond / bare.requestsPerSecond;
@@ -130,7 +130,7 @@ async function loadInTurn(
   }));
 }
 
-/** Which of the figures ours are held against; `whyShort` is the reason when they do not reach it. */
+/** The figure that ours are compared with; `whyShort` is the reason when they do not reach it. */
 type Target = { floor: number; name: string; atLeast: number; p99AtMost?: number; whyShort: string };
 
 /** Ours comes first in `figures`. */

@@ -63,7 +63,7 @@ export const penalties: Bench = {
   },
 };
 
-/** Whom a dataset has most and least of; a filter by them is the dearest and the sparsest of its kind. */
+/** The subjects that a dataset has most and fewest rows of: filters by them are the most expensive and the sparsest. */
 type Subjects = {
   servers: readonly number[];
   admins: readonly SteamId64[];

@@ -37,7 +37,7 @@ export const poll: Bench = {
   },
 };
 
-/** Questions alone, side by side with the same datagrams unread. */
+/** Only the queries, compared with the same datagrams exchanged without parsing. */
 async function measureQuestions(addresses: string[]): Promise<Row[]> {
   await pollAll(addresses);
   await runAll(addresses, exchange);
@@ -154,7 +154,7 @@ async function runAll(addresses: string[], work: (address: string) => Promise<vo
 
 const INFO = Buffer.from('\xff\xff\xff\xffTSource Engine Query\0', 'latin1');
 
-/** Info, challenge, info, players: the datagrams of a poll, unread but for the challenge. */
+/** Info, challenge, info, players: exchanges the datagrams of a poll, and parses only the challenge. */
 function exchange(address: string): Promise<void> {
   const { host, port } = parseServerAddress(address);
   return new Promise((settle, reject) => {

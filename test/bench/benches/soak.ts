@@ -18,7 +18,7 @@ const GAME_SERVERS = 20;
 /** A shorter run ends before the heap has its size. */
 const MIN_MINUTES_FOR_MEMORY = 10;
 const MEMORY = { maxMb: 150, growth: 0.05 };
-/** Connections come and go; a leak of one an upload or interaction is many more than this. */
+/** Connections come and go; a leak of one descriptor per upload or interaction would be many more than this. */
 const DESCRIPTOR_MARGIN = 40;
 
 export const soak: Bench = {

@@ -53,7 +53,7 @@ export const sounds: Bench = {
 
 type Setting = { folder: string; database: Database; track: Uint8Array };
 
-/** What the sound is held against: the same engine, doing nothing else. */
+/** What the sound is compared with: the same engine, doing nothing else. */
 const FLOORS = {
   one: `only decoding ${MAX_SECONDS} s and encoding one file`,
   both: `only decoding ${MAX_SECONDS} s and encoding both files, in two calls`,

@@ -1,7 +1,7 @@
 import postgres from 'postgres';
 
 /**
- * What our answers are held against: `Bun.serve` and nothing else.
+ * The server that ours is compared with: `Bun.serve` and nothing else.
  * `bun bare-server.ts answer JSON` sends the same bytes and headers to everybody, or 304; `bun bare-server.ts penalties URL`
  * lists a player's penalties by SQL written by hand.
  */

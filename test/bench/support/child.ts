@@ -28,13 +28,13 @@ export async function startChild(command: string[], env: Record<string, string> 
   };
 }
 
-/** What a process holds in memory, in MB. Linux alone tells. */
+/** The resident memory of a process, in MB. Works on Linux only. */
 export async function readResidentMb(pid: number): Promise<number> {
   const status = await Bun.file(`/proc/${pid}/status`).text();
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
 }
 
-/** How long a process has worked, in milliseconds of all processors. Linux alone tells, in hundredths of a second. */
+/** The processor time of a process in milliseconds, to a hundredth of a second. Works on Linux only. */
 export async function readProcessorMs(pid: number): Promise<number> {
   const stat = await Bun.file(`/proc/${pid}/stat`).text();
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -2,8 +2,8 @@ import { connect } from 'node:net';
 
 /**
  * Streams of `/events` in a process of their own: `bun event-clients.ts PORT TOKENS_FILE STREAMS`. Prints `open` when
- * all are open; at the end of its input, the delays in milliseconds as JSON. Every fiftieth client looks into what it
- * receives, the others only take it: their parsing would be measured otherwise.
+ * all are open; at the end of its input, the delays in milliseconds as JSON. Every fiftieth client parses what it receives,
+ * the others only read it: otherwise their parsing would be measured too.
  */
 const [port, tokensFile, wanted] = process.argv.slice(2);
 const tokens: string[] = JSON.parse(await Bun.file(tokensFile ?? '').text());

@@ -1,6 +1,6 @@
 /**
- * Takes webhooks in a process of its own: `bun webhook-endpoint.ts`. Prints its port; `GET /` tells how many messages
- * came, and the delays in milliseconds of every tenth: to read each would be measured otherwise.
+ * Receives webhooks in a process of its own: `bun webhook-endpoint.ts`. Prints its port; `GET /` tells how many messages
+ * came, and the delays in milliseconds of every tenth: parsing each message would be measured too.
  */
 const SAMPLE_EVERY = 10;
 const delaysMs: number[] = [];

@@ -1,7 +1,7 @@
 import { RENDER_LIMITS } from '../../../media/ffmpeg/ffmpeg.ts';
 import { openEngine } from './ffmpeg-engines.ts';
 
-/** Writing to a pipe that nobody reads would end it, too. */
+/** Writing to a pipe that nobody reads would end ffmpeg, too. */
 const SILENT = ['-v', 'quiet', '-nostats'];
 
 /** A process whose ffmpeg would run for half a minute on `tone.wav` in the folder given; says when it begins. */

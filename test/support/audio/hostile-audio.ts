@@ -1,7 +1,7 @@
 import { deflateSync } from 'node:zlib';
 import { joinBytes, wavHeader } from './audio.ts';
 
-/** Files that are meant to do harm, made by hand. */
+/** Files that are meant to do harm, written byte by byte. */
 
 const FLAC_RATE = 44_100;
 const FLAC_BLOCK_FRAMES = 4096;

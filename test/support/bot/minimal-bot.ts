@@ -8,8 +8,8 @@ type Interaction = { id: string; token: string; type: number };
 type Payload = { op: number; t?: string; d: Interaction };
 
 /**
- * A client of Discord that does nothing but acknowledge each interaction at once: what the fake Discord and the connection
- * to it take by themselves.
+ * A client of Discord that only acknowledges each interaction at once. It measures how long the fake Discord and the
+ * connection to it take by themselves.
  * @returns the function that disconnects it.
  */
 export async function startMinimalBot({ apiUrl, token }: FakeDiscord): Promise<() => Promise<void>> {

@@ -3,7 +3,7 @@ import type { Database } from '../../../src/db/database.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { aPenalty, insertPenalties } from './builders.ts';
 
-/** What happens at one step of a history; what is no kind of {@link changePenalties} is the test's own. */
+/** What happens at one step of a history. Kinds that {@link changePenalties} does not know are the test's own. */
 export type Step = { kind: string; count?: number; place?: number };
 
 /** Random changes of penalties, with their weights. */

@@ -87,7 +87,7 @@ export async function serveDocumentedApi() {
     .ask('/api/v1/penalties/changes', bearer(token))
     .then(({ body }) => (body as { meta: { cursor: string } }).meta.cursor);
 
-  /** All that can be given together: of two lists one. */
+  /** All parameters that can be combined: of two alternative lists, one. */
   function queryExamplesOf(operation: Operation): Record<string, string | number> {
     const together = queryParametersOf(operation).filter(({ name }) => name !== 'discord_ids');
     return Object.fromEntries(

@@ -113,7 +113,7 @@ export async function startExports() {
 /** A running export: what was read of it, and what reads the rest. */
 type OpenExport = { reader: { read: () => Promise<{ done: boolean; value?: Uint8Array }> }; first: string };
 
-/** What is left of an export, as far as it came before it was broken off. */
+/** The rest of an export, as far as it was sent before it was aborted. */
 async function readToEnd({ reader, first }: OpenExport) {
   let text = first;
   const decoder = new TextDecoder();

@@ -69,7 +69,7 @@ function describe({ body }: Received): string {
   return `${body.type}${id}`;
 }
 
-/** As a receiver does it. @throws when the message is not signed with the secret, or is older than five minutes. */
+/** Verifies a message as a receiver does. @throws when it is not signed with the secret, or older than five minutes. */
 export function verify(secret: string, { id, timestamp, signature, text }: Received): unknown {
   return new Webhook(secret).verify(text, {
     'webhook-id': id,

@@ -1,6 +1,6 @@
 import { openDatabase } from '../../../src/db/database.ts';
 
-/** Small work that takes milliseconds on an idle machine. */
+/** A small task that takes milliseconds on an idle machine. */
 export type Reference = () => Promise<unknown>;
 
 /** A promised time may be exceeded by this many times the longest reference. */

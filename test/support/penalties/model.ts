@@ -24,7 +24,7 @@ export type ModelFilter = {
   server?: number;
 };
 
-/** What the lists, totals, counts, bans and changes of penalties have to be, told in the simplest way there is. */
+/** The expected lists, totals, counts, bans and changes of penalties, computed in the simplest way. */
 export class PenaltyModel {
   readonly rows = new Map<number, ModelPenalty>();
   private lastSweepMs: number | undefined;
@@ -53,7 +53,7 @@ export class PenaltyModel {
     return this.list({ types: ['ban'], status: 'ACTIVE', player }, nowMs).rows.length > 0;
   }
 
-  /** What a program knows that follows the changes. */
+  /** What a program that follows the changes knows. */
   told(): [number, PenaltyType, PenaltyStatus][] {
     const rows = [...this.rows.values()].sort((a, b) => a.id - b.id);
     return rows.map((row) => [row.id, row.type, statusOf(row, this.toldUpToMs)]);

@@ -58,7 +58,7 @@ function atOnce<Action>(actions: fc.Arbitrary<Action[]>) {
   return fc.record({ kind: fc.constant('at once' as const), actions });
 }
 
-/** Somebody hangs, and goes on when others have been at it: steps in a row that chance alone would seldom bring together. */
+/** One process hangs, and continues after others have worked on the same: a sequence that is rare by chance. */
 const overtaken = fc.oneof(
   fc.tuple(alone(hangingWork), lapse, alone(fc.oneof(hangingWork, killedWork, workThat(calm)))),
   fc.tuple(alone(hangingWork), step),

@@ -1,7 +1,7 @@
 import type { Db } from '../../../src/db/client.ts';
 import type { Interruption } from './history.ts';
 
-/** What no program comes back from: any use of it gives itself, and awaiting it never ends. */
+/** A value that no program gets past: any use of it gives itself, and awaiting it never ends. */
 const NEVER: never = new Proxy(() => undefined, {
   get: (_, name) => (name === 'then' ? () => undefined : NEVER),
   apply: () => NEVER,
@@ -35,7 +35,7 @@ export class Interrupter {
     this.resumed.resolve();
   }
 
-  /** A client whose file is awaited goes away: who receives it closes the file. False if nobody awaits one. */
+  /** The client whose file is being received goes away, so the receiver closes the file. False if none is received. */
   hangUp(): boolean {
     const isAwaited = this.interruption?.before === 'chunk';
     if (isAwaited) this.resumed.reject(new Error('the client is gone'));
@@ -48,7 +48,7 @@ export class Interrupter {
     await this.resumed.promise;
   }
 
-  /** A handle on which queries are counted. Of a process that was killed none is sent, and none ends. */
+  /** A handle that counts queries. Once the process has been killed, none is sent, and none returns. */
   watch<T extends Db>(db: T): T {
     return new Proxy(db, {
       get: (target, name) => {
@@ -65,7 +65,7 @@ export class Interrupter {
   private transact(db: Db, work: (tx: Db) => Promise<unknown>): Promise<unknown> {
     if (this.strikes('query')) return NEVER;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    // Its connection is closed after the strike, of which a killed process does not hear.
+    // The connection is closed after the strike, which a killed process must not notice.
     db.transaction((tx) => work(this.watch(tx as Db))).then(
       (result) => this.isDead || resolve(result),
       (error: unknown) => this.isDead || reject(error),

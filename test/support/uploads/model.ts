@@ -44,7 +44,7 @@ export function erase(world: World, player: string): boolean {
   return true;
 }
 
-/** @param isAlone nothing else happens: the oldest is claimed. Otherwise a worker passes by what others have locked. */
+/** @param isAlone nothing else happens: the oldest is claimed. Otherwise a worker skips what others have locked. */
 export function claim(world: World, claimed: Claim | undefined, isAlone: boolean): boolean {
   const free = listUnfinished(world).filter(({ isClaimed }) => !isClaimed);
   const row = isAlone ? free[0] : free.find(({ title }) => title === claimed?.title);

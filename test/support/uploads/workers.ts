@@ -16,17 +16,17 @@ type Options = {
 
 type Session = { name: string; connection: Connection };
 type Stopped = { interrupter: Interrupter; done: Promise<void> };
-/** Who hangs goes on, to the end. */
+/** A hanging action; `resume` lets it continue to its end. */
 type Hanging = { resume: () => Promise<void> };
 
-/** What a worker has done; who hangs can be resumed. */
+/** What a worker has done; one that hangs can be resumed. */
 type Step = { progress: Progress; resume?: () => Promise<Progress> };
 
 const BEFORE_A_CLAIM: Progress = { outcome: 'killed' };
 
 /**
- * Workers, and whoever else may be killed, each on a connection of its own: of who is killed the connection is closed, and
- * nothing ever comes back to it.
+ * Workers and others that may be killed, each on a connection of its own. When one is killed, its connection is closed, and
+ * none of its calls ever returns.
  */
 export class Workers {
   /** Of all workers, so that no two sessions of a database have one name. */
@@ -92,7 +92,7 @@ export class Workers {
     return { resume };
   }
 
-  /** Whoever hangs is killed. */
+  /** Kills everything that hangs. */
   async killHanging(): Promise<void> {
     const kill = async ([session, { interrupter, done }]: [Session, Stopped]) => {
       if (interrupter.hangUp()) await done.catch(() => undefined);
