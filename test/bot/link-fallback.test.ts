@@ -4,7 +4,7 @@ import { anActor } from '../support/discord/actor.ts';
 import { isEphemeral } from '../support/discord/messages.ts';
 import { waitFor } from '../support/wait.ts';
 
-test('a refusal with a link that Discord rejects arrives after a public deferral too', async () => {
+test('the fallback for rejected links also works for a refusal after a public deferral', async () => {
   const { fake, connect, outcomes } = await startTestBot({
     bot: { publicUrl: 'http://localhost:3000', timings: { deferAfterMs: 0 } },
   });

@@ -8,7 +8,7 @@ import { findFreePort } from '../support/machine/free-port.ts';
 import { startProgram } from '../support/service/program.ts';
 import { waitFor } from '../support/wait.ts';
 
-test('the receiver in docs/events.md takes what is signed with its secret, and nothing else', async () => {
+test('the receiver in docs/events.md accepts messages that are signed with its secret, and no others', async () => {
   const [, code = ''] = /```ts\n([\s\S]*?)```/.exec(readPage('docs/events.md')) ?? [];
   // Inside the project, where its package is found.
   const file = `test/artifacts/receiver-${process.pid}.ts`;

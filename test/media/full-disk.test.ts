@@ -51,7 +51,7 @@ describe.skipIf(!isPossible)('on a full disk', () => {
     for (const name of await readdir(disk)) await rm(join(disk, name), { recursive: true });
   });
 
-  test('an upload is refused as a passing trouble, and leaves nothing behind', async () => {
+  test('an upload is refused as a temporary failure, and leaves nothing behind', async () => {
     const folders = await openSoundFolders({ dataDir: disk, storageDir: join(folder.path, 'storage') });
     await Bun.write(join(disk, 'other'), new Uint8Array(DISK_BYTES - 100_000));
     await expect(upload(folders)).rejects.toThrow('There is no room for uploads now');
@@ -61,7 +61,7 @@ describe.skipIf(!isPossible)('on a full disk', () => {
 
   for (const engine of ENGINES) {
     test.skipIf(!isOnThisMachine(engine))(
-      `the ${engine} engine puts a sound off, and finishes it when there is room`,
+      `the ${engine} engine postpones a sound, and finishes it when there is room`,
       async () => {
         const folders = await openSoundFolders({ dataDir: disk, storageDir: join(folder.path, engine) });
         await upload(folders);
@@ -92,7 +92,7 @@ describe.skipIf(!isPossible)('on a full disk', () => {
     );
 
     test.skipIf(!isOnThisMachine(engine))(
-      `the ${engine} engine never puts it on the upload, whichever step the disk is full at`,
+      `the ${engine} engine never blames the upload, whichever step the disk is full at`,
       async () => {
         const ffmpeg = await openEngine(engine, folder.path);
         const job = join(disk, 'job');

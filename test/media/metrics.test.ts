@@ -20,7 +20,7 @@ const service = await startTestService({
 });
 afterAll(root.remove);
 
-test('/metrics tells what waits, what is worked on, what came of it and how long it took', async () => {
+test('/metrics counts sounds by status and outcome, and tells how long they took', async () => {
   expect(await readMetrics()).toMatchObject({ sounds_queued: 0, sounds_measuring: 0, sounds_rendering: 0 });
 
   // Leased to another process, so that this one's worker leaves them alone.

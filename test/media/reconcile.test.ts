@@ -20,7 +20,7 @@ const queue = await createSoundQueue();
 const { db, upload, startWorker, settled } = queue;
 
 describe('reconciliation', () => {
-  test('puts published files aside that no row knows, and removes unfinished copies', async () => {
+  test('sets aside published files without a row, and removes unfinished copies', async () => {
     await Bun.write(publishedPath(queue.folders, aSteamId(9)), 'x');
     await Bun.write(partialPath(queue.folders, 12345), 'x');
     await Bun.write(join(queue.folders.published, 'note.txt'), 'an operator left this');
@@ -31,7 +31,7 @@ describe('reconciliation', () => {
     expect(await readdir(queue.folders.orphans)).toEqual([]);
   });
 
-  test('removes what a backup that was killed kept of sounds, after a day', async () => {
+  test('removes the links to sounds of a backup that was killed, after a day', async () => {
     const homes = [queue.folders.published, queue.folders.inbox].map((folder) => dirname(folder));
     const [killed, running] = ['.backup-killed', '.backup-running'];
     for (const home of homes) {
@@ -47,7 +47,7 @@ describe('reconciliation', () => {
     }
   });
 
-  test('keeps an upload whose row comes while it looks', async () => {
+  test('keeps an upload whose row is inserted meanwhile', async () => {
     const uploadKey = Bun.randomUUIDv7();
     await Bun.write(join(queue.folders.inbox, uploadKey, UPLOAD_NAME), TONE);
     let looks = 0;
@@ -65,7 +65,7 @@ describe('reconciliation', () => {
     expect(await readdir(queue.folders.inbox)).toEqual([uploadKey]);
   });
 
-  test('passes over a sound that is removed while it looks', async () => {
+  test('skips a sound that is removed meanwhile', async () => {
     const path = publishedPath(queue.folders, aSteamId(9));
     await Bun.write(path, 'x');
     const watched = new Proxy(db, {
@@ -111,7 +111,7 @@ describe('reconciliation', () => {
     expect(await listReadySounds(db)).toHaveLength(1);
   });
 
-  test('removes the folder of an upload that ended', async () => {
+  test('removes the folder of an upload that is finished', async () => {
     const { uploadKey } = await upload(SILENCE);
     startWorker();
     await settled(PLAYER);

@@ -79,14 +79,14 @@ describe('after kill -9', () => {
     await waitFor(async () => (await readdir(queue.folders.inbox)).length === 0);
   });
 
-  test('a sound that was under way at ten kills is rendered all the same', async () => {
+  test('a sound whose processing was killed ten times is rendered all the same', async () => {
     await upload(TONE);
     await db.update(roundSounds).set({ attempts: 10 });
     startWorker({ leaseMs: 1000 });
     expect((await settled(PLAYER)).ready).toMatchObject({ title: 'tone.wav', attempts: 11 });
   });
 
-  test('at the last attempt a sound that is in its place already is published', async () => {
+  test('a sound that is already in place at the last attempt is published', async () => {
     await upload(TONE);
     await runProcess('work', 'after-move');
     await db.update(roundSounds).set({ attempts: 20 });
@@ -104,7 +104,7 @@ describe('after kill -9', () => {
     expect(await readdir(queue.folders.inbox)).toEqual([]);
   });
 
-  test('with the row written and no answer sent, the upload is published', async () => {
+  test('with the row written and no response sent, the upload is published', async () => {
     await runProcess('upload', 'after-row');
     startWorker();
     expect((await settled(PLAYER)).ready).toMatchObject({ title: 'killed.wav' });

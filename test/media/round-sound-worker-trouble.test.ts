@@ -21,8 +21,8 @@ setDefaultTimeout(60_000);
 const queue = await createSoundQueue();
 const { db, ffmpeg, missingFfmpeg, upload, startWorker, settled } = queue;
 
-describe('trouble of our own', () => {
-  test('a missing ffmpeg puts the upload off until there is one', async () => {
+describe('failures of the service', () => {
+  test('a missing ffmpeg postpones the upload until there is one', async () => {
     let failures = 2;
     const flaky: Ffmpeg = {
       ...ffmpeg,
@@ -44,7 +44,7 @@ describe('trouble of our own', () => {
     await waitFor(async () => (await readdir(queue.folders.inbox)).length === 0);
   });
 
-  test('a full disk puts the upload off, and leaves no half of a file', async () => {
+  test('a full disk postpones the upload, and leaves no partial file', async () => {
     const moveFile = failOnFullDisk();
     await upload(TONE);
     startWorker({ moveFile });
@@ -59,7 +59,7 @@ describe('trouble of our own', () => {
     expect((await settled(PLAYER)).ready).toMatchObject({ status: 'ready', attempts: 7, failures: 1 });
   });
 
-  test('a file that cannot be put in order stops no upload, and is logged once', async () => {
+  test('a file that cannot be removed stops no upload, and is logged once', async () => {
     // A folder is not removed as a file.
     await mkdir(partialPath(queue.folders, 12345));
     const errors: string[] = [];
@@ -76,7 +76,7 @@ describe('trouble of our own', () => {
     expect((await settled(PLAYER)).latest).toMatchObject({ status: 'failed', failure: 'lost' });
   });
 
-  test('a worker that lost its lease leaves the upload to the one who has it', async () => {
+  test('a worker that lost its lease leaves the upload to the one that holds it', async () => {
     const { id, uploadKey } = await upload(TONE);
     const overtaken: Ffmpeg = {
       ...ffmpeg,
@@ -93,7 +93,7 @@ describe('trouble of our own', () => {
     expect((await findRoundSounds(db, PLAYER)).latest).toMatchObject({ status: 'measuring', attempts: 2 });
   });
 
-  test('an orderly stop gives the upload back without counting an attempt', async () => {
+  test('a graceful stop returns the upload to the queue without counting an attempt', async () => {
     const entered = Promise.withResolvers<void>();
     const engine = await openQueueEngine(queue.root);
     const stuck: Ffmpeg = {

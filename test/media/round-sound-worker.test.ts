@@ -30,7 +30,7 @@ setDefaultTimeout(60_000);
 const queue = await createSoundQueue();
 const { db, ffmpeg, upload, startWorker, settled } = queue;
 
-test('an upload is answered before it is rendered, then published under the SteamID', async () => {
+test('an upload gets its response before it is rendered, then it is published under the SteamID', async () => {
   const accepted = await upload(TONE, { fileName: '../Fanfara.wav' });
   expect(accepted).toMatchObject({ status: 'queued', title: 'Fanfara.wav', steamId64: PLAYER });
   expect(await listReadySounds(db)).toEqual([]);
@@ -55,7 +55,7 @@ test('an upload is answered before it is rendered, then published under the Stea
   expect((await readdir(queue.folders.published)).sort()).toEqual(PUBLISHED_NAMES);
 });
 
-test('the earlier sound stays published while its replacement is worked on, and when it fails', async () => {
+test('the earlier sound stays published while its replacement is processed, and when that fails', async () => {
   await upload(TONE);
   startWorker();
   const first = (await settled(PLAYER)).ready;
@@ -73,7 +73,7 @@ test('the earlier sound stays published while its replacement is worked on, and 
   expect(await Bun.file(publishedPath(queue.folders, PLAYER)).bytes()).not.toEqual(before);
 });
 
-test('a newer upload takes the place of one that waits', async () => {
+test('a newer upload replaces one that waits', async () => {
   await upload(TONE, { fileName: 'first.wav' });
   await upload(OTHER_TONE, { fileName: 'second.wav' });
   expect((await listRoundSounds(db)).map(({ title }) => title)).toEqual(['second.wav']);
@@ -102,7 +102,7 @@ test('an upload that is replaced while it is rendered is never published', async
   expect(ready).toMatchObject({ title: 'second.wav', durationMs: 2000 });
 });
 
-test('an upload whose files go with its removal, in the middle of the work, is not called a failure', async () => {
+test('an upload that is removed with its files while it is processed is not reported as a failure', async () => {
   const warnings: string[] = [];
   const removing: Ffmpeg = {
     ...ffmpeg,
@@ -124,7 +124,7 @@ test('an upload whose files go with its removal, in the middle of the work, is n
   expect(await readdir(queue.folders.inbox)).toEqual([]);
 });
 
-test("a member's wrong file is one line of the log, without a stack trace; what is ours is a warning with one", async () => {
+test("a member's bad file is one log line without a stack trace; a failure of the service is a warning with one", async () => {
   const lines: { level: string; fields: object; message: string }[] = [];
   const note = (level: string) => (fields: object, message: string) =>
     void lines.push({ level, fields, message });
@@ -157,7 +157,7 @@ test("a member's wrong file is one line of the log, without a stack trace; what 
   expect(lines.find(({ level }) => level === 'warn')?.fields).toHaveProperty('err');
 });
 
-test('tells the steps while it works: queued, measuring, rendering', async () => {
+test('saves the steps while it works: queued, measuring, rendering', async () => {
   const seen = new Set<string>([(await upload(TONE)).status]);
   const watching: Ffmpeg = {
     ...ffmpeg,
@@ -171,7 +171,7 @@ test('tells the steps while it works: queued, measuring, rendering', async () =>
   expect([...seen]).toEqual(['queued', 'measuring', 'rendering']);
 });
 
-test('deleting removes the file, the rows and what waits; the deed is recorded', async () => {
+test('deleting removes the file, the rows and waiting uploads, and is in the audit log', async () => {
   await upload(TONE);
   startWorker();
   await settled(PLAYER);
@@ -185,7 +185,7 @@ test('deleting removes the file, the rows and what waits; the deed is recorded',
   );
 });
 
-test('refuses an empty upload and one that is too large, and keeps nothing of them', async () => {
+test('refuses an empty upload and one that is too large, and stores nothing of them', async () => {
   await expect(upload(new Uint8Array())).rejects.toThrow('The file is empty');
   await expect(upload(new Uint8Array(3_000_000), { maxBytes: 2 * 1_048_576 })).rejects.toThrow(
     'at most 2 MB',

@@ -62,7 +62,7 @@ class Play {
   private worlds: World[] = [{ members: PLAYERS, rows: [] }];
   private readonly seen: string[] = [];
   private readonly userIds = new Map<SteamId64, number>();
-  /** Whoever hangs, the longest first; each goes on when it is called. */
+  /** The hanging actions, the oldest first; calling one lets it continue. */
   private readonly hanging: (() => Promise<Event[]>)[] = [];
   private uploads = 0;
   private readonly workers: Workers;
@@ -256,7 +256,7 @@ class Play {
 
 type BatchSound = { steamid64: string; title?: string; sha256?: string; voice_sha256?: string };
 
-/** What the service says of all sounds is so; the voice file of who is between two sounds does not count. */
+/** Whether every sound that the service lists is the one in the model. */
 function isListed(listed: readonly Listed[]): Event {
   return happened((world) =>
     listed.every(({ player, title, sound }) => {
@@ -285,7 +285,7 @@ const WHAT =
 
 test(`${WHAT}, whoever is killed, with ffmpeg replayed`, () =>
   tryHistories('uploads', uploadHistory, (steps) => new Play('replayed').run(steps), {
-    // Each takes the processor for an eighth of a second: few at everybody's desk.
+    // Each takes an eighth of a second of processor time, so few are run unless many are asked for.
     runs: RUNS >= 400 ? 5 * RUNS : Math.ceil(RUNS / 2),
     // On a slow machine, the whole of `.ci/run` would pass 25 minutes.
     limitMs: 600_000,

@@ -21,7 +21,7 @@ const CLIP = toWav(anAudio({ seconds: 2, shape: musicLike(0.3) }), 's16');
 const queue = await createSoundQueue();
 const { db, ffmpeg, startWorker, stopWorkers } = queue;
 
-test('a sound from before the voice rendition gets the one that a new upload of it gets', async () => {
+test('a sound from before voice renditions gets the same one as a new upload of it', async () => {
   const published = await publish(CLIP);
   const voice = await Bun.file(publishedPath(queue.folders, PLAYER, 'voice')).bytes();
   await forgetVoice();
@@ -66,7 +66,7 @@ test('the batch leaves the voice out until its file is there, and tells hashes a
   expect((await listPublishedRoundSounds(db, [PLAYER]))[0]).not.toHaveProperty('voice');
 });
 
-test('a voice rendition that cannot be made now is made later; the sound stays published', async () => {
+test('a voice rendition that cannot be rendered now is rendered later; the sound stays published', async () => {
   await publish(CLIP);
   await forgetVoice();
   let failures = 2;
@@ -81,7 +81,7 @@ test('a voice rendition that cannot be made now is made later; the sound stays p
   expect(await waitForVoice()).toMatchObject({ status: 'ready', voiceAttempts: 3 });
 });
 
-test('a sound that is replaced while its voice rendition is made keeps that of the new one', async () => {
+test('a sound that is replaced while its voice rendition is rendered keeps that of the new one', async () => {
   await publish(CLIP);
   await forgetVoice();
   const replaced = Promise.withResolvers<void>();
@@ -127,7 +127,7 @@ test('a lost or damaged voice rendition is found when disk and rows are compared
   }
 });
 
-test('a voice rendition goes with a sound whose file is lost, or that no row knows', async () => {
+test('a voice rendition is removed with a sound whose file is lost, or that has no row', async () => {
   await publish(CLIP);
   await rm(publishedPath(queue.folders, PLAYER));
   await reconcileSounds(db, queue.folders, QUEUE_LOG);

@@ -39,7 +39,7 @@ async function run(actor: Actor, command: string, options: Record<string, Option
 }
 
 describe('/feed start', () => {
-  test('keeps what is asked, in the language of the guild, from the present event on', async () => {
+  test('stores the settings, the language of the guild, and the newest event as the start', async () => {
     const manager = aManager({ guildLocale: 'pl' });
     const said = await run(manager, 'start', {
       what: 'penalties',
@@ -76,7 +76,7 @@ describe('/feed start', () => {
     ]);
   });
 
-  test('changes the feed of the same subject in the channel, which goes on where it was', async () => {
+  test('changes the feed of the same subject in the channel, which continues where it was', async () => {
     const manager = aManager();
     await run(manager, 'start', { what: 'penalties' });
     const [before] = await rowsIn(manager);
@@ -131,7 +131,7 @@ describe('/feed start', () => {
       { what: 'penalties' },
       'Nadaj mi na tym kanale uprawnienia: **Umieszczanie linków**',
     ],
-  ])('refuses %s, and keeps nothing', async (_, actor, options, text) => {
+  ])('refuses %s, and stores nothing', async (_, actor, options, text) => {
     expect(await run(actor, 'start', options)).toContain(text);
     expect(
       await rowsIn(actor).then((all) => all.filter(({ startedBy }) => startedBy === actor.user.id)),
@@ -145,7 +145,7 @@ describe('/feed start', () => {
     expect(await rowsIn(manager)).toHaveLength(1);
   });
 
-  test('completes types one after another, and servers', async () => {
+  test('completes a list of types one by one, and servers', async () => {
     const manager = aManager({ locale: 'pl' });
     const types = await fake.autocomplete('feed start', 'types', 'ban, wycisz', manager);
     expect(types.choices).toEqual([{ name: 'Ban, Wyciszenie głosu', value: 'ban, mute' }]);
@@ -193,7 +193,7 @@ test('/feed list leaves out who started a feed once they are erased', async () =
   expect(line).toBe(`<#${manager.channelId}> **Penalties**: all types · all servers`);
 });
 
-test('in a thread, what is needed is the permission for threads', async () => {
+test('in a thread, the permission for threads is needed', async () => {
   const thread = { channelType: ChannelType.PublicThread };
   const { EmbedLinks, SendMessages, SendMessagesInThreads, ViewChannel } = PermissionFlagsBits;
   const lacking = aManager({ ...thread, appPermissions: String(ViewChannel | SendMessages | EmbedLinks) });

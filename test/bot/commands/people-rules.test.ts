@@ -75,7 +75,7 @@ test('neither /lookup nor /ban-check shows anything of an erased player, to mode
   expect(await suggested(member.name)).not.toContain(member.id);
 });
 
-test('a blocked member uses the bot as before, and nothing there tells of the block', async () => {
+test('a blocked member uses the bot as before, and nothing there reveals the block', async () => {
   const member = await aMember(2);
   const before = await see(member);
   await blockUser(db, aSteamId(2), { reason: 'Scraping', now, actor: 'operator' });

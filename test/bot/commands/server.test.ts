@@ -66,7 +66,7 @@ describe('/server without an option', () => {
     expect(message?.embeds[0]?.description).toContain('Zaktualizowano <t:');
   });
 
-  test('drills down in the message of its invoker, and in a new one for others', async () => {
+  test('opens a server in the message of its invoker, and in a new one for others', async () => {
     const invoker = anActor();
     const message = messageOf(await fake.command('server', {}, invoker));
     const menu = findComponent(message, /^server\.open/)?.custom_id ?? '';
@@ -146,7 +146,7 @@ describe('the card of a server', () => {
     expect(fresh.message?.attachments).toEqual([]);
   });
 
-  test('takes a whole name for a slug, and refuses what names no server, for the invoker alone', async () => {
+  test('accepts a whole name in place of a slug, and refuses a text that names no server, for the invoker alone', async () => {
     expect((await fake.command('server', { name: 'łódź arena' })).message?.embeds[0]?.title).toBe(
       'Łódź Arena',
     );
@@ -241,7 +241,7 @@ describe('buttons of the card', () => {
   });
 });
 
-test('tells those who wait for a place since when the server is full, also after a restart', async () => {
+test('tells people who wait for a place since when the server has been full, also after a restart', async () => {
   const { id } = await insertServer(harness.db, { slug: 'full', name: 'Full one' });
   const start = Date.parse('2026-11-21T10:00:00Z');
   const state = { playersCount: 10, maxPlayers: 10 };

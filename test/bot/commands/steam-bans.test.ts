@@ -54,7 +54,7 @@ test("/ban-check and /lookup tell Steam's own bans in one line, in both language
   }
 });
 
-test('a response waits a moment for Steam, and never fails for want of it', async () => {
+test('a response waits a moment for Steam, and never fails without it', async () => {
   const fail = () => Promise.reject(new Unavailable('the database is unreachable'));
   const hang = () => new Promise<Told>(() => {});
   for (const trouble of [fail, hang]) {

@@ -22,7 +22,7 @@ beforeEach(async () => {
 const refuse = (status: number, code: number, message: string) => () =>
   Response.json({ message, code }, { status });
 
-test('a deleted channel switches its feed off, which whoever started it is told', async () => {
+test('a deleted channel switches its feed off, and the person who started it is told', async () => {
   const lost = await startFeed({ what: 'penalties' }, { guildLocale: 'pl' });
   const other = await startFeed({ what: 'penalties' });
   fake.goneChannels.add(lost.channelId);
@@ -96,7 +96,7 @@ test('the log says so when a direct message is refused', async () => {
   expect(fake.directMessagesTo(feed.manager.user.id)).toEqual([]);
 });
 
-test('nobody is told when whoever started the feed is erased', async () => {
+test('nobody is told when the person who started the feed has been erased', async () => {
   const feed = await startFeed({ what: 'penalties' });
   await insertUser(db, 9, { discordId: feed.manager.user.id });
   const removeSounds = async () => undefined;
@@ -143,7 +143,7 @@ test("a message of the bot's earlier application is left as it is, and the feed 
   expect(await db.select().from(discordFeedPosts)).toMatchObject([{ penaltyId: rows[1]?.id }]);
 });
 
-test('while Discord or the token fails, the feed waits and then tells everything in order', async () => {
+test('while Discord or the token fails, the feed waits, and then posts everything in order', async () => {
   const feed = await startFeed({ what: 'penalties' });
   fake.fail({
     matches: new RegExp(`^POST /channels/${feed.channelId}`),
@@ -156,7 +156,7 @@ test('while Discord or the token fails, the feed waits and then tells everything
   expect(lines.filter(({ msg }) => msg.includes('could not be brought up to date'))).toHaveLength(1);
 });
 
-test('with DISCORD_GUILD_ID, feeds of other guilds rest, and go on once it is gone', async () => {
+test('with DISCORD_GUILD_ID, feeds of other guilds are paused, and continue once it is unset', async () => {
   const feed = await startFeed({ what: 'penalties' });
   await harness.bot.stop();
   const elsewhere = createBot({ ...harness.deps, guildId: '900000000000000002' });

@@ -92,7 +92,7 @@ describe('a feed of penalties', () => {
     });
   });
 
-  test('begins with now, and keeps to its types and its server', async () => {
+  test('begins with new penalties, and keeps to its types and its server', async () => {
     await insertPenalties(db, [{ type: 'ban' }]);
     const all = await startFeed({ what: 'penalties' });
     const bans = await startFeed({ what: 'penalties', types: 'ban' });
@@ -107,7 +107,7 @@ describe('a feed of penalties', () => {
     expect(here.titles()).toEqual([expect.stringContaining('Gag #')]);
   });
 
-  test('says nothing of a first import, nor of what was over long ago', async () => {
+  test('posts nothing of a first import, nor penalties that ended long ago', async () => {
     const feed = await startFeed({ what: 'penalties' });
     await db.insert(penaltySources).values({ name: 'old', kind: 'ndjson', address: '' });
     const long = new Date('2020-01-01T00:00:00Z');
@@ -257,7 +257,7 @@ describe('many at once', () => {
     expect(feed.requests('PATCH')).toEqual([]);
   });
 
-  test('what waits while Discord slows the channel down becomes a summary, and each is told once', async () => {
+  test('penalties that wait while Discord slows the channel down become a summary, and each is posted once', async () => {
     const feed = await startFeed({ what: 'penalties' });
     const other = await startFeed({ what: 'penalties' });
     fake.fail({

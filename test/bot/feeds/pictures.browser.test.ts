@@ -114,7 +114,7 @@ describe.skipIf(!isPossible).each(['en-US', 'pl'])('every message of feeds in %s
     for (const [at, name] of names.entries()) await take(`server-${name}`, messages[at]);
   });
 
-  test('what /feed responds, and what whoever started a lost feed is told', async () => {
+  test('the responses of /feed, and the message to the person who started a lost feed', async () => {
     const manager = { ...penaltyFeed.manager, locale: guildLocale };
     await take('list', messageOf(await fake.command('feed list', {}, manager)));
     const mute = { ...manager, appPermissions: '0' };

@@ -26,7 +26,7 @@ const insertMany = (amount: number) =>
     Array.from({ length: amount }, () => ({})),
   );
 
-test('a restart after a message whose response was lost posts it once, and what came meanwhile', async () => {
+test('a restart after a message whose response was lost posts it once, and what happened meanwhile', async () => {
   const feed = await startFeed({ what: 'penalties' });
   fake.fail({ matches: new RegExp(`^POST /channels/${feed.channelId}`), response: 'lost' });
   const [first] = await insertMany(1);
@@ -84,7 +84,7 @@ test('a message that was deleted before its response arrived is not posted anew'
   fake.clearFaults();
 });
 
-test('what happened to servers while the bot was away is told once', async () => {
+test('what happened to servers while the bot was away is posted once', async () => {
   const { id } = await insertServer(db, { name: 'Retake' });
   await harness.poll(id, {});
   await harness.refreshServers();
@@ -106,7 +106,7 @@ test('what happened to servers while the bot was away is told once', async () =>
   fake.clearFaults();
 });
 
-test('two processes at once, as while a lease changes hands, tell what happens to a server once', async () => {
+test('two processes at once, as while a lease changes hands, post what happens to a server once', async () => {
   const { id } = await insertServer(db, { name: 'Arena' });
   await harness.poll(id, {});
   await harness.refreshServers();
@@ -125,7 +125,7 @@ test('two processes at once, as while a lease changes hands, tell what happens t
   await db.delete(discordFeeds);
 });
 
-test('an outage of more than 30 days: what is still kept is told, as one summary', async () => {
+test('after an outage of more than 30 days, the events that are still stored are posted as one summary', async () => {
   const feed = await startFeed({ what: 'penalties' });
   await bot.stop();
   await insertMany(3);

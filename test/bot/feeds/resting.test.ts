@@ -14,7 +14,7 @@ const TIMINGS = {
   applicationCheckMs: 50,
 };
 
-test('feeds rest while anybody may add the bot to a guild, and go on once the guild is named', async () => {
+test('feeds are paused while anybody may add the bot to a guild, and continue once the guild is named', async () => {
   const harness = await startTestBot({ bot: { timings: TIMINGS } });
   const { fake, db, bot, lines } = harness;
   const linesAbout = (text: string) => lines.filter(({ msg }) => msg.includes(text));
@@ -45,7 +45,7 @@ test('feeds rest while anybody may add the bot to a guild, and go on once the gu
   expect(linesAbout('the feeds of a guild are paused')).toHaveLength(1);
 });
 
-test('feeds go on when the application is private again, and another guild is no home', async () => {
+test('feeds continue when the application is private again, and are paused if DISCORD_GUILD_ID names another guild', async () => {
   const harness = await startTestBot({ bot: { timings: TIMINGS } });
   const { fake, db, bot, lines } = harness;
   const linesAbout = (text: string) => lines.filter(({ msg }) => msg.includes(text));

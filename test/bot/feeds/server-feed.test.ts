@@ -40,7 +40,7 @@ async function pollAs(id: number, ...counts: (number | 'missed')[]): Promise<voi
 }
 
 describe('a feed of servers', () => {
-  test('tells a server that is down after two misses, and back, mentioning nobody', async () => {
+  test('posts that a server is down after two misses, and that it is back, mentioning nobody', async () => {
     const id = await addServer('Mirage', 3);
     const feed = await startNoted({ what: 'servers', players: 10, role });
     await pollAs(id, 3, 'missed');
@@ -63,7 +63,7 @@ describe('a feed of servers', () => {
     ]);
   });
 
-  test('begins with now: a server that is down, or new, is no news', async () => {
+  test('posts nothing about a server that is down when it starts, or that is new', async () => {
     const id = await addServer('Down');
     await pollAs(id, 'missed', 'missed');
     const feed = await startNoted({ what: 'servers', players: 5 });
@@ -74,7 +74,7 @@ describe('a feed of servers', () => {
     expect(feed.titles()).toEqual(['🔴 New is offline']);
   });
 
-  test('keeps to its server, and tells several at once in one message, in Polish', async () => {
+  test('keeps to its server, and posts several at once in one message, in Polish', async () => {
     const ids = [await addServer('Alpha'), await addServer('Beta'), await addServer('Gamma')];
     const all = await startNoted({ what: 'servers' }, { guildLocale: 'pl' });
     const one = await startNoted({ what: 'servers', server: 'beta' });
@@ -91,7 +91,7 @@ describe('a feed of servers', () => {
     expect(one.titles()).toEqual(['🔴 Beta is offline']);
   });
 
-  test('keeps what is still to be told when its settings change, unless it no longer covers the server', async () => {
+  test('keeps pending changes when its settings change, unless it no longer covers the server', async () => {
     const ids = [await addServer('Alpha'), await addServer('Beta')];
     const feed = await startNoted({ what: 'servers' });
     fake.fail({

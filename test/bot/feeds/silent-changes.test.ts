@@ -9,7 +9,7 @@ const harness = await startTestBot({ bot: { timings: { feedIntervalMs: 50 } } })
 const startFeed = createFeedStarter(harness);
 await harness.connect();
 
-test('a message is edited for a change that nobody is notified of', async () => {
+test('a message is edited for a silent change, too', async () => {
   const { db, connection } = harness;
   const feed = await startFeed({ what: 'penalties' });
   const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
@@ -17,7 +17,7 @@ test('a message is edited for a change that nobody is notified of', async () => 
   await settleFeeds(harness);
   expect(feed.titles()).toEqual([`🔴 Active · Ban #${lifted?.id}`, `🔴 Active · Ban #${other?.id}`]);
 
-  // Two days ago, as a mirror learns that could not reach its database since.
+  // Two days ago, as reported by a mirror that could not reach its source since then.
   await db
     .update(penalties)
     .set({ status: 'UNBANNED', liftedAt: daysAgo(2) })

@@ -76,7 +76,7 @@ describe('a session that is lost', () => {
   });
 });
 
-describe('what is final is reported once and not tried again', () => {
+describe('a final refusal is reported once, and the bot does not try again', () => {
   for (const code of [4004, 4010, 4011, 4012, 4013, 4014]) {
     test(`close code ${code} at the login`, async () => {
       const { fake, bot, lines, end } = await aBot();
@@ -112,7 +112,7 @@ describe('what is final is reported once and not tried again', () => {
   });
 });
 
-describe('what can recover recovers by itself, with growing pauses', () => {
+describe('the bot recovers by itself, with growing pauses, from', () => {
   test('Discord unreachable at the start', async () => {
     const { fake, bot, lines, end, reconnected } = await aBot();
     await fake.goAway();

@@ -4,7 +4,7 @@ import { createCooldown } from '../../../bot/interactions/cooldown.ts';
 let nowMs = 0;
 const clockMs = () => nowMs;
 
-test('gives a burst, then one turn each refill, by user', () => {
+test('allows each user a burst, then one command per refill', () => {
   const cooldown = createCooldown({ burst: 2, refillMs: 1000, clockMs });
   const take = (userId: string, atMs: number) => {
     nowMs = atMs;

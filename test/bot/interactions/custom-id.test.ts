@@ -10,7 +10,7 @@ describe('custom ids', () => {
     expect(() => toCustomId('x', 'y'.repeat(100))).toThrow('longer than 100');
   });
 
-  test('numbers in them are believed only when they look like one', () => {
+  test('a number in them is accepted only if it looks like one', () => {
     expect(tryParsePositive('12')).toBe(12);
     for (const arg of [undefined, '', '0', '-1', '1e3', ' 1', '01', '9999999999', 'x'])
       expect(tryParsePositive(arg)).toBeUndefined();

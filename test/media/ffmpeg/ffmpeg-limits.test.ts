@@ -82,7 +82,7 @@ for (const engine of ENGINES) {
       await ffmpeg.close();
     });
 
-    test('says that ffmpeg refused what it was given', async () => {
+    test('says that ffmpeg refused its input', async () => {
       const ffmpeg = await openEngine(engine, folder.path);
       const refused = ffmpeg.run(
         { ...TO_MP3, input: { name: 'tone.wav', options: ['-f', 'flac'] } },
@@ -100,7 +100,7 @@ for (const engine of ENGINES) {
       await ffmpeg.close();
     });
 
-    test('ends what runs when it is closed', async () => {
+    test('ends a running call when it is closed', async () => {
       const ffmpeg = await openEngine(engine, folder.path);
       const running = ffmpeg.run(ENDLESS, RENDER_LIMITS).catch((error: unknown) => error);
       await Bun.sleep(300);
@@ -108,7 +108,7 @@ for (const engine of ENGINES) {
       expect(await running).toHaveProperty('name', 'FfmpegError');
     });
 
-    test('ends what is about to run when it is closed', async () => {
+    test('ends a call that is about to run when it is closed', async () => {
       const ffmpeg = await openEngine(engine, folder.path);
       const startedAt = performance.now();
       const beginning = ffmpeg.run(ENDLESS, RENDER_LIMITS).catch((error: unknown) => error);
@@ -209,7 +209,7 @@ describe.skipIf(!HAS_NATIVE_FFMPEG)('a native ffmpeg', () => {
   });
 });
 
-test('refuses a configured ffmpeg that is none, or too old, naming the variable', async () => {
+test('refuses a configured program that is not ffmpeg, or too old a version, naming the variable', async () => {
   const missing = chooseFfmpeg(SILENT_LOG, { ffmpegPath: '/nowhere/ffmpeg', workDirectory: folder.path });
   await expect(missing).rejects.toThrow('FFMPEG_PATH="/nowhere/ffmpeg" isn\'t valid');
   const old = join(folder.path, 'old.sh');

@@ -28,7 +28,7 @@ test('a clip below -60 LUFS counts as silent', () => {
 });
 
 describe('planGain', () => {
-  test('raises a clip to the target and what the encoder takes, without the limiter while peaks fit', () => {
+  test('raises a clip to the target plus the loss of the encoder, without the limiter while peaks fit', () => {
     expect(planGain(TASK)).toEqual({ gainDb: close(5.1), ceilingDb: undefined });
   });
 
@@ -37,7 +37,7 @@ describe('planGain', () => {
     expect(planGain(withSource(-23, -6.59))).toEqual({ gainDb: close(5.1), ceilingDb: -1.5 });
   });
 
-  test('takes no more than the limiter may take away, and never more than 40 dB', () => {
+  test('gives no more gain than the limiter may take back, and never more than 40 dB', () => {
     expect(planGain(withSource(-23, 2))).toEqual({ gainDb: close(2.5), ceilingDb: -1.5 });
     expect(planGain(withSource(-70, -60))).toEqual({ gainDb: 40, ceilingDb: undefined });
   });
@@ -77,7 +77,7 @@ describe('isRightLoudness', () => {
 describe('correctGain', () => {
   const plan = { gainDb: 5, ceilingDb: undefined };
 
-  test('makes up for the error where no limiter runs', () => {
+  test('corrects the whole error if the limiter is not active', () => {
     const result = { integratedLufs: -18.5, truePeakDbtp: -4 };
     expect(correctGain({ plan, result }, undefined, TASK)).toEqual({
       gainDb: close(5.5),
@@ -96,7 +96,7 @@ describe('correctGain', () => {
     expect(correctGain({ plan, result: atHalf }, undefined, { ...TASK, targetLufs: 0 }).gainDb).toBe(5);
   });
 
-  test('lowers the ceiling by what peaks rise above -1 dBTP, and a tenth', () => {
+  test('lowers the ceiling by as much as peaks exceed -1 dBTP, plus 0.1 dB', () => {
     const result = { integratedLufs: -18, truePeakDbtp: -0.6 };
     expect(correctGain({ plan, result }, undefined, TASK).ceilingDb).toBeCloseTo(-2, 6);
     const limited = { gainDb: 5, ceilingDb: -2 };
@@ -109,7 +109,7 @@ describe('correctGain', () => {
     plan: { gainDb, ceilingDb: -1.5 },
     result: { integratedLufs, truePeakDbtp: -1.2 },
   });
-  test('where the limiter runs expects 0.6 dB of a decibel until two attempts tell better', () => {
+  test('expects 0.6 LU per decibel while the limiter is active, until two attempts show the slope', () => {
     expect(correctGain(limited(5, -18.6), undefined, TASK).gainDb).toBeCloseTo(6, 6);
     expect(correctGain(limited(5, -18.6), limited(4.9, -18.7), TASK).gainDb).toBeCloseTo(6, 6);
     expect(correctGain(limited(5, -18.6), limited(4, -19), TASK).gainDb).toBeCloseTo(6.5, 6);
@@ -123,7 +123,7 @@ describe('correctGain', () => {
     expect(correctGain(limited(5, -18.3), limited(4, -18.3), TASK).gainDb).toBeCloseTo(7, 6);
   });
 
-  test('stays within what the limiter may take away below the lower ceiling', () => {
+  test('does not exceed what the limiter may take back below a lower ceiling', () => {
     const task = withSource(-23, 2);
     const result = { integratedLufs: -20, truePeakDbtp: -0.6 };
     expect(correctGain({ plan: planGain(task), result }, undefined, task)).toEqual({
@@ -133,7 +133,7 @@ describe('correctGain', () => {
   });
 });
 
-test('the better of two attempts keeps peaks first, then is nearer to the target', () => {
+test('the better of two attempts is the one below the peak ceiling, else the one closer to the target', () => {
   const of = (integratedLufs: number, truePeakDbtp: number) => ({ integratedLufs, truePeakDbtp });
   expect(isBetterLoudness(of(-25, -1), of(-18, -0.9), -18)).toBe(true);
   expect(isBetterLoudness(of(-18, -0.9), of(-25, -1), -18)).toBe(false);

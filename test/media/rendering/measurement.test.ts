@@ -142,7 +142,7 @@ describe('loudness leaves out', () => {
   test.each([
     { name: 'end', parts: [loud, quiet, pause] },
     { name: 'start', parts: [pause, quiet, loud] },
-  ])('what is 10 LU quieter than the rest without pauses, at the $name', ({ parts }) => {
+  ])('parts 10 LU quieter than the rest, which is judged without pauses, at the $name', ({ parts }) => {
     expect(measure(sequence(...parts)).both.integratedLufs).toBeCloseTo(expected, 1);
   });
 });

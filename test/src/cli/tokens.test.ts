@@ -117,7 +117,7 @@ describe('tokens', () => {
     await db.delete(users).where(eq(users.steamId64, aSteamId(8)));
   });
 
-  test('create stops at ten live tokens of a user, and at what is no SteamID', async () => {
+  test('create refuses an eleventh live token of a user, and an invalid SteamID', async () => {
     for (let i = 0; i < 10; i++) await aToken(db, 3);
     expect(
       await Promise.all([

@@ -6,7 +6,7 @@ import { openCli } from '../../support/service/cli.ts';
 const { db, cli, succeed, fail } = await openCli();
 
 describe('users', () => {
-  test('set makes a user and changes what is given; show finds them by every id', async () => {
+  test('set creates a user and changes what is given; show finds them by every id', async () => {
     const id = ['--steamid64', aSteamId(1)];
     expect(
       await succeed(
@@ -85,7 +85,7 @@ describe('users', () => {
     expect((await cli(['users', 'set', '--steamid64', aSteamId(9), '--svip'], env)).code).toBe(0);
   });
 
-  test('set says of every option what it does', async () => {
+  test('set describes every option in its help', async () => {
     const help = await succeed('users', 'set', '--help');
     const options = help
       .slice(help.indexOf('Options:'))
@@ -96,7 +96,7 @@ describe('users', () => {
     expect(help).toMatch(/--svip +give them SVIP\n +--no-svip +take SVIP away from them\n/);
   });
 
-  test('set and show refuse what is taken, unknown or no id, in one line', async () => {
+  test('set and show refuse an id that is taken, unknown or invalid, in one line', async () => {
     await succeed('users', 'set', '--steamid64', aSteamId(1), '--discord-id', '42');
     const set = (id: string) => fail('users', 'set', '--steamid64', aSteamId(2), '--discord-id', id);
     expect(

@@ -57,7 +57,7 @@ async function ending(work: Promise<unknown>): Promise<{ error: unknown; tookMs:
 }
 
 describe('while another process migrates', () => {
-  test('it is waited for, with one word in the log', async () => {
+  test('it is waited for, with one line in the log', async () => {
     await hold();
     const { log, lines } = aLog();
     const migrating = migrateDatabase(url, { log });

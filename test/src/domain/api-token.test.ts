@@ -40,7 +40,7 @@ test('the checksum is CRC-32 of the random part in base62, high digit first', ()
   expect(isApiToken(`capi_${random}${digits}`)).toBe(true);
 });
 
-test('one changed, missing or added character makes it none', () => {
+test('one changed, missing or added character makes it invalid', () => {
   const token = generateApiToken();
   for (let i = 5; i < token.length; i++) {
     const other = token[i] === 'x' ? 'y' : 'x';

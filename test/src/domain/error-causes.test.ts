@@ -8,7 +8,7 @@ test('an error is followed by its causes', () => {
   expect(errorCauses(query).map(errorCode)).toEqual(['', 'ECONNREFUSED']);
 });
 
-test('what is no error has no causes, and a circle ends', () => {
+test('a value that is not an error has no causes, and a circle ends', () => {
   expect(errorCauses('text')).toEqual([]);
   const circular = new Error('first');
   circular.cause = new Error('second', { cause: circular });

@@ -20,7 +20,7 @@ const fail = async () => {
   throw new Error('away');
 };
 
-test('an answer is given again while it is fresh, then loaded anew', async () => {
+test('a value is reused while it is fresh, then loaded again', async () => {
   const cache = open();
   expect(await cache.get('a', async () => 1)).toBe(1);
   passTo(29);
@@ -29,7 +29,7 @@ test('an answer is given again while it is fresh, then loaded anew', async () =>
   expect(await cache.get('a', async () => 3)).toBe(3);
 });
 
-test('requests at once load once', async () => {
+test('simultaneous requests load once', async () => {
   const cache = open();
   let loads = 0;
   const load = async () => {
@@ -41,7 +41,7 @@ test('requests at once load once', async () => {
   ]);
 });
 
-test('when loading fails, what was loaded stands in for a quarter of an hour', async () => {
+test('when loading fails, the last value is used for a quarter of an hour', async () => {
   const cache = open();
   await cache.get('a', async () => 1);
   passTo(899);
@@ -50,7 +50,7 @@ test('when loading fails, what was loaded stands in for a quarter of an hour', a
   expect(cache.get('a', fail)).rejects.toThrow('away');
 });
 
-test('a failure is not kept', async () => {
+test('a failure is not cached', async () => {
   const cache = open();
   expect(cache.get('a', fail)).rejects.toThrow('away');
   await Promise.resolve();

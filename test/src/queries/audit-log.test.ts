@@ -7,7 +7,7 @@ import { createTestDatabase } from '../../support/database/database.ts';
 
 const { db } = await createTestDatabase();
 
-test('a token made and revoked leaves one line each, and revoking twice no second one', async () => {
+test('creating and revoking a token leave one entry each, and revoking it twice leaves no second one', async () => {
   const user = await insertUser(db, 1);
   const now = new Date();
   const { id } = await createApiToken(db, user.id, { name: ' Website ', now, actor: 'operator' });
@@ -24,7 +24,7 @@ test('a token made and revoked leaves one line each, and revoking twice no secon
   ]);
 });
 
-test('a change that fails leaves no line', async () => {
+test('a change that fails leaves no entry', async () => {
   const before = await listAuditEntries(db);
   await expect(createApiToken(db, 1, { name: '', now: new Date(), actor: 'operator' })).rejects.toThrow();
   await expect(revokeApiToken(db, 999, { now: new Date(), actor: 'operator' })).rejects.toThrow();

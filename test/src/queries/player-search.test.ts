@@ -67,7 +67,7 @@ test('a text of a thousand letters costs little more than one of three', async (
   }
 });
 
-test('of names of the same second, that of the penalty with the highest id is the latest', async () => {
+test('among names of the same second, that of the penalty with the highest id is the latest', async () => {
   await connection`truncate penalties`;
   const names = ['Ala 1', 'Ala 2', 'Ala 3', 'Ala 4', 'Ola', 'Ela'];
   for (const [player, order] of [

@@ -4,7 +4,7 @@ import { createAddressMatcher, isPublicAddress } from '../../../src/runtime/addr
 const isTrusted = createAddressMatcher(['10.0.0.0/8', '127.0.0.1', 'fd00::/8', '::1']);
 
 describe('networks', () => {
-  test('hold the addresses in them, IPv4 written as IPv6 too', () => {
+  test('contain the addresses in them, IPv4 written as IPv6 too', () => {
     for (const address of [
       '10.0.0.1',
       '10.255.255.255',
@@ -30,13 +30,13 @@ describe('networks', () => {
     }
   });
 
-  test('none hold nothing', () => {
+  test('an empty list contains no address', () => {
     expect(createAddressMatcher([])('127.0.0.1')).toBe(false);
   });
 });
 
 describe('public addresses', () => {
-  test('are those of the internet', () => {
+  test('include those of the internet', () => {
     for (const address of [
       '1.1.1.1',
       '8.8.8.8',
@@ -52,7 +52,7 @@ describe('public addresses', () => {
     }
   });
 
-  test('are none that lead anywhere else, however they are written', () => {
+  test('do not include those that lead anywhere else, however they are written', () => {
     for (const address of [
       '0.0.0.0',
       '10.0.0.1',

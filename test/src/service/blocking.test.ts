@@ -116,7 +116,7 @@ describe('a blocked user', () => {
 });
 
 describe('blocking', () => {
-  test('is for admins, on users who are no owners, and not on oneself', async () => {
+  test('is for admins, and not for owners or oneself', async () => {
     await insertUser(db, number, { isOwner: true });
     await admin.get('/account/moderation');
     expect((await admin.get(`/account/moderation/users/${id}`)).text).toContain('Owners cannot be blocked.');
@@ -151,7 +151,7 @@ describe('blocking', () => {
     expect(await blockByPage('x'.repeat(201))).toMatchObject({ status: 400 });
   });
 
-  test('ends for who becomes an owner, by hand or by the configuration', async () => {
+  test('ends for a user who becomes an owner, by hand or by the configuration', async () => {
     for (const promote of [
       () => saveUser(db, id, { changes: { isOwner: true }, actor: 'operator' }),
       () => saveConfiguredOwners(db, [id]),

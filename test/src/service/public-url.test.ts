@@ -36,7 +36,7 @@ async function startService(env: Record<string, string>) {
 test.each([
   ['DISCORD_CLIENT_ID', 'DISCORD_CLIENT_SECRET'],
   ['DISCORD_CLIENT_SECRET', 'DISCORD_CLIENT_ID'],
-])('%s without %s is a warning at the start, both are none', async (set, unset) => {
+])('%s without %s is a warning at the start, both together are not', async (set, unset) => {
   const warning = 'Discord accounts cannot be linked';
   const env = { HOST: '127.0.0.1', [set]: '4242' };
   const { log } = await startService(env);

@@ -44,7 +44,7 @@ test('only players of the groups have a sound, in lookups, files and the batch; 
   expect(await listPublishedRoundSounds(db, all)).toHaveLength(4);
 });
 
-test('who loses the right is no longer heard within 5 s, and is again when they have it back', async () => {
+test('a player who loses the right is no longer heard within 5 s, and is heard again once they have it back', async () => {
   const give = (hasSvip: boolean) => db.update(users).set({ hasSvip }).where(eq(users.steamId64, SVIP));
   await give(false);
   const isSilent = async () => !(await isHeard(SVIP)).lookup;

@@ -34,7 +34,7 @@ describe('the Steam profile', () => {
     expect(steamApi.requests).toBe(0);
   });
 
-  test('is nothing, and no failure of the sign-in, when Steam fails, is late, or answers nonsense', async () => {
+  test('is absent, without failing the sign-in, when Steam fails, is late, or responds with nonsense', async () => {
     for (const answer of ['fails', 'never', 'html', 'nonsense', 'redirects'] as const) {
       steamApi.answer = answer;
       expect([answer, await fetchProfile()]).toEqual([answer, {}]);
@@ -65,7 +65,7 @@ describe('the Steam profile', () => {
     steamApi.answersForAnybody = false;
   });
 
-  test('is asked for once by those who ask at the same time, and again afterwards', async () => {
+  test('is requested once by simultaneous calls, and again afterwards', async () => {
     steamApi.requests = 0;
     const [first, second] = await Promise.all([fetchProfile(), fetchProfile()]);
     expect([second, steamApi.requests]).toEqual([first, 1]);

@@ -32,7 +32,7 @@ afterAll(() => Promise.all([steam.stop(true), elsewhere.stop(true)]));
 
 const resolve = createVanityResolver(createSteamApi({ apiUrl: steam.url.origin, apiKey: KEY }));
 
-test('finds the account of a custom profile name, and none where Steam knows none', async () => {
+test('finds the account of a custom profile name, and none if Steam knows none', async () => {
   expect(await resolve('known')).toBe(aSteamId(1));
   expect(await resolve('nobody')).toBeUndefined();
 });

@@ -74,7 +74,7 @@ test('a living holder keeps others waiting, and a killed one holds nothing', asy
   expect(await withFileLock(file, { limitMs: 0 }, async () => 'mine')).toBe('mine');
 });
 
-test('whatever stands in the file, nobody holds it', async () => {
+test('no content of the file holds the lock', async () => {
   for (const content of ['', '1', String(process.pid), '\0'.repeat(5000), 'SQLite format 3\0 and no more']) {
     const file = join(folder.path, 'content.lock');
     await Bun.write(file, content);

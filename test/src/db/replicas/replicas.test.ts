@@ -57,7 +57,7 @@ test('a replica that follows is read, and the primary while none does', async ()
 });
 
 test.each(['40001', '57P01', '22012'])(
-  'a read that ends with %s on a replica is asked again on the primary',
+  'a read that ends with %s on a replica is repeated on the primary',
   async (code) => {
     await waitFor(isRead);
     await database.connection.unsafe(`
@@ -140,7 +140,7 @@ test('a replica that replays everything ten seconds late is not read until it no
   await waitFor(isReadOnReplica);
 });
 
-test('what is no replica of this primary is never read, and said at the start', async () => {
+test('a database that is not a replica of this primary is never read, which is reported at the start', async () => {
   const faults: (string | undefined)[] = [];
   const elsewhere = new URL(first.url);
   elsewhere.pathname = '/template1';

@@ -22,7 +22,7 @@ test.each([
   expect(foldText(text)).toBe(folded);
 });
 
-test('what is folded stays as it is', () => {
+test('folding folded text changes nothing', () => {
   const changed = everyCharacter().filter((character) => {
     const folded = foldText(character);
     return foldText(folded) !== folded;

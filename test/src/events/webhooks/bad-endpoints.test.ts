@@ -11,7 +11,7 @@ import {
 /** The time limit for endpoints that never finish. */
 const LIMIT_MS = 1000;
 
-describe('what does not respond as it should', () => {
+describe('an endpoint that does not respond as it should', () => {
   const post: Post = createPost({ mayConnect: loopbackOnly });
   const hastyPost: Post = createPost({ mayConnect: loopbackOnly, limitMs: LIMIT_MS });
 

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import pino from 'pino';
 import { createWebhookDelivery } from '../../../../src/events/webhooks/delivery.ts';
 
-test('a delivery that is stopped while it reads webhooks ends, and sends nothing', async () => {
+test('a delivery that is stopped while it loads webhooks ends, and sends nothing', async () => {
   const stopping = new AbortController();
   let reads = 0;
   const delivery = createWebhookDelivery({

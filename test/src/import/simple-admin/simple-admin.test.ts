@@ -161,7 +161,7 @@ describe.if(hasMariaDb)('CS2-SimpleAdmin on MariaDB', () => {
     });
   });
 
-  test('a row that is no more at the source is marked and kept, and unmarked when it is back', async () => {
+  test('a row that is gone at the source is marked and kept, and unmarked when it is back', async () => {
     const source = await createTestMariaDb();
     await source.run(simpleAdminMysqlSchema({ migration: 12 }));
     await source.run(...insertion('sa_bans', [aRow(), aRow()]));

@@ -108,7 +108,7 @@ test('a database is the same by whatever path, and another after it was moved', 
   await expect(importSimpleAdmin(deps, { url: `sqlite:${path}.moved` })).rejects.toThrow(Conflict);
 });
 
-test('a name that no penalty bears is free: a first try at a wrong database binds nobody', async () => {
+test('a source name without penalties is free: a first attempt with a wrong database does not bind it', async () => {
   const wrong = createFile('wrong.sqlite', 'create table other (id integer)');
   await expect(importSimpleAdmin(deps, { url: `sqlite:${wrong}` })).rejects.toThrow(
     'is it a CS2-SimpleAdmin database?',

@@ -29,7 +29,7 @@ test('the days on which the clock is changed', () => {
   expect(instant('2026-10-25 03:00:00', 'Europe/Warsaw')).toBe('2026-10-25T02:00:00.000Z');
 });
 
-test('zero dates are no dates, and what no calendar has is refused', () => {
+test('zero dates are no dates, and dates that no calendar has are refused', () => {
   for (const none of [
     null,
     undefined,
@@ -68,7 +68,7 @@ test('zero dates are no dates, and what no calendar has is refused', () => {
   expect(() => wallClockToInstant('Europe/Atlantis')).toThrow(InvalidInput);
 });
 
-test('what is refused is quoted, 64 characters of what is longer', () => {
+test('a refused text is quoted, up to 64 characters', () => {
   expect(() => parseWallClock('2026-02-30')).toThrow('"2026-02-30" is not a date');
   expect(() => parseWallClock('x'.repeat(100))).toThrow(/^"x{64}" is not a date$/);
   expect(() => wallClockToInstant('Europe/Atlantis')).toThrow(

@@ -164,7 +164,7 @@ describe('what is under way while somebody is erased', () => {
     expect(await db.select().from(sessions)).toBeEmpty();
   });
 
-  test('who proves meanwhile who they are gets a new account, without anything of the old one', async () => {
+  test('a person who signs in meanwhile gets a new account, without anything of the old one', async () => {
     await db.update(users).set({ isAdmin: true, discordId: '18' }).where(eq(users.id, user.id));
     const result = await duringErasure(() => saveSignIn(db, id, { isOwner: false, now }));
     expect(result).toMatchObject({
@@ -176,7 +176,7 @@ describe('what is under way while somebody is erased', () => {
     await erase();
   });
 
-  test("of Steam's bans nothing is kept that was asked before", async () => {
+  test("Steam's bans that were requested before the erasure are not stored", async () => {
     const bans = { vacBans: 1, gameBans: 0, daysSinceLastBan: 3, isCommunityBanned: false, checkedAt: now };
     const save = () =>
       saveSteamBans(
@@ -225,7 +225,7 @@ describe('what is under way while somebody is erased', () => {
 });
 
 describe('erasing penalties', () => {
-  test('takes out who lifted a penalty that was deleted since', async () => {
+  test('removes who lifted a penalty that has been deleted since', async () => {
     const lifted = { status: 'UNBANNED', liftedAt: now, liftedByName: name, liftedBySteamId: id } as const;
     const [row] = await insertPenalties(db, [lifted]);
     await db.delete(penalties).where(eq(penalties.id, row?.id ?? 0));

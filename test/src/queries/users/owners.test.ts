@@ -44,7 +44,7 @@ const OWNER = { isOwner: true, isAdmin: true };
 const NOBODY = { isOwner: false, isAdmin: false };
 
 describe('OWNER_STEAMIDS', () => {
-  test('gives both flags and takes them again, and both are in the audit log, once', async () => {
+  test('grants both flags and revokes them again, and both changes are in the audit log once', async () => {
     for (let start = 1; start <= 2; start++) {
       await runWith([NAMED]);
       expect(await flagsOf(NAMED)).toEqual(OWNER);
@@ -59,7 +59,7 @@ describe('OWNER_STEAMIDS', () => {
     expect(await flagsOf(NAMED)).toEqual(OWNER);
   });
 
-  test('takes nothing from those it still names, nor what was given by hand before', async () => {
+  test('revokes nothing from those it still names, nor flags that were granted by hand before', async () => {
     await insertUser(db, 2, { isAdmin: true });
     await insertUser(db, 3, OWNER);
     await runWith([NAMED, BEFORE, aSteamId(3)]);
@@ -75,7 +75,7 @@ describe('OWNER_STEAMIDS', () => {
     ]);
   });
 
-  test('leaves what was given by hand since: by the operator, or by an owner who took it first', async () => {
+  test('keeps flags that were granted by hand since: by the operator, or by an owner who revoked them first', async () => {
     await runWith([NAMED, BEFORE]);
     const other = await insertUser(db, 9, OWNER);
     await saveUser(db, NAMED, { changes: { isAdmin: true }, actor: 'operator' });
@@ -91,7 +91,7 @@ describe('OWNER_STEAMIDS', () => {
     expect(await flagsOf(BEFORE)).toEqual({ isOwner: false, isAdmin: true });
   });
 
-  test('gives again what was taken by hand while it names somebody', async () => {
+  test('grants again what was revoked by hand while it names somebody', async () => {
     await runWith([NAMED]);
     await saveUser(db, NAMED, { changes: NOBODY, actor: 'operator' });
     await runWith([NAMED]);
@@ -100,13 +100,13 @@ describe('OWNER_STEAMIDS', () => {
     expect(await flagsOf(NAMED)).toEqual(NOBODY);
   });
 
-  test('is read by processes that serve the API: one of other roles takes nothing', async () => {
+  test('is applied by processes that serve the API: one with other roles revokes nothing', async () => {
     await runWith([NAMED]);
     await runWith([], 'poller,sync');
     expect(await flagsOf(NAMED)).toEqual(OWNER);
   });
 
-  test('is written down once by processes that start at the same time', async () => {
+  test('is recorded once by processes that start at the same time', async () => {
     await Promise.all([1, 2, 3, 4, 5, 6].map(() => saveConfiguredOwners(db, [NAMED, BEFORE])));
     await Promise.all([1, 2, 3, 4, 5, 6].map(() => saveConfiguredOwners(db, [BEFORE])));
     expect((await listEntries()).filter(({ subject }) => subject === NAMED)).toEqual([

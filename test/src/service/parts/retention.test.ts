@@ -11,7 +11,7 @@ setDefaultTimeout(60_000);
 
 const { db, connection, url } = await createTestDatabase();
 
-test('whoever has lost the lease deletes nothing any more', async () => {
+test('a process that has lost the lease deletes nothing any more', async () => {
   const old = new Date('2020-01-01T00:00:00Z');
   await db.insert(auditLog).values({ at: old, action: 'server.added', subject: 'x' });
   await db.insert(usedNonces).values({ nonce: 'old', expiresAt: old });

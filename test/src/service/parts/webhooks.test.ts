@@ -245,7 +245,7 @@ test('a webhook from before a restored backup goes on with what is new', async (
   await removeWebhook(db, Number(row?.id), { actor: 'operator' });
 });
 
-test('what was delivered under a lost lease is not noted, and delivered again by whoever has it', async () => {
+test('a delivery under a lost lease is not saved, and is repeated by the process that holds it', async () => {
   const receiver = aReceiver();
   const { id, deliveredUpTo } = await addWebhook(receiver);
   const noted: number[] = [];
