@@ -192,7 +192,7 @@ test('programs hand the environment to the configuration and read nothing of it 
   expect(readers).toEqual([]);
 });
 
-test('there are no barrels: no file only hands on what others export', async () => {
+test('there are no barrels: no file only re-exports', async () => {
   const barrels: string[] = [];
   for (const file of new Glob('{src,api,bot,media}/**/*.ts').scanSync('.')) {
     const code = await Bun.file(file).text();

@@ -36,7 +36,7 @@ describe('failures of the service', () => {
     expect((await settled(PLAYER)).ready).toMatchObject({ status: 'ready', attempts: 3 });
   });
 
-  test('an ffmpeg that never comes back fails the upload with a reason, after five attempts', async () => {
+  test('an ffmpeg that stays missing fails the upload with a reason, after five attempts', async () => {
     await upload(TONE);
     startWorker({ ffmpeg: missingFfmpeg });
     const { latest } = await settled(PLAYER);
@@ -60,7 +60,7 @@ describe('failures of the service', () => {
   });
 
   test('a file that cannot be removed stops no upload, and is logged once', async () => {
-    // A folder is not removed as a file.
+    // A folder cannot be removed as a file.
     await mkdir(partialPath(queue.folders, 12345));
     const errors: string[] = [];
     await upload(TONE);

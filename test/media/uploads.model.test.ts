@@ -283,7 +283,7 @@ function unlessNotFound<T>(result: T): (error: unknown) => T {
 const WHAT =
   'no upload or deletion that was acknowledged is lost or undone, and the folder holds what is listed';
 
-test(`${WHAT}, whoever is killed, with ffmpeg replayed`, () =>
+test(`${WHAT}, whatever is killed, with ffmpeg replayed`, () =>
   tryHistories('uploads', uploadHistory, (steps) => new Play('replayed').run(steps), {
     // Each takes an eighth of a second of processor time, so few are run unless many are asked for.
     runs: RUNS >= 400 ? 5 * RUNS : Math.ceil(RUNS / 2),

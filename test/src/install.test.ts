@@ -116,7 +116,7 @@ test('tools that were installed by hand stay, too', async () => {
   expect(await installed()).toEqual(['tool', 'used']);
 });
 
-test('packages that are there and cannot be changed are taken as they are', async () => {
+test('packages that are there and cannot be changed are used as they are', async () => {
   const disk = await mountSmallDisk(join(checkout, 'node_modules'), 1024 * 1024);
   if (!disk.isMounted) return;
   try {

@@ -1,4 +1,4 @@
-/** Names of which nobody sees anything, one of each kind that people find. */
+/** Invisible names, one of each kind that people use. */
 export const INVISIBLE_NAMES = [
   '',
   '   ',

@@ -104,7 +104,7 @@ describe('while the database hangs', () => {
     expect(buttons(page)).toEqual([['/account', 'Back to the account page']]);
   });
 
-  test('a sign-in is 503 as soon, and begins anew', async () => {
+  test('a sign-in is 503 as soon, and starts again', async () => {
     const visitor = openBrowser(service.origin);
     const atSteam = await visitor.follow(await visitor.get('/account/sign-in'));
     proxy.freeze();

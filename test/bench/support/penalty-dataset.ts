@@ -14,7 +14,7 @@ const YEARS = 5;
 const BATCH_ROWS = 250_000;
 /** Heap, indexes and the write-ahead log of a load, measured; with room to spare. */
 const BYTES_PER_ROW = 1200;
-/** Changes whenever the generator does, so that an older dataset is not taken for this one. */
+/** Changes whenever the generator does, so that an older dataset is not mistaken for this one. */
 const GENERATOR_VERSION = 4;
 
 /** Secondary indexes are made after a load: half the time of keeping them up row by row. */
@@ -98,7 +98,7 @@ async function makeDataset(
       `${rows} penalties need ${Math.ceil(missingBytes / 2 ** 30)} GiB more room on the disk of ${tmpdir()}`,
     );
   }
-  // Renamed when it is whole: a load that was interrupted is begun anew.
+  // Renamed when it is complete: a load that was interrupted is started again.
   const partial = `${name}_partial`;
   await admin.unsafe(`drop database if exists ${partial} with (force)`);
   await admin.unsafe(`create database ${partial}`);

@@ -154,7 +154,7 @@ describe('/ban-check of others', () => {
     }
   });
 
-  test('tells of a clean record, an unlinked user and what is no SteamID', async () => {
+  test('has a message for a clean record, an unlinked user and an invalid SteamID', async () => {
     const clean = await fake.command('ban-check', { steamid: aSteamId(2) }, { ...moderator, locale: 'pl' });
     expect(embedsOf(clean)).toMatchObject([
       { author: { name: 'Clean' }, description: `### Brak kar. 🎉\n\n\`${aSteamId(2)}\`` },

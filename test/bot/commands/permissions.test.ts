@@ -49,7 +49,7 @@ describe('a member without permissions', () => {
     expect([...texts][0]).toContain('Only moderators can check other people.');
   });
 
-  test('learns nothing by the buttons and menus of a record that a moderator made public', async () => {
+  test('learns nothing from the buttons and menus of a record that a moderator made public', async () => {
     const shown = await fake.command('ban-check', { steamid: aSteamId(1), show: true }, moderator);
     const next = findButton(shown.message, 'Next')?.custom_id ?? '';
     const menu = findComponent(shown.message, /^record\.type/)?.custom_id ?? '';
@@ -68,7 +68,7 @@ describe('a member without permissions', () => {
     expect(JSON.stringify(shown.message?.embeds)).toBe(before);
   });
 
-  test('learns nothing by forged custom ids on messages of their own', async () => {
+  test('learns nothing from forged custom ids on messages of their own', async () => {
     const own = await fake.command('ban-check', {}, member);
     const victim = aSteamId(1);
     const me = member.user.id;
@@ -99,7 +99,7 @@ describe('a member without permissions', () => {
     }
   });
 
-  test('learns nothing more by an old message once they are no moderator', async () => {
+  test('learns nothing more from an old message once they are no longer a moderator', async () => {
     const old = await fake.command('ban-check', { steamid: aSteamId(1) }, moderator);
     const lookup = await fake.command('lookup', { steamid: aSteamId(1) }, moderator);
     const demoted = { ...moderator, permissions: member.permissions };
@@ -120,7 +120,7 @@ describe('a member without permissions', () => {
     }
   });
 
-  test('is no moderator in a direct message, whatever their permissions elsewhere', async () => {
+  test('is not a moderator in a direct message, whatever their permissions elsewhere', async () => {
     const exchange = await fake.command(
       'ban-check',
       { steamid: aSteamId(1) },

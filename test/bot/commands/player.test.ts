@@ -54,7 +54,7 @@ describe.each(COMMANDS)('/%s player:', (command) => {
     expect(await suggest('nobody of this name')).toEqual([]);
   });
 
-  test('tells nothing of Discord accounts', async () => {
+  test('reveals nothing about Discord accounts', async () => {
     expect(JSON.stringify(await suggest('lukasz'))).not.toContain('secret');
     expect(await suggest('secret_lukasz')).toEqual([]);
     expect(await suggest('700000000000000001')).toEqual([]);
@@ -104,7 +104,7 @@ test('a Discord user wins over a SteamID, and that over a nickname', async () =>
   expect(linked.message?.embeds[0]?.title).toBe('Curious');
 });
 
-test('while the database is away there are no suggestions, in time, and then there are again', async () => {
+test('while the database is away, an empty list is sent in time; afterwards there are suggestions again', async () => {
   const proxy = await startDatabaseProxy(url);
   const database = openDatabase(proxy.url, { max: 4 });
   const bot = createBot({ ...deps, database });

@@ -62,7 +62,7 @@ test.each([
   expect(await db.select().from(discordFeeds)).toEqual([]);
 });
 
-test('a late refusal does not switch off a feed that was started anew since', async () => {
+test('a late refusal does not switch off a feed that has been started again since', async () => {
   const feed = await startFeed({ what: 'penalties' });
   const { promise: restarted, resolve } = Promise.withResolvers<void>();
   fake.fail({

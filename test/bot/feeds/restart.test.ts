@@ -68,7 +68,7 @@ test('a summary whose response was lost stays the same summary, whatever came me
   fake.clearFaults();
 });
 
-test('a message that was deleted before its response arrived is not posted anew', async () => {
+test('a message that was deleted before its response arrived is not posted again', async () => {
   const feed = await startFeed({ what: 'penalties' });
   fake.fail({ matches: new RegExp(`^POST /channels/${feed.channelId}`), response: 'lost' });
   await insertMany(1);

@@ -90,7 +90,7 @@ for (const engine of ENGINES) {
       await expectRefusal(render(ffmpeg, toWav(silence(2), 's16')), 'silent');
     });
 
-    test('refuses what is too quiet to hear', async () => {
+    test('refuses a sound that is too quiet to hear', async () => {
       const murmur = anAudio({ seconds: 2, shape: sine(440, 0.0009) });
       await expectRefusal(render(ffmpeg, toWav(murmur)), 'silent');
     });

@@ -46,7 +46,7 @@ describe.skipIf(disks.some(({ isMounted }) => !isMounted))(
       });
     });
 
-    test('a restore puts sounds and uploads into them, and what was there aside', async () => {
+    test('a restore puts sounds and uploads into them, and sets the earlier files aside', async () => {
       const file = join(root.path, 'backup.tar.gz');
       await writeBackup(file, { databaseUrl, folders, uploadName: UPLOAD_NAME, productVersion: '0.1.0' });
       await writeFile(join(folders.published, FILE), 'a later sound');
@@ -65,7 +65,7 @@ describe.skipIf(disks.some(({ isMounted }) => !isMounted))(
       expect(await readdir(dataDir)).toEqual(['inbox']);
     });
 
-    test('the comparison with the database puts a file without a row aside', async () => {
+    test('the comparison with the database sets a file without a row aside', async () => {
       await writeFile(join(folders.published, BEFORE), 'of nobody');
       await reconcileSounds(db, folders, createLogger('silent'));
       expect((await readdir(folders.published)).sort()).toEqual(['.published-sounds', FILE]);

@@ -11,7 +11,7 @@ import { waitFor } from '../../support/wait.ts';
 const { database, db, cli, succeed, fail } = await openCli();
 
 describe('servers', () => {
-  test('add makes the slug of the name, tells names apart, and list shows what there is', async () => {
+  test('add derives the slug from the name, tells names apart, and list shows the servers', async () => {
     expect(await succeed('servers', 'list')).toBe(
       'No servers yet: bun run cli servers add --name NAME --address HOST:PORT\n',
     );
@@ -45,7 +45,7 @@ describe('servers', () => {
     );
   });
 
-  test('add refuses what is taken or not allowed, in one line, and adds nothing', async () => {
+  test('add refuses values that are taken or not allowed, in one line, and adds nothing', async () => {
     await succeed('servers', 'add', '--name', 'One', '--address', '203.0.113.7:27015', '--slug', 'one');
     const add = (name: string, address: string, ...rest: string[]) =>
       fail('servers', 'add', '--name', name, '--address', address, ...rest);

@@ -29,7 +29,7 @@ test('queries without a time limit have none, whatever the database has as defau
   await unlimited.end();
 });
 
-test('a socket that is missing is an outage, a file that is missing is none', async () => {
+test('a socket that is missing is an outage, a file that is missing is not', async () => {
   const failureOf = (work: (settle: (error: unknown) => void) => void) => new Promise<unknown>(work);
   const ofSocket = await failureOf((settle) => dial('/none/.s.PGSQL.5432').once('error', settle));
   const ofFile = await readFile('/none/file').catch((error: unknown) => error);

@@ -41,7 +41,7 @@ const failureOf = (work: Promise<unknown>) =>
   );
 
 describe('a transaction whose connection is lost', () => {
-  test('in the middle of a statement ends as an outage, and the pool goes on', async () => {
+  test('in the middle of a statement ends as an outage, and the pool continues', async () => {
     for (let round = 0; round < 5; round++) {
       const begun = Promise.withResolvers<number>();
       const work = pool.begin(async (tx) => {
@@ -56,7 +56,7 @@ describe('a transaction whose connection is lost', () => {
     }
   });
 
-  test('by a network that cuts it ends as an outage, and the pool goes on', async () => {
+  test('by a network that cuts it ends as an outage, and the pool continues', async () => {
     for (let round = 0; round < 5; round++) {
       const begun = Promise.withResolvers<void>();
       const failure = failureOf(
@@ -120,7 +120,7 @@ describe('a transaction whose connection is lost', () => {
 });
 
 describe('a reserved connection that is lost', () => {
-  test('fails what is asked of it then, and the pool goes on', async () => {
+  test('fails queries that are sent over it then, and the pool continues', async () => {
     const session = await pool.reserve();
     const [row] = await session`select pg_backend_pid() as pid`;
     await kill(row?.pid);

@@ -78,7 +78,7 @@ test('goes on while the database is away, and stops once another process has tak
   await proxy.stop();
 });
 
-test('what is written under a lost lease is refused, in a transaction and outside', async () => {
+test('a write under a lost lease is refused, in a transaction and outside', async () => {
   const fences: Fence[] = [];
   const part = runAsLeader({
     databaseUrl: url,
@@ -107,7 +107,7 @@ test('what is written under a lost lease is refused, in a transaction and outsid
   await part.stop();
 });
 
-test('who takes over after a failover that lost the last takeover is not mistaken for the previous leader', async () => {
+test('a process that takes over after a failover that lost the last takeover is not mistaken for the previous leader', async () => {
   const { connection, db } = opened;
   const takeOver = async (holder: string) => {
     const token = await acquireLease(connection, 'retention', holder);
@@ -157,7 +157,7 @@ test('nobody takes over while something written under the lease is being committ
   await part.stop();
 });
 
-test('what needs the database ends when the lease is lost, and begins again with the next', async () => {
+test('work that needs the database ends when the lease is lost, and begins again with the next lease', async () => {
   const proxy = await startDatabaseProxy(url);
   const calls: string[] = [];
   const leadership = runAsLeader({

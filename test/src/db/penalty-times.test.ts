@@ -27,7 +27,7 @@ test('nobody can write a time outside the years 1971 to 9999', async () => {
   }
 });
 
-test('whoever writes, times are kept in whole seconds, cut as lists show them', async () => {
+test('times are stored in whole seconds, cut as lists show them, whatever writes them', async () => {
   const at = (milliseconds: number) => new Date(Date.UTC(2026, 10, 30, 23, 59, 59, milliseconds));
   const times = { createdAt: at(999), endsAt: at(500), liftedAt: at(1) };
   const [row] = await insertPenalties(db, [{ serverId: 8, ...times }]);

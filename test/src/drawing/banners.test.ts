@@ -9,7 +9,7 @@ import { waitFor } from '../../support/wait.ts';
 const { db } = await createTestDatabase();
 const log = pino({ level: 'silent' });
 
-test('a banner that could not be drawn anew is drawn with the next poll, and is the old one until then', async () => {
+test('a banner that could not be redrawn is redrawn with the next poll, and stays the old one until then', async () => {
   const { id } = await insertServer(db, { slug: 'one' });
   const serverList = await createServerList(db, log);
   const drawn: string[] = [];

@@ -9,7 +9,7 @@ const { db } = await createTestDatabase();
 const reader = await createEventReader(db, pino({ level: 'silent' }));
 afterAll(reader.stop);
 
-test('a listener that fails keeps no event from the others', async () => {
+test('a listener that fails does not keep events from the others', async () => {
   const received: number[] = [];
   reader.subscribe(() => {
     throw new Error('broken');

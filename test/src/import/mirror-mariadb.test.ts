@@ -35,7 +35,7 @@ describe.if(await isMariaDbAtHand())('the mirror of MariaDB', () => {
     expect(sweeps()).toHaveLength(1);
   });
 
-  test('what is made active again is found whether or not a column tells of the change', async () => {
+  test('a penalty that is made active again is found whether or not a column shows the change', async () => {
     const source = await createTestMariaDb();
     await source.run(simpleAdminMysqlSchema({ migration: 15 }));
     for (const statement of ENDED_EARLY) await source.run(statement);

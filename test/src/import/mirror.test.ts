@@ -11,7 +11,7 @@ const { db, url: databaseUrl, connection } = database;
 const { clock, lines, startMirror, nextRound, warnings, sweeps, createFile } = createMirrors(database);
 
 describe('the mirror of an SQLite file', () => {
-  test('brings over what is new, changed, lifted and expired', async () => {
+  test('mirrors new, changed, lifted and expired penalties', async () => {
     const source = createFile();
     source.run(`insert into sa_bans ${BAN}`);
     source.run(`insert into sa_mutes ${MUTE}`);
@@ -74,7 +74,7 @@ describe('the mirror of an SQLite file', () => {
     expect((await storedPenalty(db, 'sa_bans', 2))?.goneAt).not.toBeNull();
   });
 
-  test('what is made active again at the source is active with us after a round', async () => {
+  test('a penalty that is made active again at the source is active here after a round', async () => {
     const source = createFile();
     for (const statement of ENDED_EARLY) source.run(statement);
     const { mirror } = startMirror(source.url);

@@ -29,7 +29,7 @@ test('a penalty whose id the source gives to another one is kept, and marked as 
   const url = createFile(11, (file) => insertRows(file, 'sa_bans', [aRow(), aRow()]));
   await importSimpleAdmin(deps, { url });
   const [first] = await connection`select id::text from penalties where source_id = '1'`;
-  // The operator emptied the table, or installed the plugin anew.
+  // The operator emptied the table, or reinstalled the plugin.
   editFile(url, (file) => {
     file.run('delete from sa_bans');
     insertRows(file, 'sa_bans', [{ id: 1, ...aRow({ player_steamid: OTHER, ...LATER }) }]);

@@ -52,7 +52,7 @@ const SOURCES = [
 ];
 
 describe.each(SOURCES)('$name', ({ create, run }) => {
-  test('a penalty without a server is no warning, however its source writes that', async () => {
+  test('a penalty without a server causes no warning, however its source writes that', async () => {
     const url = create([], ['null', "''", '0', '-1']);
     expect(await run(url)).toMatchObject({ added: 4, warnings: 0 });
     expect((await storedPenalties(db)).map((row) => row.serverId)).toEqual([0, 0, 0, 0]);

@@ -264,7 +264,7 @@ describe('a poll is missed', () => {
 });
 
 test.skipIf(process.platform !== 'linux')(
-  'answers of somebody else are not taken for the server’s',
+  'responses of another sender are not mistaken for the server’s',
   async () => {
     const server = await aServer({ manner: { responses: 'silent' } });
     const liar = createSocket('udp4');

@@ -257,7 +257,7 @@ describe('a server that answers without an end', () => {
   });
 });
 
-test('the ping is no shorter than the server is slow, though an earlier response comes twice', async () => {
+test('the ping is not shorter than the delay of the server, even if an earlier response comes twice', async () => {
   const server = await aServer(({ isInfo, send }) => {
     const response = isInfo ? anInfoPacket() : PLAYERS;
     setTimeout(() => send(response), 80);

@@ -37,7 +37,7 @@ async function insertToken(userId: number, values: Partial<typeof apiTokens.$inf
 
 const namesOf = async () => (await db.select().from(apiTokens)).map(({ name }) => name).sort();
 
-describe('what is old goes', () => {
+describe('old rows are deleted:', () => {
   test('tokens that ended ninety days ago, by revocation or by themselves; live ones stay, however old', async () => {
     const { id } = await insertUser(db, 1);
     const kept = [
@@ -94,7 +94,7 @@ describe('what is old goes', () => {
   });
 });
 
-test('what Steam said goes after a day, the numbers of calls after a week', async () => {
+test('bans reported by Steam after a day, the numbers of calls after a week', async () => {
   const bans = { vacBans: 0, gameBans: 0, daysSinceLastBan: 0, isCommunityBanned: false };
   await db.insert(steamBans).values([
     { ...bans, steamId64: aSteamId(1), checkedAt: ago('25 hours') },

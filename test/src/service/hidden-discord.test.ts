@@ -77,7 +77,7 @@ describe('a hidden Discord account', () => {
     expect(await see(OTHER)).toEqual(OPEN);
   });
 
-  test('is hidden from a token whose owner is no admin any more', async () => {
+  test('is hidden from a token whose owner is no longer an admin', async () => {
     await db.update(users).set({ hidesDiscord: true }).where(eq(users.steamId64, HIDER));
     expect(await see(ADMIN)).toEqual(OPEN);
     await db

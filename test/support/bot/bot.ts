@@ -29,7 +29,7 @@ type Options = {
   discord?: Parameters<typeof startFakeDiscord>[0];
   fake?: FakeDiscord;
   bot?: Partial<BotDeps>;
-  /** Commands that the cooldown allows at once; very many, unless the cooldown is what is tested. */
+  /** Commands that the cooldown allows at once; very many by default, for tests of anything else. */
   burst?: number;
 };
 

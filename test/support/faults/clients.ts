@@ -10,7 +10,7 @@ export type Seen = {
   statuses: Record<number, number>;
   /** Why requests got no response: their connection ended or was refused, or they waited too long. */
   unanswered: string[];
-  /** Responses that are neither what was asked for nor an error that the specification knows. */
+  /** Responses that are neither correct nor an error of the specification. */
   malformed: string[];
   /** Tokens that a page showed to their owner. */
   tokens: string[];
@@ -19,9 +19,9 @@ export type Seen = {
 };
 
 export type Clients = {
-  /** Asks, makes tokens and uploads sounds until the work is done, which is given what was seen so far. */
+  /** Sends reads, creates tokens and uploads sounds until the work is done. The work gets what was seen so far. */
   watch: (work: (seen: Seen) => Promise<void>) => Promise<Seen>;
-  /** How much of what was acknowledged is not there. */
+  /** How many of the acknowledged writes are missing. */
   countLost: (seen: Seen) => Promise<number>;
   /** Waits until every address responds with 200. */
   waitUntilWell: () => Promise<void>;

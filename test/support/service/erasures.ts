@@ -13,7 +13,7 @@ import { aToken, bearer } from './service.ts';
 import { openWholeService } from './whole-service.ts';
 
 /**
- * The whole service, about whose `player` everything is kept that can be. Each test has a player of its own, with names that
+ * The whole service, which stores everything that it can about `player`. Each test has a player of its own, with names that
  * only they bear.
  */
 export async function openErasures() {

@@ -95,7 +95,7 @@ export async function startTestService({
   };
 }
 
-/** A live token of the user {@link aSteamId} of `number`, who is made when there is none. */
+/** A live token of the user {@link aSteamId} of `number`, who is created when missing. */
 export async function aToken(
   db: Db,
   number = 1,

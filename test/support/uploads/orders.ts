@@ -16,7 +16,7 @@ export function mayHaveHappened(change: Change): Event {
   return (world) => [world, ...happened(change)(world)];
 }
 
-/** The worlds after what was done at once, in any order that each doer's own events allow. */
+/** The worlds after simultaneous actions, in any order that keeps the events of each action in sequence. */
 export function follow(worlds: readonly World[], doers: readonly (readonly Event[])[]): World[] {
   const found = doers.flatMap(([event, ...rest], index) => {
     const next = event ? worlds.flatMap(event) : [];

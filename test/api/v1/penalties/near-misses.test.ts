@@ -26,7 +26,7 @@ async function expectRefused(path: string, [key, meant]: readonly [string, strin
   ]);
 }
 
-test('every list refuses what is nearly the name of one of its filters, and names the filter', async () => {
+test('every list refuses a near miss of the name of one of its filters, and names the filter', async () => {
   for (const path of [...LISTS, EXPORT]) {
     for (const miss of [
       ['steam_id', 'steamid'],
@@ -113,7 +113,7 @@ test('a near miss is refused beside the filter itself, empty or not; limit and t
   expect((await service.get('/bans?steam_id=1')).status).toBe(401);
 });
 
-test('names of parameters of other routes are no filters of theirs', async () => {
+test('names of parameters of other routes are ignored', async () => {
   const path = `/penalties/active?steamids=${aSteamId(1)}`;
   expect((await ask(`${path}&status=x&steamid=x`)).status).toBe(200);
 });

@@ -57,7 +57,7 @@ describe('GET /servers/{slug}', () => {
     });
   });
 
-  test('gives an offline server without players, with what was last known of it', async () => {
+  test('gives an offline server without players, with its last known state', async () => {
     expect((await service.get('/servers/zazolc-gesla')).body).toStrictEqual({
       success: true,
       data: { ...OFFLINE, players: [] },

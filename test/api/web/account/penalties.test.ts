@@ -175,7 +175,7 @@ describe('APPEAL_URL', () => {
     );
   });
 
-  test('is no link when it is not set', async () => {
+  test('is not linked when it is not set', async () => {
     await insertPenalties(db, [{ playerSteamId: player.steamId }]);
     expect(await readCard()).not.toContain('Appeal');
   });

@@ -34,7 +34,7 @@ describe('the moderation view', () => {
     }
   });
 
-  test('stops for somebody who was admin, at the next request', async () => {
+  test('is refused to a former admin from the next request on', async () => {
     await insertUser(db, 50, { isAdmin: true });
     const former = await as(50);
     expect((await former.get('/account/moderation')).status).toBe(200);
@@ -74,7 +74,7 @@ describe('the moderation view', () => {
     steamApi.answer = 'players';
   });
 
-  test('shows texts of members so that they do not reorder what is beside them', async () => {
+  test('shows texts of members so that they do not reorder the text beside them', async () => {
     await insertUser(db, 81, { discordId: '81', discordUsername: 'a\u202eb' });
     const member = await as(82);
     await member.get('/account');

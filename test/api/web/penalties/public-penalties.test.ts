@@ -126,7 +126,7 @@ describe('the public list of penalties', () => {
     expect((await openBrowser(open.origin).get('/penalties')).text).not.toContain(ADMIN);
   });
 
-  test('is filtered by type and status, and ignores what is neither', async () => {
+  test('is filtered by type and status, and ignores unknown values', async () => {
     expect(await listRows('?type=gag')).toHaveLength(1);
     expect(await listRows('?status=ACTIVE')).toHaveLength(2);
     expect(await listRows('?status=ACTIVE&type=warn')).toHaveLength(0);

@@ -32,7 +32,7 @@ describe('known attacks', () => {
     expect(await refusal(aTamperedReturn(idOf(VICTIM)))).toBe('check_authentication');
   });
 
-  test('foreign claimed_id: prefixes, suffixes, hosts, groups and out-of-range ids are no individual account', async () => {
+  test('foreign claimed_id: prefixes, suffixes, hosts, groups and out-of-range ids are refused', async () => {
     provider.conduct = 'vouches for anything';
     const base = new URL('id/', provider.url).href;
     const ids = [

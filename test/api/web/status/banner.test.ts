@@ -98,7 +98,7 @@ test('may be shown by other sites and kept for seconds, and is 304 while it show
   expect([again.status, (await again.arrayBuffer()).byteLength]).toEqual([304, 0]);
 });
 
-test('is drawn anew when what it shows has changed, and not for a poll that changed nothing', async () => {
+test('is redrawn when its content has changed, and not for a poll that changed nothing', async () => {
   const before = await draw('one');
   const state = { ...STATE, map: 'de_mirage', playersCount: 18, maxPlayers: 24 };
   await saveServerPoll(db, id, { state, polledAt: new Date(NOW.getTime() + 1000) });
@@ -106,7 +106,7 @@ test('is drawn anew when what it shows has changed, and not for a poll that chan
   await waitFor(async () => (await draw('one')).headers.get('etag') !== before.headers.get('etag'));
 });
 
-test('names are cut before they reach what is beside them', async () => {
+test('names are cut before they reach the text beside them', async () => {
   const image = await loadImage((await draw('long')).bytes);
   const context = createCanvas(image.width, image.height).getContext('2d');
   context.drawImage(image, 0, 0);

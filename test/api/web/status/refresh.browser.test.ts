@@ -54,7 +54,7 @@ describe.skipIf(!isPossible)('the refresh of a page about servers', () => {
     await waitFor(async () => shown.test(await (await fetch(site.origin)).text()));
   }
 
-  test('keeps the focus on a button when a refresh changes what is around it', async () => {
+  test('keeps the focus on a button when a refresh changes the content around it', async () => {
     const page = await openPage({ viewport: { width: 1280, height: 900 }, timezoneId: 'America/New_York' });
     await page.clock.install();
     await page.goto(site.origin);
@@ -73,7 +73,7 @@ describe.skipIf(!isPossible)('the refresh of a page about servers', () => {
       expect(await page.evaluate<string>(focused)).toMatch(expected);
       expect(await isKept.evaluate((element) => element.isConnected)).toBe(true);
     }
-    // A server more: the list is made anew.
+    // One more server: the whole list is replaced.
     await copy.focus();
     await insertServerWithHistory(db, { now: new Date(), days: 0, name: '0', slug: 'added' });
     await waitFor(async () => (await (await fetch(site.origin)).text()).includes('server-added'));

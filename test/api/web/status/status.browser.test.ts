@@ -155,7 +155,7 @@ describe.skipIf(!isPossible)('the pages about servers in Chromium', () => {
       });
     }
 
-    test('are up to date without loading anew, and the focus stays', async () => {
+    test('are up to date without reloading, and the focus stays', async () => {
       const { page } = await open({ viewport: { width: 1280, height: 900 } });
       await page.clock.install();
       await page.goto(site.origin);

@@ -100,7 +100,7 @@ describe('with servers', () => {
     expect(words).toContain('Najwięcej w 24 h: 20');
   });
 
-  test('it tells other sites what to show of a link, and browsers without scripts to load it anew', async () => {
+  test('it has a link preview for other sites, and reloads in browsers without scripts', async () => {
     const { text } = await visitor.get('/');
     expect(text).toContain('<meta property="og:title" content="Zagrywka"/>');
     expect(text).toContain('content="3 of 4 servers online, 13 players in game"');

@@ -69,7 +69,7 @@ describe('an endpoint that does not respond as it should', () => {
     expect(written).toBeLessThan(64 * 1024 * 1024);
   });
 
-  test('endless headers are no response', async () => {
+  test('endless headers do not count as a response', async () => {
     let written = 0;
     const endless = await aRawServer((socket) => {
       socket.write('HTTP/1.1 200 OK\r\n');

@@ -191,7 +191,7 @@ describe('one endpoint', () => {
     expect(last()).toMatchObject({ failures: 1, retryAt: after(5) });
   });
 
-  test('keeps its pause when what was read is older', async () => {
+  test('keeps its pause when the stored state that is read is older', async () => {
     receiver.respond = () => new Response(null, { status: 500 });
     const queue = startQueue();
     const readAtMs = performance.now();

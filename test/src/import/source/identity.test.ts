@@ -155,7 +155,7 @@ test('the prefix is a part of what SourceBans++ is; another system under the nam
   expect(await reasons()).toEqual(['sourcebans sb_']);
 });
 
-test('files of lines are no databases: a later file brings the earlier one up to date', async () => {
+test('NDJSON files are not databases: a later file updates the penalties of an earlier one', async () => {
   const line = { penalty_type: 'ban', source_id: 1, player_steamid: '0', created: '2026-11-21T11:30:00Z' };
   const chunks = (reason: string) => new Blob([JSON.stringify({ ...line, reason })]).stream();
   await importNdjson(deps, { chunks: chunks('one') });

@@ -268,7 +268,7 @@ describe.if(await isMariaDbAtHand())('SourceBans++ on MariaDB', () => {
     expect(summary.rowsSetAside.map(({ id }) => id).sort()).toEqual(['1', '2']);
   });
 
-  test('another prefix, or a prefix that is none, is refused', async () => {
+  test('another prefix, or an invalid one, is refused', async () => {
     const source = await createTestMariaDb();
     await expect(importSourcebans(deps, { url: source.url, prefix: 'other' })).rejects.toThrow(
       /no other_bans/,

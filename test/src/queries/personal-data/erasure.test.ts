@@ -137,7 +137,7 @@ test('an erasure that was interrupted before the tallies of an admin can be repe
   await db.delete(penalties);
 });
 
-describe('what is under way while somebody is erased', () => {
+describe('work under way while somebody is erased', () => {
   test('an upload is refused, and leaves neither row nor file', async () => {
     const bytes = (async function* () {
       yield new TextEncoder().encode(name);
@@ -196,7 +196,7 @@ describe('what is under way while somebody is erased', () => {
     await erase();
   });
 
-  test('a download of own data begins anew, and finds nothing', async () => {
+  test('a download of own data starts again, and finds nothing', async () => {
     let erasing: Promise<unknown> = Promise.resolve();
     let exporting: Promise<unknown> = Promise.resolve();
     await connection.begin(async (holding) => {

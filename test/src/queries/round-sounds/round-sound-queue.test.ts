@@ -33,7 +33,7 @@ beforeEach(async () => {
   await db.delete(auditLog);
 });
 
-test('nobody takes a sound while another holds it, nor one that is put off', async () => {
+test('no worker claims a sound while another holds it, or one that is postponed', async () => {
   await upload('first.mp3');
   const held = await claimQueuedSound(db, { leaseMs: 60_000 });
   expect(held).toMatchObject({ title: 'first.mp3', status: 'measuring', attempts: 1 });
@@ -50,7 +50,7 @@ test('a claim of a time when the clock was ahead does not last', async () => {
   expect(await claimQueuedSound(db, { leaseMs: 60_000 })).toBeUndefined();
 });
 
-test('takes the oldest first', async () => {
+test('claims the oldest first', async () => {
   await upload('a.mp3', 1);
   await upload('b.mp3', 2);
   expect((await claimQueuedSound(db, { leaseMs: 60_000 }))?.title).toBe('a.mp3');

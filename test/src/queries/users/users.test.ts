@@ -7,7 +7,7 @@ import { createTestDatabase } from '../../../support/database/database.ts';
 
 const { db } = await createTestDatabase();
 
-test('one Discord account given to many players at once has one winner, and a refusal in words for the others', async () => {
+test('one Discord account given to many players at once goes to one of them, and the others are refused with a reason', async () => {
   const players = await Promise.all([1, 2, 3, 4, 5, 6].map((number) => insertUser(db, number)));
   for (let round = 1; round <= 20; round++) {
     const id = String(80351110224678000n + BigInt(round));

@@ -230,7 +230,7 @@ test('the last 50 deliveries are kept, and go with the webhook', async () => {
   expect(await listWebhooks(db)).toEqual([]);
 });
 
-test('a webhook from before a restored backup goes on with what is new', async () => {
+test('a webhook from before a restored backup continues with new events', async () => {
   const receiver = aReceiver();
   const [row] = await connection`
     insert into webhooks (url, secret, created_at, delivered_up_to)

@@ -10,7 +10,7 @@ import { openSoundSite, PLAYER } from '../../../../support/web/sound-site.ts';
 const { db, folders, visit, insertReadySound, signInAs } = await openSoundSite();
 
 describe('a ready sound', () => {
-  test('is heard, drawn and told in numbers, in both languages, and names are escaped', async () => {
+  test('has a player, a waveform and figures, in both languages, and names are escaped', async () => {
     await insertReadySound('<b>"Fanfara" & co</b>.mp3');
     const page = await visit.browser.get('/account');
     expect(page.text).toContain(`src="/storage/roundsound/${PLAYER}.mp3?v=abcdef0123456789"`);

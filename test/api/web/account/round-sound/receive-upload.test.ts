@@ -87,7 +87,7 @@ describe('while it arrives', () => {
     expect(most - before).toBeLessThan((MAX_MB / 2) * MEGABYTE);
   });
 
-  test('a client that goes away leaves nothing behind, and the next upload has its turn', async () => {
+  test('a client that disconnects leaves nothing behind, and the next upload can begin', async () => {
     const upload = await open(TOKEN(), MEGABYTE);
     await upload.write(new Uint8Array(MEGABYTE / 2));
     await waitFor(async () => (await countInboxBytes()) > 0);
@@ -108,7 +108,7 @@ describe('while it arrives', () => {
     expect(await Bun.file(join(inbox, sound?.uploadKey ?? '', 'upload.bin')).text()).toBe(content);
   });
 
-  test('the token is judged before the file where it comes first', async () => {
+  test('the token is checked before the file if it comes first', async () => {
     const upload = await open(field('csrf_token', 'wrong'), MEGABYTE);
     await upload.write('the first bytes');
     expect(await upload.answered).toStartWith('HTTP/1.1 403');
@@ -137,7 +137,7 @@ describe('at its end', () => {
     expect(await listRoundSounds(db)).toEqual([]);
   });
 
-  test('the token is judged where it comes after the file', async () => {
+  test('the token is checked if it comes after the file', async () => {
     const file = `${FILE}bytes`;
     expect((await post(`${file}\r\n${field('csrf_token', 'wrong')}--x--\r\n`)).status).toBe(403);
     expect((await post(`${file}\r\n${field('other', token)}--x--\r\n`)).status).toBe(403);
@@ -166,12 +166,15 @@ describe('at its end', () => {
     ['of another type', 400, WRONG, () => `${TOKEN()}${FILE}bytes${END}`, 'audio/mpeg'],
     ['without anything', 400, WRONG, () => '', FORM],
     ['that is too large and does not say so', 413, TOO_LARGE, tooLarge, FORM],
-  ])('a form %s is refused in words, and leaves nothing behind', async (_, status, words, form, type) => {
-    const answer = await post(form(), type);
-    expect([answer.status, answer.message]).toEqual([status, expect.stringMatching(words)]);
-    expect(await readdir(inbox)).toEqual([]);
-    expect(await listRoundSounds(db)).toEqual([]);
-  });
+  ])(
+    'a form %s is refused with a reason, and leaves nothing behind',
+    async (_, status, words, form, type) => {
+      const answer = await post(form(), type);
+      expect([answer.status, answer.message]).toEqual([status, expect.stringMatching(words)]);
+      expect(await readdir(inbox)).toEqual([]);
+      expect(await listRoundSounds(db)).toEqual([]);
+    },
+  );
 });
 
 function field(name: string, value: string): string {

@@ -28,7 +28,7 @@ describe('uploading', () => {
     expect(entry).toMatchObject({ subject: PLAYER, actorUserId: expect.any(Number) });
   });
 
-  test('has a link that loads the page anew, from whichever address it is on', async () => {
+  test('has a link that reloads the page, whichever address it is on', async () => {
     await upload(new File(['any bytes'], 'a.mp3'));
     let address = '/account#sound';
     for (let visits = 0; visits < 3; visits++) {
@@ -78,7 +78,7 @@ describe('uploading', () => {
     expect(response.status).toBe(401);
   });
 
-  test('refuses a file that is too large, empty, or absent, in words', async () => {
+  test('refuses a file that is too large, empty, or absent, with a reason', async () => {
     const large = await upload(new File([new Uint8Array(MAX_BYTES + 1)], 'a.wav'));
     expect([large.status, await large.text()]).toEqual([
       413,

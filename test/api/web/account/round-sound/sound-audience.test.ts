@@ -39,7 +39,7 @@ beforeEach(async () => {
   await signIn(browser);
 });
 
-test('the page says who may have a sound, in place of the form, and plays none', async () => {
+test('the page says who may have a sound, instead of the form, and plays none', async () => {
   await insertReadySound(db, PLAYER, 'fanfare.mp3');
   const { text } = await browser.get('/account');
   expect(text).toContain('Only SVIP and administrators can have a round-end sound here.');
