@@ -82,7 +82,7 @@ export async function registerAtStart(
 /**
  * Replaces all registered commands in one request, if the definitions have changed since the last registration. Those in
  * the previous scope (global or a guild) are removed, or each command would appear twice.
- * @throws {InvalidInput} when Discord rejects them; {Unavailable} when it cannot be reached.
+ * @throws {InvalidInput} when Discord rejects the token or the commands · {Unavailable} when it cannot be reached.
  */
 export async function registerCommands(
   { rest, db }: RegisterDeps,

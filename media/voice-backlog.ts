@@ -45,7 +45,7 @@ async function renderAndPublish(
 ): Promise<boolean> {
   const copy = join(scratch, SOUND_NAME);
   await copyFile(publishedPath(folders, sound.steamId64), copy);
-  if ((await hashFile(copy)) !== sound.sha256) throw new Error('the published file is not that of its row');
+  if ((await hashFile(copy)) !== sound.sha256) throw new Error('the published file does not match its row');
   await renderVoice(ffmpeg, scratch, { durationMs: sound.durationMs ?? 0, targetLufs });
   const from = join(scratch, VOICE_NAME);
   return publishVoice(db, sound, async () => {

@@ -12,7 +12,7 @@ const FIRST_SWEEP = 1024;
 
 /**
  * Bounds the open downloads of each client. Bun has no event for a response that was sent, so open downloads are
- * counted anew at the client's next download, and those of all clients whenever their number has doubled.
+ * recounted at the client's next download, and those of all clients whenever the number of clients has doubled.
  */
 export function createOpenDownloads(maxPerClient: number): OpenDownloads {
   const byClient = new Map<string, (() => boolean)[]>();

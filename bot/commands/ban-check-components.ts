@@ -14,7 +14,7 @@ import { type BanCheckDeps, renderRecord } from './ban-check.ts';
 import { requireMaySee } from './subject.ts';
 
 /**
- * The page buttons and filters of a record, and the button that opens it from a profile. Each press is checked anew:
+ * The page buttons and filters of a record, and the button that opens it from a profile. Each press is checked again:
  * who owns the message, and whether the invoker may see the record.
  */
 export function banCheckComponents(deps: BanCheckDeps): Components {

@@ -18,7 +18,10 @@ export type SubjectDeps = {
   now: () => Date;
 };
 
-/** Resolves the option `steamid`, in any notation. @throws {Refusal} when it is no SteamID. */
+/**
+ * Resolves the option `steamid`, in any notation.
+ * @throws {Refusal} when it is not a SteamID, or a custom address that is unknown or cannot be looked up now.
+ */
 async function resolveSteamId({ resolveVanity }: SubjectDeps, text: string): Promise<SteamId64> {
   const reference = tryParseSteamReference(text);
   if (reference === undefined) {
@@ -40,7 +43,7 @@ async function resolveSteamId({ resolveVanity }: SubjectDeps, text: string): Pro
 /**
  * Resolves the options `steamid` and `player`, in this order, to a player whom the invoker may see.
  * @returns undefined when neither is given.
- * @throws {Refusal}
+ * @throws {Refusal} when the option names no known player, or one whom the invoker may not see.
  */
 export async function resolveSteamOptions(
   deps: SubjectDeps,

@@ -39,7 +39,7 @@ export function showsDiscord(
   return canModerateMembers && kind === 'ephemeral';
 }
 
-/** The refusal for members without the permission, whoever the command was about. */
+/** The refusal for members without the permission; the same for every player that the command is about. */
 export function moderateMembersRequired(): Refusal {
   return new Refusal((texts, mention) =>
     noticeMessage(texts.refusals.moderateMembersRequired(mention('ban-check', texts))),

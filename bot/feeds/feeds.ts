@@ -171,7 +171,7 @@ export function createFeeds(deps: FeedsDeps): Feeds {
     failing.set(id, { failures, notBefore: performance.now() + pauseMs });
   }
 
-  /** Stops a feed whose channel is lost, and notifies whoever started it. */
+  /** Stops a feed whose channel is lost, and notifies the person who started it. */
   async function switchOff(feed: DiscordFeed, reason: 'channelGone' | 'permissionLost'): Promise<void> {
     const { subject, channelId, startedBy, locale } = feed;
     const fields = { channelId, subject, startedBy, reason };

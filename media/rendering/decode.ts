@@ -54,7 +54,7 @@ export type DecodeOptions = {
 
 /**
  * Decodes an upload, cuts the kept part out as {@link KEPT_INPUT}, and measures it.
- * @throws {SoundRefused} when the upload is the cause; {@link FfmpegError}.
+ * @throws {SoundRefused} when the upload is the cause · {FfmpegError} for any other failure of ffmpeg.
  */
 export async function decodeUpload(ffmpeg: Ffmpeg, directory: string, options: DecodeOptions): Promise<Kept> {
   const decode = options.startMs === 0 ? decodeFromFirstSound : decodeFromStart;

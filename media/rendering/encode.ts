@@ -53,7 +53,10 @@ export type Encoded = Loudness & {
   draftOptions: string | undefined;
 };
 
-/** Encodes and measures repeatedly, until the result has the target loudness, or as close as its peaks allow. */
+/**
+ * Encodes and measures repeatedly, until the result has the target loudness, or is as close to it as its peaks allow.
+ * @throws as {@link runOnOwn} does.
+ */
 export async function encodeUntilRight(
   ffmpeg: Ffmpeg,
   directory: string,

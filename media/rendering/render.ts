@@ -38,7 +38,7 @@ export type RenderOptions = {
  * Renders `upload.bin` of the folder as `sound.mp3`: decodes, trims, measures, corrects the loudness, encodes, and
  * verifies the encoded file. The same upload gives the same bytes. Temporary files are removed.
  * @throws {SoundRefused} when the upload is the cause.
- * @throws {FfmpegError} when ffmpeg is missing.
+ * @throws {FfmpegError} for any other failure of ffmpeg, such as a full disk or a missing program.
  */
 export async function renderSound(
   ffmpeg: Ffmpeg,

@@ -19,7 +19,7 @@ export class SoundRefused extends Error {
 
 /**
  * Runs a job whose failure is caused by the upload, unless ffmpeg could not be started or the disk failed.
- * @throws {SoundRefused} or {@link FfmpegError}.
+ * @throws {SoundRefused} when the upload is the cause · {FfmpegError} otherwise.
  */
 export async function runOnUpload(ffmpeg: Ffmpeg, job: FfmpegJob): Promise<void> {
   try {
@@ -33,7 +33,7 @@ export async function runOnUpload(ffmpeg: Ffmpeg, job: FfmpegJob): Promise<void>
 
 /**
  * Runs a job on files that an earlier job wrote: a failure (such as a full disk) is not caused by the upload.
- * @throws {SoundRefused} only when it exceeds the limits on time or memory; {@link FfmpegError}.
+ * @throws {SoundRefused} when the job exceeds the limits on time or memory · {FfmpegError} for any other failure.
  */
 export async function runOnOwn(ffmpeg: Ffmpeg, job: FfmpegJob): Promise<void> {
   try {

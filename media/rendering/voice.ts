@@ -23,7 +23,8 @@ const INPUT = mp3Input(SOUND_NAME);
  * @param options.durationMs the duration of the sound.
  * @param options.mixes its measurements, if they were taken when the sound was rendered: they save one call of ffmpeg.
  * @param options.draftOptions the encoder options of the draft, if one was encoded then: it saves another call.
- * @throws {FfmpegError} when ffmpeg is missing.
+ * @throws {SoundRefused} when rendering exceeds the limits on time or memory.
+ * @throws {FfmpegError} for any other failure of ffmpeg, such as a full disk or a missing program.
  */
 export async function renderVoice(
   ffmpeg: Ffmpeg,
