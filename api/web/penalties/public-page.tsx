@@ -71,7 +71,7 @@ export function PublicPenaltiesPage(props: PublicPenaltiesProps): JSX.Element {
   );
 }
 
-/** Such an address is not searched for: only Steam's Web API resolves it, and visitors could use up its daily calls. */
+/** Custom profile addresses are not searched for: only Steam's Web API resolves them, and its daily calls are limited. */
 function isCustomAddress(query: string): boolean {
   const reference = tryParseSteamReference(query);
   return reference !== undefined && 'vanityName' in reference;
