@@ -8,14 +8,14 @@ import { DomainError, NotFound } from './domain/errors.ts';
 import { parseConfig } from './runtime/config.ts';
 import { createLogger } from './runtime/log.ts';
 
-/** Wrong usage ends with 2, a failure with 1. Contract section 5. */
+/** The exit codes for wrong usage and for failures. */
 const WRONG_USAGE = 2;
 const FAILURE = 1;
 /** The exit codes that shells report for a program ended by a signal: 128 plus the signal's number. */
 const INTERRUPTED = 130;
 const TERMINATED = 143;
 
-/** A call without a command prints help, with these too. */
+/** Options that may stand alone: a call without a command prints help. */
 const GLOBAL_OPTIONS = ['--json', '--demo'];
 
 /** Logs less than the service, unless configured otherwise. */

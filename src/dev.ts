@@ -4,12 +4,12 @@ import { parseConfig } from './runtime/config.ts';
 import { createLogger } from './runtime/log.ts';
 
 /**
- * `bun run dev`: the service, restarted when a file changes. This process keeps the embedded database in use meanwhile,
- * because a service that is just being restarted, or does not even compile, cannot stop it at Ctrl-C.
+ * `bun run dev`: the service, restarted when a file changes. This process keeps the embedded database running and stops
+ * it at Ctrl-C: a service that is being restarted, or does not even compile, cannot.
  */
 let service: Bun.Subprocess | undefined;
 let isStopping = false;
-// Ctrl-C goes to the service as well, other signals may not; a second one does not harm it.
+// The terminal sends Ctrl-C to the service as well; other signals may not reach it. Receiving one twice does no harm.
 for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
   process.on(name, () => {
     isStopping = true;

@@ -16,11 +16,11 @@ async function requireReady(address: string): Promise<void> {
   const response = await fetch(address).catch((cause: unknown) => {
     throw new Unavailable(`${address} cannot be reached`, { cause });
   });
-  if (!response.ok) throw new Unavailable(`${address} is ${response.status}`);
+  if (!response.ok) throw new Unavailable(`${address} responded with status ${response.status}`);
 }
 
 function readinessAddress({ host, port, healthPort, roles }: Config): string {
-  // Wildcard addresses, which a client cannot connect to everywhere.
+  // Wildcard addresses: on some systems a client cannot connect to them.
   const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
   const authority = reachable.includes(':') ? `[${reachable}]` : reachable;
   return `http://${authority}:${roles.includes('api') ? port : healthPort}/readyz`;

@@ -3,7 +3,7 @@ import { parseConfig } from './runtime/config.ts';
 import { createLogger } from './runtime/log.ts';
 import { runService } from './service/service.ts';
 
-/** `bun start`. A bad setting, a port in use or an unreachable database end it with one line and exit code 1. */
+/** `bun start`. A bad setting, a port in use or an unreachable database ends it with one line and exit code 1. */
 const stopping = new AbortController();
 const signal = Promise.withResolvers<string>();
 /** SIGHUP says that the terminal was closed; a process under `nohup`, which has none, continues. */
@@ -26,7 +26,7 @@ try {
     const service = await runService(config, log, { signal: stopping.signal });
     const name = await signal.promise;
     log.info({ signal: name }, 'stopping');
-    // The others come from a terminal: then no load balancer needs time to notice.
+    // SIGINT and SIGHUP come from a terminal, where no load balancer needs time to notice.
     await service.stop({ drainMs: name === 'SIGTERM' ? config.drainSeconds * 1000 : 0 });
   } catch (error) {
     if (error !== stopping.signal.reason) throw error;

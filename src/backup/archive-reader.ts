@@ -23,7 +23,7 @@ const GZIP_MAGIC = [0x1f, 0x8b];
 
 /**
  * Reads a whole backup and verifies every entry against the manifest.
- * @throws {InvalidInput} one line, when it is no backup, incomplete or altered; what `onEntry` throws.
+ * @throws {InvalidInput} when the file is not a backup, is incomplete or was altered. Also what `onEntry` throws.
  */
 export async function readArchive(file: string, { onEntry, onProgress }: Options = {}): Promise<Manifest> {
   await requireGzip(file);
@@ -32,7 +32,7 @@ export async function readArchive(file: string, { onEntry, onProgress }: Options
   let entryFailure: unknown;
   try {
     for await (const { name, bytes } of decode(file, onProgress)) {
-      if (manifest) throw new InvalidInput(`${file} was altered: it goes on after its manifest`);
+      if (manifest) throw new InvalidInput(`${file} was altered: it continues after its manifest`);
       if (name === MANIFEST_NAME) {
         manifest = parseManifest(bytes, file);
         continue;
@@ -75,7 +75,7 @@ async function requireGzip(file: string): Promise<void> {
       throw new InvalidInput(`${file} cannot be read: ${errorCode(error)}`);
     throw error;
   }
-  throw new InvalidInput(`${file} is not a backup of this service: those are .tar.gz`);
+  throw new InvalidInput(`${file} is not a backup of this service: a backup is a .tar.gz file`);
 }
 
 /** Yields whole entries in order: each is at most as large as an upload, or some megabytes of a table. */

@@ -42,7 +42,7 @@ const OBSTACLES: Record<string, string> = {
  * @throws {InvalidInput} here and in `add` and `finish`, when the file cannot be written.
  */
 export async function openArchiveWriter(path: string): Promise<ArchiveWriter> {
-  // Not the PID, which repeats in containers, where a killed backup may have left its file.
+  // A random suffix, because a PID repeats in containers, where a killed backup may have left its file.
   const draft = `${path}.${crypto.randomUUID().slice(0, 8)}.partial`;
   const { readable, controller } = createTarPacker();
   let queuedBytes = 0;
@@ -74,7 +74,7 @@ export async function openArchiveWriter(path: string): Promise<ArchiveWriter> {
       .getWriter();
     await entry.write(bytes);
     await entry.close();
-    // The packer's queue is unlimited, so wait here. Names are short ASCII, so that each entry has one header.
+    // The packer's queue is unlimited, so wait here. Names are short ASCII, so each entry has exactly one header block.
     queuedBytes += BLOCK_BYTES + Math.ceil(bytes.byteLength / BLOCK_BYTES) * BLOCK_BYTES;
     while (passedBytes < queuedBytes) await Promise.race([passed.promise, written]);
   }
@@ -82,7 +82,7 @@ export async function openArchiveWriter(path: string): Promise<ArchiveWriter> {
   return {
     add: async (name, bytes) => {
       await write(name, bytes).catch(async (error) => {
-        // When the file fails, the packer may complain of its closed stream first.
+        // When the file cannot be written, the packer may report its closed stream first.
         await setImmediate();
         throw failure ?? error;
       });
@@ -97,7 +97,7 @@ export async function openArchiveWriter(path: string): Promise<ArchiveWriter> {
       await syncToDisk(dirname(path));
     },
     abandon: async () => {
-      controller.error(new Error('the backup was given up'));
+      controller.error(new Error('the backup was abandoned'));
       await written.catch(() => {});
       await rm(draft, { force: true });
     },

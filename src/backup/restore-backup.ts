@@ -23,18 +23,18 @@ export type RestoreOptions = {
 };
 
 export type RestoreReport = Manifest & {
-  /** Tallies that were wrong in the backup; they have been corrected. */
+  /** The number of tallies that were wrong in the backup; they have been corrected. */
   wrongTotals: number;
-  /** Erasures in this database after the backup was made, which contains these people again. */
+  /** How many people were erased in this database after the backup was made; they are in it again. */
   erasedSince: number;
 };
 
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
- * Replaces the contents of the database and the folders by a backup: all of it or nothing. The whole file is verified
- * before anything is changed.
- * @throws {InvalidInput} one line: the file is invalid, the schemas do not fit, the database is in use or not empty.
+ * Replaces the contents of the database and the sound folders with a backup, completely or not at all. The whole file
+ * is verified before anything is changed.
+ * @throws {InvalidInput} when the file is invalid, the schemas do not match, or the database is in use or not empty.
  */
 export async function restoreBackup(
   file: string,
@@ -107,7 +107,7 @@ async function restoreAll(connection: Connection, { file, manifest, sounds, onPr
       },
     });
     if (JSON.stringify(again) !== JSON.stringify(manifest)) {
-      throw new InvalidInput(`${file} was replaced while it was read: nothing was changed`);
+      throw new InvalidInput(`${file} was replaced while it was being read: nothing was changed`);
     }
     const { wrong } = await tables.finish(manifest);
     await sounds.commitTo(transaction);
@@ -134,7 +134,10 @@ async function lockTables(transaction: Transaction): Promise<void> {
   await requireNobody(transaction);
 }
 
-/** Both kinds of traces: entries of the audit log are kept for a year, some tombstones for an hour, others for good. */
+/**
+ * The two traces of an erasure: an entry in the audit log, kept for a year, and a tombstone, kept for an hour or for
+ * good.
+ */
 const ERASURES = {
   erased_people: 'select id_hash as key from erased_people',
   audit_log: `select concat(id, ' ', at) as key from audit_log where action in ('user.deleted', 'user.erased')`,
@@ -151,7 +154,7 @@ async function listErasures(transaction: Transaction): Promise<string[][]> {
   return keys;
 }
 
-/** How many are missing in the table that lacks most. */
+/** The number of erasures that are missing afterwards, in the table that lacks the most. */
 function countMissing(before: readonly string[][], after: readonly string[][]): number {
   const missing = before.map((keys, table) => {
     const kept = new Set(after[table]);

@@ -10,23 +10,27 @@ import type { Queries } from './tables.ts';
 
 /** The sounds of a backup in temporary folders, not served until they are placed. */
 export type RestoredSounds = {
-  /** Both throw one line that names the setting when the disk is full. */
+  /** This and `addUpload` throw one line that names the setting, such as when the disk is full. */
   addSound: (fileName: string, bytes: Uint8Array) => Promise<void>;
   addUpload: (uploadKey: string, bytes: Uint8Array) => Promise<void>;
-  /** Saves, in the transaction of the rows, that these sounds belong to them: see {@link placeRestoredSounds}. */
+  /** Records in the rows' transaction which folders {@link placeRestoredSounds} takes the sounds from. */
   commitTo: (transaction: Queries) => Promise<void>;
   discard: () => Promise<void>;
 };
 
 const PREFIX = '.restore-';
-/** The setting with the name of the temporary folders, from the commit of the rows until the sounds are in place. */
+/**
+ * The setting that names the temporary folders; it exists from the commit of the rows until the sounds are in place.
+ */
 const UNPLACED_SETTING = 'restore.unplaced';
-/** A file that says that the sounds of before have been put aside: from then on, what is published is restored. */
+/**
+ * This file marks that the previous sounds have been moved aside: every sound published after that is a restored one.
+ */
 const MARK_NAME = '.emptied';
 
 /**
- * Makes the temporary folders, in those of the published sounds and the queued uploads: each of these may be a file
- * system of its own.
+ * Creates the temporary folders inside those of the published sounds and of the queued uploads, since files are moved
+ * by renaming and each of the two may be on a file system of its own.
  * @param uploadName the name of the file in the folder of each upload.
  */
 export async function openRestoredSounds(folders: SoundFolders, uploadName: string): Promise<RestoredSounds> {
@@ -59,10 +63,10 @@ export async function openRestoredSounds(folders: SoundFolders, uploadName: stri
 }
 
 /**
- * Makes the sounds of the restore that was committed last the published sounds and the queued uploads, unless that was
- * done; files that were published before are moved to the orphans. A restore that is killed meanwhile is finished by the
- * next start of the service. Processes wait for one another.
- * @throws {InvalidInput} or {Unavailable} one line that names the setting, when a folder cannot be written.
+ * Moves the sounds of the last committed restore to the published sounds and the queued uploads, unless that has been
+ * done. Files that were published before are moved to the orphans. A restore that is killed meanwhile is finished by
+ * the next start of the service. Processes wait for one another.
+ * @throws {InvalidInput} or {Unavailable} when a folder cannot be written; the message names the setting.
  */
 export async function placeRestoredSounds(connection: Connection, folders: SoundFolders): Promise<void> {
   const [unplaced] = await connection.unsafe('select from settings where key = $1', [UNPLACED_SETTING]);

@@ -32,7 +32,7 @@ export async function beginTables(transaction: Transaction, manifest: Manifest):
     add: async (table, bytes) => {
       const known = counts.get(table);
       if (known === undefined)
-        throw new InvalidInput(`The backup has rows of a table ${JSON.stringify(table)}`);
+        throw new InvalidInput(`The backup has rows of an unknown table ${JSON.stringify(table)}`);
       if (table === DERIVED_NAMES) return;
       counts.set(table, known + (await writeTablePart(transaction, table, bytes)));
     },

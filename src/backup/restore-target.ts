@@ -38,7 +38,7 @@ export function requireFittingSchema(file: string, manifest: Manifest, applied: 
 
 /**
  * Refuses while a service or another command of the operator's tool uses the database.
- * @throws {InvalidInput} that names its sessions.
+ * @throws {InvalidInput} with the names of the sessions.
  */
 export async function requireNobody(queries: Queries): Promise<void> {
   const rows = await queries.unsafe(

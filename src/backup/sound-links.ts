@@ -7,7 +7,7 @@ import type { Queries } from './tables.ts';
 /** The folders of `media`. */
 export type SoundFolders = { inbox: string; published: string; orphans: string };
 
-/** A file that a snapshot names, with a link of its own, so that it can still be read after it is replaced or removed. */
+/** A link to a file that a snapshot names; it can still be read after the file is replaced or removed. */
 export type HeldFile = { kind: 'sound' | 'upload'; name: string; path: string };
 
 export type HeldSounds = {

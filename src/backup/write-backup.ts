@@ -37,13 +37,14 @@ export type BackupReport = Manifest & {
   missing: string[];
 };
 
-/** Attempts: a sound that is published while files are being linked does not match the snapshot. */
+/** How many snapshots are tried: a sound published while files are being linked does not match the snapshot. */
 const SNAPSHOTS = 5;
 const PAUSE_MS = 300;
 
 /**
- * Writes the database and the sounds of one snapshot into one file, which appears when it is complete. It blocks nobody.
- * @throws {InvalidInput} when it is not a database of this service.
+ * Writes the database and the sounds of one snapshot into one file, which appears when it is complete. It blocks
+ * nobody.
+ * @throws {InvalidInput} when the database is not one of this service, or the file cannot be written.
  */
 export async function writeBackup(
   file: string,
@@ -125,7 +126,7 @@ async function writeSnapshot(
       tableRows += rows;
       read += rows;
       entries.push(await archive.add(tablePart(table, part), bytes));
-      // Of the planner's estimate, which may be too low.
+      // The share of the planner's row estimate, which may be too low.
       onProgress?.({ read, share: Math.min(read / Math.max(Number(about?.rows), 1), 0.99) });
     }
     counts.push({ name: table, rows: tableRows });

@@ -51,7 +51,7 @@ export function addBackupCommands(program: Command, session: Session): void {
         if (options.yes) return;
         const { host, pathname } = new URL(url);
         await confirm(
-          `Replace everything in ${host}${pathname} (${contents}) and its sounds by the backup of ${describeMoment(new Date(takenAt))}? This cannot be undone.`,
+          `Replace everything in ${host}${pathname} (${contents}) and its sounds with the backup of ${describeMoment(new Date(takenAt))}? This cannot be undone.`,
         );
       };
       const work = restoreBackup(

@@ -14,7 +14,7 @@ export function addBotCommands(program: Command, session: Session): void {
       if (token === undefined) {
         throw new InvalidInput("DISCORD_TOKEN is not set: it is the token of the application's bot");
       }
-      // discord.js takes longer to load than every other command.
+      // Imported here, because loading discord.js would slow down every other command.
       const { registerCommands } = await import('../../bot/register.ts');
       const { createRest } = await import('../../bot/rest.ts');
       const { db } = await session.database();

@@ -38,10 +38,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       .command(name)
       .description(description)
       .option('--dry-run', 'read and compare everything, write nothing')
-      .option(
-        '--source <name>',
-        `names the source, when several of the kind are imported (default: ${source})`,
-      );
+      .option('--source <name>', `name of the source, to import several of one kind (default: ${source})`);
   const databaseCommand = (name: string, description: string, source?: string) =>
     importCommand(name, description, source).option(
       '--replace-source',
@@ -117,7 +114,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
     });
 }
 
-/** Imports, shows how far it is, and prints a summary. */
+/** Runs an import, shows its progress and prints a summary. */
 async function runImport(
   session: Session,
   { command, options: { dryRun = false, replaceSource = false }, start }: ImportCall,

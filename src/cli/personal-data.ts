@@ -36,10 +36,11 @@ export function addPersonalDataCommands(users: Command, session: Session): void 
       const steamId64 = await loadSteamId(session, id);
       const { db } = await session.database();
       const withPenalties = options.penalties === true;
-      // What imports will bring can be made anonymous beforehand.
+      // Somebody about whom nothing is stored yet can be made anonymous in advance, for later imports.
       const isKnown = await isPersonKnown(db, steamId64);
       if (!isKnown && !withPenalties) throw nothingKept(id);
-      // Before the question: this erasure makes a new secret, by which the old one, restored later, recognises nobody.
+      // Warn before asking: this erasure uses another secret, and since only one can be kept, the old one cannot be
+      // restored afterwards.
       const lostErasures = await countLostTombstones(db);
       if (lostErasures > 0) console.error(describeLostErasures(lostErasures, RESTORE_FIRST));
       const what = withPenalties ? ' and make their penalties anonymous' : '';

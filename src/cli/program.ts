@@ -18,7 +18,7 @@ export function createProgram(session: Session): Command {
     .option('--json', 'JSON on stdout')
     .option('--demo', 'work on the data of the demo')
     .showHelpAfterError('(see --help)')
-    // Commander's own errors in the form of all others.
+    // Commander's own errors look like all others.
     .configureOutput({
       outputError: (text, write) =>
         write(text.replace(/^error: (.)/, (_, first: string) => first.toUpperCase())),

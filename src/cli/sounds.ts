@@ -45,7 +45,7 @@ export function addSoundCommands(program: Command, session: Session): void {
       const file = await openNamedFile(path);
       const { db } = await session.database();
       const folders = await openSoundFolders(session.config());
-      // Before the upload is stored: with a bad FFMPEG_PATH it must not stay in the queue.
+      // Created before the upload is stored, so that a bad FFMPEG_PATH leaves no upload in the queue.
       const worker = await createWorker(db, folders, session);
       const { id } = await storeUpload(db, folders, {
         upload: { steamId64, fileName: basename(path), startMs, bytes: file.stream(), actor: 'operator' },
@@ -114,7 +114,7 @@ async function waitUntilDone(db: Db, id: number): Promise<RoundSound> {
     if (sound.failure) throw new InvalidInput(`No sound was made: ${REASONS[sound.failure]}`);
     await Bun.sleep(CHECK_EVERY_MS);
   }
-  throw new Unavailable('The upload is safe in the queue, but nobody has finished it yet');
+  throw new Unavailable('The upload is safe in the queue, but has not been processed yet');
 }
 
 function describe(sound: RoundSound): string {

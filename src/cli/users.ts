@@ -25,7 +25,7 @@ type UserOptions = {
 
 const USERS_LISTED = 100;
 const MAX_TEXT_LENGTH = 128;
-/** Options, and what they give. */
+/** The flag options, and what each gives to a user. */
 const FLAGS = {
   admin: 'the flag admin',
   owner: 'the flag owner',

@@ -150,7 +150,7 @@ async function findOrCreateToken(db: Db, owner: Person, file: string): Promise<s
   return token;
 }
 
-/** So that the servers are online when the links are printed. */
+/** Waits up to four seconds for the servers to be online, so that the printed links show them. */
 async function waitForFirstPolls(db: Db, signal: AbortSignal): Promise<void> {
   const deadline = performance.now() + FIRST_POLL_LIMIT_MS;
   const startedAt = new Date();

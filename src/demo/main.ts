@@ -23,7 +23,7 @@ try {
   const config = toDemoConfig(parseConfig(process.env, DEFAULTS));
   const isFirst = !existsSync(join(config.dataDir, 'postgres'));
   console.log(
-    `Starting the demo${isFirst ? ': the first start makes its database and takes some seconds' : ''} …`,
+    `Starting the demo${isFirst ? ': the first start creates its database and takes a few seconds' : ''} …`,
   );
   if (config.discord.token !== undefined) {
     console.log('DISCORD_TOKEN is set: the bot runs too, and shows the made-up data in its Discord guilds.');
@@ -59,7 +59,7 @@ function describe({ port, token, tokenOwner }: Demo, config: Config) {
   const authorized = `curl -s -H 'Authorization: Bearer ${token}'`;
   const unsteady = DEMO_SERVERS.filter(({ isUnsteady }) => isUnsteady).map(({ name }) => name);
   return `
-The demo runs; Ctrl-C stops it.
+The demo is running; Ctrl-C stops it.
 
   Status     ${base}
   Account    ${base}/account: sign in as owner, admin, member
@@ -78,5 +78,5 @@ Try:
   bun run cli --demo sounds list
 
 ${DEMO_SERVERS.length} simulated game servers are polled over UDP; ${unsteady.join(', ')} is down for one minute of every four.
-Data is kept in ${dataDir}: to begin anew, stop the demo and delete this folder.`;
+Data is kept in ${dataDir}: to start over, stop the demo and delete this folder.`;
 }

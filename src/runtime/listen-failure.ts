@@ -5,8 +5,8 @@ import { InvalidInput } from '../domain/errors.ts';
 export type PortSetting = 'PORT' | 'HEALTH_PORT';
 
 /**
- * Checks that a port can be listened on, long before that is wanted: a start takes seconds, and its parts must not begin
- * to work in a process that nobody can reach. Whoever connects in this instant gets status 503.
+ * Checks early that a port can be opened: a start takes seconds, and its parts must not begin to work in a process that
+ * nobody can reach. A client that connects at this instant gets status 503.
  * @param port 0: any free one.
  * @returns the port that was free.
  * @throws {InvalidInput} as {@link toListenFailure}.
@@ -38,11 +38,11 @@ export function toListenFailure(
   const code = errorCode(error);
   if (code === 'EADDRINUSE') {
     return new InvalidInput(
-      `${setting}=${port} is taken on ${host}: stop what listens there or set another ${setting}`,
+      `${setting}=${port} is taken on ${host}: stop whatever listens there or set another ${setting}`,
     );
   }
   if (code === 'EACCES')
-    return new InvalidInput(`${setting}=${port} needs more rights: use a ${setting} above 1023`);
+    return new InvalidInput(`${setting}=${port} needs more privileges: use a ${setting} above 1023`);
   // The code says little: for a name that does not resolve, Bun reports that of an earlier system call.
   if (isListenError(error)) {
     return new InvalidInput(

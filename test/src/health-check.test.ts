@@ -63,7 +63,10 @@ test.each([
 
     proxy.cut();
     await waitFor(async () => (await ask('/readyz')) === 503);
-    expect(await check(env)).toEqual({ code: 1, stderr: `http://127.0.0.1:${port}/readyz is 503\n` });
+    expect(await check(env)).toEqual({
+      code: 1,
+      stderr: `http://127.0.0.1:${port}/readyz responded with status 503\n`,
+    });
     proxy.restore();
     await waitFor(async () => (await check(env)).code === 0);
   },
@@ -86,7 +89,7 @@ test('a health port that is taken ends the start with one line', async () => {
   const second = startProgram('src/main.ts', env);
   expect(await second.exited).toBe(1);
   expect(second.stderr()).toBe(
-    `HEALTH_PORT=${port} is taken on 127.0.0.1: stop what listens there or set another HEALTH_PORT\n`,
+    `HEALTH_PORT=${port} is taken on 127.0.0.1: stop whatever listens there or set another HEALTH_PORT\n`,
   );
 });
 

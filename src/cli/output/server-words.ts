@@ -33,8 +33,8 @@ export function describeQueryOutcome(address: string, outcome: PollOutcome): str
 function advise(reason: QueryFailureReason, port: number | undefined): string {
   if (reason === 'host-unknown') return 'its host name has no address';
   if (reason === 'banned-by-server') return 'the game server has banned the address of this machine';
-  if (reason === 'no-game') return 'it has no map yet, or is no game server';
-  if (reason === 'malformed') return `what responds on UDP port ${port} is no game server`;
+  if (reason === 'no-game') return 'it has no map yet, or is not a game server';
+  if (reason === 'malformed') return `whatever responds on UDP port ${port} is not a game server`;
   if (reason === 'refused') return `nothing listens on UDP port ${port}: is the game server running?`;
   return `open UDP port ${port} of the game server for this machine`;
 }

@@ -52,7 +52,7 @@ describe.if(hasTerminal)('users erase at a terminal', () => {
 
 describe('when the secret of erasures is lost', () => {
   const LOST = (count: string, whatFollows: string) =>
-    `warning: ${count} not recognised, since the secret that they were erased by is lost: ` +
+    `warning: ${count} not recognised, since the secret that identifies them is lost: ` +
     `${whatFollows} (docs/privacy.md, "Erased people")\n`;
   const RESTORE_FIRST = 'imports name them again, so restore it before you erase anybody';
   const removeSounds = async () => {};

@@ -121,11 +121,11 @@ describe('the demo', async () => {
   test('prints a token and four commands that work, changes by itself, and leaves nothing at Ctrl-C', async () => {
     const running = startDemo(dataDir);
     const output = await untilRunning(running);
-    expect(output).toContain('the first start makes its database');
+    expect(output).toContain('the first start creates its database');
     expect(output).toMatch(
-      /runs; Ctrl-C stops it\.\n\n +Status +http\S+\n +Account +http\S+: sign in as owner, admin, member\n/,
+      /is running; Ctrl-C stops it\.\n\n +Status +http\S+\n +Account +http\S+: sign in as owner, admin, member\n/,
     );
-    expect(output).toContain('to begin anew, stop the demo and delete this folder');
+    expect(output).toContain('to start over, stop the demo and delete this folder');
     const lines = curlLines(output);
     expect(lines).toHaveLength(3);
     for (const line of lines) {

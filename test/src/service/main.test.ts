@@ -74,7 +74,7 @@ describe('bun start', () => {
     const second = startProgram('src/main.ts', { ...env, PORT: new URL(first.url).port });
     expect(await second.exited).toBe(1);
     expect(second.stderr()).toBe(
-      `PORT=${new URL(first.url).port} is taken on 127.0.0.1: stop what listens there or set another PORT\n`,
+      `PORT=${new URL(first.url).port} is taken on 127.0.0.1: stop whatever listens there or set another PORT\n`,
     );
     // No part has begun to work.
     expect(second.stdout()).toBe('');
