@@ -28,7 +28,7 @@ type ConnectOptions = {
   /** {@link INSTANCE} by default. */
   owner?: string;
   statementTimeoutMs?: number;
-  /** Never replaces a connection: otherwise the driver does every half hour or so, and locks of the session are lost. */
+  /** Never replaces a connection. By default the driver does so every half hour or so, and session locks are lost. */
   keepsSession?: boolean;
 };
 
@@ -49,7 +49,7 @@ export function connect(
 ): Connection {
   const parameters: Record<string, string> = {
     application_name: `${applicationName.slice(0, MAX_NAME_LENGTH - owner.length - 1)} ${owner}`,
-    // As text, since the driver leaves out the number 0: a default of the database or its user would apply.
+    // As text, since the driver leaves out the number 0, and then a default of the database or its user would apply.
     statement_timeout: String(statementTimeoutMs),
     // Dates are parsed from text; a database or its user may have another DateStyle as default.
     DateStyle: 'ISO',

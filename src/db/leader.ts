@@ -10,9 +10,12 @@ export type Leadership = {
   decided: Promise<void>;
   /** Whether the work runs in this process. */
   isLeader: () => boolean;
-  /** Whether no other process can be doing the work; not so while it outlives an outage. */
+  /** Whether no other process can be doing the work; false while the work outlives an outage. */
   isExclusive: () => boolean;
-  /** Ends the work until the next lease, because another process was seen doing it; not while the lease is held. */
+  /**
+   * Ends the work until the next lease, because another process was seen doing it. Does nothing while the lease is
+   * held.
+   */
   stepDown: () => void;
   /** Ends the work, waits at most 2.5 seconds for it, and lets another process lead. */
   stop: () => Promise<void>;
@@ -32,8 +35,7 @@ type Options = {
   lead: (signal: AbortSignal, fence: Fence) => Promise<void>;
   /**
    * For work that does not need the database: it continues during an outage if no other process was on standby before.
-   * One may start later and take over nevertheless: then the work ends as soon as that is known, from the database or by
-   * `stepDown`.
+   * If one starts later and takes over, the work ends as soon as that is known, from the database or by `stepDown`.
    */
   outlivesOutage?: boolean;
 };

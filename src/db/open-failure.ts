@@ -6,7 +6,7 @@ import { outageCodeOf } from './client.ts';
 const OPERATORS_CODES = new Set([
   '28000', // invalid_authorization_specification
   '28P01', // invalid_password
-  '08P01', // protocol_violation: PgBouncer does not take a setting that a connection begins with
+  '08P01', // protocol_violation: PgBouncer rejects a setting that is sent when connecting
   '3D000', // invalid_catalog_name: there is no such database
   '42501', // insufficient_privilege: the schema may not be written
   '25006', // read_only_sql_transaction: a replica
@@ -18,8 +18,9 @@ const DISK_FULL = '53100';
 export type DatabaseAddress = { url: string; isEmbedded: boolean };
 
 /**
- * One line for a database that could not be opened or migrated, or was lost during the start; other errors unchanged.
- * It names DATABASE_URL, unless the database is the embedded one, and never contains the password of `url`.
+ * Turns the error of a database that could not be opened or migrated, or was lost during the start, into one line;
+ * returns other errors unchanged. It names DATABASE_URL, unless the database is the embedded one, and never contains
+ * the password of `url`.
  */
 export function toOpenFailure(error: unknown, { url, isEmbedded }: DatabaseAddress): unknown {
   const name = isEmbedded ? 'The embedded database' : 'The database of DATABASE_URL';

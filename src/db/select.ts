@@ -25,9 +25,9 @@ const dialect = new PgDialect();
 const statements = new Map<string, Statement>();
 
 /**
- * For queries that run often or return many rows. Drizzle's own execution maps every value of every row, which costs
- * several times what PostgreSQL takes for a page; rows as objects cost the driver a third more.
- * Statements are prepared; `name` is unique in the program.
+ * Runs selects that are frequent or return many rows. Drizzle's own execution maps every value of every row, which
+ * takes several times as long as PostgreSQL takes for a page; rows as objects cost the driver a third more. Statements
+ * are prepared; `name` is unique in the program.
  */
 export function selectFrom(db: Db): Select {
   return runOn(connectionOf(db));
@@ -100,7 +100,7 @@ function runOn(connection: Pick<Connection, 'unsafe'>): Select {
     if (!statement) {
       statement = dialect.sqlToQuery(build());
       statements.set(name, statement);
-      // What follows a colon tells statements of one kind apart.
+      // The part after a colon distinguishes statements of one kind, and is left out of the metrics.
       nameStatement(statement.sql, name.split(':', 1)[0] ?? name);
     }
     const params = fillPlaceholders(statement.params, given).map(String);

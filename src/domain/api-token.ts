@@ -6,7 +6,7 @@ const RANDOM_LENGTH = 30;
 const CHECKSUM_LENGTH = 6;
 const PATTERN = new RegExp(`^${PREFIX}_([0-9A-Za-z]{${RANDOM_LENGTH}})([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`);
 
-/** A new token: `capi_`, 30 random base62 characters (178 bits), 6 of their CRC-32. */
+/** A new token: `capi_`, 30 random base62 characters (178 bits), and 6 for their CRC-32. */
 export function generateApiToken(): string {
   let random = '';
   while (random.length < RANDOM_LENGTH) {

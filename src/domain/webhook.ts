@@ -39,7 +39,10 @@ export function isDelivered({ status }: Pick<Delivery, 'status'>): boolean {
   return status !== null && status >= 200 && status < 300;
 }
 
-/** @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md */
+/**
+ * A new secret that signs messages: `whsec_` and 32 random bytes in Base64.
+ * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+ */
 export function generateWebhookSecret(): string {
   return `whsec_${randomBytes(32).toString('base64')}`;
 }

@@ -64,7 +64,7 @@ export function createBanners(deps: Deps): FindBanner {
         if (entry.content === content) entry.banner = Promise.resolve(banner);
       },
       (error) => {
-        log.warn({ err: error, server: status.server.slug }, 'a banner was not drawn');
+        log.warn({ err: error, server: status.server.slug }, 'a banner could not be drawn');
         // The next poll tries again.
         if (entry.content === content) entry.content = '';
       },

@@ -19,8 +19,8 @@ const IDLE_MS = 30_000;
 const HANGING_MS = 10_000;
 
 /**
- * The library that draws takes some 30 MB and never gives them back, so pictures are drawn in a process that is started
- * for the first one and ends when none is wanted any more. A crash of the library ends that process alone.
+ * The library that draws takes some 30 MB and never gives it back, so pictures are drawn in a process that is started
+ * for the first one and ends when none is requested any more. A crash of the library ends that process alone.
  * @param program its main file, which calls {@link serveDrawings}.
  */
 export function createDrawingProcess<Picture>({
@@ -40,7 +40,8 @@ export function createDrawingProcess<Picture>({
 
   function start(): Subprocess {
     return Bun.spawn([process.execPath, '--no-orphans', '--no-env-file', fileURLToPath(program)], {
-      // It needs no secrets, and no fonts of the machine, which the library would look for in a home that may not exist.
+      // It needs no secrets, nor the machine's fonts, which the library would look for in a home folder that may not
+      // exist.
       env: { DISABLE_SYSTEM_FONTS_LOAD: '1' },
       stdio: ['ignore', 'ignore', 'inherit'],
       serialization: 'advanced',
@@ -59,7 +60,7 @@ export function createDrawingProcess<Picture>({
     });
   }
 
-  /** Ends the process after a while in which no picture is wanted, or none of those wanted is finished. */
+  /** Ends the process when no picture has been requested for a while, or none of those requested has been finished. */
   function restartTimer(): void {
     clearTimeout(timer);
     const isIdle = pending.size === 0;
@@ -104,7 +105,7 @@ export function createDrawingProcess<Picture>({
 
 /** Draws what the parent process asks for. */
 export function serveDrawings<Picture>(draw: (picture: Picture) => Promise<Uint8Array>): void {
-  // A terminal sends them to all processes of a program, but it is the service that decides when this one ends.
+  // A terminal sends these signals to every process of a program, but the service decides when this one ends.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => {});
   process.on('message', async ({ id, picture }: DrawRequest<Picture>) => {
     try {

@@ -1,7 +1,7 @@
 import type { SKRSContext2D } from '@napi-rs/canvas';
 import { hasVisibleCharacter } from '../domain/text/visible-text.ts';
 
-/** Everything but what the fonts have glyphs for: Latin, Greek and Cyrillic letters, and common symbols. */
+/** Every character without a glyph in the fonts, which have Latin, Greek and Cyrillic letters and common symbols. */
 const WITHOUT_GLYPH =
   /[^\u0020-\u007e\u00a1-\u00ac\u00ae-\u024f\u0384-\u038a\u038c\u038e-\u03a1\u03a3-\u03ff\u0400-\u045f\u0490\u0491\u1e00-\u1e9f\u2013\u2014\u2018-\u201e\u2022\u2026\u20ac\u2116\u2122]+/gu;
 

@@ -4,15 +4,15 @@ import type { PenaltyEvent } from '../queries/penalties/events.ts';
 export type EventBatch = {
   events: readonly PenaltyEvent[];
   /**
-   * Whether it is too late to send one of them: it has to be read again, so that people who were erased meanwhile are left
-   * out. Never the first, so that a slow database delays events and stops none.
+   * Whether an event was read too long ago to be sent: it has to be read again, because somebody may have been erased
+   * meanwhile. Never true of the first one, so that a slow database delays events but does not stop them.
    */
   isStale: (event: PenaltyEvent) => boolean;
   /** Everything up to this id has been read. */
   readUpTo: number;
 };
 
-/** How many events one read passes at most, so that it takes milliseconds however few of them are to be sent. */
+/** The most events that one read covers, so that it takes milliseconds even if few of them are to be sent. */
 const MAX_PASSED = 50_000;
 /** Events are sent for this long after they were read. */
 const FRESH_FOR_MS = 1000;
@@ -20,8 +20,8 @@ const FRESH_FOR_MS = 1000;
 /**
  * Reads the next batch of events.
  * @param afterId the id of the last event that was read before.
- * @param newestId of all events, more than `afterId`.
- * @param read reads those to be sent after `afterId` and up to `upToId`, at most `limit`.
+ * @param newestId the id of the newest event, greater than `afterId`.
+ * @param read reads the events to be sent, after `afterId` and up to `upToId`, at most `limit`.
  */
 export async function readEventBatch(
   { afterId, newestId, limit }: { afterId: number; newestId: number; limit: number },

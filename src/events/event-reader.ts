@@ -41,7 +41,7 @@ export async function createEventReader(db: Db, log: Logger): Promise<EventReade
         isStale = false;
         const events = await listPenaltyEvents(db, newestId, { limit: BATCH });
         newestId = events.at(-1)?.id ?? newestId;
-        // The reader has moved past them: no listener may miss them.
+        // They are not read again, so every listener has to get them now, even if another one fails.
         if (events.length > 0) notifyAll(listeners, events, { what: 'events', log });
         isStale ||= events.length === BATCH;
       }

@@ -41,7 +41,7 @@ function failOnEarlyEnd(socket: Socket): void {
     hasSpoken = true;
   });
   socket.on('end', () => {
-    if (!hasSpoken) fail(socket, 'the database closed the connection without a word', 'ECONNRESET');
+    if (!hasSpoken) fail(socket, 'the database closed the connection without a response', 'ECONNRESET');
   });
 }
 
@@ -83,7 +83,7 @@ function endSilence(socket: Socket, silenceMs: number | undefined): void {
     // The first message is the only one without a type.
     if (!isFirstWrite && bytes instanceof Uint8Array) readSent(bytes);
     isFirstWrite = false;
-    // Other messages get no response of their own, such as the one too many that the driver sends after a COPY.
+    // Other messages get no response of their own, such as the superfluous one that the driver sends after a COPY.
     const isResponseDue = responsesDue > 0 || lastSent === MESSAGE.flush;
     if (timer === undefined && isResponseDue) startTimer();
     return write(...args);

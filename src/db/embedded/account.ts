@@ -73,7 +73,7 @@ async function passageOptions(): Promise<string[]> {
   const passage = PASSAGES.find(({ bit }) => (ours & (1n << bit)) !== 0n);
   if (!passage) {
     throw new Unavailable(
-      'PostgreSQL may not enter the folder it is kept in: give a DATA_DIR and a program folder that every user may enter',
+      'PostgreSQL may not enter its own folder: use a DATA_DIR and a program folder that every user may enter',
     );
   }
   // PostgreSQL checks with access(2) whether its programs are executable; without this bit, that call ignores the

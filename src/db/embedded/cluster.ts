@@ -84,7 +84,7 @@ export async function startEmbeddedPostgres({
     stop: async () => {
       isStopping = true;
       clearInterval(watch);
-      // A server that is just being restarted has to be left as well.
+      // A server that is being restarted right now has to be left as well.
       await rejoining;
       await leaveServer(cluster, server, log);
     },

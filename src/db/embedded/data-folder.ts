@@ -74,8 +74,8 @@ async function initialiseCluster(cluster: Cluster, log: Logger): Promise<void> {
   if (existsSync(join(cluster.dir, 'PG_VERSION'))) return;
   log.info({ dir: cluster.dir }, 'creating a new embedded database');
   await removeUnfinished(cluster);
-  // Created under another name and then renamed: an existing cluster is complete, even if the process was killed. Each
-  // attempt has its own name, since the initdb of a killed process goes on for a second.
+  // Created under another name and then renamed, so that a cluster that exists is complete even if a process was
+  // killed. Each attempt has its own name, since the initdb of a killed process keeps running for a second.
   const fresh = await mkdtemp(`${cluster.dir}.new-`);
   await writeFile(cluster.passwordFile, `${randomBytes(24).toString('hex')}\n`, { mode: 0o600 });
   if (cluster.account) {
@@ -96,7 +96,10 @@ async function initialiseCluster(cluster: Cluster, log: Logger): Promise<void> {
   await removeUnfinished(cluster);
 }
 
-/** Removes what killed attempts have made; their initdb then fails. Repeated while it adds files. */
+/**
+ * Removes what killed attempts have created, which makes their initdb fail. The removal is retried while an initdb
+ * still adds files.
+ */
 async function removeUnfinished(cluster: Cluster): Promise<void> {
   const folder = dirname(cluster.dir);
   for (const name of await readdir(folder)) {

@@ -5,7 +5,7 @@ import { errorCode } from '../../domain/error-causes.ts';
 
 /** Finds the server that runs on a data folder, by its postmaster.pid and the list of processes. */
 
-/** The child processes of a server that died end by themselves within a moment. */
+/** How long to wait for the child processes of a server that died; they normally end within a moment. */
 const HELPERS_LIMIT_MS = 5000;
 
 /** How long a server may take to start (recovery included) or to stop. */

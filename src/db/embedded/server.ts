@@ -148,7 +148,7 @@ async function ensureRunning(
     const lines = (logged.trim() || started.output.trim()).split('\n').slice(-3);
     throw new Unavailable(`The embedded PostgreSQL does not start: ${lines.join(' | ')}`);
   }
-  log.debug(now, 'embedded PostgreSQL runs');
+  log.debug(now, 'embedded PostgreSQL is running');
   return now;
 }
 

@@ -6,15 +6,17 @@ import type { LEASES } from '../locks.ts';
 
 export type LeaseName = (typeof LEASES)[number];
 
-/** How long a lease lasts that is not renewed. */
+/** How long a lease lasts unless it is renewed. */
 export const LEASE_SECONDS = 5;
 
-/** The second condition: when the clock is set back, a lease would otherwise last for hours. */
+/** Without the second condition, a lease could last for hours after the clock is set back. */
 const IS_EXPIRED = `(expires_at <= clock_timestamp()
   or expires_at > clock_timestamp() + interval '${LEASE_SECONDS} seconds')`;
 const LOCK_NOT_AVAILABLE = '55P03';
 const NEW_EXPIRY = `clock_timestamp() + interval '${LEASE_SECONDS} seconds'`;
-/** By the clock as well: after a failover that lost the last takeover, counting alone would give its token again. */
+/**
+ * Also based on the clock: after a failover that lost the last takeover, counting alone would issue its token again.
+ */
 const NEXT_TOKEN = 'greatest(token + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint)';
 
 export type Renewal = {

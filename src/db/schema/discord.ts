@@ -75,7 +75,7 @@ export const discordFeedServers = pgTable(
       .notNull()
       .references(() => servers.id, { onDelete: 'cascade' }),
     isOnline: boolean('is_online').notNull(),
-    /** `players_at_least` was reached, and the number of players has not dropped clearly since. */
+    /** `players_at_least` was reached, and the number of players has not fallen clearly below it since. */
     hasPlayers: boolean('has_players').notNull(),
     /** When the number of players was last posted. */
     calledAt: instant('called_at'),

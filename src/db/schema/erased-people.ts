@@ -7,7 +7,10 @@ export const erasedPeople = pgTable('erased_people', {
   idHash: text('id_hash').primaryKey(),
   /** A hash of that secret, to tell which one it was. */
   secretId: text('secret_id').notNull(),
-  /** Their penalties stay anonymous; otherwise the row only stops writes that were running, and is deleted within a day. */
+  /**
+   * Whether their penalties stay anonymous. If not, the row only stops writes that were running, and is deleted after
+   * an hour.
+   */
   staysAnonymous: boolean('stays_anonymous').notNull().default(true),
   /** The last erasure. */
   erasedAt: instant('erased_at').notNull().defaultNow(),

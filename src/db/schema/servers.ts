@@ -23,7 +23,7 @@ export const servers = pgTable('servers', {
   address: text('address').notNull().unique(),
   mode: text('mode').notNull().default(''),
   region: text('region').notNull().default(''),
-  /** Neither listed nor polled: created by an import, until an operator shows it. */
+  /** Neither listed nor polled; servers that an import adds are hidden until an operator unhides them. */
   isHidden: boolean('is_hidden').notNull().default(false),
   createdAt: instant('created_at').notNull().defaultNow(),
 });

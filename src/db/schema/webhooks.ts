@@ -23,7 +23,7 @@ export const webhooks = pgTable('webhooks', {
   switchedOffReason: text('switched_off_reason').$type<SwitchOffReason>(),
 });
 
-/** The last tries of each webhook. */
+/** The latest delivery attempts of each webhook. */
 export const webhookDeliveries = pgTable(
   'webhook_deliveries',
   {

@@ -13,7 +13,7 @@ export function durationInWords(language: 'en' | 'pl', minutes: number): string 
     rest -= amount * MINUTES_IN[unit];
     if (amount > 0 && Object.keys(duration).length < 2) duration[unit] = amount;
   }
-  // Units of 0 are left out, so that nothing but zeros would be an empty text.
+  // Units of 0 are left out, so a duration of zero would be an empty text.
   const minutesDisplay = Object.keys(duration).length === 0 ? 'always' : 'auto';
   return new Intl.DurationFormat(language, { style: 'long', minutesDisplay }).format({
     minutes: 0,

@@ -16,7 +16,7 @@ type Deps = WebhookQueueDeps & {
   listWebhooks: () => Promise<SigningWebhook[]>;
   /** The newest event of the database; a webhook that is ahead of it comes from another database. */
   readNewestId: () => Promise<number>;
-  /** For tests, in milliseconds: as in `runWebhookQueue`. */
+  /** As in `runWebhookQueue`; set by tests. */
   checkMs?: number;
 };
 

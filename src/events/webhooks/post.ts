@@ -68,7 +68,9 @@ export function createPost({
   const session = new Bun.FetchSession({ proxy: false, keepAlive: { idleTimeout: IDLE_SECONDS } });
   /** By origin: allowed addresses, at least one of which took the last message. */
   const resolved = new Map<string, { addresses: Address[]; untilMs: number }>();
-  /** When an address last did not respond in time: until it does, the others of its host come first. */
+  /**
+   * When an address last failed to respond in time. Until it responds, the other addresses of its host are tried first.
+   */
   const silentAtMs = new LRUCache<string, number>({ max: 1000 });
 
   /** The allowed addresses of a host, resolved once: a later change in DNS cannot lead elsewhere. */

@@ -11,7 +11,7 @@ type Waiting = { saving: Saving } & Pick<PromiseWithResolvers<boolean>, 'resolve
 
 /**
  * Saves the progress of all webhooks: what arrives during a transaction is saved together in the next. Busy webhooks
- * are due at the same moment, and a transaction for each at once would hold up other requests.
+ * are due at the same moment, and a transaction for each would hold up other requests.
  */
 export function createProgressWriter(saveTogether: SaveTogether): WebhookQueueDeps['save'] {
   let waiting: Waiting[] = [];

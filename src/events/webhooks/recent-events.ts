@@ -11,9 +11,9 @@ type Deps = {
 /** Events that were read together, and the id before the first of them. */
 type Reading = { afterId: number; events: readonly PenaltyEvent[]; readAtMs: number };
 
-/** How long events stay in memory, so that erased people are not in messages for longer. */
+/** How long events stay in memory; not longer, since they may name somebody who was erased meanwhile. */
 const KEPT_MS = 2000;
-/** Of a large import, the rest is read from the database. */
+/** The most events in memory; after a large import, the others are read from the database. */
 const MAX_EVENTS = 1000;
 
 /** Lists events for webhooks: the newest from memory, shared by all webhooks, older ones from the database. */

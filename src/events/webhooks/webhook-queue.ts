@@ -41,7 +41,7 @@ export type WebhookQueue = {
   wake: () => void;
   /**
    * Ends the pause after a failed attempt, because the webhook was switched on again.
-   * @param readAtMs when that began to be read: a pause that was stored later is newer.
+   * @param readAtMs when reading of the webhook began: a pause that was stored after that is newer, and stays.
    */
   retryNow: (readAtMs: number) => void;
   /** Settles when the webhook was removed or switched off, or the signal aborted. */
@@ -80,7 +80,7 @@ export function runWebhookQueue(
     if (signal.aborted && !isDelivered(sent)) return;
     deps.onSent(sent);
     unsaved.push(sent);
-    // Of more, only these would be kept.
+    // Older ones would be deleted anyway.
     if (unsaved.length > KEPT_DELIVERIES) unsaved.shift();
     if (!isDelivered(sent)) return fail(sent);
     if (failures > 0) log.info({ webhook: name }, 'webhook delivered again');
@@ -120,7 +120,7 @@ export function runWebhookQueue(
     }
   }
 
-  /** A pause that is too long was stored when the clock was ahead. */
+  /** A pause longer than any that is set was stored while the clock was ahead, and is ignored. */
   function isPaused(): boolean {
     const leftMs = retryAt === null ? 0 : retryAt.getTime() - now().getTime();
     return leftMs > 0 && leftMs <= MAX_PAUSE_MS;

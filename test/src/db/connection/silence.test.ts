@@ -164,7 +164,7 @@ test('a connection over TLS that is closed before the first response fails its q
     socket: createSocketFactory(60_000),
   } as const;
   const pool = postgres(`postgres://user@127.0.0.1:${port}/x`, options);
-  await expect(pool`select 1`.execute()).rejects.toThrow('closed the connection without a word');
+  await expect(pool`select 1`.execute()).rejects.toThrow('closed the connection without a response');
   await pool.end({ timeout: 0 });
   proxy.close();
 });
