@@ -30,7 +30,7 @@ export function checkPenalty(penalty: ImportedPenalty): ImportedPenalty {
 
 function checkTime(name: string, time: Date): Date {
   if (isPenaltyTime(time)) return new Date(Math.floor(time.getTime() / 1000) * 1000);
-  const shown = Number.isNaN(time.getTime()) ? 'is no moment, or' : time.toISOString();
+  const shown = Number.isNaN(time.getTime()) ? 'is not a valid time, or' : time.toISOString();
   throw new InvalidInput(
     `its ${name} ${shown} lies outside the years ${PENALTY_YEARS.first} to ${PENALTY_YEARS.last}`,
   );

@@ -68,7 +68,7 @@ export async function importIks(
 async function sweep(run: ImportRun, database: SourceDatabase): Promise<void> {
   const found = await Promise.all(TABLES.map((name) => findTable(database, name)));
   const tables = found.filter((table) => table !== undefined);
-  if (tables.length === 0) throw new InvalidInput('the source holds no iks_bans and no iks_comms');
+  if (tables.length === 0) throw new InvalidInput('the source has neither iks_bans nor iks_comms');
   const serverIds = await matchSourceServers(run, database, SERVERS);
   const total = await countSourceRows(database, tables);
   for (const table of tables) {
@@ -137,7 +137,7 @@ function parseRow(
   };
 }
 
-/** IKS enforces by `end_at` alone; a duration that contradicts it is corrected. */
+/** IKS only looks at `end_at`: a duration that says permanent where `end_at` does not, or the reverse, is corrected. */
 function parseDuration(
   row: SourceRow,
   { createdAt, endsAt }: { createdAt: Date; endsAt: Date | null },
@@ -145,12 +145,11 @@ function parseDuration(
 ): number {
   const duration = parseDurationMinutes(row.duration, 'seconds');
   if (endsAt === null) {
-    if (duration !== 0)
-      warn('it has a duration and no end: kept as permanent, which is what IKS makes of it');
+    if (duration !== 0) warn('it has a duration but no end: kept as permanent, as IKS treats it');
     return 0;
   }
   if (duration !== 0) return duration;
-  warn('it has an end and no duration: taken from its creation and its end');
+  warn('it has an end but no duration: computed from its creation and its end');
   return minutesBetween(createdAt, endsAt);
 }
 

@@ -33,7 +33,7 @@ export type ImportSummary = {
   warnings: number;
   /** Tombstones of another erasure secret: these people are no longer recognised, and may be named again. */
   lostErasures: number;
-  /** Names of the servers that were added; they are hidden until an operator shows them. */
+  /** Names of the servers that were added; they are hidden until an operator unhides them. */
   serversAdded: string[];
   /** The first {@link LISTED_REPORTS} of each; `setAside` and `warnings` count all of them. */
   rowsSetAside: RowReport[];

@@ -30,7 +30,7 @@ export type ImportOptions = ImportListener & {
   replacesSource?: boolean;
   /** Stops the import between two pages; written pages stay. */
   signal?: AbortSignal;
-  /** Refuses what is written once another process has taken over. */
+  /** Refuses writes once another process has taken over. */
   fence?: Fence;
 };
 
@@ -107,7 +107,7 @@ export type ItemParser<Item> = {
   /** The ids of the source rows in an item; warnings name the first one. */
   idsOf: (item: Item) => readonly string[];
   /**
-   * Returns the status of the source, without regard to the clock.
+   * Returns the penalty with the status that the source gives, whatever the clock says.
    * @throws {InvalidInput} for an item that cannot be imported: it is set aside with the message.
    */
   parse: (item: Item, warn: Warn) => ImportedPenalty;

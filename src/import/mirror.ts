@@ -28,7 +28,7 @@ export type MirrorHealth = {
   isUp: boolean | undefined;
   /** Failed rounds in a row. */
   failures: number;
-  /** Why nothing is mirrored until an operator decides how to go on. */
+  /** Why nothing is mirrored until an operator decides how to continue. */
   refusal: string | undefined;
   lastRoundAt: Date | undefined;
   lastSweepAt: Date | undefined;
@@ -61,12 +61,12 @@ const PAGE_ROWS = 1000;
 const SWEEP_TIME_OF_DAY_MS = 4 * 3_600_000;
 
 const REFUSAL =
-  'SIMPLEADMIN_URL names another database than the one its penalties came from: nothing is mirrored';
+  'SIMPLEADMIN_URL names a different database from the one its penalties came from: nothing is mirrored';
 const LOST_ERASURES =
-  'erased people are not recognised, since the secret that they were erased by is lost: the mirror may name them again';
+  'erased people are not recognised, since the secret that identifies them is lost: the mirror may name them again';
 const WAYS_ON =
-  'set SIMPLEADMIN_SOURCE to a new name to mirror it beside that one, or run ' +
-  '`bun run cli penalties import simpleadmin --replace-source` if it is that one at a new address';
+  'set SIMPLEADMIN_SOURCE to a new name to mirror it separately, or run ' +
+  '`bun run cli penalties import simpleadmin --replace-source` if it is the same database at a new address';
 
 /**
  * Mirrors the penalties of a CS2-SimpleAdmin database: a first full read, then the changes of each interval, and a full
@@ -87,10 +87,10 @@ export function createMirror(
   };
   /** When the last round succeeded, by a monotonic clock. */
   let lastRoundMs: number | undefined;
-  /** Logged once until it is fixed. */
+  /** Whether lost erasures have been logged: once, until the loss is repaired. */
   let hasLoggedLoss = false;
   const countRows = metrics.addCounter('mirror_rows_total', 'Rows the mirror wrote.', ['change']);
-  // A process that mirrored before must not report the success of then: alerts take the maximum of all.
+  // A process that no longer mirrors must not report an old success: alerts take the maximum over all processes.
   metrics.addGauge('mirror_up', '1 while this process mirrors and its last round succeeded, else 0.', () =>
     health.isUp && leadership?.isLeader() ? 1 : 0,
   );

@@ -36,7 +36,7 @@ const DEFAULT_PORT = 27_015;
 
 /**
  * Finds our server for each server of a source by its address (our host names are also resolved), and saves it as an
- * alias: several ids of a source may stand for one server. An unknown server is added, hidden until an operator shows
+ * alias: several ids of a source may stand for one server. An unknown server is added, hidden until an operator unhides
  * it. Existing aliases are kept, so that an operator may change them. A server with an address or name that is not
  * allowed is a warning in the summary.
  * @returns our ids: 0, no server, for one that is not allowed; -1 for one that a dry run would add.
@@ -98,7 +98,7 @@ export function findServerId(serverIds: ServerIds, id: string | null | undefined
   if (id === null || id === undefined) return NO_SERVER;
   const serverId = serverIds.get(id);
   if (serverId !== undefined) return serverId;
-  if (!(Number(id) <= 0)) warn(`its server ${id} is not at the source any more: kept without a server`);
+  if (!(Number(id) <= 0)) warn(`its server ${id} no longer exists at the source: kept without a server`);
   return NO_SERVER;
 }
 

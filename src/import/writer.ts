@@ -20,25 +20,28 @@ export type PenaltyWriter = {
   markSeen: (rows: readonly SourceKey[]) => Promise<void>;
   /** Deletes rows that became part of another row (the halves of a silence). */
   deleteMerged: (rows: readonly SourceKey[]) => Promise<void>;
-  /** Marks rows of these tables as gone that were neither written nor marked as seen. @returns how many. */
+  /** Marks as gone the rows of these tables that were neither written nor marked as seen. @returns how many. */
   markGone: (sourceTables: readonly string[], now: Date) => Promise<number>;
   close: () => Promise<void>;
 };
 
 type Options = {
   isDryRun: boolean;
-  /** Whether the source numbers its rows, and may give the id of one that is gone to another; false by default. */
+  /** Whether the source numbers its rows, so that a new row may get the id of a deleted one; false by default. */
   numbersRows?: boolean;
   /** Whether to wait for another import of the same source, or give up at once. */
   waits: boolean;
   onWait?: (() => void) | undefined;
   /** Ends the connection at once, also while a query hangs. */
   signal?: AbortSignal | undefined;
-  /** Refuses what is written once another process has taken over. */
+  /** Refuses writes once another process has taken over. */
   fence?: Fence | undefined;
 };
 
-/** Each statement takes seconds; an index of millions of rows is the slowest. Waiting for another import has no limit. */
+/**
+ * Each statement takes seconds; the slowest builds an index of millions of rows. An import that waits for another one
+ * has no limit.
+ */
 const STATEMENT_TIMEOUT_MS = 60_000;
 
 /**

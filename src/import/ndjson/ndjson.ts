@@ -25,7 +25,7 @@ export type NdjsonOptions = ImportOptions & {
 };
 
 /**
- * Imports penalties from a stream of newline-delimited JSON. A bad line is set aside, with its number; blank
+ * Imports penalties from a stream of newline-delimited JSON. A bad line is set aside and reported by its number; blank
  * lines are ignored. A repeated import changes nothing; penalties that a later file lacks stay.
  */
 export async function importNdjson(
@@ -52,7 +52,10 @@ export async function importNdjson(
   });
 }
 
-/** Parses the lines of one batch, and warns of a penalty that comes again with other content: only the last is written. */
+/**
+ * Parses the lines of one batch, and warns of a penalty that is repeated with other content: only the last one is
+ * written.
+ */
 function createLineParser(): ItemParser<Line>['parse'] {
   const parsed = new Map<string, { number: number; penalty: ImportedPenalty }>();
   return ({ number, text }, warn) => {

@@ -14,7 +14,7 @@ import {
 } from './rows.ts';
 import { SIMPLE_ADMIN_SERVERS } from './simple-admin.ts';
 
-/** Ids are assigned before a row is committed: some appear later than larger ones. */
+/** Ids are assigned before rows are committed, so a row may appear after one with a larger id. */
 const ID_OVERLAP = 500;
 /** For the same reason rows with an older `updated_at` may appear late. */
 const SECONDS_OVERLAP = 300;

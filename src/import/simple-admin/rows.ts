@@ -65,7 +65,7 @@ export async function findSimpleAdminTables(database: SourceDatabase): Promise<S
   }
   if (tables.length > 0) return tables;
   throw new InvalidInput(
-    'the source holds no sa_bans, sa_mutes or sa_warns: is it a CS2-SimpleAdmin database?',
+    'the source has no sa_bans, sa_mutes or sa_warns: is it a CS2-SimpleAdmin database?',
   );
 }
 
@@ -134,19 +134,19 @@ function parseTimes(row: SourceRow, durationMinutes: number, warn: Warn) {
   const ends = isPermanent ? undefined : parseWallClock(row.ends);
   if (created === undefined) {
     if (ends === undefined) throw new InvalidInput('it has no date of creation');
-    warn('it has no date of creation: taken as its end less its duration');
+    warn('it has no date of creation: computed as its end minus its duration');
     return { created: ends - durationMs, ends };
   }
   if (isPermanent) return { created, ends: undefined };
   if (ends === undefined) {
-    warn('it has a duration and no end: taken as its creation plus its duration');
+    warn('it has a duration but no end: computed as its creation plus its duration');
     return { created, ends: created + durationMs };
   }
   const gapMs = ends - created - durationMs;
   const gapHours = Math.round(gapMs / HOUR_MS);
   const isWholeHours = Math.abs(gapMs - gapHours * HOUR_MS) <= CLOCK_NOISE_MS;
   if (isWholeHours && gapHours !== 0 && Math.abs(gapHours) <= WIDEST_GAP_HOURS) {
-    warn(`its end is ${gapHours} h off its creation plus its duration: two clocks wrote it`);
+    warn(`its end is ${gapHours} h off its creation plus its duration: they were written by two clocks`);
   }
   return { created, ends };
 }
@@ -177,7 +177,7 @@ function parseStatus(status: string, warn: Warn): PenaltyStatus {
     case 'UNMUTED':
       return 'UNBANNED';
     case '':
-      warn('its status is empty: taken as active until its end');
+      warn('its status is empty: treated as active until its end');
       return 'ACTIVE';
     default:
       throw new InvalidInput(`the status ${JSON.stringify(status.slice(0, 64))} is not known`);

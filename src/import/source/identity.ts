@@ -21,8 +21,8 @@ export class OtherSource extends Conflict {
     source: string,
   ) {
     super(
-      `${source} is ${known} so far, and this is ${given}: give --source NAME to import it beside that one, ` +
-        'or --replace-source if it is that one at a new address',
+      `${source} has been ${known} so far, but this is ${given}: use --source NAME to import it separately, ` +
+        'or --replace-source if it is the same database at a new address',
     );
   }
 }

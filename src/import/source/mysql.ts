@@ -103,7 +103,7 @@ function nameHost(host: string): string {
   return /^(localhost|127\.0\.0\.1|::1)$/i.test(host) ? 'localhost' : host.toLowerCase();
 }
 
-/** The password is in no message. */
+/** The error for a source that cannot be read; its message never contains the password. */
 function outage({ host, port, database }: Omit<MysqlAddress, 'tls'>, cause: unknown): Unavailable {
   return new Unavailable(`Cannot read mysql://${host}:${port}/${database}: ${reasonOf(cause)}`, { cause });
 }

@@ -15,9 +15,9 @@ export type SqliteRequest = {
 export type SqliteResponse = { id: number } & ({ rows: string } | { failure: string });
 
 /**
- * Opens an SQLite file read-only, while a game server may be writing to it. It is read in a worker thread: neither a long
- * read nor a locked file blocks this process.
- * @throws {Unavailable} when the file is missing, is no database, or is locked by another process for five seconds.
+ * Opens an SQLite file read-only, while a game server may be writing to it. It is read in a worker thread: neither a
+ * long read nor a locked file blocks this process.
+ * @throws {Unavailable} when the file is missing, is not a database, or is locked by another process for five seconds.
  */
 export async function openSqliteSource(path: string): Promise<SourceDatabase> {
   await access(path, constants.R_OK).catch((error: unknown) => {

@@ -7,17 +7,17 @@ const LAST_SECOND = Date.UTC(9999, 11, 31) / 1000;
 /**
  * Reads the punished player of a source row.
  * @returns `'0'` for null, `''` and 0: an IP ban.
- * @throws {InvalidInput} for `BOT`, `STEAM_ID_PENDING` and anything else that is no SteamID.
+ * @throws {InvalidInput} for `BOT`, `STEAM_ID_PENDING` and anything else that is not a SteamID.
  */
 export function parsePlayerSteamId(text: string | null | undefined): SteamId64 {
   const trimmed = (text ?? '').trim();
   if (trimmed === '' || trimmed === '0') return UNKNOWN_STEAM_ID;
   const steamId = tryParseSourceSteamId(trimmed);
   if (steamId) return steamId;
-  throw new InvalidInput(`the player's SteamID ${quote(trimmed)} names no player`);
+  throw new InvalidInput(`the player's SteamID ${quote(trimmed)} is not a SteamID`);
 }
 
-/** The acting admin; `'0'` for the console in any spelling, and for anything else that is no SteamID. */
+/** The acting admin; `'0'` for the console in any spelling, and for anything else that is not a SteamID. */
 export function toAdminSteamId(text: string | null | undefined): SteamId64 {
   return tryParseSourceSteamId((text ?? '').trim()) ?? UNKNOWN_STEAM_ID;
 }
@@ -50,7 +50,7 @@ export function parseDurationMinutes(text: string | null | undefined, unit: 'min
 export function minutesBetween(createdAt: Date, endsAt: Date): number {
   const minutes = Math.max(1, Math.ceil((endsAt.getTime() - createdAt.getTime()) / 60_000));
   if (minutes <= MAX_INTEGER) return minutes;
-  throw new InvalidInput(`its end ${endsAt.toISOString()} is too far away`);
+  throw new InvalidInput(`its end ${endsAt.toISOString()} is too long after its creation`);
 }
 
 /**
@@ -63,7 +63,7 @@ export function parseUnixSeconds(text: string | null | undefined): Date | undefi
   const seconds = /^-?[0-9]{1,15}(\.[0-9]+)?$/.test(text) ? Math.trunc(Number(text)) : Number.NaN;
   if (seconds === 0) return undefined;
   if (seconds > 0 && seconds < LAST_SECOND) return new Date(seconds * 1000);
-  throw new InvalidInput(`the time ${quote(text)} is not a moment in Unix seconds`);
+  throw new InvalidInput(`the time ${quote(text)} is not a time in Unix seconds`);
 }
 
 function quote(text: string | null | undefined): string {

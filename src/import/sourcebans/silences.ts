@@ -3,7 +3,7 @@ import { PAGE_ROWS, readPages, type SourceTable, selectSourceRows } from '../sou
 
 /**
  * Reads the communication bans of SourceBans++ in groups: the two halves of a silence together, every other row alone.
- * Sorted by what halves have in common, so that they are adjacent.
+ * Rows are sorted by what two halves have in common, so that the halves are adjacent.
  */
 export async function* readComms(
   database: SourceDatabase,

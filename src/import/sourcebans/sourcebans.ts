@@ -64,7 +64,7 @@ async function sweep(run: ImportRun, database: SourceDatabase, prefix: string): 
   const comms = await findTable(database, prefix, 'comms');
   const tables = [bans, comms].filter((table) => table !== undefined);
   if (tables.length === 0) {
-    throw new InvalidInput(`the source holds no ${prefix}bans and no ${prefix}comms: give its --prefix`);
+    throw new InvalidInput(`the source has neither ${prefix}bans nor ${prefix}comms: set its --prefix`);
   }
   const serverIds = await matchSourceServers(run, database, serverTable(prefix));
   const sized = { ...run, total: await countSourceRows(database, tables) };

@@ -191,7 +191,7 @@ describe('the mirror of an SQLite file', () => {
     const { mirror, metrics } = startMirror(second.url);
     await waitFor(() => mirror.health().failures >= 3);
     const refusal =
-      'SIMPLEADMIN_URL names another database than the one its penalties came from: nothing is mirrored';
+      'SIMPLEADMIN_URL names a different database from the one its penalties came from: nothing is mirrored';
     expect(mirror.health()).toMatchObject({ isUp: false, refusal, lastRoundAt: undefined });
     expect((await metrics.render()).text).toContain('community_api_mirror_up 0');
     expect(await storedPenalties(db)).toMatchObject([{ reason: 'Aim' }]);

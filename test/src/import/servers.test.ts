@@ -63,7 +63,7 @@ describe.each(SOURCES)('$name', ({ create, run }) => {
     const [server] = await db.select().from(servers);
     expect((await storedPenalties(db)).map((row) => row.serverId)).toEqual([server?.id ?? -1, 0]);
     expect(summary.warnedRows.map(({ id, reason }) => [id, reason])).toEqual([
-      ['2', 'its server 99 is not at the source any more: kept without a server'],
+      ['2', 'its server 99 no longer exists at the source: kept without a server'],
     ]);
   });
 });

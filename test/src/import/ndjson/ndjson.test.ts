@@ -117,7 +117,7 @@ test('reports bad lines with number and reason, and keeps the rest', async () =>
       "it is not JSON: JSON Parse error: Expected '}'",
       "it is not a JSON object",
       "penalty_type "kick" is not known: use ban, mute, gag, silence, warn",
-      "the player's SteamID "BOT" names no player",
+      "the player's SteamID "BOT" is not a SteamID",
       "player_steamid 76561198000000000 is a number, which loses digits: write it as a string",
       "created is missing",
       "created "2026-02-30T10:00:00Z" is not a time: use 2026-11-21T10:00:00+00:00",

@@ -44,7 +44,7 @@ describe('a row of CS2-SimpleAdmin', () => {
         {
           table: 'sa_bans',
           id: '1',
-          reason: `the player's SteamID ${JSON.stringify(steamId)} names no player`,
+          reason: `the player's SteamID ${JSON.stringify(steamId)} is not a SteamID`,
         },
       ]);
     },
@@ -75,7 +75,7 @@ describe('a row of CS2-SimpleAdmin', () => {
     const { row, summary } = await importBan({ status: '' });
     expect(row?.status).toBe('ACTIVE');
     expect(summary.warnedRows).toEqual([
-      { table: 'sa_bans', id: '1', reason: 'its status is empty: taken as active until its end' },
+      { table: 'sa_bans', id: '1', reason: 'its status is empty: treated as active until its end' },
     ]);
   });
 
@@ -125,7 +125,7 @@ describe('a row of CS2-SimpleAdmin', () => {
       {
         table: 'sa_bans',
         id: '1',
-        reason: 'its end is 2 h off its creation plus its duration: two clocks wrote it',
+        reason: 'its end is 2 h off its creation plus its duration: they were written by two clocks',
       },
     ]);
   });

@@ -60,8 +60,8 @@ describe('a second database under the name of the first', () => {
       const refused = importSimpleAdmin(deps, { url: `sqlite:${second}`, isDryRun });
       await expect(refused).rejects.toThrow(Conflict);
       expect(await refused.catch((error: Error) => error.message)).toBe(
-        `simpleadmin is CS2-SimpleAdmin at ${first} so far, and this is CS2-SimpleAdmin at ${second}: ` +
-          'give --source NAME to import it beside that one, or --replace-source if it is that one at a new address',
+        `simpleadmin has been CS2-SimpleAdmin at ${first} so far, but this is CS2-SimpleAdmin at ${second}: ` +
+          'use --source NAME to import it separately, or --replace-source if it is the same database at a new address',
       );
     }
     expect(await reasons()).toEqual(['simpleadmin first']);
@@ -143,14 +143,14 @@ test('the prefix is a part of what SourceBans++ is; another system under the nam
   expect(await importSourcebans(deps, { url, prefix: 'sb_' })).toMatchObject({ unchanged: 1 });
   const refused = importSourcebans(deps, { url, prefix: 'old' });
   await expect(refused).rejects.toThrow(
-    `sourcebans is SourceBans++ at ${path} (prefix sb_) so far, and this is SourceBans++ at ${path} (prefix old_): `,
+    `sourcebans has been SourceBans++ at ${path} (prefix sb_) so far, but this is SourceBans++ at ${path} (prefix old_): `,
   );
   await expect(
     importSimpleAdmin(deps, { url: `sqlite:${createSimpleAdmin('x')}`, source: 'sourcebans' }),
-  ).rejects.toThrow('and this is CS2-SimpleAdmin at ');
+  ).rejects.toThrow('but this is CS2-SimpleAdmin at ');
   const lines = () => new Blob(['{}\n']).stream();
   await expect(importNdjson(deps, { chunks: lines(), source: 'sourcebans' })).rejects.toThrow(
-    'and this is lines of JSON: ',
+    'but this is lines of JSON: ',
   );
   expect(await reasons()).toEqual(['sourcebans sb_']);
 });
@@ -210,7 +210,7 @@ test('the operator reads one line, and says --replace-source or --source', async
   const refused = await run('--url', `sqlite:${second}`);
   expect(refused.code).toBe(1);
   expect(refused.stderr.trim().split('\n')).toHaveLength(1);
-  expect(refused.stderr).toContain(`simpleadmin is CS2-SimpleAdmin at ${first} so far`);
+  expect(refused.stderr).toContain(`simpleadmin has been CS2-SimpleAdmin at ${first} so far`);
   expect(await run('--url', `sqlite:${second}`, '--source', 'second')).toMatchObject({ code: 0 });
   expect(await run('--url', `sqlite:${second}`, '--replace-source')).toMatchObject({ code: 0 });
   expect(await reasons()).toEqual(['second second', 'simpleadmin second']);
@@ -231,7 +231,7 @@ test('a service whose SIMPLEADMIN_URL names another database says so in /readyz,
     isUp: false,
     failures: expect.any(Number),
     refusal:
-      'SIMPLEADMIN_URL names another database than the one its penalties came from: nothing is mirrored',
+      'SIMPLEADMIN_URL names a different database from the one its penalties came from: nothing is mirrored',
   });
   expect((await service.ask('/readyz')).status).toBe(200);
   await service.stop();

@@ -250,8 +250,8 @@ describe.if(await isMariaDbAtHand())('SourceBans++ on MariaDB', () => {
     expect(summary).toMatchObject({ read: 8, added: 1, setAside: 7 });
     expect(summary.rowsSetAside.map(({ table, id, reason }) => `${table} ${id} ${reason}`)).toEqual([
       'bans 1 the duration -5 is negative',
-      'bans 2 the player\'s SteamID "STEAM_ID_PENDING" names no player',
-      'bans 3 the player\'s SteamID "BOT" names no player',
+      'bans 2 the player\'s SteamID "STEAM_ID_PENDING" is not a SteamID',
+      'bans 3 the player\'s SteamID "BOT" is not a SteamID',
       'bans 4 it has no date of creation',
       'bans 5 the RemoveType "X" is not known',
       'comms 2 the duration -2 is negative',
@@ -271,7 +271,7 @@ describe.if(await isMariaDbAtHand())('SourceBans++ on MariaDB', () => {
   test('another prefix, or an invalid one, is refused', async () => {
     const source = await createTestMariaDb();
     await expect(importSourcebans(deps, { url: source.url, prefix: 'other' })).rejects.toThrow(
-      /no other_bans/,
+      /neither other_bans nor other_comms/,
     );
     await expect(importSourcebans(deps, { url: source.url, prefix: 'x; drop' })).rejects.toThrow(
       InvalidInput,
