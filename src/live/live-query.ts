@@ -7,7 +7,7 @@ export type LiveQuery<T> = {
   current: () => T;
   /** Reads again soon: something may have changed. */
   invalidate: () => void;
-  /** Calls back with every new value. @returns a function that ends it. */
+  /** Calls back with every new value. @returns a function that unsubscribes. */
   onChange: (listener: (value: T) => void) => () => void;
   stop: () => void;
 };
@@ -23,7 +23,7 @@ type Options<Rows, T> = {
 
 /** A round of polls sends a burst of notifications; one read covers them all. */
 const GATHER_MS = 100;
-/** Reads without a notification too: one may be lost, and the result may be at most 5 s old (contract). */
+/** How often the query is read even without a notification: one may be lost, and responses may be at most 5 s old. */
 export const REFRESH_MS = 2000;
 
 /** Reads at once, whenever it is invalidated, and every two seconds. @throws what the first read throws. */

@@ -21,7 +21,7 @@ export type ServerView = {
   updatedAt: Date | undefined;
   /** The last poll to which the server responded. */
   seenAt: Date | undefined;
-  /** Since when every poll found no place free; undefined while there is one, or the server is offline. */
+  /** Since when every poll has found the server full; undefined while it is not full, or is offline. */
   fullSince: Date | undefined;
 };
 

@@ -10,7 +10,9 @@ export type PollSchedule<T extends Scheduled> = {
 
 type Options<T> = {
   intervalMs: number;
-  /** The most concurrent polls. Far above the average need, since slow servers occupy polls for long. */
+  /**
+   * The most concurrent polls. Far more than needed on average, since a slow server occupies a poll for a long time.
+   */
   maxRunning: number;
   /**
    * Must not reject.

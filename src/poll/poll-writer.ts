@@ -58,7 +58,8 @@ export function createPollWriter({ save, log }: Options): PollWriter {
         for (const one of batch) await flush([one]);
         return;
       }
-      if (!isFailing) log.error({ err: error }, 'polls cannot be written: they are dropped until they can');
+      if (!isFailing)
+        log.error({ err: error }, 'polls cannot be written: they are dropped until they can be');
       isFailing = true;
       for (const { settle } of batch) settle(undefined);
     }

@@ -43,11 +43,11 @@ type Options = {
   onServersChanged?: (listener: () => void) => void;
 };
 
-/** The longest wait for one server; with a short interval less, so that an offline server does not delay polls. */
+/** The longest wait for one server; less with a short interval, so that an offline server does not delay polls. */
 const MAX_TIMEOUT_MS = 3000;
 const MIN_TIMEOUT_MS = 1000;
 const MAX_RUNNING = 256;
-/** Servers are listed this often without a notification too. */
+/** How often the list of servers is read even without a notification. */
 const RELOAD_MS = 1000;
 const THIN_MS = 3_600_000;
 const LAST_WRITE_LIMIT_MS = 500;
@@ -83,7 +83,7 @@ export function createPoller({ db, databaseUrl, log, intervalSeconds, onServersC
     }
   }
 
-  /** Lists the servers; a call during that lists them once more. */
+  /** Reads the list of servers; a call meanwhile makes it be read once more. */
   async function reload(): Promise<void> {
     isReloadWanted = true;
     if (isReloading) return;

@@ -3,7 +3,7 @@ const QUERY_FAILURE_REASONS = [
   'time-out',
   /** The response is not A2S, or incomplete. */
   'malformed',
-  /** The server has no map and no slots: it is starting, or is no game server. */
+  /** The server has no map and no slots: it is starting, or is not a game server. */
   'no-game',
   'banned-by-server',
   /** No process listens on the port. */

@@ -23,7 +23,7 @@ export type SocketListener = {
 
 /**
  * Opens a socket that is connected to the server: the system then drops datagrams of others, reports a closed port at
- * once, and picks a random local port. One socket for all servers would have none of that.
+ * once, and picks a random local port. One socket for all servers would offer none of this.
  * @param host an IPv4 or IPv6 address.
  */
 export async function openServerSocket(host: string, port: number): Promise<ServerSocket> {

@@ -33,8 +33,8 @@ export type FoundPlayer = {
 const RECENT = 5000;
 
 /**
- * Whom a search finds: everybody, players without an account, or by names in penalties only, as the public sees them. Sign-ins
- * only matter for everybody.
+ * Whom a search finds. `all`: everybody; `withoutAccount`: players without an account; `penaltyNames`: everybody, but
+ * only by names in penalties, as on the public page. Only `all` takes sign-ins into account.
  */
 export type SearchScope = 'all' | 'withoutAccount' | 'penaltyNames';
 
@@ -163,7 +163,10 @@ function horizonOf(list: string): SQL {
 /** How many parts of a text are looked up in the index of names. */
 const PARTS = 3;
 
-/** The most common parts of all names, each with its share of them, as the statistics tell; none without statistics. */
+/**
+ * The most common parts of all names, each with its share of them, according to the statistics; empty without
+ * statistics.
+ */
 const COMMON_PARTS = sql`
   common as materialized (
     select element, frequency from pg_stats
@@ -228,8 +231,8 @@ const detailsOf = (scope: SearchScope) =>
 const DETAIL = detailsOf('all').at;
 
 /**
- * The latest name of a player that satisfies a condition: of penalties of the same second that with the highest id, and
- * a penalty's rather than a nickname of that second.
+ * The latest name of a player that satisfies a condition. Within the same second, the penalty with the highest id
+ * counts, and a penalty before a nickname.
  */
 function latestName(condition: SQL, scope: SearchScope): SQL {
   const nickname = sql`

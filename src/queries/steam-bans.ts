@@ -10,12 +10,12 @@ export type SteamBans = typeof steamBans.$inferSelect;
 /** After this long, Steam is called for a player's bans again. */
 export const STEAM_BANS_KEPT_MS = 24 * 3_600_000;
 
-/** A later check was made when the clock was ahead; clocks of processes may differ by some minutes. */
+/** A check that is dated later was made while a clock was ahead; the clocks of processes may differ by some minutes. */
 export const LATEST_CHECK = sql`now() + interval '5 minutes'`;
 
 /**
- * Steam's bans of a player, if they were checked after a given time. Not if that was after
- * {@link LATEST_CHECK}: how old they are is unknown.
+ * Steam's bans of a player, if they were checked after a given time, but not after {@link LATEST_CHECK}: how old such
+ * bans are is unknown.
  */
 export async function findSteamBans(
   db: Db,

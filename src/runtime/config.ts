@@ -26,7 +26,7 @@ import {
 import { ROLES, type Role } from './roles.ts';
 
 const SITE_NAME = /^(?=.*[\p{L}\p{N}])\P{Cc}{1,64}$/u;
-/** Of a link button in Discord. */
+/** Discord's limit for the address of a link button. */
 const MAX_LINK_LENGTH = 512;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -40,7 +40,7 @@ export type Config = Readonly<
 
 /**
  * Reads every setting from the environment, once. An empty variable counts as unset.
- * @param defaults variables of a program that has other defaults than the service.
+ * @param defaults values of variables whose defaults differ from the service's.
  * @throws {InvalidInput} one line that names the variable, its value and what is allowed.
  */
 export function parseConfig(variables: Variables, defaults: Variables = {}): Config {

@@ -10,8 +10,8 @@ export type ConfiguredFolder = { setting: 'DATA_DIR' | 'STORAGE_DIR'; root: stri
 
 const REASONS: Record<string, string> = {
   EEXIST: 'is a file, not a folder',
-  EACCES: 'may not be written by this user',
-  EPERM: 'may not be written by this user',
+  EACCES: 'is not writable by this user',
+  EPERM: 'is not writable by this user',
   EROFS: 'is on a file system that is read-only',
   ENOSPC: 'is on a disk that is full',
   EDQUOT: 'is on a disk that is full',

@@ -32,7 +32,7 @@ export function createLogger(level: string, fd: 1 | 2 = 1): Logger {
   );
 }
 
-/** What is kept of lines that could not be written, until there is room; beyond that they are dropped. */
+/** How much is kept of lines that could not be written, until there is room; further lines are dropped. */
 const MAX_UNWRITTEN_BYTES = 1_048_576;
 const COLOURS: Record<string, 'yellow' | 'red'> = { warn: 'yellow', error: 'red', fatal: 'red' };
 
@@ -40,7 +40,7 @@ function openDestination(fd: 1 | 2): DestinationStream {
   const destination = pino.destination({ fd, sync: true, maxLength: MAX_UNWRITTEN_BYTES });
   // Without a listener, a full disk would make every call of the logger throw.
   destination.on('error', () => {});
-  // Dropping a line does not write those before it, but an empty one does.
+  // Dropping a line does not retry the kept ones, but writing an empty line does.
   destination.on('drop', () => destination.write(''));
   if (!isatty(fd)) return destination;
   const stream = fd === 1 ? process.stdout : process.stderr;

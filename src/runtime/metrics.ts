@@ -69,7 +69,7 @@ export function createMetrics(): Metrics {
   watchEventLoop(
     addHistogram(
       'event_loop_delay_seconds',
-      'How late a timer of a tenth of a second came: what every request waits for while something computes.',
+      'How late a timer of 100 ms fired: how long requests wait while something computes.',
       LATENCY_SECONDS,
     ),
   );

@@ -18,7 +18,7 @@ export type Shutdown = {
    * that fails or takes too long is logged and skipped.
    */
   stop: (options?: { drainMs?: number }) => Promise<void>;
-  /** From the beginning of the drain on. */
+  /** True from the beginning of the drain on. */
   isStopping: () => boolean;
 };
 

@@ -25,7 +25,7 @@ import { startTokenChecker } from './tokens.ts';
 /** How far request bodies may exceed the largest upload, so that a larger upload gets a page that says so. */
 const BODY_MARGIN_BYTES = 16 * 1024 * 1024;
 
-/** Role `api`: HTTP. */
+/** Role `api`: HTTP. @returns the port. */
 export async function startApi(context: Context, { demoPeople }: ApiOptions = {}): Promise<number> {
   const { config, log, now, database, serverList, readHistory, soundFolders, metrics } = context;
   // Only with this role: processes of other roles may run without OWNER_STEAMIDS.

@@ -66,7 +66,8 @@ export async function runService(
   const has = (role: Role) => config.roles.includes(role);
   let address: DatabaseAddress | undefined;
   try {
-    // Both first of all, so that a taken port or a bad FFMPEG_PATH is the only line that the operator has to read.
+    // These two checks come first, so that a taken port or a bad FFMPEG_PATH is the only line that the operator has to
+    // read.
     await probePort(
       config.host,
       has('api')

@@ -4,7 +4,9 @@ import type { Context } from './context.ts';
 import { countLookups } from './metrics/cache-metrics.ts';
 
 const TOKEN_FLUSH_MS = 5000;
-/** For the last flush, when the service stops: a database that hangs must not delay that beyond five seconds. */
+/**
+ * For the last flush, when the service stops: a database that hangs must not make that take longer than five seconds.
+ */
 export const LAST_FLUSH_LIMIT_MS = 1000;
 
 /** Checks tokens until the service stops, and writes when they were last used. */

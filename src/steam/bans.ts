@@ -44,7 +44,8 @@ const MAX_MISSING = 10_000;
 const MAX_COUNT = 1_000_000;
 
 /**
- * Looks bans up in the table, then at Steam. Concurrent lookups of a player are one, and those of many share a call.
+ * Looks bans up in the table, then at Steam. Concurrent lookups of one player are merged, and those of several players
+ * share a call.
  * @see https://partner.steamgames.com/doc/webapi/ISteamUser#GetPlayerBans
  */
 export function createSteamBans({ steam, db, log, now, clockMs }: Deps): LookUpSteamBans {

@@ -22,7 +22,7 @@ type Options = {
   apiUrl: string;
   apiKey: string | undefined;
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
-  /** 2,500 ms by default: a sign-in and a member of Discord wait for it. */
+  /** 2,500 ms by default, since people wait for it, at the sign-in and on Discord. */
   timeoutMs?: number;
 };
 

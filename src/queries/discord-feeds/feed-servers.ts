@@ -6,7 +6,7 @@ import { serverSnapshots } from '../../db/schema/servers.ts';
 /** What a feed has posted about a server. */
 export type FeedServer = Omit<typeof discordFeedServers.$inferSelect, 'feedId'>;
 
-/** A change of what a feed has recorded about a server. @property before undefined: nothing was recorded. */
+/** A change of what a feed has recorded about a server; `before` is undefined if nothing was recorded. */
 export type FeedServerUpdate = { before: FeedServer | undefined; after: FeedServer };
 
 /** What a feed has recorded about servers, by id. */
@@ -76,7 +76,8 @@ export async function finishFeedServers(
 /**
  * Adapts what a feed has recorded to new settings: forgets servers that it no longer covers. Times of messages and what
  * is pending are kept.
- * @param isOtherNumber `playersAtLeast` has changed: servers that have so many players already cause no message.
+ * @param isOtherNumber whether `playersAtLeast` has changed: servers that already have that many players cause no
+ * message.
  */
 export async function adaptFeedServers(
   db: Db,

@@ -68,10 +68,10 @@ export async function claimFeedPost(db: Db, feed: DiscordFeed, upTo: number): Pr
 }
 
 /**
- * Advances a feed's cursor, and marks messages whose penalties changed in between, silently too: a message that is there
- * must not say what is over. Does nothing if another process was faster.
+ * Advances a feed's cursor, and marks for an edit the messages whose penalties changed in between; silent changes count
+ * too, so that no message stays out of date. Does nothing if another process was faster.
  * @param feed its state before, including the claim for the message that was posted, if any.
- * @param posted the message that shows a single penalty; undefined: none was posted, or a summary.
+ * @param posted the message that shows a single penalty; undefined if none was posted, or a summary.
  */
 export async function passFeedEvents(
   db: Db,
@@ -161,7 +161,8 @@ async function findEvent(db: Db, condition: SQL | undefined): Promise<FeedEvent 
     .limit(1);
   if (!row) return undefined;
   const serverName = row.server ? shownNameOf(row.server) : undefined;
-  // Not from the event: one that follows the removal, such as an expiry, does not bring the penalty back.
+  // Read from the penalty, not the event: an event after the removal, such as an expiry, does not bring the penalty
+  // back.
   const isDeleted = row.penalty === null;
   const isRemoved = isDeleted || row.penalty?.goneAt !== null;
   return { ...toPenaltyEvent(row.event), serverName, isDeleted, isRemoved };

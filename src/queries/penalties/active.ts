@@ -50,7 +50,10 @@ export async function listActivePenalties(
   );
 }
 
-/** The same where somebody has more than the limit: no player's rows are read beyond it. Rare, and slower for the others. */
+/**
+ * The same for lists in which somebody has more than the limit: reads only the newest rows of each player. This is
+ * rare, and slower for the others.
+ */
 async function listManyActivePenalties(
   db: Db,
   players: readonly SteamId64[],

@@ -20,7 +20,7 @@ export type PenaltyEvent = {
   penalty: Penalty;
 };
 
-/** The range of event ids that can be read, and the time up to which ends are among them. */
+/** The range of event ids that can be read, and the time up to which ended penalties are recorded among them. */
 export type EventLog = {
   epoch: string;
   /** The newest event, even if it was pruned; 0: none yet. */
@@ -180,9 +180,9 @@ export async function recordExpiredPenalties(db: Db, now: Date): Promise<number>
 }
 
 /**
- * Moves the mark back to the present if the database's clock was ahead when it was made: otherwise ends before it would never be
- * recorded. Those that were recorded too early are recorded again when they come. Not for a minute or less, by which two
- * servers may differ after a failover.
+ * Moves `expiredUpTo` back to the present if it was set while the database's clock was ahead: otherwise penalties that
+ * end before it would never be recorded. Those that were recorded too early are recorded again when they end. A minute
+ * or less is ignored: the clocks of two servers may differ by that after a failover.
  */
 async function resetFutureMark(db: Db): Promise<void> {
   const isAhead = sql`${penaltyEventState.expiredUpTo} > now() + interval '1 minute'`;

@@ -20,7 +20,8 @@ export async function loadExpiryMark(db: Db, now: Date): Promise<Date> {
 }
 
 /**
- * Marks ACTIVE rows as EXPIRED that ended before the {@link expiryMark}, so that responses have few rows to correct.
+ * Marks as EXPIRED the ACTIVE rows that ended before the {@link expiryMark}, so that responses have few rows to
+ * correct.
  * @param limit the most rows of one statement.
  * @returns how many were marked.
  */

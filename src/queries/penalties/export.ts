@@ -22,7 +22,7 @@ export type PenaltyExport = {
 export type RecordLines = { bytes: Uint8Array<ArrayBuffer>; count: number };
 
 const RECORDS_AT_ONCE = 500;
-/** Less than a request may wait, so that an export which nobody gets neither starts nor counts. */
+/** Shorter than the time limit of a request, so that an export that nobody receives neither starts nor counts. */
 const beginInTime = createWaitLimit({ limitMs: 3000, maxWaiting: 1000 });
 
 /**
@@ -36,7 +36,8 @@ const BEGIN = `begin isolation level repeatable read read only;
 /**
  * Opens an export of all penalties of a filter on a connection of its own.
  * @param fields the names of a record's fields, in order, and the columns they show.
- * @param now the time by which statuses are computed; later where the events up to the cursor report later ends.
+ * @param now the time at which statuses are computed, unless the events up to the cursor report later ends: then the
+ * latest time that they cover.
  * @throws {Unavailable} when the database does not begin it within three seconds.
  */
 export async function openPenaltyExport(
@@ -44,7 +45,7 @@ export async function openPenaltyExport(
   filter: PenaltyFilter,
   { fields, now }: { fields: Readonly<Record<string, keyof Penalty>>; now: Date },
 ): Promise<PenaltyExport> {
-  // The pauses of a cursor count as well: a statement timeout would limit the whole export.
+  // A statement timeout would limit the whole export, since it includes the pauses of a cursor.
   const connection = connect(databaseUrl, {
     max: 1,
     applicationName: 'export',
@@ -54,7 +55,8 @@ export async function openPenaltyExport(
   const close = () => connection.end({ timeout: 0 });
   try {
     const { epoch, newestId, expiredUpTo } = await beginInTime(() => beginSnapshot(connection));
-    // No change after the cursor reports an end that was recorded before the snapshot, so the records do.
+    // Ends that were recorded before the snapshot are not among the changes after the cursor: the records must show
+    // them.
     const statusAsOf = new Date(Math.max(now.getTime(), expiredUpTo.getTime()));
     const { text, parameters } = buildStatement(recordsOf(filter, fields), filterValues(filter, statusAsOf));
     const rows = connection.unsafe(text, parameters).raw().cursor(RECORDS_AT_ONCE);

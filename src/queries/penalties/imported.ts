@@ -14,7 +14,8 @@ export type ImportedPenalty = SourceKey &
 export type WriteCounts = { added: number; changed: number; unchanged: number };
 
 /*
- * What writes penalties does so in a transaction of its own, since a fence checks transactions.
+ * Everything below that writes penalties does so in a transaction of its own, since a fence does not check single
+ * statements of the driver.
  */
 
 /**
@@ -72,7 +73,7 @@ async function releaseKeys(tx: Transaction, ids: string): Promise<void> {
     where id = any(${ids}::bigint[])`;
 }
 
-/** Marks rows as seen that were not written. */
+/** Records as seen the rows that were not written. */
 export async function markSeen(session: Connection, keys: readonly SourceKey[]): Promise<void> {
   if (keys.length === 0) return;
   await session`
@@ -97,12 +98,14 @@ export async function deleteImportedPenalties(
   );
 }
 
-/** Penalties in one step of {@link markGonePenalties}: it takes seconds at most, and others write between steps. */
+/**
+ * Penalties in one step of {@link markGonePenalties}: a step takes seconds at most, and others can write between steps.
+ */
 const GONE_STEP_ROWS = 100_000;
 
 /**
- * Marks rows of some tables of a source that the import has not seen as gone since `now`, in steps: if the process dies,
- * the next import marks the rest.
+ * Marks as gone since `now` the rows of a source's tables that the import has not seen. It works in steps: if the
+ * process dies, the next import marks the rest.
  * @param isDryRun only counts them.
  * @returns how many.
  */

@@ -24,7 +24,7 @@ export async function savePenaltySource(db: Db, { name, ...identity }: PenaltySo
     .onConflictDoUpdate({ target: penaltySources.name, set: identity });
 }
 
-/** Whether any penalty is of this source. */
+/** Whether there is any penalty from this source. */
 export async function hasPenaltiesOf(db: Db, source: string): Promise<boolean> {
   const found = await db
     .select({ id: penalties.id })

@@ -108,8 +108,8 @@ type BucketSearch = {
 };
 
 /**
- * The bucket with the row at a position, and the position of the row within it in the opposite order: that takes no more
- * than the running total. `offset 0` has the buckets read in order, only up to the one that is found.
+ * The bucket with the row at a position, and the position of the row within it in the opposite order, which the running
+ * total gives at no extra cost. `offset 0` has the buckets read in order, only up to the one that is found.
  */
 function findBucket(buckets: SQL, { position, order, due }: BucketSearch): SQL {
   return sql`
@@ -126,7 +126,7 @@ function bucketsOf(period: Period, filter: PenaltyFilter): SQL {
   return sql`select bucket, ${rows} as rows from ${penaltyTallies} where ${tallyCondition(filter, period)}`;
 }
 
-/** The correction of a number of stored rows by that of the rows that are due among them. */
+/** Corrects a number of stored rows by the number of rows among them that are due. */
 function addDue({ status }: PenaltyFilter, rows: SQL): SQL {
   if (!changesWithTime(status)) return sql``;
   return sql`${sql.raw(signOfDue(status) === 1 ? '+' : '-')} (${rows})`;

@@ -20,10 +20,11 @@ type NamedPeople = {
 };
 
 /**
- * Records that somebody was erased. Its lock, held until the transaction ends, blocks all who write about people without
- * locking their row in `users`.
+ * Records that somebody was erased. The lock that it holds until the transaction ends blocks all who write about people
+ * without locking their row in `users`.
  * @param tx a transaction that has taken no lock yet.
- * @param options.staysAnonymous true: later imports keep their penalties anonymous; false: as an earlier erasure set it.
+ * @param options.staysAnonymous whether later imports keep their penalties anonymous; false leaves what an earlier
+ * erasure set.
  */
 export async function saveTombstone(
   tx: Db,

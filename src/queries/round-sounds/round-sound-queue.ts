@@ -80,7 +80,10 @@ export async function claimQueuedSound(
   });
 }
 
-/** The last condition is for a row that was claimed when the clock was ahead: it would stay claimed until that time comes. */
+/**
+ * The last condition is for a row that was claimed while the clock was ahead: it would stay claimed until the clock
+ * catches up.
+ */
 const isUnclaimed = sql`(${roundSounds.claimedUntil} is null or ${roundSounds.claimedUntil} <= clock_timestamp()
   or ${roundSounds.claimedUntil} > ${after(MAX_CLAIM_MS)})`;
 
@@ -135,7 +138,7 @@ export async function saveSoundRendering(
   });
 }
 
-/** Marks an upload as failed; a published sound of the player stays. False as for {@link saveSoundProgress}. */
+/** Marks an upload as failed; a published sound of the player stays. False when the claim is lost. */
 export async function saveSoundFailure(
   db: Db,
   claim: RoundSoundClaim,
@@ -144,7 +147,7 @@ export async function saveSoundFailure(
   return updateClaimed(db, claim, { status: 'failed', failure, claimedUntil: null });
 }
 
-/** Returns a sound to the queue, as if it had not been claimed: the service stops. */
+/** Returns a sound to the queue, as if it had not been claimed, because the service is stopping. */
 export async function releaseSound(db: Db, claim: RoundSoundClaim): Promise<void> {
   await updateClaimed(db, claim, { status: 'queued', claimedUntil: null, attempts: claim.attempts - 1 });
 }

@@ -136,8 +136,8 @@ export async function removeServer(db: Db, slug: string, { actor }: { actor: Act
 }
 
 /**
- * Shows a server on the public list and polls it, or hides it. Without polls the names of its players would stay for good:
- * they are deleted.
+ * Lists and polls a server, or hides it. A hidden server is not polled, so the names of its last players would stay for
+ * good: they are deleted.
  * @throws {NotFound} when no server has this slug.
  */
 export async function setServerHidden(

@@ -17,7 +17,7 @@ export type ApiToken = Omit<typeof apiTokens.$inferSelect, 'tokenHash'> & {
   isOfAdministrator: boolean;
 };
 
-/** Contract section 4. */
+/** The most live tokens of a user. */
 export const MAX_LIVE_TOKENS = 10;
 export const MAX_TOKEN_NAME_LENGTH = 64;
 

@@ -37,7 +37,7 @@ export async function saveConfiguredOwners(db: Db, steamIds: readonly SteamId64[
 export async function grantConfiguredOwner(db: Db, steamId64: SteamId64): Promise<void> {
   await db.insert(users).values({ steamId64 }).onConflictDoNothing();
   const [user] = await db.select().from(users).where(eq(users.steamId64, steamId64)).for('update');
-  if (!user) throw new Error(`the owner ${steamId64} went away`);
+  if (!user) throw new Error(`the owner ${steamId64} was deleted meanwhile`);
   await liftBlock(db, user, 'configuration');
   const given = GIVEN_FLAGS.map(([flag]) => flag).filter((flag) => !user[flag]);
   const origins: Partial<Record<(typeof GIVEN_FLAGS)[number][1], boolean>> = {};

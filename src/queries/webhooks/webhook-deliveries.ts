@@ -22,7 +22,7 @@ type Tries = { webhookId: number; deliveries: readonly Delivery[] };
 
 /**
  * Saves deliveries and the progress of webhooks, in one transaction.
- * @returns the webhooks that were saved, without those that were removed or switched off before.
+ * @returns the ids of the webhooks that were saved; those that were removed or switched off before are left out.
  */
 export async function saveProgress(
   db: Db,
@@ -52,7 +52,7 @@ export async function saveProgress(
   });
 }
 
-/** In a statement of its own, since all processes are notified of any that sets these columns. */
+/** In a statement of its own, since every statement that sets these columns notifies all processes. */
 async function switchOff(db: Db, id: number, { at, reason }: SwitchOff): Promise<void> {
   const [row] = await db
     .update(webhooks)

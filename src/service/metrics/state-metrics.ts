@@ -24,7 +24,7 @@ export function addStateMetrics({ database, metrics, serverList, leaders }: Cont
   );
   metrics.addGauges(
     'replica_lag_seconds',
-    'How old what a read replica shows can be at most; NaN when nothing proves it.',
+    'The greatest possible age of the data of a read replica; NaN when unknown.',
     ['replica'],
     () =>
       database.replicaStates().map(({ name, lagSeconds }) => ({

@@ -28,7 +28,7 @@ export async function startBot(context: Context): Promise<void> {
     log.info('the bot is off: DISCORD_TOKEN is not set');
     return;
   }
-  // Only here, since discord.js makes every process without the bot start later and larger.
+  // Imported only here: discord.js would make processes without the bot start later and take more memory.
   const { createBot } = await import('../../../bot/bot.ts');
   const countInteraction = metrics.addCounter('bot_interactions_total', 'Interactions by how they ended.', [
     'outcome',

@@ -141,14 +141,14 @@ describe('a folder that cannot be used ends the start with one line', () => {
     );
   });
 
-  test('they may not be written by this user', async () => {
+  test('they are not writable by this user', async () => {
     const locked = join(folder.path, 'locked');
     await mkdir(locked, { mode: 0o555 });
     // Root may write everywhere, unless it has lost that privilege.
     const isRoot = process.getuid?.() === 0;
     const through = isRoot ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search'] : [];
     expect(await failure('src/main.ts', { DATA_DIR: locked, ...embedded }, [], { through })).toEqual(
-      line(`DATA_DIR="${locked}" cannot be used: it may not be written by this user`),
+      line(`DATA_DIR="${locked}" cannot be used: it is not writable by this user`),
     );
   });
 
