@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs once, when the primary's database is made: lets a replica follow it.
+# Runs once, when the primary's database is created: lets a replica follow it.
 set -euo pipefail
 psql --username "$POSTGRES_USER" --dbname "$POSTGRES_DB" --set ON_ERROR_STOP=1 <<'SQL'
 \getenv password REPLICATION_PASSWORD

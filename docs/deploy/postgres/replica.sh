@@ -11,7 +11,7 @@ if [ ! -s "$PGDATA/PG_VERSION" ]; then
   rm -rf "$PGDATA.new"
   PGPASSWORD="$REPLICATION_PASSWORD" pg_basebackup --host="$host" --port="$port" --username=replicator \
     --pgdata="$PGDATA.new" --create-slot --slot="$slot" --write-recovery-conf --wal-method=stream
-  # For mv, which would move the copy into a folder that exists.
+  # Otherwise mv would move the copy into the folder instead of replacing it.
   rmdir "$PGDATA"
   mv "$PGDATA.new" "$PGDATA"
 fi
