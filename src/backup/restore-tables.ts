@@ -14,8 +14,8 @@ export type RestoredTables = {
 const DERIVED_NAMES = 'player_names';
 
 /**
- * Empties the tables for the rows of a backup; others see them once the transaction commits. Triggers are disabled: what
- * they maintain is in the backup, or is rebuilt.
+ * Empties the tables for the rows of a backup; other sessions see them once the transaction commits. Triggers are
+ * disabled: what they maintain is in the backup, or is rebuilt.
  */
 export async function beginTables(transaction: Transaction, manifest: Manifest): Promise<RestoredTables> {
   const tables = await listTables(transaction);

@@ -9,8 +9,8 @@ export type Queries = Pick<Connection, 'unsafe'>;
 /** The state of running processes, which is of no use in another database. */
 const PROCESS_STATE = new Set(['leases']);
 /**
- * Some 2 MiB of the table, and two or three times as much as JSON. A row does not move to another page while a snapshot
- * can see it.
+ * Some 2 MiB of the table, which become two or three times as much JSON. A row does not move to another page while a
+ * snapshot can see it.
  */
 const PAGES_PER_PART = 256;
 const PAGE_BYTES = 8192;

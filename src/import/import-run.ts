@@ -114,7 +114,7 @@ export type ItemParser<Item> = {
 };
 
 /**
- * Writes page after page; a bad item is set aside, the rest is written. The next page is read and parsed while the
+ * Imports page after page; a bad item is set aside, and the rest is written. The next page is read and parsed while the
  * previous one is being written.
  */
 export async function importPages<Item>(

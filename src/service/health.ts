@@ -4,7 +4,7 @@ import { createDatabaseProbe } from '../db/connection/probe.ts';
 import type { Context } from './context.ts';
 import { serve } from './listening.ts';
 
-/** No request has a body. */
+/** No request needs a body. */
 const MAX_BODY_BYTES = 1024;
 
 /**

@@ -4,7 +4,7 @@ import { type PortSetting, toListenFailure } from '../runtime/listen-failure.ts'
 import { withTimeLimit } from '../runtime/time-limit.ts';
 import type { Context } from './context.ts';
 
-/** The end of the stop limit, in which connections of requests that still run are closed. */
+/** The part of the stop limit that is left for closing the connections of requests that are still running. */
 const CLOSE_MS = 500;
 
 /**

@@ -17,7 +17,7 @@ const ATTEMPTS_PER_MINUTE = 30;
 const FORMS_PER_MINUTE = 60;
 /** By user. Each is rendered for them alone, and a sound that is being processed is asked about every second. */
 const MEMBER_PAGES_PER_MINUTE = 300;
-/** By address. A forum shows many banners on one page, and each is bytes in memory. */
+/** By address. A forum shows many banners on one page, and each is served from memory. */
 const BANNERS_PER_MINUTE = 300;
 
 /** The users that visitors of the demo can sign in as with a button; only the demo sets it. */
@@ -25,7 +25,7 @@ export type ApiOptions = { demoPeople?: DemoPeople | undefined };
 
 type Options = ApiOptions & { tokens: TokenChecker; limits: Limits };
 
-/** What the HTML pages are made of. */
+/** The dependencies of the HTML pages. */
 export async function openPages(
   context: Context,
   { tokens, limits: { createLimiter }, demoPeople }: Options,
