@@ -52,6 +52,25 @@ describe.each([
       Bun.sleep(10 * SILENCE_MS).then(() => 'not settled'),
     ]);
 
+  /** Holds a lock in a transaction of another connection, so that the server cannot respond before its release. */
+  const holdLock = async (take: (transaction: postgres.TransactionSql) => Promise<void>) => {
+    const other = postgres(address, { max: 1, ssl });
+    const locked = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    const holding = other.begin(async (transaction) => {
+      await take(transaction);
+      locked.resolve();
+      await released.promise;
+    });
+    await locked.promise;
+    const release = async () => {
+      released.resolve();
+      await holding;
+      await other.end();
+    };
+    return { release, [Symbol.asyncDispose]: release };
+  };
+
   test('that falls silent within a result is ended', async () => {
     expect(await isAlive()).toBe(true);
     proxy.freezeAfter(100_000);
@@ -60,33 +79,29 @@ describe.each([
 
   test('that falls silent before it sends the second of two responses is ended', async () => {
     expect(await isAlive()).toBe(true);
+    await using lock = await holdLock(async (transaction) => {
+      await transaction`select pg_advisory_xact_lock(1)`;
+    });
     const first = pool`select 1 as one`.execute();
-    const second = pool`select pg_sleep(0.1)`.execute();
+    const second = pool`select pg_advisory_xact_lock(1)`.execute();
     await first;
     proxy.freeze();
+    await lock.release();
     expect(await codeOf(second)).toBe('ETIMEDOUT');
   });
 
   test('that falls silent before it describes a query after another is ended', async () => {
     expect(await isAlive()).toBe(true);
     await pool`create table if not exists notes (text text)`;
-    const other = postgres(address, { max: 1, ssl });
-    const locked = Promise.withResolvers<void>();
-    const frozen = Promise.withResolvers<void>();
-    const locking = other.begin(async (transaction) => {
+    await using lock = await holdLock(async (transaction) => {
       await transaction`lock table notes`;
-      locked.resolve();
-      await frozen.promise;
     });
-    await locked.promise;
     const first = pool`select 1 as one`.execute();
     // The server cannot describe it before it may read the table.
     const second = pool`select text from notes where text = ${'x'}`.execute();
     await first;
     proxy.freeze();
-    frozen.resolve();
-    await locking;
-    await other.end();
+    await lock.release();
     expect(await codeOf(second)).toBe('ETIMEDOUT');
   });
 
