@@ -5,8 +5,11 @@ import { hasVisibleCharacter } from '../domain/text/visible-text.ts';
 const WITHOUT_GLYPH =
   /[^\u0020-\u007e\u00a1-\u00ac\u00ae-\u024f\u0384-\u038a\u038c\u038e-\u03a1\u03a3-\u03ff\u0400-\u045f\u0490\u0491\u1e00-\u1e9f\u2013\u2014\u2018-\u201e\u2022\u2026\u20ac\u2116\u2122]+/gu;
 
-/** Accents that are not part of a letter, and characters that are invisible: they separate nothing. */
-const WITHOUT_WIDTH = /[\p{M}\p{Default_Ignorable_Code_Point}]+/gu;
+/**
+ * Accents that are not part of a letter, and characters that are invisible: they separate nothing. Hangul fillers do: they
+ * are ignorable by Unicode, but fonts have them as wide spaces.
+ */
+const WITHOUT_WIDTH = /[[\p{M}\p{Default_Ignorable_Code_Point}]--[\u115f\u1160\u3164\uffa0]]+/gv;
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 

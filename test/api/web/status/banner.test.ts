@@ -122,5 +122,7 @@ test('a name without glyphs gives way to the slug, and what has none is left out
   expect(toDrawable('竞技场 1v1 Arena 😀', 'slug')).toBe('1v1 Arena');
   expect(toDrawable('竞技场 خادم 😀', 'slug')).toBe('slug');
   expect(toDrawable('Z\u0337a\u0336lgo S\u200berver Лу\u0301чший', 'slug')).toBe('Zalgo Server Лучший');
+  // Browsers draw Hangul fillers as wide spaces, and players use them so.
+  expect(toDrawable('Dust\u3164Only\uffa024\u115f\u11607', 'slug')).toBe('Dust Only 24 7');
   expect(toDrawable('Zażółć Только Αθήνα', 'slug')).toBe('Zażółć Только Αθήνα');
 });
