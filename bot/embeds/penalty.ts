@@ -1,9 +1,9 @@
 import { type APIEmbed, type APIEmbedField, quote, TimestampStyles } from 'discord.js';
 import {
   countsOnlineTime,
-  FORMER_ADMIN,
   isByConsole,
   isByErasedAdmin,
+  lifterNameOf,
   type PenaltyStatus,
 } from '../../src/domain/penalty.ts';
 import type { Texts } from '../locales/en.ts';
@@ -67,9 +67,8 @@ export function adminOf(penalty: PenaltyView, { record: words }: Texts, max: num
 }
 
 /** Who lifted it, cut and escaped; empty when that is not known. */
-export function lifterOf({ liftedByName }: PenaltyView, { record: words }: Texts, max: number): string {
-  const name = liftedByName === FORMER_ADMIN ? words.formerAdmin : liftedByName;
-  return escapeText(name ?? '', { max });
+export function lifterOf(penalty: PenaltyView, { record: words }: Texts, max: number): string {
+  return escapeText(lifterNameOf(penalty, words), { max });
 }
 
 function liftedValue(penalty: PenaltyView, texts: Texts): string {

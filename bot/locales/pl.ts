@@ -138,7 +138,7 @@ export const pl: Texts = {
     ended: 'Koniec',
     never: 'nigdy',
     lifted: 'Zdjęto',
-    liftedBy: (admin) => `przez ${admin}`,
+    liftedBy: (admin) => `(przez: ${admin})`,
     liftReason: (reason) => `„${reason}”`,
     page: ({ page, lastPage, total }) => `Strona ${page} z ${lastPage} · ${count(total, 'penalty')}`,
     filterType: 'Filtruj według rodzaju',

@@ -137,15 +137,28 @@ export function serverNameOf({
 /** The admin who gave a penalty, as stored. */
 type Admin = { adminName: string; adminSteamId: SteamId64 };
 
+/** The name that plugins store for the server's console. */
+const CONSOLE_NAME = /^console$/i;
+
 /** Whether the server's console gave a penalty: plugins store it as the admin `Console`, or as one without a name. */
 export function isByConsole({ adminName, adminSteamId }: Admin): boolean {
-  const isUnnamed = !hasVisibleCharacter(adminName) || /^console$/i.test(adminName);
+  const isUnnamed = !hasVisibleCharacter(adminName) || CONSOLE_NAME.test(adminName);
   return adminSteamId === UNKNOWN_STEAM_ID && isUnnamed;
 }
 
 /** Whether an erased admin gave a penalty. The name alone does not tell: anybody may call themselves that. */
 export function isByErasedAdmin({ adminName, adminSteamId }: Admin): boolean {
   return adminSteamId === UNKNOWN_STEAM_ID && adminName === FORMER_ADMIN;
+}
+
+/** The name of who lifted a penalty, with the reader's words for the console and for an erased admin; may be empty. */
+export function lifterNameOf(
+  { liftedByName }: { liftedByName: string | null },
+  words: { console: string; formerAdmin: string },
+): string {
+  const name = liftedByName ?? '';
+  if (name === FORMER_ADMIN) return words.formerAdmin;
+  return CONSOLE_NAME.test(name) ? words.console : name;
 }
 
 function quote(text: string): string {

@@ -1,10 +1,10 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import {
   countsOnlineTime,
-  FORMER_ADMIN,
   isByConsole,
   isByErasedAdmin,
   knownEnd,
+  lifterNameOf,
 } from '../../../src/domain/penalty.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
@@ -42,10 +42,10 @@ type EndProps = { penalty: Pick<Penalty, 'status' | 'endsAt' | 'liftedAt' | 'lif
 /** When a penalty ended, and whether it expired or was lifted, by whom and why. */
 export function EndOfPenalty({ penalty, visit }: EndProps & { visit: Visit }): JSX.Element {
   const t = textsOf(visit.locale).penalties;
-  const { status, endsAt, liftedAt, liftedByName, liftReason } = penalty;
+  const { status, endsAt, liftedAt, liftReason } = penalty;
   const at = status === 'UNBANNED' ? liftedAt : knownEnd({ status, endsAt }, visit.now);
-  const lifter = liftedByName === FORMER_ADMIN ? t.formerAdmin : liftedByName;
-  const lifted = lifter && hasVisibleCharacter(lifter) ? t.liftedBy(isolate(lifter)) : t.lifted;
+  const lifter = lifterNameOf(penalty, t);
+  const lifted = hasVisibleCharacter(lifter) ? t.liftedBy(isolate(lifter)) : t.lifted;
   const words = status === 'UNBANNED' ? lifted : t.expired;
   return (
     <span>

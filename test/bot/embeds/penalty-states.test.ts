@@ -91,5 +91,13 @@ test('an erased admin is named in the language of the reader', async () => {
   const english = (await linesOf()).join('\n');
   expect(english).toMatch(/Lifted .* by Former admin: Wallhack\n.* · Former admin · /);
   const polish = (await linesOf({ ...moderator, locale: 'pl' })).join('\n');
-  expect(polish).toMatch(/ przez Były admin: Wallhack\n.* · Były admin · /);
+  expect(polish).toMatch(/ \(przez: Były admin\): Wallhack\n.* · Były admin · /);
+});
+
+test('the console that lifted a penalty is named in the language of the reader', async () => {
+  await insertPenalties(db, [
+    { status: 'UNBANNED', liftedAt: createdAt, liftedByName: 'Console', createdAt },
+  ]);
+  expect((await linesOf()).join('\n')).toContain(' by Console: Wallhack');
+  expect((await linesOf({ ...moderator, locale: 'pl' })).join('\n')).toContain(' (przez: Konsola): Wallhack');
 });

@@ -56,6 +56,13 @@ describe('the member’s own penalties', () => {
     expect(polish).toContain('Nałożył(a) Former admin Serwer');
   });
 
+  test('name the console that lifted one in the language of the page', async () => {
+    const lifted = { playerSteamId: player.steamId, status: 'UNBANNED', liftedAt: NOW } as const;
+    await insertPenalties(db, [{ ...lifted, liftedByName: 'CONSOLE', liftedBySteamId: UNKNOWN_STEAM_ID }]);
+    expect(await readCard()).toContain('lifted by Console');
+    expect(await readCard('/account', 'pl')).toContain('zdjęta przez: Konsola');
+  });
+
   test('are none for a clean player', async () => {
     expect(await readCard()).toBe('Your penalties You have no penalties.');
   });
