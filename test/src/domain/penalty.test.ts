@@ -2,8 +2,12 @@ import { describe, expect, test } from 'bun:test';
 import { InvalidInput } from '../../../src/domain/errors.ts';
 import {
   countsOnlineTime,
+  FORMER_ADMIN,
+  isByConsole,
+  isByErasedAdmin,
   isPenaltyTime,
   knownEnd,
+  lifterNameOf,
   MUTE_TYPES,
   PENALTY_STATUSES,
   PENALTY_TYPES,
@@ -12,8 +16,11 @@ import {
   parsePenaltyType,
   SOURCE_NAME,
   SOURCE_NAME_RULE,
+  serverNameOf,
   statusAt,
 } from '../../../src/domain/penalty.ts';
+import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
+import { aSteamId } from '../../support/database/builders.ts';
 
 test('types, statuses and what /mutes lists are those of the specification', () => {
   expect(PENALTY_TYPES).toEqual(['ban', 'mute', 'gag', 'silence', 'warn']);
@@ -144,4 +151,46 @@ test('the end of an EXPIRED penalty is not known if it is more than a minute in 
   expect(knownEnd({ status: 'EXPIRED', endsAt: later }, now)).toBeNull();
   expect(knownEnd({ status: 'EXPIRED', endsAt: null }, now)).toBeNull();
   expect(knownEnd({ status: 'ACTIVE', endsAt: later }, now)).toBe(later);
+});
+
+test('the server of a penalty is its name, the number of one that is gone, or nothing for all of them', () => {
+  expect(serverNameOf({ serverId: 3, serverName: 'Only Mirage' })).toBe('Only Mirage');
+  expect(serverNameOf({ serverId: 3, serverName: null })).toBe('#3');
+  expect(serverNameOf({ serverId: 0, serverName: null })).toBeUndefined();
+});
+
+describe('who gave a penalty', () => {
+  const byUnknown = (adminName: string) => ({ adminName, adminSteamId: UNKNOWN_STEAM_ID });
+  const byPlayer = (adminName: string) => ({ adminName, adminSteamId: aSteamId(1) });
+
+  test('is the console without a SteamID, with its name or none', () => {
+    for (const name of ['Console', 'CONSOLE', '', '\u3164']) {
+      expect([name, isByConsole(byUnknown(name)), isByConsole(byPlayer(name))]).toEqual([name, true, false]);
+    }
+    for (const name of ['Ala', 'Consoles', 'The Console']) {
+      expect([name, isByConsole(byUnknown(name))]).toEqual([name, false]);
+    }
+  });
+
+  test('is an erased admin without a SteamID and with the name that is stored for them', () => {
+    expect(isByErasedAdmin(byUnknown(FORMER_ADMIN))).toBe(true);
+    expect(isByErasedAdmin(byPlayer(FORMER_ADMIN))).toBe(false);
+    expect(isByErasedAdmin(byUnknown('Ala'))).toBe(false);
+    // Rows of earlier erasures have this name.
+    expect(FORMER_ADMIN).toBe('Former admin');
+  });
+});
+
+test('who lifted a penalty is named in the words of the reader', () => {
+  const words = { console: 'Konsola', formerAdmin: 'Były admin' };
+  for (const [stored, shown] of [
+    [FORMER_ADMIN, 'Były admin'],
+    ['Console', 'Konsola'],
+    ['CONSOLE', 'Konsola'],
+    ['Consoles', 'Consoles'],
+    ['The Console', 'The Console'],
+    [null, ''],
+  ] as const) {
+    expect([stored, lifterNameOf({ liftedByName: stored }, words)]).toEqual([stored, shown]);
+  }
 });
