@@ -5,7 +5,8 @@ import { createLogger } from './runtime/log.ts';
 
 /**
  * `bun run dev`: the service, restarted when a file changes. This process keeps the embedded database running and stops
- * it at Ctrl-C: a service that is being restarted, or does not even compile, cannot.
+ * it at Ctrl-C: a service that is being restarted, or does not even compile, cannot. It runs with
+ * `--no-env-file`: the service would inherit what it read from `.env`, and prefer that to the edited file.
  */
 let service: Bun.Subprocess | undefined;
 let isStopping = false;
@@ -18,7 +19,7 @@ for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
 }
 
 try {
-  const { databaseUrl, dataDir, logLevel } = parseConfig(process.env);
+  const { databaseUrl, dataDir, logLevel } = parseConfig(await readVariables());
   const embedded =
     databaseUrl === undefined
       ? await startEmbeddedPostgres({ dataDir, log: createLogger(logLevel) })
@@ -35,4 +36,9 @@ try {
   if (!(error instanceof DomainError)) throw error;
   console.error(error.message);
   process.exit(1);
+}
+
+/** The environment as the service has it, with the variables of `.env` files: read by another process of Bun. */
+async function readVariables(): Promise<Record<string, string>> {
+  return Bun.$`${process.execPath} --print ${'JSON.stringify(process.env)'}`.json();
 }
