@@ -5,7 +5,12 @@ import { hasErrorCode } from '../domain/error-causes.ts';
 import { InvalidInput } from '../domain/errors.ts';
 import { type ReadProgress, readArchive } from './archive-reader.ts';
 import { findEntryKind, type Manifest } from './manifest.ts';
-import { openRestoredSounds, placeRestoredSounds, type RestoredSounds } from './restore-sounds.ts';
+import {
+  openRestoredSounds,
+  placeRestoredSounds,
+  type RestoredSounds,
+  removeLeftBehind,
+} from './restore-sounds.ts';
 import { beginTables } from './restore-tables.ts';
 import { describeContents, requireFittingSchema, requireNobody } from './restore-target.ts';
 import type { SoundFolders } from './sound-links.ts';
@@ -64,7 +69,7 @@ export async function restoreBackup(
     }
     await migrateDatabase(databaseUrl, { log, signal, upTo: manifest.migrations.length });
     onStep?.('restoring');
-    const sounds = await openRestoredSounds(folders, uploadName);
+    const sounds = await openRestoredSounds(connection, folders, uploadName);
     const report = await restoreAll(connection, { file, manifest, sounds, onProgress, signal }).catch(
       async (error: unknown) => {
         await sounds.discard();
@@ -72,6 +77,7 @@ export async function restoreBackup(
       },
     );
     await placeRestoredSounds(connection, folders);
+    await removeLeftBehind(folders);
     if (manifest.migrations.length < MIGRATION_TIMES.length)
       await migrateDatabase(databaseUrl, { log, signal });
     await connection.unsafe('analyze');

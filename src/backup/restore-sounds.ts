@@ -33,11 +33,17 @@ const MARK_NAME = '.emptied';
  * by renaming and each of the two may be on a file system of its own.
  * @param uploadName the name of the file in the folder of each upload.
  */
-export async function openRestoredSounds(folders: SoundFolders, uploadName: string): Promise<RestoredSounds> {
+export async function openRestoredSounds(
+  connection: Connection,
+  folders: SoundFolders,
+  uploadName: string,
+): Promise<RestoredSounds> {
   const name = `${PREFIX}${crypto.randomUUID()}`;
   const [storage, data] = [dirname(folders.published), dirname(folders.inbox)];
   const { sounds, uploads } = temporaryFolders(folders, name);
-  for (const parent of [folders.published, folders.inbox]) await removeLeftBehind(parent);
+  const [unplaced] = await connection.unsafe('select value from settings where key = $1', [UNPLACED_SETTING]);
+  // If this restore changes nothing, the sounds of one that was killed are still needed.
+  await removeLeftBehind(folders, unplaced && String(unplaced.value));
   for (const home of [sounds, uploads]) await mkdir(home);
   return {
     addSound: (fileName, bytes) =>
@@ -129,9 +135,15 @@ async function discard(folders: SoundFolders, name: string): Promise<void> {
   for (const home of [sounds, uploads]) await rm(home, { recursive: true, force: true });
 }
 
-/** Removes the folders of a restore that was killed; no other restore can be running. */
-async function removeLeftBehind(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
-    if (name.startsWith(PREFIX)) await rm(join(folder, name), { recursive: true, force: true });
+/**
+ * Removes the folders of restores that were killed; no other restore can be running.
+ * @param kept the name of those that stay.
+ */
+export async function removeLeftBehind(folders: SoundFolders, kept?: string): Promise<void> {
+  for (const folder of [folders.published, folders.inbox]) {
+    for (const name of await readdir(folder)) {
+      if (name.startsWith(PREFIX) && name !== kept)
+        await rm(join(folder, name), { recursive: true, force: true });
+    }
   }
 }

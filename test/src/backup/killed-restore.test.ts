@@ -44,6 +44,21 @@ test('a backup of many sounds', async () => {
   await to.close({ timeoutSeconds: 1 });
 });
 
+async function prepareTarget() {
+  const name = Bun.randomUUIDv7();
+  const folders = await openFolders(name);
+  for (const id of earlier) await writeFile(join(folders.published, `${id}.mp3`), 'earlier');
+  const env = {
+    DATABASE_URL: to.url,
+    DATA_DIR: join(root.path, name),
+    STORAGE_DIR: join(root.path, `${name}-storage`),
+    HOST: '127.0.0.1',
+    PORT: '0',
+    ROLES: 'api',
+  };
+  return { env, folders };
+}
+
 test.each([
   ['puts the sounds of before aside', (folders: { orphans: string }) => existsSync(folders.orphans)],
   [
@@ -56,17 +71,7 @@ test.each([
 ])(
   'a restore that is killed while it %s is finished by the next start of the service',
   async (_, isThere) => {
-    const name = Bun.randomUUIDv7();
-    const folders = await openFolders(name);
-    for (const id of earlier) await writeFile(join(folders.published, `${id}.mp3`), 'earlier');
-    const env = {
-      DATABASE_URL: to.url,
-      DATA_DIR: join(root.path, name),
-      STORAGE_DIR: join(root.path, `${name}-storage`),
-      HOST: '127.0.0.1',
-      PORT: '0',
-      ROLES: 'api',
-    };
+    const { env, folders } = await prepareTarget();
     const killed = startProgram('src/cli.ts', env, ['restore', backup, '--replace', '--yes']);
     await waitFor(() => isThere(folders), { everyMs: 1 });
     killed.kill('SIGKILL');
@@ -91,3 +96,28 @@ test.each([
     await rm(env.STORAGE_DIR, { recursive: true });
   },
 );
+
+test('a second restore that is killed before it changes anything loses no sounds of a first that was killed', async () => {
+  const { env, folders } = await prepareTarget();
+  const unpacked = () => readdirSync(folders.published).filter((name) => name.startsWith('.restore-'));
+  const restore = () => startProgram('src/cli.ts', env, ['restore', backup, '--replace', '--yes']);
+  const first = restore();
+  await waitFor(() => existsSync(folders.orphans), { everyMs: 1 });
+  first.kill('SIGKILL');
+  await first.exited;
+  const [ofFirst] = unpacked();
+  const second = restore();
+  await waitFor(() => unpacked().some((name) => name !== ofFirst), { everyMs: 1 });
+  second.kill('SIGKILL');
+  await second.exited;
+  expect([first.stdout(), second.stdout()]).toEqual(['', '']);
+
+  const service = startProgram('src/main.ts', env);
+  onTestFinished(() => service.kill('SIGKILL'));
+  await service.waitFor(/"port":\d+/);
+  service.kill('SIGINT');
+  expect(await service.exited).toBe(0);
+  const published = (await readdir(folders.published)).filter((name) => name.endsWith('.mp3'));
+  expect(published.sort()).toEqual(restored.map((id) => `${id}.mp3`).sort());
+  expect(await readdir(folders.inbox)).toContain(UPLOAD);
+});
