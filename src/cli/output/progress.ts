@@ -1,3 +1,4 @@
+import { escapeUnprintable } from '../../domain/text/escape-unprintable.ts';
 import type { ImportProgress } from '../../import/import-report.ts';
 
 /** Shows the progress of long work: one rewritten line on a terminal, a line every few seconds elsewhere. */
@@ -5,7 +6,7 @@ export type ProgressDisplay = {
   update: (progress: ImportProgress) => void;
   /** The same when only the share, 0 to 1, is known. */
   share: (share: number) => void;
-  /** Prints a line of its own. */
+  /** Prints a line of its own; escapes what a terminal would interpret, since it may quote other databases. */
   line: (text: string) => void;
   /** Removes the rewritten line. */
   end: () => void;
@@ -34,7 +35,8 @@ export function showProgress(output: Output, clockMs: () => number): ProgressDis
     update: (progress) => show((seconds) => describeProgress(progress, seconds)),
     share: (share) => show(() => `${Math.floor(share * 100)} %`),
     line(text) {
-      output.write(isTerminal ? `${CLEAR_LINE}${text}\n${current}` : `${text}\n`);
+      const shown = escapeUnprintable(text);
+      output.write(isTerminal ? `${CLEAR_LINE}${shown}\n${current}` : `${shown}\n`);
     },
     end() {
       if (isTerminal) output.write(CLEAR_LINE);

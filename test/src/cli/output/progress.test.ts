@@ -34,6 +34,12 @@ test('on a terminal one line is rewritten, and lines of their own push it down',
   ]);
 });
 
+test('lines of their own escape what a terminal would interpret: they quote rows of other databases', () => {
+  const { written, display } = outputOf(false);
+  display.line('set aside: line 2: the type "\u009b2J\u202e" is not known');
+  expect(written).toEqual(['set aside: line 2: the type "\\u009b2J\\u202e" is not known\n']);
+});
+
 test('elsewhere a plain line is written every few seconds', () => {
   const { written, display, passMs } = outputOf(false);
   for (let read = 1; read <= 11; read++) {
