@@ -15,6 +15,7 @@ export type RestoredSounds = {
   addUpload: (uploadKey: string, bytes: Uint8Array) => Promise<void>;
   /** Records in the rows' transaction which folders {@link placeRestoredSounds} takes the sounds from. */
   commitTo: (transaction: Queries) => Promise<void>;
+  /** Removes them, unless the transaction may have been committed: only the database knows when the connection broke. */
   discard: () => Promise<void>;
 };
 
@@ -45,6 +46,7 @@ export async function openRestoredSounds(
   // If this restore changes nothing, the sounds of one that was killed are still needed.
   await removeLeftBehind(folders, unplaced && String(unplaced.value));
   for (const home of [sounds, uploads]) await mkdir(home);
+  let mayBeCommitted = false;
   return {
     addSound: (fileName, bytes) =>
       writeFile(join(sounds, fileName), bytes, { flush: true }).catch((error: unknown) => {
@@ -59,12 +61,15 @@ export async function openRestoredSounds(
       }
     },
     commitTo: async (transaction) => {
+      mayBeCommitted = true;
       await transaction.unsafe(
         'insert into settings (key, value) values ($1, $2) on conflict (key) do update set value = excluded.value',
         [UNPLACED_SETTING, name],
       );
     },
-    discard: () => discard(folders, name),
+    discard: async () => {
+      if (!mayBeCommitted) await discard(folders, name);
+    },
   };
 }
 

@@ -12,8 +12,8 @@ export type DatabaseProxy = {
   /** Freezes once the server has sent so many more bytes. */
   freezeAfter: (bytes: number) => void;
   restore: () => void;
-  /** Cuts or freezes as soon as a client sends bytes that hold this text. */
-  failAt: (text: string, how: 'cut' | 'freeze') => void;
+  /** Cuts or freezes as soon as a client sends bytes that hold this text, or cuts before the response to them. */
+  failAt: (text: string, how: 'cut' | 'freeze' | 'cut-before-response') => void;
   stop: () => Promise<void>;
 };
 
@@ -24,6 +24,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   let state: 'through' | 'cut' | 'frozen' = 'through';
   let delayMs = 0;
   let bytesLeft = Number.POSITIVE_INFINITY;
+  let cutsBeforeResponse = false;
   let failure: { text: string; fail: () => void } | undefined;
 
   const server = createServer((client) => {
@@ -39,6 +40,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
       sockets.add(from);
       from.on('data', (bytes: Buffer) => {
         if (from === client && failure && bytes.includes(failure.text)) failure.fail();
+        if (from === upstream && cutsBeforeResponse) cut();
         if (state !== 'through') return;
         if (from === upstream) {
           bytesLeft -= bytes.length;
@@ -67,6 +69,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   url.port = String(typeof address === 'object' && address ? address.port : 0);
   const cut = () => {
     state = 'cut';
+    cutsBeforeResponse = false;
     disconnect();
   };
   const freeze = () => {
@@ -83,7 +86,14 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
       bytesLeft = bytes;
     },
     failAt: (text, how) => {
-      failure = { text, fail: how === 'cut' ? cut : freeze };
+      const fail = {
+        cut,
+        freeze,
+        'cut-before-response': () => {
+          cutsBeforeResponse = true;
+        },
+      }[how];
+      failure = { text, fail };
     },
     restore: () => {
       state = 'through';
