@@ -187,9 +187,9 @@ export function pages(deps: PagesDeps) {
       incoming,
       async (visit) => {
         await enforceLimit(deps.limits.banners, deps.clientKey(incoming));
-        const requested = visit.url.searchParams.get('size');
+        const requested = visit.url.searchParams.getAll('size').at(-1) ?? '';
         const size = tryParseBannerSize(requested);
-        if (size === undefined) return refuseBannerSize(requested ?? '');
+        if (size === undefined) return refuseBannerSize(requested);
         const banner = await deps.status.findBanner(slug, size);
         if (banner) return respondWithBanner(incoming.request, banner);
         return respondWithPage(<MissingServerPage site={site} visit={visit} />, 404);

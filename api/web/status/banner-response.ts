@@ -2,9 +2,9 @@ import { BANNER_SIZES, type BannerSize } from '../../../src/drawing/banner.ts';
 import type { Banner } from '../../../src/drawing/banners.ts';
 import { isUnchanged } from '../../http/conditional.ts';
 
-/** Parses the `size` of a banner; the first size when absent, undefined for an unknown one. */
-export function tryParseBannerSize(text: string | null): BannerSize | undefined {
-  return text === null ? BANNER_SIZES[0] : BANNER_SIZES.find((size) => size === text);
+/** Parses the `size` of a banner; the first size when empty, undefined for an unknown one. */
+export function tryParseBannerSize(text: string): BannerSize | undefined {
+  return text === '' ? BANNER_SIZES[0] : BANNER_SIZES.find((size) => size === text);
 }
 
 /** A 400 response that lists the valid sizes. */
