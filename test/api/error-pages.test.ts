@@ -41,6 +41,13 @@ test.each(OUTSIDE)('a browser is shown a page at %s, a program gets JSON', async
   expect([json.status, JSON.parse(json.text)]).toEqual([404, { success: false, message: 'Not found' }]);
 });
 
+test.each(['text/html,application/json;q=0.9', 'application/json, text/html;q=0.5'])(
+  'a client that accepts %s is a browser too',
+  async (accept) => {
+    for (const path of OUTSIDE) expect([path, (await ask(path, { accept })).type]).toEqual([path, HTML]);
+  },
+);
+
 test('that page is in the language of the browser, and has the security headers of every page', async () => {
   const response = await fetch(`${service.origin}/nope`, {
     headers: { accept: ACCEPT, 'accept-language': 'pl' },

@@ -155,9 +155,10 @@ export async function readMemberForm(
   return fields;
 }
 
-/** Whether one of our scripts sent the request, and expects JSON instead of a page. */
+/** Whether one of our scripts sent the request, and expects JSON: who accepts HTML as well is a browser. */
 export function wantsJson(request: Request): boolean {
-  return request.headers.get('accept')?.includes('application/json') ?? false;
+  const accepted = request.headers.get('accept') ?? '';
+  return accepted.includes('application/json') && !accepted.includes('text/html');
 }
 
 /** Whether a request reads a page. HEAD is treated as GET, so that both have the same headers. */
