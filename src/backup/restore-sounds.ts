@@ -42,9 +42,8 @@ export async function openRestoredSounds(
   const name = `${PREFIX}${crypto.randomUUID()}`;
   const [storage, data] = [dirname(folders.published), dirname(folders.inbox)];
   const { sounds, uploads } = temporaryFolders(folders, name);
-  const [unplaced] = await connection.unsafe('select value from settings where key = $1', [UNPLACED_SETTING]);
   // If this restore changes nothing, the sounds of one that was killed are still needed.
-  await removeLeftBehind(folders, unplaced && String(unplaced.value));
+  await removeLeftBehind(folders, await findSetting(connection, UNPLACED_SETTING));
   for (const home of [sounds, uploads]) await mkdir(home);
   let mayBeCommitted = false;
   return {
@@ -80,25 +79,32 @@ export async function openRestoredSounds(
  * @throws {InvalidInput} or {Unavailable} when a folder cannot be written; the message names the setting.
  */
 export async function placeRestoredSounds(connection: Connection, folders: SoundFolders): Promise<void> {
-  const [unplaced] = await connection.unsafe('select from settings where key = $1', [UNPLACED_SETTING]);
-  if (!unplaced) return;
+  if ((await findSetting(connection, UNPLACED_SETTING)) === undefined) return;
   const placed = await connection.begin(async (transaction) => {
     await transaction.unsafe('set local statement_timeout = 0');
-    const [row] = await transaction.unsafe('select value from settings where key = $1 for update', [
-      UNPLACED_SETTING,
-    ]);
-    const name = row && String(row.value);
+    const name = await findSetting(transaction, UNPLACED_SETTING, { isLocked: true });
     // Another process has placed them meanwhile, or they are in the folders of another machine.
     if (name === undefined || !Object.values(temporaryFolders(folders, name)).every(existsSync))
       return undefined;
-    const [id] = await transaction.unsafe('select value from settings where key = $1', [STORAGE_ID_SETTING]);
-    await place(folders, name, id && String(id.value)).catch((error: unknown) => {
+    const storageId = await findSetting(transaction, STORAGE_ID_SETTING);
+    await place(folders, name, storageId).catch((error: unknown) => {
       throw toFolderFailure(error, { setting: 'STORAGE_DIR', root: dirname(folders.published) });
     });
     await transaction.unsafe('delete from settings where key = $1', [UNPLACED_SETTING]);
     return name;
   });
   if (placed !== undefined) await discard(folders, placed);
+}
+
+/** @param options.isLocked locks the row until the transaction ends, after waiting for others that hold it. */
+async function findSetting(
+  queries: Queries,
+  key: string,
+  { isLocked = false }: { isLocked?: boolean } = {},
+): Promise<string | undefined> {
+  const lock = isLocked ? ' for update' : '';
+  const [row] = await queries.unsafe(`select value from settings where key = $1${lock}`, [key]);
+  return row && String(row.value);
 }
 
 /** Every step can be repeated after the process was killed. */
