@@ -203,30 +203,3 @@ test('there are no barrels: no file only re-exports', async () => {
   }
   expect(barrels).toEqual([]);
 });
-
-/** Folders of more than fifteen files, and why. */
-const LARGE_FOLDERS: Record<string, string> = {
-  'src/db/migrations': 'a file a migration, named and ordered by drizzle-kit',
-  'src/db/migrations/meta': "a snapshot a migration, drizzle-kit's own",
-};
-const sources = [...new Glob('{src,api,bot,media,test}/**/*').scanSync('.')].filter(
-  (file) => !file.startsWith('test/artifacts/'),
-);
-
-test('a file has at most 300 lines, or says in its first three why it is long', async () => {
-  const long: string[] = [];
-  for (const file of sources) {
-    if (!/\.(ts|tsx|css|js)$/.test(file)) continue;
-    const lines = (await Bun.file(file).text()).trimEnd().split('\n');
-    const hasReason = lines.slice(0, 3).some((line) => line.includes('Long because'));
-    if (lines.length > 300 && !hasReason) long.push(`${file}: ${lines.length} lines`);
-  }
-  expect(long).toEqual([]);
-});
-
-test('a folder holds at most fifteen files, but for those with a reason', () => {
-  const counts = new Map<string, number>();
-  for (const file of sources) counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
-  const large = [...counts].filter(([folder, count]) => count > 15 && !(folder in LARGE_FOLDERS));
-  expect(large).toEqual([]);
-});

@@ -287,7 +287,6 @@ test(`${WHAT}, whatever is killed, with ffmpeg replayed`, () =>
   tryHistories('uploads', uploadHistory, (steps) => new Play('replayed').run(steps), {
     // Each takes an eighth of a second of processor time, so few are run unless many are asked for.
     runs: RUNS >= 400 ? 5 * RUNS : Math.ceil(RUNS / 2),
-    // On a slow machine, the whole of `.ci/run` would pass 25 minutes.
     limitMs: 600_000,
   }));
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 // Of every test file that imports this: only for a hang, since a slow machine may need long for all histories.
 setDefaultTimeout(3_600_000);
 
-/** How many histories each model test tries; `.ci/run` asks for more. */
+/** How many histories each model test tries. */
 export const RUNS = Number(process.env.MODEL_RUNS ?? 150);
 
 /** Histories that are tried at once start in the same millisecond: each takes the next seed. */
