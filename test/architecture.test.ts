@@ -7,7 +7,6 @@ const COMPOSITION = [
   'src/main.ts',
   'src/dev.ts',
   'src/cli.ts',
-  'src/install.ts',
   'src/health-check.ts',
   'src/draw.ts',
   'src/service/',

@@ -2,7 +2,6 @@ import { afterAll, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DEPLOY, isInstalled, readCompose, run } from '../../support/docs/deployment.ts';
-import { ENGINE_OPTIONS } from '../../support/service/engine-options.ts';
 import { createTestFolder } from '../../support/service/program.ts';
 
 const folder = createTestFolder();
@@ -71,7 +70,7 @@ test('the unit has known settings alone', async () => {
   const unit = await Bun.file(`${DEPLOY}/systemd/community-api@.service`).text();
   const given = [...unit.matchAll(/^Environment=(.*)$/gm)].flatMap(([, line = '']) => line.split(' '));
   const names = given.map((assignment) => assignment.split('=')[0] ?? '');
-  expect(names.filter((name) => !settings.has(name))).toEqual(['NODE_ENV', ...ENGINE_OPTIONS]);
+  expect(names.filter((name) => !settings.has(name))).toEqual(['NODE_ENV']);
   if (!Bun.which('systemd-analyze')) return console.warn('NOT VERIFIED: systemd-analyze is not installed');
   const path = join(folder.path, 'community-api@api1.service');
   await Bun.write(path, unit.replace('/usr/local/bin/bun', process.execPath));
