@@ -7,7 +7,6 @@ type Entry<T> = { value?: { loaded: T; atMs: number }; loading?: Promise<T> };
  * @param freshMs how long a value is served without loading it again.
  * @param staleMs how long after loading a value may still be served when it cannot be loaded again.
  * @param maxEntries how many keys are kept; beyond them the oldest is dropped.
- * @param sizeOf the size of a value, by which `maxSize` limits all values together; by default they have no size.
  * @param clockMs a monotonic clock, in milliseconds.
  * @param onLookup called with whether a fresh value was cached.
  */
@@ -15,35 +14,21 @@ export function createStaleCache<T>({
   freshMs,
   staleMs,
   maxEntries,
-  maxSize = Number.POSITIVE_INFINITY,
-  sizeOf = () => 0,
   clockMs = () => performance.now(),
   onLookup = () => {},
 }: {
   freshMs: number;
   staleMs: number;
   maxEntries: number;
-  maxSize?: number;
-  sizeOf?: (value: T) => number;
   clockMs?: () => number;
   onLookup?: ((isHit: boolean) => void) | undefined;
 }): StaleCache<T> {
   const entries = new Map<string, Entry<T>>();
 
-  function dropOldest(): void {
-    entries.delete(entries.keys().next().value ?? '');
-  }
-
-  function isTooLarge(): boolean {
-    const sizes = entries.values().map(({ value }) => (value ? sizeOf(value.loaded) : 0));
-    return sizes.reduce((sum, size) => sum + size, 0) > maxSize;
-  }
-
   async function load(entry: Entry<T>, loader: () => Promise<T>): Promise<T> {
     try {
       const loaded = await loader();
       entry.value = { loaded, atMs: clockMs() };
-      while (isTooLarge()) dropOldest();
       return loaded;
     } catch (error) {
       if (entry.value && clockMs() - entry.value.atMs < staleMs) return entry.value.loaded;
@@ -57,7 +42,7 @@ export function createStaleCache<T>({
     get: async (key, loader) => {
       const entry = entries.get(key) ?? {};
       if (!entries.has(key)) {
-        if (entries.size >= maxEntries) dropOldest();
+        if (entries.size >= maxEntries) entries.delete(entries.keys().next().value ?? '');
         entries.set(key, entry);
       }
       const isFresh = entry.value !== undefined && clockMs() - entry.value.atMs < freshMs;

@@ -1,5 +1,5 @@
 import { Elysia, type Static, t } from 'elysia';
-import type { ReadHistory } from '../../../src/live/server-history.ts';
+import { HISTORY_HOURS, type HistoryHours, type ReadHistory } from '../../../src/live/server-history.ts';
 import type { ServerList } from '../../../src/live/server-list.ts';
 import type { HistoryPoint } from '../../../src/queries/servers/samples.ts';
 import { DATABASE_OUTAGE } from '../../http/failures.ts';
@@ -35,7 +35,7 @@ const ServerHistoryModel = successModel('ServerHistory', {
   data: t.Array(HistoryPointModel),
   meta: t.Object(
     {
-      hours: t.Integer({ examples: [DEFAULT_HOURS] }),
+      hours: t.Integer({ description: 'The span that the data covers.', examples: [DEFAULT_HOURS] }),
       step_seconds: t.Integer({ examples: [300] }),
       cached_at: TimestampModel,
     },
@@ -44,14 +44,18 @@ const ServerHistoryModel = successModel('ServerHistory', {
 });
 
 const hours = integerParameter(
-  { id: 'hours', name: 'hours', description: 'How far back.' },
+  {
+    id: 'hours',
+    name: 'hours',
+    description: `How far back: ${HISTORY_HOURS.join(', ')}. Any other number is rounded up to one of these.`,
+  },
   { minimum: 1, maximum: MAX_HOURS, example: DEFAULT_HOURS },
 );
 const HOURS_PARAMETER = {
   ...hours,
   schema: { ...hours.schema, default: DEFAULT_HOURS },
-  parse: (text: string | undefined) => hours.parse(text) ?? DEFAULT_HOURS,
-} satisfies Parameter<number>;
+  parse: (text: string | undefined) => spanOf(hours.parse(text) ?? DEFAULT_HOURS),
+} satisfies Parameter<HistoryHours>;
 
 const GET_SERVER_HISTORY = {
   id: 'getServerHistory',
@@ -88,6 +92,10 @@ export function serverHistory(routes: Routes, { serverList, readHistory }: Deps)
       }),
     { detail: describeOperation(GET_SERVER_HISTORY) },
   );
+}
+
+function spanOf(hours: number): HistoryHours {
+  return HISTORY_HOURS.find((span) => span >= hours) ?? MAX_HOURS;
 }
 
 function presentPoint(point: HistoryPoint): Static<typeof HistoryPointModel> {

@@ -3,7 +3,7 @@ import { isDatabaseOutage } from '../../../src/db/client.ts';
 import type { FindBanner } from '../../../src/drawing/banners.ts';
 import type { ReadMaps } from '../../../src/live/map-history.ts';
 import type { Series } from '../../../src/live/series.ts';
-import type { ReadHistory } from '../../../src/live/server-history.ts';
+import type { HistoryHours, ReadHistory } from '../../../src/live/server-history.ts';
 import type { ServerList } from '../../../src/live/server-list.ts';
 import { toServerView } from '../../../src/live/server-view.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../../src/runtime/time-limit.ts';
@@ -80,8 +80,8 @@ async function showServer(
 ): Promise<JSX.Element> {
   const [day, week, month, maps] = await Promise.all([
     readSeries(deps, server.id, 24),
-    readSeries(deps, server.id, 7 * 24),
-    readSeries(deps, server.id, 30 * 24),
+    readSeries(deps, server.id, 168),
+    readSeries(deps, server.id, 720),
     ifAvailable(deps.readMaps(server.id, DAYS_OF_MAPS)),
   ]);
   return (
@@ -92,7 +92,7 @@ async function showServer(
 function readSeries(
   { readHistory }: StatusDeps,
   serverId: number,
-  hours: number,
+  hours: HistoryHours,
 ): Promise<Series | undefined> {
   return ifAvailable(readHistory(serverId, hours));
 }

@@ -50,7 +50,7 @@ export const serverSnapshots = pgTable('server_snapshots', {
   fullSince: instant('full_since'),
 });
 
-/** Player counts over time: one row a poll, thinned to five minutes after a day, kept a year. */
+/** Player counts over time: one row a poll, merged into five minutes after a day, into hours after 31 days, kept a year. */
 export const serverSamples = pgTable(
   'server_samples',
   {
@@ -58,7 +58,7 @@ export const serverSamples = pgTable(
       .notNull()
       .references(() => servers.id, { onDelete: 'cascade' }),
     sampledAt: instant('sampled_at').notNull(),
-    /** 0: one poll; 300: the five minutes that begin at `sampledAt`. */
+    /** 0: one poll; 300: the five minutes that begin at `sampledAt`; later how much of the hour that begins then was polled. */
     periodSeconds: smallint('period_seconds').notNull().default(0),
     playersAverage: real('players_average').notNull(),
     playersMaximum: smallint('players_maximum').notNull(),

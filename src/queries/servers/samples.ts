@@ -1,4 +1,4 @@
-import { type AnyColumn, and, avg, eq, gte, lt, max, type SQL, sql } from 'drizzle-orm';
+import { type AnyColumn, and, eq, gte, lt, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { serverMapPeriods, serverSamples, servers } from '../../db/schema/servers.ts';
 
@@ -13,60 +13,58 @@ export type HistoryPoint = {
   polledSeconds: number;
 };
 
-/**
- * Player counts of a period, oldest first, in steps of `stepSeconds` (300 or more); steps without a poll are absent.
- * Averaged over five minutes first, since recent periods have a row per poll, and older ones a row per five minutes.
- */
+/** Player counts of a period, oldest first, in steps of `stepSeconds` (300 or more); steps without a poll are absent. */
 export async function listServerHistory(
   db: Db,
   serverId: number,
   { since, until, stepSeconds }: { since: Date; until: Date; stepSeconds: number },
 ): Promise<HistoryPoint[]> {
-  const inRange = and(
+  const isInRange = and(
     eq(serverSamples.serverId, serverId),
     gte(serverSamples.sampledAt, since),
     lt(serverSamples.sampledAt, until),
   );
-  const stretches = db
-    .select({
-      at: startOf(serverSamples.sampledAt, STRETCH_SECONDS).as('stretch_at'),
-      playersAverage: avg(serverSamples.playersAverage).as('players_average'),
-      playersMaximum: max(serverSamples.playersMaximum).as('players_maximum'),
-      maxPlayers: max(serverSamples.maxPlayers).as('max_players'),
-      onlineShare: avg(serverSamples.onlineShare).as('online_share'),
-    })
-    .from(serverSamples)
-    .where(inRange)
-    .groupBy(sql`1`)
-    .as('stretches');
-  return db
-    .select({
-      at: startOf(stretches.at, Math.trunc(stepSeconds))
-        .mapWith((value: string) => new Date(value))
-        .as('at'),
-      playersAverage: sql<number>`avg(${stretches.playersAverage})::real`.mapWith(Number),
-      playersMaximum: sql<number>`max(${stretches.playersMaximum})`.mapWith(Number),
-      maxPlayers: sql<number>`max(${stretches.maxPlayers})`.mapWith(Number),
-      onlineShare: sql<number>`avg(${stretches.onlineShare})::real`.mapWith(Number),
-      polledSeconds: sql<number>`count(*) * ${sql.raw(String(STRETCH_SECONDS))}`.mapWith(Number),
-    })
-    .from(stretches)
-    .groupBy(sql`1`)
-    .orderBy(sql`1`);
+  // Polls are averaged over five minutes first: each period counts alike, however many polls it had.
+  const rows = await db.execute<Record<keyof HistoryPoint, string>>(sql`
+    select
+      ${startOf(sql`sampled_at`, stepSeconds)} as "at",
+      sum(players_average * seconds) / sum(seconds) as "playersAverage",
+      max(players_maximum) as "playersMaximum",
+      max(max_players) as "maxPlayers",
+      sum(online_share * seconds) / sum(seconds) as "onlineShare",
+      sum(seconds) as "polledSeconds"
+    from (
+      select sampled_at, period_seconds as seconds, players_average, players_maximum, max_players, online_share
+      from ${serverSamples} where ${isInRange} and period_seconds > 0
+      union all
+      select ${startOf(sql`sampled_at`, STRETCH_SECONDS)}, ${sql.raw(String(STRETCH_SECONDS))},
+        avg(players_average), max(players_maximum), max(max_players), avg(online_share)
+      from ${serverSamples} where ${isInRange} and period_seconds = 0 group by 1
+    ) as periods
+    group by 1 order by 1`);
+  return rows.map(({ at, ...numbers }) => ({
+    at: new Date(at),
+    playersAverage: Number(numbers.playersAverage),
+    playersMaximum: Number(numbers.playersMaximum),
+    maxPlayers: Number(numbers.maxPlayers),
+    onlineShare: Number(numbers.onlineShare),
+    polledSeconds: Number(numbers.polledSeconds),
+  }));
 }
 
-/** The length of the periods that old polls are merged into. */
+/** The length of the periods into which polls are merged after a day, and those in turn after 31 days. */
 const STRETCH_SECONDS = 300;
+const HOUR_SECONDS = 3600;
 
 /** The beginning of the period of this many seconds that contains a time. */
-function startOf(at: AnyColumn | SQL | SQL.Aliased<Date>, seconds: number): SQL<Date> {
-  const length = sql.raw(String(seconds));
-  return sql<Date>`to_timestamp(floor(extract(epoch from ${at}) / ${length}) * ${length})`;
+function startOf(at: AnyColumn | SQL, seconds: number): SQL {
+  return sql`date_bin(interval '${sql.raw(String(seconds))} seconds', ${at}, timestamptz 'epoch')`;
 }
 
 /**
- * Merges polls older than a day into averages and maxima of five minutes; deletes samples and maps older than a year. By the
- * clock of the database: a process clock that is ahead must not empty a table.
+ * Merges polls older than a day into averages and maxima of five minutes, and those older than 31 days into hours, since no
+ * longer history is shown in smaller steps; deletes samples and maps older than a year. By the clock of the database: a
+ * process clock that is ahead must not empty a table.
  * @param signal stops it after the current statement.
  */
 export async function thinServerSamples(db: Db, signal?: AbortSignal): Promise<void> {
@@ -82,6 +80,7 @@ export async function thinServerSamples(db: Db, signal?: AbortSignal): Promise<v
   // Server by server, with which the primary keys begin: PostgreSQL before version 18 would read the whole tables.
   for (const { id } of await db.select({ id: servers.id }).from(servers)) {
     if (signal?.aborted) return;
+    await mergeIntoHours(db, id);
     await db
       .delete(serverSamples)
       .where(and(eq(serverSamples.serverId, id), lt(serverSamples.sampledAt, aYearAgo)));
@@ -129,4 +128,28 @@ async function mergePeriod(db: Db, begin: string): Promise<string> {
     select ${end} as end`);
   if (!merged) throw new Error('the end of a period was not returned');
   return merged.end;
+}
+
+/**
+ * Merges a server's periods of five minutes, all of them more than 31 days ago, into hours: those of at most 31 days at
+ * once. `period_seconds` becomes the time that was polled, by which an hour counts in longer steps.
+ */
+async function mergeIntoHours(db: Db, serverId: number): Promise<void> {
+  const hour = startOf(serverSamples.sampledAt, HOUR_SECONDS);
+  const end = startOf(sql`now() - interval '31 days'`, HOUR_SECONDS);
+  await db.execute(sql`
+    with unmerged as (
+      select min(${hour}) as begin from ${serverSamples}
+      where server_id = ${serverId} and sampled_at < ${end} and period_seconds > 0 and sampled_at <> ${hour}
+    ), merged as (
+      delete from ${serverSamples} using unmerged
+      where server_id = ${serverId} and period_seconds > 0
+        and sampled_at >= unmerged.begin and sampled_at < least(unmerged.begin + interval '31 days', ${end})
+      returning ${serverSamples}.*
+    )
+    insert into ${serverSamples} (server_id, sampled_at, period_seconds, players_average, players_maximum, max_players, online_share)
+    select server_id, ${startOf(sql`sampled_at`, HOUR_SECONDS)}, sum(period_seconds),
+      sum(players_average * period_seconds) / sum(period_seconds), max(players_maximum), max(max_players),
+      sum(online_share * period_seconds) / sum(period_seconds)
+    from merged group by 1, 2`);
 }

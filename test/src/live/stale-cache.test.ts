@@ -63,18 +63,3 @@ test('beyond its size the oldest is dropped', async () => {
   expect(await cache.get('c', async () => 2)).toBe(1);
   expect(await cache.get('a', async () => 2)).toBe(2);
 });
-
-test('values that are too large together are dropped, the oldest first', async () => {
-  const cache = createStaleCache<number[]>({
-    freshMs: 30_000,
-    staleMs: 900_000,
-    maxEntries: 10,
-    maxSize: 5,
-    sizeOf: (value) => value.length,
-  });
-  for (const key of ['a', 'b', 'c']) await cache.get(key, async () => [1, 2]);
-  expect(await cache.get('b', async () => [])).toEqual([1, 2]);
-  expect(await cache.get('c', async () => [])).toEqual([1, 2]);
-  expect(await cache.get('a', async () => [3, 4])).toEqual([3, 4]);
-  expect(await cache.get('b', async () => [])).toEqual([]);
-});

@@ -18,9 +18,9 @@ describe('GET /servers/{slug}/history', () => {
       { ...sample, sampledAt: at('09:50:00'), playersAverage: 4, playersMaximum: 4 },
       { ...sample, sampledAt: at('09:52:00'), playersAverage: 7, playersMaximum: 9 },
       { ...sample, sampledAt: at('09:55:00'), playersAverage: 0, onlineShare: 0 },
-      { ...sample, sampledAt: at('07:59:00'), playersAverage: 5, playersMaximum: 5 },
+      { ...sample, sampledAt: new Date('2026-11-20T09:59:59Z'), playersAverage: 5, playersMaximum: 5 },
     ]);
-    const { status, body, headers } = await service.get('/servers/only-mirage-1/history?hours=2');
+    const { status, body, headers } = await service.get('/servers/only-mirage-1/history');
     expect(status).toBe(200);
     expect(body).toStrictEqual({
       success: true,
@@ -40,7 +40,7 @@ describe('GET /servers/{slug}/history', () => {
           online_share: 0,
         },
       ],
-      meta: { hours: 2, step_seconds: 300, cached_at: '2026-11-21T10:00:00+00:00' },
+      meta: { hours: 24, step_seconds: 300, cached_at: '2026-11-21T10:00:00+00:00' },
     });
     expect(headers.get('cache-control')).toBe('public, max-age=60, stale-while-revalidate=60');
   });
@@ -64,7 +64,7 @@ describe('GET /servers/{slug}/history', () => {
       onlineShare: 1,
     }));
     await db.insert(serverSamples).values([...thinned, ...polls]);
-    const { body } = await service.get('/servers/only-mirage-1/history?hours=72');
+    const { body } = await service.get('/servers/only-mirage-1/history?hours=168');
     const { data } = body as { data: Record<string, unknown>[] };
     expect(data.find(({ at }) => at === '2026-11-20T10:00:00+00:00')).toEqual({
       at: '2026-11-20T10:00:00+00:00',
@@ -75,9 +75,23 @@ describe('GET /servers/{slug}/history', () => {
     });
   });
 
-  test('goes back a day unless told otherwise', async () => {
-    const { body } = await service.get('/servers/quiet/history');
-    expect(body).toMatchObject({ meta: { hours: 24, step_seconds: 300 } });
+  test('covers one of five spans: other numbers of hours are rounded up', async () => {
+    const read = async (hours: number) => {
+      const { body } = await service.get(`/servers/quiet/history?hours=${hours}`);
+      const { meta } = body as { meta: { hours: number; step_seconds: number } };
+      return [hours, meta.hours, meta.step_seconds];
+    };
+    expect(await Promise.all([1, 24, 25, 49, 168, 169, 720, 721, 8760].map(read))).toEqual([
+      [1, 24, 300],
+      [24, 24, 300],
+      [25, 48, 300],
+      [49, 168, 3600],
+      [168, 168, 3600],
+      [169, 720, 3600],
+      [720, 720, 3600],
+      [721, 8760, 21_600],
+      [8760, 8760, 21_600],
+    ]);
   });
 
   test('refuses hours that are not a whole number from 1 to 8760', async () => {

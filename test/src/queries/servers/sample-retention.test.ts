@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { asc, sql } from 'drizzle-orm';
 import { serverSamples } from '../../../../src/db/schema/servers.ts';
-import { thinServerSamples } from '../../../../src/queries/servers/samples.ts';
+import { listServerHistory, thinServerSamples } from '../../../../src/queries/servers/samples.ts';
 import { insertServer } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 
@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 
 test('samples are deleted after a year, and not before', async () => {
   const { id: serverId } = await insertServer(db);
-  const now = Date.now();
+  const now = Math.floor(Date.now() / 3_600_000) * 3_600_000;
   const daysAgo = (days: number) => new Date(now - days * DAY_MS);
   const sample = { serverId, playersAverage: 1, playersMaximum: 1, maxPlayers: 32, onlineShare: 1 };
   await db
@@ -73,4 +73,46 @@ test('a backlog of polls is merged five minutes at a time, so that no statement 
   expect(rows).toHaveLength(2 * found.length);
   const [largest] = await db.execute<{ count: string }>(sql`select max(count) as count from deletions`);
   expect(Number(largest?.count)).toBe(4);
+});
+
+test('after 31 days the periods of five minutes become hours, which count by how much of them was polled', async () => {
+  await db.delete(serverSamples);
+  const { id: serverId } = await insertServer(db);
+  const hourAgo = (hours: number) => new Date((Math.floor(Date.now() / 3_600_000) - hours) * 3_600_000);
+  const old = hourAgo(32 * 24);
+  const at = (begin: Date, minutes: number) => new Date(begin.getTime() + minutes * 60_000);
+  const sample = (sampledAt: Date, players: number) => ({
+    serverId,
+    sampledAt,
+    periodSeconds: 300,
+    playersAverage: players,
+    playersMaximum: players,
+    maxPlayers: 10,
+    onlineShare: players === 0 ? 0 : 1,
+  });
+  await db
+    .insert(serverSamples)
+    .values([
+      sample(at(old, 0), 6),
+      sample(at(old, 5), 0),
+      sample(at(old, 10), 6),
+      sample(at(old, 65), 8),
+      sample(hourAgo(100), 3),
+      sample(at(hourAgo(100), 5), 4),
+    ]);
+  const span = { since: hourAgo(9000), until: new Date(), stepSeconds: 86_400 };
+  const before = await listServerHistory(db, serverId, span);
+  // Once more, since merged hours must stay as they are.
+  for (let round = 0; round < 2; round++) await thinServerSamples(db);
+  const rows = await db.select().from(serverSamples).orderBy(asc(serverSamples.sampledAt));
+  const merged = { ...sample(old, 4), periodSeconds: 900, playersMaximum: 6 };
+  expect(rows).toEqual([
+    { ...merged, onlineShare: expect.closeTo(2 / 3) },
+    sample(at(old, 60), 8),
+    sample(hourAgo(100), 3),
+    sample(at(hourAgo(100), 5), 4),
+  ]);
+  expect(await listServerHistory(db, serverId, span)).toEqual(
+    before.map((point) => ({ ...point, onlineShare: expect.closeTo(point.onlineShare) })),
+  );
 });
