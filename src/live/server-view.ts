@@ -42,11 +42,7 @@ export function toServerView({ server, snapshot }: ServerStatus): ServerView {
     playersCount: isOnline ? (snapshot?.playersCount ?? 0) : 0,
     maxPlayers: snapshot?.maxPlayers ?? 0,
     pingMs: isOnline ? (snapshot?.pingMs ?? 0) : 0,
-    players: isOnline
-      ? (snapshot?.players ?? [])
-          .filter((player) => player.name.trim() !== '')
-          .toSorted((a, b) => b.score - a.score)
-      : [],
+    players: isOnline ? (snapshot?.players ?? []) : [],
     updatedAt: snapshot?.polledAt,
     seenAt: snapshot?.seenAt ?? undefined,
     fullSince: (isOnline && snapshot?.fullSince) || undefined,

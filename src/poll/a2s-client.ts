@@ -18,8 +18,12 @@ import { createSplitResponses } from './split-response.ts';
 export type A2sClient = {
   /** @throws {QueryFailure} when no complete response has arrived by `untilMs`. */
   askInfo: (options: { untilMs: number }) => Promise<A2sInfo>;
-  /** @returns undefined when no response has arrived by `untilMs`. @throws {QueryFailure} for a malformed one. */
-  askPlayers: (info: A2sInfo, options: { untilMs: number }) => Promise<A2sPlayer[] | undefined>;
+  /**
+   * The players that the server names: none if it does not respond by `untilMs`, or not as it should. A server that has
+   * responded to A2S_INFO is online without them.
+   * @throws {QueryFailure} `aborted`.
+   */
+  askPlayers: (info: A2sInfo, options: { untilMs: number }) => Promise<A2sPlayer[]>;
   /** The shortest round trip in milliseconds, at least 1, since 0 means offline. */
   pingMs: () => number;
 };
@@ -143,8 +147,13 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
       return parseInfo(response);
     },
     askPlayers: async (info, { untilMs }) => {
-      const response = await ask(buildPlayersRequest, { responseType: RESPONSE_TYPES.players, untilMs });
-      return typeof response === 'string' ? undefined : parsePlayers(response, info);
+      try {
+        const response = await ask(buildPlayersRequest, { responseType: RESPONSE_TYPES.players, untilMs });
+        return typeof response === 'string' ? [] : parsePlayers(response, info);
+      } catch (error) {
+        if (error instanceof QueryFailure && error.reason !== 'aborted') return [];
+        throw error;
+      }
     },
     pingMs: () => Math.max(1, Math.round(minMs)),
   };

@@ -1,4 +1,5 @@
-import { createPacketReader, type PacketReader } from './packet-reader.ts';
+import { createPacketReader } from './packet-reader.ts';
+import { QueryFailure } from './query-failure.ts';
 
 /** The packets of Source's server queries, as Counter-Strike 2 sends them. https://developer.valvesoftware.com/wiki/Server_queries */
 
@@ -61,8 +62,7 @@ function buildRequest(type: number, payload: Buffer, challenges: number[]): Buff
 }
 
 /**
- * Parses an A2S_INFO response. Its extra data must be complete but is ignored, player counts in its keywords included.
- * Trailing bytes are ignored.
+ * Parses an A2S_INFO response. What follows the player counts is not used, so it may be cut or malformed.
  * @param body without the type.
  * @throws {QueryFailure} `malformed` when it ends too early.
  */
@@ -76,39 +76,27 @@ export function parseInfo(body: Buffer): A2sInfo {
   const appId = reader.readUint16();
   const playersCount = reader.readByte();
   const maxPlayers = reader.readByte();
-  reader.skip(5); // bots, server type, environment, visibility, VAC
-  reader.readText(); // version
-  // Older servers send no extra data.
-  if (!reader.isAtEnd()) skipExtraData(reader);
   return { hostname, map, appId, playersCount, maxPlayers };
 }
 
-function skipExtraData(reader: PacketReader): void {
-  const flags = reader.readByte();
-  if (flags & 0x80) reader.skip(2); // port
-  if (flags & 0x10) reader.skip(8); // SteamID of the server
-  if (flags & 0x40) {
-    reader.skip(2); // SourceTV port
-    reader.readText(); // SourceTV name
-  }
-  if (flags & 0x20) reader.readText(); // keywords
-  if (flags & 0x01) reader.skip(8); // game id
-}
-
 /**
- * Parses an A2S_PLAYER response, entries without a name included; at most 255. Trailing bytes are ignored.
+ * Parses an A2S_PLAYER response, entries without a name included; at most 255. Trailing bytes are ignored. A full server
+ * may announce more players than fit into its response: those that are complete are returned.
  * @param body without the type.
- * @throws {QueryFailure} `malformed` when it contains fewer players than announced.
  */
 export function parsePlayers(body: Buffer, { appId }: Pick<A2sInfo, 'appId'>): A2sPlayer[] {
   const reader = createPacketReader(body);
   const players: A2sPlayer[] = [];
-  for (let left = reader.readByte(); left > 0; left--) {
-    reader.skip(1); // index
-    const name = reader.readText();
-    const score = reader.readInt32();
-    reader.skip(4); // seconds on the server
-    if (appId !== COUNTER_STRIKE || name !== MADE_UP_PLAYER) players.push({ name, score });
+  try {
+    for (let announced = reader.readByte(); announced > 0; announced--) {
+      reader.skip(1); // index
+      const name = reader.readText();
+      const score = reader.readInt32();
+      reader.skip(4); // seconds on the server
+      if (appId !== COUNTER_STRIKE || name !== MADE_UP_PLAYER) players.push({ name, score });
+    }
+  } catch (error) {
+    if (!(error instanceof QueryFailure)) throw error;
   }
   return players;
 }

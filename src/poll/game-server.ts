@@ -1,5 +1,6 @@
 import type { ServerPlayer } from '../db/schema/servers.ts';
 import { type ServerAddress, tryParseServerAddress } from '../domain/server-address.ts';
+import { hasVisibleCharacter } from '../domain/text/visible-text.ts';
 import type { ServerState } from '../queries/servers/polls.ts';
 import { createA2sClient } from './a2s-client.ts';
 import type { A2sInfo, A2sPlayer } from './a2s-protocol.ts';
@@ -62,21 +63,22 @@ async function ask(
   // A server may never send its players: they get at most half of the time.
   const untilMs = Math.min(deadlineMs, performance.now() + timeoutMs / 2);
   const players = await client.askPlayers(info, { untilMs });
-  return toState(info, { players: players ?? [], pingMs: client.pingMs() });
+  return toState(info, { players, pingMs: client.pingMs() });
 }
 
 function toState(
   { hostname, map, playersCount, maxPlayers }: A2sInfo,
   { players, pingMs }: { players: A2sPlayer[]; pingMs: number },
 ): ServerState {
+  const title = clean(hostname).trim();
   const named = players.map(({ name, score }) => ({ name: clean(name), score }));
   return {
-    hostname: clean(hostname).trim(),
+    hostname: hasVisibleCharacter(title) ? title : '',
     map: clean(map),
     playersCount,
     maxPlayers,
     pingMs,
-    players: named.filter(({ name }) => name.trim() !== '').sort(byScore),
+    players: named.filter(({ name }) => hasVisibleCharacter(name)).sort(byScore),
   };
 }
 

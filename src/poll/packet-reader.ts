@@ -6,10 +6,9 @@ export type PacketReader = {
   readUint16: () => number;
   readUint32: () => number;
   readInt32: () => number;
-  /** Up to the next NUL, as UTF-8; invalid bytes become U+FFFD. */
+  /** Up to the next NUL, as UTF-8. Invalid bytes become U+FFFD; a character that is cut at the end is left out. */
   readText: () => string;
   skip: (bytes: number) => void;
-  isAtEnd: () => boolean;
   /** What has not been read yet. */
   rest: () => Buffer;
 };
@@ -32,14 +31,14 @@ export function createPacketReader(packet: Buffer): PacketReader {
     readText: () => {
       const end = packet.indexOf(0, offset);
       if (end === -1) throw new QueryFailure('malformed');
-      const text = packet.toString('utf8', offset, end);
+      const bytes = packet.subarray(offset, end);
       offset = end + 1;
-      return text;
+      // Servers cut names and host names at a number of bytes. A stream keeps an incomplete character for the next chunk.
+      return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true });
     },
     skip: (bytes) => {
       step(bytes);
     },
-    isAtEnd: () => offset === packet.length,
     rest: () => packet.subarray(offset),
   };
 }

@@ -1,10 +1,13 @@
-import { tryParseServerAddress } from '../../domain/server-address.ts';
+import { type ServerAddress, tryParseServerAddress } from '../../domain/server-address.ts';
 import type { PollOutcome } from '../../poll/game-server.ts';
 import type { QueryFailureReason } from '../../poll/query-failure.ts';
 import type { ServerStatus } from '../../queries/servers/servers.ts';
 import { describeMoment } from './print.ts';
 
 export const SERVER_HEADER = ['SLUG', 'NAME', 'ADDRESS', 'MODE', 'REGION', 'STATUS', 'PLAYERS', 'LAST SEEN'];
+
+/** Link-local addresses, which Steam Datagram Relay gives to game servers. */
+const STEAM_RELAY = /^169\.254\.\d+\.\d+$/;
 
 /** A server as a row of a table. */
 export function describeServer({ server, snapshot }: ServerStatus): string[] {
@@ -27,10 +30,14 @@ export function describeQueryOutcome(address: string, outcome: PollOutcome): str
     const { map, playersCount, maxPlayers, pingMs } = outcome.state;
     return `responds: ${map} ${playersCount}/${maxPlayers}, ${pingMs} ms`;
   }
-  return `warning: ${address} does not respond: ${advise(outcome.reason, tryParseServerAddress(address)?.port)}`;
+  return `warning: ${address} does not respond: ${advise(outcome.reason, tryParseServerAddress(address))}`;
 }
 
-function advise(reason: QueryFailureReason, port: number | undefined): string {
+function advise(reason: QueryFailureReason, address: ServerAddress | undefined): string {
+  const port = address?.port;
+  if (address && STEAM_RELAY.test(address.host)) {
+    return "it is an address of the Steam relay network, which cannot be queried from outside: use the server's own address";
+  }
   if (reason === 'host-unknown') return 'its host name has no address';
   if (reason === 'banned-by-server') return 'the game server has banned the address of this machine';
   if (reason === 'no-game') return 'it has no map yet, or is not a game server';

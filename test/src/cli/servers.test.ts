@@ -93,6 +93,8 @@ describe('servers', () => {
     );
     const lost = await succeed('servers', 'set', 'two', '--address', '203.0.113.9:27016');
     expect(lost).toMatch(/^Changed two\nwarning: \S+ does not respond: .*\n$/);
+    const relay = await succeed('servers', 'set', 'two', '--address', '169.254.3.7:27016');
+    expect(relay).toContain('does not respond: it is an address of the Steam relay network');
   });
 
   test('set changes what is given, and the history stays', async () => {

@@ -199,6 +199,25 @@ describe('a whole response', () => {
     expect(hostname.isWellFormed()).toBe(true);
   });
 
+  test.each([
+    ['Zażółć'.repeat(2), 1],
+    ['玩家', 1],
+    ['玩家', 2],
+    ['Ala 😀', 1],
+    ['Ala 😀', 2],
+    ['Ala 😀', 3],
+  ])(
+    'with texts cut within a character (%s without %d bytes) leaves that character out',
+    async (whole, missing) => {
+      const name = Buffer.from(whole).subarray(0, -missing);
+      const server = await aServerWith([anInfoPacket({ hostname: name })], [aPlayersPacket([{ name }])]);
+      const shown = [...whole].slice(0, -1).join('');
+      expect(await ask(server)).toMatchObject({
+        state: { hostname: shown.trim(), players: [{ name: shown }] },
+      });
+    },
+  );
+
   test('with very long texts is cut to 256 characters', async () => {
     const long = '😀'.repeat(500);
     const server = await aServerWith([anInfoPacket({ hostname: long })], [aPlayersPacket([{ name: long }])]);
@@ -222,6 +241,54 @@ describe('a whole response', () => {
     expect(await ask(server)).toMatchObject({
       state: { hostname: 'Raw server', players: [{ name: 'Ala', score: 4 }] },
     });
+  });
+});
+
+describe('a server that has responded to A2S_INFO is online, whatever it responds to A2S_PLAYER', () => {
+  const entries = Array.from({ length: 64 }, (_, index) => ({
+    name: `Player ${index} of many`,
+    score: 64 - index,
+  }));
+  const full = aPlayersPacket(entries);
+  const entryEnds = entries.map((_, index) => aPlayersPacket(entries.slice(0, index + 1)).length);
+  const announcing = (count: number, packet: Buffer) => {
+    const copy = Buffer.from(packet);
+    copy[5] = count;
+    return copy;
+  };
+
+  test('with the entries that are whole', async () => {
+    const countIn = (bytes: number) => entryEnds.filter((end) => end <= bytes).length;
+    const cases: [Buffer, number][] = [
+      ...[5, 6, 7, 20, 1260, full.length - 1].map((bytes): [Buffer, number] => [
+        full.subarray(0, bytes),
+        countIn(bytes),
+      ]),
+      [announcing(255, aPlayersPacket(entries.slice(0, 40))), 40],
+    ];
+    expect(countIn(1260)).toBeWithin(40, 64);
+    for (const [packet, whole] of cases) {
+      const server = await aServerWith([anInfoPacket({ players: 64, maxPlayers: 64 })], [packet]);
+      expect(await ask(server)).toMatchObject({
+        hasResponded: true,
+        state: { playersCount: 64, maxPlayers: 64, players: entries.slice(0, whole) },
+      });
+    }
+  });
+
+  test.each([
+    [
+      'a compressed response',
+      [aSplitPart({ id: 0x8000_0001, total: 1, number: 0, payload: Buffer.alloc(40) })],
+    ],
+    ['parts that contradict each other', [aSplitPart({ total: 2, number: 2, payload: full })]],
+    ['parts of parts', splitIntoParts(Buffer.concat(splitIntoParts(full, { partBytes: 1000 })))],
+    ['a cut challenge', [aChallengePacket(5).subarray(0, 7)]],
+    ['"Banned by server"', [Buffer.from('\xff\xff\xff\xfflBanned by server\0', 'latin1')]],
+    ['a flood', Array.from({ length: 300 }, () => Buffer.from('nothing of use'))],
+  ])('with nobody for %s', async (_, datagrams) => {
+    const server = await aServerWith([anInfoPacket()], datagrams);
+    expect(await ask(server)).toMatchObject({ hasResponded: true, state: { playersCount: 3, players: [] } });
   });
 });
 

@@ -41,9 +41,8 @@ describe('with servers', () => {
   let mirage: { id: number };
   beforeAll(async () => {
     const players = [
-      { name: 'Ala', score: 3 },
       { name: 'Rzeźnik', score: 20 },
-      { name: '', score: 1 },
+      { name: 'Ala', score: 3 },
     ];
     mirage = await insertServerWithHistory(db, {
       now: NOW,
@@ -51,6 +50,7 @@ describe('with servers', () => {
       name: 'Only Mirage',
       address: 'play.example.org:27015',
       players,
+      playersCount: 3,
     });
     await insertServerWithHistory(db, {
       now: NOW,
