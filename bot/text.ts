@@ -2,15 +2,20 @@ import { inlineCode, TimestampStyles, type TimestampStylesString, time } from 'd
 import { isolate } from '../src/domain/text/isolate.ts';
 import { hasVisibleCharacter } from '../src/domain/text/visible-text.ts';
 
-/** Control and formatting characters: NUL, right-to-left marks, zero-width characters. Emoji joiners are among them. */
-const INVISIBLE = /[\p{Cc}\p{Cf}\u2028\u2029\u115f\u1160\u2800\u3164\uffa0]/gu;
+/**
+ * Control and formatting characters: NUL, right-to-left marks, zero-width characters. The group holds what is kept: an emoji
+ * with its joiner (U+200D) to another emoji, or with the tags that make it the flag of a region.
+ * @see https://www.unicode.org/reports/tr51/#Emoji_Sequences
+ */
+const INVISIBLE =
+  /(\p{ExtPict}\p{EMod}?\ufe0f?(?:\u200d(?=\p{ExtPict})|[\u{e0030}-\u{e007a}]{2,6}\u{e007f})?)|[\p{Cc}\p{Cf}\u2028\u2029\u115f\u1160\u2800\u3164\uffa0]/gu;
 /** The characters of Discord's Markdown, mentions, timestamps, emoji and links; list markers only at a line's start. */
 const MARKUP = /[\\`*_~|>#[\]<@]|:(?=\/\/|[\w~+-]+:)|^[-+](?= )|(?<=^[0-9]+)\.(?= )/g;
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /** A name or reason as one plain line: no control characters, single spaces; `fallback` when nothing visible is left. */
 export function toPlainLine(text: string, fallback = ''): string {
-  const line = text.replace(/\s+/g, ' ').replace(INVISIBLE, '').replace(/ +/g, ' ').trim();
+  const line = text.replace(/\s+/g, ' ').replace(INVISIBLE, '$1').replace(/ +/g, ' ').trim();
   return hasVisibleCharacter(line) ? line : fallback;
 }
 

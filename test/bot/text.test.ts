@@ -16,6 +16,12 @@ describe('names from game servers', () => {
     ['back\\slash', 'back\\\\slash'],
     ['\u202eevil\u0000\u200b  name\u3164', 'evil name'],
     ['Zażółć 🎮 gęślą', 'Zażółć 🎮 gęślą'],
+    ['👩🏽\u200d💻 👨\u200d👩\u200d👧 🏳️\u200d🌈', '👩🏽\u200d💻 👨\u200d👩\u200d👧 🏳️\u200d🌈'],
+    [
+      '🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}',
+      '🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}',
+    ],
+    ['a\u200db 👩\u200d \u200d👩 🎮\u200d\u200d🎮 x\u{e0067}\u{e007f}', 'ab 👩 👩 🎮🎮 x'],
     ['אלוף *העולם*', '\u2068אלוף \\*העולם\\*\u2069'],
     ['\u2067king ملك', '\u2068king ملك\u2069'],
   ])('%j is shown as it is, nothing formatted, linked or mentioned', (given, shown) => {
