@@ -51,7 +51,7 @@ export async function beginTables(transaction: Transaction, manifest: Manifest):
   };
 }
 
-/** The same as in migration 0010. */
+/** All names at once; the triggers of `0003_names.sql` are disabled. */
 const REMEMBER_NAMES = `
   insert into player_names (steamid64, is_nickname, name, folded, grams)
   select steamid64, is_nickname, name, folded, grams

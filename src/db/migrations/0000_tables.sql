@@ -1,255 +1,378 @@
--- All tables, subject by subject as in src/db/schema/: game servers, penalties, accounts, round-end sounds, the service.
--- Types used by the tables below come first.
-
-CREATE TYPE penalty_type AS ENUM ('ban', 'mute', 'gag', 'silence', 'warn');
---> statement-breakpoint
-CREATE TYPE penalty_status AS ENUM ('ACTIVE', 'EXPIRED', 'UNBANNED');
---> statement-breakpoint
-CREATE TYPE round_sound_status AS ENUM ('queued', 'measuring', 'rendering', 'ready', 'failed');
-
---> statement-breakpoint
--- Game servers ---------------------------------------------------------------------------------------------------------
-
-CREATE TABLE servers (
-  id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  slug text NOT NULL CONSTRAINT servers_slug_unique UNIQUE,
-  name text NOT NULL,
-  address text NOT NULL CONSTRAINT servers_address_unique UNIQUE,
-  mode text NOT NULL DEFAULT '',
-  region text NOT NULL DEFAULT '',
-  is_hidden boolean NOT NULL DEFAULT false,
-  created_at timestamptz(3) NOT NULL DEFAULT now()
-);
-
---> statement-breakpoint
--- Every poll rewrites its server's row: room in the page keeps the update in place.
-CREATE TABLE server_snapshots (
-  server_id integer PRIMARY KEY
-    CONSTRAINT server_snapshots_server_id_servers_id_fk REFERENCES servers (id) ON DELETE CASCADE,
-  is_online boolean NOT NULL,
-  hostname text NOT NULL DEFAULT '',
-  map text NOT NULL DEFAULT '',
-  players_count integer NOT NULL DEFAULT 0,
-  max_players integer NOT NULL DEFAULT 0,
-  ping_ms integer NOT NULL DEFAULT 0,
-  players jsonb NOT NULL DEFAULT '[]',
-  missed_polls integer NOT NULL DEFAULT 0,
-  polled_at timestamptz(3) NOT NULL,
-  seen_at timestamptz(3)
-) WITH (fillfactor = 50);
-
---> statement-breakpoint
-CREATE TABLE server_samples (
-  server_id integer NOT NULL
-    CONSTRAINT server_samples_server_id_servers_id_fk REFERENCES servers (id) ON DELETE CASCADE,
-  sampled_at timestamptz(3) NOT NULL,
-  period_seconds smallint NOT NULL DEFAULT 0,
-  players_average real NOT NULL,
-  players_maximum smallint NOT NULL,
-  max_players smallint NOT NULL,
-  online_share real NOT NULL,
-  CONSTRAINT server_samples_server_id_sampled_at_period_seconds_pk PRIMARY KEY (server_id, sampled_at, period_seconds)
+CREATE TYPE "public"."penalty_status" AS ENUM('ACTIVE', 'EXPIRED', 'UNBANNED');--> statement-breakpoint
+CREATE TYPE "public"."penalty_type" AS ENUM('ban', 'mute', 'gag', 'silence', 'warn');--> statement-breakpoint
+CREATE TYPE "public"."penalty_event_type" AS ENUM('penalty.created', 'penalty.changed', 'penalty.lifted', 'penalty.expired', 'penalty.removed');--> statement-breakpoint
+CREATE TYPE "public"."round_sound_status" AS ENUM('queued', 'measuring', 'rendering', 'ready', 'failed');--> statement-breakpoint
+CREATE TABLE "api_tokens" (
+	"id" integer PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "api_tokens_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 2147483647 START WITH 1 CACHE 1),
+	"user_id" integer NOT NULL,
+	"name" text NOT NULL,
+	"token_hash" text NOT NULL,
+	"last_four" text NOT NULL,
+	"scopes" text[] DEFAULT '{"servers","penalties","lookup","events"}' NOT NULL,
+	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"expires_at" timestamp (3) with time zone,
+	"last_used_at" timestamp (3) with time zone,
+	"revoked_at" timestamp (3) with time zone,
+	CONSTRAINT "api_tokens_token_hash_unique" UNIQUE("token_hash")
 );
 --> statement-breakpoint
-CREATE INDEX server_samples_raw ON server_samples (sampled_at) WHERE period_seconds = 0;
-
---> statement-breakpoint
--- Penalties ------------------------------------------------------------------------------------------------------------
-
-CREATE TABLE penalties (
-  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  type penalty_type NOT NULL,
-  status penalty_status NOT NULL,
-  player_name text NOT NULL DEFAULT '',
-  player_steamid bigint NOT NULL,
-  admin_name text NOT NULL DEFAULT '',
-  admin_steamid bigint NOT NULL,
-  reason text NOT NULL DEFAULT '',
-  duration_minutes integer NOT NULL,
-  server_id integer NOT NULL DEFAULT 0,
-  created_at timestamptz(3) NOT NULL,
-  ends_at timestamptz(3),
-  lifted_at timestamptz(3),
-  lifted_by_name text,
-  lifted_by_steamid bigint,
-  lift_reason text,
-  source text,
-  source_table text,
-  source_id text,
-  gone_at timestamptz(3),
-  CONSTRAINT penalties_times CHECK (
-    (created_at >= '1971-01-01 00:00:00+00' AND created_at < '10000-01-01 00:00:00+00')
-    AND (ends_at >= '1971-01-01 00:00:00+00' AND ends_at < '10000-01-01 00:00:00+00')
-    AND (lifted_at >= '1971-01-01 00:00:00+00' AND lifted_at < '10000-01-01 00:00:00+00')
-  )
+CREATE TABLE "sessions" (
+	"id_hash" text PRIMARY KEY NOT NULL,
+	"user_id" integer NOT NULL,
+	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"seen_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"expires_at" timestamp (3) with time zone NOT NULL,
+	"browser" text,
+	"system" text
 );
 --> statement-breakpoint
-CREATE UNIQUE INDEX penalties_source ON penalties (source, source_table, source_id);
---> statement-breakpoint
--- Lists read these backwards. Columns after the id sort nothing: a walk to a deep page decides by them alone.
-CREATE INDEX penalties_created ON penalties (created_at, id, type, status, ends_at);
---> statement-breakpoint
-CREATE INDEX penalties_type_status ON penalties (type, status, created_at, id);
---> statement-breakpoint
-CREATE INDEX penalties_player ON penalties (player_steamid, created_at, id);
---> statement-breakpoint
-CREATE INDEX penalties_admin ON penalties (admin_steamid, created_at, id, type, status, ends_at);
---> statement-breakpoint
-CREATE INDEX penalties_server ON penalties (server_id, created_at, id, type, status, ends_at);
---> statement-breakpoint
-CREATE INDEX penalties_server_admin ON penalties (server_id, admin_steamid, created_at, id);
---> statement-breakpoint
-CREATE INDEX penalties_active_bans ON penalties (player_steamid) WHERE type = 'ban' AND status = 'ACTIVE';
---> statement-breakpoint
--- Everything that correcting the counts asks of a row whose time is up.
-CREATE INDEX penalties_due ON penalties (ends_at, type, created_at, server_id, admin_steamid, player_steamid)
-  WHERE status = 'ACTIVE' AND ends_at IS NOT NULL;
-
---> statement-breakpoint
--- Many small rows that are rewritten often: room in the page keeps their updates in place.
-CREATE TABLE penalty_tallies (
-  scope smallint NOT NULL,
-  server_id integer NOT NULL,
-  admin_steamid bigint NOT NULL,
-  period smallint NOT NULL,
-  bucket date NOT NULL,
-  counts integer[] NOT NULL,
-  CONSTRAINT penalty_tallies_scope_server_id_admin_steamid_period_bucket_pk
-    PRIMARY KEY (scope, server_id, admin_steamid, period, bucket)
-) WITH (fillfactor = 70);
-
---> statement-breakpoint
-CREATE TABLE penalty_sources (
-  name text PRIMARY KEY,
-  kind text NOT NULL,
-  address text NOT NULL,
-  prefix text NOT NULL DEFAULT ''
+CREATE TABLE "used_nonces" (
+	"nonce" text PRIMARY KEY NOT NULL,
+	"expires_at" timestamp (3) with time zone NOT NULL
 );
 --> statement-breakpoint
-CREATE TABLE server_aliases (
-  source text NOT NULL,
-  source_server_id text NOT NULL,
-  server_id integer NOT NULL
-    CONSTRAINT server_aliases_server_id_servers_id_fk REFERENCES servers (id) ON DELETE CASCADE,
-  CONSTRAINT server_aliases_source_source_server_id_pk PRIMARY KEY (source, source_server_id)
-);
-
---> statement-breakpoint
--- Accounts -------------------------------------------------------------------------------------------------------------
-
-CREATE TABLE users (
-  id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  steamid64 bigint NOT NULL CONSTRAINT users_steamid64_unique UNIQUE,
-  nickname text NOT NULL DEFAULT '',
-  avatar_url text NOT NULL DEFAULT '',
-  discord_id bigint CONSTRAINT users_discord_id_unique UNIQUE,
-  discord_username text NOT NULL DEFAULT '',
-  discord_avatar text NOT NULL DEFAULT '',
-  is_admin boolean NOT NULL DEFAULT false,
-  is_owner boolean NOT NULL DEFAULT false,
-  admin_by_config boolean DEFAULT false,
-  owner_by_config boolean DEFAULT false,
-  has_svip boolean NOT NULL DEFAULT false,
-  is_serviceplus boolean NOT NULL DEFAULT false,
-  created_at timestamptz(3) NOT NULL DEFAULT now()
+CREATE TABLE "users" (
+	"id" integer PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "users_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 2147483647 START WITH 1 CACHE 1),
+	"steamid64" bigint NOT NULL,
+	"nickname" text DEFAULT '' NOT NULL,
+	"avatar_url" text DEFAULT '' NOT NULL,
+	"discord_id" bigint,
+	"discord_username" text DEFAULT '' NOT NULL,
+	"discord_avatar" text DEFAULT '' NOT NULL,
+	"hides_discord" boolean DEFAULT false NOT NULL,
+	"is_admin" boolean DEFAULT false NOT NULL,
+	"is_owner" boolean DEFAULT false NOT NULL,
+	"admin_by_config" boolean DEFAULT false NOT NULL,
+	"owner_by_config" boolean DEFAULT false NOT NULL,
+	"has_svip" boolean DEFAULT false NOT NULL,
+	"is_serviceplus" boolean DEFAULT false NOT NULL,
+	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"signed_in_at" timestamp (3) with time zone,
+	"blocked_at" timestamp (3) with time zone,
+	"block_reason" text DEFAULT '' NOT NULL,
+	CONSTRAINT "users_steamid64_unique" UNIQUE("steamid64"),
+	CONSTRAINT "users_discord_id_unique" UNIQUE("discord_id")
 );
 --> statement-breakpoint
-CREATE INDEX users_created ON users (created_at, id);
-
---> statement-breakpoint
-CREATE TABLE api_tokens (
-  id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  user_id integer NOT NULL CONSTRAINT api_tokens_user_id_users_id_fk REFERENCES users (id) ON DELETE CASCADE,
-  name text NOT NULL,
-  token_hash text NOT NULL CONSTRAINT api_tokens_token_hash_unique UNIQUE,
-  last_four text NOT NULL,
-  created_at timestamptz(3) NOT NULL DEFAULT now(),
-  expires_at timestamptz(3),
-  last_used_at timestamptz(3),
-  revoked_at timestamptz(3)
+CREATE TABLE "audit_log" (
+	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "audit_log_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"actor_user_id" integer,
+	"actor" text,
+	"action" text NOT NULL,
+	"subject" text DEFAULT '' NOT NULL,
+	"details" jsonb DEFAULT '{}'::jsonb NOT NULL
 );
 --> statement-breakpoint
-CREATE INDEX api_tokens_user ON api_tokens (user_id, id);
---> statement-breakpoint
-CREATE INDEX api_tokens_unrevoked ON api_tokens (user_id) WHERE revoked_at IS NULL;
---> statement-breakpoint
-CREATE INDEX api_tokens_ended ON api_tokens (least(revoked_at, expires_at));
-
---> statement-breakpoint
-CREATE TABLE sessions (
-  id_hash text PRIMARY KEY,
-  user_id integer NOT NULL CONSTRAINT sessions_user_id_users_id_fk REFERENCES users (id) ON DELETE CASCADE,
-  created_at timestamptz(3) NOT NULL DEFAULT now(),
-  seen_at timestamptz(3) NOT NULL DEFAULT now(),
-  expires_at timestamptz(3) NOT NULL
+CREATE TABLE "discord_feed_posts" (
+	"feed_id" integer NOT NULL,
+	"penalty_id" bigint NOT NULL,
+	"message_id" bigint NOT NULL,
+	"edit_event_id" bigint,
+	CONSTRAINT "discord_feed_posts_feed_id_penalty_id_pk" PRIMARY KEY("feed_id","penalty_id")
 );
 --> statement-breakpoint
-CREATE INDEX sessions_user ON sessions (user_id);
---> statement-breakpoint
-CREATE INDEX sessions_expires ON sessions (expires_at);
-
---> statement-breakpoint
-CREATE TABLE used_nonces (
-  nonce text PRIMARY KEY,
-  expires_at timestamptz(3) NOT NULL
+CREATE TABLE "discord_feed_servers" (
+	"feed_id" integer NOT NULL,
+	"server_id" integer NOT NULL,
+	"is_online" boolean NOT NULL,
+	"has_players" boolean NOT NULL,
+	"called_at" timestamp (3) with time zone,
+	"pending" text,
+	"pending_since" timestamp (3) with time zone,
+	CONSTRAINT "discord_feed_servers_feed_id_server_id_pk" PRIMARY KEY("feed_id","server_id")
 );
 --> statement-breakpoint
-CREATE INDEX used_nonces_expires ON used_nonces (expires_at);
-
---> statement-breakpoint
-CREATE TABLE audit_log (
-  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  at timestamptz(3) NOT NULL DEFAULT now(),
-  actor_user_id integer CONSTRAINT audit_log_actor_user_id_users_id_fk REFERENCES users (id) ON DELETE SET NULL,
-  actor text,
-  action text NOT NULL,
-  subject text NOT NULL DEFAULT '',
-  details jsonb NOT NULL DEFAULT '{}'
+CREATE TABLE "discord_feeds" (
+	"id" integer PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "discord_feeds_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 2147483647 START WITH 1 CACHE 1),
+	"subject" text NOT NULL,
+	"channel_id" bigint NOT NULL,
+	"guild_id" bigint NOT NULL,
+	"started_by" bigint NOT NULL,
+	"locale" text NOT NULL,
+	"penalty_types" "penalty_type"[],
+	"server_id" integer,
+	"players_at_least" smallint,
+	"role_id" bigint,
+	"epoch" text NOT NULL,
+	"cursor" bigint NOT NULL,
+	"posting_up_to" bigint,
+	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "discord_feeds_one_each" UNIQUE("channel_id","subject")
 );
 --> statement-breakpoint
-CREATE INDEX audit_log_at ON audit_log (at);
-
---> statement-breakpoint
--- Round-end sounds -----------------------------------------------------------------------------------------------------
-
-CREATE TABLE round_sounds (
-  id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  steamid64 bigint NOT NULL,
-  status round_sound_status NOT NULL DEFAULT 'queued',
-  title text NOT NULL,
-  upload_key text NOT NULL CONSTRAINT round_sounds_upload_key_unique UNIQUE,
-  failure text,
-  attempts smallint NOT NULL DEFAULT 0,
-  claimed_until timestamptz(3),
-  sha256 text,
-  loudness_before_lufs real,
-  loudness_after_lufs real,
-  duration_ms integer,
-  waveform smallint[],
-  created_at timestamptz(3) NOT NULL DEFAULT now(),
-  ready_at timestamptz(3)
+CREATE TABLE "live_status_messages" (
+	"message_id" bigint PRIMARY KEY NOT NULL,
+	"channel_id" bigint NOT NULL,
+	"guild_id" bigint,
+	"server_id" integer,
+	"locale" text NOT NULL,
+	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL
 );
 --> statement-breakpoint
--- At most one published sound a player.
-CREATE UNIQUE INDEX round_sounds_ready ON round_sounds (steamid64) WHERE status = 'ready';
---> statement-breakpoint
-CREATE INDEX round_sounds_player ON round_sounds (steamid64, id);
---> statement-breakpoint
-CREATE INDEX round_sounds_queue ON round_sounds (id) WHERE status IN ('queued', 'measuring', 'rendering');
-
---> statement-breakpoint
--- The service ----------------------------------------------------------------------------------------------------------
-
-CREATE TABLE settings (
-  key text PRIMARY KEY,
-  value text NOT NULL
+CREATE TABLE "erased_people" (
+	"id_hash" text PRIMARY KEY NOT NULL,
+	"secret_id" text NOT NULL,
+	"stays_anonymous" boolean DEFAULT true NOT NULL,
+	"erased_at" timestamp (3) with time zone DEFAULT now() NOT NULL
 );
 --> statement-breakpoint
-CREATE TABLE live_status_messages (
-  message_id bigint PRIMARY KEY,
-  channel_id bigint NOT NULL,
-  guild_id bigint,
-  server_id integer CONSTRAINT live_status_messages_server_id_servers_id_fk REFERENCES servers (id) ON DELETE CASCADE,
-  locale text NOT NULL,
-  created_at timestamptz(3) NOT NULL DEFAULT now()
+CREATE TABLE "leases" (
+	"name" text PRIMARY KEY NOT NULL,
+	"holder" text NOT NULL,
+	"token" bigint NOT NULL,
+	"expires_at" timestamp with time zone NOT NULL,
+	"standby_seen_at" timestamp with time zone
 );
+--> statement-breakpoint
+CREATE TABLE "penalties" (
+	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "penalties_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"type" "penalty_type" NOT NULL,
+	"status" "penalty_status" NOT NULL,
+	"player_name" text DEFAULT '' NOT NULL,
+	"player_steamid" bigint NOT NULL,
+	"admin_name" text DEFAULT '' NOT NULL,
+	"admin_steamid" bigint NOT NULL,
+	"reason" text DEFAULT '' NOT NULL,
+	"duration_minutes" integer NOT NULL,
+	"server_id" integer DEFAULT 0 NOT NULL,
+	"created_at" timestamp (3) with time zone NOT NULL,
+	"ends_at" timestamp (3) with time zone,
+	"lifted_at" timestamp (3) with time zone,
+	"lifted_by_name" text,
+	"lifted_by_steamid" bigint,
+	"lift_reason" text,
+	"source" text,
+	"source_table" text,
+	"source_id" text,
+	"gone_at" timestamp (3) with time zone,
+	CONSTRAINT "penalties_times" CHECK ((created_at >= '1971-01-01 00:00:00+00' and created_at < '10000-01-01 00:00:00+00') and (ends_at >= '1971-01-01 00:00:00+00' and ends_at < '10000-01-01 00:00:00+00') and (lifted_at >= '1971-01-01 00:00:00+00' and lifted_at < '10000-01-01 00:00:00+00'))
+);
+--> statement-breakpoint
+CREATE TABLE "penalty_tallies" (
+	"scope" smallint NOT NULL,
+	"server_id" integer NOT NULL,
+	"admin_steamid" bigint NOT NULL,
+	"period" smallint NOT NULL,
+	"bucket" date NOT NULL,
+	"counts" integer[] NOT NULL,
+	CONSTRAINT "penalty_tallies_scope_server_id_admin_steamid_period_bucket_pk" PRIMARY KEY("scope","server_id","admin_steamid","period","bucket")
+);
+--> statement-breakpoint
+CREATE TABLE "penalty_event_state" (
+	"is_only" boolean PRIMARY KEY DEFAULT true NOT NULL,
+	"epoch" text NOT NULL,
+	"expired_up_to" timestamp (3) with time zone NOT NULL,
+	"pruned_up_to" bigint DEFAULT 0 NOT NULL,
+	CONSTRAINT "penalty_event_state_only" CHECK ("penalty_event_state"."is_only")
+);
+--> statement-breakpoint
+CREATE TABLE "penalty_events" (
+	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "penalty_events_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"type" "penalty_event_type" NOT NULL,
+	"occurred_at" timestamp (3) with time zone NOT NULL,
+	"is_silent" boolean NOT NULL,
+	"is_deleted" boolean DEFAULT false NOT NULL,
+	"penalty_id" bigint NOT NULL,
+	"penalty_type" "penalty_type" NOT NULL,
+	"status" "penalty_status" NOT NULL,
+	"player_name" text NOT NULL,
+	"player_steamid" bigint NOT NULL,
+	"admin_name" text NOT NULL,
+	"admin_steamid" bigint NOT NULL,
+	"reason" text NOT NULL,
+	"duration_minutes" integer NOT NULL,
+	"server_id" integer NOT NULL,
+	"created_at" timestamp (3) with time zone NOT NULL,
+	"ends_at" timestamp (3) with time zone,
+	"lifted_at" timestamp (3) with time zone,
+	"lifted_by_name" text,
+	"lifted_by_steamid" bigint,
+	"lift_reason" text
+);
+--> statement-breakpoint
+CREATE TABLE "penalty_sources" (
+	"name" text PRIMARY KEY NOT NULL,
+	"kind" text NOT NULL,
+	"address" text NOT NULL,
+	"prefix" text DEFAULT '' NOT NULL,
+	"completed_at" timestamp (3) with time zone
+);
+--> statement-breakpoint
+CREATE TABLE "server_aliases" (
+	"source" text NOT NULL,
+	"source_server_id" text NOT NULL,
+	"server_id" integer NOT NULL,
+	CONSTRAINT "server_aliases_source_source_server_id_pk" PRIMARY KEY("source","source_server_id")
+);
+--> statement-breakpoint
+CREATE TABLE "player_names" (
+	"steamid64" bigint NOT NULL,
+	"is_nickname" boolean NOT NULL,
+	"name" text NOT NULL,
+	"folded" text NOT NULL,
+	"grams" integer[] NOT NULL,
+	CONSTRAINT "player_names_steamid64_is_nickname_name_pk" PRIMARY KEY("steamid64","is_nickname","name")
+);
+--> statement-breakpoint
+CREATE TABLE "round_sounds" (
+	"id" integer PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "round_sounds_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 2147483647 START WITH 1 CACHE 1),
+	"steamid64" bigint NOT NULL,
+	"status" "round_sound_status" DEFAULT 'queued' NOT NULL,
+	"title" text NOT NULL,
+	"upload_key" text NOT NULL,
+	"failure" text,
+	"start_ms" integer DEFAULT 0 NOT NULL,
+	"attempts" smallint DEFAULT 0 NOT NULL,
+	"failures" smallint DEFAULT 0 NOT NULL,
+	"claimed_until" timestamp (3) with time zone,
+	"sha256" text,
+	"size_bytes" integer,
+	"voice_sha256" text,
+	"voice_size_bytes" integer,
+	"voice_attempts" smallint DEFAULT 0 NOT NULL,
+	"loudness_before_lufs" real,
+	"loudness_after_lufs" real,
+	"duration_ms" integer,
+	"waveform" smallint[],
+	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"ready_at" timestamp (3) with time zone,
+	CONSTRAINT "round_sounds_upload_key_unique" UNIQUE("upload_key")
+);
+--> statement-breakpoint
+CREATE TABLE "server_map_periods" (
+	"server_id" integer NOT NULL,
+	"map" text NOT NULL,
+	"started_at" timestamp (3) with time zone NOT NULL,
+	"ended_at" timestamp (3) with time zone NOT NULL,
+	CONSTRAINT "server_map_periods_server_id_started_at_pk" PRIMARY KEY("server_id","started_at")
+);
+--> statement-breakpoint
+CREATE TABLE "server_samples" (
+	"server_id" integer NOT NULL,
+	"sampled_at" timestamp (3) with time zone NOT NULL,
+	"period_seconds" smallint DEFAULT 0 NOT NULL,
+	"players_average" real NOT NULL,
+	"players_maximum" smallint NOT NULL,
+	"max_players" smallint NOT NULL,
+	"online_share" real NOT NULL,
+	CONSTRAINT "server_samples_server_id_sampled_at_period_seconds_pk" PRIMARY KEY("server_id","sampled_at","period_seconds")
+);
+--> statement-breakpoint
+CREATE TABLE "server_snapshots" (
+	"server_id" integer PRIMARY KEY NOT NULL,
+	"is_online" boolean NOT NULL,
+	"hostname" text DEFAULT '' NOT NULL,
+	"map" text DEFAULT '' NOT NULL,
+	"players_count" integer DEFAULT 0 NOT NULL,
+	"max_players" integer DEFAULT 0 NOT NULL,
+	"ping_ms" integer DEFAULT 0 NOT NULL,
+	"players" jsonb DEFAULT '[]'::jsonb NOT NULL,
+	"missed_polls" integer DEFAULT 0 NOT NULL,
+	"polled_at" timestamp (3) with time zone NOT NULL,
+	"seen_at" timestamp (3) with time zone,
+	"full_since" timestamp (3) with time zone
+);
+--> statement-breakpoint
+CREATE TABLE "servers" (
+	"id" integer PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "servers_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 2147483647 START WITH 1 CACHE 1),
+	"slug" text NOT NULL,
+	"name" text NOT NULL,
+	"address" text NOT NULL,
+	"mode" text DEFAULT '' NOT NULL,
+	"region" text DEFAULT '' NOT NULL,
+	"is_hidden" boolean DEFAULT false NOT NULL,
+	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "servers_slug_unique" UNIQUE("slug"),
+	CONSTRAINT "servers_address_unique" UNIQUE("address")
+);
+--> statement-breakpoint
+CREATE TABLE "settings" (
+	"key" text PRIMARY KEY NOT NULL,
+	"value" text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "steam_bans" (
+	"steamid64" bigint PRIMARY KEY NOT NULL,
+	"vac_bans" integer NOT NULL,
+	"game_bans" integer NOT NULL,
+	"days_since_last_ban" integer NOT NULL,
+	"is_community_banned" boolean NOT NULL,
+	"checked_at" timestamp (3) with time zone NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "steam_calls" (
+	"day" date PRIMARY KEY DEFAULT (now() at time zone 'UTC')::date NOT NULL,
+	"calls" integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "webhook_deliveries" (
+	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "webhook_deliveries_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"webhook_id" integer NOT NULL,
+	"message_id" text NOT NULL,
+	"type" text NOT NULL,
+	"at" timestamp (3) with time zone NOT NULL,
+	"duration_ms" integer NOT NULL,
+	"status" integer,
+	"failure" text
+);
+--> statement-breakpoint
+CREATE TABLE "webhooks" (
+	"id" integer PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "webhooks_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 2147483647 START WITH 1 CACHE 1),
+	"url" text NOT NULL,
+	"types" "penalty_event_type"[],
+	"secret" text NOT NULL,
+	"created_at" timestamp (3) with time zone NOT NULL,
+	"starts_after" bigint DEFAULT 0 NOT NULL,
+	"delivered_up_to" bigint NOT NULL,
+	"failures" integer DEFAULT 0 NOT NULL,
+	"retry_at" timestamp (3) with time zone,
+	"switched_off_at" timestamp (3) with time zone,
+	"switched_off_reason" text
+);
+--> statement-breakpoint
+ALTER TABLE "api_tokens" ADD CONSTRAINT "api_tokens_user_id_users_id_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "sessions" ADD CONSTRAINT "sessions_user_id_users_id_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "audit_log" ADD CONSTRAINT "audit_log_actor_user_id_users_id_fk" FOREIGN KEY ("actor_user_id") REFERENCES "public"."users"("id") ON DELETE set null ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "discord_feed_posts" ADD CONSTRAINT "discord_feed_posts_feed_id_discord_feeds_id_fk" FOREIGN KEY ("feed_id") REFERENCES "public"."discord_feeds"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "discord_feed_servers" ADD CONSTRAINT "discord_feed_servers_feed_id_discord_feeds_id_fk" FOREIGN KEY ("feed_id") REFERENCES "public"."discord_feeds"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "discord_feed_servers" ADD CONSTRAINT "discord_feed_servers_server_id_servers_id_fk" FOREIGN KEY ("server_id") REFERENCES "public"."servers"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "discord_feeds" ADD CONSTRAINT "discord_feeds_server_id_servers_id_fk" FOREIGN KEY ("server_id") REFERENCES "public"."servers"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "server_aliases" ADD CONSTRAINT "server_aliases_server_id_servers_id_fk" FOREIGN KEY ("server_id") REFERENCES "public"."servers"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "server_map_periods" ADD CONSTRAINT "server_map_periods_server_id_servers_id_fk" FOREIGN KEY ("server_id") REFERENCES "public"."servers"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "server_samples" ADD CONSTRAINT "server_samples_server_id_servers_id_fk" FOREIGN KEY ("server_id") REFERENCES "public"."servers"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "server_snapshots" ADD CONSTRAINT "server_snapshots_server_id_servers_id_fk" FOREIGN KEY ("server_id") REFERENCES "public"."servers"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "webhook_deliveries" ADD CONSTRAINT "webhook_deliveries_webhook_id_webhooks_id_fk" FOREIGN KEY ("webhook_id") REFERENCES "public"."webhooks"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+CREATE INDEX "api_tokens_user" ON "api_tokens" USING btree ("user_id","id");--> statement-breakpoint
+CREATE INDEX "api_tokens_unrevoked" ON "api_tokens" USING btree ("user_id") WHERE revoked_at is null;--> statement-breakpoint
+CREATE INDEX "api_tokens_ended" ON "api_tokens" USING btree (least(revoked_at, expires_at));--> statement-breakpoint
+CREATE INDEX "sessions_user" ON "sessions" USING btree ("user_id");--> statement-breakpoint
+CREATE INDEX "sessions_expires" ON "sessions" USING btree ("expires_at");--> statement-breakpoint
+CREATE INDEX "used_nonces_expires" ON "used_nonces" USING btree ("expires_at");--> statement-breakpoint
+CREATE INDEX "users_created" ON "users" USING btree ("created_at","id");--> statement-breakpoint
+CREATE INDEX "users_signed_in" ON "users" USING btree ("signed_in_at");--> statement-breakpoint
+CREATE INDEX "audit_log_at" ON "audit_log" USING btree ("at");--> statement-breakpoint
+CREATE INDEX "audit_log_subject" ON "audit_log" USING btree ("subject");--> statement-breakpoint
+CREATE INDEX "audit_log_actor" ON "audit_log" USING btree ("actor_user_id") WHERE actor_user_id is not null;--> statement-breakpoint
+CREATE INDEX "discord_feed_posts_due" ON "discord_feed_posts" USING btree ("feed_id","edit_event_id") WHERE edit_event_id is not null;--> statement-breakpoint
+CREATE UNIQUE INDEX "penalties_source" ON "penalties" USING btree ("source","source_table","source_id");--> statement-breakpoint
+CREATE INDEX "penalties_created" ON "penalties" USING btree ("created_at","id","type","status","ends_at");--> statement-breakpoint
+CREATE INDEX "penalties_type_status" ON "penalties" USING btree ("type","status","created_at","id");--> statement-breakpoint
+CREATE INDEX "penalties_player" ON "penalties" USING btree ("player_steamid","created_at","id","type");--> statement-breakpoint
+CREATE INDEX "penalties_admin" ON "penalties" USING btree ("admin_steamid","created_at","id","type","status","ends_at");--> statement-breakpoint
+CREATE INDEX "penalties_server" ON "penalties" USING btree ("server_id","created_at","id","type","status","ends_at");--> statement-breakpoint
+CREATE INDEX "penalties_server_admin" ON "penalties" USING btree ("server_id","admin_steamid","created_at","id");--> statement-breakpoint
+CREATE INDEX "penalties_lifter" ON "penalties" USING btree ("lifted_by_steamid") WHERE lifted_by_steamid is not null;--> statement-breakpoint
+CREATE INDEX "penalties_active_player" ON "penalties" USING btree ("player_steamid","type","ends_at") WHERE status = 'ACTIVE';--> statement-breakpoint
+CREATE INDEX "penalties_due" ON "penalties" USING btree ("ends_at","type","created_at","server_id","admin_steamid","player_steamid") WHERE status = 'ACTIVE' and ends_at is not null;--> statement-breakpoint
+CREATE INDEX "penalty_events_player" ON "penalty_events" USING btree ("player_steamid");--> statement-breakpoint
+CREATE INDEX "penalty_events_admin" ON "penalty_events" USING btree ("admin_steamid");--> statement-breakpoint
+CREATE INDEX "penalty_events_lifter" ON "penalty_events" USING btree ("lifted_by_steamid") WHERE lifted_by_steamid is not null;--> statement-breakpoint
+CREATE INDEX "player_names_grams" ON "player_names" USING gin ("grams") WITH (gin_pending_list_limit=512);--> statement-breakpoint
+CREATE UNIQUE INDEX "round_sounds_ready" ON "round_sounds" USING btree ("steamid64") WHERE status = 'ready';--> statement-breakpoint
+CREATE INDEX "round_sounds_player" ON "round_sounds" USING btree ("steamid64","id");--> statement-breakpoint
+CREATE INDEX "round_sounds_voiceless" ON "round_sounds" USING btree ("id") WHERE status = 'ready' and voice_sha256 is null;--> statement-breakpoint
+CREATE INDEX "round_sounds_queue" ON "round_sounds" USING btree ("id") WHERE status in ('queued', 'measuring', 'rendering');--> statement-breakpoint
+CREATE INDEX "server_samples_raw" ON "server_samples" USING btree ("sampled_at") WHERE period_seconds = 0;--> statement-breakpoint
+CREATE INDEX "steam_bans_checked" ON "steam_bans" USING btree ("checked_at");--> statement-breakpoint
+CREATE INDEX "webhook_deliveries_of" ON "webhook_deliveries" USING btree ("webhook_id","id");

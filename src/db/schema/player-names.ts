@@ -19,6 +19,7 @@ export const playerNames = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.steamId64, table.isNickname, table.name] }),
+    // Every search reads the whole pending list: a short one.
     index('player_names_grams').using('gin', table.grams).with({ gin_pending_list_limit: 512 }),
   ],
 );

@@ -46,7 +46,7 @@ export async function recountWithin(transaction: Transaction): Promise<Recount> 
   await transaction`delete from penalty_tallies as tally where not exists (
     select from recount where (recount.scope, recount.server_id, recount.admin_steamid, recount.period, recount.bucket)
       = (tally.scope, tally.server_id, tally.admin_steamid, tally.period, tally.bucket))`;
-  // Otherwise only the triggers on penalties may insert tallies (migration 0001).
+  // Otherwise only the triggers on penalties may insert tallies (`0001_tallies.sql`).
   await transaction`select set_config('community_api.recounts', 'on', true)`;
   // In the order of the primary key, so that the tallies of one server or admin lie on few pages.
   await transaction`insert into penalty_tallies as tally (scope, server_id, admin_steamid, period, bucket, counts)

@@ -133,7 +133,7 @@ async function loadPenalties(
     if (rows > BATCH_ROWS) say(`${Math.min(from + BATCH_ROWS, rows)} of ${rows} penalties`);
   }
   if (rows > BATCH_ROWS) say('indexes and statistics');
-  // As migration 0010 does it.
+  // What the triggers of 0003_names.sql would write.
   await connection`
     insert into player_names (steamid64, is_nickname, name, folded, grams)
     select steamid64, false, name, folded, grams

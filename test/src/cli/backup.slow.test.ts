@@ -138,11 +138,10 @@ describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the 
     expect(await target.cli('restore', older)).toMatchObject({ code: 0 });
     const { rows } = await readPlace(target);
     expect(rows.users?.length).toBe(2);
-    // A later migration fills it from the restored rows.
     expect(rows.player_names?.length).toBeGreaterThan(0);
     expect(await embedded.cli('restore', older, '--replace', '--yes')).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/has an older schema \(9 migrations\) than the database/),
+      stderr: expect.stringMatching(/has an older schema \(4 migrations\) than the database/),
     });
   });
 
@@ -154,7 +153,7 @@ describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the 
     await admin.end();
     const url = new URL(system.url);
     url.pathname = '/older';
-    await migrateDatabase(url.href, { upTo: 9 });
+    await migrateDatabase(url.href, { upTo: 4 });
     const connection = connect(url.href, { max: 1 });
     await fillEveryTable(connection, await listTables(connection));
     await connection.end();
@@ -247,6 +246,6 @@ function alter(tar: Buffer): Buffer {
 function grow(tar: Buffer): Buffer {
   const text = tar.toString('latin1').replace('"productVersion": "0.1.0"', '"productVersion": "9.9.9"');
   const [list = ''] = /(?<="migrations": )\[[^\]]*\]/.exec(text) ?? [];
-  const longer = JSON.stringify([...JSON.parse(list), 9_999_999_999_999]).padEnd(list.length);
+  const longer = JSON.stringify([...JSON.parse(list), 'x']).padEnd(list.length);
   return Buffer.from(text.replace(list, longer), 'latin1');
 }

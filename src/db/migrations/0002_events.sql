@@ -1,51 +1,15 @@
-CREATE TYPE "public"."penalty_event_type" AS ENUM('penalty.created', 'penalty.changed', 'penalty.lifted', 'penalty.expired', 'penalty.removed');--> statement-breakpoint
-CREATE TABLE "penalty_event_state" (
-	"is_only" boolean PRIMARY KEY DEFAULT true NOT NULL,
-	"epoch" text NOT NULL,
-	"expired_up_to" timestamp (3) with time zone NOT NULL,
-	"pruned_up_to" bigint DEFAULT 0 NOT NULL,
-	CONSTRAINT "penalty_event_state_only" CHECK ("penalty_event_state"."is_only")
-);
---> statement-breakpoint
-CREATE TABLE "penalty_events" (
-	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "penalty_events_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
-	"type" "penalty_event_type" NOT NULL,
-	"occurred_at" timestamp (3) with time zone NOT NULL,
-	"is_silent" boolean NOT NULL,
-	"is_deleted" boolean DEFAULT false NOT NULL,
-	"penalty_id" bigint NOT NULL,
-	"penalty_type" "penalty_type" NOT NULL,
-	"status" "penalty_status" NOT NULL,
-	"player_name" text NOT NULL,
-	"player_steamid" bigint NOT NULL,
-	"admin_name" text NOT NULL,
-	"admin_steamid" bigint NOT NULL,
-	"reason" text NOT NULL,
-	"duration_minutes" integer NOT NULL,
-	"server_id" integer NOT NULL,
-	"created_at" timestamp (3) with time zone NOT NULL,
-	"ends_at" timestamp (3) with time zone,
-	"lifted_at" timestamp (3) with time zone,
-	"lifted_by_name" text,
-	"lift_reason" text
-);
---> statement-breakpoint
-ALTER TABLE "penalty_sources" ADD COLUMN "completed_at" timestamp (3) with time zone;
-
---> statement-breakpoint
+-- The outbox of penalties: triggers write one event for each change, in the transaction that makes the change. Every
+-- writer holds the lock of penalties_lock() from its first statement to the end of its transaction and takes event ids
+-- under it. Ids are therefore in commit order: once an id is visible, no lower id appears.
 INSERT INTO penalty_event_state (epoch, expired_up_to) VALUES (substr(md5(random()::text), 1, 8), date_trunc('second', now()));
 --> statement-breakpoint
--- The outbox of penalties: one row a change, written by triggers in the transaction that makes the change, whoever
--- makes it. Every writer holds the lock of penalties_lock() from its first statement to the end of its transaction, and
--- ids are taken while it is held: so ids are in the order of commits, and none ever appears below one that was read.
-
--- The status that clients were told: an ACTIVE penalty that ended up to a moment whose expiries were recorded is EXPIRED.
+-- The status that clients last saw: an ACTIVE penalty counts as EXPIRED once its penalty.expired event has been recorded.
 CREATE FUNCTION told_penalty_status(status penalty_status, ends_at timestamptz, expired_up_to timestamptz)
 RETURNS penalty_status LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE WHEN status = 'ACTIVE' AND ends_at <= expired_up_to THEN 'EXPIRED'::penalty_status ELSE status END
 $$;
 --> statement-breakpoint
--- Nobody waits to hear of what was over more than a day ago. A penalty without an end never is.
+-- Whether a penalty ended more than a day ago, so that its event is silent. A permanent penalty is never old.
 CREATE FUNCTION is_old_penalty(created_at timestamptz, ends_at timestamptz, lifted_at timestamptz, at timestamptz)
 RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT created_at < at - interval '1 day' AND coalesce(least(ends_at, lifted_at) < at - interval '1 day', false)
@@ -57,28 +21,32 @@ DECLARE
   told timestamptz := (SELECT expired_up_to FROM penalty_event_state);
 BEGIN
   INSERT INTO penalty_events (type, occurred_at, is_silent, penalty_id, penalty_type, status, player_name, player_steamid,
-    admin_name, admin_steamid, reason, duration_minutes, server_id, created_at, ends_at, lifted_at, lifted_by_name, lift_reason)
+    admin_name, admin_steamid, reason, duration_minutes, server_id, created_at, ends_at, lifted_at, lifted_by_name,
+    lifted_by_steamid, lift_reason)
   SELECT 'penalty.created', at, source.name IS NOT NULL OR is_old_penalty(p.created_at, p.ends_at, p.lifted_at, at),
     p.id, p.type, told_penalty_status(p.status, p.ends_at, told), p.player_name, p.player_steamid, p.admin_name,
     p.admin_steamid, p.reason, p.duration_minutes, p.server_id, p.created_at, p.ends_at, p.lifted_at, p.lifted_by_name,
-    p.lift_reason
+    p.lifted_by_steamid, p.lift_reason
   FROM added AS p LEFT JOIN penalty_sources AS source ON source.name = p.source AND source.completed_at IS NULL
   ORDER BY p.id;
   RETURN NULL;
 END $$;
 --> statement-breakpoint
+-- Full joins are never nested loops. A session keeps the plan of its first update: planned for a few penalties, a nested
+-- loop over 20,000 took minutes.
 CREATE FUNCTION record_updated_penalties() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 DECLARE
   at timestamptz := clock_timestamp();
   told timestamptz := (SELECT expired_up_to FROM penalty_event_state);
 BEGIN
   INSERT INTO penalty_events (type, occurred_at, is_silent, penalty_id, penalty_type, status, player_name, player_steamid,
-    admin_name, admin_steamid, reason, duration_minutes, server_id, created_at, ends_at, lifted_at, lifted_by_name, lift_reason)
+    admin_name, admin_steamid, reason, duration_minutes, server_id, created_at, ends_at, lifted_at, lifted_by_name,
+    lifted_by_steamid, lift_reason)
   SELECT change.type, at, source.name IS NOT NULL OR is_old_penalty(p.created_at, p.ends_at, p.lifted_at, at),
     p.id, p.type, change.new_status, p.player_name, p.player_steamid, p.admin_name, p.admin_steamid, p.reason,
-    p.duration_minutes, p.server_id, p.created_at, p.ends_at, p.lifted_at, p.lifted_by_name, p.lift_reason
+    p.duration_minutes, p.server_id, p.created_at, p.ends_at, p.lifted_at, p.lifted_by_name, p.lifted_by_steamid, p.lift_reason
   FROM added AS p
-  JOIN removed AS before ON before.id = p.id
+  FULL JOIN removed AS before ON before.id = p.id
   CROSS JOIN LATERAL (
     SELECT told_penalty_status(before.status, before.ends_at, told) AS old_status,
       told_penalty_status(p.status, p.ends_at, told) AS new_status
@@ -109,11 +77,12 @@ DECLARE
   told timestamptz := (SELECT expired_up_to FROM penalty_event_state);
 BEGIN
   INSERT INTO penalty_events (type, occurred_at, is_silent, is_deleted, penalty_id, penalty_type, status, player_name, player_steamid,
-    admin_name, admin_steamid, reason, duration_minutes, server_id, created_at, ends_at, lifted_at, lifted_by_name, lift_reason)
+    admin_name, admin_steamid, reason, duration_minutes, server_id, created_at, ends_at, lifted_at, lifted_by_name,
+    lifted_by_steamid, lift_reason)
   SELECT 'penalty.removed', at, source.name IS NOT NULL OR is_old_penalty(p.created_at, p.ends_at, p.lifted_at, at),
     true, p.id, p.type, told_penalty_status(p.status, p.ends_at, told), p.player_name, p.player_steamid, p.admin_name,
     p.admin_steamid, p.reason, p.duration_minutes, p.server_id, p.created_at, p.ends_at, p.lifted_at, p.lifted_by_name,
-    p.lift_reason
+    p.lifted_by_steamid, p.lift_reason
   FROM removed AS p LEFT JOIN penalty_sources AS source ON source.name = p.source AND source.completed_at IS NULL
   ORDER BY p.id;
   RETURN NULL;
@@ -124,9 +93,9 @@ BEGIN
   PERFORM pg_advisory_xact_lock(hashtext('penalty_tallies'));
   INSERT INTO penalty_events (type, occurred_at, is_silent, is_deleted, penalty_id, penalty_type, status, player_name,
     player_steamid, admin_name, admin_steamid, reason, duration_minutes, server_id, created_at, ends_at, lifted_at,
-    lifted_by_name, lift_reason)
+    lifted_by_name, lifted_by_steamid, lift_reason)
   SELECT 'penalty.removed', clock_timestamp(), true, true, id, type, status, player_name, player_steamid, admin_name,
-    admin_steamid, reason, duration_minutes, server_id, created_at, ends_at, lifted_at, lifted_by_name, lift_reason
+    admin_steamid, reason, duration_minutes, server_id, created_at, ends_at, lifted_at, lifted_by_name, lifted_by_steamid, lift_reason
   FROM penalties ORDER BY id;
   RETURN NULL;
 END $$;
@@ -143,10 +112,8 @@ CREATE TRIGGER penalties_record_deleted AFTER DELETE ON penalties
 CREATE TRIGGER penalties_record_truncated BEFORE TRUNCATE ON penalties
   FOR EACH STATEMENT EXECUTE FUNCTION record_truncated_penalties();
 --> statement-breakpoint
-CREATE TRIGGER penalty_events_changed AFTER INSERT ON penalty_events
-  FOR EACH STATEMENT EXECUTE FUNCTION notify_changed();
---> statement-breakpoint
--- A dump of data alone holds the events beside the penalties whose loading is recorded anew, and a second state.
+-- Skips the events and the state of a data-only dump: the triggers record events while the penalties are loaded, and the
+-- state has one row.
 CREATE TRIGGER penalty_events_are_derived BEFORE INSERT ON penalty_events FOR EACH ROW
   WHEN (pg_trigger_depth() = 0 AND current_setting('community_api.records', true) IS DISTINCT FROM 'on')
   EXECUTE FUNCTION skip_row();

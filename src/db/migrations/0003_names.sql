@@ -1,21 +1,9 @@
--- The names by which known players are searched, and when users last signed in.
-CREATE TABLE "player_names" (
-	"steamid64" bigint NOT NULL,
-	"is_nickname" boolean NOT NULL,
-	"name" text NOT NULL,
-	"folded" text NOT NULL,
-	"grams" integer[] NOT NULL,
-	CONSTRAINT "player_names_steamid64_is_nickname_name_pk" PRIMARY KEY("steamid64","is_nickname","name")
-);
---> statement-breakpoint
-ALTER TABLE "users" ADD COLUMN "signed_in_at" timestamp (3) with time zone;--> statement-breakpoint
-CREATE INDEX "users_signed_in" ON "users" USING btree ("signed_in_at");
+-- The names by which players are searched: triggers copy them from penalties and users into player_names.
 
---> statement-breakpoint
--- Folding ----------------------------------------------------------------------------------------------------------
+-- Folding -------------------------------------------------------------------------------------------------------------
 
--- foldText of src/domain/fold-text.ts: lower case without diacritics. The class is Unicode's marks and format characters.
--- The second lines of letters are capitals that older versions of ICU do not know.
+-- foldText of src/domain/text/fold-text.ts: lower case without diacritics. The character class holds Unicode's marks and
+-- format characters; the second lines of letters are capitals that older versions of ICU do not know.
 CREATE FUNCTION fold_text(name text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE WHEN octet_length(name) = length(name) THEN lower(name COLLATE "C")
     ELSE replace(replace(replace(replace(translate((
@@ -28,23 +16,23 @@ CREATE FUNCTION fold_text(name text) RETURNS text LANGUAGE sql IMMUTABLE PARALLE
   END
 $$;
 --> statement-breakpoint
--- What an index finds a part of a folded name by, of any alphabet and with any punctuation: each three characters in a
--- row, hashed. A name that has all of the part's need not have the part. Both return one row, which PostgreSQL puts into
--- the query that asks; as functions of a value they would take six times as long.
+-- Hashes each three consecutive characters of a part of a folded name: with them an index finds the names that may contain
+-- the part, in any alphabet and with any punctuation. It and name_grams return a row so that PostgreSQL inlines them into the
+-- calling query; as scalar functions they would take six times as long.
 CREATE FUNCTION part_grams(part text) RETURNS TABLE (grams integer[]) LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT ARRAY(SELECT hashtext(substr(part, place, 3)) FROM generate_series(1, length(part) - 2) AS place)
 $$;
 --> statement-breakpoint
--- The whole name is found by its own hash.
+-- Adds the hash of the whole name, which finds short names.
 CREATE FUNCTION name_grams(folded text) RETURNS TABLE (grams integer[]) LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT part.grams || hashtext(E'\n' || btrim(folded)) FROM part_grams(folded) AS part
 $$;
-
 --> statement-breakpoint
--- Names ------------------------------------------------------------------------------------------------------------
+-- Names ---------------------------------------------------------------------------------------------------------------
 
--- The tables are empty when a plan is made and large when it is used: names that are known are looked up one by one.
--- Of a name beyond all measure, which an index does not take, the beginning is kept.
+-- Adds names that player_names does not have yet. The tables are empty when the plan is made and large later: the settings
+-- make PostgreSQL look each name up by index. Only the first 256 characters are stored, because an index entry has a
+-- maximum size.
 CREATE FUNCTION remember_player_names(steamids bigint[], names text[], are_nicknames boolean) RETURNS void LANGUAGE sql
 SET search_path = public, pg_temp SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off AS $$
   INSERT INTO player_names (steamid64, is_nickname, name, folded, grams)
@@ -61,7 +49,7 @@ SET search_path = public, pg_temp SET enable_hashjoin = off SET enable_mergejoin
   ON CONFLICT DO NOTHING
 $$;
 --> statement-breakpoint
--- Names that no penalty bears any more.
+-- Removes names that no longer occur in any penalty.
 CREATE FUNCTION forget_penalty_names(steamids bigint[], names text[]) RETURNS void LANGUAGE sql
 SET search_path = public, pg_temp SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off AS $$
   DELETE FROM player_names AS known
@@ -72,26 +60,9 @@ SET search_path = public, pg_temp SET enable_hashjoin = off SET enable_mergejoin
     )
 $$;
 --> statement-breakpoint
-INSERT INTO player_names (steamid64, is_nickname, name, folded, grams)
-SELECT steamid64, is_nickname, name, folded, grams
-FROM (
-  SELECT DISTINCT player_steamid AS steamid64, false AS is_nickname, left(player_name, 256) AS name FROM penalties
-  WHERE player_steamid <> 0 AND player_name <> ''
-  UNION ALL
-  SELECT steamid64, true, left(nickname, 256) FROM users WHERE nickname <> ''
-) AS borne
-CROSS JOIN LATERAL (SELECT fold_text(name) AS folded OFFSET 0) AS fold
-CROSS JOIN LATERAL name_grams(folded);
---> statement-breakpoint
--- What is written waits in a list, which every search reads to its end: a short one.
-CREATE INDEX player_names_grams ON player_names USING gin (grams) WITH (gin_pending_list_limit = 512);
---> statement-breakpoint
--- Sign-ins have been in the audit log for a year at most.
-UPDATE users SET signed_in_at = (SELECT max(at) FROM audit_log WHERE action = 'user.signed-in' AND subject = steamid64::text);
+-- Triggers ------------------------------------------------------------------------------------------------------------
 
---> statement-breakpoint
--- Triggers: of penalties, whose writers queue on one lock, and of users, who have names of their own ----------------------
-
+-- The triggers on penalties run one at a time, under the lock of penalties_lock().
 CREATE FUNCTION name_inserted_penalties() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
   PERFORM remember_player_names(array_agg(player_steamid), array_agg(player_name), false) FROM added;
@@ -101,11 +72,12 @@ END $$;
 CREATE TRIGGER penalties_name_inserted AFTER INSERT ON penalties
   REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION name_inserted_penalties();
 --> statement-breakpoint
+-- The full join is never a nested loop, as in record_updated_penalties.
 CREATE FUNCTION name_updated_penalties() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
   PERFORM remember_player_names(array_agg(after.player_steamid), array_agg(after.player_name), false),
     forget_penalty_names(array_agg(before.player_steamid), array_agg(before.player_name))
-  FROM added AS after JOIN removed AS before USING (id)
+  FROM added AS after FULL JOIN removed AS before USING (id)
   WHERE (after.player_steamid, after.player_name) IS DISTINCT FROM (before.player_steamid, before.player_name)
   HAVING count(*) > 0;
   RETURN NULL;
@@ -157,6 +129,6 @@ END $$;
 CREATE TRIGGER users_name_truncated AFTER TRUNCATE ON users
   FOR EACH STATEMENT EXECUTE FUNCTION name_truncated_users();
 --> statement-breakpoint
--- A dump of data alone holds the names beside the penalties and users that they are taken from.
+-- Skips the names of a data-only dump: the triggers copy them while penalties and users are loaded.
 CREATE TRIGGER player_names_are_derived BEFORE INSERT ON player_names FOR EACH ROW
   WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION skip_row();

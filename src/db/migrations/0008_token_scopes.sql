@@ -1,1 +1,0 @@
-ALTER TABLE "api_tokens" ADD COLUMN "scopes" text[] DEFAULT '{"servers","penalties","lookup","events"}' NOT NULL;

@@ -1,1 +1,0 @@
-ALTER TABLE "users" ADD COLUMN "hides_discord" boolean DEFAULT false NOT NULL;

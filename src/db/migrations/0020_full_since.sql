@@ -1,1 +1,0 @@
-ALTER TABLE "server_snapshots" ADD COLUMN "full_since" timestamp (3) with time zone;

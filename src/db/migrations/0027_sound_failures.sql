@@ -1,1 +1,0 @@
-ALTER TABLE "round_sounds" ADD COLUMN "failures" smallint DEFAULT 0 NOT NULL;
