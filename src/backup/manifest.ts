@@ -9,8 +9,8 @@ export type Manifest = {
   /** Versions of the program that wrote it, and of the PostgreSQL server. */
   productVersion: string;
   postgresVersion: string;
-  /** Creation times of the applied migrations, in order; they identify the schema. */
-  migrations: number[];
+  /** The SHA-256 of each applied migration, in order; together they identify the schema. */
+  migrations: string[];
   /** In loading order: no table references a later one. */
   tables: { name: string; rows: number }[];
   sequences: SequenceState[];

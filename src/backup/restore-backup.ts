@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { type Connection, connect, type Transaction } from '../db/client.ts';
-import { loadMigrationTimes, MIGRATION_TIMES, migrateDatabase } from '../db/migrate.ts';
+import { loadMigrationHashes, MIGRATION_HASHES, migrateDatabase } from '../db/migrate.ts';
 import { hasErrorCode } from '../domain/error-causes.ts';
 import { InvalidInput } from '../domain/errors.ts';
 import { type ReadProgress, readArchive } from './archive-reader.ts';
@@ -55,7 +55,7 @@ export async function restoreBackup(
     keepsSession: true,
   });
   try {
-    const applied = await loadMigrationTimes(connection);
+    const applied = await loadMigrationHashes(connection);
     requireFittingSchema(file, manifest, applied);
     await requireNobody(connection);
     const contents = await describeContents(connection, await listTables(connection));
@@ -78,7 +78,7 @@ export async function restoreBackup(
     );
     await placeRestoredSounds(connection, folders);
     await removeLeftBehind(folders);
-    if (manifest.migrations.length < MIGRATION_TIMES.length)
+    if (manifest.migrations.length < MIGRATION_HASHES.length)
       await migrateDatabase(databaseUrl, { log, signal });
     await connection.unsafe('analyze');
     return { ...manifest, ...report };

@@ -1,5 +1,5 @@
 import { INSTANCE } from '../db/client.ts';
-import { areOurs, MIGRATION_TIMES } from '../db/migrate.ts';
+import { areOurs, MIGRATION_HASHES } from '../db/migrate.ts';
 import { InvalidInput } from '../domain/errors.ts';
 import type { Manifest } from './manifest.ts';
 import type { Queries } from './tables.ts';
@@ -14,20 +14,20 @@ const MAIN_TABLES = ['penalties', 'users', 'servers', 'round_sounds', 'api_token
  * @param applied the migrations of the target.
  * @throws {InvalidInput}
  */
-export function requireFittingSchema(file: string, manifest: Manifest, applied: readonly number[]): void {
+export function requireFittingSchema(file: string, manifest: Manifest, applied: readonly string[]): void {
   const { migrations, productVersion } = manifest;
   if (!areOurs(migrations)) {
     throw new InvalidInput(
       `${file} holds a schema that this version does not know (made by version ${productVersion})`,
     );
   }
-  if (migrations.length > MIGRATION_TIMES.length) {
+  if (migrations.length > MIGRATION_HASHES.length) {
     throw new InvalidInput(
-      `${file} was made by a newer version (${productVersion}): its schema has ${migrations.length} migrations, and this version knows ${MIGRATION_TIMES.length}; install that version or a later one`,
+      `${file} was made by a newer version (${productVersion}): its schema has ${migrations.length} migrations, and this version knows ${MIGRATION_HASHES.length}; install that version or a later one`,
     );
   }
   if (!areOurs(applied)) {
-    throw new InvalidInput('The database was migrated by another program: restore into an empty one');
+    throw new InvalidInput('The database has another schema: restore into an empty one');
   }
   if (applied.length > migrations.length) {
     throw new InvalidInput(

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type Transaction } from '../db/client.ts';
-import { areOurs, loadMigrationTimes } from '../db/migrate.ts';
+import { areOurs, loadMigrationHashes } from '../db/migrate.ts';
 import { arrayLiteral } from '../db/select.ts';
 import { InvalidInput } from '../domain/errors.ts';
 import { type ArchiveWriter, openArchiveWriter } from './archive-writer.ts';
@@ -59,7 +59,7 @@ export async function writeBackup(
     keepsSession: true,
   });
   try {
-    const migrations = await loadMigrationTimes(connection);
+    const migrations = await loadMigrationHashes(connection);
     if (migrations.length === 0 || !areOurs(migrations)) {
       throw new InvalidInput('There is nothing to back up: the database is not one of this service');
     }
@@ -99,7 +99,7 @@ async function writeSnapshot(
     migrations,
     sounds,
     productVersion,
-  }: { migrations: number[]; sounds: HeldSounds; productVersion: string },
+  }: { migrations: string[]; sounds: HeldSounds; productVersion: string },
   { onProgress, signal }: BackupOptions,
 ): Promise<BackupReport> {
   await snapshot.unsafe(`set local timezone = 'UTC'`);

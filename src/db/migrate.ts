@@ -1,29 +1,31 @@
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { drizzle } from 'drizzle-orm/postgres-js';
-import { migrate } from 'drizzle-orm/postgres-js/migrator';
+import { readMigrationFiles } from 'drizzle-orm/migrator';
+import { PgDialect } from 'drizzle-orm/pg-core';
+import { PostgresJsSession } from 'drizzle-orm/postgres-js';
 import type { Logger } from 'pino';
+import { hasErrorCode } from '../domain/error-causes.ts';
 import { InvalidInput, Unavailable } from '../domain/errors.ts';
-import { type Connection, connect, isDatabaseOutage } from './client.ts';
-import { refuseTransactionPooling } from './connection/pooled-connection.ts';
+import { type Connection, connect } from './client.ts';
 import { LOCKS } from './locks.ts';
-import journal from './migrations/meta/_journal.json';
 
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL('./migrations', import.meta.url));
-/** The `created_at` that Drizzle stores for each migration, in the order it applies them. */
-export const MIGRATION_TIMES: readonly number[] = journal.entries
-  .map(({ when }) => when)
-  .sort((a, b) => a - b);
-const RETRY_MS = 200;
+const MIGRATIONS = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER });
+/** The SHA-256 of each migration, in the order in which they are applied; together they identify the schema. */
+export const MIGRATION_HASHES: readonly string[] = MIGRATIONS.map(({ hash }) => hash);
+
 /** A short wait for another process that starts at the same time is not logged. */
 const WARN_AFTER_MS = 2000;
 /** No migration takes this long; a process that holds the lock longer hangs. */
 const WAIT_LIMIT_MS = 10 * 60_000;
 const WATCH_EVERY_MS = 2000;
 const WATCH_LIMIT_MS = 5000;
+/** Several tries, because the pooler may by chance hand out sessions as if they were not shared. */
+const POOLER_TRIES = 5;
+
+/** https://www.postgresql.org/docs/current/errcodes-appendix.html */
+const UNDEFINED_TABLE = '42P01';
+const LOCK_NOT_AVAILABLE = '55P03';
 
 type Options = {
   /** Gets one warning while waiting for another process. */
@@ -38,9 +40,9 @@ type Options = {
 
 /**
  * Migrates the database to the newest schema; processes that start together wait for one another.
- * @throws {InvalidInput} when the schema belongs to another program or predates the first release, and for a pooler in
- * transaction mode; {@link Unavailable} when another process has been migrating for too long; the signal's reason;
- * what the driver throws, within 10 seconds after the database stops responding.
+ * @throws {InvalidInput} when the schema does not begin like ours, and for a pooler in transaction mode;
+ * {@link Unavailable} when another process has been migrating for too long; the signal's reason; what the driver
+ * throws, within 10 seconds after the database stops responding.
  */
 export async function migrateDatabase(url: string, options: Options = {}): Promise<void> {
   options.signal?.throwIfAborted();
@@ -60,15 +62,11 @@ export async function migrateDatabase(url: string, options: Options = {}): Promi
   let isMigrated = false;
   const work = async () => {
     await refuseTransactionPooling(session, watch);
-    await migrateWhenFree(session, finished.signal, options);
+    await migrateWhenFree(session, options);
     isMigrated = true;
   };
   try {
-    await Promise.race([
-      work(),
-      rejectWhenLost(watch, finished.signal),
-      rejectWhenAborted(options, finished.signal),
-    ]);
+    await Promise.race([work(), watchDatabase(watch, finished.signal, options.signal)]);
   } finally {
     finished.abort();
     await Promise.all([session.end({ timeout: isMigrated ? 5 : 0 }), watch.end({ timeout: 0 })]);
@@ -77,98 +75,75 @@ export async function migrateDatabase(url: string, options: Options = {}): Promi
 
 async function migrateWhenFree(
   session: Connection,
-  finished: AbortSignal,
-  { log, upTo = MIGRATION_TIMES.length, waitLimitMs = WAIT_LIMIT_MS }: Options,
+  { log, upTo = MIGRATIONS.length, waitLimitMs = WAIT_LIMIT_MS }: Options,
 ): Promise<void> {
-  const startedAtMs = performance.now();
-  let hasWarned = false;
-  while (!(await isUpToDate(session, upTo))) {
-    if (await tryLock(session)) {
-      await applyMigrations(session, upTo);
-      return;
-    }
-    const waitedMs = performance.now() - startedAtMs;
-    if (waitedMs > waitLimitMs) {
-      const seconds = Math.round(waitedMs / 1000);
+  if (await isUpToDate(session, upTo)) return;
+  if (!(await tryLock(session, Math.min(WARN_AFTER_MS, waitLimitMs)))) {
+    const holder = await findHolder(session);
+    log?.warn({ holder }, 'waiting for another process that migrates the database');
+    if (!(await tryLock(session, waitLimitMs))) {
+      const seconds = Math.round(waitLimitMs / 1000);
       throw new Unavailable(
         `Another process (${await findHolder(session)}) has been migrating the database for ${seconds} s: end it, then start this one again`,
       );
     }
-    if (waitedMs > WARN_AFTER_MS && !hasWarned) {
-      hasWarned = true;
-      log?.warn(
-        { holder: await findHolder(session) },
-        'waiting for another process that migrates the database',
-      );
-    }
-    await sleep(RETRY_MS, undefined, { signal: finished });
   }
+  if (await isUpToDate(session, upTo)) return;
+  const dialect = new PgDialect();
+  await dialect.migrate(
+    MIGRATIONS.slice(0, upTo),
+    new PostgresJsSession(session, dialect, undefined),
+    MIGRATIONS_FOLDER,
+  );
 }
 
 /**
  * Whether there is nothing to do. False for a read-only database, so that the migration fails on it.
- * @throws {InvalidInput} when its migrations are not the first of ours.
+ * @throws {InvalidInput} when its migrations do not begin like ours.
  */
 async function isUpToDate(session: Connection, upTo: number): Promise<boolean> {
-  const { isWritable, times } = await loadApplied(session);
-  // Migrations of a later version are allowed: during an upgrade its schema keeps working for this version.
-  if (!areOurs(times)) {
+  const hashes = await loadMigrationHashes(session);
+  if (!areOurs(hashes)) {
     throw new InvalidInput(
-      'The database was migrated by another program, or by a version from before the first release: ' +
+      'The database has the schema of another program, or of another version before 1.0.0: ' +
         'point DATABASE_URL (or DATA_DIR) at an empty one',
     );
   }
-  return isWritable && times.length >= upTo;
-}
-
-/** Whether the applied migrations, oldest first, begin like ours; those of a later version may follow. */
-export function areOurs(times: readonly number[]): boolean {
-  return times.every((time, index) => time === (MIGRATION_TIMES[index] ?? time));
-}
-
-/** Drizzle always applies all migrations of a folder: for fewer, they are copied into a temporary one. */
-async function applyMigrations(session: Connection, upTo: number): Promise<void> {
-  if (upTo >= MIGRATION_TIMES.length) {
-    await migrate(drizzle(session), { migrationsFolder: MIGRATIONS_FOLDER });
-    return;
-  }
-  const folder = await mkdtemp(join(tmpdir(), 'community-api-migrations-'));
-  try {
-    await cp(MIGRATIONS_FOLDER, folder, { recursive: true });
-    const entries = journal.entries.toSorted((a, b) => a.when - b.when).slice(0, upTo);
-    await writeFile(join(folder, 'meta/_journal.json'), JSON.stringify({ ...journal, entries }));
-    await migrate(drizzle(session), { migrationsFolder: folder });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const [row] = await session`select current_setting('transaction_read_only') = 'off' as "isWritable"`;
+  return row?.isWritable === true && hashes.length >= upTo;
 }
 
 /**
- * The creation times of the migrations that were applied to a database, oldest first; empty if there were none.
+ * Whether the applied migrations, oldest first, begin like ours. Those of a later version may follow: during an upgrade
+ * its schema keeps working for this version.
  */
-export async function loadMigrationTimes(session: Connection): Promise<number[]> {
-  return (await loadApplied(session)).times;
+export function areOurs(hashes: readonly string[]): boolean {
+  return hashes.every((hash, index) => hash === (MIGRATION_HASHES[index] ?? hash));
 }
 
-type Applied = { isWritable: boolean; times: number[] };
-
-async function loadApplied(session: Connection): Promise<Applied> {
+/** The hashes of the migrations that were applied to a database, oldest first; empty if there were none. */
+export async function loadMigrationHashes(session: Connection): Promise<string[]> {
   try {
-    const [row] = await session<Applied[]>`
-      select current_setting('transaction_read_only') = 'off' as "isWritable",
-        coalesce(json_agg(created_at order by created_at), '[]') as times
-      from drizzle.__drizzle_migrations`;
-    return row ?? { isWritable: false, times: [] };
+    const rows = await session<{ hash: string }[]>`
+      select hash from drizzle.__drizzle_migrations order by created_at`;
+    return rows.map(({ hash }) => hash);
   } catch (error) {
-    if (isDatabaseOutage(error)) throw error;
-    // The table does not exist: nothing was migrated yet.
-    return { isWritable: false, times: [] };
+    if (hasErrorCode(error, [UNDEFINED_TABLE])) return [];
+    throw error;
   }
 }
 
-async function tryLock(session: Connection): Promise<boolean> {
-  const [row] = await session`select pg_try_advisory_lock(${LOCKS.migration}) as "isMine"`;
-  return row?.isMine === true;
+/** Waits for the lock, which the session then holds until it ends. */
+async function tryLock(session: Connection, limitMs: number): Promise<boolean> {
+  try {
+    await session`select set_config('lock_timeout', ${String(limitMs)}, false)`;
+    await session`select pg_advisory_lock(${LOCKS.migration})`;
+    await session`set lock_timeout = 0`;
+    return true;
+  } catch (error) {
+    if (hasErrorCode(error, [LOCK_NOT_AVAILABLE])) return false;
+    throw error;
+  }
 }
 
 /** The application name of the session that holds the lock. */
@@ -180,17 +155,35 @@ async function findHolder(session: Connection): Promise<string> {
   return String(row?.name ?? 'gone already');
 }
 
-/** Rejects once the database does not respond; never resolves. */
-async function rejectWhenLost(watch: Connection, finished: AbortSignal): Promise<never> {
-  for (;;) {
-    await sleep(WATCH_EVERY_MS, undefined, { signal: finished });
-    await watch`select 1`;
+/** Rejects once the database does not respond, or with the signal's reason; resolves when the migration has ended. */
+async function watchDatabase(watch: Connection, finished: AbortSignal, signal = finished): Promise<void> {
+  const ended = AbortSignal.any([finished, signal]);
+  while (!ended.aborted) {
+    await sleep(WATCH_EVERY_MS, undefined, { signal: ended }).catch(() => {});
+    if (!ended.aborted) await watch`select 1`;
   }
+  if (!finished.aborted) throw signal.reason;
 }
 
-/** Rejects with the signal's reason; never resolves. */
-function rejectWhenAborted({ signal }: Options, finished: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal?.addEventListener('abort', () => reject(signal.reason), { once: true, signal: finished });
-  });
+/**
+ * Refuses a pooler in transaction mode, where each transaction may run in another session: LISTEN and session locks do
+ * not work there, and a lock that was taken might never be released.
+ * @throws {InvalidInput} that says what to set.
+ */
+async function refuseTransactionPooling(one: Connection, other: Connection): Promise<void> {
+  const readPid = async (connection: Pick<Connection, 'unsafe'>) => {
+    const [row] = await connection.unsafe('select pg_backend_pid() as pid');
+    return Number(row?.pid);
+  };
+  for (let attempt = 0; attempt < POOLER_TRIES; attempt++) {
+    const pid = await readPid(one);
+    // Without such a pooler, each client keeps its session.
+    const isPooled = await other.begin(async (transaction) => {
+      return (await readPid(transaction)) === pid || (await readPid(one)) !== pid;
+    });
+    if (!isPooled) continue;
+    throw new InvalidInput(
+      'DATABASE_URL leads to a pooler in transaction mode, which does not work: set pool_mode=session, or connect to PostgreSQL itself',
+    );
+  }
 }

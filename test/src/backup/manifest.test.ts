@@ -7,7 +7,7 @@ const MANIFEST = {
   takenAt: '2026-11-21T12:00:00+00:00',
   productVersion: '0.1.0',
   postgresVersion: '18.0',
-  migrations: [1],
+  migrations: ['ab'],
   tables: [{ name: 'users', rows: 1 }],
   sequences: [{ name: 'users_id_seq', lastValue: '1', isCalled: true }],
   entries: [{ name: 'tables/users/000001.ndjson', sizeBytes: 2, sha256: 'ab' }],

@@ -1,13 +1,8 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { cp } from 'node:fs/promises';
-import { join } from 'node:path';
-import { drizzle } from 'drizzle-orm/postgres-js';
-import { migrate } from 'drizzle-orm/postgres-js/migrator';
 import pino from 'pino';
 import { type Connection, connect, isDatabaseOutage } from '../../../src/db/client.ts';
 import { LOCKS } from '../../../src/db/locks.ts';
-import { migrateDatabase } from '../../../src/db/migrate.ts';
-import journal from '../../../src/db/migrations/meta/_journal.json';
+import { MIGRATION_HASHES, migrateDatabase } from '../../../src/db/migrate.ts';
 import { arrayLiteral } from '../../../src/db/select.ts';
 import { Unavailable } from '../../../src/domain/errors.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
@@ -127,24 +122,23 @@ test('one that only reads is refused, though it is up to date', async () => {
 });
 
 describe('a database whose migrations are not those of this version', () => {
-  /** When the migrations were made, in milliseconds since 1970, as Drizzle keeps it. */
-  const applyMigrations = async (times: number[]) => {
+  const recordMigrations = async (hashes: readonly string[]) => {
     await holder`create schema drizzle`;
     await holder`create table drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)`;
-    await holder`insert into drizzle.__drizzle_migrations (hash, created_at) select 'hash', unnest(${arrayLiteral(times)}::bigint[])`;
+    await holder`
+      insert into drizzle.__drizzle_migrations (hash, created_at)
+      select hash, place from unnest(${arrayLiteral(hashes)}::text[]) with ordinality as migration(hash, place)`;
   };
-  const ownTimes = journal.entries.map(({ when }) => when);
-  const newest = Math.max(...ownTimes);
   const tables = () => holder`select tablename from pg_tables where schemaname = 'public'`;
 
   test.each([
-    ['an older set', [1_795_230_054_149, 1_795_264_823_391]],
-    ['another program', [newest + 1]],
-    ['this version, less its first one', ownTimes.slice(1)],
-  ])('is refused in one line and left alone: %s', async (_, times) => {
-    await applyMigrations(times);
+    ['another set', ['a', 'b']],
+    ['this version, with another first one', ['a', ...MIGRATION_HASHES.slice(1)]],
+    ['this version, less its first one', MIGRATION_HASHES.slice(1)],
+  ])('is refused in one line and left alone: %s', async (_, hashes) => {
+    await recordMigrations(hashes);
     const line =
-      'The database was migrated by another program, or by a version from before the first release: ' +
+      'The database has the schema of another program, or of another version before 1.0.0: ' +
       'point DATABASE_URL (or DATA_DIR) at an empty one\n';
     const service = startProgram('src/main.ts', env());
     expect([await service.exited, service.stderr()]).toEqual([1, line]);
@@ -154,20 +148,16 @@ describe('a database whose migrations are not those of this version', () => {
   });
 
   test('is used where a later version only added to them', async () => {
-    await applyMigrations([...ownTimes, newest + 1]);
+    await recordMigrations([...MIGRATION_HASHES, 'later']);
     await migrateDatabase(url);
     expect([...(await tables())]).toEqual([]);
   });
 
   test('is brought up to date where the last one is missing', async () => {
-    const older = join(folder.path, 'older');
-    await cp('src/db/migrations', older, { recursive: true });
-    const entries = journal.entries.slice(0, -1);
-    await Bun.write(join(older, 'meta/_journal.json'), JSON.stringify({ ...journal, entries }));
-    await migrate(drizzle(holder), { migrationsFolder: older });
+    await migrateDatabase(url, { upTo: MIGRATION_HASHES.length - 1 });
     await migrateDatabase(url);
-    const applied = await holder`select created_at from drizzle.__drizzle_migrations order by created_at`;
-    expect(applied.map((row) => Number(row.created_at))).toEqual(ownTimes);
+    const applied = await holder`select hash from drizzle.__drizzle_migrations order by id`;
+    expect(applied.map(({ hash }) => hash)).toEqual([...MIGRATION_HASHES]);
   });
 });
 
