@@ -163,6 +163,9 @@ function describe(summary: ImportSummary): string {
       `${unchanged} unchanged, ${gone} gone at the source, ${setAside} set aside`,
   ];
   if (warnings > WARNINGS_SHOWN) lines.push(`${warnings} warnings (--json lists the first 1000)`);
+  for (const { rows, assumption } of summary.assumptions) {
+    lines.push(`${rows} ${pluralForm('en', rows, { one: 'row', other: 'rows' })} ${assumption}`);
+  }
   if (serversAdded.length > 0) {
     lines.push(`${isDryRun ? 'Would add' : 'Added'} servers, hidden for now: ${serversAdded.join(', ')}`);
     if (!isDryRun) lines.push('List one with `servers unhide SLUG`; `servers list` shows the slugs');

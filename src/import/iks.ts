@@ -8,6 +8,7 @@ import {
   type ImportDeps,
   type ImportOptions,
   type ImportRun,
+  type ItemReport,
   importPages,
   runImport,
   type Warn,
@@ -75,7 +76,7 @@ async function sweep(run: ImportRun, database: SourceDatabase): Promise<void> {
     await importPages({ ...run, total }, readSourcePages(database, table), {
       table: table.name,
       idsOf: (row) => [row.id ?? ''],
-      parse: (row, warn) => parseRow(table.name, row, { serverIds, warn }),
+      parse: (row, report) => parseRow(table.name, row, { serverIds, ...report }),
     });
   }
   run.summary.gone = await run.writer.markGone(
@@ -113,17 +114,18 @@ async function findTable(
 function parseRow(
   table: TableName,
   row: SourceRow,
-  { serverIds, warn }: { serverIds: ServerIds; warn: Warn },
+  { serverIds, warn, assume }: { serverIds: ServerIds } & ItemReport,
 ): ImportedPenalty {
   const createdAt = parseUnixSeconds(row.created_at);
   if (createdAt === undefined) throw new InvalidInput('it has no date of creation');
   const endsAt = parseUnixSeconds(row.end_at) ?? null;
   const durationMinutes = parseDuration(row, { createdAt, endsAt }, warn);
+  const isLifted = isLiftedRow(row, assume);
   return {
     sourceTable: table,
     sourceId: row.id ?? '',
     type: table === 'iks_bans' ? 'ban' : parseMuteType(row.mute_type),
-    status: row.unbanned_by === null ? 'ACTIVE' : 'UNBANNED',
+    status: isLifted ? 'UNBANNED' : 'ACTIVE',
     playerName: cleanText(row.name, MAX_NAME_LENGTH),
     playerSteamId: parsePlayerSteamId(row.steam_id),
     adminName: cleanText(row.admin_name, MAX_NAME_LENGTH),
@@ -133,8 +135,16 @@ function parseRow(
     serverId: findServerId(serverIds, row.server_id, warn),
     createdAt,
     endsAt,
-    ...(row.unbanned_by === null ? NOT_LIFTED : parseLift(row)),
+    ...(isLifted ? parseLift(row) : NOT_LIFTED),
   };
+}
+
+/** Whether an admin lifted it; `unban_reason` alone says so too. */
+function isLiftedRow(row: SourceRow, assume: ItemReport['assume']): boolean {
+  if (row.unbanned_by !== null) return true;
+  if (!row.unban_reason) return false;
+  assume('with an unban_reason but no unbanned_by: UNBANNED by somebody unknown');
+  return true;
 }
 
 /** IKS only looks at `end_at`: a duration that says permanent where `end_at` does not, or the reverse, is corrected. */

@@ -1,6 +1,9 @@
 /** A source row that was set aside, or imported with a warning. */
 export type RowReport = { table: string; id: string; reason: string };
 
+/** What is assumed about rows of one kind, and how many the source has: too many to report one by one. */
+export type Assumption = { rows: number; assumption: string };
+
 export type ImportProgress = {
   /** Rows read so far. */
   read: number;
@@ -38,6 +41,7 @@ export type ImportSummary = {
   /** The first {@link LISTED_REPORTS} of each; `setAside` and `warnings` count all of them. */
   rowsSetAside: RowReport[];
   warnedRows: RowReport[];
+  assumptions: Assumption[];
 };
 
 /** Bounds memory, since a broken source may have every row set aside. */
@@ -59,6 +63,7 @@ export function startSummary(source: string, isDryRun: boolean): ImportSummary {
     serversAdded: [],
     rowsSetAside: [],
     warnedRows: [],
+    assumptions: [],
   };
 }
 
@@ -74,4 +79,11 @@ export function warn(summary: ImportSummary, listener: ImportListener, row: RowR
   summary.warnings += 1;
   if (summary.warnedRows.length < LISTED_REPORTS) summary.warnedRows.push(row);
   listener.onWarning?.(row);
+}
+
+/** Counts a row about which something was assumed. @param assumption what follows "12 rows". */
+export function countAssumption({ assumptions }: ImportSummary, assumption: string): void {
+  const counted = assumptions.find((other) => other.assumption === assumption);
+  if (counted) counted.rows += 1;
+  else assumptions.push({ rows: 1, assumption });
 }

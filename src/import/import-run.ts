@@ -8,7 +8,14 @@ import type { ImportedPenalty, SourceKey } from '../queries/penalties/imported.t
 import { completePenaltySource, type PenaltySource } from '../queries/penalties/sources.ts';
 import { countLostTombstones } from '../queries/personal-data/tombstones.ts';
 import { checkPenalty } from './checked-penalty.ts';
-import { type ImportListener, type ImportSummary, setRowAside, startSummary, warn } from './import-report.ts';
+import {
+  countAssumption,
+  type ImportListener,
+  type ImportSummary,
+  setRowAside,
+  startSummary,
+  warn,
+} from './import-report.ts';
 import { claimSource } from './source/identity.ts';
 import { openPenaltyWriter, type PenaltyWriter } from './writer.ts';
 
@@ -101,6 +108,13 @@ async function startExpiryMark({ db, now }: ImportDeps): Promise<() => Date> {
 /** Reports something odd about an item that is imported. */
 export type Warn = (reason: string) => void;
 
+/** How a parser reports on the item that it parses. */
+export type ItemReport = {
+  warn: Warn;
+  /** Counts the item among those about which this was assumed; see {@link countAssumption}. */
+  assume: (assumption: string) => void;
+};
+
 /** Converts the items (rows, or groups of rows) of one table into penalties. */
 export type ItemParser<Item> = {
   table: string;
@@ -110,7 +124,7 @@ export type ItemParser<Item> = {
    * Returns the penalty with the status that the source gives, whatever the clock says.
    * @throws {InvalidInput} for an item that cannot be imported: it is set aside with the message.
    */
-  parse: (item: Item, warn: Warn) => ImportedPenalty;
+  parse: (item: Item, report: ItemReport) => ImportedPenalty;
 };
 
 /**
@@ -162,7 +176,10 @@ function parsePage<Item>(
     summary.read += ids.length;
     try {
       const penalty = checkPenalty(
-        parse(item, (reason) => warn(summary, listener, { table, id: ids[0] ?? '', reason })),
+        parse(item, {
+          warn: (reason) => warn(summary, listener, { table, id: ids[0] ?? '', reason }),
+          assume: (assumption) => countAssumption(summary, assumption),
+        }),
       );
       parsed.rows.push({ ...penalty, status: statusAt(penalty.status, penalty.endsAt, mark) });
     } catch (error) {

@@ -194,10 +194,18 @@ export function createMirror(
     log.warn({ table, id, reason }, message);
   }
 
+  function logAssumption(rows: number, assumption: string): void {
+    if (warned.has(assumption)) return;
+    warned.add(assumption);
+    log.warn({ rows }, `rows of CS2-SimpleAdmin ${assumption}`);
+  }
+
   function report(
-    { read, added, changed, gone, setAside, serversAdded, lostErasures }: ImportSummary,
+    { read, added, changed, gone, setAside, serversAdded, lostErasures, assumptions }: ImportSummary,
     isSweep: boolean,
   ): void {
+    // Between two sweeps, only some of the rows are counted.
+    if (isSweep) for (const { rows, assumption } of assumptions) logAssumption(rows, assumption);
     if (lostErasures > 0 && !hasLoggedLoss) {
       log.error({ lostErasures }, LOST_ERASURES);
     }

@@ -47,7 +47,7 @@ export async function importNdjson(
     await importPages({ ...run, listener: { ...run.listener, onProgress } }, readPages(), {
       table: 'line',
       idsOf: (line) => [String(line.number)],
-      parse: (line, warn) => parse(line, warn),
+      parse: (line, report) => parse(line, report),
     });
   });
 }
@@ -58,7 +58,7 @@ export async function importNdjson(
  */
 function createLineParser(): ItemParser<Line>['parse'] {
   const parsed = new Map<string, { number: number; penalty: ImportedPenalty }>();
-  return ({ number, text }, warn) => {
+  return ({ number, text }, { warn }) => {
     if (text === undefined) throw new InvalidInput('it is not UTF-8, or longer than 1 MiB');
     const penalty = parseNdjsonLine(text);
     const key = `${penalty.sourceTable} ${penalty.sourceId}`;

@@ -2,7 +2,7 @@ import { InvalidInput } from '../../domain/errors.ts';
 import type { PenaltyStatus, PenaltyType } from '../../domain/penalty.ts';
 import type { ImportedPenalty } from '../../queries/penalties/imported.ts';
 import { type Lift, NOT_LIFTED } from '../checked-penalty.ts';
-import type { ItemParser, Warn } from '../import-run.ts';
+import type { ItemParser, ItemReport, Warn } from '../import-run.ts';
 import { findServerId, type ServerIds } from '../servers.ts';
 import { cleanText, MAX_NAME_LENGTH, MAX_REASON_LENGTH } from '../source/clean-text.ts';
 import type { SourceDatabase, SourceRow } from '../source/source-database.ts';
@@ -85,14 +85,14 @@ export function createSimpleAdminParser(
   return {
     table,
     idsOf: (row) => [row.id ?? ''],
-    parse: (row, warn) => parseRow(table, row, { ...options, warn }),
+    parse: (row, report) => parseRow(table, row, { ...options, ...report }),
   };
 }
 
 function parseRow(
   table: SimpleAdminTableName,
   row: SourceRow,
-  { serverIds, toInstant, trustsOnlineTime, warn }: SimpleAdminRowOptions & { warn: Warn },
+  { serverIds, toInstant, trustsOnlineTime, warn }: SimpleAdminRowOptions & ItemReport,
 ): ImportedPenalty {
   const playerSteamId = parsePlayerSteamId(row.player_steamid);
   const durationMinutes = parseDurationMinutes(row.duration, 'minutes');

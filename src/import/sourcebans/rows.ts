@@ -1,9 +1,9 @@
 import { InvalidInput } from '../../domain/errors.ts';
-import type { PenaltyStatus, PenaltyType } from '../../domain/penalty.ts';
+import type { PenaltyType } from '../../domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import type { ImportedPenalty } from '../../queries/penalties/imported.ts';
 import { type Lift, NOT_LIFTED } from '../checked-penalty.ts';
-import type { Warn } from '../import-run.ts';
+import type { ItemReport } from '../import-run.ts';
 import { findServerId, type ServerIds } from '../servers.ts';
 import { cleanText, MAX_NAME_LENGTH, MAX_REASON_LENGTH } from '../source/clean-text.ts';
 import type { SourceRow } from '../source/source-database.ts';
@@ -13,7 +13,7 @@ import {
   parseUnixSeconds,
   toAdminSteamId,
 } from '../source/values.ts';
-import { isLifted } from './silences.ts';
+import { parseRemoval } from './removal.ts';
 
 /** A communication ban "for this session" gets this duration, since the end of a session is not recorded. */
 const SESSION_MINUTES = 120;
@@ -27,7 +27,7 @@ export type SourcebansRowOptions = { serverIds: ServerIds };
 export function parseSourcebansRow(
   table: 'bans' | 'comms',
   rows: readonly SourceRow[],
-  { serverIds, warn }: SourcebansRowOptions & { warn: Warn },
+  { serverIds, warn, assume }: SourcebansRowOptions & ItemReport,
 ): ImportedPenalty {
   const [row] = rows;
   if (!row) throw new InvalidInput('it is empty');
@@ -38,11 +38,13 @@ export function parseSourcebansRow(
   const ends = isSession ? undefined : parseUnixSeconds(row.ends);
   const endsAt =
     durationMinutes === 0 ? null : (ends ?? new Date(createdAt.getTime() + durationMinutes * 60_000));
+  const { status, assumption } = parseRemoval(row);
+  if (assumption) assume(assumption);
   return {
     sourceTable: table,
     sourceId: row.bid ?? '',
     type: table === 'bans' ? 'ban' : rows.length === 2 ? 'silence' : parseCommsType(row.type),
-    status: parseRemoveType(row.removetype),
+    status,
     playerName: cleanText(row.name, MAX_NAME_LENGTH),
     playerSteamId: parsePlayerSteamId(row.authid),
     adminName: cleanText(row.admin_name, MAX_NAME_LENGTH) || (row.aid === '0' ? 'CONSOLE' : ''),
@@ -52,28 +54,18 @@ export function parseSourcebansRow(
     serverId: findServerId(serverIds, row.sid, warn),
     createdAt,
     endsAt,
-    ...(isLifted(row) ? parseLift(row) : NOT_LIFTED),
+    ...(status === 'UNBANNED' ? parseLift(row) : NOT_LIFTED),
   };
 }
 
 function parseCommsType(type: string | null | undefined): PenaltyType {
   if (type === '1') return 'mute';
   if (type === '2') return 'gag';
-  throw new InvalidInput(`the type ${JSON.stringify(type ?? null)} is not known: 1 is a mute, 2 a gag`);
-}
-
-function parseRemoveType(removeType: string | null | undefined): PenaltyStatus {
-  switch (removeType ?? '') {
-    case '':
-      return 'ACTIVE';
-    case 'E':
-      return 'EXPIRED';
-    case 'U':
-    case 'D':
-      return 'UNBANNED';
-    default:
-      throw new InvalidInput(`the RemoveType ${JSON.stringify(removeType)} is not known`);
-  }
+  // Only the fork SB-MaterialAdmin has it.
+  if (type === '3') return 'silence';
+  throw new InvalidInput(
+    `the type ${JSON.stringify(type ?? null)} is not known: 1 is a mute, 2 a gag, 3 a silence`,
+  );
 }
 
 function parseLift(row: SourceRow): Lift {

@@ -1,5 +1,6 @@
 import type { SourceDatabase, SourceRow } from '../source/source-database.ts';
 import { PAGE_ROWS, readPages, type SourceTable, selectSourceRows } from '../source/tables.ts';
+import { isOverEarly } from './removal.ts';
 
 /**
  * Reads the communication bans of SourceBans++ in groups: the two halves of a silence together, every other row alone.
@@ -50,15 +51,10 @@ const SAME_LIFT_SECONDS = 60;
 function isOtherHalf(row: SourceRow, other: SourceRow): boolean {
   const types = `${row.type}${other.type}`;
   if (row.authid === '' || (types !== '12' && types !== '21')) return false;
-  if (isLifted(row) !== isLifted(other)) return false;
-  if (!isLifted(row)) return true;
+  if (isOverEarly(row) !== isOverEarly(other)) return false;
+  if (!isOverEarly(row)) return true;
   return (
     row.removedby === other.removedby &&
     Math.abs(Number(row.removedon ?? 0) - Number(other.removedon ?? 0)) <= SAME_LIFT_SECONDS
   );
-}
-
-/** Whether an admin lifted it: unbanned or deleted. */
-export function isLifted(row: SourceRow): boolean {
-  return row.removetype === 'U' || row.removetype === 'D';
 }

@@ -85,7 +85,7 @@ async function importBans(
   await importPages(run, pages, {
     table: 'bans',
     idsOf: (row) => [row.bid ?? ''],
-    parse: (row, warn) => parseSourcebansRow('bans', [row], { ...options, warn }),
+    parse: (row, report) => parseSourcebansRow('bans', [row], { ...options, ...report }),
   });
 }
 
@@ -100,8 +100,8 @@ async function importComms(
     await importPage(run, page, {
       table: 'comms',
       idsOf: (rows) => rows.map(({ bid }) => bid ?? ''),
-      parse: (rows, warn) => {
-        const penalty = parseSourcebansRow('comms', rows, { ...options, warn });
+      parse: (rows, report) => {
+        const penalty = parseSourcebansRow('comms', rows, { ...options, ...report });
         const [, half] = rows;
         if (half) merged.push({ sourceTable: 'comms', sourceId: half.bid ?? '' });
         return penalty;

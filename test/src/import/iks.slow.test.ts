@@ -154,6 +154,18 @@ describe.if(await isMariaDbAtHand())('IKS Admin on MariaDB', () => {
     ]);
   });
 
+  test('a row with a reason for unbanning is lifted, whoever did it', async () => {
+    const source = await createTestMariaDb();
+    await source.run(iksSchema('present'));
+    await insert(source, 'iks_bans', { unban_reason: 'Appeal' }, { unban_reason: '' });
+    const { assumptions } = await importIks(deps, { url: source.url });
+    expect(await storedPenalties(db)).toMatchObject([
+      { status: 'UNBANNED', liftReason: 'Appeal', liftedByName: null },
+      { status: 'ACTIVE' },
+    ]);
+    expect(assumptions).toEqual([{ rows: 1, assumption: expect.stringMatching(/^with an unban_reason/) }]);
+  });
+
   test('a database of another kind is refused', async () => {
     const source = await createTestMariaDb();
     await expect(importIks(deps, { url: source.url })).rejects.toThrow(InvalidInput);

@@ -245,9 +245,10 @@ describe.if(await isMariaDbAtHand())('SourceBans++ on MariaDB', () => {
       { RemoveType: 'X' },
       {},
     );
-    await insert(source, 'sb_comms', { type: 3 }, { type: 1, length: -2 });
+    await insert(source, 'sb_comms', { type: 4 }, { type: 1, length: -2 }, { type: 3 });
     const summary = await importSourcebans(deps, { url: source.url });
-    expect(summary).toMatchObject({ read: 8, added: 1, setAside: 7 });
+    expect(summary).toMatchObject({ read: 9, added: 2, setAside: 7 });
+    expect(await storedPenalty(db, 'comms', 3)).toMatchObject({ type: 'silence', status: 'ACTIVE' });
     expect(summary.rowsSetAside.map(({ table, id, reason }) => `${table} ${id} ${reason}`)).toEqual([
       'bans 1 the duration -5 is negative',
       'bans 2 the player\'s SteamID "STEAM_ID_PENDING" is not a SteamID',
@@ -255,7 +256,7 @@ describe.if(await isMariaDbAtHand())('SourceBans++ on MariaDB', () => {
       'bans 4 it has no date of creation',
       'bans 5 the RemoveType "X" is not known',
       'comms 2 the duration -2 is negative',
-      'comms 1 the type "3" is not known: 1 is a mute, 2 a gag',
+      'comms 1 the type "4" is not known: 1 is a mute, 2 a gag, 3 a silence',
     ]);
   });
 
