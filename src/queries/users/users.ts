@@ -12,7 +12,7 @@ import { tryParseSteamReference } from '../../domain/profile-address.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { foldText } from '../../domain/text/fold-text.ts';
-import { activeBanOf, isBanned } from '../penalties/is-banned.ts';
+import { activeBanOf } from '../penalties/is-banned.ts';
 import { liveTokenCount } from './api-tokens.ts';
 
 export type User = typeof users.$inferSelect;
@@ -26,12 +26,19 @@ export async function findUser(
   who: { discordId: string } | { steamId64: SteamId64 },
   now: Date,
 ): Promise<LookedUpUser | undefined> {
-  const user =
-    'discordId' in who
-      ? await findUserByDiscordId(db, who.discordId)
-      : await findUserBySteamId(db, who.steamId64);
-  return user && { ...user, isBanned: await isBanned(db, user.steamId64, now) };
+  if ('discordId' in who && !isDiscordId(who.discordId)) return undefined;
+  const statement = 'discordId' in who ? lookUpByDiscordId(db) : lookUpBySteamId(db);
+  const id = 'discordId' in who ? who.discordId : who.steamId64;
+  const [user] = toLookedUp(await statement.execute({ id, now: now.toISOString() }));
+  return user;
 }
+
+const lookUpBySteamId = prepareOnce('look_up_by_steamid', (db) =>
+  lookedUp(db, eq(users.steamId64, sql.placeholder('id'))),
+);
+const lookUpByDiscordId = prepareOnce('look_up_by_discord_id', (db) =>
+  lookedUp(db, eq(users.discordId, sql.placeholder('id'))),
+);
 
 /** The user with this SteamID64: they signed in, or an operator created them. */
 export async function findUserBySteamId(db: Db, steamId64: SteamId64): Promise<User | undefined> {
@@ -136,15 +143,16 @@ export async function listUsersByDiscordId(
   );
 }
 
-const bySteamIds = prepareOnce('users_by_steamids', (db) => lookedUp(db, users.steamId64));
-const byDiscordIds = prepareOnce('users_by_discord_ids', (db) => lookedUp(db, users.discordId));
+const bySteamIds = prepareOnce('users_by_steamids', (db) => lookedUp(db, isAnyOf(users.steamId64)));
+const byDiscordIds = prepareOnce('users_by_discord_ids', (db) => lookedUp(db, isAnyOf(users.discordId)));
 
-function lookedUp(db: Db, column: PgColumn) {
+function isAnyOf(column: PgColumn): SQL {
+  return sql`${column} = any(${sql.placeholder('ids')})`;
+}
+
+function lookedUp(db: Db, condition: SQL) {
   const banned = sql<boolean>`exists (select 1 from ${penalties} where ${activeBanOf(users.steamId64)})`;
-  return db
-    .select({ user: users, isBanned: banned })
-    .from(users)
-    .where(sql`${column} = any(${sql.placeholder('ids')})`);
+  return db.select({ user: users, isBanned: banned }).from(users).where(condition);
 }
 
 function toLookedUp(rows: readonly { user: User; isBanned: boolean }[]): LookedUpUser[] {

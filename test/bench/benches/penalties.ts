@@ -32,7 +32,7 @@ const NOW = new Date(DATASET_END.getTime() + 3_600_000);
  */
 export const penalties: Bench = {
   name: 'penalties',
-  title: 'lists with exact total and counts, compared with ten thousand rows, and the ban lookup',
+  title: 'lists with exact total and counts, compared with ten thousand rows, and lookups',
   run: async (options) => {
     const server = await startDatasetServer();
     try {

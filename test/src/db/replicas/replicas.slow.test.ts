@@ -1,11 +1,12 @@
 import { afterAll, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
+import type { Db } from '../../../../src/db/client.ts';
 import { openDatabase } from '../../../../src/db/database.ts';
 import type { ReplicaState } from '../../../../src/db/replicas/replica.ts';
 import { retryVictim } from '../../../../src/db/retry.ts';
 import { selectFromSnapshot } from '../../../../src/db/select.ts';
 import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
-import { isBanned } from '../../../../src/queries/penalties/is-banned.ts';
+import { listPenalties } from '../../../../src/queries/penalties/list.ts';
 import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
 import { startReplicatedPostgres } from '../../../support/database/replicated-postgres.ts';
 import { connectTo, expectWithin } from '../../../support/machine/time-promise.ts';
@@ -37,6 +38,8 @@ const isReadOnReplica = async () => {
   const [row] = await database.replica.execute(sql`select pg_is_in_recovery() as "isReplica"`);
   return row?.isReplica === true;
 };
+const isBanned = async (db: Db, playerSteamId: SteamId64, now: Date) =>
+  (await listPenalties(db, { playerSteamId, status: 'ACTIVE' }, { page: 1, perPage: 1, now })).total > 0;
 // Both ask again when the replica cancels the query in favour of what it replays.
 const isBannedOnFirst = (id: SteamId64) => retryVictim(() => isBanned(onFirst.db, id, new Date()));
 const askFirst = (query: string) => retryVictim(async () => (await onFirst.connection.unsafe(query))[0]);
