@@ -6,11 +6,8 @@ import { splitQuery } from './query.ts';
 
 /** Identifies tokens by their hash; the plain token is never kept. */
 export type TokenChecker = {
-  /**
-   * Whether the token is cached as live, or being looked up. Any other may be made up, so the caller counts it against
-   * the limit of its sender before {@link TokenChecker.find}.
-   */
-  isKnown: (hash: string) => boolean;
+  /** Whether the token was live when it was last looked up. Any other may be made up, so the caller limits its lookups. */
+  isCached: (hash: string) => boolean;
   /** The live token, or undefined. Rejects when the query fails. */
   find: (hash: string, now: Date) => Promise<ApiToken | undefined>;
   /** Invalidates every cached token; called when any token changed. */
@@ -76,7 +73,7 @@ export function createTokenChecker(
   }
 
   return {
-    isKnown: (hash) => cache.has(hash) || lookups.has(hash),
+    isCached: (hash) => cache.has(hash),
     find: async (hash, now) => {
       const token = await findCached(hash, now);
       if (!token || tokenStateOf(token, now) !== 'live') return undefined;

@@ -98,6 +98,8 @@ export function createRoutes(deps: RouteDeps): Routes {
   const addressOf = (incoming: Incoming): string => clientKey(incoming, deps);
   const toErrorResponse = createErrorMapper(deps.log);
   const limitWait = createWaitLimit(REQUEST_LIMITS);
+  /** Pending lookups of tokens that are not cached, by address and hash: a burst of one token is one lookup. */
+  const pendingLookups = new Map<string, Map<string, PendingLookup>>();
 
   const recorded = (kind: Policy, route: string, startedMs: number, response: Response): Response => {
     deps.recordRequest({
@@ -170,11 +172,8 @@ export function createRoutes(deps: RouteDeps): Routes {
     const presented = readPresentedToken(request);
     const hash = hashPresentedToken(presented);
     const address = addressOf(incoming);
-    if (hash !== undefined && !deps.tokens.isKnown(hash)) {
-      const lookupVerdict = await deps.limiters.protected.take(`lookup ${address}`);
-      if (!lookupVerdict.isAllowed) return refuse('protected', lookupVerdict);
-    }
-    const found = await findToken(hash, now);
+    const found = await lookUpToken(hash, { address, now });
+    if (found.refusal) return refuse('protected', found.refusal);
     const key = found.token ? `user ${found.token.userId}` : `address ${address}`;
     const verdict = await deps.limiters.protected.take(key);
     if (!verdict.isAllowed) return refuse('protected', verdict);
@@ -193,12 +192,36 @@ export function createRoutes(deps: RouteDeps): Routes {
     }
   }
 
-  async function findToken(hash: string | undefined, now: Date) {
+  /** Looks up a token. One that is not cached may be made up: then its address pays for the lookup. */
+  async function lookUpToken(hash: string | undefined, { address, now }: { address: string; now: Date }) {
+    if (hash === undefined) return {};
+    if (deps.tokens.isCached(hash)) return findToken(hash, now);
+    const key = `lookup ${address}`;
+    const pending = pendingLookups.get(address) ?? new Map<string, PendingLookup>();
+    const known = pending.get(hash);
+    const lookup = known ?? { others: pending.size, waiting: 0, verdict: deps.limiters.protected.check(key) };
+    pendingLookups.set(address, pending.set(hash, lookup));
+    lookup.waiting += 1;
     try {
-      const token = hash ? await limitWait(() => deps.tokens.find(hash, now)) : undefined;
-      return { token, failure: undefined };
+      const verdict = await lookup.verdict;
+      if (verdict.remaining <= lookup.others) {
+        return { refusal: { ...verdict, isAllowed: false, remaining: 0 } };
+      }
+      const found = await findToken(hash, now);
+      if (!known && !found.token && !found.failure) await deps.limiters.protected.take(key);
+      return found;
+    } finally {
+      lookup.waiting -= 1;
+      if (lookup.waiting === 0) pending.delete(hash);
+      if (pending.size === 0) pendingLookups.delete(address);
+    }
+  }
+
+  async function findToken(hash: string, now: Date): Promise<TokenLookup> {
+    try {
+      return { token: await limitWait(() => deps.tokens.find(hash, now)) };
     } catch (failure) {
-      return { token: undefined, failure };
+      return { failure };
     }
   }
 
@@ -209,6 +232,16 @@ export function createRoutes(deps: RouteDeps): Routes {
 
   return { handlePublic, handleProtected };
 }
+
+type PendingLookup = {
+  /** How many other tokens of the address were being looked up, each of which may turn out to be made up. */
+  others: number;
+  /** How many requests wait for it. */
+  waiting: number;
+  verdict: RateLimitVerdict | Promise<RateLimitVerdict>;
+};
+/** `refusal`: the address has used up its lookups. */
+type TokenLookup = { token?: ApiToken | undefined; failure?: unknown; refusal?: RateLimitVerdict };
 
 /** @throws {Forbidden} when the token lacks the scope. */
 export function requireScope(token: Pick<ApiToken, 'scopes'>, scope: TokenScope): void {

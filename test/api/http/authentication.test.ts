@@ -1,6 +1,9 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { eq, sql } from 'drizzle-orm';
+import pino from 'pino';
 import { createTokenChecker } from '../../../api/http/authentication.ts';
+import { createMemoryRateLimiter, type RateLimiter } from '../../../api/http/limits/rate-limiter.ts';
+import { createRoutes } from '../../../api/http/routes.ts';
 import { apiTokens, users } from '../../../src/db/schema/accounts.ts';
 import { generateApiToken, hashApiToken } from '../../../src/domain/api-token.ts';
 import { revokeApiToken } from '../../../src/queries/users/api-tokens.ts';
@@ -120,8 +123,7 @@ describe('made-up tokens with a right checksum', () => {
     });
     const ask = (shown: string) => limited.ask('/api/v1/bans', bearer(shown));
     expect((await ask(token)).status).toBe(200);
-    // A token seen for the first time needs a lookup as well, whoever made it.
-    for (let i = 0; i < 4; i++) expect((await ask(generateApiToken())).status).toBe(401);
+    for (let i = 0; i < 5; i++) expect((await ask(generateApiToken())).status).toBe(401);
     await db.transaction(async (tx) => {
       // From now on every lookup of a token blocks.
       await tx.execute(sql`lock table api_tokens in access exclusive mode`);
@@ -137,6 +139,59 @@ describe('made-up tokens with a right checksum', () => {
     });
   });
 
+  test('are the only ones that cost their address anything, however many owners share it', async () => {
+    const limited = await startTestService({
+      databaseUrl: database.url,
+      env: { RATE_LIMIT_PROTECTED: '5' },
+    });
+    const owners = await Promise.all(Array.from({ length: 8 }, (_, i) => aToken(db, 10 + i)));
+    for (const owner of owners) {
+      const { headers } = await limited.ask('/api/v1/bans', bearer(owner.token));
+      expect(headers.get('x-ratelimit-remaining')).toBe('4');
+    }
+    expect((await limited.ask('/api/v1/bans', bearer(generateApiToken()))).status).toBe(401);
+  });
+
+  test('are told from a burst of one token, while a shared limiter is awaited', async () => {
+    const memory = createMemoryRateLimiter(60, { clockMs: () => 0 });
+    const { promise: redis, resolve: respond } = Promise.withResolvers<void>();
+    const limiter: RateLimiter = {
+      take: async (key) => redis.then(() => memory.take(key)),
+      check: async (key) => redis.then(() => memory.check(key)),
+    };
+    const { handleProtected } = createRoutes({
+      log: pino({ level: 'silent' }),
+      tokens: createTokenChecker(db, { clockMs: () => 0 }),
+      limiters: { public: limiter, protected: limiter },
+      isTrustedProxy: () => false,
+      now: () => NOW,
+      recordRequest: () => {},
+    });
+    const ask = (shown: string) =>
+      handleProtected(
+        { request: new Request('http://localhost/bans', bearer(shown)), server: null },
+        { id: 'listBans', scope: 'penalties', parameters: {} },
+        async () => ({ json: {} }),
+      );
+    const other = await aToken(db, 2);
+    const burst = Array.from({ length: 160 }, () => ask(token));
+    const madeUp = Array.from({ length: 58 }, () => ask(generateApiToken()));
+    const ofOther = ask(other.token);
+    const tooMany = ask(generateApiToken());
+    respond();
+    expect((await ofOther).headers.get('x-ratelimit-remaining')).toBe('59');
+    const statuses = async (asked: Promise<Response>[]) =>
+      Object.entries(Object.groupBy(await Promise.all(asked), ({ status }) => status)).map(
+        ([status, responses]) => [status, responses?.length],
+      );
+    expect(await statuses(burst)).toEqual([
+      ['200', 60],
+      ['429', 100],
+    ]);
+    expect(await statuses(madeUp)).toEqual([['401', 58]]);
+    expect((await tooMany).status).toBe(429);
+  });
+
   test('evict no token that is in use', async () => {
     const checker = createTokenChecker(db, { clockMs: () => 0 });
     const hash = hashApiToken(token);
@@ -145,11 +200,11 @@ describe('made-up tokens with a right checksum', () => {
       const madeUp = Array.from({ length: 200 }, () => hashApiToken(generateApiToken()));
       const found = await Promise.all(madeUp.map((one) => checker.find(one, NOW)));
       expect(found.every((one) => one === undefined)).toBe(true);
-      expect(madeUp.some(checker.isKnown)).toBe(false);
+      expect(madeUp.some(checker.isCached)).toBe(false);
     }
     await db.transaction(async (tx) => {
       await tx.execute(sql`lock table api_tokens in access exclusive mode`);
-      expect(checker.isKnown(hash)).toBe(true);
+      expect(checker.isCached(hash)).toBe(true);
       expect(await checker.find(hash, NOW)).toMatchObject({ id });
     });
   });
