@@ -1,0 +1,17 @@
+import { openTestServer } from './support/database/test-server.ts';
+
+/**
+ * Runs `bun test` with the arguments given on as many processes as there are processors, with one PostgreSQL for all
+ * test files. A file that is run without this starts its own.
+ */
+const server = await openTestServer();
+// Ends by itself when Ctrl-C is pressed; then the server has still to be stopped.
+process.on('SIGINT', () => {});
+const tests = Bun.spawn(
+  [process.execPath, 'test', '--parallel', '--timeout', '300000', ...process.argv.slice(2)],
+  { env: { ...process.env, TEST_POSTGRES_URL: server.url }, stdio: ['inherit', 'inherit', 'inherit'] },
+);
+process.on('SIGTERM', () => tests.kill());
+const code = await tests.exited;
+await server.stop();
+process.exit(code);
