@@ -29,7 +29,7 @@ export type BotDeps = {
   /** Base of Discord's REST API, which also gives the gateway's address. */
   apiUrl: string;
   publicUrl: string;
-  database: Pick<Database, 'db' | 'replica' | 'accountReplica'>;
+  database: Pick<Database, 'db' | 'requestDb'>;
   /** The listed servers with their latest poll. */
   servers: Pick<ServerList, 'current' | 'findById' | 'findBySlug' | 'onChange'>;
   readHistory: ReadHistory;
@@ -143,7 +143,7 @@ export function createBot(deps: BotDeps): Bot {
       pinLiveStatus: liveStatus.pin,
       onFeedsChanged: feeds.wake,
       mention,
-      database,
+      db: database.requestDb,
       resolveVanity: deps.resolveVanity,
       appealUrl: deps.appealUrl,
       lookUpSteamBans: deps.lookUpSteamBans,

@@ -89,7 +89,7 @@ async function resolveSubject(
   const discordId = options.users.user;
   if (discordId !== undefined && discordId !== invoker.discordId) {
     if (!invoker.canModerateMembers) throw moderateMembersRequired();
-    const user = await findUserByDiscordId(deps.database.accountReplica, discordId);
+    const user = await findUserByDiscordId(deps.db, discordId);
     if (user && showsDiscord(user, invoker, kind)) return user.steamId64;
     throw new Refusal(({ refusals }) => noticeMessage(refusals.notLinkedUser(userMention(discordId))));
   }
@@ -110,13 +110,13 @@ export async function renderRecord(
 ): Promise<MessageView> {
   const now = deps.now();
   const [record, user, steamBans] = await Promise.all([
-    loadPlayerRecord(deps.database.replica, steamId, {
+    loadPlayerRecord(deps.db, steamId, {
       ...filter,
       page,
       perPage: PENALTIES_PER_PAGE,
       now,
     }),
-    findUserBySteamId(deps.database.accountReplica, steamId),
+    findUserBySteamId(deps.db, steamId),
     loadSteamBans(deps, steamId),
   ]);
   const names = [user?.nickname ?? '', record.playerName ?? ''];

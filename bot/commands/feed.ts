@@ -1,5 +1,5 @@
 import { ApplicationCommandType } from 'discord.js';
-import type { Database } from '../../src/db/database.ts';
+import type { Db } from '../../src/db/client.ts';
 import { FEED_SUBJECTS, type FeedSubject } from '../../src/domain/discord-feed.ts';
 import { listGuildFeeds, startDiscordFeed, stopDiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
 import { type Command, type CommandOptions, type Invoker, Refusal } from '../command.ts';
@@ -21,7 +21,7 @@ import { completeServer, findServer } from './server-choice.ts';
 import type { ServerDeps } from './server-messages.ts';
 
 export type FeedDeps = {
-  database: Pick<Database, 'db'>;
+  db: Db;
   servers: ServerDeps['servers'];
   mention: MentionCommand;
   /** Called after a feed was started, changed or stopped. */
@@ -92,7 +92,7 @@ function requireManager(invoker: Invoker): Manager {
 }
 
 async function start(
-  { database, servers, onFeedsChanged, mention }: FeedDeps,
+  { db, servers, onFeedsChanged, mention }: FeedDeps,
   manager: Manager,
   subject: FeedSubject,
   { strings, numbers, roles }: CommandOptions,
@@ -111,7 +111,7 @@ async function start(
   if (role && !role.isMentionable && !manager.botCanMentionRoles) {
     throw refusal((feed) => feed.cannotMention(`<@&${role.id}>`));
   }
-  const { isNew } = await startDiscordFeed(database.db, {
+  const { isNew } = await startDiscordFeed(db, {
     subject,
     channelId: manager.channelId,
     guildId: manager.guildId,
@@ -128,18 +128,18 @@ async function start(
   return done(isNew ? feed.started({ subject, stop: mention('feed stop', texts) }) : feed.changed(subject));
 }
 
-async function list({ database, mention }: FeedDeps, manager: Manager): Promise<MessageView> {
-  const feeds = await listGuildFeeds(database.db, manager.guildId);
+async function list({ db, mention }: FeedDeps, manager: Manager): Promise<MessageView> {
+  const feeds = await listGuildFeeds(db, manager.guildId);
   return feedList(feeds, manager, { texts: manager.localization.texts, mention });
 }
 
 async function stop(
-  { database, onFeedsChanged }: FeedDeps,
+  { db, onFeedsChanged }: FeedDeps,
   { channelId, discordId, localization }: Manager,
   subject: FeedSubject,
 ): Promise<MessageView> {
   const actor = { discordId };
-  const wasThere = await stopDiscordFeed(database.db, { channelId, subject }, { actor });
+  const wasThere = await stopDiscordFeed(db, { channelId, subject }, { actor });
   if (!wasThere) throw refusal((feed) => feed.noSuchFeed(subject));
   onFeedsChanged();
   return done(localization.texts.feed.stopped(subject));

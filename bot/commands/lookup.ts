@@ -45,7 +45,7 @@ async function renderUser(
   { invoker, options, kind, localization: { texts } }: PersonCommand,
 ): Promise<MessageView> {
   const subject = await resolveSubject(deps, invoker, options);
-  const found = await findUser(deps.database.accountReplica, subject, deps.now());
+  const found = await findUser(deps.db, subject, deps.now());
   const isHidden = found !== undefined && !showsDiscord(found, invoker, kind);
   const user = isHidden ? ('discordId' in subject ? undefined : withoutDiscord(found)) : found;
   if (!user) throw new Refusal(({ refusals }) => noticeMessage(refusals.userNotFound));

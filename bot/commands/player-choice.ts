@@ -1,4 +1,4 @@
-import type { Database } from '../../src/db/database.ts';
+import type { Db } from '../../src/db/client.ts';
 import { tryParseSteamReference } from '../../src/domain/profile-address.ts';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import { foldText } from '../../src/domain/text/fold-text.ts';
@@ -10,19 +10,19 @@ import { playerChoice } from '../embeds/player-choice.ts';
 import { escapeText } from '../text.ts';
 import { moderateMembersRequired } from './visibility.ts';
 
-type Deps = { database: Pick<Database, 'replica'>; now: () => Date };
+type Deps = { db: Db; now: () => Date };
 
 /**
  * Suggests players with a name that contains the typed text; the values are SteamID64s. Only for moderators: others get
  * no suggestions, without a query.
  */
 export async function completePlayer(
-  { database, now }: Deps,
+  { db, now }: Deps,
   { canModerateMembers }: Invoker,
   typed: string,
 ): Promise<Choice[]> {
   if (!canModerateMembers) return [];
-  const players = await searchPlayers(database.replica, typed, { limit: LIMITS.choices, now: now() });
+  const players = await searchPlayers(db, typed, { limit: LIMITS.choices, now: now() });
   return players.map(playerChoice);
 }
 
@@ -32,14 +32,14 @@ export async function completePlayer(
  * @throws {Refusal} when no known player has exactly this name, or several have.
  */
 export async function resolvePlayer(
-  { database, now }: Deps,
+  { db, now }: Deps,
   { canModerateMembers }: Invoker,
   text: string,
 ): Promise<SteamId64> {
   const reference = tryParseSteamReference(text);
   if (reference && 'steamId64' in reference) return reference.steamId64;
   if (!canModerateMembers) throw moderateMembersRequired();
-  const found = await searchPlayers(database.replica, text, { limit: 2, now: now() });
+  const found = await searchPlayers(db, text, { limit: 2, now: now() });
   const [first, second] = found.filter((player) => isCalled(player, text));
   const name = escapeText(text, { max: 64, fallback: '?' });
   if (!first) throw new Refusal(({ refusals }) => noticeMessage(refusals.playerNotFound(name)));

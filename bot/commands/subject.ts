@@ -1,4 +1,4 @@
-import type { Database } from '../../src/db/database.ts';
+import type { Db } from '../../src/db/client.ts';
 import { Unavailable } from '../../src/domain/errors.ts';
 import { tryParseSteamReference } from '../../src/domain/profile-address.ts';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
@@ -12,7 +12,7 @@ import { moderateMembersRequired } from './visibility.ts';
 
 /** Dependencies of resolving the player that a command is about. */
 export type SubjectDeps = {
-  database: Pick<Database, 'replica' | 'accountReplica'>;
+  db: Db;
   publicUrl: string;
   resolveVanity: ResolveVanity;
   now: () => Date;
@@ -61,10 +61,10 @@ export async function resolveSteamOptions(
 
 /** The player linked to the invoker. @throws {Refusal} that explains how to link. */
 export async function requireOwnSteamId(
-  { database, publicUrl }: SubjectDeps,
+  { db, publicUrl }: SubjectDeps,
   invoker: Invoker,
 ): Promise<SteamId64> {
-  const user = await findUserByDiscordId(database.accountReplica, invoker.discordId);
+  const user = await findUserByDiscordId(db, invoker.discordId);
   if (user) return user.steamId64;
   throw new Refusal(({ refusals, buttons }) =>
     noticeMessage(`${refusals.notLinkedYourself}\n${publicUrl}/account`, undefined, [
@@ -79,11 +79,11 @@ export async function requireOwnSteamId(
  * @throws {Refusal}
  */
 export async function requireMaySee(
-  { database }: SubjectDeps,
+  { db }: SubjectDeps,
   invoker: Invoker,
   steamId64: SteamId64,
 ): Promise<void> {
   if (invoker.canModerateMembers) return;
-  const own = await findUserByDiscordId(database.accountReplica, invoker.discordId);
+  const own = await findUserByDiscordId(db, invoker.discordId);
   if (own?.steamId64 !== steamId64) throw moderateMembersRequired();
 }

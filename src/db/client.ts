@@ -11,6 +11,9 @@ export type Db = Pick<
   'select' | 'selectDistinct' | 'insert' | 'update' | 'delete' | 'execute' | 'transaction' | 'with' | '$with'
 >;
 
+/** A Drizzle handle for reading only, perhaps on a replica; any {@link Db} will do. */
+export type Reads = Pick<Db, 'select' | 'selectDistinct'>;
+
 /** The driver's own handle, for what Drizzle cannot express: LISTEN, COPY, advisory locks that outlive a query. */
 export type Connection = postgres.Sql;
 /** A {@link Connection} within a transaction. */
@@ -124,7 +127,7 @@ const connections = new WeakMap<object, Connection>();
  * The driver's handle below a Drizzle handle.
  * @throws {Error} for a transaction, and for a handle that {@link openDrizzle} did not create.
  */
-export function connectionOf(db: Db): Connection {
+export function connectionOf(db: Reads): Connection {
   const connection = connections.get(db);
   if (!connection) throw new Error('not a handle of an opened database');
   return connection;
@@ -145,9 +148,9 @@ export function openDrizzle(connection: Connection): Db {
  */
 export function prepareOnce<T extends { getQuery: () => { sql: string } }>(
   name: string,
-  build: (db: Db) => { prepare: (name: string) => T },
-): (db: Db) => T {
-  const statements = new WeakMap<Db, T>();
+  build: (db: Reads) => { prepare: (name: string) => T },
+): (db: Reads) => T {
+  const statements = new WeakMap<Reads, T>();
   return (db) => {
     const known = statements.get(db);
     if (known) return known;

@@ -1,26 +1,20 @@
-import { type Connection, connect, type Db, openDrizzle } from './client.ts';
-import {
-  createLoadCounter,
-  measureConnection,
-  type OnQuery,
-  type PoolLoad,
-} from './connection/measured-connection.ts';
-import type { ReplicaState } from './replicas/replica.ts';
-import { openReplicas, type Replicas } from './replicas/replicas.ts';
-import { routeReads } from './replicas/routed-reads.ts';
+import { withTimeLimit } from '../runtime/time-limit.ts';
+import { type Connection, connect, type Db, openDrizzle, type Reads } from './client.ts';
+import { instrument, type OnQuery, type Run } from './connection/instrument.ts';
+import { createPool, type Pool, type PoolLoad, type Ticket, type Work } from './connection/pool.ts';
+import { createWaitLimit, REQUEST_LIMITS } from './connection/wait-limit.ts';
+import { openReplicas, type ReplicaState } from './replicas.ts';
 
 export type Database = {
-  /** Reads and writes. */
+  /** The primary, for whatever nobody waits for: reads, writes and what fills a cache. */
   db: Db;
+  /** The same for requests and interactions, each of whose queries waits at most four seconds. */
+  requestDb: Db;
   /**
-   * For list and lookup queries: a read replica while one is fresh and responds, otherwise the primary. A read that takes
-   * more than 250 ms on a replica is repeated on the primary: longer reads belong on `db`.
+   * For lists and lookups of the API, which may be five seconds old: a read replica while there is a fresh one, otherwise
+   * the primary. A read that fails on a replica, or takes two seconds, is repeated on the primary.
    */
-  replica: Db;
-  /** The same for data that users change themselves (accounts, links, sounds): only replicas that have the newest change. */
-  accountReplica: Db;
-  /** Notes that an account or sound was changed, by any process. */
-  noteAccountChange: () => void;
+  reads: Reads;
   /** The state of each read replica. */
   replicaStates: () => ReplicaState[];
   /** The load of the pool on the primary. */
@@ -35,7 +29,7 @@ export type Database = {
 type OpenOptions = {
   /** Reads are spread over them in turn. */
   replicaUrls?: readonly string[];
-  /** Connections to each server; 16 by default. */
+  /** Connections to each server; 6 by default. */
   max?: number;
   /** Called when a replica begins or stops being used, or is unusable from the start. */
   onReplicaChange?: (state: ReplicaState) => void;
@@ -44,35 +38,57 @@ type OpenOptions = {
   onQuery?: OnQuery;
 };
 
+/** How long a read may take on a replica: half of what a request waits. */
+const REPLICA_LIMIT_MS = 2000;
+
 /** Opens the primary and its read replicas. The primary is not connected to before the first query. */
 export function openDatabase(
   url: string,
   {
     replicaUrls = [],
-    max = 16,
+    max = 6,
     onReplicaChange = () => {},
     onRepeatedRead = () => {},
     onQuery,
   }: OpenOptions = {},
 ): Database {
   const connection = connect(url, { max });
-  const counter = createLoadCounter(max);
-  const db = openDrizzle(measureConnection(connection, { counter, onQuery }));
+  const primary = createPool(connection, max);
   const replicas = openReplicas(url, replicaUrls, { max, onChange: onReplicaChange });
-  const openReads = (pick: Replicas['pick']) => {
-    if (replicaUrls.length === 0) return db;
-    const primary = measureConnection(connection, { counter });
-    return openDrizzle(
-      measureConnection(routeReads({ primary, pick, onRepeat: onRepeatedRead }), { onQuery }),
-    );
-  };
+  const limitWait = createWaitLimit(REQUEST_LIMITS);
+  const open = (run: Run) => openDrizzle(instrument(connection, { run, onQuery }));
+
+  /** What a request waits for, and what is not sent, or canceled, when it has waited for too long. */
+  const runForRequest =
+    (pickReplica: () => Pool | undefined): Run =>
+    <T>(work: Work<T>) => {
+      let ticket: Ticket<T> | undefined;
+      const submitTo = (pool: Pool) => {
+        ticket = pool.submit(work);
+        return ticket.promise;
+      };
+      const giveUp = () => ticket?.giveUp();
+      const submit = async () => {
+        const replica = pickReplica();
+        if (!replica) return submitTo(primary);
+        try {
+          return await withTimeLimit(submitTo(replica), REPLICA_LIMIT_MS);
+        } catch {
+          giveUp();
+          onRepeatedRead();
+          return submitTo(primary);
+        }
+      };
+      return limitWait(submit, giveUp);
+    };
+
+  const requestDb = open(runForRequest(() => undefined));
   return {
-    db,
-    replica: openReads(replicas.pick),
-    accountReplica: openReads(replicas.pickForAccounts),
-    noteAccountChange: replicas.noteAccountChange,
+    db: open((work) => primary.submit(work).promise),
+    requestDb,
+    reads: replicaUrls.length > 0 ? open(runForRequest(replicas.pick)) : requestDb,
     replicaStates: replicas.states,
-    poolLoad: counter.load,
+    poolLoad: primary.load,
     connection,
     url,
     close: async ({ timeoutSeconds = 5 } = {}) => {

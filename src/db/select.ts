@@ -1,6 +1,6 @@
 import { fillPlaceholders, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { PgDialect } from 'drizzle-orm/pg-core';
-import { type Connection, connectionOf, type Db } from './client.ts';
+import { connectionOf, type Reads } from './client.ts';
 import { nameStatement } from './connection/statement-names.ts';
 
 /** The values of one row in the order of selection, as the driver returns them. */
@@ -29,18 +29,19 @@ const statements = new Map<string, Statement>();
  * takes several times as long as PostgreSQL takes for a page; rows as objects cost the driver a third more. Statements
  * are prepared; `name` is unique in the program.
  */
-export function selectFrom(db: Db): Select {
-  return runOn(connectionOf(db));
-}
-
-/** Runs selects that all see one snapshot of the database. */
-export async function selectFromSnapshot<T>(db: Db, work: (select: Select) => Promise<T>): Promise<T> {
-  const { value } = await connectionOf(db).begin(
-    'isolation level repeatable read read only',
-    // The driver would await the elements of an array one by one, hence the object.
-    async (transaction) => ({ value: await work(runOn(transaction)) }),
-  );
-  return value;
+export function selectFrom(db: Reads): Select {
+  const connection = connectionOf(db);
+  return async (name, build, given) => {
+    let statement = statements.get(name);
+    if (!statement) {
+      statement = dialect.sqlToQuery(build());
+      statements.set(name, statement);
+      // The part after a colon distinguishes statements of one kind, and is left out of the metrics.
+      nameStatement(statement.sql, name.split(':', 1)[0] ?? name);
+    }
+    const params = fillPlaceholders(statement.params, given).map(String);
+    return await connection.unsafe(statement.sql, params, { prepare: true }).values();
+  };
 }
 
 /**
@@ -92,18 +93,4 @@ export function columnsOf<Name extends string>(subquery: string, { at }: Selecti
 export function buildStatement(query: SQL, given: PlaceholderValues): { text: string; parameters: string[] } {
   const { sql: text, params } = dialect.sqlToQuery(query);
   return { text, parameters: fillPlaceholders(params, given).map(String) };
-}
-
-function runOn(connection: Pick<Connection, 'unsafe'>): Select {
-  return async (name, build, given) => {
-    let statement = statements.get(name);
-    if (!statement) {
-      statement = dialect.sqlToQuery(build());
-      statements.set(name, statement);
-      // The part after a colon distinguishes statements of one kind, and is left out of the metrics.
-      nameStatement(statement.sql, name.split(':', 1)[0] ?? name);
-    }
-    const params = fillPlaceholders(statement.params, given).map(String);
-    return await connection.unsafe(statement.sql, params, { prepare: true }).values();
-  };
 }

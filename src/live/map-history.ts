@@ -1,4 +1,4 @@
-import type { Database } from '../db/database.ts';
+import type { Db } from '../db/client.ts';
 import { listPlayedMaps, type PlayedMap } from '../queries/servers/maps.ts';
 import { createStaleCache } from './stale-cache.ts';
 
@@ -10,7 +10,7 @@ export type ReadMaps = (serverId: number, days: number) => Promise<PlayedMap[]>;
 
 /** Reads the maps of a server at most once a minute. */
 export function createMapReader(
-  { replica }: Pick<Database, 'replica'>,
+  db: Db,
   { now, clockMs }: { now: () => Date; clockMs: () => number },
 ): ReadMaps {
   const cache = createStaleCache<PlayedMap[]>({
@@ -22,7 +22,7 @@ export function createMapReader(
   return (serverId, days) =>
     cache.get(`${serverId} ${days}`, () => {
       const until = now();
-      return listPlayedMaps(replica, serverId, {
+      return listPlayedMaps(db, serverId, {
         since: new Date(until.getTime() - days * 86_400_000),
         until,
       });

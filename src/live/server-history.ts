@@ -1,4 +1,4 @@
-import type { Database } from '../db/database.ts';
+import type { Db } from '../db/client.ts';
 import { type HistoryPoint, listServerHistory } from '../queries/servers/samples.ts';
 import { createStaleCache } from './stale-cache.ts';
 
@@ -17,7 +17,7 @@ export type ReadHistory = (serverId: number, hours: HistoryHours) => Promise<Ser
 
 /** Reads histories for the API and the bot's charts, each at most twice a minute; longer ones in coarser steps. */
 export function createHistoryReader(
-  { replica }: Pick<Database, 'replica'>,
+  db: Db,
   { now, clockMs, onLookup }: { now: () => Date; clockMs: () => number; onLookup?: (isHit: boolean) => void },
 ): ReadHistory {
   const cache = createStaleCache<ServerHistory>({
@@ -32,7 +32,7 @@ export function createHistoryReader(
       const readAt = now();
       const stepSeconds = hours <= 48 ? 300 : hours <= 720 ? 3600 : 6 * 3600;
       const since = new Date(readAt.getTime() - hours * 3_600_000);
-      const points = await listServerHistory(replica, serverId, {
+      const points = await listServerHistory(db, serverId, {
         since,
         until: readAt,
         stepSeconds,

@@ -1,16 +1,10 @@
 import { type SQL, sql } from 'drizzle-orm';
-import type { Db } from '../db/client.ts';
+import type { Reads } from '../db/client.ts';
 import { likePart, MIN_INDEXED_LENGTH } from '../db/like.ts';
 import { users } from '../db/schema/accounts.ts';
 import { penalties } from '../db/schema/penalties.ts';
 import { playerNames } from '../db/schema/player-names.ts';
-import {
-  arrayLiteral,
-  hiddenPlaceholder,
-  type Select,
-  selectFromSnapshot,
-  selectionOf,
-} from '../db/select.ts';
+import { arrayLiteral, hiddenPlaceholder, type Select, selectFrom, selectionOf } from '../db/select.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
 import { foldText } from '../domain/text/fold-text.ts';
 import { activeBanOf } from './penalties/is-banned.ts';
@@ -50,7 +44,7 @@ const IN_SCOPE: Readonly<Record<SearchScope, SQL>> = {
  * recent players, an empty one none.
  */
 export async function searchPlayers(
-  db: Db,
+  db: Reads,
   text: string,
   { limit, now, scope = 'all' }: { limit: number; now: Date; scope?: SearchScope },
 ): Promise<FoundPlayer[]> {
@@ -63,10 +57,9 @@ export async function searchPlayers(
     limit,
     now: now.toISOString(),
   };
-  return selectFromSnapshot(db, async (select) => {
-    const found = await findMatches(select, given, scope);
-    return found.length === 0 ? [] : await readPlayers(select, found, { given, scope });
-  });
+  const select = selectFrom(db);
+  const found = await findMatches(select, given, scope);
+  return found.length === 0 ? [] : readPlayers(select, found, { given, scope });
 }
 
 type SearchValues = { folded: string; pattern: string; limit: number; now: string };
@@ -261,8 +254,10 @@ async function readPlayers(
       select ${detailsOf(scope).columns} from unnest(${hiddenPlaceholder('ids', 'bigint[]')}, ${hiddenPlaceholder('exact', 'boolean[]')}) with ordinality as matched(steamid64, is_exact, place) order by place`,
     { ...given, ids, exact },
   );
-  return matches.map(({ steamId64, seenAt }, place) => {
+  return matches.flatMap(({ steamId64, seenAt }, place) => {
     const row = rows[place] ?? [];
+    // Erased or renamed since the match was found.
+    if (row[DETAIL.name] === null || row[DETAIL.matchedName] === null) return [];
     return {
       steamId64,
       name: String(row[DETAIL.name]),

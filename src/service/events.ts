@@ -24,7 +24,7 @@ export function openEvents({
   onStopPart,
   onDrain,
 }: Context): EventsDeps {
-  const { db } = database;
+  const { db, requestDb } = database;
   const cursorOf = (id: number) => formatEventCursor({ epoch: reader.epoch, id });
   const streams = createEventStreams({
     reader,
@@ -56,9 +56,9 @@ export function openEvents({
 
   return {
     streams,
-    listChanges: (cursor, limit) => listPenaltyChanges(db, cursor, limit),
+    listChanges: (cursor, limit) => listPenaltyChanges(requestDb, cursor, limit),
     locateEvent: async (cursor) => {
-      const log = await readEventLog(db);
+      const log = await readEventLog(requestDb);
       return cursor === undefined ? log.newestId : locateCursor(cursor, log).id;
     },
   };

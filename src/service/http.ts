@@ -56,21 +56,21 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
     servers: { serverList, readHistory, now, onBodyLookup: countLookups(metrics, 'bodies') },
     events: openEvents(context),
     penalties: {
-      listPenalties: (filter, options) => listPenalties(database.replica, filter, options),
-      listActivePenalties: (players, options) => listActivePenalties(database.replica, players, options),
+      listPenalties: (filter, options) => listPenalties(database.reads, filter, options),
+      listActivePenalties: (players, options) => listActivePenalties(database.reads, players, options),
       exports: startExports(context, limits),
     },
     users: {
-      findUser: (who, now) => findUser(database.accountReplica, who, now),
-      listUsersBySteamId: (ids, now) => listUsersBySteamId(database.accountReplica, ids, now),
-      listUsersByDiscordId: (ids, now) => listUsersByDiscordId(database.accountReplica, ids, now),
-      searchPlayers: (name, options) => searchPlayers(database.replica, name, options),
+      findUser: (who, now) => findUser(database.reads, who, now),
+      listUsersBySteamId: (ids, now) => listUsersBySteamId(database.reads, ids, now),
+      listUsersByDiscordId: (ids, now) => listUsersByDiscordId(database.reads, ids, now),
+      searchPlayers: (name, options) => searchPlayers(database.reads, name, options),
     },
     steamBans: { lookUpSteamBans: context.lookUpSteamBans },
     roundSounds: {
       findTitle: (steamId64) => sounds.current().get(steamId64),
       listPublished: (players) =>
-        listPublishedRoundSounds(database.accountReplica, players, { audience: config.sound.audience }),
+        listPublishedRoundSounds(database.reads, players, { audience: config.sound.audience }),
     },
     health: createHealthDeps(context),
     pages: await openPages(context, { tokens, limits, demoPeople }),

@@ -3,8 +3,6 @@ import type { PagesDeps } from '../../api/web/pages-deps.ts';
 import type { DemoPeople } from '../../api/web/sign-in/demo-sign-in.tsx';
 import { loadSessionSecret } from '../../api/web/visit/session-secret.ts';
 import { removeSound, storeUpload } from '../../media/uploads.ts';
-import { withWaitLimit } from '../db/connection/limited-database.ts';
-import { createWaitLimit, REQUEST_LIMITS } from '../db/connection/wait-limit.ts';
 import type { Context } from './context.ts';
 import { erasePlayer } from './parts/erase-player.ts';
 import { openWebhookActions } from './parts/webhooks.ts';
@@ -32,14 +30,14 @@ export async function openPages(
 ): Promise<Omit<PagesDeps, 'log' | 'clientKey'>> {
   const { config, now, database, soundFolders, steamApi } = context;
   const { audience, maxSeconds, maxUploadBytes } = config.sound;
-  const accountDb = withWaitLimit(database.db, createWaitLimit(REQUEST_LIMITS));
+  const { requestDb } = database;
   return {
-    db: accountDb,
+    db: requestDb,
     now,
     demoPeople,
     settings: config,
     deleteAccount: async (steamId64) => {
-      await erasePlayer(accountDb, soundFolders, { steamId64, withPenalties: false, actor: 'member' });
+      await erasePlayer(requestDb, soundFolders, { steamId64, withPenalties: false, actor: 'member' });
     },
     steamApi,
     sessionSecret: await loadSessionSecret(database.db, config.sessionSecret),
@@ -52,12 +50,12 @@ export async function openPages(
       banners: createLimiter('banners', BANNERS_PER_MINUTE),
     },
     status: openStatusPages(context),
-    webhooks: openWebhookActions({ config, db: accountDb, now }),
+    webhooks: openWebhookActions({ config, db: requestDb, now }),
     sounds: {
       limits: { maxSeconds, maxUploadBytes, audience },
       storeUpload: (upload) =>
-        storeUpload(accountDb, soundFolders, { upload, maxBytes: maxUploadBytes, audience }),
-      removeSound: (removal) => removeSound(accountDb, soundFolders, removal),
+        storeUpload(requestDb, soundFolders, { upload, maxBytes: maxUploadBytes, audience }),
+      removeSound: (removal) => removeSound(requestDb, soundFolders, removal),
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { ReplicaState } from '../db/replicas/replica.ts';
+import type { ReplicaState } from '../db/replicas.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 
 /** What a pool of the database reports of its read replicas. */

@@ -2,8 +2,6 @@ import type { Logger } from 'pino';
 import { openSoundFolders } from '../../media/sound-folders.ts';
 import { placeRestoredSounds } from '../backup/restore-sounds.ts';
 import { listenForChanges } from '../db/changes.ts';
-import { withWaitLimit } from '../db/connection/limited-database.ts';
-import { createWaitLimit, REQUEST_LIMITS } from '../db/connection/wait-limit.ts';
 import type { Database } from '../db/database.ts';
 import { openMigratedDatabase } from '../db/open.ts';
 import { type DatabaseAddress, toOpenFailure } from '../db/open-failure.ts';
@@ -86,8 +84,6 @@ export async function runService(
     address = opened.address;
     const changes = await listenForChanges(database.connection, log);
     onStop('notifications', changes.stop);
-    changes.onChange('accounts', database.noteAccountChange);
-    changes.onChange('round_sounds', database.noteAccountChange);
     const drawing = createDrawingProcess<Picture>({ program: new URL('../draw.ts', import.meta.url), log });
     onStop('the drawing process', drawing.stop);
     const serverList = await createServerList(database.db, log);
@@ -110,7 +106,7 @@ export async function runService(
       changes,
       eventReader,
       serverList,
-      readHistory: createHistoryReader(database, {
+      readHistory: createHistoryReader(database.requestDb, {
         now,
         clockMs,
         onLookup: countLookups(metrics, 'histories'),
@@ -119,7 +115,7 @@ export async function runService(
       steamApi,
       lookUpSteamBans: createSteamBans({
         steam: steamApi,
-        db: withWaitLimit(database.db, createWaitLimit(REQUEST_LIMITS)),
+        db: database.requestDb,
         log,
         now,
         clockMs,

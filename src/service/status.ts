@@ -12,7 +12,7 @@ export function openStatusPages(context: Context): PagesDeps['status'] {
   return {
     serverList,
     readHistory,
-    readMaps: createMapReader(database, context),
+    readMaps: createMapReader(database.requestDb, context),
     findBanner: createBanners({
       serverList,
       readHistory,

@@ -18,7 +18,10 @@ export function startTokenChecker({
   log,
   onStop,
 }: Context): TokenChecker {
-  const tokens = createTokenChecker(database.db, { clockMs, onLookup: countLookups(metrics, 'tokens') });
+  const tokens = createTokenChecker(database.requestDb, {
+    clockMs,
+    onLookup: countLookups(metrics, 'tokens'),
+  });
   changes.onChange('api_tokens', tokens.forget);
   changes.onChange('users', tokens.forget);
   onStop('last uses of tokens', tokens.flush, { limitMs: LAST_FLUSH_LIMIT_MS });

@@ -3,13 +3,16 @@ import { Unavailable } from '../../domain/errors.ts';
 /** For requests: their queries take milliseconds, so one that takes four seconds hangs. */
 export const REQUEST_LIMITS = { limitMs: 4000, maxWaiting: 1000 } as const;
 
-/** Runs work that needs the database, and rejects when it takes too long. */
-export type WaitLimit = <T>(work: () => Promise<T>) => Promise<T>;
+/**
+ * Runs work that needs the database, and rejects when it takes too long.
+ * @param onLate called when the caller has been refused; the work counts as waiting until it settles.
+ */
+export type WaitLimit = <T>(work: () => Promise<T>, onLate?: () => void) => Promise<T>;
 
 /**
  * Limits how long a caller waits for a database that hangs, and how many wait at once: beyond that, calls are rejected
  * immediately until the database responds again.
- * @param limitMs how long a caller waits; the work itself continues, and counts as waiting until it settles.
+ * @param limitMs how long a caller waits.
  * @throws what the work throws, or {@link Unavailable}.
  */
 export function createWaitLimit({ limitMs, maxWaiting }: { limitMs: number; maxWaiting: number }): WaitLimit {
@@ -19,22 +22,25 @@ export function createWaitLimit({ limitMs, maxWaiting }: { limitMs: number; maxW
   // One timer for all calls: a timer for each would cost more than the rest of this function.
   const refuseLate = () => {
     const now = performance.now();
-    for (const { sinceMs, refuse } of waiting) {
-      if (now - sinceMs < limitMs) break;
-      refuse(new Unavailable('The database is unreachable: try again shortly'));
+    for (const waiter of waiting) {
+      if (now - waiter.sinceMs < limitMs) break;
+      if (waiter.isRefused) continue;
+      waiter.isRefused = true;
+      waiter.refuse(new Unavailable('The database is unreachable: try again shortly'));
+      waiter.onLate?.();
     }
     if (waiting.size > 0) return;
     clearInterval(timer);
     timer = undefined;
   };
 
-  return (work) => {
+  return (work, onLate) => {
     if (waiting.size >= maxWaiting) {
       return Promise.reject(new Unavailable('The database is unreachable: try again shortly'));
     }
     return new Promise((resolve, reject) => {
       const working = work();
-      const waiter = { sinceMs: performance.now(), refuse: reject };
+      const waiter: Waiter = { sinceMs: performance.now(), refuse: reject, onLate, isRefused: false };
       waiting.add(waiter);
       timer ??= setInterval(refuseLate, Math.min(limitMs, CHECK_MS));
       const settle = () => waiting.delete(waiter);
@@ -52,7 +58,12 @@ export function createWaitLimit({ limitMs, maxWaiting }: { limitMs: number; maxW
   };
 }
 
-type Waiter = { sinceMs: number; refuse: (reason: Unavailable) => void };
+type Waiter = {
+  sinceMs: number;
+  refuse: (reason: Unavailable) => void;
+  onLate: (() => void) | undefined;
+  isRefused: boolean;
+};
 
 /** How late a refusal may be. */
 const CHECK_MS = 50;

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import type { Db } from '../../db/client.ts';
+import type { Reads } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { arrayLiteral, columnsOf, hiddenPlaceholder, selectFrom, selectionOf } from '../../db/select.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
@@ -25,7 +25,7 @@ type Options = { limit: number; now: Date };
  * @param limit the most penalties per player.
  */
 export async function listActivePenalties(
-  db: Db,
+  db: Reads,
   players: readonly SteamId64[],
   { limit, now }: Options,
 ): Promise<Map<SteamId64, ActivePenalties>> {
@@ -55,7 +55,7 @@ export async function listActivePenalties(
  * rare, and slower for the others.
  */
 async function listManyActivePenalties(
-  db: Db,
+  db: Reads,
   players: readonly SteamId64[],
   { limit, now }: Options,
 ): Promise<Map<SteamId64, ActivePenalties>> {
@@ -85,7 +85,7 @@ async function listManyActivePenalties(
 }
 
 async function countActivePenalties(
-  db: Db,
+  db: Reads,
   players: readonly SteamId64[],
   now: Date,
 ): Promise<Map<string, PenaltyCounts>> {

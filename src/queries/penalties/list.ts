@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
-import type { Db } from '../../db/client.ts';
+import type { Reads } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import {
   columnsOf,
@@ -44,7 +44,7 @@ type PageOptions = {
  * One page of penalties by `created` descending, then `id` descending, with exact total and counts.
  * A page past the end has no rows. Rows, total and counts are from one statement, and so from one snapshot.
  */
-export function listPenalties(db: Db, filter: PenaltyFilter, options: PageOptions): Promise<PenaltyPage> {
+export function listPenalties(db: Reads, filter: PenaltyFilter, options: PageOptions): Promise<PenaltyPage> {
   return isCountedByTallies(filter) ? listByTallies(db, filter, options) : listByPlayer(db, filter, options);
 }
 
@@ -55,7 +55,7 @@ function isCountedByTallies({ playerSteamId, serverId, adminSteamId }: PenaltyFi
 }
 
 /** Counts and rows by the player's index. */
-async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now }: PageOptions) {
+async function listByPlayer(db: Reads, filter: PenaltyFilter, { page, perPage, now }: PageOptions) {
   const [place, options] = page === 1 ? ['first', {}] : ['deep', { offset: OFFSET }];
   const { rows, counted } = await selectPage(db, `penalties of player: ${place} ${shapeOf(filter)}`, {
     build: () => ({
@@ -73,7 +73,7 @@ async function listByPlayer(db: Db, filter: PenaltyFilter, { page, perPage, now 
 }
 
 /** Counts from tallies; rows of a page after the first from the month or day in which it begins. */
-async function listByTallies(db: Db, filter: PenaltyFilter, { page, perPage, now }: PageOptions) {
+async function listByTallies(db: Reads, filter: PenaltyFilter, { page, perPage, now }: PageOptions) {
   const [name, build] = page === 1 ? ['first', buildFirstPage] : ['deep', buildDeepPage];
   const offset = (page - 1) * perPage;
   const { rows, counted } = await selectPage(db, `penalties ${name}: ${shapeOf(filter)}`, {
@@ -108,7 +108,7 @@ const LISTED_AND_COUNTED = selectionOf({
 
 /** One page and its counts in one statement. */
 async function selectPage(
-  db: Db,
+  db: Reads,
   name: string,
   { build, values, now }: { build: () => PageSql; values: PlaceholderValues; now: Date },
 ): Promise<{ rows: Penalty[]; counted: { counts: unknown; due: unknown } }> {

@@ -1,5 +1,5 @@
 import { and, count, desc, eq, inArray, isNull, lt, sql } from 'drizzle-orm';
-import { type Db, prepareOnce } from '../../db/client.ts';
+import { type Db, prepareOnce, type Reads } from '../../db/client.ts';
 import { LOCKS } from '../../db/locks.ts';
 import { users } from '../../db/schema/accounts.ts';
 import { roundSounds } from '../../db/schema/round-sounds.ts';
@@ -70,7 +70,7 @@ export type PublishedFile = { sha256: string; sizeBytes: number; version: string
  * @param options.audience everyone by default.
  */
 export async function listPublishedRoundSounds(
-  db: Db,
+  db: Reads,
   steamIds: readonly SteamId64[],
   { audience = 'everyone' }: { audience?: SoundAudience } = {},
 ): Promise<PublishedRoundSound[]> {

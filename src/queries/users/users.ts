@@ -1,6 +1,6 @@
 import { count, desc, eq, or, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
-import { type Db, prepareOnce } from '../../db/client.ts';
+import { type Db, prepareOnce, type Reads } from '../../db/client.ts';
 import { likePart, MIN_INDEXED_LENGTH } from '../../db/like.ts';
 import { users } from '../../db/schema/accounts.ts';
 import { penalties } from '../../db/schema/penalties.ts';
@@ -22,7 +22,7 @@ export type ListedUser = User & { liveTokens: number };
 
 /** The user with this Discord account or SteamID, and whether an active ban exists at `now`. Specification 4.5. */
 export async function findUser(
-  db: Db,
+  db: Reads,
   who: { discordId: string } | { steamId64: SteamId64 },
   now: Date,
 ): Promise<LookedUpUser | undefined> {
@@ -41,7 +41,7 @@ const lookUpByDiscordId = prepareOnce('look_up_by_discord_id', (db) =>
 );
 
 /** The user with this SteamID64: they signed in, or an operator created them. */
-export async function findUserBySteamId(db: Db, steamId64: SteamId64): Promise<User | undefined> {
+export async function findUserBySteamId(db: Reads, steamId64: SteamId64): Promise<User | undefined> {
   const [user] = await bySteamId(db).execute({ id: steamId64 });
   return user;
 }
@@ -110,7 +110,7 @@ const bySteamId = prepareOnce('user_by_steamid', (db) =>
 );
 
 /** The user that a Discord account is linked to; undefined also for an invalid Discord id. */
-export async function findUserByDiscordId(db: Db, discordId: string): Promise<User | undefined> {
+export async function findUserByDiscordId(db: Reads, discordId: string): Promise<User | undefined> {
   if (!isDiscordId(discordId)) return undefined;
   const [user] = await byDiscordId(db).execute({ id: discordId });
   return user;
@@ -125,7 +125,7 @@ const byDiscordId = prepareOnce('user_by_discord_id', (db) =>
 
 /** The users with these SteamIDs, and whether an active ban exists at `now`; in no order. */
 export async function listUsersBySteamId(
-  db: Db,
+  db: Reads,
   ids: readonly SteamId64[],
   now: Date,
 ): Promise<LookedUpUser[]> {
@@ -134,7 +134,7 @@ export async function listUsersBySteamId(
 
 /** The users that these Discord accounts are linked to, in no order; invalid ids are ignored. */
 export async function listUsersByDiscordId(
-  db: Db,
+  db: Reads,
   ids: readonly string[],
   now: Date,
 ): Promise<LookedUpUser[]> {
@@ -150,7 +150,7 @@ function isAnyOf(column: PgColumn): SQL {
   return sql`${column} = any(${sql.placeholder('ids')})`;
 }
 
-function lookedUp(db: Db, condition: SQL) {
+function lookedUp(db: Reads, condition: SQL) {
   const banned = sql<boolean>`exists (select 1 from ${penalties} where ${activeBanOf(users.steamId64)})`;
   return db.select({ user: users, isBanned: banned }).from(users).where(condition);
 }

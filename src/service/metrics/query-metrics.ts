@@ -1,4 +1,4 @@
-import type { OnQuery } from '../../db/connection/measured-connection.ts';
+import type { OnQuery } from '../../db/connection/instrument.ts';
 import { LATENCY_SECONDS, type Metrics } from '../../runtime/metrics.ts';
 
 /** Times queries by their names. */

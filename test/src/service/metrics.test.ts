@@ -78,7 +78,7 @@ test('queries are timed under their names', async () => {
 
 test('a pool that is used up shows what waits', async () => {
   expect(await readMetrics(service)).toMatchObject({
-    database_connections_max: 16,
+    database_connections_max: 6,
     database_queries_waiting: 0,
   });
   const held = Promise.withResolvers<void>();
@@ -89,14 +89,14 @@ test('a pool that is used up shows what waits', async () => {
     await held.promise;
   });
   await isLocked.promise;
-  const asked = Array.from({ length: 20 }, () =>
+  const asked = Array.from({ length: 10 }, () =>
     service.service.database.db.execute('select count(*) from users'),
   );
   const settled = Promise.all(asked);
   try {
     await waitFor(async () => {
       const metrics = await readMetrics(service);
-      return metrics.database_connections_in_use === 16 && (metrics.database_queries_waiting ?? 0) >= 4;
+      return metrics.database_connections_in_use === 6 && (metrics.database_queries_waiting ?? 0) >= 4;
     });
   } finally {
     held.resolve();

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { TOKEN_CACHED_MS } from '../../../api/http/authentication.ts';
 import { CHECK_MS as STREAM_CHECK_MS } from '../../../api/v1/events/event-streams.ts';
-import { FRESH_MS as REPLICA_FRESH_MS } from '../../../src/db/replicas/replica.ts';
+import { FRESH_MS as REPLICA_FRESH_MS } from '../../../src/db/replicas.ts';
 import { TRY_LIMIT_MS } from '../../../src/events/webhooks/post.ts';
 import { REFRESH_MS } from '../../../src/live/live-query.ts';
 import { CHECK_MS as EXPORT_CHECK_MS } from '../../../src/service/parts/exports.ts';

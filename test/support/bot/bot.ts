@@ -56,7 +56,7 @@ export async function startTestBot({
     readHistory: async (serverId, hours) => {
       const readAt = new Date();
       const since = new Date(readAt.getTime() - hours * 3_600_000);
-      const points = await listServerHistory(database.replica, serverId, {
+      const points = await listServerHistory(database.db, serverId, {
         since,
         until: readAt,
         stepSeconds: 300,

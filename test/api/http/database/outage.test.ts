@@ -245,6 +245,33 @@ describe('while the database hangs', () => {
   });
 });
 
+describe('while the database is slow', () => {
+  test('the statement of a request that got its 503 does not run on, and none that waited is sent', async () => {
+    const paths = [
+      '/bans',
+      `/users/lookup?steamid64=${aSteamId(1)}`,
+      '/players/search?name=one',
+      '/servers/one/history?hours=720',
+    ];
+    await database.connection.begin(async (transaction) => {
+      await transaction.unsafe('lock table penalties, player_names, server_samples');
+      const asked = Array.from({ length: 20 }, (_, i) =>
+        service.ask(`/api/v1${paths[i % paths.length]}`, bearer(token)),
+      );
+      const locked = await expectWithin(5000, () => Promise.all(asked), reference);
+      expect(locked.map(({ status }) => status)).toEqual(asked.map(() => 503));
+      const isQuiet = async () => {
+        const [row] = await transaction`
+          select count(*)::integer as running from pg_stat_activity
+          where datname = current_database() and state = 'active' and wait_event_type = 'Lock'`;
+        return row?.running === 0;
+      };
+      await expectWithin(1000, () => waitFor(isQuiet), reference);
+    });
+    await expectRecovery(service);
+  });
+});
+
 describe('an embedded database that is killed', () => {
   test('is started again by the service, which recovers with it', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'community-api-outage-'));

@@ -1,17 +1,11 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { openDatabase } from '../../../../src/db/database.ts';
-import { saveUser } from '../../../../src/queries/users/user-changes.ts';
 import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
 import { startDatabaseProxy } from '../../../support/database/database-proxy.ts';
 import { startReplicatedPostgres } from '../../../support/database/replicated-postgres.ts';
 import { formatTable } from '../../../support/faults/table.ts';
 import { countStatuses, percentileMs, startLoad } from '../../../support/http/steady-load.ts';
-import {
-  connectTo,
-  expectWithin,
-  LATE_STEPS,
-  startReference,
-} from '../../../support/machine/time-promise.ts';
+import { connectTo, LATE_STEPS, startReference } from '../../../support/machine/time-promise.ts';
 import { createTestFolder, startProgram } from '../../../support/service/program.ts';
 import { aToken, bearer } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
@@ -45,8 +39,8 @@ afterAll(async () => {
   await folder.remove();
 });
 
-/** The promise on a quiet machine; the printed table tells whether it held without the allowance for a busy one. */
-const P99_MS = 500;
+/** Two seconds on a replica that hangs, and the time on the primary; nobody waits longer until it is no longer read. */
+const P99_MS = 2500;
 const rows: (string | number)[][] = [];
 afterAll(() => {
   const head = ['fault', 'responses', `p99 in ms (at most ${P99_MS})`, 'longest reference query in ms'];
@@ -96,24 +90,6 @@ test.each(Object.entries(FAULTS))(
     expect(p99Ms).toBeLessThanOrEqual(P99_MS + allowedMs);
   },
 );
-
-test('what a person has just changed is found at once, while no replica has it', async () => {
-  const pools = [first, second].map(({ url }) => openDatabase(url, { max: 1 }));
-  const onReplicas = (statement: string) =>
-    Promise.all(pools.map(({ connection }) => connection.unsafe(statement)));
-  await onReplicas('select pg_wal_replay_pause()');
-  const lookUp = (query: string) => fetch(`${origin}/api/v1/users/lookup?${query}`, bearer(token));
-  for (const discordId of ['4242', '4343']) {
-    const changes = { discordId };
-    await saveUser(database.db, aSteamId(1), { changes, actor: 'operator' });
-    const isFound = async () => (await lookUp(`discord_id=${discordId}`)).status === 200;
-    await expectWithin(500, () => waitFor(isFound), reference);
-  }
-  expect((await lookUp('discord_id=4242')).status).toBe(404);
-  expect(areBothRead()).toBe(true);
-  await onReplicas('select pg_wal_replay_resume()');
-  for (const pool of pools) await pool.close({ timeoutSeconds: 1 });
-});
 
 test('leaving, returning and repeated reads are counted', async () => {
   expect(Number(await metric('replica_changes_total'))).toBeGreaterThan(0);
