@@ -99,7 +99,7 @@ export function createApi(deps: ApiDeps): { app: App; hotRoutes: HotRoutes } {
       }),
     )
     .use(web.app)
-    .use(storage({ ...deps.storage, clientKey: (incoming) => clientKey(incoming, deps) }))
+    .use(storage(deps.storage))
     .use(version1(BASES[0], { routes, bodies, deps }))
     .use(version1(BASES[1], { routes, bodies, deps }))
     .compile();

@@ -1,37 +1,25 @@
-import type { Server } from 'bun';
 import { Elysia } from 'elysia';
 import { SOUND_VERSION_LENGTH, tryParseSoundFileName } from '../../src/domain/round-sound.ts';
 import { isOtherVersion, isRangeOfSame, isUnchanged } from '../http/conditional.ts';
 import type { ErrorResponse } from '../http/error-handler.ts';
 import { splitQuery } from '../http/query.ts';
 import { ERROR_CACHE_CONTROL, respondError } from '../http/responses.ts';
-import { createOpenDownloads, type OpenDownloads } from './open-downloads.ts';
 import { tryParseRange } from './range.ts';
 import { createSoundFiles, type SoundFile, type SoundFiles } from './sound-files.ts';
-
-type Incoming = { request: Request; server: Server<unknown> | null };
 
 type StorageDeps = {
   /** `STORAGE_DIR/roundsound` */
   soundFolder: string;
   /** Whether a file may be served: its player may have lost the right to a sound. By default always. */
   isServed?: (fileName: string) => boolean;
-  /** The key by which a client's downloads are counted: its address, behind trusted proxies the forwarded one. */
-  clientKey: (incoming: Incoming) => string;
 };
 
-type Sources = Required<Pick<StorageDeps, 'clientKey' | 'isServed'>> & {
-  files: SoundFiles;
-  downloads: OpenDownloads;
-};
+type Sources = Required<Pick<StorageDeps, 'isServed'>> & { files: SoundFiles };
 
-/** For each client. A browser opens six connections to a host, and several people may share an address. */
-const MAX_OPEN_DOWNLOADS = 16;
-const RETRY_AFTER_SECONDS = '5';
 const METHODS = 'GET, HEAD, OPTIONS';
 const HEADERS = {
   'Access-Control-Allow-Origin': '*',
-  'Access-Control-Expose-Headers': 'Accept-Ranges, Content-Length, Content-Range, ETag, Retry-After',
+  'Access-Control-Expose-Headers': 'Accept-Ranges, Content-Length, Content-Range, ETag',
   'Cross-Origin-Resource-Policy': 'cross-origin',
   'X-Content-Type-Options': 'nosniff',
 };
@@ -42,31 +30,25 @@ const PLAIN_CACHE_CONTROL = 'public, max-age=60, must-revalidate';
 
 const HIDDEN = { detail: { hide: true } };
 
-/** `/storage/roundsound/{steamid64}.mp3` and `.voice.mp3`. Not rate-limited, CORS for every origin; concurrent downloads are bounded. */
-export function storage({ soundFolder, clientKey, isServed = () => true }: StorageDeps) {
+/** `/storage/roundsound/{steamid64}.mp3` and `.voice.mp3`. Not rate-limited, CORS for every origin. */
+export function storage({ soundFolder, isServed = () => true }: StorageDeps) {
   const path = '/storage/roundsound/:file';
-  const sources: Sources = {
-    clientKey,
-    isServed,
-    files: createSoundFiles(soundFolder),
-    downloads: createOpenDownloads(MAX_OPEN_DOWNLOADS),
-  };
+  const sources: Sources = { isServed, files: createSoundFiles(soundFolder) };
   // One route for all methods: beside a GET route with a parameter, Elysia ignores one for HEAD, and answers HEAD with
   // the length of the GET handler's body.
   return new Elysia({ name: 'storage' }).all(
     path,
-    ({ request, server, params }) => {
+    ({ request, params }) => {
       const { method } = request;
       if (method === 'OPTIONS') return respondToPreflight();
       if (method !== 'GET' && method !== 'HEAD') return refuseMethod();
-      return respondWithSound(sources, params.file, { request, server });
+      return respondWithSound(sources, params.file, request);
     },
     HIDDEN,
   );
 }
 
-async function respondWithSound(sources: Sources, name: string, incoming: Incoming): Promise<Response> {
-  const { request } = incoming;
+async function respondWithSound(sources: Sources, name: string, request: Request): Promise<Response> {
   const isKnown = tryParseSoundFileName(name) !== undefined && sources.isServed(name);
   const file = isKnown ? await sources.files.read(name) : undefined;
   if (!file) return refuse({ status: 404, message: 'Not found' });
@@ -85,13 +67,6 @@ async function respondWithSound(sources: Sources, name: string, incoming: Incomi
     return new Response(null, {
       status: 416,
       headers: { ...headers, 'Cache-Control': 'no-store', 'Content-Range': `bytes */${blob.size}` },
-    });
-  }
-  if (!beginDownload(sources, incoming)) {
-    return refuse({
-      status: 429,
-      message: `Too many downloads at once: an address may have ${MAX_OPEN_DOWNLOADS} open`,
-      headers: { 'Retry-After': RETRY_AFTER_SECONDS },
     });
   }
   if (!range) return new Response(blob, { headers });
@@ -113,12 +88,6 @@ function headersOf({ hash, etag, modifiedAt }: SoundFile, version: string | null
     'Last-Modified': modifiedAt.toUTCString(),
     ETag: etag,
   };
-}
-
-function beginDownload({ clientKey, downloads }: Sources, { request, server }: Incoming): boolean {
-  // Bun drops the address of a request once its response is sent or the client has disconnected.
-  const isOpen = () => server?.requestIP(request) != null;
-  return downloads.begin(clientKey({ request, server }), isOpen);
 }
 
 function respondToPreflight(): Response {

@@ -66,7 +66,7 @@ const EXPORT_PENALTIES = {
   summary: 'All penalties at once',
   description:
     'One JSON object a line, oldest first, as of one moment. The last line is an ExportEnd: without it the response is incomplete. ' +
-    `One export at a time and ${EXPORTS_PER_HOUR} an hour for each token owner. A client that falls 25 seconds behind a rate of 1 Mbit/s, or takes more than 15 minutes, is disconnected: save the response first, and process it afterwards.`,
+    `One export at a time and ${EXPORTS_PER_HOUR} an hour for each token owner. A client that reads nothing for 30 seconds, or takes more than 15 minutes, is disconnected: save the response first, and process it afterwards.`,
   isExtension: true,
   policy: 'protected',
   scope: 'penalties',

@@ -17,7 +17,7 @@ await Bun.write(join(soundFolder, '.7.partial'), 'half');
 await Bun.write(join(soundFolder, 'note.txt'), 'note');
 await Bun.write(join(folder.path, 'secret.mp3'), 'secret');
 await symlink(join(folder.path, 'secret.mp3'), join(soundFolder, '76561198000000009.mp3'));
-const { port, origin } = listenOnLoopback(storage({ soundFolder, clientKey: () => 'somebody' }));
+const { port, origin } = listenOnLoopback(storage({ soundFolder }));
 afterAll(() => folder.remove());
 
 test('serves a sound whole, as MP3, to every origin, with an ETag', async () => {

@@ -14,8 +14,6 @@ import { startAccountSite } from './account.ts';
 import { type Browser, openBrowser, type Page, signIn } from './browser.ts';
 
 export const MAX_BYTES = 1024 * 1024;
-export const READ_LIMIT_MS = 3000;
-const SLOT_LIMIT_MS = 2000;
 export const PLAYER = aSteamId(1);
 
 /**
@@ -42,8 +40,6 @@ export async function openSoundSite() {
       limits: {
         maxSeconds: 10,
         maxUploadBytes: MAX_BYTES,
-        readLimitMs: READ_LIMIT_MS,
-        slotLimitMs: SLOT_LIMIT_MS,
       },
       storeUpload: (upload) => {
         const bytes = visit.diskTrouble ? failingWith(visit.diskTrouble) : upload.bytes;

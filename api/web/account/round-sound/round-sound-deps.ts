@@ -14,12 +14,6 @@ export type SoundStore = {
     maxUploadBytes: number;
     /** Who may have a sound; everyone by default. */
     audience?: SoundAudience;
-    /** How long receiving an upload may take once it has a slot; 330,000 ms by default. */
-    readLimitMs?: number;
-    /** How long an upload waits for a slot; 20,000 ms by default. */
-    slotLimitMs?: number;
-    /** The rate below which an upload may lose its slot while others wait; 32 KiB/s over five seconds by default. */
-    minRate?: { bytesPerSecond: number; windowMs: number };
   };
   /** @throws {InvalidInput} for an empty or too large file · {Unavailable} when there is no free space. */
   storeUpload: (upload: SoundUpload) => Promise<unknown>;

@@ -5,7 +5,6 @@ import { InvalidInput } from '../../../../src/domain/errors.ts';
 import { LATEST_START_MS, parseStartMs } from '../../../../src/domain/round-sound.ts';
 import { CSRF_FIELD } from '../../visit/forms/form.ts';
 import { PageError } from '../../visit/page-error.ts';
-import type { UploadSlot } from './upload-slots.ts';
 
 /** The file of a form that is still being received. */
 export type ArrivingFile = {
@@ -22,8 +21,6 @@ type Options<T> = {
   maxBytes: number;
   /** How long receiving the form may take. */
   limitMs: number;
-  /** The upload's slot; when its signal aborts, reading fails with the signal's reason. */
-  slot: UploadSlot;
   /** Throws unless the CSRF token is valid. Called before the file is read if the field comes first, and at the end. */
   requireToken: (field: string | undefined) => void;
   /** Receives the field that the form shows again when it is refused. */
@@ -48,16 +45,14 @@ const LIMITS = { parts: 16, fields: 8, fieldSize: 1024, headerPairs: 32, headerS
  * @returns what `store` returns.
  * @throws {InvalidInput} when it is not a multipart form, ends early, or has two files or too many parts.
  * @throws {PageError} 400 `sound-missing`, `sound-empty` or `sound-start`, 408 `sound-too-slow`, 413 `sound-too-large`.
- * @throws the reason of the slot's signal.
  * @throws what `requireToken`, `identifyAgain` and `store` throw.
  */
 export async function readUploadForm<T>(request: Request, options: Options<T>): Promise<T> {
-  const { maxBytes, limitMs, slot, requireToken, values, identifyAgain, store } = options;
+  const { maxBytes, limitMs, requireToken, values, identifyAgain, store } = options;
   const parser = openParser(request, maxBytes);
   const reading = new AbortController();
   // Not withTimeLimit: the received data has to be cleaned up before the visitor gets a response.
   const timer = setTimeout(() => reading.abort(new PageError('sound-too-slow', 408)), limitMs);
-  slot.signal.addEventListener('abort', () => reading.abort(slot.signal.reason));
   const opened = Promise.withResolvers<OpenedFile | undefined>();
   let file: BusboyFileStream | undefined;
   let tokenField: string | undefined;
@@ -80,14 +75,11 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
   parser.on('partsLimit', () => parser.destroy(new InvalidInput('the form has too many parts')));
   // Convert to a Readable: a pipeline that reads the web stream directly does not end when aborted (Bun 1.4.5).
   const source = request.body ? Readable.fromWeb(request.body) : Readable.from([]);
-  const arrival = pipeline(source, inPieces(slot.note), parser, { signal: reading.signal }).then(
-    slot.complete,
-    (cause: unknown) => {
-      const failure = toFailure(cause);
-      file?.destroy(failure);
-      throw failure;
-    },
-  );
+  const arrival = pipeline(source, inPieces, parser, { signal: reading.signal }).catch((cause: unknown) => {
+    const failure = toFailure(cause);
+    file?.destroy(failure);
+    throw failure;
+  });
   arrival.then(() => opened.resolve(undefined), opened.reject);
 
   async function* readFile({ part, fileName }: OpenedFile): AsyncGenerator<Uint8Array> {
@@ -128,14 +120,11 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
   }
 }
 
-/** Cuts a body, which may arrive in pieces of megabytes, into small ones. @param note receives the size of what arrived. */
-function inPieces(note: (sizeBytes: number) => void) {
-  return async function* (body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    for await (const chunk of body) {
-      note(chunk.byteLength);
-      for (let at = 0; at < chunk.byteLength; at += PIECE_BYTES) yield chunk.subarray(at, at + PIECE_BYTES);
-    }
-  };
+/** Cuts a body, which may arrive in pieces of megabytes, into small ones. */
+async function* inPieces(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of body) {
+    for (let at = 0; at < chunk.byteLength; at += PIECE_BYTES) yield chunk.subarray(at, at + PIECE_BYTES);
+  }
 }
 
 /** @throws {PageError} 400 `sound-start`. */

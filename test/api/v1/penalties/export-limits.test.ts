@@ -1,6 +1,4 @@
 import { describe, expect, test } from 'bun:test';
-import { once } from 'node:events';
-import { connect as connectSocket } from 'node:net';
 import { BASES } from '../../../../api/app.ts';
 import { openPenaltyExport } from '../../../../src/queries/penalties/export.ts';
 import { startDatabaseProxy } from '../../../support/database/database-proxy.ts';
@@ -9,7 +7,7 @@ import { connectTo, expectWithin } from '../../../support/machine/time-promise.t
 import { aToken, bearer, NOW, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 
-const { db, database, connection, service, caller, fill, open, readToEnd, countSessions } =
+const { db, database, connection, service, caller, fill, open, readNothing, readToEnd, countSessions } =
   await startExports();
 const reference = connectTo(database.url);
 
@@ -103,34 +101,12 @@ describe('limits of /penalties/export', () => {
 });
 
 describe('an export whose client', () => {
-  test('reads slowly is whole all the same, longer than a statement may take', async () => {
-    await fill(15_000);
-    const reader = await open();
-    await Bun.sleep(16_000);
-    const { text } = await readToEnd(reader);
-    expect(JSON.parse(text.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({ end: true, count: 15_000 });
-  });
-
   test('leaves frees its connection at once', async () => {
     await fill(15_000);
     const reader = await open();
     expect(await countSessions()).toBe(1);
     await reader.cancel();
     await waitFor(async () => (await countSessions()) === 0);
-  });
-
-  test('reads nothing, or a byte at a time, is aborted once 25 seconds behind, without the last line', async () => {
-    await fill(15_000);
-    const received = await readNothing();
-    await caller.becomeAnother();
-    const trickling = readByteByByte();
-    try {
-      await waitFor(async () => (await countSessions()) === 2);
-      await expectWithin(26_000, () => waitFor(async () => (await countSessions()) === 0), reference);
-    } finally {
-      trickling.kill();
-    }
-    expect(await received.readRest()).not.toContain('"end":true');
   });
 
   test('gets a broken response when the connection to the database is lost', async () => {
@@ -166,41 +142,3 @@ test('a service that stops breaks exports off, and waits for none', async () => 
   expect(text).not.toContain('"end":true');
   await waitFor(async () => (await countSessions()) === 0);
 });
-
-/** A client that sends a request and reads nothing, or only the beginning, until told to read on. */
-async function readNothing({ butTheBeginning = false } = {}) {
-  const socket = connectSocket({ port: Number(new URL(service.origin).port), host: '127.0.0.1' });
-  socket.pause();
-  socket.write(
-    `GET /api/v1/penalties/export HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${caller.token}\r\n\r\n`,
-  );
-  await waitFor(async () => (await countSessions()) === 1);
-  let text = '';
-  if (butTheBeginning) {
-    const [bytes] = await once(socket.resume(), 'data');
-    socket.pause();
-    text += bytes.toString();
-  }
-  return {
-    readRest: async () => {
-      const closed = Promise.withResolvers<void>();
-      socket.on('data', (bytes) => {
-        text += bytes.toString();
-      });
-      socket.on('close', () => closed.resolve());
-      socket.on('error', () => closed.resolve());
-      socket.resume();
-      await closed.promise;
-      return text;
-    },
-  };
-}
-
-/** A client that reads five bytes a second. */
-function readByteByByte() {
-  const { port } = new URL(service.origin);
-  const request = `GET /api/v1/penalties/export HTTP/1.1\\r\\nHost: x\\r\\nAuthorization: Bearer ${caller.token}\\r\\n\\r\\n`;
-  const script = `exec 3<>/dev/tcp/127.0.0.1/${port}; printf '${request}' >&3
-    while :; do head -c 1 <&3 >/dev/null; sleep 0.2; done`;
-  return Bun.spawn(['bash', '-c', script], { stdout: 'ignore', stderr: 'ignore' });
-}

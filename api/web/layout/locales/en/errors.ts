@@ -49,8 +49,6 @@ export const errors = {
   'sound-not-allowed':
     'You cannot have a round-end sound here, so nothing was uploaded. Your account page shows who can.',
   'sound-too-slow': 'The upload took too long. Please try a smaller file or a faster connection.',
-  'sound-gave-way': (kilobytes: number) =>
-    `Others were waiting and this upload was slower than ${kilobytes} kB/s, so it was stopped to make room for them. Please try again later or on a faster connection.`,
   'sound-start': (seconds: number) =>
     `The start must be a whole number of milliseconds from 0 to ${seconds * 1000}. Nothing was uploaded.`,
   'sound-busy':

@@ -49,8 +49,6 @@ export const errors: Texts['errors'] = {
   'sound-not-allowed':
     'Nie możesz tu mieć dźwięku końca rundy, więc nic nie zostało przesłane. Kto może, sprawdzisz na stronie konta.',
   'sound-too-slow': 'Przesyłanie trwało zbyt długo. Spróbuj z mniejszym plikiem albo na szybszym łączu.',
-  'sound-gave-way': (kilobytes) =>
-    `Inni czekali, a to przesyłanie było wolniejsze niż ${kilobytes} kB/s, więc zostało przerwane, aby zrobić im miejsce. Spróbuj ponownie później albo na szybszym łączu.`,
   'sound-start': (seconds) =>
     `Początek musi być całkowitą liczbą milisekund od 0 do ${seconds * 1000}. Nic nie zostało przesłane.`,
   'sound-busy':

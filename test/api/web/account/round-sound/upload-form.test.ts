@@ -56,13 +56,17 @@ test('a form of endless parts in one piece is not read on either', async () => {
   expect(process.cpuUsage().user - before).toBeLessThan(1_500_000);
 });
 
+test('a form that does not arrive in time is 408', async () => {
+  const endless = new ReadableStream<Uint8Array>();
+  await expect(read(endless, { limitMs: 1 })).rejects.toMatchObject({ key: 'sound-too-slow', status: 408 });
+});
+
 /** Reads a form while storing the file is slow: an error in the meantime must not be lost. */
-function read(body: ReadableStream<Uint8Array>): Promise<string> {
+function read(body: ReadableStream<Uint8Array>, { limitMs = 5000 } = {}): Promise<string> {
   const headers = { 'content-type': 'multipart/form-data; boundary=x' };
   return readUploadForm(new Request('http://localhost/', { method: 'POST', headers, body }), {
     maxBytes: 1000,
-    limitMs: 5000,
-    slot: { signal: new AbortController().signal, note: () => undefined, complete: () => undefined },
+    limitMs,
     requireToken: (field) => expect(field).toBe('right'),
     values: new Map(),
     identifyAgain: async () => undefined,
