@@ -23,7 +23,7 @@ import {
   parseDurationMinutes,
   parsePlayerSteamId,
   parseUnixSeconds,
-  toAdminSteamId,
+  toJoinedAdmin,
 } from './source/values.ts';
 
 const IKS_SOURCE = 'iks';
@@ -120,6 +120,7 @@ function parseRow(
   if (createdAt === undefined) throw new InvalidInput('it has no date of creation');
   const endsAt = parseUnixSeconds(row.end_at) ?? null;
   const durationMinutes = parseDuration(row, { createdAt, endsAt }, warn);
+  const admin = toJoinedAdmin(row.admin_name, row.admin_steamid);
   const isLifted = isLiftedRow(row, assume);
   return {
     sourceTable: table,
@@ -128,8 +129,8 @@ function parseRow(
     status: isLifted ? 'UNBANNED' : 'ACTIVE',
     playerName: cleanText(row.name, MAX_NAME_LENGTH),
     playerSteamId: parsePlayerSteamId(row.steam_id),
-    adminName: cleanText(row.admin_name, MAX_NAME_LENGTH),
-    adminSteamId: toAdminSteamId(row.admin_steamid),
+    adminName: admin.name ?? '',
+    adminSteamId: admin.steamId,
     reason: cleanText(row.reason, MAX_REASON_LENGTH),
     durationMinutes,
     serverId: findServerId(serverIds, row.server_id, warn),
@@ -180,10 +181,11 @@ function parseMuteType(type: string | null | undefined): PenaltyType {
 
 /** IKS does not record when a penalty was lifted: the time of the row's last change is used. */
 function parseLift(row: SourceRow): Lift {
+  const lifter = toJoinedAdmin(row.lifter_name, row.lifter_steamid);
   return {
     liftedAt: parseUnixSeconds(row.updated_at) ?? null,
-    liftedByName: cleanText(row.lifter_name, MAX_NAME_LENGTH) || null,
-    liftedBySteamId: toAdminSteamId(row.lifter_steamid),
+    liftedByName: lifter.name || null,
+    liftedBySteamId: lifter.steamId,
     liftReason: cleanText(row.unban_reason, MAX_REASON_LENGTH) || null,
   };
 }

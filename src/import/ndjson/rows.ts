@@ -6,6 +6,7 @@ import {
   parsePenaltyStatus,
   parsePenaltyType,
 } from '../../domain/penalty.ts';
+import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import type { ImportedPenalty } from '../../queries/penalties/imported.ts';
 import { cleanText, MAX_NAME_LENGTH, MAX_REASON_LENGTH } from '../source/clean-text.ts';
 import {
@@ -42,7 +43,7 @@ export function parseNdjsonLine(text: string): ImportedPenalty {
     playerName: cleanText(parseText(fields, 'player_name'), MAX_NAME_LENGTH),
     playerSteamId: parsePlayerSteamId(parseSteamIdText(fields, 'player_steamid')),
     adminName: cleanText(parseText(fields, 'admin_name'), MAX_NAME_LENGTH),
-    adminSteamId: toAdminSteamId(parseSteamIdText(fields, 'admin_steamid')),
+    adminSteamId: parseAdminSteamId(fields),
     reason: cleanText(parseText(fields, 'reason'), MAX_REASON_LENGTH),
     durationMinutes,
     serverId: parseServerId(fields),
@@ -86,6 +87,12 @@ function parseSteamIdText(fields: Fields, name: string): string | undefined {
   if (typeof value === 'number')
     throw new InvalidInput(`${name} ${value} is a number, which loses digits: write it as a string`);
   return parseText(fields, name);
+}
+
+/** Null when the line does not tell who the admin is. */
+function parseAdminSteamId(fields: Fields): SteamId64 | null {
+  const text = parseSteamIdText(fields, 'admin_steamid');
+  return text === undefined && !fields.admin_name ? null : toAdminSteamId(text);
 }
 
 function parseType(fields: Fields): PenaltyType {
@@ -166,7 +173,7 @@ function parseKey(fields: Fields, penalty: Identity): Key {
     penalty.type,
     penalty.playerSteamId,
     penalty.playerName,
-    penalty.adminSteamId,
+    penalty.adminSteamId ?? UNKNOWN_STEAM_ID,
     penalty.adminName,
     penalty.reason,
     penalty.durationMinutes,

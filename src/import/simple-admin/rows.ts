@@ -12,6 +12,7 @@ import {
   parsePlayerSteamId,
   parseUnixSeconds,
   toAdminSteamId,
+  toJoinedAdmin,
 } from '../source/values.ts';
 import { parseWallClock, type WallClock } from '../source/wall-clock.ts';
 
@@ -186,12 +187,12 @@ function parseStatus(status: string, warn: Warn): PenaltyStatus {
 
 function parseLift(row: SourceRow): Lift {
   const liftReason = cleanText(row.lift_reason ?? row.panel_reason, MAX_REASON_LENGTH) || null;
-  if (row.lifter_id === null || row.lifter_id === undefined) return { ...NOT_LIFTED, liftReason };
+  // Admin 0 is the console, which has no row in old versions.
+  const lifter = toJoinedAdmin(row.lifter_name, row.lifter_steamid, row.lifter_id === '0' && 'Console');
   return {
     liftedAt: parseUnixSeconds(row.lifted_at) ?? null,
-    // Admin 0 is the console, which has no row in old versions.
-    liftedByName: cleanText(row.lifter_name, MAX_NAME_LENGTH) || (row.lifter_id === '0' ? 'Console' : null),
-    liftedBySteamId: toAdminSteamId(row.lifter_steamid),
+    liftedByName: lifter.name || null,
+    liftedBySteamId: lifter.steamId,
     liftReason,
   };
 }

@@ -1,5 +1,6 @@
 import { InvalidInput } from '../../domain/errors.ts';
 import { type SteamId64, tryParseSteamId, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
+import { cleanText, MAX_NAME_LENGTH } from './clean-text.ts';
 
 const MAX_INTEGER = 2_147_483_647;
 const LAST_SECOND = Date.UTC(9999, 11, 31) / 1000;
@@ -20,6 +21,25 @@ export function parsePlayerSteamId(text: string | null | undefined): SteamId64 {
 /** The acting admin; `'0'` for the console in any spelling, and for anything else that is not a SteamID. */
 export function toAdminSteamId(text: string | null | undefined): SteamId64 {
   return tryParseSourceSteamId((text ?? '').trim()) ?? UNKNOWN_STEAM_ID;
+}
+
+/** Whoever gave or lifted a penalty; both are null when the source no longer has a row of theirs. */
+type Admin = { name: string; steamId: SteamId64 } | { name: null; steamId: null };
+
+/**
+ * Reads an admin whose name and SteamID come from another table of the source.
+ * @param consoleName given if the row names the console, which that table may lack.
+ */
+export function toJoinedAdmin(
+  name: string | null | undefined,
+  steamId: string | null | undefined,
+  consoleName?: string | false,
+): Admin {
+  if ((name === null || name === undefined) && !consoleName) return { name: null, steamId: null };
+  return {
+    name: cleanText(name, MAX_NAME_LENGTH) || consoleName || '',
+    steamId: toAdminSteamId(steamId),
+  };
 }
 
 /** Some plugins store a SteamID64 in hexadecimal: 15 digits that begin with 1100001, the public universe. */

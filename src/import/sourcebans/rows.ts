@@ -1,6 +1,5 @@
 import { InvalidInput } from '../../domain/errors.ts';
 import type { PenaltyType } from '../../domain/penalty.ts';
-import { UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import type { ImportedPenalty } from '../../queries/penalties/imported.ts';
 import { type Lift, NOT_LIFTED } from '../checked-penalty.ts';
 import type { ItemReport } from '../import-run.ts';
@@ -11,12 +10,14 @@ import {
   parseDurationMinutes,
   parsePlayerSteamId,
   parseUnixSeconds,
-  toAdminSteamId,
+  toJoinedAdmin,
 } from '../source/values.ts';
 import { parseRemoval } from './removal.ts';
 
 /** A communication ban "for this session" gets this duration, since the end of a session is not recorded. */
 const SESSION_MINUTES = 120;
+/** The name of admin 0, whose row some databases lack. */
+const CONSOLE = 'CONSOLE';
 
 export type SourcebansRowOptions = { serverIds: ServerIds };
 
@@ -38,6 +39,7 @@ export function parseSourcebansRow(
   const ends = isSession ? undefined : parseUnixSeconds(row.ends);
   const endsAt =
     durationMinutes === 0 ? null : (ends ?? new Date(createdAt.getTime() + durationMinutes * 60_000));
+  const admin = toJoinedAdmin(row.admin_name, row.admin_authid, row.aid === '0' && CONSOLE);
   const { status, assumption } = parseRemoval(row);
   if (assumption) assume(assumption);
   return {
@@ -47,8 +49,8 @@ export function parseSourcebansRow(
     status,
     playerName: cleanText(row.name, MAX_NAME_LENGTH),
     playerSteamId: parsePlayerSteamId(row.authid),
-    adminName: cleanText(row.admin_name, MAX_NAME_LENGTH) || (row.aid === '0' ? 'CONSOLE' : ''),
-    adminSteamId: toAdminSteamId(row.admin_authid),
+    adminName: admin.name ?? '',
+    adminSteamId: admin.steamId,
     reason: cleanText(row.reason, MAX_REASON_LENGTH),
     durationMinutes,
     serverId: findServerId(serverIds, row.sid, warn),
@@ -69,11 +71,11 @@ function parseCommsType(type: string | null | undefined): PenaltyType {
 }
 
 function parseLift(row: SourceRow): Lift {
-  const isByConsole = row.removedby === '0';
+  const lifter = toJoinedAdmin(row.lifter_name, row.lifter_authid, row.removedby === '0' && CONSOLE);
   return {
     liftedAt: parseUnixSeconds(row.removedon) ?? null,
-    liftedByName: cleanText(row.lifter_name, MAX_NAME_LENGTH) || (isByConsole ? 'CONSOLE' : null),
-    liftedBySteamId: row.lifter_authid || isByConsole ? toAdminSteamId(row.lifter_authid) : UNKNOWN_STEAM_ID,
+    liftedByName: lifter.name || null,
+    liftedBySteamId: lifter.steamId,
     liftReason: cleanText(row.ureason, MAX_REASON_LENGTH) || null,
   };
 }

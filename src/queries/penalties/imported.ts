@@ -7,9 +7,17 @@ import { loadAnonymiser } from '../personal-data/tombstones.ts';
 /** Key of a penalty within its source. */
 export type SourceKey = { sourceTable: string; sourceId: string };
 
+type StoredPenalty = typeof penalties.$inferSelect;
+
 /** A penalty of a source, ready to be written. */
 export type ImportedPenalty = SourceKey &
-  Omit<typeof penalties.$inferSelect, 'id' | 'source' | 'sourceTable' | 'sourceId' | 'goneAt'>;
+  Omit<StoredPenalty, 'id' | 'source' | 'sourceTable' | 'sourceId' | 'goneAt' | 'adminSteamId'> & {
+    /**
+     * Null if the source no longer knows the admin: what is stored stays. If an UNBANNED penalty has no `liftedBySteamId`,
+     * whatever is stored of its lift stays likewise.
+     */
+    adminSteamId: StoredPenalty['adminSteamId'] | null;
+  };
 
 export type WriteCounts = { added: number; changed: number; unchanged: number };
 
@@ -174,6 +182,25 @@ const values = names.slice(2);
 const list = (prefix: string, columns: readonly string[]) =>
   columns.map((name) => `${prefix}${name}`).join(', ');
 
+/** What is written of a penalty that is already stored: unknown values do not replace known ones. */
+const SETTLED = COLUMNS.map((column) => {
+  const name = penalties[column].name;
+  switch (column) {
+    case 'adminName':
+    case 'adminSteamId':
+      return `case when incoming.admin_steamid is null then coalesce(known.${name}, ${column === 'adminName' ? "''" : 0})
+        else incoming.${name} end`;
+    case 'liftedAt':
+    case 'liftedByName':
+    case 'liftedBySteamId':
+    case 'liftReason':
+      return `case when incoming.status = 'UNBANNED' and incoming.lifted_by_steamid is null
+        then coalesce(incoming.${name}, known.${name}) else incoming.${name} end`;
+    default:
+      return `incoming.${name}`;
+  }
+}).join(', ');
+
 /**
  * Joins each row with the stored one of the same key. Equal rows are not even locked: a sweep over a million unchanged
  * rows writes nothing. A row that is seen again is no longer gone. One with another player and another creation is another
@@ -183,12 +210,13 @@ const COMPARED = `incoming as materialized (
     select * from unnest(${types.map((type, index) => `$${index + 2}::${type}[]`).join(', ')})
       with ordinality as incoming(${list('', names)}, position)
   ), compared as materialized (
-    select incoming.*, known.id as known_id, known.gone_at is not null
-      or (${list('known.', values)}) is distinct from (${list('incoming.', values)}) as differs,
+    select settled.*, position, known.id as known_id, known.gone_at is not null
+      or (${list('known.', values)}) is distinct from (${list('settled.', values)}) as differs,
       coalesce($${COLUMNS.length + 2}::boolean and known.player_steamid <> incoming.player_steamid
         and known.created_at <> incoming.created_at, false) as replaces
     from incoming left join penalties known
       on known.source = $1::text and known.source_table = incoming.source_table and known.source_id = incoming.source_id
+    cross join lateral (select ${SETTLED}) as settled(${list('', names)})
   )`;
 
 /** Looks each key up by the index: a join may read all rows seen so far, for every page. */

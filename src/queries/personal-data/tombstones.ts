@@ -14,7 +14,7 @@ type NamedPeople = {
   playerName: string;
   playerSteamId: SteamId64;
   adminName: string;
-  adminSteamId: SteamId64;
+  adminSteamId: SteamId64 | null;
   liftedByName: string | null;
   liftedBySteamId: SteamId64 | null;
 };
@@ -108,7 +108,8 @@ export async function loadAnonymiser(tx: Transaction): Promise<<P extends NamedP
   if (!secret) return (penalty) => penalty;
   const hashes = new Set(erased.map(({ idHash }) => idHash));
   const known = new Map<SteamId64, boolean>();
-  const isErased = (id: SteamId64): boolean => {
+  const isErased = (id: SteamId64 | null): boolean => {
+    if (id === null) return false;
     const found = known.get(id) ?? hashes.has(hashOf(secret.value, id));
     known.set(id, found);
     return found;
@@ -117,8 +118,10 @@ export async function loadAnonymiser(tx: Transaction): Promise<<P extends NamedP
     ...penalty,
     ...(isErased(penalty.playerSteamId) && { playerSteamId: UNKNOWN_STEAM_ID, playerName: '' }),
     ...(isErased(penalty.adminSteamId) && { adminSteamId: UNKNOWN_STEAM_ID, adminName: FORMER_ADMIN }),
-    ...(penalty.liftedBySteamId !== null &&
-      isErased(penalty.liftedBySteamId) && { liftedBySteamId: UNKNOWN_STEAM_ID, liftedByName: FORMER_ADMIN }),
+    ...(isErased(penalty.liftedBySteamId) && {
+      liftedBySteamId: UNKNOWN_STEAM_ID,
+      liftedByName: FORMER_ADMIN,
+    }),
   });
 }
 
