@@ -129,7 +129,8 @@ async function runImport(
       replacesSource: replaceSource,
       onProgress: progress.update,
       onWait: () => progress.line('waiting for another import of this source to end'),
-      onSetAside: (row) => progress.line(`set aside: ${name(row)}: ${row.reason}`),
+      onSetAside: (row, { isOutdated }) =>
+        progress.line(`set aside${isOutdated ? ', stays as it was' : ''}: ${name(row)}: ${row.reason}`),
       onWarning: (row) => {
         warnings += 1;
         if (warnings <= WARNINGS_SHOWN) progress.line(`warning: ${name(row)}: ${row.reason}`);
@@ -162,6 +163,11 @@ function describe(summary: ImportSummary): string {
     `${isDryRun ? 'Would import' : 'Imported'} from ${source}: ${read} read, ${added} added, ${changed} changed, ` +
       `${unchanged} unchanged, ${gone} gone at the source, ${setAside} set aside`,
   ];
+  if (summary.outdated > 0) {
+    lines.push(
+      `${summary.outdated} of the rows set aside could be read by an earlier import: their penalties stay as they were`,
+    );
+  }
   if (warnings > WARNINGS_SHOWN) lines.push(`${warnings} warnings (--json lists the first 1000)`);
   for (const { rows, assumption } of summary.assumptions) {
     lines.push(`${rows} ${pluralForm('en', rows, { one: 'row', other: 'rows' })} ${assumption}`);

@@ -5,6 +5,9 @@ import type { ImportedPenalty } from '../queries/penalties/imported.ts';
 /** Who lifted a penalty, when and why. */
 export type Lift = Pick<ImportedPenalty, 'liftedAt' | 'liftedByName' | 'liftedBySteamId' | 'liftReason'>;
 
+/** Whether a penalty is in force, over, or lifted and by whom. */
+export type PenaltyState = Pick<ImportedPenalty, 'status'> & Lift;
+
 /** Nobody lifted it. */
 export const NOT_LIFTED: Lift = {
   liftedAt: null,
@@ -12,6 +15,8 @@ export const NOT_LIFTED: Lift = {
   liftedBySteamId: null,
   liftReason: null,
 };
+export const ACTIVE: PenaltyState = { status: 'ACTIVE', ...NOT_LIFTED };
+export const EXPIRED: PenaltyState = { status: 'EXPIRED', ...NOT_LIFTED };
 
 /**
  * Checks what holds for penalties of every source: their times lie in the allowed years, and are truncated to whole

@@ -2,7 +2,7 @@ import { InvalidInput } from '../domain/errors.ts';
 import type { PenaltyType } from '../domain/penalty.ts';
 import type { ImportedPenalty } from '../queries/penalties/imported.ts';
 import type { PenaltySource } from '../queries/penalties/sources.ts';
-import { type Lift, NOT_LIFTED } from './checked-penalty.ts';
+import { ACTIVE, type PenaltyState } from './checked-penalty.ts';
 import type { ImportSummary } from './import-report.ts';
 import {
   type ImportDeps,
@@ -77,6 +77,7 @@ async function sweep(run: ImportRun, database: SourceDatabase): Promise<void> {
       table: table.name,
       idsOf: (row) => [row.id ?? ''],
       parse: (row, report) => parseRow(table.name, row, { serverIds, ...report }),
+      parseState,
     });
   }
   run.summary.gone = await run.writer.markGone(
@@ -121,12 +122,11 @@ function parseRow(
   const endsAt = parseUnixSeconds(row.end_at) ?? null;
   const durationMinutes = parseDuration(row, { createdAt, endsAt }, warn);
   const admin = toJoinedAdmin(row.admin_name, row.admin_steamid);
-  const isLifted = isLiftedRow(row, assume);
+  if (isLifted(row) && row.unbanned_by === null) assume(UNBANNED_BY_NOBODY);
   return {
     sourceTable: table,
     sourceId: row.id ?? '',
     type: table === 'iks_bans' ? 'ban' : parseMuteType(row.mute_type),
-    status: isLifted ? 'UNBANNED' : 'ACTIVE',
     playerName: cleanText(row.name, MAX_NAME_LENGTH),
     playerSteamId: parsePlayerSteamId(row.steam_id),
     adminName: admin.name ?? '',
@@ -136,16 +136,15 @@ function parseRow(
     serverId: findServerId(serverIds, row.server_id, warn),
     createdAt,
     endsAt,
-    ...(isLifted ? parseLift(row) : NOT_LIFTED),
+    ...parseState(row),
   };
 }
 
+const UNBANNED_BY_NOBODY = 'with an unban_reason but no unbanned_by: UNBANNED by somebody unknown';
+
 /** Whether an admin lifted it; `unban_reason` alone says so too. */
-function isLiftedRow(row: SourceRow, assume: ItemReport['assume']): boolean {
-  if (row.unbanned_by !== null) return true;
-  if (!row.unban_reason) return false;
-  assume('with an unban_reason but no unbanned_by: UNBANNED by somebody unknown');
-  return true;
+function isLifted(row: SourceRow): boolean {
+  return row.unbanned_by !== null || Boolean(row.unban_reason);
 }
 
 /** IKS only looks at `end_at`: a duration that says permanent where `end_at` does not, or the reverse, is corrected. */
@@ -180,9 +179,11 @@ function parseMuteType(type: string | null | undefined): PenaltyType {
 }
 
 /** IKS does not record when a penalty was lifted: the time of the row's last change is used. */
-function parseLift(row: SourceRow): Lift {
+function parseState(row: SourceRow): PenaltyState {
+  if (!isLifted(row)) return ACTIVE;
   const lifter = toJoinedAdmin(row.lifter_name, row.lifter_steamid);
   return {
+    status: 'UNBANNED',
     liftedAt: parseUnixSeconds(row.updated_at) ?? null,
     liftedByName: lifter.name || null,
     liftedBySteamId: lifter.steamId,

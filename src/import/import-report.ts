@@ -15,7 +15,7 @@ export type ImportProgress = {
 export type ImportListener = {
   onProgress?: ((progress: ImportProgress) => void) | undefined;
   /** Called for every row that was set aside. */
-  onSetAside?: ((row: RowReport) => void) | undefined;
+  onSetAside?: ((row: RowReport, options: { isOutdated: boolean }) => void) | undefined;
   /** Called when this import waits for another one of the same source. */
   onWait?: (() => void) | undefined;
   /** Called for every row that was imported with a warning. */
@@ -33,13 +33,16 @@ export type ImportSummary = {
   /** Penalties that the source no longer has: marked and kept. */
   gone: number;
   setAside: number;
+  /** Rows of `setAside` that an earlier import could read: they stay as they were, and may be out of date. */
+  outdated: number;
   warnings: number;
   /** Tombstones of another erasure secret: these people are no longer recognised, and may be named again. */
   lostErasures: number;
   /** Names of the servers that were added; they are hidden until an operator unhides them. */
   serversAdded: string[];
-  /** The first {@link LISTED_REPORTS} of each; `setAside` and `warnings` count all of them. */
+  /** The first {@link LISTED_REPORTS} of each kind; the numbers above count all of them. */
   rowsSetAside: RowReport[];
+  outdatedRows: RowReport[];
   warnedRows: RowReport[];
   assumptions: Assumption[];
 };
@@ -58,20 +61,30 @@ export function startSummary(source: string, isDryRun: boolean): ImportSummary {
     unchanged: 0,
     gone: 0,
     setAside: 0,
+    outdated: 0,
     warnings: 0,
     lostErasures: 0,
     serversAdded: [],
     rowsSetAside: [],
+    outdatedRows: [],
     warnedRows: [],
     assumptions: [],
   };
 }
 
-/** Reports a row that is set aside: it is not imported. */
-export function setRowAside(summary: ImportSummary, listener: ImportListener, row: RowReport): void {
+/** Reports a row that is set aside: it is not imported. @param isOutdated whether an earlier import could read it. */
+export function setRowAside(
+  summary: ImportSummary,
+  listener: ImportListener,
+  { isOutdated, ...row }: RowReport & { isOutdated: boolean },
+): void {
   summary.setAside += 1;
   if (summary.rowsSetAside.length < LISTED_REPORTS) summary.rowsSetAside.push(row);
-  listener.onSetAside?.(row);
+  if (isOutdated) {
+    summary.outdated += 1;
+    if (summary.outdatedRows.length < LISTED_REPORTS) summary.outdatedRows.push(row);
+  }
+  listener.onSetAside?.(row, { isOutdated });
 }
 
 /** Reports something odd about a row that is imported. */

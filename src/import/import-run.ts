@@ -1,13 +1,17 @@
 import type { Db } from '../db/client.ts';
 import type { Fence } from '../db/leader.ts';
 import { Conflict, InvalidInput } from '../domain/errors.ts';
-import { SOURCE_NAME, SOURCE_NAME_RULE, statusAt } from '../domain/penalty.ts';
+import { isPenaltyTime, SOURCE_NAME, SOURCE_NAME_RULE, statusAt } from '../domain/penalty.ts';
 import type { Actor } from '../domain/rights/actor.ts';
 import { loadExpiryMark } from '../queries/penalties/expiry.ts';
-import type { ImportedPenalty, SourceKey } from '../queries/penalties/imported.ts';
+import {
+  type ImportedPenalty,
+  listImportedPenalties,
+  type SourceKey,
+} from '../queries/penalties/imported.ts';
 import { completePenaltySource, type PenaltySource } from '../queries/penalties/sources.ts';
 import { countLostTombstones } from '../queries/personal-data/tombstones.ts';
-import { checkPenalty } from './checked-penalty.ts';
+import { checkPenalty, type PenaltyState } from './checked-penalty.ts';
 import {
   countAssumption,
   type ImportListener,
@@ -125,6 +129,16 @@ export type ItemParser<Item> = {
    * @throws {InvalidInput} for an item that cannot be imported: it is set aside with the message.
    */
   parse: (item: Item, report: ItemReport) => ImportedPenalty;
+  /**
+   * Reads only the state of an item, because {@link parse} cannot read the rest.
+   * @throws {InvalidInput} if that cannot be read either.
+   */
+  parseState: (item: Item) => PenaltyState;
+  /**
+   * The key of an item's penalty, if it is not the table and the id; undefined for none.
+   * @throws {InvalidInput} if it cannot be read.
+   */
+  keyOf?: (item: Item) => SourceKey | undefined;
 };
 
 /**
@@ -158,18 +172,28 @@ export async function importPage<Item>(
 
 type ParsedPage = {
   rows: ImportedPenalty[];
-  setAside: SourceKey[];
+  unreadable: UnreadableRow[];
   /** Rows read up to and including this page. */
   read: number;
+};
+
+type UnreadableRow = {
+  table: string;
+  id: string;
+  reason: string;
+  key: SourceKey | undefined;
+  /** Undefined if it is not over, or cannot be read either. */
+  end: PenaltyState | undefined;
 };
 
 function parsePage<Item>(
   { summary, listener, signal, expiryMark }: ImportRun,
   page: readonly Item[],
-  { table, idsOf, parse }: ItemParser<Item>,
+  parser: ItemParser<Item>,
 ): ParsedPage {
   signal?.throwIfAborted();
-  const parsed: ParsedPage = { rows: [], setAside: [], read: 0 };
+  const { table, idsOf, parse, keyOf } = parser;
+  const parsed: ParsedPage = { rows: [], unreadable: [], read: 0 };
   const mark = expiryMark();
   for (const item of page) {
     const ids = idsOf(item);
@@ -184,10 +208,10 @@ function parsePage<Item>(
       parsed.rows.push({ ...penalty, status: statusAt(penalty.status, penalty.endsAt, mark) });
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;
+      const end = tryParse(() => parseEnd(item, parser));
       for (const id of ids) {
-        setRowAside(summary, listener, { table, id, reason: error.message });
-        // It still exists at the source, so an earlier import of it must not be marked as gone.
-        parsed.setAside.push({ sourceTable: table, sourceId: id });
+        const key = keyOf ? tryParse(() => keyOf(item)) : { sourceTable: table, sourceId: id };
+        parsed.unreadable.push({ table, id, reason: error.message, key, end });
       }
     }
   }
@@ -195,14 +219,57 @@ function parsePage<Item>(
   return parsed;
 }
 
-async function writePage(
-  { writer, summary, listener, total }: ImportRun,
-  { rows, setAside, read }: ParsedPage,
-): Promise<void> {
-  const counts = await writer.write(rows);
-  await writer.markSeen(setAside);
+function parseEnd<Item>(item: Item, { parseState }: ItemParser<Item>): PenaltyState | undefined {
+  const { liftedAt, ...state } = parseState(item);
+  if (state.status === 'ACTIVE') return undefined;
+  // It is over even if the time of that cannot be stored.
+  return { ...state, liftedAt: liftedAt && isPenaltyTime(liftedAt) ? liftedAt : null };
+}
+
+function tryParse<T>(parse: () => T): T | undefined {
+  try {
+    return parse();
+  } catch (error) {
+    if (error instanceof InvalidInput) return undefined;
+    throw error;
+  }
+}
+
+async function writePage(run: ImportRun, { rows, unreadable, read }: ParsedPage): Promise<void> {
+  const { writer, summary, listener, total } = run;
+  const ended = await setRowsAside(run, unreadable);
+  const counts = await writer.write([...rows, ...ended]);
+  // They still exist at the source, so what an earlier import stored of them must not be marked as gone.
+  await writer.markSeen(unreadable.flatMap(({ key }) => key ?? []));
   summary.added += counts.added;
   summary.changed += counts.changed;
   summary.unchanged += counts.unchanged;
   listener.onProgress?.({ read, share: total ? Math.min(read / total, 1) : undefined });
+}
+
+/**
+ * Sets rows aside that cannot be read, except those that an earlier import could read and that are over now.
+ * @returns the stored penalties of the latter, with how they ended.
+ */
+async function setRowsAside(
+  { db, source, summary, listener }: ImportRun,
+  unreadable: readonly UnreadableRow[],
+): Promise<ImportedPenalty[]> {
+  const keys = unreadable.flatMap(({ key }) => key ?? []);
+  const stored = new Map(
+    (await listImportedPenalties(db, source, keys)).map((penalty) => [textOf(penalty), penalty]),
+  );
+  const ended: ImportedPenalty[] = [];
+  for (const { key, end, ...row } of unreadable) {
+    const penalty = key && stored.get(textOf(key));
+    if (penalty && end) {
+      ended.push({ ...penalty, ...end });
+      warn(summary, listener, { ...row, reason: `only that it is over was imported: ${row.reason}` });
+    } else setRowAside(summary, listener, { ...row, isOutdated: penalty !== undefined });
+  }
+  return ended;
+}
+
+function textOf({ sourceTable, sourceId }: SourceKey): string {
+  return `${sourceTable}\n${sourceId}`;
 }

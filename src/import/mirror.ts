@@ -168,7 +168,13 @@ export function createMirror(
       waits: false,
       signal,
       fence,
-      onSetAside: (row) => warnOnce(row, 'a row of CS2-SimpleAdmin was set aside'),
+      onSetAside: (row, { isOutdated }) =>
+        warnOnce(
+          row,
+          isOutdated
+            ? 'a row of CS2-SimpleAdmin can no longer be read: its penalty stays as it was'
+            : 'a row of CS2-SimpleAdmin was set aside',
+        ),
       // Warnings about penalties are too many to log; one about a server is something that an operator can correct.
       onWarning: (row) => {
         if (row.table === SIMPLE_ADMIN_SERVERS.name)

@@ -9,7 +9,7 @@ import {
   runImport,
 } from '../import-run.ts';
 import { type Line, readLines } from '../source/lines.ts';
-import { parseNdjsonLine } from './rows.ts';
+import { parseNdjsonKey, parseNdjsonLine, parseNdjsonState } from './rows.ts';
 
 const NDJSON_SOURCE = 'ndjson';
 
@@ -48,6 +48,8 @@ export async function importNdjson(
       table: 'line',
       idsOf: (line) => [String(line.number)],
       parse: (line, report) => parse(line, report),
+      parseState: ({ text = '' }) => parseNdjsonState(text),
+      keyOf: ({ text = '' }) => parseNdjsonKey(text),
     });
   });
 }

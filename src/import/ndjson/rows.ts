@@ -1,13 +1,13 @@
 import { InvalidInput } from '../../domain/errors.ts';
 import {
   PENALTY_TYPES,
-  type PenaltyStatus,
   type PenaltyType,
   parsePenaltyStatus,
   parsePenaltyType,
 } from '../../domain/penalty.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
-import type { ImportedPenalty } from '../../queries/penalties/imported.ts';
+import type { ImportedPenalty, SourceKey } from '../../queries/penalties/imported.ts';
+import { NOT_LIFTED, type PenaltyState } from '../checked-penalty.ts';
 import { cleanText, MAX_NAME_LENGTH, MAX_REASON_LENGTH } from '../source/clean-text.ts';
 import {
   minutesBetween,
@@ -36,10 +36,8 @@ export function parseNdjsonLine(text: string): ImportedPenalty {
   const createdAt = parseTime(fields, 'created');
   if (!createdAt) throw new InvalidInput('created is missing');
   const { durationMinutes, endsAt } = parseDuration(fields, createdAt);
-  const liftedAt = parseTime(fields, 'unbanned_at') ?? null;
   const penalty = {
     type,
-    status: parseStatus(fields, liftedAt),
     playerName: cleanText(parseText(fields, 'player_name'), MAX_NAME_LENGTH),
     playerSteamId: parsePlayerSteamId(parseSteamIdText(fields, 'player_steamid')),
     adminName: cleanText(parseText(fields, 'admin_name'), MAX_NAME_LENGTH),
@@ -49,13 +47,21 @@ export function parseNdjsonLine(text: string): ImportedPenalty {
     serverId: parseServerId(fields),
     createdAt,
     endsAt,
-    liftedAt,
-    liftedByName: null,
-    liftedBySteamId: null,
-    liftReason: null,
+    ...parseState(fields),
   };
   if (!Object.hasOwn(fields, 'player_steamid')) throw new InvalidInput('player_steamid is missing');
   return { ...penalty, ...parseKey(fields, penalty) };
+}
+
+/** Reads only the state of a line. @throws {InvalidInput} if it cannot be read. */
+export function parseNdjsonState(text: string): PenaltyState {
+  return parseState(parseObject(text));
+}
+
+/** Reads only the key of a line; undefined without a `source_id`. @throws {InvalidInput} if it cannot be read. */
+export function parseNdjsonKey(text: string): SourceKey | undefined {
+  const fields = parseObject(text);
+  return parseSourceId(fields, parseType(fields));
 }
 
 type Fields = Record<string, unknown>;
@@ -125,11 +131,12 @@ function parseDuration(fields: Fields, createdAt: Date): { durationMinutes: numb
   return { durationMinutes, endsAt: ends ?? new Date(createdAt.getTime() + durationMinutes * 60_000) };
 }
 
-function parseStatus(fields: Fields, liftedAt: Date | null): PenaltyStatus {
+function parseState(fields: Fields): PenaltyState {
   const text = parseText(fields, 'status');
   const status = text === undefined || text === '' ? 'ACTIVE' : parsePenaltyStatus(text);
+  const liftedAt = parseTime(fields, 'unbanned_at') ?? null;
   // `unbanned_at` is more reliable than `status`, which exporters forget to update.
-  return liftedAt ? 'UNBANNED' : status;
+  return { ...NOT_LIFTED, status: liftedAt ? 'UNBANNED' : status, liftedAt };
 }
 
 const TIME =
@@ -150,10 +157,13 @@ function parseTime(fields: Fields, name: string): Date | undefined {
   throw new InvalidInput(`${name} ${quote(text)} is not a time: use 2026-11-21T10:00:00+00:00`);
 }
 
-type Key = Pick<ImportedPenalty, 'sourceTable' | 'sourceId'>;
-type Identity = Omit<ImportedPenalty, 'sourceTable' | 'sourceId'> & { type: PenaltyType };
+type Identity = Omit<ImportedPenalty, 'sourceTable' | 'sourceId'>;
 
-function parseKey(fields: Fields, penalty: Identity): Key {
+function parseKey(fields: Fields, penalty: Identity): SourceKey {
+  return parseSourceId(fields, penalty.type) ?? digestContent(fields, penalty);
+}
+
+function parseSourceId(fields: Fields, type: PenaltyType): SourceKey | undefined {
   const given = fields.source_id;
   if (given !== undefined && given !== null && given !== '') {
     const isNumber = typeof given === 'number' && Number.isSafeInteger(given);
@@ -163,11 +173,15 @@ function parseKey(fields: Fields, penalty: Identity): Key {
     const text = String(given);
     const sourceId = cleanText(text, MAX_SOURCE_ID_LENGTH);
     const isShort = text.length <= 2 * MAX_SOURCE_ID_LENGTH && [...text].length <= MAX_SOURCE_ID_LENGTH;
-    if (isShort && sourceId !== '') return { sourceTable: penalty.type, sourceId };
+    if (isShort && sourceId !== '') return { sourceTable: type, sourceId };
     throw new InvalidInput(
       `source_id ${quote(given)} isn't valid: use 1 to ${MAX_SOURCE_ID_LENGTH} characters`,
     );
   }
+  return undefined;
+}
+
+function digestContent(fields: Fields, penalty: Identity): SourceKey {
   const content = [
     fields.id ?? null,
     penalty.type,

@@ -1,7 +1,7 @@
 import { InvalidInput } from '../../domain/errors.ts';
-import type { PenaltyStatus, PenaltyType } from '../../domain/penalty.ts';
+import type { PenaltyType } from '../../domain/penalty.ts';
 import type { ImportedPenalty } from '../../queries/penalties/imported.ts';
-import { type Lift, NOT_LIFTED } from '../checked-penalty.ts';
+import { ACTIVE, EXPIRED, type PenaltyState } from '../checked-penalty.ts';
 import type { ItemParser, ItemReport, Warn } from '../import-run.ts';
 import { findServerId, type ServerIds } from '../servers.ts';
 import { cleanText, MAX_NAME_LENGTH, MAX_REASON_LENGTH } from '../source/clean-text.ts';
@@ -87,6 +87,7 @@ export function createSimpleAdminParser(
     table,
     idsOf: (row) => [row.id ?? ''],
     parse: (row, report) => parseRow(table, row, { ...options, ...report }),
+    parseState,
   };
 }
 
@@ -101,13 +102,13 @@ function parseRow(
   const countsOnlineTime = trustsOnlineTime && durationMinutes > 0 && /^[0-9]+$/.test(row.passed ?? '');
   // When the player will have been online for long enough is unknown: such a mute has no end time.
   const endsAt = times.ends === undefined || countsOnlineTime ? null : toInstant(times.ends);
-  const status = parseStatus(row.status ?? '', warn);
+  const state = parseState(row);
+  if (!row.status) warn('its status is empty: treated as active until its end');
   const isServed = countsOnlineTime && Number(row.passed) >= durationMinutes;
   return {
     sourceTable: table,
     sourceId: row.id ?? '',
     type: parseType(table, row.type ?? ''),
-    status: status === 'ACTIVE' && isServed ? 'EXPIRED' : status,
     playerName: cleanText(row.player_name, MAX_NAME_LENGTH),
     playerSteamId,
     adminName: cleanText(row.admin_name, MAX_NAME_LENGTH),
@@ -117,7 +118,7 @@ function parseRow(
     serverId: findServerId(serverIds, row.server_id, warn),
     createdAt: toInstant(times.created),
     endsAt,
-    ...(status === 'UNBANNED' ? parseLift(row) : NOT_LIFTED),
+    ...(state.status === 'ACTIVE' && isServed ? EXPIRED : state),
   };
 }
 
@@ -168,28 +169,28 @@ function parseType(table: SimpleAdminTableName, type: string): PenaltyType {
   }
 }
 
-function parseStatus(status: string, warn: Warn): PenaltyStatus {
+function parseState(row: SourceRow): PenaltyState {
+  const status = row.status ?? '';
   switch (status.toUpperCase()) {
     case 'ACTIVE':
-      return 'ACTIVE';
+    case '':
+      return ACTIVE;
     case 'EXPIRED':
-      return 'EXPIRED';
+      return EXPIRED;
     case 'UNBANNED':
     case 'UNMUTED':
-      return 'UNBANNED';
-    case '':
-      warn('its status is empty: treated as active until its end');
-      return 'ACTIVE';
+      return parseLift(row);
     default:
       throw new InvalidInput(`the status ${JSON.stringify(status.slice(0, 64))} is not known`);
   }
 }
 
-function parseLift(row: SourceRow): Lift {
+function parseLift(row: SourceRow): PenaltyState {
   const liftReason = cleanText(row.lift_reason ?? row.panel_reason, MAX_REASON_LENGTH) || null;
   // Admin 0 is the console, which has no row in old versions.
   const lifter = toJoinedAdmin(row.lifter_name, row.lifter_steamid, row.lifter_id === '0' && 'Console');
   return {
+    status: 'UNBANNED',
     liftedAt: parseUnixSeconds(row.lifted_at) ?? null,
     liftedByName: lifter.name || null,
     liftedBySteamId: lifter.steamId,

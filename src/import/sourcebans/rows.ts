@@ -1,7 +1,7 @@
 import { InvalidInput } from '../../domain/errors.ts';
 import type { PenaltyType } from '../../domain/penalty.ts';
 import type { ImportedPenalty } from '../../queries/penalties/imported.ts';
-import { type Lift, NOT_LIFTED } from '../checked-penalty.ts';
+import { ACTIVE, EXPIRED, type PenaltyState } from '../checked-penalty.ts';
 import type { ItemReport } from '../import-run.ts';
 import { findServerId, type ServerIds } from '../servers.ts';
 import { cleanText, MAX_NAME_LENGTH, MAX_REASON_LENGTH } from '../source/clean-text.ts';
@@ -40,13 +40,12 @@ export function parseSourcebansRow(
   const endsAt =
     durationMinutes === 0 ? null : (ends ?? new Date(createdAt.getTime() + durationMinutes * 60_000));
   const admin = toJoinedAdmin(row.admin_name, row.admin_authid, row.aid === '0' && CONSOLE);
-  const { status, assumption } = parseRemoval(row);
+  const { assumption } = parseRemoval(row);
   if (assumption) assume(assumption);
   return {
     sourceTable: table,
     sourceId: row.bid ?? '',
     type: table === 'bans' ? 'ban' : rows.length === 2 ? 'silence' : parseCommsType(row.type),
-    status,
     playerName: cleanText(row.name, MAX_NAME_LENGTH),
     playerSteamId: parsePlayerSteamId(row.authid),
     adminName: admin.name ?? '',
@@ -56,7 +55,7 @@ export function parseSourcebansRow(
     serverId: findServerId(serverIds, row.sid, warn),
     createdAt,
     endsAt,
-    ...(status === 'UNBANNED' ? parseLift(row) : NOT_LIFTED),
+    ...parseSourcebansState(row),
   };
 }
 
@@ -70,9 +69,13 @@ function parseCommsType(type: string | null | undefined): PenaltyType {
   );
 }
 
-function parseLift(row: SourceRow): Lift {
+/** Reads whether a row is in force, over or lifted. @throws {InvalidInput} for a RemoveType that is not known. */
+export function parseSourcebansState(row: SourceRow): PenaltyState {
+  const { status } = parseRemoval(row);
+  if (status !== 'UNBANNED') return status === 'ACTIVE' ? ACTIVE : EXPIRED;
   const lifter = toJoinedAdmin(row.lifter_name, row.lifter_authid, row.removedby === '0' && CONSOLE);
   return {
+    status,
     liftedAt: parseUnixSeconds(row.removedon) ?? null,
     liftedByName: lifter.name || null,
     liftedBySteamId: lifter.steamId,

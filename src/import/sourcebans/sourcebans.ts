@@ -15,7 +15,7 @@ import { matchSourceServers, type SourceServerTable } from '../servers.ts';
 import { openSourceDatabase } from '../source/open-source.ts';
 import type { SourceDatabase, SourceRow } from '../source/source-database.ts';
 import { countSourceRows, findSourceTable, readSourcePages, type SourceTable } from '../source/tables.ts';
-import { parseSourcebansRow, type SourcebansRowOptions } from './rows.ts';
+import { parseSourcebansRow, parseSourcebansState, type SourcebansRowOptions } from './rows.ts';
 import { readComms } from './silences.ts';
 
 const SOURCEBANS_SOURCE = 'sourcebans';
@@ -86,6 +86,7 @@ async function importBans(
     table: 'bans',
     idsOf: (row) => [row.bid ?? ''],
     parse: (row, report) => parseSourcebansRow('bans', [row], { ...options, ...report }),
+    parseState: parseSourcebansState,
   });
 }
 
@@ -106,6 +107,7 @@ async function importComms(
         if (half) merged.push({ sourceTable: 'comms', sourceId: half.bid ?? '' });
         return penalty;
       },
+      parseState: ([row = {}]) => parseSourcebansState(row),
     });
     await run.writer.deleteMerged(merged);
   }

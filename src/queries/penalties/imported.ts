@@ -1,4 +1,5 @@
-import type { Connection, Transaction } from '../../db/client.ts';
+import { getTableColumns, sql } from 'drizzle-orm';
+import type { Connection, Db, Transaction } from '../../db/client.ts';
 import { retryVictim } from '../../db/retry.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { arrayLiteral } from '../../db/select.ts';
@@ -72,6 +73,25 @@ export async function writeImportedPenalties(
     }),
   );
   return { added, changed, unchanged: unique.length - added - changed + repeated };
+}
+
+/** The stored penalties of a source that have one of these keys. */
+export async function listImportedPenalties(
+  db: Db,
+  source: string,
+  keys: readonly SourceKey[],
+): Promise<ImportedPenalty[]> {
+  if (keys.length === 0) return [];
+  const { id: _id, source: _source, goneAt: _goneAt, ...columns } = getTableColumns(penalties);
+  const rows = await db
+    .select(columns)
+    .from(penalties)
+    .where(
+      sql`${penalties.source} = ${source} and (${penalties.sourceTable}, ${penalties.sourceId}) in (
+        select * from unnest(${tablesOf(keys)}::text[], ${idsOf(keys)}::text[])
+      )`,
+    );
+  return rows.map((row) => ({ ...row, sourceTable: row.sourceTable ?? '', sourceId: row.sourceId ?? '' }));
 }
 
 /** Marks penalties as gone and frees their keys. @param ids an array literal. */

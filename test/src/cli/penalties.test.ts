@@ -60,6 +60,12 @@ test('penalties import ndjson: good lines are kept, bad ones named with their nu
     ],
   });
   expect(await countPenalties()).toBe(2);
+  await Bun.write(file, [line({ source_id: 1, duration: -1 }), line({ source_id: 3 })].join('\n'));
+  const outdated = await runCli('penalties', 'import', 'ndjson', file);
+  expect(outdated.stderr).toContain('set aside, stays as it was: line 1: the duration -1 is negative\n');
+  expect(outdated.stdout).toEndWith(
+    '1 of the rows set aside could be read by an earlier import: their penalties stay as they were\n',
+  );
   const audited = await connection`select action, subject, details from audit_log order by id`;
   expect(audited[0]).toEqual({
     action: 'penalties.imported',
