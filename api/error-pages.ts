@@ -1,7 +1,10 @@
 import type { App } from './http/listen.ts';
 
 /** Turns a JSON error response into an HTML page. */
-export type ToErrorPage = (request: Request, error: Response) => Promise<Response>;
+export type ToErrorPage = (
+  incoming: { request: Request; server: App['server'] },
+  error: Response,
+) => Promise<Response>;
 
 /** Read by programs: JSON whatever the Accept header says. */
 const FOR_PROGRAMS = ['/healthz', '/readyz', '/swagger/json'];
@@ -30,7 +33,7 @@ export function withErrorPages(
     fetch: (request) =>
       isBrowser(request)
         ? Promise.resolve(app.fetch(request)).then((response) =>
-            isRawError(response) ? toErrorPage(request, response) : response,
+            isRawError(response) ? toErrorPage({ request, server: app.server }, response) : response,
           )
         : app.fetch(request),
   };

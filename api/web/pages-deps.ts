@@ -54,7 +54,7 @@ export type PagesDeps = {
     attempts: Limiter;
     /** Submitted forms and downloads of own data, by user. */
     forms: Limiter;
-    /** Public pages, by IP address: the same limit as the public API's. */
+    /** Pages for visitors who are not signed in, error pages too, by IP address: as high as the public API's. */
     pages: Limiter;
     /** Pages that signed-in users open, by user. */
     memberPages: Limiter;

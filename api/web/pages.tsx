@@ -186,7 +186,6 @@ export function pages(deps: PagesDeps) {
     const response = await respond(
       incoming,
       async (visit) => {
-        await enforceLimit(deps.limits.banners, deps.clientKey(incoming));
         const requested = visit.url.searchParams.getAll('size').at(-1) ?? '';
         const size = tryParseBannerSize(requested);
         if (size === undefined) return refuseBannerSize(requested);
@@ -194,7 +193,7 @@ export function pages(deps: PagesDeps) {
         if (banner) return respondWithBanner(incoming.request, banner);
         return respondWithPage(<MissingServerPage site={site} visit={visit} />, 404);
       },
-      async () => {},
+      { identify: async () => {}, limiter: deps.limits.banners },
     );
     response.headers.set('cross-origin-resource-policy', 'cross-origin');
     return response;

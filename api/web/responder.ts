@@ -46,11 +46,15 @@ const ERROR_KEYS: Record<number, ErrorKey> = {
 /** Responds to requests for pages; errors become pages too, in the visitor's language. */
 export type Responder = {
   secure: ResponseGuard;
-  /** Responds to one request. @param identify as `identifyVisitor` by default. */
+  /**
+   * Responds to one request, which counts for the signed-in user, else for the address.
+   * @param options.identify as `identifyVisitor` by default.
+   * @param options.limiter of visitors who are not signed in, that of all pages by default.
+   */
   respond: (
     incoming: Incoming,
     run: (visit: Visit) => Promise<Response>,
-    identify?: typeof identifyVisitor,
+    options?: { identify?: typeof identifyVisitor; limiter?: Limiter },
   ) => Promise<Response>;
   /** Responds with a page of the account or of moderation. */
   respondToMember: (
@@ -67,7 +71,7 @@ export type Responder = {
   /** The error page for a request with a method that a page does not have. @param methods those that it has. */
   refuseMethod: (incoming: Incoming, methods: readonly string[]) => Promise<Response>;
   /** The error page that replaces an error response of another route; keeps its status and `Retry-After`. */
-  toErrorPage: (request: Request, response: Response) => Promise<Response>;
+  toErrorPage: (incoming: Incoming, response: Response) => Promise<Response>;
 };
 
 /** Creates a responder for the pages of one site. */
@@ -90,10 +94,11 @@ export function createResponder({
   return { secure, respond, respondToMember, respondToVisitor, refuseMethod, toErrorPage };
 
   async function respond(
-    { request, server }: Incoming,
+    incoming: Incoming,
     run: (visit: Visit) => Promise<Response>,
-    identify: typeof identifyVisitor = identifyVisitor,
+    { identify = identifyVisitor, limiter = limits.pages }: Parameters<Responder['respond']>[2] = {},
   ): Promise<Response> {
+    const { request, server } = incoming;
     const visit = openVisit(visits, request);
     const send = async (response: Response) =>
       secure(await encodePage(response, { visit, assets: site.assets }), visit);
@@ -104,9 +109,8 @@ export function createResponder({
       const path = pathWithoutLanguage(visit);
       if (path !== undefined) return await send(redirect(visit, path));
       await identify(visits, visit);
-      if (visit.session && isRead(request)) {
-        await enforceLimit(limits.memberPages, `user ${visit.session.user.id}`);
-      }
+      if (!visit.session) await enforceLimit(limiter, clientKey(incoming));
+      else if (isRead(request)) await enforceLimit(limits.memberPages, `user ${visit.session.user.id}`);
       return await send(await run(visit));
     } catch (error) {
       return send(await respondWithFailure({ site, log }, visit, error));
@@ -145,18 +149,17 @@ export function createResponder({
     params: Record<string, string>,
   ): Promise<Response> {
     const show = async (visit: Visit) => {
-      await enforceLimit(limits.pages, clientKey(incoming));
       const render = prepare(params);
       return render ? respondPublicly(visit, render) : respondWithPage(missing(visit), 404);
     };
-    return respond(incoming, show, identifyIfPossible);
+    return respond(incoming, show, { identify: identifyIfPossible });
   }
 
   async function refuseMethod(incoming: Incoming, methods: readonly string[]): Promise<Response> {
     const fail = async () => {
       throw new PageError(isRead(incoming.request) ? 'only-forms' : 'no-forms', 405);
     };
-    const page = await respond(incoming, fail, identifyIfPossible);
+    const page = await respond(incoming, fail, { identify: identifyIfPossible });
     const allowed = ['GET', 'HEAD', 'POST'].filter(
       (method) => methods.includes(method) || (method === 'HEAD' && methods.includes('GET')),
     );
@@ -164,13 +167,13 @@ export function createResponder({
     return page;
   }
 
-  async function toErrorPage(request: Request, { status, headers }: Response): Promise<Response> {
+  async function toErrorPage(incoming: Incoming, { status, headers }: Response): Promise<Response> {
     const fail = async () => {
       throw new PageError(ERROR_KEYS[status] ?? 'internal', status, { limit: Number(retryAfter) });
     };
     const retryAfter = headers.get('retry-after');
-    const page = await respond({ request, server: null }, fail, identifyIfPossible);
-    if (retryAfter !== null) page.headers.set('retry-after', retryAfter);
+    const page = await respond(incoming, fail, { identify: identifyIfPossible });
+    if (retryAfter !== null && page.status === status) page.headers.set('retry-after', retryAfter);
     return page;
   }
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
+import { Unavailable } from '../domain/errors.ts';
 import type { ReadHistory } from '../live/server-history.ts';
 import type { ServerList } from '../live/server-list.ts';
 import { toServerView } from '../live/server-view.ts';
@@ -9,7 +10,7 @@ import type { BannerPicture, BannerSize } from './banner.ts';
 
 export type Banner = { bytes: Uint8Array<ArrayBuffer>; etag: string };
 
-/** The banner of a listed server; undefined for any other. @throws when it cannot be drawn. */
+/** The banner of a listed server; undefined for any other. @throws {Unavailable} when it cannot be drawn now. */
 export type FindBanner = (slug: string, size: BannerSize) => Promise<Banner | undefined>;
 
 type Kept = {
@@ -95,6 +96,10 @@ async function draw(deps: Deps, status: ServerStatus, size: BannerSize): Promise
   const server = toServerView(status);
   const history = await deps.readHistory(server.id, CURVE_HOURS).catch(() => undefined);
   const { siteName, accent } = deps;
-  const bytes = await deps.drawBanner({ size, server, history, now: deps.now(), siteName, accent });
+  const bytes = await deps
+    .drawBanner({ size, server, history, now: deps.now(), siteName, accent })
+    .catch((cause: unknown) => {
+      throw new Unavailable('the banner cannot be drawn now', { cause });
+    });
   return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"` };
 }

@@ -110,7 +110,7 @@ test.each([
     fetch: () =>
       new Response(status === 304 ? null : '{}', { status, headers: { 'content-type': 'application/json' } }),
   };
-  const toErrorPage = async (_: Request, error: Response) => new Response(`page of ${error.status}`);
+  const toErrorPage = async (_: unknown, error: Response) => new Response(`page of ${error.status}`);
   const { fetch: respond } = withErrorPages(app, { bases: ['/api/v1'], toErrorPage });
   const response = await respond(new Request('http://x/y', { headers: { accept: ACCEPT } }));
   expect((await response.text()) === `page of ${status}`).toBe(isPage);

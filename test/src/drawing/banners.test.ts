@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import pino from 'pino';
+import { Unavailable } from '../../../src/domain/errors.ts';
 import { createBanners } from '../../../src/drawing/banners.ts';
 import { createServerList } from '../../../src/live/server-list.ts';
 import { insertServer, saveServerPoll } from '../../support/database/builders.ts';
@@ -9,7 +10,7 @@ import { waitFor } from '../../support/wait.ts';
 const { db } = await createTestDatabase();
 const log = pino({ level: 'silent' });
 
-test('a banner that could not be redrawn is redrawn with the next poll, and stays the old one until then', async () => {
+test('a banner that cannot be drawn is unavailable at first, later the old one until the next poll', async () => {
   const { id } = await insertServer(db, { slug: 'one' });
   const serverList = await createServerList(db, log);
   const drawn: string[] = [];
@@ -36,7 +37,12 @@ test('a banner that could not be redrawn is redrawn with the next poll, and stay
   const read = async () => new TextDecoder().decode((await findBanner('one', '560x95'))?.bytes);
 
   await poll(1, 'de_nuke');
+  isBroken = true;
+  expect(read()).rejects.toThrow(Unavailable);
+  await waitFor(() => drawn.includes('failed'));
+  isBroken = false;
   expect(await read()).toBe('de_nuke');
+  drawn.length = 0;
   isBroken = true;
   await poll(2, 'de_train');
   await waitFor(() => drawn.includes('failed'));
@@ -45,6 +51,6 @@ test('a banner that could not be redrawn is redrawn with the next poll, and stay
   await poll(3, 'de_train');
   await waitFor(async () => (await read()) === 'de_train');
   await poll(4, 'de_train');
-  expect(drawn).toEqual(['de_nuke', 'failed', 'de_train']);
+  expect(drawn).toEqual(['failed', 'de_train']);
   await serverList.stop();
 });

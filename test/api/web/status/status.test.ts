@@ -267,22 +267,32 @@ describe('with servers', () => {
   });
 });
 
-describe('as many requests a minute as the public API allows', async () => {
+describe('as many requests for pages a minute as the public API allows', async () => {
   const limited = await startTestService({ databaseUrl: url, env: { RATE_LIMIT_PUBLIC: '3' } });
   afterAll(limited.stop);
 
   test('are let through, then a page says 429', async () => {
     const browser = openBrowser(limited.origin);
     const statuses: number[] = [];
-    for (const path of ['/', '/servers/full', '/connect/full', '/', '/servers/full']) {
-      statuses.push((await browser.get(path)).status);
-    }
-    expect(statuses).toEqual([200, 200, 200, 429, 429]);
+    const paths = [
+      '/',
+      '/servers/full',
+      '/account',
+      '/',
+      '/account',
+      '/account/none',
+      '/nothing',
+      '/account/data',
+    ];
+    for (const path of paths) statuses.push((await browser.get(path, { accept: 'text/html' })).status);
+    expect(statuses).toEqual([200, 200, 200, 429, 429, 429, 429, 429]);
     const refused = await browser.get('/');
     expect(refused.headers.get('content-type')).toBe('text/html; charset=utf-8');
     const pause = Number(refused.headers.get('retry-after'));
     expect(pause).toBeWithin(1, 61);
     expect(refused.text).toContain(`try again in ${pause} second`);
+    const [, styles = ''] = /<link rel="stylesheet" href="([^"]+)"/.exec(refused.text) ?? [];
+    expect((await browser.get(styles)).status).toBe(200);
     // The API and the banners have limits of their own.
     expect((await limited.ask('/api/v1/servers')).status).toBe(200);
     const banners = await Promise.all(
