@@ -36,9 +36,6 @@ export type ServerState = {
 /** Offline after this many missed polls in a row. */
 const MISSES_BEFORE_OFFLINE = 2;
 
-/** Whether a server that was online stays so after one more missed poll. */
-const STAYS_ONLINE = sql`(known.is_online and known.missed_polls + 1 < ${MISSES_BEFORE_OFFLINE})`;
-
 /** One poll of one server; without a state there was no response. */
 export type ServerPoll = { serverId: number; state: ServerState | undefined; polledAt: Date };
 /** The state of a server after a poll was written. */
@@ -51,9 +48,24 @@ const CONTINUES_WITHIN = sql`interval '2 hours'`;
  * Writes polls, at most one of each server, in one statement: the snapshots (with `full_since`), a sample of each player
  * count, and the map periods.
  * A missed poll keeps the last values; the second one in a row makes the server offline.
- * Servers that were removed are left out of the result.
+ * A poll that is not newer than the last one changes nothing: the process that made it was suspended meanwhile.
+ * @param options.missesApartMs misses that follow a poll sooner do not count: for moments two processes may be polling.
+ * @returns the servers that were written; those that were removed are left out.
  */
-export async function saveServerPolls(db: Db, polls: readonly ServerPoll[]): Promise<PolledServer[]> {
+export async function saveServerPolls(
+  db: Db,
+  polls: readonly ServerPoll[],
+  { missesApartMs = 0 }: { missesApartMs?: number } = {},
+): Promise<PolledServer[]> {
+  const missed = sql`known.missed_polls
+    + (excluded.polled_at >= known.polled_at + ${missesApartMs}::integer * interval '1 millisecond')::integer`;
+  const staysOnline = sql`(known.is_online and ${missed} < ${MISSES_BEFORE_OFFLINE})`;
+  /** The polled value; after a miss the last one while the server counts as online, and `otherwise` when it goes offline. */
+  const keptWhileOnline = (column: 'players_count' | 'ping_ms' | 'players', otherwise: SQL) => {
+    const name = sql.identifier(column);
+    return sql`case when excluded.is_online then excluded.${name}
+      when ${staysOnline} then known.${name} else ${otherwise} end`;
+  };
   const rows = polls.map(({ serverId, state, polledAt }) => ({
     server_id: serverId,
     has_response: state !== undefined,
@@ -84,21 +96,24 @@ export async function saveServerPolls(db: Db, polls: readonly ServerPoll[]): Pro
         case when players_count >= max_players and max_players > 0 then polled_at end
       from poll
       on conflict (server_id) do update set
-        is_online = excluded.is_online or ${STAYS_ONLINE},
+        is_online = excluded.is_online or ${staysOnline},
         hostname = case when excluded.is_online then excluded.hostname else known.hostname end,
         map = case when excluded.is_online then excluded.map else known.map end,
         max_players = case when excluded.is_online then excluded.max_players else known.max_players end,
         players_count = ${keptWhileOnline('players_count', sql`0`)},
         ping_ms = ${keptWhileOnline('ping_ms', sql`0`)},
         players = ${keptWhileOnline('players', sql`'[]'::jsonb`)},
-        missed_polls = case when excluded.is_online then 0 else least(known.missed_polls + 1, 1000000) end,
+        missed_polls = case when excluded.is_online then 0 else least(${missed}, 1000000) end,
         polled_at = excluded.polled_at,
         seen_at = coalesce(excluded.seen_at, known.seen_at),
         full_since = case
-          when not excluded.is_online and ${STAYS_ONLINE} then known.full_since
+          when not excluded.is_online and ${staysOnline} then known.full_since
           when excluded.full_since is not null and known.polled_at > excluded.polled_at - ${CONTINUES_WITHIN}
             then coalesce(known.full_since, excluded.full_since)
           else excluded.full_since end
+      where excluded.polled_at > known.polled_at
+        -- Written while the poller's clock was ahead.
+        or known.polled_at > now() + interval '1 minute'
       returning server_id, is_online, players_count, max_players, missed_polls, polled_at
     ), sampled as (
       insert into server_samples (server_id, sampled_at, players_average, players_maximum, max_players, online_share)
@@ -108,7 +123,7 @@ export async function saveServerPolls(db: Db, polls: readonly ServerPoll[]): Pro
     ), continued as (
       -- server_snapshots still has the rows from before this statement.
       update server_map_periods as period set ended_at = poll.polled_at
-      from poll join server_snapshots known using (server_id)
+      from poll join saved using (server_id) join server_snapshots known using (server_id)
       where poll.has_response and known.is_online and known.map = poll.map
         and known.polled_at between poll.polled_at - ${CONTINUES_WITHIN} and poll.polled_at
         and period.server_id = poll.server_id and period.map = poll.map
@@ -120,7 +135,7 @@ export async function saveServerPolls(db: Db, polls: readonly ServerPoll[]): Pro
       returning period.server_id
     ), begun as (
       insert into server_map_periods (server_id, map, started_at, ended_at)
-      select server_id, map, polled_at, polled_at from poll
+      select server_id, map, poll.polled_at, poll.polled_at from poll join saved using (server_id)
       where has_response and map <> '' and server_id not in (select server_id from continued)
       on conflict do nothing
     )
@@ -130,11 +145,4 @@ export async function saveServerPolls(db: Db, polls: readonly ServerPoll[]): Pro
     isOnline: row.is_online,
     missedPolls: row.missed_polls,
   }));
-}
-
-/** The polled value; after a miss the last one while the server counts as online, and `otherwise` when it goes offline. */
-function keptWhileOnline(column: 'players_count' | 'ping_ms' | 'players', otherwise: SQL): SQL {
-  const name = sql.identifier(column);
-  return sql`case when excluded.is_online then excluded.${name}
-    when ${STAYS_ONLINE} then known.${name} else ${otherwise} end`;
 }

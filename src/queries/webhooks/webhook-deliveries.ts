@@ -21,8 +21,9 @@ type SwitchOff = { at: Date; reason: SwitchOffReason };
 type Tries = { webhookId: number; deliveries: readonly Delivery[] };
 
 /**
- * Saves deliveries and the progress of webhooks, in one transaction.
- * @returns the ids of the webhooks that were saved; those that were removed or switched off before are left out.
+ * Saves deliveries and the progress of webhooks, in one transaction. Progress only advances, whoever else believes to lead;
+ * one that is ahead of the newest event comes from another database.
+ * @returns the ids of the webhooks that were saved; those that were removed, switched off or advanced before are left out.
  */
 export async function saveProgress(
   db: Db,
@@ -40,7 +41,10 @@ export async function saveProgress(
       from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as given(
         id int, delivered_up_to bigint, failures int, retry_at timestamptz
       )
-      where webhooks.id = given.id and webhooks.switched_off_at is null
+      where webhooks.id = given.id and webhooks.switched_off_at is null and (
+        webhooks.delivered_up_to <= given.delivered_up_to or webhooks.delivered_up_to >
+          (select coalesce((select max(id) from penalty_events), pruned_up_to) from penalty_event_state)
+      )
       returning webhooks.id`);
     const saved = new Set(updated.map(({ id }) => id));
     const kept = given.filter(({ webhookId }) => saved.has(webhookId));

@@ -87,6 +87,8 @@ test('periods are dropped a year after they ended', async () => {
 
 test('a clock that was ahead and is corrected interrupts no later period', async () => {
   const { id } = await insertServer(db);
+  const nowMs = Date.now();
+  const at = (minute: number) => new Date(nowMs + minute * 60_000);
   const poll = (minute: number, map: string) => {
     const state = { hostname: 'x', map, playersCount: 1, maxPlayers: 10, pingMs: 5, players: [] };
     return saveServerPolls(db, [{ serverId: id, state, polledAt: at(minute) }]);
