@@ -11,7 +11,6 @@ import { createCommandMentions } from './command-mentions.ts';
 import { createCommands } from './commands/commands.ts';
 import { createFeeds } from './feeds/feeds.ts';
 import { type ConnectionHealth, type ConnectionTimings, createConnection } from './gateway/connection.ts';
-import { type Rival, watchForRival } from './gateway/rival.ts';
 import { type Cooldown, createCooldown } from './interactions/cooldown.ts';
 import { createDelivery } from './interactions/delivery.ts';
 import { createDispatcher } from './interactions/dispatcher.ts';
@@ -42,8 +41,6 @@ export type BotDeps = {
   log: Logger;
   countLogin: () => void;
   countInteraction: (outcome: InteractionOutcome) => void;
-  /** Absent: this is the only bot. */
-  rival?: Rival;
   now?: () => Date;
   cooldown?: Cooldown;
   timings?: Partial<BotTimings>;
@@ -52,10 +49,6 @@ export type BotDeps = {
 export type BotTimings = ConnectionTimings & {
   /** When a response that is not ready is deferred, after the receipt of its interaction. */
   deferAfterMs: number;
-  /** How long a bot that may have a rival lets it respond first. */
-  yieldMs: number;
-  /** How often to check whether a rival has logged in, while there may be one. */
-  rivalCheckMs: number;
   /** Edits of one live status message are at least this far apart. */
   liveIntervalMs: number;
   /** A live status message is edited this often even without changes. */
@@ -90,8 +83,6 @@ const TIMINGS: BotTimings = {
   resumeWithinMs: 10_000,
   readyWithinMs: 30_000,
   deferAfterMs: 1500,
-  yieldMs: 800,
-  rivalCheckMs: 500,
   liveIntervalMs: 15_000,
   liveRefreshMs: 5 * 60_000,
   feedIntervalMs: 5000,
@@ -99,15 +90,12 @@ const TIMINGS: BotTimings = {
   drainMs: 700,
 };
 
-const NO_RIVAL: Rival = { mayExist: () => false, onSeen: () => {} };
-
 /** Creates a bot. None of its failures rejects or ends the process; `health` reports its state. */
 export function createBot(deps: BotDeps): Bot {
   const { log, servers, publicUrl, database, guildId, token, apiUrl } = deps;
   const { db } = database;
   const timings = { ...TIMINGS, ...deps.timings };
   const now = deps.now ?? (() => new Date());
-  const rival = deps.rival ?? NO_RIVAL;
   const rest = createRest({ apiUrl, token });
   const sendWithLinkFallback = createLinkFallback(log);
   const commandMentions = createCommandMentions();
@@ -156,8 +144,6 @@ export function createBot(deps: BotDeps): Bot {
     mention,
     now,
     deferAfterMs: timings.deferAfterMs,
-    rival,
-    yieldMs: timings.yieldMs,
     countOutcome: deps.countInteraction,
   });
   const stopping = new AbortController();
@@ -179,19 +165,11 @@ export function createBot(deps: BotDeps): Bot {
       );
     },
   });
-  const stopWatching = watchForRival({
-    rest,
-    rival,
-    health: connection.health,
-    log,
-    everyMs: timings.rivalCheckMs,
-  });
 
   return {
     start: connection.start,
     stop: async () => {
       stopping.abort();
-      stopWatching();
       moderators.stop();
       const draining = Promise.allSettled([dispatcher.drain(), liveStatus.stop(), feeds.stop(), registering]);
       await withTimeLimit(draining, timings.drainMs).catch(() => undefined);

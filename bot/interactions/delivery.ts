@@ -44,12 +44,10 @@ export function createDelivery(sendWithLinkFallback: SendWithLinkFallback): Deli
 
 /** Whether Discord no longer accepts a response: the interaction has expired, or has one already. */
 export function isInteractionOver(error: unknown): boolean {
-  return isDiscordError(error, RESTJSONErrorCodes.UnknownInteraction) || wasRespondedTo(error);
-}
-
-/** Whether the interaction has a response already. */
-export function wasRespondedTo(error: unknown): boolean {
-  return isDiscordError(error, RESTJSONErrorCodes.InteractionHasAlreadyBeenAcknowledged);
+  return (
+    isDiscordError(error, RESTJSONErrorCodes.UnknownInteraction) ||
+    isDiscordError(error, RESTJSONErrorCodes.InteractionHasAlreadyBeenAcknowledged)
+  );
 }
 
 async function send(interaction: DeferrableInteraction, view: MessageView, kind: Kind): Promise<void> {

@@ -4,12 +4,11 @@ import { TimeLimitExceeded, withTimeLimit } from '../../src/runtime/time-limit.t
 import { type Command, type CommandResponse, type Components, type Invoker, Refusal } from '../command.ts';
 import type { MentionCommand } from '../command-mentions.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
-import type { Rival } from '../gateway/rival.ts';
 import type { ModeratorRule } from '../moderators.ts';
 import { relativeTime } from '../text.ts';
 import type { Cooldown } from './cooldown.ts';
 import { parseCustomId } from './custom-id.ts';
-import { type Delivery, isInteractionOver, wasRespondedTo } from './delivery.ts';
+import { type Delivery, isInteractionOver } from './delivery.ts';
 import { failureNotice } from './failure-notice.ts';
 import {
   type CommandInteraction,
@@ -34,9 +33,6 @@ export type DispatcherDeps = {
   now: () => Date;
   /** When a response that is not ready is deferred, after the receipt of its interaction; Discord waits 3000 ms. */
   deferAfterMs: number;
-  rival: Rival;
-  /** How long a rival may take to respond first. */
-  yieldMs: number;
   countOutcome: (outcome: InteractionOutcome) => void;
 };
 
@@ -70,9 +66,6 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
 
   /** Never rejects. */
   async function handle(interaction: Interaction, receipt: Receipt): Promise<void> {
-    const mayHaveRival = deps.rival.mayExist();
-    // Unlike this bot, a rival has the database.
-    if (mayHaveRival) await Bun.sleep(deps.yieldMs);
     try {
       if (interaction.isAutocomplete()) {
         deps.countOutcome(await suggest(interaction, receipt));
@@ -85,7 +78,6 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       }
     } catch (error) {
       deps.countOutcome('undelivered');
-      if (mayHaveRival && wasRespondedTo(error)) deps.rival.onSeen();
       log.warn(
         { err: error, interaction: interaction.id },
         'the response to an interaction could not be delivered',

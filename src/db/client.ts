@@ -33,6 +33,8 @@ type ConnectOptions = {
   statementTimeoutMs?: number;
   /** Never replaces a connection. By default the driver does so every half hour or so, and session locks are lost. */
   keepsSession?: boolean;
+  /** Called whenever a connection was closed. */
+  onClose?: () => void;
 };
 
 const STATEMENT_TIMEOUT_MS = 15_000;
@@ -48,12 +50,15 @@ export function connect(
     owner = INSTANCE,
     statementTimeoutMs = STATEMENT_TIMEOUT_MS,
     keepsSession = false,
+    onClose = () => {},
   }: ConnectOptions = {},
 ): Connection {
   const parameters: Record<string, string> = {
     application_name: `${applicationName.slice(0, MAX_NAME_LENGTH - owner.length - 1)} ${owner}`,
     // As text, since the driver leaves out the number 0, and then a default of the database or its user would apply.
     statement_timeout: String(statementTimeoutMs),
+    // A process that hangs must not block others. A snapshot that is read without a time limit may rest between reads.
+    idle_in_transaction_session_timeout: statementTimeoutMs === 0 ? '0' : '30s',
     // Dates are parsed from text; a database or its user may have another DateStyle as default.
     DateStyle: 'ISO',
   };
@@ -66,6 +71,7 @@ export function connect(
     // Reconnects within half a second after the server is back, however long the outage was.
     backoff: () => 0.3,
     onnotice: () => {},
+    onclose: onClose,
     ...(keepsSession && { max_lifetime: null }),
     connection: parameters,
     // Without a statement timeout a silent connection may still be working.

@@ -26,10 +26,9 @@ export const LOCKS = {
   newWebhook: 727_012,
   /** Held while a demo runs. */
   demo: 727_011,
+  /** With the hash of a part's name: held by the process that runs it. */
+  leader: 727_013,
 } as const;
-
-/** The parts that run in one process at a time: names of the rows of `leases`. */
-export const LEASES = ['poller', 'bot', 'mirror', 'webhooks', 'retention'] as const;
 
 /** As the triggers on penalties write it. */
 const PENALTY_TALLIES = "'penalty_tallies'";

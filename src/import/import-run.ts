@@ -1,5 +1,4 @@
 import type { Db } from '../db/client.ts';
-import type { Fence } from '../db/leader.ts';
 import { Conflict, InvalidInput } from '../domain/errors.ts';
 import { isPenaltyTime, SOURCE_NAME, SOURCE_NAME_RULE, statusAt } from '../domain/penalty.ts';
 import type { Actor } from '../domain/rights/actor.ts';
@@ -41,8 +40,6 @@ export type ImportOptions = ImportListener & {
   replacesSource?: boolean;
   /** Stops the import between two pages; written pages stay. */
   signal?: AbortSignal;
-  /** Refuses writes once another process has taken over. */
-  fence?: Fence;
 };
 
 /** A running import. */
@@ -69,7 +66,7 @@ export type ImportRun = ImportDeps & {
 export async function runImport(
   deps: ImportDeps,
   source: PenaltySource,
-  { isDryRun = false, waits = true, replacesSource = false, signal, fence, ...listener }: ImportOptions,
+  { isDryRun = false, waits = true, replacesSource = false, signal, ...listener }: ImportOptions,
   importAll: (run: ImportRun) => Promise<void>,
 ): Promise<ImportSummary> {
   const { name } = source;
@@ -82,7 +79,6 @@ export async function runImport(
     waits,
     onWait: listener.onWait,
     signal,
-    fence,
   });
   if (!writer) throw new Conflict(`another import of ${name} is running`);
   try {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Db } from '../db/client.ts';
-import { type Fence, type Leadership, runAsLeader } from '../db/leader.ts';
+import type { Leaders, Leadership } from '../db/leader.ts';
 import { Conflict } from '../domain/errors.ts';
 import type { PenaltySource } from '../queries/penalties/sources.ts';
 import type { Metrics } from '../runtime/metrics.ts';
@@ -36,8 +36,10 @@ export type MirrorHealth = {
 
 type Deps = {
   db: Db;
-  /** For the connections that hold the lease and the source's lock. */
+  /** For the connection that holds the source's lock. */
   databaseUrl: string;
+  /** Only one process mirrors. */
+  leaders: Leaders;
   log: Logger;
   metrics: Metrics;
   now?: () => Date;
@@ -51,9 +53,6 @@ type Settings = {
   timezone: string;
   intervalSeconds: number;
 };
-
-/** What a round works with while this process holds the lease. */
-type Term = { signal: AbortSignal; fence: Fence; fenced: Db };
 
 /** Small pages, so that the process can handle requests between them. */
 const PAGE_ROWS = 1000;
@@ -74,7 +73,7 @@ const WAYS_ON =
  * the source causes one log line and a metric, and affects nothing else.
  */
 export function createMirror(
-  { db, databaseUrl, log, metrics, now = () => new Date() }: Deps,
+  { db, databaseUrl, leaders, log, metrics, now = () => new Date() }: Deps,
   { url, source, timezone, intervalSeconds }: Settings,
 ): Mirror {
   const warned = new Set<string>();
@@ -99,21 +98,20 @@ export function createMirror(
   );
   let leadership: Leadership | undefined;
 
-  async function lead(signal: AbortSignal, fence: Fence): Promise<void> {
-    const term = { signal, fence, fenced: fence(db) };
+  async function lead(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const startedMs = performance.now();
-      await runRound(term);
+      await runRound(signal);
       const restMs = intervalSeconds * 1000 - (performance.now() - startedMs);
       await sleep(Math.max(restMs, 0), undefined, { signal }).catch(() => {});
     }
   }
 
-  async function runRound(term: Term): Promise<void> {
+  async function runRound(signal: AbortSignal): Promise<void> {
     try {
       const database = await openSourceDatabase(url);
       try {
-        await importRound(term, database);
+        await importRound(signal, database);
       } finally {
         await database.close();
       }
@@ -124,7 +122,7 @@ export function createMirror(
       health.lastRoundAt = now();
       lastRoundMs = performance.now();
     } catch (error) {
-      if (term.signal.aborted) return;
+      if (signal.aborted) return;
       if (error instanceof OtherSource) refuse(error);
       // On a Conflict, an operator's import of the same source is running.
       else if (!(error instanceof Conflict)) fail(error);
@@ -147,10 +145,10 @@ export function createMirror(
     health.refusal = REFUSAL;
   }
 
-  async function importRound({ signal, fence, fenced }: Term, database: SourceDatabase): Promise<void> {
+  async function importRound(signal: AbortSignal, database: SourceDatabase): Promise<void> {
     const identity = simpleAdminSource(source, database);
     const sourceHash = hashOf(identity);
-    const state = await loadMirrorState(fenced, sourceHash);
+    const state = await loadMirrorState(db, sourceHash);
     health.lastSweepAt = state?.sweptAt;
     const isSweep = state === undefined || dayOf(now(), timezone) !== dayOf(state.sweptAt, timezone);
     let next: MirrorState | undefined;
@@ -167,7 +165,6 @@ export function createMirror(
     const options: ImportOptions = {
       waits: false,
       signal,
-      fence,
       onSetAside: (row, { isOutdated }) =>
         warnOnce(
           row,
@@ -182,12 +179,12 @@ export function createMirror(
       },
     };
     const summary = await runImport(
-      { db: fenced, databaseUrl, now, actor: 'configuration' },
+      { db, databaseUrl, now, actor: 'configuration' },
       identity,
       options,
       importAll,
     );
-    if (next) await saveMirrorState(fenced, next);
+    if (next) await saveMirrorState(db, next);
     health.lastSweepAt = next?.sweptAt;
     report(summary, isSweep);
   }
@@ -225,7 +222,7 @@ export function createMirror(
 
   return {
     start() {
-      leadership = runAsLeader({ databaseUrl, name: 'mirror', log, lead });
+      leadership = leaders.run('mirror', lead);
     },
     async stop() {
       await leadership?.stop();

@@ -1,5 +1,4 @@
-import { connect, connectionOf, openDrizzle } from '../db/client.ts';
-import type { Fence } from '../db/leader.ts';
+import { connect } from '../db/client.ts';
 import { LOCKS } from '../db/locks.ts';
 import {
   deleteImportedPenalties,
@@ -34,8 +33,6 @@ type Options = {
   onWait?: (() => void) | undefined;
   /** Ends the connection at once, also while a query hangs. */
   signal?: AbortSignal | undefined;
-  /** Refuses writes once another process has taken over. */
-  fence?: Fence | undefined;
 };
 
 /**
@@ -44,6 +41,9 @@ type Options = {
  */
 const STATEMENT_TIMEOUT_MS = 60_000;
 
+/** A mirror that hangs loses the source's lock, so that another process can go on. */
+const IDLE_SECONDS = 30;
+
 /**
  * Opens a connection that holds the source's lock until the writer is closed.
  * @returns undefined when another import of the source is running and `waits` is false.
@@ -51,7 +51,7 @@ const STATEMENT_TIMEOUT_MS = 60_000;
 export async function openPenaltyWriter(
   databaseUrl: string,
   source: string,
-  { isDryRun, numbersRows = false, waits, onWait, signal, fence = (db) => db }: Options,
+  { isDryRun, numbersRows = false, waits, onWait, signal }: Options,
 ): Promise<PenaltyWriter | undefined> {
   const session = connect(databaseUrl, {
     max: 1,
@@ -72,21 +72,19 @@ export async function openPenaltyWriter(
       onWait?.();
       await session`select pg_advisory_lock(${LOCKS.importSource}, hashtext(${source}))`;
     }
-    await startImportSession(session, { isDryRun });
+    await startImportSession(session, { isDryRun, idleSeconds: waits ? 0 : IDLE_SECONDS });
   } catch (error) {
     await session.end({ timeout: 0 });
     throw error;
   }
 
-  // The same session, with a check in each transaction.
-  const fenced = connectionOf(fence(openDrizzle(session)));
   return {
-    write: (rows) => writeImportedPenalties(fenced, source, rows, { isDryRun, keepsReplaced: numbersRows }),
+    write: (rows) => writeImportedPenalties(session, source, rows, { isDryRun, keepsReplaced: numbersRows }),
     markSeen: (rows) => markSeen(session, rows),
     // A dry run keeps them, and must not count them as gone.
     deleteMerged: (rows) =>
-      isDryRun ? markSeen(session, rows) : deleteImportedPenalties(fenced, source, rows),
-    markGone: (sourceTables, now) => markGonePenalties(fenced, { source, sourceTables }, { now, isDryRun }),
+      isDryRun ? markSeen(session, rows) : deleteImportedPenalties(session, source, rows),
+    markGone: (sourceTables, now) => markGonePenalties(session, { source, sourceTables }, { now, isDryRun }),
     close: () => {
       signal?.removeEventListener('abort', end);
       return session.end({ timeout: 5 });

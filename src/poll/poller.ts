@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Logger } from 'pino';
 import type { Db } from '../db/client.ts';
-import { type Fence, type Leadership, runAsLeader } from '../db/leader.ts';
+import type { Leaders, Leadership } from '../db/leader.ts';
 import {
   listPolledServers,
   type PolledServer,
@@ -15,7 +15,7 @@ import { createPollWriter } from './poll-writer.ts';
 import type { QueryFailureReason } from './query-failure.ts';
 
 export type Poller = {
-  /** Settles once it is known whether this process polls or is on standby. */
+  /** Settles once it is known whether this process polls or another one does. */
   start: () => Promise<void>;
   /** Aborts running polls; settles within a second. */
   stop: () => Promise<void>;
@@ -35,8 +35,8 @@ export type PollerHealth = {
 
 type Options = {
   db: Db;
-  /** For the connection that holds the lease: only one process polls. */
-  databaseUrl: string;
+  /** Only one process polls. */
+  leaders: Leaders;
   log: Logger;
   intervalSeconds: number;
   /** Calls back when servers were added, changed or removed. */
@@ -56,14 +56,15 @@ const LAST_WRITE_LIMIT_MS = 500;
  * Polls every listed server once an interval and saves the results. One process polls; another takes over when it
  * dies. It also thins the old samples.
  */
-export function createPoller({ db, databaseUrl, log, intervalSeconds, onServersChanged }: Options): Poller {
+export function createPoller({ db, leaders, log, intervalSeconds, onServersChanged }: Options): Poller {
   const intervalMs = intervalSeconds * 1000;
   const timeoutMs = Math.min(MAX_TIMEOUT_MS, Math.max(MIN_TIMEOUT_MS, intervalMs));
   const stopping = new AbortController();
   const changes = createChangeLog(log);
-  /** Refuses writes once another process polls. */
-  let fenced = db;
-  const writer = createPollWriter({ save: (polls) => saveServerPolls(fenced, polls), log });
+  const writer = createPollWriter({
+    save: (polls) => saveServerPolls(db, polls, { missesApartMs: intervalMs / 2 }),
+    log,
+  });
   const schedule = createPollSchedule<PollTarget>({ intervalMs, maxRunning: MAX_RUNNING, poll });
   const timers: ReturnType<typeof setInterval>[] = [];
   let leadership: Leadership | undefined;
@@ -108,14 +109,13 @@ export function createPoller({ db, databaseUrl, log, intervalSeconds, onServersC
   async function thin(): Promise<void> {
     if (!leadership?.isLeader()) return;
     try {
-      await thinServerSamples(fenced, stopping.signal);
+      await thinServerSamples(db, stopping.signal);
     } catch (error) {
       log.error({ err: error }, 'old player counts could not be thinned: retrying in an hour');
     }
   }
 
-  async function lead(signal: AbortSignal, fence: Fence): Promise<void> {
-    fenced = fence(db);
+  async function lead(signal: AbortSignal): Promise<void> {
     log.info({ intervalSeconds }, 'polling game servers');
     changes.reset();
     void reload();
@@ -126,7 +126,7 @@ export function createPoller({ db, databaseUrl, log, intervalSeconds, onServersC
 
   return {
     start: async () => {
-      leadership = runAsLeader({ databaseUrl, name: 'poller', log, lead });
+      leadership = leaders.run('poller', lead);
       onServersChanged?.(() => void reload());
       timers.push(setInterval(reload, RELOAD_MS), setInterval(thin, THIN_MS));
       await leadership.decided;

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { SoundFolders } from '../../media/sound-folders.ts';
 import type { Changes } from '../db/changes.ts';
 import type { Database } from '../db/database.ts';
-import type { LeaseName } from '../db/lease/lease-row.ts';
+import type { Leaders } from '../db/leader.ts';
 import type { Picture } from '../draw.ts';
 import type { DrawingProcess } from '../drawing/drawing-process.ts';
 import type { EventReader } from '../events/event-reader.ts';
@@ -35,8 +35,8 @@ export type Context = {
   onStopPart: Shutdown['onStopPart'];
   onDrain: Shutdown['onDrain'];
   isStopping: Shutdown['isStopping'];
-  /** For each part that runs in one process at a time: whether this process leads it. */
-  leaders: Map<LeaseName, () => boolean>;
+  /** Runs the parts that run in one process at a time. */
+  leaders: Leaders;
   /** What each part reports in `/readyz`; it does not decide whether the process is ready. */
   health: Map<string, () => unknown>;
 };

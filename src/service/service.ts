@@ -3,6 +3,7 @@ import { openSoundFolders } from '../../media/sound-folders.ts';
 import { placeRestoredSounds } from '../backup/restore-sounds.ts';
 import { listenForChanges } from '../db/changes.ts';
 import type { Database } from '../db/database.ts';
+import { openLeaders } from '../db/leader.ts';
 import { openMigratedDatabase } from '../db/open.ts';
 import { type DatabaseAddress, toOpenFailure } from '../db/open-failure.ts';
 import type { Picture } from '../draw.ts';
@@ -126,7 +127,7 @@ export async function runService(
       onStopPart,
       onDrain,
       isStopping,
-      leaders: new Map(),
+      leaders: openLeaders(database.url, { log, clockMs }),
       health: new Map(),
     };
     addStateMetrics(context);

@@ -22,20 +22,17 @@ export type ImportedPenalty = SourceKey &
 
 export type WriteCounts = { added: number; changed: number; unchanged: number };
 
-/*
- * Everything below that writes penalties does so in a transaction of its own, since a fence does not check single
- * statements of the driver.
- */
-
 /**
  * Creates the temporary table in which an import notes the rows it has seen; every function below needs it. It belongs
  * to the session, which therefore has to be a single connection. A dry run also notes a hash of what it would have
  * written, with which it compares a row of the same key that comes later.
+ * @param idleSeconds how long the session may say nothing before PostgreSQL ends it; 0: for ever.
  */
 export async function startImportSession(
   session: Connection,
-  { isDryRun }: { isDryRun: boolean },
+  { isDryRun, idleSeconds }: { isDryRun: boolean; idleSeconds: number },
 ): Promise<void> {
+  await session`select set_config('idle_session_timeout', ${`${idleSeconds}s`}, false)`;
   await session`create temp table import_seen (source_table text, source_id text, content bigint)`;
   if (isDryRun) await session`create unique index import_seen_key on import_seen (source_table, source_id)`;
 }

@@ -32,8 +32,8 @@ export function addStateMetrics({ database, metrics, serverList, leaders }: Cont
         value: lagSeconds ?? Number.NaN,
       })),
   );
-  metrics.addGauges('leader', '1 while this process runs the part, 0 while it stands by.', ['part'], () =>
-    [...leaders].map(([part, isLeader]) => ({ labels: { part }, value: isLeader() ? 1 : 0 })),
+  metrics.addGauges('leader', '1 while this process runs the part, 0 while it waits.', ['part'], () =>
+    leaders.states().map(({ part, isLeader }) => ({ labels: { part }, value: isLeader ? 1 : 0 })),
   );
   const addOfServers = (name: string, help: string, read: (shown: Shown) => number) =>
     metrics.addGauges(name, help, ['server'], () =>

@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import type { Bot } from '../../../bot/bot.ts';
 import { INTERACTION_OUTCOMES } from '../../../bot/interactions/outcome.ts';
-import { type Fence, runAsLeader } from '../../db/leader.ts';
 import { createVanityResolver } from '../../steam/vanity-names.ts';
 import type { Context } from '../context.ts';
+
+/** The bot stays connected without the database, and says so: a login takes longer than most outages. */
+const OUTAGE_MS = 60_000;
 
 /** Role `bot`: Discord, in one process at a time. Its failures do not affect the API. */
 export async function startBot(context: Context): Promise<void> {
@@ -38,14 +40,14 @@ export async function startBot(context: Context): Promise<void> {
   countLogin({}, 0);
   let bot: Bot | undefined;
   eventReader.subscribe(() => void bot?.wakeFeeds());
-  const lead = async (signal: AbortSignal, fence: Fence) => {
+  const lead = async (signal: AbortSignal) => {
     bot = createBot({
       token,
       guildId,
       apiUrl,
       publicUrl: config.publicUrl,
       appealUrl: config.appealUrl,
-      database: { ...database, db: fence(database.db) },
+      database,
       servers: serverList,
       readHistory,
       drawChart: (chart) => drawing.draw({ kind: 'chart', ...chart }),
@@ -54,22 +56,13 @@ export async function startBot(context: Context): Promise<void> {
       log,
       countLogin: () => countLogin({}),
       countInteraction: (outcome) => countInteraction({ outcome }),
-      rival: { mayExist: () => !leadership.isExclusive(), onSeen: () => leadership.stepDown() },
     });
     bot.start();
     await once(signal, 'abort');
     await bot.stop();
     bot = undefined;
   };
-  const leadership = runAsLeader({
-    databaseUrl: database.url,
-    name: 'bot',
-    log,
-    lead,
-    outlivesOutage: true,
-  });
-  leaders.set('bot', leadership.isLeader);
-  onStopPart('bot', leadership.stop);
+  onStopPart('bot', leaders.run('bot', lead, { outageMs: OUTAGE_MS }).stop);
   health.set('bot', () => {
     if (!bot) return { state: 'standby' };
     const { state, reason, since, moderators } = bot.health();

@@ -6,12 +6,11 @@ export async function startPolling(context: Context): Promise<void> {
   const { config, log, database, changes, metrics, onStopPart, leaders, health } = context;
   const poller = createPoller({
     db: database.db,
-    databaseUrl: database.url,
+    leaders,
     log,
     intervalSeconds: config.pollIntervalSeconds,
     onServersChanged: (listener) => changes.onChange('servers', listener),
   });
-  leaders.set('poller', () => poller.health().isPolling);
   onStopPart('poller', poller.stop);
   health.set('poller', poller.health);
   metrics.addGauge('polls_running', 'Queries of game servers under way.', () => poller.health().running);

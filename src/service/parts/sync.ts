@@ -39,8 +39,7 @@ export function startSync({
     }),
   );
 
-  const retention = startRetention(database, log);
-  leaders.set('retention', retention.isLeader);
+  const retention = startRetention({ db: database.db, leaders, log });
   onStopPart('retention', retention.stop);
 
   const { url, source, timezone, intervalSeconds } = config.simpleAdmin;
@@ -48,10 +47,9 @@ export function startSync({
   checkSimpleAdminUrl(url);
 
   const mirror = createMirror(
-    { db: database.db, databaseUrl: database.url, log, metrics, now },
+    { db: database.db, databaseUrl: database.url, leaders, log, metrics, now },
     { url, source, timezone, intervalSeconds },
   );
-  leaders.set('mirror', () => mirror.health().isMirroring);
   onStopPart('mirror', mirror.stop);
   health.set('mirror', mirror.health);
   mirror.start();

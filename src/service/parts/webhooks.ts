@@ -1,6 +1,5 @@
 import { presentChange } from '../../../api/v1/events/event-models.ts';
 import type { Db } from '../../db/client.ts';
-import { type Fence, runAsLeader } from '../../db/leader.ts';
 import { isDelivered } from '../../domain/webhook.ts';
 import { createWebhookActions, type WebhookActions } from '../../events/webhooks/actions.ts';
 import { createWebhookDelivery, type WebhookDelivery } from '../../events/webhooks/delivery.ts';
@@ -50,8 +49,7 @@ export function startWebhooks(context: Context): void {
       listPenaltyEvents(db, afterId, { ...range, types: types ?? undefined, withSilent: false }),
   });
   let delivery: WebhookDelivery | undefined;
-  const lead = async (signal: AbortSignal, fence: Fence) => {
-    const fenced = fence(db);
+  const lead = async (signal: AbortSignal) => {
     delivery = createWebhookDelivery({
       log,
       now,
@@ -64,7 +62,7 @@ export function startWebhooks(context: Context): void {
         await pacer.next();
         return sendMessage(post, webhook, message, { now, signal: sending });
       },
-      save: createProgressWriter((savings) => saveProgress(fenced, savings)),
+      save: createProgressWriter((savings) => saveProgress(db, savings)),
       onSent: (sent) => onSent(isDelivered(sent)),
     });
     await delivery.lead(signal);
@@ -72,9 +70,7 @@ export function startWebhooks(context: Context): void {
   };
   eventReader.subscribe(() => delivery?.wake());
   changes.onChange('webhooks', () => delivery?.reload());
-  const leadership = runAsLeader({ databaseUrl: database.url, name: 'webhooks', log, lead });
-  context.leaders.set('webhooks', leadership.isLeader);
-  onStopPart('webhooks', leadership.stop);
+  onStopPart('webhooks', context.leaders.run('webhooks', lead).stop);
 }
 
 /** @returns a function that counts a delivery. */

@@ -1,6 +1,7 @@
 import { createSocket } from 'node:dgram';
 import pino from 'pino';
 import { type Database, openDatabase } from '../../../src/db/database.ts';
+import { openLeaders } from '../../../src/db/leader.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
 import { servers } from '../../../src/db/schema/servers.ts';
 import { parseServerAddress } from '../../../src/domain/server-address.ts';
@@ -79,7 +80,8 @@ async function measurePoller(addresses: string[]): Promise<Row[]> {
       .values(
         addresses.map((address, number) => ({ slug: `bench-${number}`, name: `Bench ${number}`, address })),
       );
-    const poller = createPoller({ db: database.db, databaseUrl: postgres.url, log, intervalSeconds: 15 });
+    const leaders = openLeaders(postgres.url, { log });
+    const poller = createPoller({ db: database.db, leaders, log, intervalSeconds: 15 });
     const hold = watchEventLoop();
     const startedAt = performance.now();
     await poller.start();

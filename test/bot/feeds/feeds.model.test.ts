@@ -77,7 +77,7 @@ async function play(history: readonly Step[]): Promise<void> {
       fake.clearFaults();
       await settleFeeds({ db, bot });
     } else if (step.kind === 'twin') {
-      // As while one process loses the lease and another acquires it: both post for some time.
+      // As while another process takes over the lead: both post for some time.
       await twin?.stop();
       twin = await start();
     } else {

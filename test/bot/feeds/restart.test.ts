@@ -106,7 +106,7 @@ test('what happened to servers while the bot was away is posted once', async () 
   fake.clearFaults();
 });
 
-test('two processes at once, as while a lease changes hands, post what happens to a server once', async () => {
+test('two processes at once, as while the leader changes, post what happens to a server once', async () => {
   const { id } = await insertServer(db, { name: 'Arena' });
   await harness.poll(id, {});
   await harness.refreshServers();

@@ -29,6 +29,19 @@ test('queries without a time limit have none, whatever the database has as defau
   await unlimited.end();
 });
 
+test('a transaction that rests blocks nobody for long, unless its statements have no time limit', async () => {
+  for (const [options, timeout] of [
+    [{}, '30s'],
+    [{ statementTimeoutMs: 0 }, '0'],
+  ] as const) {
+    const connection = connect(database.url, { max: 1, ...options });
+    expect([...(await connection`show idle_in_transaction_session_timeout`)]).toEqual([
+      { idle_in_transaction_session_timeout: timeout },
+    ]);
+    await connection.end();
+  }
+});
+
 test('a socket that is missing is an outage, a file that is missing is not', async () => {
   const failureOf = (work: (settle: (error: unknown) => void) => void) => new Promise<unknown>(work);
   const ofSocket = await failureOf((settle) => dial('/none/.s.PGSQL.5432').once('error', settle));

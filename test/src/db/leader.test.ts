@@ -1,183 +1,171 @@
-import { expect, test } from 'bun:test';
+import { afterEach, expect, test } from 'bun:test';
 import { once } from 'node:events';
 import pino from 'pino';
-import { type Fence, runAsLeader } from '../../../src/db/leader.ts';
-import { fenceDatabase } from '../../../src/db/lease/fence.ts';
-import { acquireLease, renewLease } from '../../../src/db/lease/lease-row.ts';
-import { findSetting, saveSetting } from '../../../src/queries/settings.ts';
+import { connect } from '../../../src/db/client.ts';
+import { type Leaders, type Leadership, openLeaders, type Part } from '../../../src/db/leader.ts';
+import { LOCKS } from '../../../src/db/locks.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 import { waitFor } from '../../support/wait.ts';
 
-const opened = await createTestDatabase();
-const { url, db: openedDb } = opened;
-const log = pino({ level: 'silent' });
+const { url, connection } = await createTestDatabase();
+const stops: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop();
+});
 
-function aPart(databaseUrl: string) {
-  const calls: string[] = [];
-  const part = runAsLeader({
-    databaseUrl,
-    name: 'bot',
-    log,
-    lead: async (signal) => {
-      calls.push('start');
-      await once(signal, 'abort');
-      calls.push('stop');
-    },
-    outlivesOutage: true,
-  });
-  return { calls, part };
+/** A process that may lead, with a clock that stands still until a test moves it. */
+function aProcess(databaseUrl = url) {
+  const lines: string[] = [];
+  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line).msg) });
+  const clock = { ms: 0 };
+  const leaders = openLeaders(databaseUrl, { log, clockMs: () => clock.ms, everyMs: 10 });
+  return { leaders, lines, clock };
 }
 
-test('runs in one process at a time; the next takes over', async () => {
-  const first = aPart(url);
-  await waitFor(() => first.calls.includes('start'));
-  const second = aPart(url);
-  await Bun.sleep(1200);
-  expect(second.calls).toEqual([]);
-  await first.part.stop();
-  expect(first.calls).toEqual(['start', 'stop']);
-  await waitFor(() => second.calls.includes('start'));
-  await second.part.stop();
-});
-
-test('gives way to another process while the lease is lost, never while it is held, and begins again with it', async () => {
-  const proxy = await startDatabaseProxy(url);
-  const { calls, part } = aPart(proxy.url);
-  await waitFor(() => calls.includes('start'));
-  part.stepDown();
-  expect([part.isLeader(), calls]).toEqual([true, ['start']]);
-  proxy.cut();
-  await waitFor(() => !part.isExclusive());
-  part.stepDown();
-  await waitFor(() => calls.includes('stop'));
-  proxy.restore();
-  await waitFor(() => calls.length === 3);
-  expect(calls).toEqual(['start', 'stop', 'start']);
-  await part.stop();
-  await proxy.stop();
-});
-
-test('goes on while the database is away, and stops once another process has taken over', async () => {
-  const proxy = await startDatabaseProxy(url);
-  const first = aPart(proxy.url);
-  await waitFor(() => first.calls.includes('start'));
-  proxy.cut();
-  await Bun.sleep(4500);
-  proxy.restore();
-  await Bun.sleep(2500);
-  // No other process stood by, so the work neither stopped nor started again.
-  expect(first.calls).toEqual(['start']);
-  proxy.cut();
-  const second = aPart(url);
-  await waitFor(() => second.calls.includes('start'));
-  proxy.restore();
-  await waitFor(() => first.calls.includes('stop'));
-  await second.part.stop();
-  await first.part.stop();
-  await proxy.stop();
-});
-
-test('a write under a lost lease is refused, in a transaction and outside', async () => {
-  const fences: Fence[] = [];
-  const part = runAsLeader({
-    databaseUrl: url,
-    name: 'mirror',
-    log,
-    lead: async (signal, fence) => {
-      fences.push(fence);
-      await once(signal, 'abort');
-    },
-  });
-  await part.decided;
-  const [fence] = fences;
-  if (!fence) throw new Error('this process leads');
-  const fenced = fence(openedDb);
-  await saveSetting(fenced, 'fenced', 'one');
-  await fenced.transaction((tx) => saveSetting(tx, 'fenced', 'two'));
-  expect(await findSetting(fenced, 'fenced')).toBe('two');
-  // As another process would after this one was suspended for long.
-  await opened.connection`update leases set token = token + 1 where name = 'mirror'`;
-  await expect(saveSetting(fenced, 'fenced', 'three')).rejects.toThrow();
-  await expect(fenced.transaction((tx) => saveSetting(tx, 'fenced', 'four'))).rejects.toThrow(
-    'Another process runs this part now',
-  );
-  expect(await findSetting(openedDb, 'fenced')).toBe('two');
-  await waitFor(() => !part.isLeader());
-  await part.stop();
-});
-
-test('a process that takes over after a failover that lost the last takeover is not mistaken for the previous leader', async () => {
-  const { connection, db } = opened;
-  const takeOver = async (holder: string) => {
-    const token = await acquireLease(connection, 'retention', holder);
-    if (token === undefined) throw new Error(`${holder} could not take over`);
-    return token;
-  };
-  await takeOver('first.1');
-  const replicated = await connection`
-    update leases set expires_at = '-infinity' where name = 'retention' returning token`;
-  const lost = await takeOver('second.1');
-  // What a replica has that was promoted before it received this.
-  await connection`
-    update leases set token = ${String(replicated[0]?.token)}, expires_at = '-infinity' where name = 'retention'`;
-  await takeOver('third.1');
-  expect(await renewLease(connection, 'retention', lost)).toBeUndefined();
-  const fenced = fenceDatabase(db, 'retention', lost);
-  await expect(fenced.transaction((tx) => saveSetting(tx, 'fenced', 'late'))).rejects.toThrow(
-    'Another process runs this part now',
-  );
-});
-
-test('nobody takes over while something written under the lease is being committed', async () => {
-  const [row] = await opened.connection`
-    insert into leases (name, holder, token, expires_at) values ('webhooks', 'gone', 7, now()) returning token`;
-  const fenced = fenceDatabase(openedDb, 'webhooks', Number(row?.token));
-  const order: string[] = [];
-  const { promise: mayCommit, resolve: commit } = Promise.withResolvers<void>();
-  const writing = fenced.transaction(async (tx) => {
-    await saveSetting(tx, 'written', 'under the old token');
-    await mayCommit;
-    order.push('committed');
-  });
-  const part = runAsLeader({
-    databaseUrl: url,
-    name: 'webhooks',
-    log,
-    lead: async (signal) => {
-      order.push('taken over');
-      await once(signal, 'abort');
-    },
-  });
-  await Bun.sleep(700);
-  commit();
-  await writing;
-  await waitFor(() => order.length === 2);
-  expect(order).toEqual(['committed', 'taken over']);
-  await part.stop();
-});
-
-test('work that needs the database ends when the lease is lost, and begins again with the next lease', async () => {
-  const proxy = await startDatabaseProxy(url);
+/** Work that notes when it begins and ends. */
+function aPart(leaders: Leaders, part: Part = 'poller', options: { outageMs?: number } = {}) {
   const calls: string[] = [];
-  const leadership = runAsLeader({
-    databaseUrl: proxy.url,
-    name: 'poller',
-    log,
-    lead: async (signal) => {
-      calls.push('start');
-      await once(signal, 'abort');
-      calls.push('stop');
-    },
-  });
-  await leadership.decided;
-  expect(leadership.isLeader()).toBe(true);
-  proxy.cut();
-  await waitFor(() => calls.includes('stop'));
-  expect(leadership.isLeader()).toBe(false);
-  proxy.restore();
-  await waitFor(() => calls.length === 3);
-  await leadership.stop();
-  await proxy.stop();
-  expect(calls).toEqual(['start', 'stop', 'start', 'stop']);
+  const lead = async (signal: AbortSignal) => {
+    calls.push('start');
+    await once(signal, 'abort');
+    calls.push('stop');
+  };
+  const leadership: Leadership = leaders.run(part, lead, options);
+  stops.push(leadership.stop);
+  return { ...leadership, calls };
+}
+
+async function aProxy() {
+  const proxy = await startDatabaseProxy(url);
+  stops.push(proxy.stop);
+  return proxy;
+}
+
+async function listSessions() {
+  return connection`
+    select pid, application_name as name from pg_stat_activity
+    where datname = current_database() and application_name like 'leader %'`;
+}
+
+test('a part runs in one process, and the next one begins after its work has ended', async () => {
+  const [first, second] = [aProcess(), aProcess()];
+  const order: string[] = [];
+  const lead = (name: string) => async (signal: AbortSignal) => {
+    order.push(`${name} starts`);
+    await once(signal, 'abort');
+    await Bun.sleep(50);
+    order.push(`${name} ends`);
+  };
+  const leading = first.leaders.run('bot', lead('first'));
+  await leading.decided;
+  const waiting = second.leaders.run('bot', lead('second'));
+  await waiting.decided;
+  stops.push(waiting.stop);
+  expect([leading.isLeader(), waiting.isLeader()]).toEqual([true, false]);
+  expect(second.lines).toEqual(['waiting: another process runs this part']);
+  await leading.stop();
+  await waitFor(waiting.isLeader);
+  expect(order).toEqual(['first starts', 'first ends', 'second starts']);
 });
+
+test('the parts of a process share one session, which ends with the last; each lock is released by itself', async () => {
+  const [first, second] = [aProcess(), aProcess()];
+  const parts = (['poller', 'bot', 'mirror'] as const).map((part) => aPart(first.leaders, part));
+  await Promise.all(parts.map(({ decided }) => decided));
+  expect(first.leaders.states()).toEqual([
+    { part: 'poller', isLeader: true },
+    { part: 'bot', isLeader: true },
+    { part: 'mirror', isLeader: true },
+  ]);
+  expect(await listSessions()).toHaveLength(1);
+  const [poller, bot] = [aPart(second.leaders, 'poller'), aPart(second.leaders, 'bot')];
+  await parts[0]?.stop();
+  await waitFor(poller.isLeader);
+  expect(bot.isLeader()).toBe(false);
+  await Promise.all(parts.map((part) => part.stop()));
+  await waitFor(async () => (await listSessions()).length === 1);
+});
+
+test('a session that the server ended brings its locks back, and the work goes on', async () => {
+  const { leaders, lines } = aProcess();
+  const part = aPart(leaders);
+  await part.decided;
+  const [before] = await listSessions();
+  await connection`select pg_terminate_backend(${before?.pid})`;
+  const holderOf = async () =>
+    (await connection`select pid from pg_locks where locktype = 'advisory' and classid = ${LOCKS.leader}`)[0]
+      ?.pid;
+  await waitFor(async () => ![undefined, before?.pid].includes(await holderOf()));
+  expect(part.calls).toEqual(['start']);
+  expect(lines.filter((line) => line.startsWith('lost'))).toEqual([]);
+});
+
+test('an earlier session of the same process, which the server takes for alive, is ended', async () => {
+  const proxy = await aProxy();
+  const { leaders } = aProcess(proxy.url);
+  const part = aPart(leaders);
+  await part.decided;
+  const [session] = await listSessions();
+  proxy.cut();
+  await waitFor(async () => (await listSessions()).length === 0);
+  const orphan = connect(url, { max: 1 });
+  await orphan`select set_config('application_name', ${session?.name}, false),
+    pg_advisory_lock(${LOCKS.leader}, hashtext('poller'))`;
+  proxy.restore();
+  await waitFor(async () => {
+    const [holder] = await connection`
+      select application_name as name, client_port as port from pg_locks join pg_stat_activity using (pid)
+      where locktype = 'advisory' and classid = ${LOCKS.leader}`;
+    return holder !== undefined && (await listSessions()).length === 1;
+  });
+  expect(part.calls).toEqual(['start']);
+  await orphan.end({ timeout: 0 });
+});
+
+test('work ends when another process has its lock', async () => {
+  const proxy = await aProxy();
+  const first = aProcess(proxy.url);
+  const lost = aPart(first.leaders, 'bot', { outageMs: 60_000 });
+  await lost.decided;
+  proxy.cut();
+  const taken = aPart(aProcess().leaders, 'bot');
+  await waitFor(taken.isLeader);
+  expect(lost.calls).toEqual(['start']);
+  proxy.restore();
+  await waitFor(() => lost.calls.length === 2);
+  expect(first.lines.at(-2)).toBe('lost the lock of bot: another process has it');
+  await taken.stop();
+  await waitFor(lost.isLeader);
+  expect(lost.calls).toEqual(['start', 'stop', 'start']);
+});
+
+test.each(['cut', 'freeze'] as const)(
+  'without the database (%s) work ends after five seconds, or after its own limit, and begins again later',
+  async (how) => {
+    const proxy = await aProxy();
+    const { leaders, lines, clock } = aProcess(proxy.url);
+    const [part, patient] = [aPart(leaders, 'poller'), aPart(leaders, 'bot', { outageMs: 60_000 })];
+    await Promise.all([part.decided, patient.decided]);
+    proxy[how]();
+    // The next heartbeat: a frozen connection says nothing by itself.
+    clock.ms += 3000;
+    await waitFor(() => how === 'freeze' || lines.includes('leadership cannot be checked: retrying'));
+    await Bun.sleep(50);
+    clock.ms += 4999;
+    await Bun.sleep(50);
+    expect(part.calls).toEqual(['start']);
+    clock.ms += 1;
+    await waitFor(() => part.calls.length === 2);
+    expect(lines.at(-1)).toBe('lost the lock of poller: the database does not respond');
+    expect(patient.isLeader()).toBe(true);
+    clock.ms += 55_000;
+    await waitFor(() => patient.calls.length === 2);
+    proxy.restore();
+    await waitFor(() => {
+      clock.ms += 100;
+      return part.isLeader() && patient.isLeader();
+    });
+    expect([part.calls, patient.calls]).toEqual(Array(2).fill(['start', 'stop', 'start']));
+  },
+);

@@ -2,6 +2,7 @@ import { Database as SqliteDatabase } from 'bun:sqlite';
 import { afterAll, afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { asc, eq } from 'drizzle-orm';
 import pino from 'pino';
+import { openLeaders } from '../../../src/db/leader.ts';
 import { erasedPeople } from '../../../src/db/schema/erased-people.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { settings } from '../../../src/db/schema/settings.ts';
@@ -154,11 +155,13 @@ function createNdjson(): Source & { read: () => ReturnType<typeof importNdjson> 
 /** Two rounds of a mirror, which is then stopped. */
 async function readMirror(url: string): Promise<void> {
   let now = new Date('2026-11-21T12:00:00Z');
+  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const mirror = createMirror(
     {
       db,
       databaseUrl: database.url,
-      log: pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }),
+      leaders: openLeaders(database.url, { log }),
+      log,
       metrics: createMetrics(),
       now: () => now,
     },

@@ -1,5 +1,4 @@
 import { afterAll, expect, test } from 'bun:test';
-import { fenceDatabase } from '../../../src/db/lease/fence.ts';
 import { parseSteamId } from '../../../src/domain/steam-id.ts';
 import { checkPenalty } from '../../../src/import/checked-penalty.ts';
 import { openPenaltyWriter } from '../../../src/import/writer.ts';
@@ -19,30 +18,6 @@ test('a write on a connection that fell silent ends once its process no longer l
   leading.abort();
   await expect(written).rejects.toThrow();
   await writer?.close();
-});
-
-test('nothing is written, deleted or marked once another process has taken over', async () => {
-  await connection`insert into leases (name, holder, token, expires_at) values ('mirror', 'gone', 7, now())`;
-  const writer = await openPenaltyWriter(url, 'fenced', {
-    isDryRun: false,
-    waits: false,
-    fence: (db) => fenceDatabase(db, 'mirror', 7),
-  });
-  if (!writer) throw new Error('the source is locked');
-  const key = (sourceId: string) => ({ sourceTable: 'ban', sourceId });
-  expect(await writer.write([ban('1'), ban('2'), ban('3')])).toMatchObject({ added: 3 });
-  await writer.deleteMerged([key('1')]);
-  const stored = () => connection`select source_id, gone_at from penalties order by source_id`;
-  const before = await stored();
-  expect(before.map((row) => row.source_id)).toEqual(['2', '3']);
-
-  await connection`update leases set token = token + 1`;
-  const lost = 'Another process runs this part now';
-  await expect(writer.write([ban('4')])).rejects.toThrow(lost);
-  await expect(writer.deleteMerged([key('2')])).rejects.toThrow(lost);
-  await expect(writer.markGone(['other', 'ban'], new Date())).rejects.toThrow(lost);
-  expect(await stored()).toEqual(before);
-  await writer.close();
 });
 
 test('every row that an import has not seen is marked as gone, however many there are', async () => {

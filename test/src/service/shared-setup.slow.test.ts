@@ -42,9 +42,12 @@ test('two processes on one database notice that their STORAGE_DIR differ', async
   expect(await runOnce(envOf(database.url, 'of-its-own'))).not.toContain(MISMATCH);
 });
 
+/** As docs/scaling.md says. */
+const IGNORED = 'statement_timeout, idle_in_transaction_session_timeout';
+
 describe.skipIf(!hasPgBouncer())('behind PgBouncer', () => {
   test.each([
-    ['transaction', 'statement_timeout', 'a pooler in transaction mode'],
+    ['transaction', IGNORED, 'a pooler in transaction mode'],
     ['session', '', 'unsupported startup parameter: statement_timeout'],
   ] as const)(
     '%s mode that ignores "%s" is refused in one line, by the CLI too',
@@ -67,7 +70,7 @@ describe.skipIf(!hasPgBouncer())('behind PgBouncer', () => {
     const pool = await startPgBouncer(database.url, {
       folder: folder.path,
       mode: 'session',
-      ignores: 'statement_timeout',
+      ignores: IGNORED,
     });
     await runOnce(envOf(pool.url, 'shared'));
     await pool.stop();

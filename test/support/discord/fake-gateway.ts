@@ -45,8 +45,6 @@ export class FakeGateway {
   holdsHello = false;
   /** Resume is refused by op 9 `false`. */
   refusesResume = false;
-  /** `GET /gateway/bot` counts no logins. */
-  hidesLogins = false;
 
   readonly #sessions = new Map<string, Session>();
   readonly #sockets = new Set<GatewaySocket>();
@@ -58,11 +56,7 @@ export class FakeGateway {
   }
 
   get isReady(): boolean {
-    return this.readySessions > 0;
-  }
-
-  get readySessions(): number {
-    return [...this.#sessions.values()].filter(({ socket }) => socket !== undefined).length;
+    return [...this.#sessions.values()].some(({ socket }) => socket !== undefined);
   }
 
   get openSockets(): number {
@@ -76,7 +70,7 @@ export class FakeGateway {
       shards: 1,
       session_start_limit: {
         total: 1000,
-        remaining: this.hidesLogins ? 1000 : 1000 - this.identifies.length,
+        remaining: 1000 - this.identifies.length,
         reset_after: 86_400_000,
         max_concurrency: 1,
       },

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeEach } from 'bun:test';
 import { join } from 'node:path';
 import pino from 'pino';
 import type { Database } from '../../../src/db/database.ts';
+import { openLeaders } from '../../../src/db/leader.ts';
 import { createMirror, type Mirror } from '../../../src/import/mirror.ts';
 import { createMetrics } from '../../../src/runtime/metrics.ts';
 import { createTestFolder } from '../service/program.ts';
@@ -52,7 +53,14 @@ export function createMirrors({ db, url: databaseUrl, connection }: Database) {
     const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
     const metrics = createMetrics();
     const mirror = createMirror(
-      { db, databaseUrl, log, metrics, now: () => clock.now },
+      {
+        db,
+        databaseUrl,
+        leaders: openLeaders(databaseUrl, { log, everyMs: 20 }),
+        log,
+        metrics,
+        now: () => clock.now,
+      },
       { url, source, timezone, intervalSeconds },
     );
     started.push(mirror);

@@ -45,7 +45,7 @@ test('whichever process is killed, everything is delivered, in order, with ids t
   await waitFor(() => receiver.received.length > 0);
   for (let kill = 0; kill < 3; kill += 1) {
     const standby = startService();
-    await standby.waitFor('standing by');
+    await standby.waitFor('waiting: another process runs this part');
     const before = receiver.received.length;
     await waitFor(() => receiver.received.length >= before + 50);
     leader.kill('SIGKILL');
