@@ -126,10 +126,7 @@ async function restoreAll(connection: Connection, { file, manifest, sounds, onPr
 
 /** Locks all tables at once, or refuses when another process uses one of them. */
 async function lockTables(transaction: Transaction): Promise<void> {
-  const tables = [...(await listTables(transaction)), 'leases'];
-  for (const table of tables) {
-    const [row] = await transaction.unsafe(`select to_regclass($1) is not null as "isThere"`, [table]);
-    if (row?.isThere !== true) continue;
+  for (const table of await listTables(transaction)) {
     try {
       await transaction.unsafe(`lock table "${table}" in access exclusive mode nowait`);
     } catch (error) {

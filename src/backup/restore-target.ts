@@ -5,7 +5,7 @@ import type { Manifest } from './manifest.ts';
 import type { Queries } from './tables.ts';
 
 /** Tables that have rows even in an unused database. */
-const ALWAYS_FILLED = new Set(['penalty_event_state', 'settings', 'leases', 'steam_calls']);
+const ALWAYS_FILLED = new Set(['penalty_event_state', 'settings', 'steam_calls']);
 /** The tables that best describe what would be lost. */
 const MAIN_TABLES = ['penalties', 'users', 'servers', 'round_sounds', 'api_tokens'];
 

@@ -6,8 +6,6 @@ import type { SequenceState } from './manifest.ts';
 /** A connection or a transaction. */
 export type Queries = Pick<Connection, 'unsafe'>;
 
-/** The state of running processes, which is of no use in another database. */
-const PROCESS_STATE = new Set(['leases']);
 /**
  * Some 2 MiB of the table, which become two or three times as much JSON. A row does not move to another page while a
  * snapshot can see it.
@@ -27,7 +25,7 @@ export async function listTables(queries: Queries): Promise<string[]> {
     `select distinct conrelid::regclass::text as "from", confrelid::regclass::text as "to" from pg_constraint
      where contype = 'f' and connamespace = 'public'::regnamespace and conrelid <> confrelid`,
   );
-  const names = rows.map((row) => String(row.name)).filter((name) => !PROCESS_STATE.has(name));
+  const names = rows.map((row) => String(row.name));
   return sortByReferences(names, (name) =>
     references.filter((row) => row.from === name).map((row) => String(row.to)),
   );

@@ -117,14 +117,6 @@ CREATE TABLE "erased_people" (
 	"erased_at" timestamp (3) with time zone DEFAULT now() NOT NULL
 );
 --> statement-breakpoint
-CREATE TABLE "leases" (
-	"name" text PRIMARY KEY NOT NULL,
-	"holder" text NOT NULL,
-	"token" bigint NOT NULL,
-	"expires_at" timestamp with time zone NOT NULL,
-	"standby_seen_at" timestamp with time zone
-);
---> statement-breakpoint
 CREATE TABLE "penalties" (
 	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "penalties_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"type" "penalty_type" NOT NULL,

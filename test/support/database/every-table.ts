@@ -26,7 +26,7 @@ const OF_COLUMNS: Record<string, (row: number) => string> = {
 /** Above the ids that the service has assigned before. */
 const ROWS = [7, 8];
 /** Filled by triggers, or by the service for the moment. */
-const DERIVED = ['penalty_tallies', 'penalty_events', 'player_names', 'leases', 'penalty_event_state'];
+const DERIVED = ['penalty_tallies', 'penalty_events', 'player_names', 'penalty_event_state'];
 
 /** Two rows in every table that anybody writes to; what triggers keep follows. */
 export async function fillEveryTable(connection: Connection, tables: readonly string[]): Promise<void> {
