@@ -51,11 +51,7 @@ const GONE = [
   RESTJSONErrorCodes.UnknownChannel,
   RESTJSONErrorCodes.UnknownGuild,
   RESTJSONErrorCodes.UnknownMessage,
-  RESTJSONErrorCodes.MissingAccess,
-  // The response to reopening a locked thread.
-  RESTJSONErrorCodes.MissingPermissions,
   RESTJSONErrorCodes.CannotEditMessageAuthoredByAnotherUser,
-  RESTJSONErrorCodes.ThreadLocked,
 ];
 
 /**
@@ -112,9 +108,17 @@ export function createLiveMessages(
   };
 }
 
-/** Whether an edit failed because the message is deleted, or out of the bot's reach for good. */
+/** Whether an edit failed because the message is deleted, or belongs to the bot's former application. */
 export function isMessageGone(error: unknown): error is Error {
   return isDiscordError(error, ...GONE);
+}
+
+/**
+ * Whether an edit failed because the bot lacks a permission: for good, or while somebody changes roles. Discord also
+ * responds so when the bot reopens a locked thread.
+ */
+export function isEditForbidden(error: unknown): error is Error {
+  return isDiscordError(error, ...MAY_NOT_POST);
 }
 
 /** The server without the values that change with every poll. */

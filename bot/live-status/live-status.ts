@@ -11,7 +11,7 @@ import {
 import { retryPauseMs } from '../../src/runtime/retry-pause.ts';
 import type { Invoker } from '../command.ts';
 import { toNonce } from '../post-message.ts';
-import { createLiveMessages, isMessageGone, type LiveMessageDeps } from './live-message.ts';
+import { createLiveMessages, isEditForbidden, isMessageGone, type LiveMessageDeps } from './live-message.ts';
 
 type LiveStatusDeps = LiveMessageDeps & {
   db: Db;
@@ -40,10 +40,14 @@ type Tracked = {
   /** Not edited before this time. */
   notBeforeMs: number;
   failures: number;
+  /** Edits in a row that Discord has forbidden. */
+  refusals: number;
   isEditing: boolean;
 };
 
 const MAX_PAUSE_MS = 10 * 60_000;
+/** A message is given up after this many edits in a row that Discord has forbidden: within seven minutes or so. */
+const MAX_REFUSALS = 5;
 /** How often to check for due edits, unless `intervalMs` is shorter. */
 const CHECK_MS = 5000;
 /** The pause after the messages could not be read from the database. */
@@ -103,11 +107,13 @@ export function createLiveStatus(deps: LiveStatusDeps): LiveStatus {
       if (current === undefined) return await forget(row, 'its server is no longer listed');
       message.shown = wanted;
       message.failures = 0;
+      message.refusals = 0;
       message.editedAtMs = performance.now();
       message.notBeforeMs = message.editedAtMs + intervalMs;
     } catch (error) {
       if (stopping.signal.aborted) return;
-      if (isMessageGone(error)) {
+      message.refusals = isEditForbidden(error) ? message.refusals + 1 : 0;
+      if (isMessageGone(error) || (isEditForbidden(error) && message.refusals >= MAX_REFUSALS)) {
         await forget(row, error.message).catch(() => undefined);
         return;
       }
@@ -146,7 +152,15 @@ export function createLiveStatus(deps: LiveStatusDeps): LiveStatus {
     if (tracked.has(row.messageId)) return;
     const editedAtMs = shown === undefined ? Number.NEGATIVE_INFINITY : performance.now();
     const notBeforeMs = editedAtMs + intervalMs;
-    tracked.set(row.messageId, { row, shown, editedAtMs, notBeforeMs, failures: 0, isEditing: false });
+    tracked.set(row.messageId, {
+      row,
+      shown,
+      editedAtMs,
+      notBeforeMs,
+      failures: 0,
+      refusals: 0,
+      isEditing: false,
+    });
   }
 
   return {

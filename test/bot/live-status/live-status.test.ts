@@ -192,8 +192,32 @@ describe('a live status message', () => {
     await bot.stop();
   });
 
+  test('goes on after four refusals in a row, and ends at the fifth', async () => {
+    const timings = { ...harness.deps.timings, liveIntervalMs: 10 };
+    const bot = createBot({ ...harness.deps, timings });
+    bot.start();
+    await waitFor(() => bot.health().state === 'ready');
+    const { posted } = await pin();
+    const id = posted?.id ?? '';
+    const forbid = (times: number) =>
+      fake.fail({
+        matches: new RegExp(`^PATCH .*/messages/${id}$`),
+        times,
+        response: () => Response.json({ message: 'Missing Permissions', code: 50_013 }, { status: 403 }),
+      });
+    forbid(4);
+    await addPlayer();
+    await waitFor(() => showsLastPlayer(id));
+    forbid(5);
+    await addPlayer();
+    await waitFor(async () => !(await rows()).some(({ messageId }) => messageId === id));
+    expect(edits(id).filter(({ status }) => status === 403)).toHaveLength(9);
+    await bot.stop();
+  });
+
   test('ends in a thread that was archived and locked, which the bot may not open', async () => {
-    const bot = createBot({ ...harness.deps });
+    const timings = { ...harness.deps.timings, liveIntervalMs: 10 };
+    const bot = createBot({ ...harness.deps, timings });
     bot.start();
     await waitFor(() => bot.health().state === 'ready');
     const thread = { ...moderator, channelId: '910000000000000076' };
