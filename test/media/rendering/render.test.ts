@@ -7,9 +7,15 @@ import { UPLOAD_NAME } from '../../../media/rendering/decode.ts';
 import { SOUND_NAME } from '../../../media/rendering/formats.ts';
 import { type RenderedSound, renderSound } from '../../../media/rendering/render.ts';
 import { SoundRefused } from '../../../media/rendering/run-ffmpeg.ts';
-import { anAudio, silence, sine, toWav } from '../../support/audio/audio.ts';
+import { anAudio, joinBytes, silence, sine, toWav } from '../../support/audio/audio.ts';
 import { decodeMp3 } from '../../support/audio/decode-mp3.ts';
-import { ENGINES, isOnThisMachine, makeFolder, openEngine } from '../../support/audio/ffmpeg-engines.ts';
+import {
+  ENGINES,
+  encode,
+  isOnThisMachine,
+  makeFolder,
+  openEngine,
+} from '../../support/audio/ffmpeg-engines.ts';
 import { measureLoudness } from '../../support/audio/loudness-meter.ts';
 import { type Clip, makeCorpus } from './corpus.ts';
 
@@ -21,6 +27,36 @@ const MINUTES = 60_000;
 const folder = await makeFolder('render');
 const encoder = createEmbeddedFfmpeg();
 const corpus: Clip[] = await makeCorpus(encoder, folder.path);
+const tone = toWav(anAudio({ seconds: 2, shape: sine(440, 0.3) }));
+const toneAs = (extension: string, ...options: string[]) =>
+  encode(encoder, folder.path, { wav: tone, extension, options });
+const mp3 = await toneAs(
+  'mp3',
+  '-c:a',
+  'libmp3lame',
+  '-b:a',
+  '128k',
+  '-write_xing',
+  '0',
+  '-id3v2_version',
+  '0',
+);
+const id3 = joinBytes(Buffer.from('ID3\x03\0\0\0\0\x02\x2c', 'latin1'), new Uint8Array(300));
+const apeTag = Buffer.concat([Buffer.from('APETAGEX\xd0\x07\0\0', 'latin1'), Buffer.alloc(500, 'x')]);
+/** Ordinary audio behind what tools have put before it, and rarer containers. */
+const WRAPPED = [
+  { name: 'an RF64 WAV', bytes: await toneAs('wav', '-rf64', 'always') },
+  { name: 'a WAV behind an ID3 tag', bytes: joinBytes(id3, tone) },
+  { name: 'an MP3 behind NULs', bytes: joinBytes(new Uint8Array(417), mp3) },
+  { name: 'an MP3 behind set bits', bytes: joinBytes(new Uint8Array(100).fill(0xff), mp3) },
+  { name: 'an MP3 behind an APE tag', bytes: joinBytes(apeTag, mp3) },
+  { name: 'an MP3 behind text', bytes: joinBytes(Buffer.alloc(280, 'Downloaded. '), mp3) },
+  { name: 'an MP3 behind 60,000 bytes', bytes: joinBytes(Buffer.alloc(60_000, 'Downloaded. '), mp3) },
+  {
+    name: 'ADTS behind text',
+    bytes: joinBytes(Buffer.alloc(280, 'Downloaded. '), await toneAs('aac', '-c:a', 'aac', '-f', 'adts')),
+  },
+];
 await encoder.close();
 afterAll(folder.remove);
 
@@ -84,6 +120,12 @@ for (const engine of ENGINES) {
       const { sound } = await render(counted, toWav(tiny));
       expect(sound.durationMs).toBe(26);
       expect(calls).toBe(3);
+    });
+
+    test.each(WRAPPED)('publishes $name', async ({ bytes }) => {
+      const { sound } = await render(ffmpeg, bytes);
+      expect(sound.durationMs).toBeWithin(1990, 2060);
+      expect(sound.loudnessAfterLufs).toBeWithin(TARGET_LUFS - 0.3, TARGET_LUFS + 0.3);
     });
 
     test('refuses silence', async () => {
