@@ -53,6 +53,8 @@ export type RoundSoundWorkerOptions = {
 
 /** After this many failures of the service, the upload fails for good. */
 const MAX_FAILURES = 5;
+/** The same if ffmpeg ran out of time: on a machine that is busy now, or on a file that always takes that long. */
+const MAX_TIMEOUTS = 3;
 /** Includes attempts that were cut short because the process died. Beyond this many, the sound is assumed to cause that. */
 const MAX_ATTEMPTS = 20;
 const UPLOAD_FAILED = 'an upload could not be processed';
@@ -193,13 +195,14 @@ async function settleFailure(
   }
   const failure = await findFailure(error, uploadFolder(folders, sound.uploadKey));
   const failures = sound.failures + 1;
-  if (failure === undefined && failures < MAX_FAILURES) {
+  const hasTimedOut = error instanceof FfmpegError && error.failure === 'timed-out';
+  if (failure === undefined && failures < (hasTimedOut ? MAX_TIMEOUTS : MAX_FAILURES)) {
     const delayMs = renderPauseMs(failures, context.retryMs);
     log.warn({ ...fieldsWithError, delayMs }, 'a sound cannot be rendered now: retrying later');
     await postponeSound(db, sound, { failures, delayMs });
     return undefined;
   }
-  const reason = failure ?? 'unavailable';
+  const reason = failure ?? (hasTimedOut ? 'timed-out' : 'unavailable');
   if (!(await saveSoundFailure(db, sound, reason))) {
     // The files now belong to the other worker.
     log.warn(fieldsWithError, CLAIM_LOST);

@@ -97,7 +97,7 @@ function runInWorker(worker: Worker, task: EmbeddedTask, wallMs: number): Promis
   return withTimeLimit(promise, wallMs)
     .catch((error: unknown) => {
       if (!(error instanceof TimeLimitExceeded)) throw error;
-      throw new FfmpegError('overran', 'ffmpeg took too long and was stopped', { cause: error });
+      throw new FfmpegError('timed-out', 'ffmpeg took too long and was stopped', { cause: error });
     })
     .finally(() => {
       worker.removeEventListener('message', onMessage);

@@ -1,3 +1,5 @@
+import { RENDER_TIMEOUT_SECONDS } from '../../src/domain/round-sound.ts';
+
 /** One call of ffmpeg: one input, usually one output; names are relative to `directory` and never taken from users. */
 export type FfmpegJob = {
   directory: string;
@@ -20,7 +22,7 @@ export type FfmpegLimits = {
 
 /** The limits of one call; far above what a sound of one minute needs. */
 export const RENDER_LIMITS: FfmpegLimits = {
-  wallMs: 30_000,
+  wallMs: RENDER_TIMEOUT_SECONDS * 1000,
   cpuSeconds: 20,
   memoryBytes: 768 * 1024 * 1024,
   fileBytes: 64 * 1024 * 1024,
@@ -30,9 +32,10 @@ export const RENDER_LIMITS: FfmpegLimits = {
  * Why a call failed.
  * - `rejected`: ffmpeg ran and failed on its input.
  * - `overran`: it exceeded one of the limits.
+ * - `timed-out`: it exceeded its wall clock time, which depends on what else the machine does.
  * - `missing`: ffmpeg itself could not be started.
  */
-export type FfmpegFailure = 'rejected' | 'overran' | 'missing';
+export type FfmpegFailure = 'rejected' | 'overran' | 'timed-out' | 'missing';
 
 export class FfmpegError extends Error {
   override name = 'FfmpegError';

@@ -24,6 +24,8 @@ const NOT_STARTED_STATUSES = ['126', '127'];
 const KEPT_LINES = 100;
 /** Signals for exceeded limits: SIGXCPU and SIGXFSZ of the kernel, and SIGKILL of our time limit. */
 const LIMIT_SIGNALS = /SIGXCPU|SIGXFSZ|SIGKILL/;
+/** Its input made it crash. */
+const CRASH_SIGNALS = /SIGSEGV|SIGBUS|SIGABRT|SIGFPE|SIGILL/;
 
 /**
  * The operating system's ffmpeg, confined: limits on CPU, memory, file size and open files, low priority, no network, in
@@ -77,9 +79,9 @@ function runCommand(
   else command.output(job.output.name);
 
   let child: ChildProcess | undefined;
-  let hasOverrun = false;
+  let hasTimedOut = false;
   const timer = setTimeout(() => {
-    hasOverrun = true;
+    hasTimedOut = true;
     // Not fluent-ffmpeg's own timeout, which sends SIGTERM, and only to one process.
     if (child) killGroup(child);
   }, limits.wallMs);
@@ -92,7 +94,7 @@ function runCommand(
     if (!(spawned instanceof ChildProcess)) return;
     child = spawned;
     running.add(child);
-    if (hasOverrun || isClosed()) killGroup(child);
+    if (hasTimedOut || isClosed()) killGroup(child);
   });
   command.on('end', (_stdout: unknown, stderr: unknown) => {
     settle();
@@ -103,7 +105,7 @@ function runCommand(
   });
   command.on('error', (error: Error, _stdout: unknown, stderr: unknown) => {
     settle();
-    reject(describeFailure(error, typeof stderr === 'string' ? stderr : '', hasOverrun));
+    reject(describeFailure(error, typeof stderr === 'string' ? stderr : '', hasTimedOut));
   });
   command.run();
   return promise;
@@ -131,10 +133,12 @@ function guardSpawn(command: FfmpegCommand): void {
   });
 }
 
-function describeFailure(error: Error, stderr: string, hasOverrun: boolean): Error {
+function describeFailure(error: Error, stderr: string, hasTimedOut: boolean): Error {
   const message = `${error.message}: ${endOfOutput(stderr)}`;
-  if (hasOverrun) return new FfmpegError('overran', 'ffmpeg took too long and was killed', { cause: error });
+  if (hasTimedOut)
+    return new FfmpegError('timed-out', 'ffmpeg took too long and was killed', { cause: error });
   if (LIMIT_SIGNALS.test(error.message)) return new FfmpegError('overran', message, { cause: error });
+  if (CRASH_SIGNALS.test(error.message)) return new FfmpegError('rejected', message, { cause: error });
   const status = /exited with code (\d+)/.exec(error.message)?.[1];
   // Not started for a reason that says nothing about ffmpeg, such as a missing folder or no free process.
   if (status === undefined) return new Error(message, { cause: error });

@@ -1,6 +1,8 @@
+import { join } from 'node:path';
 import type { RoundSoundFailure } from '../../src/domain/round-sound.ts';
 import { isDiskTrouble } from '../disk-trouble.ts';
 import { type Ffmpeg, FfmpegError, type FfmpegJob, RENDER_LIMITS } from '../ffmpeg/ffmpeg.ts';
+import { hashFile } from '../sound-folders.ts';
 
 /** The first options of every call: no banner, no prompts, one thread. */
 export const QUIET = ['-hide_banner', '-nostdin', '-v', 'error', '-threads', '1'];
@@ -18,7 +20,8 @@ export class SoundRefused extends Error {
 }
 
 /**
- * Runs a job whose failure is caused by the upload, unless ffmpeg could not be started or the disk failed.
+ * Runs a job whose failure is caused by the upload, unless ffmpeg could not be started, ran out of time, or the disk
+ * failed. Whether the disk can be read is tried here: ffmpeg does not tell a failing disk from a file that ends too early.
  * @throws {SoundRefused} when the upload is the cause · {FfmpegError} otherwise.
  */
 export async function runOnUpload(ffmpeg: Ffmpeg, job: FfmpegJob): Promise<void> {
@@ -27,13 +30,14 @@ export async function runOnUpload(ffmpeg: Ffmpeg, job: FfmpegJob): Promise<void>
   } catch (error) {
     const isRejected = error instanceof FfmpegError && error.failure === 'rejected';
     if (!isRejected || isDiskTrouble(error)) throw error;
+    await hashFile(join(job.directory, job.input.name));
     throw new SoundRefused('unreadable', { cause: error });
   }
 }
 
 /**
  * Runs a job on files that an earlier job wrote: a failure (such as a full disk) is not caused by the upload.
- * @throws {SoundRefused} when the job exceeds the limits on time or memory · {FfmpegError} for any other failure.
+ * @throws {SoundRefused} when the job exceeds the limits on processor time or memory · {FfmpegError} for any other failure.
  */
 export async function runOnOwn(ffmpeg: Ffmpeg, job: FfmpegJob): Promise<void> {
   try {

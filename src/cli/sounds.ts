@@ -6,7 +6,7 @@ import type { SoundFolders } from '../../media/sound-folders.ts';
 import { removeSound, storeUpload } from '../../media/uploads.ts';
 import type { Db } from '../db/client.ts';
 import { InvalidInput, Unavailable } from '../domain/errors.ts';
-import { parseStart } from '../domain/round-sound.ts';
+import { parseStart, RENDER_TIMEOUT_SECONDS } from '../domain/round-sound.ts';
 import {
   findRoundSoundById,
   listRoundSounds,
@@ -27,7 +27,8 @@ const REASONS: Record<NonNullable<RoundSound['failure']>, string> = {
   unreadable: 'the file is damaged, or has no sound in it',
   silent: 'there is nothing to hear in its first 75 seconds',
   'start-after-end': 'there is nothing to hear after the start that was asked for',
-  'too-complex': 'it takes more time or memory than a sound may',
+  'too-complex': 'it takes more processor time or memory than a sound may',
+  'timed-out': `a step of processing took longer than ${RENDER_TIMEOUT_SECONDS} seconds, three times: is the machine busy?`,
   unavailable: 'it could not be processed on this machine: see the log',
   lost: 'the file vanished from the disk',
 };

@@ -14,13 +14,17 @@ export const UNFINISHED_STATUSES = [
   'rendering',
 ] as const satisfies readonly RoundSoundStatus[];
 
+/** How long one step of processing a sound may take. */
+export const RENDER_TIMEOUT_SECONDS = 30;
+
 /**
  * Why an upload could not be processed; each transport has its own texts for players.
  * - `not-audio`: no audio format that we accept.
  * - `unreadable`: it looks like audio, but cannot be decoded.
  * - `silent`: nothing in it can be heard.
  * - `start-after-end`: nothing can be heard from where the uploader wanted it to begin.
- * - `too-complex`: decoding it takes more time or memory than a sound may.
+ * - `too-complex`: decoding it takes more processor time or memory than a sound may.
+ * - `timed-out`: a step of it took longer than {@link RENDER_TIMEOUT_SECONDS}, three times.
  * - `unavailable`: the service failed (no ffmpeg, no disk space) and did not recover in time.
  * - `lost`: the uploaded file is missing from the disk.
  */
@@ -30,6 +34,7 @@ const ROUND_SOUND_FAILURES = [
   'silent',
   'start-after-end',
   'too-complex',
+  'timed-out',
   'unavailable',
   'lost',
 ] as const;

@@ -7,6 +7,7 @@ import { UPLOAD_NAME } from '../../media/rendering/decode.ts';
 import { partialPath } from '../../media/sound-folders.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
 import { findRoundSounds } from '../../src/queries/round-sounds/round-sounds.ts';
+import { encode } from '../support/audio/ffmpeg-engines.ts';
 import {
   createSoundQueue,
   QUEUE_LOG as log,
@@ -19,36 +20,58 @@ import { waitFor } from '../support/wait.ts';
 setDefaultTimeout(60_000);
 
 const queue = await createSoundQueue();
-const { db, ffmpeg, missingFfmpeg, upload, startWorker, settled } = queue;
+const { db, ffmpeg, upload, startWorker, settled } = queue;
 
 describe('failures of the service', () => {
-  test('a missing ffmpeg postpones the upload until there is one', async () => {
-    let failures = 2;
-    const flaky: Ffmpeg = {
-      ...ffmpeg,
-      async run(job, limits) {
-        if (failures-- > 0) throw new FfmpegError('missing', 'ffmpeg is gone');
-        await ffmpeg.run(job, limits);
-      },
-    };
-    await upload(TONE);
-    startWorker({ ffmpeg: flaky });
-    expect((await settled(PLAYER)).ready).toMatchObject({ status: 'ready', attempts: 3 });
-  });
+  test.each(['missing', 'timed-out'] as const)(
+    'an ffmpeg that is %s twice postpones the upload',
+    async (failure) => {
+      let failures = 2;
+      const flaky: Ffmpeg = {
+        ...ffmpeg,
+        async run(job, limits) {
+          if (failures-- > 0) throw new FfmpegError(failure, 'not now');
+          await ffmpeg.run(job, limits);
+        },
+      };
+      await upload(TONE);
+      startWorker({ ffmpeg: flaky });
+      expect((await settled(PLAYER)).ready).toMatchObject({ status: 'ready', attempts: 3 });
+    },
+  );
 
-  test('an ffmpeg that stays missing fails the upload with a reason, after five attempts', async () => {
-    await upload(TONE);
-    startWorker({ ffmpeg: missingFfmpeg });
-    const { latest } = await settled(PLAYER);
-    expect(latest).toMatchObject({ status: 'failed', failure: 'unavailable', attempts: 5 });
-    await waitFor(async () => (await readdir(queue.folders.inbox)).length === 0);
-  });
+  test.each([
+    ['missing', 'unavailable', 5],
+    ['timed-out', 'timed-out', 3],
+  ] as const)(
+    'an ffmpeg that is always %s fails the upload as %s, after %d attempts',
+    async (cause, failure, attempts) => {
+      await upload(TONE);
+      const run = () => Promise.reject(new FfmpegError(cause, 'not now'));
+      startWorker({ ffmpeg: { ...ffmpeg, run } });
+      const { latest } = await settled(PLAYER);
+      expect(latest).toMatchObject({ status: 'failed', failure, attempts });
+      await waitFor(async () => (await readdir(queue.folders.inbox)).length === 0);
+    },
+  );
 
   test('a full disk postpones the upload, and leaves no partial file', async () => {
     const moveFile = failOnFullDisk();
     await upload(TONE);
     startWorker({ moveFile });
     expect((await settled(PLAYER)).ready).toMatchObject({ status: 'ready', attempts: 2 });
+  });
+
+  test('a Matroska file that ends too early is unreadable at once, not a failing disk', async () => {
+    const options = ['-c:a', 'libvorbis', '-f', 'matroska'];
+    const whole = await encode(ffmpeg, queue.root, { wav: TONE, options, extension: 'mka' });
+    await upload(whole.subarray(0, 500));
+    startWorker();
+    expect((await settled(PLAYER)).latest).toMatchObject({
+      status: 'failed',
+      failure: 'unreadable',
+      attempts: 1,
+    });
   });
 
   test('kills of the process do not count as failures', async () => {

@@ -45,7 +45,7 @@ for (const engine of ENGINES) {
         () => overrun().catch((error: unknown) => error),
         startProcess,
       );
-      expect(failure).toHaveProperty('failure', 'overran');
+      expect(failure).toHaveProperty('failure', 'timed-out');
       await ffmpeg.run(TO_MP3, RENDER_LIMITS);
       expect(Bun.file(join(folder.path, 'tone.mp3')).size).toBeGreaterThan(1000);
       await ffmpeg.close();
@@ -78,7 +78,7 @@ for (const engine of ENGINES) {
       const ended = await expectFreeEventLoop(() =>
         ffmpeg.run(ENDLESS, { ...RENDER_LIMITS, wallMs: 1500 }).catch((error: unknown) => error),
       );
-      expect(ended).toHaveProperty('failure', 'overran');
+      expect(ended).toHaveProperty('failure', 'timed-out');
       await ffmpeg.close();
     });
 
@@ -131,7 +131,7 @@ describe.skipIf(!HAS_NATIVE_FFMPEG)('a native ffmpeg', () => {
       1500,
       async () => {
         // A child that is left keeps the call's pipes open, which delays the end of the call too.
-        expect(await overrun().catch((error: unknown) => error)).toHaveProperty('failure', 'overran');
+        expect(await overrun().catch((error: unknown) => error)).toHaveProperty('failure', 'timed-out');
         await waitFor(async () => (await countProcesses(`sleep\0${mark}`)) === 0);
       },
       startProcess,

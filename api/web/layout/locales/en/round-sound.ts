@@ -1,5 +1,9 @@
 import type { SoundGroup } from '../../../../../src/domain/rights/sound-audience.ts';
-import type { RoundSoundFailure, RoundSoundStatus } from '../../../../../src/domain/round-sound.ts';
+import {
+  RENDER_TIMEOUT_SECONDS,
+  type RoundSoundFailure,
+  type RoundSoundStatus,
+} from '../../../../../src/domain/round-sound.ts';
 import { pluralForm } from '../../../../../src/domain/text/plural.ts';
 
 type SoundLimits = { seconds: number; megabytes: number };
@@ -62,6 +66,7 @@ export const roundSound = {
     silent: 'Nothing can be heard in the first 75 seconds: the file is silent or far too quiet.',
     'start-after-end': 'Nothing can be heard after the start you chose. Choose an earlier one.',
     'too-complex': 'The file takes too long to process. Save it as a plain MP3 or WAV and try again.',
+    'timed-out': `Processing took longer than ${RENDER_TIMEOUT_SECONDS} seconds, three times. The site is busy: please upload it again later.`,
     unavailable: 'Something went wrong on our side. Please upload it again later.',
     lost: 'We lost the file. Please upload it again.',
   } satisfies Record<RoundSoundFailure, string>,

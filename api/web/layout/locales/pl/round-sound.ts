@@ -1,3 +1,4 @@
+import { RENDER_TIMEOUT_SECONDS } from '../../../../../src/domain/round-sound.ts';
 import { pluralForm } from '../../../../../src/domain/text/plural.ts';
 import type { Texts } from '../en.ts';
 
@@ -52,6 +53,7 @@ export const roundSound: Texts['roundSound'] = {
     'start-after-end': 'Po wybranym momencie nic nie słychać. Wybierz wcześniejszy początek.',
     'too-complex':
       'Przetwarzanie pliku trwa zbyt długo. Zapisz go jako zwykły MP3 lub WAV i spróbuj ponownie.',
+    'timed-out': `Przetwarzanie trzy razy trwało dłużej niż ${RENDER_TIMEOUT_SECONDS} sekund. Strona jest teraz zajęta: prześlij plik ponownie później.`,
     unavailable: 'Coś poszło nie tak po naszej stronie. Prześlij plik ponownie później.',
     lost: 'Zgubiliśmy ten plik. Prześlij go ponownie.',
   },
