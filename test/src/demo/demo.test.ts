@@ -3,7 +3,6 @@ import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expectWithin, startProcess } from '../../support/machine/time-promise.ts';
 import { waitFor } from '../../support/wait.ts';
 import { openBrowser } from '../../support/web/browser.ts';
 import { textOf } from '../../support/web/page-text.ts';
@@ -71,7 +70,7 @@ async function interrupt({ child }: Running, dataDir: string): Promise<void> {
     child.kill('SIGINT');
     return child.exited;
   };
-  expect(await expectWithin(5000, stop, startProcess)).toBe(0);
+  expect(await stop()).toBe(0);
   expect(await postgresOf(dataDir)).toBeUndefined();
 }
 

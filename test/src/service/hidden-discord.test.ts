@@ -3,12 +3,11 @@ import { eq } from 'drizzle-orm';
 import { users } from '../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../src/db/schema/audit-log.ts';
 import { aSteamId, insertUser } from '../../support/database/builders.ts';
-import { connectTo, expectWithin } from '../../support/machine/time-promise.ts';
 import { aToken, bearer } from '../../support/service/service.ts';
 import { openWholeService } from '../../support/service/whole-service.ts';
 import { waitFor } from '../../support/wait.ts';
 
-const { db, url, service, signInAs, cli } = await openWholeService();
+const { db, service, signInAs, cli } = await openWholeService();
 const HIDER = aSteamId(1);
 const DISCORD_ID = '80351110224678912';
 const link = { discordId: DISCORD_ID, discordUsername: 'rzeznik.pl', discordAvatar: 'abc' };
@@ -86,7 +85,7 @@ describe('a hidden Discord account', () => {
       .where(eq(users.steamId64, aSteamId(2)));
     const byDiscord = () => service.ask(`/api/v1/users/lookup?discord_id=${DISCORD_ID}`, bearer(ADMIN));
     const isHidden = async () => (await byDiscord()).status === 404;
-    await expectWithin(1000, () => waitFor(isHidden), connectTo(url));
+    await waitFor(isHidden);
     expect(await see(ADMIN)).toEqual(HIDDEN);
   });
 });

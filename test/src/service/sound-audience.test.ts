@@ -10,7 +10,6 @@ import { listPublishedRoundSounds } from '../../../src/queries/round-sounds/roun
 import { makeFolder } from '../../support/audio/ffmpeg-engines.ts';
 import { aSteamId, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
-import { connectTo, expectWithin } from '../../support/machine/time-promise.ts';
 import { startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -29,8 +28,7 @@ const service = await startTestService({
   databaseUrl: url,
   env: { SOUND_FOR: AUDIENCE.join(','), STORAGE_DIR: folder.path },
 });
-const expectSoon = (what: string, condition: () => Promise<boolean>) =>
-  expectWithin(5000, () => waitFor(condition, { what }), connectTo(url));
+const expectSoon = (what: string, condition: () => Promise<boolean>) => waitFor(condition, { what });
 
 test('only players of the groups have a sound, in lookups, files and the batch; owners count as admins', async () => {
   expect(await isHeard(SVIP)).toEqual({ lookup: true, stereo: 200, voice: 200 });

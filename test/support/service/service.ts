@@ -38,6 +38,8 @@ type Options = {
   env?: Record<string, string>;
   /** The real clock instead of a frozen one. */
   hasRealClock?: boolean;
+  /** Then only notifications change what caches hold. The default, unless the clock is real. */
+  hasFrozenCaches?: boolean;
   /** Silent by default. */
   log?: pino.Logger;
 };
@@ -50,6 +52,7 @@ export async function startTestService({
   databaseUrl,
   env = {},
   hasRealClock = false,
+  hasFrozenCaches = !hasRealClock,
   log = pino({ level: 'silent' }),
 }: Options): Promise<TestService> {
   const clock = { now: NOW, monotonicMs: 0 };
@@ -68,7 +71,8 @@ export async function startTestService({
     ...env,
   });
   const service = await runService(config, log, {
-    ...(!hasRealClock && { now: () => clock.now, clockMs: () => clock.monotonicMs }),
+    ...(!hasRealClock && { now: () => clock.now }),
+    ...(hasFrozenCaches && { clockMs: () => clock.monotonicMs }),
   });
   afterAll(async () => {
     await service.stop();

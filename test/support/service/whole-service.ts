@@ -9,7 +9,7 @@ import { startTestService } from './service.ts';
 
 /**
  * The service by the real clock, with its API, pages and files, a Steam that signs anybody in, and the operator's tool
- * on the same database and folders.
+ * on the same database and folders. Caches never expire: only a notification changes what they hold.
  */
 export async function openWholeService(env: Record<string, string> = {}) {
   const database = await createTestDatabase();
@@ -25,6 +25,7 @@ export async function openWholeService(env: Record<string, string> = {}) {
   const service = await startTestService({
     databaseUrl: database.url,
     hasRealClock: true,
+    hasFrozenCaches: true,
     env: { PORT: port, PUBLIC_URL: `http://127.0.0.1:${port}`, STEAM_OPENID_URL: steam.url, ...shared },
   });
   afterAll(async () => {

@@ -3,7 +3,6 @@ import { connect, createServer, type Socket } from 'node:net';
 import pino from 'pino';
 import { openRedisLimits, type RedisLimits } from '../../../../api/http/limits/redis-limits.ts';
 import { findTestRedis } from '../../../support/database/redis.ts';
-import { expectWithin } from '../../../support/machine/time-promise.ts';
 import { PATIENCE_MS, waitFor } from '../../../support/wait.ts';
 
 const url = await findTestRedis();
@@ -187,12 +186,7 @@ describe.skipIf(url === undefined)('limits over Redis', () => {
     });
     expect((await one.take('k')).remaining).toBe(4);
     isHanging = true;
-    const healthy = limiter(1_000_000, 'reference');
-    const alone = await expectWithin(
-      1000,
-      async () => one.take('k'),
-      async () => healthy.take('k'),
-    );
+    const alone = await one.take('k');
     expect(alone.isAllowed).toBe(true);
     // On a loaded machine the first response of Redis may be late too: then this limiter has counted one more.
     expect((await one.take('k')).remaining).toBe(alone.remaining - 1);
