@@ -57,9 +57,13 @@ export function unreadStream(): ReadableStream {
 }
 
 /** Sends the response of a protected route. */
-export function respondProtected(response: ProtectedResponse, verdict: RateLimitVerdict): Response {
+export function respondProtected(
+  response: ProtectedResponse,
+  verdict: RateLimitVerdict,
+  cacheControl = PROTECTED_CACHE_CONTROL,
+): Response {
   const headers = {
-    ...commonHeaders('protected', verdict, PROTECTED_CACHE_CONTROL),
+    ...commonHeaders('protected', verdict, cacheControl),
     ...response.headers,
   };
   if ('stream' in response) {

@@ -53,7 +53,7 @@ type Operation<P extends Parameters> = {
   /** Its `operationId`. */
   id: string;
   parameters: P;
-  /** For public operations; {@link PUBLIC_CACHE_CONTROL} by default. */
+  /** Of a success: by default {@link PUBLIC_CACHE_CONTROL}, for protected operations `private, no-cache`. */
   cacheControl?: string;
   /** For protected operations: exempt from the shared wait limit. */
   hasOwnTimeLimit?: boolean;
@@ -185,7 +185,8 @@ export function createRoutes(deps: RouteDeps): Routes {
       requireScope(token, operation.scope);
       const given = parseParameters(operation.parameters, incoming);
       const begin = () => work(given, { token, now });
-      return respondProtected(await (operation.hasOwnTimeLimit ? begin() : limitWait(begin)), verdict);
+      const response = await (operation.hasOwnTimeLimit ? begin() : limitWait(begin));
+      return respondProtected(response, verdict, operation.cacheControl);
     } catch (error) {
       const headers = commonHeaders('protected', verdict, ERROR_CACHE_CONTROL.protected);
       return respondError(withReset(toErrorResponse(error), now), headers);

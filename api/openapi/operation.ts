@@ -24,7 +24,7 @@ export type Operation<P extends Parameters = Parameters> = {
   /** For protected operations that wait for more than the database: exempt from the shared wait limit. */
   hasOwnTimeLimit?: boolean;
   parameters: P;
-  /** For public operations, some seconds by default; protected responses are never cached. */
+  /** Of a success: by default some seconds for public operations, `private, no-cache` for protected ones. */
   cacheControl?: string;
   success: {
     /** Has an `$id`. */

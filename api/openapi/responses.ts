@@ -124,9 +124,9 @@ function describeNotModified({ policy, cacheControl }: Operation) {
   };
 }
 
-function successHeaders(policy: Policy, cacheControl = PUBLIC_CACHE_CONTROL, verdict = ANY_VERDICT) {
-  if (policy === 'protected') return commonHeaders(policy, verdict, PROTECTED_CACHE_CONTROL);
-  return cachedHeaders({ etag: EXAMPLE_ETAG, cacheControl }, verdict);
+function successHeaders(policy: Policy, cacheControl: string | undefined, verdict = ANY_VERDICT) {
+  if (policy === 'protected') return commonHeaders(policy, verdict, cacheControl ?? PROTECTED_CACHE_CONTROL);
+  return cachedHeaders({ etag: EXAMPLE_ETAG, cacheControl: cacheControl ?? PUBLIC_CACHE_CONTROL }, verdict);
 }
 
 /** Optional, as all headers of a document are by default; a 304 has no body that could be compressed. */

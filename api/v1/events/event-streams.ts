@@ -33,6 +33,9 @@ type Deps = {
   log: Logger;
   /** For tests; {@link KEEP_ALIVE_MS} by default. */
   keepAliveMs?: number;
+  /** For tests: a monotonic clock and how to wait by it. */
+  clockMs?: () => number;
+  wait?: (ms: number) => Promise<unknown>;
 };
 
 /** Unread bytes; a client with more must read within {@link ROOM_LIMIT_MS}, or is disconnected. */
@@ -43,6 +46,8 @@ export const KEEP_ALIVE_MS = 15_000;
 /** Tokens are checked at least this often, in case a notification of a change was lost. */
 export const CHECK_MS = 1000;
 const BATCH = 500;
+/** An owner's streams together read this often: 2,000 older events a second, or their replays would slow everybody down. */
+const BATCH_EVERY_MS = 250;
 /** How many streams are written to before other requests are served: about half a millisecond of work. */
 const GROUP = 20;
 /** Open streams of one owner in one process. */
@@ -92,9 +97,13 @@ export function createEventStreams({
   now,
   log,
   keepAliveMs = KEEP_ALIVE_MS,
+  clockMs = () => performance.now(),
+  wait = pause,
 }: Deps): EventStreams {
   const streams = new Set<Stream>();
   const frames = new WeakMap<PenaltyEvent, Uint8Array>();
+  /** When the next batch of older events may be read, by owner. */
+  const nextBatchAtMs = new Map<number, number>();
 
   const frameOf = (event: PenaltyEvent): Uint8Array => {
     const cached = frames.get(event);
@@ -138,7 +147,15 @@ export function createEventStreams({
     }
   }
 
+  async function awaitTurn({ userId }: Stream): Promise<void> {
+    const nowMs = clockMs();
+    const atMs = Math.max(nextBatchAtMs.get(userId) ?? nowMs, nowMs);
+    nextBatchAtMs.set(userId, atMs + BATCH_EVERY_MS);
+    if (atMs > nowMs) await wait(atMs - nowMs);
+  }
+
   async function sendOlder(stream: Stream): Promise<void> {
+    await awaitTurn(stream);
     const types = PENALTY_EVENT_TYPES.filter((type) => stream.types.has(type));
     const { events, isStale, readUpTo } = await readEventBatch(
       { afterId: stream.position, newestId: reader.newestId(), limit: BATCH },

@@ -101,6 +101,8 @@ const STREAM_EVENTS = {
   // the owner without being read.
   hasOwnTimeLimit: true,
   parameters: { types: TYPES_PARAMETER, lastEventId: LAST_EVENT_ID_PARAMETER },
+  // A proxy that compresses may hold the last events of a burst until more bytes follow.
+  cacheControl: 'private, no-cache, no-transform',
   success: {
     model: EventStreamModel,
     contentType: EVENT_STREAM,

@@ -137,3 +137,25 @@ test('a stream reads only what it sends of older events, up to the newest', asyn
   expect(read[0]?.id).toBe(AMOUNT / 2 + 1);
   counted.stop();
 });
+
+test('older events are read at the pace of their owner, however many streams are open', async () => {
+  const waits: number[] = [];
+  const paced = createEventStreams({
+    ...deps,
+    reader: { ...reader, newestId: () => 150_000 },
+    listEvents: async () => [],
+    keepAliveMs: 1,
+    clockMs: () => 0,
+    wait: async (ms) => waits.push(ms),
+  });
+  const readAll = async (userId: number) => {
+    const options = { userId, tokenId: 1, expiresAt: null, types: new Set(EVENT_TYPES), afterId: 0 };
+    for await (const chunk of paced.open(options).pipeThrough(new TextDecoderStream())) {
+      if (chunk.includes('keep-alive\nid: 150000\n')) return;
+    }
+  };
+  // A read covers 50,000 ids that are not sent, so each stream takes three.
+  await Promise.all([readAll(1), readAll(1), readAll(2)]);
+  expect(waits.sort((a, b) => a - b)).toEqual([250, 250, 500, 500, 750, 1000, 1250]);
+  paced.stop();
+});

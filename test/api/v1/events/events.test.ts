@@ -124,6 +124,7 @@ describe('GET /events', () => {
   test('tells what happens as it happens, in both bases', async () => {
     const stream = await open();
     expect([stream.status, stream.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
+    expect(stream.headers.get('cache-control')).toBe('private, no-cache, no-transform');
     const other = await openEventStream(`${service.origin}/index.php/api/v1/events?api_token=${token}`);
     const row = await insertOne({ reason: 'Ąę\nline' });
     await db.update(penalties).set({ status: 'UNBANNED' }).where(eq(penalties.id, row.id));
