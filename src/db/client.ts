@@ -2,7 +2,7 @@ import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import { errorCauses, errorCode } from '../domain/error-causes.ts';
 import { Unavailable } from '../domain/errors.ts';
-import { createSocketFactory } from './connection/socket.ts';
+import { createSocketFactory, SILENCE } from './connection/socket.ts';
 import { nameStatement } from './connection/statement-names.ts';
 
 /** A Drizzle handle on one server, or on a transaction. */
@@ -37,9 +37,8 @@ type ConnectOptions = {
   onClose?: () => void;
 };
 
+/** For statements of the service. Imports, exports, backups and the like have none. */
 const STATEMENT_TIMEOUT_MS = 15_000;
-/** How long after the statement timeout a silent connection is closed. */
-const SILENCE_MARGIN_MS = 2000;
 
 /** Opens a pool on one server, without Drizzle's parsers: dates come as `Date`, bigints as strings. */
 export function connect(
@@ -74,10 +73,10 @@ export function connect(
     onclose: onClose,
     ...(keepsSession && { max_lifetime: null }),
     connection: parameters,
-    // Without a statement timeout a silent connection may still be working.
-    socket: createSocketFactory(
-      statementTimeoutMs === 0 ? undefined : statementTimeoutMs + SILENCE_MARGIN_MS,
-    ),
+    // Seconds without traffic until the system begins to probe an idle connection, ten times in ten seconds.
+    keep_alive: 5,
+    // Without a time limit on statements, a silent connection may still be working.
+    socket: createSocketFactory(statementTimeoutMs === 0 ? undefined : SILENCE),
   };
   // In a variable, because the driver's types lack its `socket` option.
   return postgres(url, options);

@@ -1,24 +1,30 @@
 import { connect as dial, type Socket } from 'node:net';
-import { createMessageReader, MESSAGE } from './protocol.ts';
 
 /** The argument of the driver's `socket` option. */
 type Target = { host: readonly string[]; port: readonly number[]; path?: string | false; ssl?: unknown };
 
-/** How long a resumed process has to read what it was sent while it was suspended. */
-const RESUME_MS = 250;
+type Silence = {
+  /** How long a response may take. */
+  limitMs: number;
+  /** How often each socket is looked at. */
+  lookEveryMs: number;
+};
+
+/** Both together exceed the time limit on statements, after which a live server responds. */
+export const SILENCE: Silence = { limitMs: 12_000, lookEveryMs: 5000 };
 
 /**
  * Creates the driver's sockets, and ends those it would wait on for ever.
  *
  * - A connection that is closed before the first byte arrives is an error: otherwise the driver reconnects at once,
  *   endlessly, and its query never settles (a proxy or a container's port that accepts while the database is down).
- * - A connection that has been silent for `silenceMs` while a response is due, or the rest of one, is dead: the network
- *   dropped it, or the other side hangs.
+ * - A connection that was written to and has been silent since is dead: the network dropped it, or the other side hangs.
+ *   TCP's keepalive finds only connections without unacknowledged bytes.
  *
  * With TLS, the driver calls `onprotocol` with the socket that carries the protocol, which is watched instead.
- * @param silenceMs longer than the statement timeout; undefined: no limit.
+ * @param silence when a connection is dead; undefined: never.
  */
-export function createSocketFactory(silenceMs: number | undefined): (target: Target) => Socket {
+export function createSocketFactory(silence: Silence | undefined): (target: Target) => Socket {
   let next = 0;
   return ({ host, port, path, ssl }) => {
     const index = next % Math.max(host.length, 1);
@@ -27,9 +33,9 @@ export function createSocketFactory(silenceMs: number | undefined): (target: Tar
     failOnEarlyEnd(socket);
     const onprotocol = (watched: Socket) => {
       if (watched !== socket) failOnEarlyEnd(watched);
-      endSilence(watched, silenceMs);
+      if (silence) endSilence(watched, silence);
     };
-    if (!ssl) endSilence(socket, silenceMs);
+    if (!ssl) onprotocol(socket);
     // TLS checks the certificate against this host name; the driver's errors name both.
     return Object.assign(socket, { host: host[index], port: port[index], onprotocol });
   };
@@ -45,57 +51,26 @@ function failOnEarlyEnd(socket: Socket): void {
   });
 }
 
-function endSilence(socket: Socket, silenceMs: number | undefined): void {
-  if (silenceMs === undefined) return;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let isFirstWrite = true;
-  let lastSent = 0;
-  /** How many ReadyForQuery messages are to come; the first one ends the login. */
-  let responsesDue = 1;
-  const stopTimer = () => {
-    clearTimeout(timer);
-    timer = undefined;
-  };
-  const end = () => fail(socket, 'the database has not responded for too long', 'ETIMEDOUT');
-  const startTimer = () => {
-    // A process that was suspended finds the timer due before it reads what has arrived meanwhile.
-    const lookOnceMore = () => {
-      timer = setTimeout(end, RESUME_MS);
-    };
-    timer = setTimeout(lookOnceMore, silenceMs);
-  };
-  const readSent = createMessageReader((type) => {
-    lastSent = type;
-    if (type === MESSAGE.query || type === MESSAGE.sync) responsesDue += 1;
-  });
-  const readReceived = createMessageReader((type) => {
-    if (type === MESSAGE.readyForQuery) {
-      responsesDue -= 1;
-      // What was flushed has its response after those of earlier queries.
-      if (responsesDue <= 0 && lastSent !== MESSAGE.flush) stopTimer();
-    }
-    // The client reads the next rows whenever it likes.
-    if (type === MESSAGE.portalSuspended) stopTimer();
-  });
+function endSilence(socket: Socket, { limitMs, lookEveryMs }: Silence): void {
+  let unansweredSinceMs: number | undefined;
+  let wasSilent = false;
   const write = socket.write.bind(socket);
   const watchedWrite = (...args: Parameters<typeof write>) => {
-    const [bytes] = args;
-    // The first message is the only one without a type.
-    if (!isFirstWrite && bytes instanceof Uint8Array) readSent(bytes);
-    isFirstWrite = false;
-    // Other messages get no response of their own, such as the superfluous one that the driver sends after a COPY.
-    const isResponseDue = responsesDue > 0 || lastSent === MESSAGE.flush;
-    if (timer === undefined && isResponseDue) startTimer();
+    unansweredSinceMs ??= performance.now();
     return write(...args);
   };
   Object.assign(socket, { write: watchedWrite });
-  socket.on('data', (bytes) => {
-    if (bytes instanceof Uint8Array) readReceived(bytes);
-    if (timer === undefined) return;
-    stopTimer();
-    startTimer();
+  socket.on('data', () => {
+    unansweredSinceMs = undefined;
   });
-  socket.on('close', stopTimer);
+  const timer = setInterval(() => {
+    const isSilent = unansweredSinceMs !== undefined && performance.now() - unansweredSinceMs >= limitMs;
+    // A process that was suspended looks before it reads what has arrived meanwhile, hence the second look.
+    if (isSilent && wasSilent) fail(socket, 'the database has not responded for too long', 'ETIMEDOUT');
+    wasSilent = isSilent;
+  }, lookEveryMs);
+  timer.unref();
+  socket.on('close', () => clearInterval(timer));
 }
 
 function fail(socket: Socket, message: string, code: string): void {

@@ -1,7 +1,11 @@
 import { afterAll, describe, expect, test } from 'bun:test';
+import { connect as dial } from 'node:net';
+import postgres from 'postgres';
 import { connect, isDatabaseOutage } from '../../../src/db/client.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
+import { findFreePort } from '../../support/machine/free-port.ts';
+import { waitFor } from '../../support/wait.ts';
 
 /**
  * What the program relies on when connections are lost: the driver as published lets each of these end in an uncaught
@@ -19,6 +23,7 @@ afterAll(async () => {
 
 const uncaught: unknown[] = [];
 process.on('uncaughtException', (error) => void uncaught.push(error));
+process.on('unhandledRejection', (error) => void uncaught.push(error));
 
 const kill = (pid: number) => database.connection`select pg_terminate_backend(${pid})`;
 const notes = async () =>
@@ -146,5 +151,33 @@ describe('a query whose connection is lost', () => {
       await failures[1];
       await expectAlive();
     }
+  });
+});
+
+describe('a statement that is canceled', () => {
+  test('while no further connection is accepted goes on, and ends nothing else', async () => {
+    const { hostname, port, username, password, pathname } = new URL(database.url);
+    const closedPort = findFreePort();
+    let opened = 0;
+    // In a variable, because the driver's types lack its `socket` option.
+    const options = {
+      max: 1,
+      username,
+      password,
+      database: pathname.slice(1),
+      socket: () => {
+        opened += 1;
+        return dial(opened === 1 ? Number(port) : closedPort, hostname);
+      },
+    };
+    const single = postgres(options);
+    await single`select 1`;
+    const running = single`select pg_sleep(0.3), 1 as one`.execute();
+    await waitFor(() => Reflect.get(running, 'active') === true);
+    running.cancel();
+    expect(await running).toMatchObject([{ one: 1 }]);
+    expect(opened).toBe(2);
+    expect(uncaught).toEqual([]);
+    await single.end();
   });
 });

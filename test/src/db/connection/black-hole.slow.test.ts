@@ -11,9 +11,9 @@ import { createTestDatabase } from '../../../support/database/database.ts';
 import { startDatabaseProxy } from '../../../support/database/database-proxy.ts';
 import { createTestFolder } from '../../../support/service/program.ts';
 
-const SILENCE_MS = 300;
+const SILENCE = { limitMs: 200, lookEveryMs: 50 };
 /** Longer than the limit, while no response is due. */
-const PAUSE_MS = 500;
+const PAUSE_MS = 400;
 
 const { url } = await createTestDatabase();
 const certificate = await makeCertificate();
@@ -29,7 +29,7 @@ describe.each([
     fetch_types: false,
     ssl,
     backoff: false,
-    socket: createSocketFactory(SILENCE_MS),
+    socket: createSocketFactory(SILENCE),
   } as const;
   let pool: postgres.Sql;
   beforeEach(() => {
@@ -49,75 +49,21 @@ describe.each([
         () => 'no error',
         (error) => error.code,
       ),
-      Bun.sleep(10 * SILENCE_MS).then(() => 'not settled'),
+      Bun.sleep(5000).then(() => 'not settled'),
     ]);
 
-  /** Holds a lock in a transaction of another connection, so that the server cannot respond before its release. */
-  const holdLock = async (take: (transaction: postgres.TransactionSql) => Promise<void>) => {
-    const other = postgres(address, { max: 1, ssl });
-    const locked = Promise.withResolvers<void>();
-    const released = Promise.withResolvers<void>();
-    const holding = other.begin(async (transaction) => {
-      await take(transaction);
-      locked.resolve();
-      await released.promise;
-    });
-    await locked.promise;
-    const release = async () => {
-      released.resolve();
-      await holding;
-      await other.end();
-    };
-    return { release, [Symbol.asyncDispose]: release };
-  };
-
-  test('that falls silent within a result is ended', async () => {
+  test('in a black hole is ended', async () => {
     expect(await isAlive()).toBe(true);
-    proxy.freezeAfter(100_000);
-    expect(await codeOf(pool`select repeat('x', 1000) from generate_series(1, 10000)`)).toBe('ETIMEDOUT');
-  });
-
-  test('that falls silent before it sends the second of two responses is ended', async () => {
-    expect(await isAlive()).toBe(true);
-    await using lock = await holdLock(async (transaction) => {
-      await transaction`select pg_advisory_xact_lock(1)`;
-    });
-    const first = pool`select 1 as one`.execute();
-    const second = pool`select pg_advisory_xact_lock(1)`.execute();
-    await first;
     proxy.freeze();
-    await lock.release();
-    expect(await codeOf(second)).toBe('ETIMEDOUT');
+    expect(await codeOf(isAlive())).toBe('ETIMEDOUT');
   });
 
-  test('that falls silent before it describes a query after another is ended', async () => {
+  test('in a black hole is ended, however often it asks', async () => {
     expect(await isAlive()).toBe(true);
-    await pool`create table if not exists notes (text text)`;
-    await using lock = await holdLock(async (transaction) => {
-      await transaction`lock table notes`;
-    });
-    const first = pool`select 1 as one`.execute();
-    // The server cannot describe it before it may read the table.
-    const second = pool`select text from notes where text = ${'x'}`.execute();
-    await first;
     proxy.freeze();
-    await lock.release();
-    expect(await codeOf(second)).toBe('ETIMEDOUT');
-  });
-
-  test('that falls silent within the rows of a cursor is ended', async () => {
-    expect(await isAlive()).toBe(true);
-    const read = async () => {
-      for await (const _rows of pool`select repeat('x', 1000) from generate_series(1, 10000)`.cursor(1000))
-        proxy.freezeAfter(100_000);
-    };
-    expect(await codeOf(read())).toBe('ETIMEDOUT');
-  });
-
-  test('may take as long as it likes over a result, if it sends something in between', async () => {
-    expect(await isAlive()).toBe(true);
-    const rows = await pool`select repeat('x', 20000), pg_sleep(0.1) from generate_series(1, 8)`;
-    expect(rows).toHaveLength(8);
+    const asking = setInterval(() => void isAlive().catch(() => {}), 20);
+    expect(await codeOf(isAlive())).toBe('ETIMEDOUT');
+    clearInterval(asking);
   });
 
   test('that responded while this process was suspended is not ended', async () => {
@@ -176,7 +122,7 @@ test('a connection over TLS that is closed before the first response fails its q
     max: 1,
     ssl: 'require',
     sslnegotiation: 'direct',
-    socket: createSocketFactory(60_000),
+    socket: createSocketFactory(undefined),
   } as const;
   const pool = postgres(`postgres://user@127.0.0.1:${port}/x`, options);
   await expect(pool`select 1`.execute()).rejects.toThrow('closed the connection without a response');
