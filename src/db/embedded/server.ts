@@ -1,28 +1,37 @@
-import { statSync } from 'node:fs';
-import { chmod, chown, open, readFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { chown, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { errorCode } from '../../domain/error-causes.ts';
 import { Unavailable } from '../../domain/errors.ts';
 import { retryPauseMs } from '../../runtime/retry-pause.ts';
 import { type Connection, connect } from '../client.ts';
 import { LOCKS } from '../locks.ts';
 import { runAs } from './account.ts';
 import { type Cluster, withStartLock } from './data-folder.ts';
-import { findRunningServer, removeStalePidFile } from './postmaster.ts';
 
-/** A running server that this process uses, and the connection whose shared lock marks it as used. */
-export type JoinedServer = {
+/** A running server that this process uses. */
+export type JoinedServer = RunningServer & {
+  /** Its shared lock marks the server as used. */
   connection: Connection;
-  /** Of the server process that holds the lock for this connection. */
-  sessionPid: number;
-  pid: number;
-  port: number;
+  /** Resolves when that connection is closed, and the lock is gone with it. */
+  lost: Promise<void>;
 };
+
+/** A server that accepts connections. */
+type RunningServer = { pid: number; port: number };
 
 const JOIN_LIMIT_MS = 60_000;
 const RETRY_PAUSE = { firstMs: 50, maxMs: 1000 };
+/** How long a server may take to start (recovery included) or to stop. */
+const SETTLE_LIMIT_MS = 60_000;
+/** How long the child processes of a server that died may take to end; normally it is a moment. */
+const CHILDREN_LIMIT_MS = 5000;
+const CHECK_MS = 50;
 
-/** Starts the server unless it runs, and registers this process as one of its users. */
+/**
+ * Starts the server unless it runs, and registers this process as one of its users.
+ * @throws {Unavailable} when the server does not start, or does not respond for a minute.
+ */
 export async function joinServer(
   cluster: Cluster,
   password: string,
@@ -32,15 +41,16 @@ export async function joinServer(
   const deadlineMs = performance.now() + JOIN_LIMIT_MS;
   for (let attempt = 1; ; attempt++) {
     const running = await withStartLock(cluster, () => ensureRunning(cluster, log, port));
+    const { promise: lost, resolve: onClose } = Promise.withResolvers<void>();
     const connection = connect(serverUrl(running.port, password), {
       max: 1,
       applicationName: 'lease',
       keepsSession: true,
+      onClose,
     });
     try {
-      const [session] = await connection`
-        select pg_backend_pid() as pid from pg_advisory_lock_shared(${LOCKS.embeddedServer})`;
-      return { connection, sessionPid: Number(session?.pid), ...running };
+      await connection`select pg_advisory_lock_shared(${LOCKS.embeddedServer})`;
+      return { ...running, connection, lost };
     } catch (error) {
       await connection.end({ timeout: 0 });
       if (performance.now() > deadlineMs) {
@@ -48,25 +58,10 @@ export async function joinServer(
           cause: error,
         });
       }
-      // Its last user stopped it after we found it running: try again.
+      // It is recovering, or its last user stopped it after we found it running.
       await Bun.sleep(retryPauseMs(attempt, RETRY_PAUSE));
     }
   }
-}
-
-/**
- * Takes the lock again if the session that held it is gone: a server ends all sessions when one of its processes was
- * killed, and goes on under the same PID.
- * @throws when the server does not respond, or its last other user is stopping it.
- */
-export async function keepUsing(server: JoinedServer): Promise<void> {
-  const { connection, sessionPid } = server;
-  const [session] = await connection`
-    select pg_backend_pid() as pid,
-      case when pg_backend_pid() = ${sessionPid} then true
-        else pg_try_advisory_lock_shared(${LOCKS.embeddedServer}) end as "isHeld"`;
-  if (session?.isHeld !== true) throw new Unavailable('the embedded PostgreSQL is being stopped');
-  server.sessionPid = Number(session.pid);
 }
 
 /** Stops the server, unless another process uses it. */
@@ -75,25 +70,14 @@ export async function leaveServer(cluster: Cluster, server: JoinedServer, log: L
     try {
       // The lock is kept until the server ends this session: a process that joins meanwhile waits for it, fails with the
       // server, and starts it again.
-      if (await isLastUser(server)) await stopServer(cluster, log);
+      if (!(await isLastUser(server))) return;
+      const args = ['stop', '-D', cluster.dir, '-m', 'fast', '-w', '-t', '20'];
+      const { code, output } = await runAs(cluster, cluster.pg_ctl, args);
+      if (code !== 0) log.error({ output }, 'the embedded PostgreSQL did not stop');
     } finally {
       await server.connection.end({ timeout: 0 });
     }
   });
-}
-
-async function stopServer(cluster: Cluster, log: Logger): Promise<void> {
-  const stopped = await runAs(cluster, cluster.pg_ctl, [
-    'stop',
-    '-D',
-    cluster.dir,
-    '-m',
-    'fast',
-    '-w',
-    '-t',
-    '20',
-  ]);
-  if (stopped.code !== 0) log.error({ output: stopped.output }, 'the embedded PostgreSQL did not stop');
 }
 
 /** Ends the use of the server. @returns whether nobody else uses it; then nobody else can begin to. */
@@ -108,48 +92,80 @@ async function isLastUser({ connection }: JoinedServer): Promise<boolean> {
   }
 }
 
-async function ensureRunning(
-  cluster: Cluster,
-  log: Logger,
-  wantedPort?: number,
-): Promise<{ pid: number; port: number }> {
+async function ensureRunning(cluster: Cluster, log: Logger, wantedPort?: number): Promise<RunningServer> {
   const running = await findRunningServer(cluster.dir);
   if (running) return running;
-  await removeStalePidFile(cluster.dir);
-  const port = wantedPort ?? (await findFreePort());
+  await disownPidFile(cluster.dir);
+  const { dir, logFile, account } = cluster;
+  await writeFile(logFile, '', { flag: 'a', mode: 0o600 });
+  if (account) await chown(logFile, account.uid, account.gid);
   const settings = [
     ...cluster.settings,
-    `port=${port}`,
+    `port=${wantedPort ?? findFreePort()}`,
     'listen_addresses=127.0.0.1',
     'unix_socket_directories=',
   ];
-  await (await open(cluster.logFile, 'a')).close();
-  if (cluster.account) await chown(cluster.logFile, cluster.account.uid, cluster.account.gid);
-  await chmod(cluster.logFile, 0o600);
-  const { size: logBytesBefore } = statSync(cluster.logFile);
   const options = settings.map((setting) => `-c ${setting}`).join(' ');
-  const started = await runAs(cluster, cluster.pg_ctl, [
-    'start',
-    '-w',
-    '-t',
-    '60',
-    '-s',
-    '-D',
-    cluster.dir,
-    '-l',
-    cluster.logFile,
-    '-o',
-    options,
-  ]);
-  const now = started.code === 0 ? await findRunningServer(cluster.dir) : undefined;
-  if (!now) {
-    // The end of what this start logged; a missing program logs nothing and reports to pg_ctl's output.
-    const logged = (await readFile(cluster.logFile)).subarray(logBytesBefore).toString();
-    const lines = (logged.trim() || started.output.trim()).split('\n').slice(-3);
-    throw new Unavailable(`The embedded PostgreSQL does not start: ${lines.join(' | ')}`);
+  const args = ['start', '-w', '-t', '60', '-s', '-D', dir, '-l', logFile, '-o', options];
+  const deadlineMs = performance.now() + CHILDREN_LIMIT_MS;
+  for (;;) {
+    const { size: before } = await stat(logFile);
+    const { code, output } = await runAs(cluster, cluster.pg_ctl, args);
+    const started = code === 0 ? await findRunningServer(dir) : undefined;
+    if (started) {
+      log.debug(started, 'embedded PostgreSQL is running');
+      return started;
+    }
+    const logged = await Bun.file(logFile).slice(before).text();
+    const waitsForChildren = logged.includes('pre-existing shared memory block');
+    if (!waitsForChildren || performance.now() > deadlineMs) {
+      // A missing program logs nothing, and reports to pg_ctl's output.
+      const lines = (logged.trim() || output.trim()).split('\n').slice(-3);
+      throw new Unavailable(`The embedded PostgreSQL does not start: ${lines.join(' | ')}`);
+    }
+    await Bun.sleep(CHECK_MS);
   }
-  log.debug(now, 'embedded PostgreSQL is running');
-  return now;
+}
+
+/**
+ * The server that runs on this folder, if there is one. While it is starting or stopping, because a process ended before that
+ * was done, waits for the outcome: PostgreSQL refuses to start a second server meanwhile.
+ */
+async function findRunningServer(dir: string): Promise<RunningServer | undefined> {
+  const deadlineMs = performance.now() + SETTLE_LIMIT_MS;
+  do {
+    const text = await readFile(join(dir, 'postmaster.pid'), 'utf8').catch(() => '');
+    const [pid = '', , , port = '', , , , status = ''] = text.split('\n');
+    if (!(await isServerRunning(dir, Number.parseInt(pid, 10)))) return undefined;
+    if (status.startsWith('ready')) return { pid: Number.parseInt(pid, 10), port: Number.parseInt(port, 10) };
+    await Bun.sleep(CHECK_MS);
+  } while (performance.now() < deadlineMs);
+  return undefined;
+}
+
+/** Also false for a zombie, which a container without init leaves: its PID exists, but its command line is empty. */
+export async function isServerRunning(dir: string, pid: number): Promise<boolean> {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if (errorCode(error) !== 'EPERM') return false;
+  }
+  if (process.platform !== 'linux') return true;
+  // After a reboot the PID may belong to another process, even to another PostgreSQL.
+  return (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).includes(dir);
+}
+
+/**
+ * Makes the postmaster.pid of a server that was killed acceptable to PostgreSQL, which may take any process with the old
+ * PID for the old server: our PID stands for the process that starts the new one. The rest of the file stays: by it
+ * PostgreSQL finds child processes of the old server. A file without a PID says nothing, and is removed.
+ */
+async function disownPidFile(dir: string): Promise<void> {
+  const file = join(dir, 'postmaster.pid');
+  const text = await readFile(file, 'utf8').catch(() => undefined);
+  if (text === undefined) return;
+  if (/^-?\d+\n/.test(text)) await writeFile(file, text.replace(/^-?\d+/, String(process.pid)));
+  else await rm(file);
 }
 
 /** The address on loopback, with the password. */
@@ -157,13 +173,8 @@ export function serverUrl(port: number, password: string): string {
   return `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
 }
 
-function findFreePort(): Promise<number> {
-  return new Promise((settle, reject) => {
-    const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() => settle(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
+function findFreePort(): number {
+  const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => {} } });
+  probe.stop(true);
+  return probe.port;
 }
