@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { chown, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Logger } from 'pino';
-import { Unavailable } from '../../domain/errors.ts';
+import { InvalidInput, Unavailable } from '../../domain/errors.ts';
 import { canEnter, findServerAccount, runAs, type ServerAccount } from './account.ts';
 import { withFileLock } from './lock.ts';
 
@@ -29,7 +29,6 @@ const START_LIMIT_MS = 60_000;
 /**
  * Finds the programs for this platform, and names the files of a server in a folder; it creates none of them.
  * @param folder its canonical path, since a running server is recognised by it.
- * @param settings of the server, as `name=value`.
  * @throws {Unavailable} on a platform without the programs, or for root without an account to run them as.
  */
 export async function describeCluster(folder: string, settings: string[]): Promise<Cluster> {
@@ -65,13 +64,22 @@ async function importBinaries(): Promise<Binaries> {
  */
 export async function openCluster(cluster: Cluster, log: Logger): Promise<string> {
   return withStartLock(cluster, async () => {
-    await initialiseCluster(cluster, log);
+    if (!existsSync(join(cluster.dir, 'PG_VERSION'))) await initialiseCluster(cluster, log);
+    if (!existsSync(cluster.passwordFile)) {
+      throw new InvalidInput(
+        `${cluster.passwordFile} is missing: put it back, or restore a backup into an empty DATA_DIR`,
+      );
+    }
     return (await readFile(cluster.passwordFile, 'utf8')).trim();
   });
 }
 
 async function initialiseCluster(cluster: Cluster, log: Logger): Promise<void> {
-  if (existsSync(join(cluster.dir, 'PG_VERSION'))) return;
+  const isUnused =
+    !existsSync(cluster.dir) ||
+    (statSync(cluster.dir).isDirectory() && readdirSync(cluster.dir).length === 0);
+  if (!isUnused)
+    throw new InvalidInput(`${cluster.dir} is not a database: move it away, or set another DATA_DIR`);
   log.info({ dir: cluster.dir }, 'creating a new embedded database');
   await removeUnfinished(cluster);
   // Created under another name and then renamed, so that a cluster that exists is complete even if a process was

@@ -119,9 +119,7 @@ async function ensureRunning(cluster: Cluster, log: Logger, wantedPort?: number)
     const logged = await Bun.file(logFile).slice(before).text();
     const waitsForChildren = logged.includes('pre-existing shared memory block');
     if (!waitsForChildren || performance.now() > deadlineMs) {
-      // A missing program logs nothing, and reports to pg_ctl's output.
-      const lines = (logged.trim() || output.trim()).split('\n').slice(-3);
-      throw new Unavailable(`The embedded PostgreSQL does not start: ${lines.join(' | ')}`);
+      throw new Unavailable(await describeFailure(cluster, logged.trim() || output.trim()));
     }
     await Bun.sleep(CHECK_MS);
   }
@@ -166,6 +164,36 @@ async function disownPidFile(dir: string): Promise<void> {
   if (text === undefined) return;
   if (/^-?\d+\n/.test(text)) await writeFile(file, text.replace(/^-?\d+/, String(process.pid)));
   else await rm(file);
+}
+
+/** @param output what PostgreSQL logged. */
+async function describeFailure(cluster: Cluster, output: string): Promise<string> {
+  let reason = findReason(output);
+  if (reason) {
+    // The log is terse. Without a server, PostgreSQL fails in the same way, and prints the details.
+    const single = await runAs(cluster, cluster.postgres, ['--single', '-D', cluster.dir, 'postgres']);
+    reason = findReason(single.output) ?? reason;
+  }
+  // A missing program, for example, logs nothing.
+  reason ??= output.split('\n').slice(-3).join(' | ');
+  return `The embedded PostgreSQL does not start: ${reason.replace(/\.$/, '')}. ${adviseOn(reason, cluster)}`;
+}
+
+function adviseOn(reason: string, { dir, logFile }: Cluster): string {
+  if (/incompatible with server/.test(reason))
+    return 'Back it up with the version of this program that made it, and restore the backup into an empty DATA_DIR';
+  if (/invalid permissions/.test(reason)) return `Run: chmod 700 ${dir}`;
+  if (/WAL|checkpoint|control file|could not (open|read)/.test(reason))
+    return 'Its files are incomplete: restore a backup into an empty DATA_DIR';
+  return `See ${logFile}`;
+}
+
+/** The first error that ended PostgreSQL, with its details; it is also logged for clients that come too early. */
+function findReason(output: string): string | undefined {
+  const pattern = /\b(FATAL|PANIC): +(?!the database system is )(.+)(?:\n.*\bDETAIL: +(.+))?/;
+  const [, severity, message, detail] = pattern.exec(output) ?? [];
+  if (message === undefined) return undefined;
+  return `${severity}: ${message}${detail === undefined ? '' : `. ${detail}`}`;
 }
 
 /** The address on loopback, with the password. */

@@ -1,8 +1,9 @@
 import { afterAll, afterEach, describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync } from 'node:fs';
-import { chown, mkdir, statfs } from 'node:fs/promises';
+import { chmod, chown, mkdir, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Glob } from 'bun';
+import { copyClusterTemplate } from '../../support/database/cluster-template.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 import { mountSmallDisk } from '../../support/machine/small-disk.ts';
@@ -77,6 +78,74 @@ test('a host that is not of this machine ends the start with one line', async ()
     }
   }
 });
+
+describe.skipIf(process.platform === 'win32')(
+  'an embedded database that cannot start says why in one line',
+  () => {
+    const cases: [string, (dir: string) => Promise<unknown>, (dir: string) => string][] = [
+      [
+        'a folder with other files',
+        async (dir) => {
+          await rm(dir, { recursive: true });
+          await mkdir(dir);
+          await Bun.write(join(dir, 'notes.txt'), 'mine');
+        },
+        (dir) => `${dir} is not a database: move it away, or set another DATA_DIR`,
+      ],
+      [
+        'a file in its place',
+        async (dir) => {
+          await rm(dir, { recursive: true });
+          await Bun.write(dir, 'mine');
+        },
+        (dir) => `${dir} is not a database: move it away, or set another DATA_DIR`,
+      ],
+      [
+        'data of another major version',
+        (dir) => Bun.write(join(dir, 'PG_VERSION'), '17\n'),
+        () =>
+          'The embedded PostgreSQL does not start: FATAL: database files are incompatible with server. ' +
+          'The data directory was initialized by PostgreSQL version 17, which is not compatible with this version 18.4. ' +
+          'Back it up with the version of this program that made it, and restore the backup into an empty DATA_DIR',
+      ],
+      [
+        'a folder that others may read',
+        (dir) => chmod(dir, 0o755),
+        (dir) =>
+          `The embedded PostgreSQL does not start: FATAL: data directory "${dir}" has invalid permissions. ` +
+          `Permissions should be u=rwx (0700) or u=rwx,g=rx (0750). Run: chmod 700 ${dir}`,
+      ],
+      [
+        'lost WAL',
+        (dir) => Bun.$`rm ${dir}/pg_wal/${{ raw: '0*' }}`,
+        () =>
+          'The embedded PostgreSQL does not start: PANIC: could not locate a valid checkpoint record at *. ' +
+          'Its files are incomplete: restore a backup into an empty DATA_DIR',
+      ],
+      [
+        'a lost password',
+        (dir) => rm(`${dir}.password`),
+        (dir) => `${dir}.password is missing: put it back, or restore a backup into an empty DATA_DIR`,
+      ],
+    ];
+
+    test.each(cases)('%s', async (name, spoil, expected) => {
+      const DATA_DIR = join(folder.path, name.replaceAll(' ', '-'));
+      await mkdir(DATA_DIR);
+      await copyClusterTemplate(DATA_DIR);
+      const dir = join(DATA_DIR, 'postgres');
+      await spoil(dir);
+      const before = readdirSync(DATA_DIR);
+      const { code, stderr } = await failure('src/cli.ts', { DATABASE_URL: '', DATA_DIR }, [
+        'servers',
+        'list',
+      ]);
+      expect([code, stderr.replace(/[0-9A-F]+\/[0-9A-F]+/, '*')]).toEqual([1, `${expected(dir)}\n`]);
+      expect(readdirSync(DATA_DIR).filter((file) => file.startsWith('postgres.new'))).toEqual([]);
+      expect(readdirSync(DATA_DIR)).toEqual(expect.arrayContaining(before));
+    });
+  },
+);
 
 describe('a folder that cannot be used ends the start with one line', () => {
   const embedded = { DATABASE_URL: '' };
