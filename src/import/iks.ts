@@ -19,6 +19,7 @@ import { openSourceDatabase } from './source/open-source.ts';
 import type { SourceDatabase, SourceRow } from './source/source-database.ts';
 import { countSourceRows, findSourceTable, readSourcePages, type SourceTable } from './source/tables.ts';
 import {
+  computeCreationMs,
   minutesBetween,
   parseDurationMinutes,
   parsePlayerSteamId,
@@ -117,9 +118,9 @@ function parseRow(
   row: SourceRow,
   { serverIds, warn, assume }: { serverIds: ServerIds } & ItemReport,
 ): ImportedPenalty {
-  const createdAt = parseUnixSeconds(row.created_at);
-  if (createdAt === undefined) throw new InvalidInput('it has no date of creation');
   const endsAt = parseUnixSeconds(row.end_at) ?? null;
+  const length = { endsMs: endsAt?.getTime(), durationMs: Number(row.duration) * 1000 };
+  const createdAt = parseUnixSeconds(row.created_at) ?? new Date(computeCreationMs(length, warn));
   const durationMinutes = parseDuration(row, { createdAt, endsAt }, warn);
   const admin = toJoinedAdmin(row.admin_name, row.admin_steamid);
   if (isLifted(row) && row.unbanned_by === null) assume(UNBANNED_BY_NOBODY);

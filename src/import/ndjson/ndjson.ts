@@ -62,7 +62,7 @@ function createLineParser(): ItemParser<Line>['parse'] {
   const parsed = new Map<string, { number: number; penalty: ImportedPenalty }>();
   return ({ number, text }, { warn }) => {
     if (text === undefined) throw new InvalidInput('it is not UTF-8, or longer than 1 MiB');
-    const penalty = parseNdjsonLine(text);
+    const penalty = parseNdjsonLine(text, warn);
     const key = `${penalty.sourceTable} ${penalty.sourceId}`;
     const earlier = parsed.get(key);
     if (earlier && !Bun.deepEquals(earlier.penalty, penalty)) {

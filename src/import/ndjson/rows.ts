@@ -8,8 +8,10 @@ import {
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import type { ImportedPenalty, SourceKey } from '../../queries/penalties/imported.ts';
 import { NOT_LIFTED, type PenaltyState } from '../checked-penalty.ts';
+import type { Warn } from '../import-run.ts';
 import { cleanText, MAX_NAME_LENGTH, MAX_REASON_LENGTH } from '../source/clean-text.ts';
 import {
+  computeCreationMs,
   minutesBetween,
   parseDurationMinutes,
   parsePlayerSteamId,
@@ -23,18 +25,18 @@ const MAX_SOURCE_ID_LENGTH = 256;
 
 /**
  * Parses one line: the fields of the specification's section 2.3 with `penalty_type`, plus optional `source_id` and
- * `unbanned_at`. `penalty_type`, `player_steamid` and `created` are required; other fields are ignored.
+ * `unbanned_at`. `penalty_type`, `player_steamid` and `created` (or `ends` and `duration`) are required; other fields are
+ * ignored.
  *
  * The key of a line is its `penalty_type` and `source_id`. Without a `source_id` it is a digest of the fields of a
  * penalty that never change (`id`, type, player, admin, reason, duration, server, `created`), so that a later file can
  * change its `status`, `ends` or `unbanned_at`.
  * @throws {InvalidInput} that names the field and quotes its value.
  */
-export function parseNdjsonLine(text: string): ImportedPenalty {
+export function parseNdjsonLine(text: string, warn: Warn): ImportedPenalty {
   const fields = parseObject(text);
   const type = parseType(fields);
-  const createdAt = parseTime(fields, 'created');
-  if (!createdAt) throw new InvalidInput('created is missing');
+  const createdAt = parseCreation(fields, warn);
   const { durationMinutes, endsAt } = parseDuration(fields, createdAt);
   const penalty = {
     type,
@@ -114,6 +116,15 @@ function parseServerId(fields: Fields): number {
   throw new InvalidInput(`server_id ${quote(value)} is not a whole number from 0 to 2147483647`);
 }
 
+function parseCreation(fields: Fields, warn: Warn): Date {
+  const createdAt = fields.created === 0 ? undefined : parseTime(fields, 'created');
+  if (createdAt && createdAt.getTime() !== 0) return createdAt;
+  const endsAt = parseTime(fields, 'ends');
+  if (!endsAt || !fields.duration) throw new InvalidInput('created is missing');
+  const durationMs = Number(fields.duration) * 60_000;
+  return new Date(computeCreationMs({ endsMs: endsAt.getTime(), durationMs }, warn));
+}
+
 /** A duration of 0 is permanent, even with `ends`; without a duration it follows from `ends`. */
 function parseDuration(fields: Fields, createdAt: Date): { durationMinutes: number; endsAt: Date | null } {
   const duration = fields.duration;
@@ -142,10 +153,13 @@ function parseState(fields: Fields): PenaltyState {
 const TIME =
   /^\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?<zone>[Zz]|[+-]\d{2}:?\d{2})?)?$/;
 
-/** An ISO 8601 time; without a zone it is UTC, not the zone of the machine. @throws {InvalidInput} */
+/**
+ * An ISO 8601 time; without a zone it is UTC, not the zone of the machine. The zero date of MySQL is none.
+ * @throws {InvalidInput}
+ */
 function parseTime(fields: Fields, name: string): Date | undefined {
   const text = parseText(fields, name)?.trim();
-  if (text === undefined || text === '') return undefined;
+  if (text === undefined || text === '' || text.startsWith('0000-00-00')) return undefined;
   const match = TIME.exec(text);
   const isDay = match !== null && text.length === 10;
   const zoned = match?.groups?.zone || isDay ? text : `${text}Z`;

@@ -8,6 +8,7 @@ import { cleanText, MAX_NAME_LENGTH, MAX_REASON_LENGTH } from '../source/clean-t
 import type { SourceDatabase, SourceRow } from '../source/source-database.ts';
 import { findSourceTable, type SourceTable } from '../source/tables.ts';
 import {
+  computeCreationMs,
   parseDurationMinutes,
   parsePlayerSteamId,
   parseUnixSeconds,
@@ -132,13 +133,8 @@ const WIDEST_GAP_HOURS = 26;
 function parseTimes(row: SourceRow, durationMinutes: number, warn: Warn) {
   const durationMs = durationMinutes * 60_000;
   const isPermanent = durationMinutes === 0;
-  const created = parseWallClock(row.created);
   const ends = isPermanent ? undefined : parseWallClock(row.ends);
-  if (created === undefined) {
-    if (ends === undefined) throw new InvalidInput('it has no date of creation');
-    warn('it has no date of creation: computed as its end minus its duration');
-    return { created: ends - durationMs, ends };
-  }
+  const created = parseWallClock(row.created) ?? computeCreationMs({ endsMs: ends, durationMs }, warn);
   if (isPermanent) return { created, ends: undefined };
   if (ends === undefined) {
     warn('it has a duration but no end: computed as its creation plus its duration');

@@ -64,6 +64,23 @@ export function parseDurationMinutes(text: string | null | undefined, unit: 'min
 }
 
 /**
+ * The creation of a penalty that has no date of it, in milliseconds: its end minus its duration.
+ * @param endsMs undefined for none.
+ * @throws {InvalidInput} without an end or a duration.
+ */
+export function computeCreationMs(
+  { endsMs, durationMs }: { endsMs: number | undefined; durationMs: number },
+  warn: (reason: string) => void,
+): number {
+  // An end that equals the duration was itself computed from a creation of 0.
+  if (endsMs === undefined || !(durationMs > 0) || endsMs === durationMs) {
+    throw new InvalidInput('it has no date of creation');
+  }
+  warn('it has no date of creation: computed as its end minus its duration');
+  return endsMs - durationMs;
+}
+
+/**
  * The duration from creation to end in whole minutes, at least 1, since 0 is permanent.
  * @throws {InvalidInput} when it is longer than 4,000 years.
  */

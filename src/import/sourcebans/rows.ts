@@ -7,6 +7,7 @@ import { findServerId, type ServerIds } from '../servers.ts';
 import { cleanText, MAX_NAME_LENGTH, MAX_REASON_LENGTH } from '../source/clean-text.ts';
 import type { SourceRow } from '../source/source-database.ts';
 import {
+  computeCreationMs,
   parseDurationMinutes,
   parsePlayerSteamId,
   parseUnixSeconds,
@@ -34,9 +35,9 @@ export function parseSourcebansRow(
   if (!row) throw new InvalidInput('it is empty');
   const isSession = table === 'comms' && row.length === '-1';
   const durationMinutes = isSession ? SESSION_MINUTES : parseDurationMinutes(row.length, 'seconds');
-  const createdAt = parseUnixSeconds(row.created);
-  if (createdAt === undefined) throw new InvalidInput('it has no date of creation');
-  const ends = isSession ? undefined : parseUnixSeconds(row.ends);
+  const ends = isSession || durationMinutes === 0 ? undefined : parseUnixSeconds(row.ends);
+  const length = { endsMs: ends?.getTime(), durationMs: Number(row.length) * 1000 };
+  const createdAt = parseUnixSeconds(row.created) ?? new Date(computeCreationMs(length, warn));
   const endsAt =
     durationMinutes === 0 ? null : (ends ?? new Date(createdAt.getTime() + durationMinutes * 60_000));
   const admin = toJoinedAdmin(row.admin_name, row.admin_authid, row.aid === '0' && CONSOLE);

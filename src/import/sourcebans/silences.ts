@@ -51,6 +51,8 @@ const SAME_LIFT_SECONDS = 60;
 function isOtherHalf(row: SourceRow, other: SourceRow): boolean {
   const types = `${row.type}${other.type}`;
   if (row.authid === '' || (types !== '12' && types !== '21')) return false;
+  // Rows without a date of creation have it in common.
+  if (row.created === '0' && row.ends !== other.ends) return false;
   if (isOverEarly(row) !== isOverEarly(other)) return false;
   if (!isOverEarly(row)) return true;
   return (

@@ -110,6 +110,54 @@ test.each(BAD_ROWS)(
   },
 );
 
+/** Rows without a date of creation: one with an end and a duration, one that is permanent. */
+const WITHOUT_CREATION = {
+  'SourceBans++': () => {
+    const url =
+      createFile(`create table sb_bans (bid integer primary key, authid text, created integer, length integer, ends integer);
+      insert into sb_bans values (1, '${PLAYER}', 0, 3600, 1795264200), (2, '${PLAYER}', 0, 0, 0)`);
+    return importSourcebans(deps, { url });
+  },
+  'IKS Admin': () => {
+    const url =
+      createFile(`create table iks_bans (id integer primary key, steam_id text, duration integer, created_at integer,
+        end_at integer, unbanned_by integer);
+      insert into iks_bans values (1, '${PLAYER}', 3600, 0, 1795264200, null), (2, '${PLAYER}', 0, 0, 0, null)`);
+    return importIks(deps, { url });
+  },
+  'lines of JSON': () => {
+    const ended = { ...LINE, duration: 60, ends: '2026-11-21T12:30:00Z' };
+    return importNdjson(deps, {
+      chunks: ndjson({ ...ended, created: '0000-00-00 00:00:00' }, { ...LINE, duration: 0, created: 0 }),
+    });
+  },
+};
+
+test.each(Object.entries(WITHOUT_CREATION))(
+  '%s: a missing creation is computed from end and duration, where there are any',
+  async (_, run) => {
+    const summary = await run();
+    expect(summary).toMatchObject({ added: 1, setAside: 1, rowsSetAside: [{ id: '2' }] });
+    expect(summary.warnedRows).toMatchObject([
+      { id: '1', reason: 'it has no date of creation: computed as its end minus its duration' },
+    ]);
+    expect(await storedPenalties(db)).toMatchObject([
+      { createdAt: new Date('2026-11-21T11:30:00Z'), endsAt: new Date('2026-11-21T12:30:00Z') },
+    ]);
+  },
+);
+
+test('mutes and gags without a creation are one silence only if they end together', async () => {
+  const row = (bid: number, type: number, ends: number) => `(${bid}, '${PLAYER}', 0, 3600, ${ends}, ${type})`;
+  const url =
+    createFile(`create table sb_comms (bid integer primary key, authid text, created integer, length integer,
+      ends integer, type integer);
+    insert into sb_comms values ${row(1, 1, 1795264200)}, ${row(2, 2, 1795264260)}, ${row(3, 2, 1795264200)}`);
+  await importSourcebans(deps, { url });
+  const stored = await storedPenalties(db);
+  expect(stored.map(({ sourceId, type }) => `${sourceId} ${type}`).sort()).toEqual(['1 silence', '2 gag']);
+});
+
 test('the first and the last moment that a penalty may have are kept', async () => {
   const lines = [
     { ...LINE, created: '1971-01-01T00:00:00Z', ends: '1971-01-01T00:01:00Z' },

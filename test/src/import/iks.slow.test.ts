@@ -134,7 +134,7 @@ describe.if(await isMariaDbAtHand())('IKS Admin on MariaDB', () => {
       { end_at: 0 },
       { duration: 0 },
       { duration: -1 },
-      { created_at: 0 },
+      { created_at: 0, duration: 0 },
       { server_id: 99 },
     );
     await insert(source, 'iks_comms', { mute_type: 9 });
