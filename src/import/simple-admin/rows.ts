@@ -19,9 +19,9 @@ import { parseWallClock, type WallClock } from '../source/wall-clock.ts';
 
 /** The three tables of CS2-SimpleAdmin, and where each stores who lifted a penalty. */
 const TABLES = [
-  { name: 'sa_bans', lifts: 'sa_unbans', liftId: 'unban_id', panelReason: 'unban_reason' },
-  { name: 'sa_mutes', lifts: 'sa_unmutes', liftId: 'unmute_id', panelReason: 'unmute_reason' },
-  { name: 'sa_warns', lifts: undefined, liftId: undefined, panelReason: undefined },
+  { name: 'sa_bans', lifts: { name: 'sa_unbans', verb: 'unban', penaltyId: 'ban_id' } },
+  { name: 'sa_mutes', lifts: { name: 'sa_unmutes', verb: 'unmute', penaltyId: 'mute_id' } },
+  { name: 'sa_warns', lifts: undefined },
 ] as const;
 
 export type SimpleAdminTableName = (typeof TABLES)[number]['name'];
@@ -48,20 +48,28 @@ const WANTED = [
 export async function findSimpleAdminTables(database: SourceDatabase): Promise<SimpleAdminTable[]> {
   const hasAdmins = (await database.listColumns('sa_admins')).has('player_name');
   const tables: SimpleAdminTable[] = [];
-  for (const { name, lifts, liftId, panelReason } of TABLES) {
+  for (const { name, lifts } of TABLES) {
     const table = await findSourceTable(database, name, { needed: NEEDED, wanted: WANTED });
     if (!table) continue;
     const { columns } = table;
     const [selected, joins] = [[...table.selected], [...table.joins]];
-    if (liftId && columns.has(liftId) && (await database.listColumns(lifts)).has('admin_id')) {
+    const liftJoins = lifts && joinNewestLift(lifts, columns, await database.listColumns(lifts.name));
+    if (liftJoins) {
       const date = database.kind === 'mysql' ? 'unix_timestamp(l.date)' : "strftime('%s', l.date)";
-      selected.push(`${date} as lifted_at`, 'l.admin_id as lifter_id', 'l.reason as lift_reason');
-      joins.push(`left join ${lifts} l on l.id = p.${liftId}`);
+      const lift = [
+        'l.id as lift_id',
+        `${date} as lifted_at`,
+        'l.admin_id as lifter_id',
+        'l.reason as lift_reason',
+      ];
+      selected.push(...lift);
+      joins.push(...liftJoins);
       if (hasAdmins) {
         selected.push('a.player_name as lifter_name', 'a.player_steamid as lifter_steamid');
         joins.push('left join sa_admins a on a.id = l.admin_id');
       }
     }
+    const panelReason = lifts && `${lifts.verb}_reason`;
     if (panelReason && columns.has(panelReason)) selected.push(`p.${panelReason} as panel_reason`);
     tables.push({ ...table, selected, joins });
   }
@@ -69,6 +77,26 @@ export async function findSimpleAdminTables(database: SourceDatabase): Promise<S
   throw new InvalidInput(
     'the source has no sa_bans, sa_mutes or sa_warns: is it a CS2-SimpleAdmin database?',
   );
+}
+
+type LiftTable = NonNullable<(typeof TABLES)[number]['lifts']>;
+
+/**
+ * Joins as `l` the newest record of a lift: the one that a penalty names, or the last one that names the penalty. The panel
+ * css-bans writes only the latter. Undefined if the table does not have the columns.
+ */
+function joinNewestLift(
+  { name, verb, penaltyId }: LiftTable,
+  columns: ReadonlySet<string>,
+  liftColumns: ReadonlySet<string>,
+): string[] | undefined {
+  if (!liftColumns.has('admin_id') || !liftColumns.has(penaltyId)) return undefined;
+  const liftId = columns.has(`${verb}_id`) ? `p.${verb}_id` : 'null';
+  return [
+    `left join ${name} named on named.id = ${liftId}`,
+    `left join (select ${penaltyId}, max(id) as id from ${name} group by ${penaltyId}) newest on newest.${penaltyId} = p.id`,
+    `left join ${name} l on l.id = case when newest.id > named.id or named.id is null then newest.id else named.id end`,
+  ];
 }
 
 export type SimpleAdminRowOptions = {
@@ -99,12 +127,12 @@ function parseRow(
 ): ImportedPenalty {
   const playerSteamId = parsePlayerSteamId(row.player_steamid);
   const durationMinutes = parseDurationMinutes(row.duration, 'minutes');
-  const times = parseTimes(row, durationMinutes, warn);
+  const state = parseState(row);
+  if (!row.status) warn(`its status is empty: treated as ${row.lift_id ? 'lifted' : 'active until its end'}`);
+  const times = parseTimes(row, { durationMinutes, isLifted: state.status === 'UNBANNED' }, warn);
   const countsOnlineTime = trustsOnlineTime && durationMinutes > 0 && /^[0-9]+$/.test(row.passed ?? '');
   // When the player will have been online for long enough is unknown: such a mute has no end time.
   const endsAt = times.ends === undefined || countsOnlineTime ? null : toInstant(times.ends);
-  const state = parseState(row);
-  if (!row.status) warn('its status is empty: treated as active until its end');
   const isServed = countsOnlineTime && Number(row.passed) >= durationMinutes;
   return {
     sourceTable: table,
@@ -130,7 +158,11 @@ const CLOCK_NOISE_MS = 2000;
 const WIDEST_GAP_HOURS = 26;
 
 /** Creation and end by the plugin's wall clock; a permanent penalty has no end, even if `ends` is set. */
-function parseTimes(row: SourceRow, durationMinutes: number, warn: Warn) {
+function parseTimes(
+  row: SourceRow,
+  { durationMinutes, isLifted }: { durationMinutes: number; isLifted: boolean },
+  warn: Warn,
+) {
   const durationMs = durationMinutes * 60_000;
   const isPermanent = durationMinutes === 0;
   const ends = isPermanent ? undefined : parseWallClock(row.ends);
@@ -140,6 +172,8 @@ function parseTimes(row: SourceRow, durationMinutes: number, warn: Warn) {
     warn('it has a duration but no end: computed as its creation plus its duration');
     return { created, ends: created + durationMs };
   }
+  // The panel css-bans sets the end to the time of the lift.
+  if (isLifted) return { created, ends };
   const gapMs = ends - created - durationMs;
   const gapHours = Math.round(gapMs / HOUR_MS);
   const isWholeHours = Math.abs(gapMs - gapHours * HOUR_MS) <= CLOCK_NOISE_MS;
@@ -169,8 +203,10 @@ function parseState(row: SourceRow): PenaltyState {
   const status = row.status ?? '';
   switch (status.toUpperCase()) {
     case 'ACTIVE':
-    case '':
       return ACTIVE;
+    case '':
+      // MySQL stores a status as '' that the column does not allow, such as UNBANNED for a mute.
+      return row.lift_id ? parseLift(row) : ACTIVE;
     case 'EXPIRED':
       return EXPIRED;
     case 'UNBANNED':

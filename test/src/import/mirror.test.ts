@@ -15,20 +15,23 @@ describe('the mirror of an SQLite file', () => {
     const source = createFile();
     source.run(`insert into sa_bans ${BAN}`);
     source.run(`insert into sa_mutes ${MUTE}`);
+    source.run(`insert into sa_mutes ${MUTE}`);
     const { mirror, metrics } = startMirror(source.url);
-    await waitFor(async () => (await storedPenalties(db)).length === 2);
+    await waitFor(async () => (await storedPenalties(db)).length === 3);
 
     source.run(`insert into sa_bans ${BAN}`);
     source.run("update sa_bans set reason = 'Wallhack' where id = 1");
     source.run(
-      "insert into sa_unmutes (mute_id, admin_id, reason, date) values (1, 0, 'Sorry', '2026-11-21 11:50:00')",
+      "insert into sa_unmutes (mute_id, admin_id, reason, date) values (1, 0, 'Sorry', '2026-11-21 11:50:00'), (2, 0, 'Panel', '2026-11-21 11:50:00')",
     );
-    source.run("update sa_mutes set status = 'UNMUTED', unmute_id = 1");
+    // The second as the panel css-bans does it.
+    source.run("update sa_mutes set status = 'UNMUTED', unmute_id = case id when 1 then 1 end");
     source.run(`insert into sa_warns ${BAN}`);
     await nextRound(mirror);
     expect(await storedPenalty(db, 'sa_bans', 1)).toMatchObject({ reason: 'Wallhack', status: 'ACTIVE' });
     expect(await storedPenalty(db, 'sa_bans', 2)).toMatchObject({ status: 'ACTIVE' });
     expect(await storedPenalty(db, 'sa_mutes', 1)).toMatchObject({ status: 'UNBANNED', liftReason: 'Sorry' });
+    expect(await storedPenalty(db, 'sa_mutes', 2)).toMatchObject({ status: 'UNBANNED', liftReason: 'Panel' });
     expect(await storedPenalty(db, 'sa_warns', 1)).toMatchObject({ type: 'warn', status: 'ACTIVE' });
 
     source.run("update sa_warns set status = 'EXPIRED'");
@@ -37,7 +40,7 @@ describe('the mirror of an SQLite file', () => {
     expect(sweeps()).toHaveLength(1);
     expect(warnings()).toEqual([]);
     expect((await metrics.render()).text).toContain('community_api_mirror_up 1');
-    expect((await metrics.render()).text).toContain('community_api_mirror_rows_total{change="added"} 4');
+    expect((await metrics.render()).text).toContain('community_api_mirror_rows_total{change="added"} 5');
   });
 
   test('its age is measured by a clock that is never set', async () => {

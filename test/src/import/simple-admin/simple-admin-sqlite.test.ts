@@ -58,6 +58,46 @@ describe('CS2-SimpleAdmin in an SQLite file', () => {
     });
   }
 
+  test('of a lifted row, the newest record of a lift counts, whichever of the two names the other', async () => {
+    const lift = (id: number, column: 'ban_id' | 'mute_id', of: number) => ({
+      id,
+      [column]: of,
+      admin_id: 3,
+      reason: `Lift ${id}`,
+      date: '2026-11-21 11:50:00',
+    });
+    // The panel css-bans sets the end to the time of the lift, and leaves the id of an earlier one.
+    const lifted = { ...aRow({ status: 'UNBANNED', ends: '2026-11-21 11:30:00' }) };
+    const url = createFile(11, (file) => {
+      insertRows(file, 'sa_admins', [{ id: 3, player_name: 'Basia', player_steamid: '76561198900000002' }]);
+      const ofBans = [lift(1, 'ban_id', 2), lift(2, 'ban_id', 1), lift(3, 'ban_id', 2), lift(4, 'ban_id', 9)];
+      insertRows(file, 'sa_unbans', [...ofBans, lift(5, 'ban_id', 4)]);
+      insertRows(file, 'sa_unmutes', [lift(6, 'mute_id', 1), lift(7, 'mute_id', 2)]);
+      insertRows(file, 'sa_bans', [
+        { ...lifted, unban_id: null },
+        { ...lifted, unban_id: 1 },
+        { ...lifted, unban_id: 4 },
+        { ...aRow(), unban_id: 5 },
+      ]);
+      insertRows(file, 'sa_mutes', [
+        { ...aRow({ status: 'UNMUTED' }), unmute_id: null },
+        { ...aRow({ status: '' }), unmute_id: null },
+      ]);
+    });
+    const { warnedRows } = await importSimpleAdmin(deps, { url });
+    expect((await storedPenalties(db)).map((row) => [row.status, row.liftedByName, row.liftReason])).toEqual([
+      ['UNBANNED', 'Basia', 'Lift 2'],
+      ['UNBANNED', 'Basia', 'Lift 3'],
+      ['UNBANNED', 'Basia', 'Lift 4'],
+      ['ACTIVE', null, null],
+      ['UNBANNED', 'Basia', 'Lift 6'],
+      ['UNBANNED', 'Basia', 'Lift 7'],
+    ]);
+    expect(warnedRows).toEqual([
+      { table: 'sa_mutes', id: '2', reason: 'its status is empty: treated as lifted' },
+    ]);
+  });
+
   test('the same player with several active rows of one second keeps them all', async () => {
     const url = createFile(11, (file) => insertRows(file, 'sa_bans', [aRow(), aRow(), aRow()]));
     expect(await importSimpleAdmin(deps, { url })).toMatchObject({ added: 3 });
