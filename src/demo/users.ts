@@ -1,6 +1,6 @@
 import type { users } from '../db/schema/accounts.ts';
 import type { Person } from './people.ts';
-import { createRandom, type Random } from './random.ts';
+import { createRandom } from './random.ts';
 
 type NewUser = typeof users.$inferInsert;
 
@@ -11,7 +11,8 @@ const FLAGGED = 16;
 const FIRST_DISCORD_ID = 1_999_000_000_000_000_000n;
 
 /**
- * Users with Discord accounts (some without), avatars, and every combination of flags.
+ * Users with Discord accounts (some without), and every combination of flags. None has a picture: their browsers would ask
+ * Discord for made-up ones.
  * Number 15 is owner, admin, SVIP and service plus.
  */
 export function createUsers(people: readonly Person[], now: Date, seed: number): NewUser[] {
@@ -31,21 +32,18 @@ export function createUsers(people: readonly Person[], now: Date, seed: number):
       isServiceplus: (flags & 0b1000) !== 0,
       createdAt,
       signedInAt: createdAt,
-      ...(hasDiscord && discordOf(person, number, random)),
+      ...(hasDiscord && discordOf(person, number)),
     };
   });
 }
 
-function discordOf(person: Person, number: number, random: Random) {
+function discordOf(person: Person, number: number) {
   const plain = person.name
     .normalize('NFKD')
     .replace(/[^A-Za-z0-9_.]/g, '')
     .toLowerCase();
-  const hash = Array.from({ length: 32 }, () => random.below(16).toString(16)).join('');
   return {
     discordId: String(FIRST_DISCORD_ID + BigInt(number) * 7_310_585_129n),
     discordUsername: plain.length >= 2 ? plain.slice(0, 32) : `gracz${1000 + number}`,
-    // Some users have no avatar; hashes of animated ones begin with a_.
-    discordAvatar: random.chance(0.15) ? '' : random.chance(0.1) ? `a_${hash}` : hash,
   };
 }

@@ -21,7 +21,7 @@ export function Profile({ visit, cards }: ProfileProps): JSX.Element {
   return (
     <aside class="profile">
       <div class="card profile-card">
-        <Avatar user={user} size="large" />
+        <Avatar name={user.nickname} src={user.avatarUrl} size="large" />
         <h1>
           <bdi>{nameOf(user, locale)}</bdi>
         </h1>

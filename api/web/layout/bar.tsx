@@ -7,7 +7,7 @@ import { Icon } from './icons.tsx';
 import type { Locale } from './locales/locale.ts';
 import { textsOf } from './locales/texts.ts';
 import type { Logo } from './logo.ts';
-import { firstLetter, nameOf } from './person.tsx';
+import { Avatar, nameOf } from './person.tsx';
 
 /** The community's details in the navigation bar. */
 export type Community = {
@@ -97,9 +97,7 @@ function AccountMenu({ visit, user }: { visit: Visit; user: SessionUser }): JSX.
   return (
     <details class="menu" data-menu>
       <summary>
-        <span class="avatar avatar-tiny avatar-letter" aria-hidden="true">
-          {firstLetter(user.nickname)}
-        </span>
+        <Avatar name={user.nickname} size="tiny" />
         <bdi class="menu-name">{nameOf(user, visit.locale)}</bdi>
       </summary>
       <ul class="menu-list">

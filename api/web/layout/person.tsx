@@ -1,32 +1,32 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
-import type { User } from '../../../src/queries/users/users.ts';
 import type { Locale } from './locales/locale.ts';
 import { textsOf } from './locales/texts.ts';
 
-/** The Steam avatar, or the first letter of the name. */
-export function Avatar({ user, size }: { user: User; size: 'small' | 'large' }): JSX.Element {
-  if (user.avatarUrl) {
-    return (
-      <img
-        class={`avatar avatar-${size}`}
-        src={user.avatarUrl}
-        alt=""
-        width="184"
-        height="184"
-        data-letter={firstLetter(user.nickname)}
-      />
-    );
-  }
+/**
+ * The first letter of a name under a picture: it shows while the picture is loading, and if there is none. Stored addresses
+ * of pictures stop working when people change them.
+ * @param src empty: there is no picture.
+ */
+export function Avatar({
+  name,
+  src = '',
+  size,
+}: {
+  name: string;
+  src?: string;
+  size: 'tiny' | 'small' | 'large';
+}): JSX.Element {
   return (
-    <span class={`avatar avatar-${size} avatar-letter`} aria-hidden="true">
-      {firstLetter(user.nickname)}
+    <span class={`avatar avatar-${size}`} aria-hidden="true">
+      {firstLetter(name)}
+      {src !== '' && <img src={src} alt="" loading="lazy" />}
     </span>
   );
 }
 
 /** The first letter or digit, in upper case: names may begin with emoji, symbols or direction marks. */
-export function firstLetter(name: string): string {
+function firstLetter(name: string): string {
   return /[\p{L}\p{N}]/u.exec(name)?.[0].toUpperCase() ?? '?';
 }
 

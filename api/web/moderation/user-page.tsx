@@ -145,7 +145,7 @@ function UserPage({ deps, visit, notice, user, record, tokens, problem }: UserPr
     >
       <BackToAll visit={visit} />
       <section class="card person-card" aria-labelledby="person">
-        <Avatar user={user} size="large" />
+        <Avatar name={user.nickname} src={user.avatarUrl} size="large" />
         <div>
           <h2 id="person">
             <bdi>{nameOf(user, visit.locale)}</bdi>

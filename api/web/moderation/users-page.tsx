@@ -152,7 +152,7 @@ function UserTable({ users, visit }: { users: ListedUser[]; visit: MemberVisit }
           <tr>
             <th scope="row" class="list-title list-words">
               <a class="person" href={pathOfPlayer(user)}>
-                <Avatar user={user} size="small" />
+                <Avatar name={user.nickname} src={user.avatarUrl} size="small" />
                 <bdi>{nameOf(user, visit.locale)}</bdi>
               </a>
             </th>

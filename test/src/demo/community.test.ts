@@ -77,6 +77,8 @@ describe('the demo’s community', async () => {
     expect(new Set(combinations).size).toBe(16);
     expect(rows.filter(({ discordId }) => discordId !== null).length).toBeGreaterThan(30);
     expect(rows.some(({ discordId }) => discordId === null)).toBe(true);
+    // Pictures are the only content that pages load from other sites.
+    expect(rows.filter(({ avatarUrl, discordAvatar }) => avatarUrl + discordAvatar !== '')).toEqual([]);
   });
 
   test('has charts full of the last day for every server', async () => {

@@ -5,7 +5,7 @@ import { ConfirmLink } from '../../layout/confirm.tsx';
 import { CsrfField } from '../../layout/csrf-field.tsx';
 import { Icon } from '../../layout/icons.tsx';
 import { textsOf } from '../../layout/locales/texts.ts';
-import { firstLetter } from '../../layout/person.tsx';
+import { Avatar } from '../../layout/person.tsx';
 import type { Notice } from '../../visit/notice.ts';
 import type { MemberVisit } from '../../visit/visit.ts';
 
@@ -25,7 +25,7 @@ export function DiscordCard({ canLink, visit, notice }: DiscordProps): JSX.Eleme
       <p class="lead">{t.lead}</p>
       {user.discordId !== null && (
         <p class="linked">
-          <DiscordAvatar user={user} />
+          <Avatar name={user.discordUsername} src={discordAvatarUrl(user)} size="small" />
           <span>
             <span class="hint">{t.linkedAs}</span>
             <strong>
@@ -79,24 +79,7 @@ function Visibility({ visit }: { visit: MemberVisit }): JSX.Element {
   );
 }
 
-function DiscordAvatar({ user }: { user: MemberVisit['user'] }): JSX.Element {
-  if (!user.discordId || !user.discordAvatar) {
-    return (
-      <span class="avatar avatar-small avatar-letter" aria-hidden="true">
-        {firstLetter(user.discordUsername)}
-      </span>
-    );
-  }
-  const address = `https://cdn.discordapp.com/avatars/${user.discordId}/${user.discordAvatar}.png?size=64`;
-  return (
-    <img
-      class="avatar avatar-small"
-      src={address}
-      alt=""
-      width="64"
-      height="64"
-      loading="lazy"
-      data-letter={firstLetter(user.discordUsername)}
-    />
-  );
+/** As JPEG, because a transparent picture would show the letter under it. Empty: the account has no picture. */
+function discordAvatarUrl({ discordId, discordAvatar }: MemberVisit['user']): string {
+  return discordAvatar && `https://cdn.discordapp.com/avatars/${discordId}/${discordAvatar}.jpg?size=64`;
 }

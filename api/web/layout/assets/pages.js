@@ -1,5 +1,5 @@
 // Enhances pages that also work without scripts: copy buttons, a menu that closes by itself, a dialog instead of the
-// confirmation page, times in the visitor's time zone, and a letter in place of a missing avatar.
+// confirmation page, and times in the visitor's time zone.
 
 const locale = document.documentElement.lang === 'en' ? 'en-GB' : document.documentElement.lang;
 const format = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
@@ -18,6 +18,39 @@ function prepare() {
     if (time.dataset.local === 'text') time.textContent = text;
     else time.title = text;
   }
+}
+
+document.addEventListener('click', async ({ target }) => {
+  const button = target instanceof Element ? target.closest('[data-copy]') : null;
+  const label = button?.querySelector('[data-copy-label]');
+  const source = button && document.getElementById(button.dataset.copy);
+  if (!label || !source) return;
+  await navigator.clipboard.writeText(source.textContent.trim());
+  button.dataset.label ??= label.textContent;
+  label.textContent = document.body.dataset.copied;
+  label.setAttribute('role', 'status');
+  button.dataset.done = String(Number(button.dataset.done ?? 0) + 1);
+  const press = button.dataset.done;
+  setTimeout(() => {
+    if (button.dataset.done !== press) return;
+    label.textContent = button.dataset.label;
+    delete button.dataset.done;
+  }, 2500);
+});
+
+for (const menu of document.querySelectorAll('[data-menu]')) {
+  document.addEventListener('click', ({ target }) => {
+    if (!menu.contains(target)) menu.open = false;
+  });
+  // Without a related target, another window got the focus, and the menu stays open.
+  menu.addEventListener('focusout', ({ relatedTarget }) => {
+    if (relatedTarget && !menu.contains(relatedTarget)) menu.open = false;
+  });
+  menu.addEventListener('keydown', ({ key }) => {
+    if (key !== 'Escape' || !menu.open) return;
+    menu.open = false;
+    menu.querySelector('summary').focus();
+  });
 }
 
 document.addEventListener('click', async ({ target }) => {

@@ -65,7 +65,7 @@ describe('linking Discord', () => {
     });
     expect(discord.liveTokens.size).toBe(0);
     expect((await browser.get('/account')).text).toContain(
-      `https://cdn.discordapp.com/avatars/80351110224678${lastPlayer}/a_8342729096ea.png?size=64`,
+      `aria-hidden="true">N<img src="https://cdn.discordapp.com/avatars/80351110224678${lastPlayer}/a_8342729096ea.jpg?size=64" alt=""`,
     );
     const entries = await db.select().from(auditLog).where(eq(auditLog.subject, steam.steamId));
     expect(entries.at(-1)).toMatchObject({
