@@ -25,7 +25,7 @@ export function addBackupCommands(program: Command, session: Session): void {
       if (await isThere(file)) throw new InvalidInput(`${file} already exists: choose another name`);
       const { url } = await session.address();
       const folders = await openSoundFolders(session.config());
-      const progress = showProgress(process.stderr, () => performance.now());
+      const progress = showProgress(session.output.progress, () => performance.now());
       const work = writeBackup(
         file,
         { databaseUrl: url, folders, uploadName: UPLOAD_NAME, productVersion: packageJson.version },
@@ -33,7 +33,7 @@ export function addBackupCommands(program: Command, session: Session): void {
       );
       const report = await session.waitFor(work).finally(progress.end);
       for (const name of report.missing)
-        console.error(`warning: the file of ${name} is missing or has changed`);
+        session.output.warn(`warning: the file of ${name} is missing or has changed`);
       print(command, toJson(report), `Wrote ${file}, ${describe(report)}`);
     });
   program
@@ -45,7 +45,7 @@ export function addBackupCommands(program: Command, session: Session): void {
       if (options.yes && !options.replace) throw new InvalidInput('--yes requires --replace');
       const { url } = await session.address();
       const folders = await openSoundFolders(session.config());
-      const progress = showProgress(process.stderr, () => performance.now());
+      const progress = showProgress(session.output.progress, () => performance.now());
       const ask = async (contents: string, { takenAt }: Manifest) => {
         progress.end();
         if (options.yes) return;
@@ -68,11 +68,11 @@ export function addBackupCommands(program: Command, session: Session): void {
       const report = await session.waitFor(work).finally(progress.end);
       if (report.wrongTotals > 0) {
         const totals = pluralForm('en', report.wrongTotals, { one: 'total', other: 'totals' });
-        console.error(
+        session.output.warn(
           `warning: the backup had ${report.wrongTotals} wrong ${totals} of penalties, now corrected`,
         );
       }
-      if (report.erasedSince > 0) console.error(describeErasedSince(report.erasedSince));
+      if (report.erasedSince > 0) session.output.warn(describeErasedSince(report.erasedSince));
       const { wrongTotals, erasedSince } = report;
       print(
         command,

@@ -110,7 +110,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       const { url } = await session.database();
       const recount = check ? await checkPenaltyTallies(url) : await recountPenaltyTallies(url);
       print(command, recount, describeRecount(recount, check));
-      if (check && recount.wrong > 0) process.exitCode = 1;
+      if (check && recount.wrong > 0) session.fail();
     });
 }
 
@@ -120,7 +120,7 @@ async function runImport(
   { command, options: { dryRun = false, replaceSource = false }, start }: ImportCall,
 ): Promise<void> {
   const { db, url } = await session.database();
-  const progress = showProgress(process.stderr, () => performance.now());
+  const progress = showProgress(session.output.progress, () => performance.now());
   let warnings = 0;
   const summary = await start(
     { db, databaseUrl: url, now: () => new Date(), actor: 'operator' },
@@ -142,7 +142,7 @@ async function runImport(
   }
   print(command, summary, describe(summary));
   // Every row was set aside: a script must not continue as if they had been imported.
-  if (summary.read > 0 && summary.setAside === summary.read) process.exitCode = 1;
+  if (summary.read > 0 && summary.setAside === summary.read) session.fail();
 }
 
 function describeRecount({ tallies, wrong }: Recount, isCheck: boolean): string {

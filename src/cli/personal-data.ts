@@ -23,7 +23,7 @@ export function addPersonalDataCommands(users: Command, session: Session): void 
       const { db } = await session.database();
       const data = await exportPerson(db, steamId64, { actor: 'operator', now: new Date() });
       if (!data) throw nothingKept(id);
-      console.log(JSON.stringify(data, null, 2));
+      session.output.print(JSON.stringify(data, null, 2));
     });
   users
     .command('erase <id>')
@@ -42,7 +42,7 @@ export function addPersonalDataCommands(users: Command, session: Session): void 
       // Warn before asking: this erasure uses another secret, and since only one can be kept, the old one cannot be
       // restored afterwards.
       const lostErasures = await countLostTombstones(db);
-      if (lostErasures > 0) console.error(describeLostErasures(lostErasures, RESTORE_FIRST));
+      if (lostErasures > 0) session.output.warn(describeLostErasures(lostErasures, RESTORE_FIRST));
       const what = withPenalties ? ' and make their penalties anonymous' : '';
       if (!options.yes) await confirm(`Erase ${steamId64}${what}? This cannot be undone.`);
       const folders = await openPlacedSounds(session);

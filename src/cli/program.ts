@@ -20,6 +20,8 @@ export function createProgram(session: Session): Command {
     .showHelpAfterError('(see --help)')
     // Commander's own errors look like all others.
     .configureOutput({
+      writeOut: (text) => session.output.print(text.replace(/\n$/, '')),
+      writeErr: (text) => session.output.warn(text.replace(/\n$/, '')),
       outputError: (text, write) =>
         write(text.replace(/^error: (.)/, (_, first: string) => first.toUpperCase())),
     })

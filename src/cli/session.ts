@@ -4,8 +4,24 @@ import { openAddress, openMigratedDatabase } from '../db/open.ts';
 import type { DatabaseAddress } from '../db/open-failure.ts';
 import type { Config } from '../runtime/config.ts';
 
+/** Where commands write. */
+export type Output = {
+  /** Whether a person reads what is printed. */
+  isTerminal: boolean;
+  /** Prints lines of a result. */
+  print: (lines: string) => void;
+  /** Prints lines that belong to no result. */
+  warn: (lines: string) => void;
+  /** Where progress is shown, beside warnings. */
+  progress: { isTTY?: boolean; write: (text: string) => unknown };
+};
+
 /** The dependencies of commands; configuration and database are opened when first used. */
 export type Session = {
+  output: Output;
+  /** Makes the command end with exit code 1 after what it has printed. */
+  fail: () => void;
+  hasFailed: () => boolean;
   config: () => Config;
   log: () => Logger;
   database: () => Promise<Database>;
@@ -19,7 +35,8 @@ export type Session = {
 };
 
 /** @param load reads the configuration when first needed, so that `--help` works with an invalid one. */
-export function createSession(load: () => { config: Config; log: Logger }): Session {
+export function createSession(load: () => { config: Config; log: Logger }, output: Output): Session {
+  let hasFailed = false;
   let loaded: ReturnType<typeof load> | undefined;
   const closers: (() => Promise<void>)[] = [];
   const closing = new AbortController();
@@ -42,6 +59,11 @@ export function createSession(load: () => { config: Config; log: Logger }): Sess
   }
 
   return {
+    output,
+    fail: () => {
+      hasFailed = true;
+    },
+    hasFailed: () => hasFailed,
     config: () => get().config,
     log: () => get().log,
     database: () => {

@@ -50,9 +50,9 @@ export function addTokenCommands(program: Command, session: Session): void {
       });
       print(command, { id, token, scopes, expiresAt }, token);
       // Scripts read the token alone; people are told what it is.
-      if (process.stdout.isTTY) {
+      if (session.output.isTerminal) {
         const end = expiresAt ? `expires on ${day(expiresAt)}` : 'does not expire';
-        process.stderr.write(`Token ${id} of ${steamId}, shown only now; it ${end}\n`);
+        session.output.progress.write(`Token ${id} of ${steamId}, shown only now; it ${end}\n`);
       }
     });
   tokens

@@ -79,7 +79,7 @@ export function addWebhookCommands(program: Command, session: Session): void {
     .action(async (text: string, _: unknown, command: Command) => {
       const id = parseId(text);
       const actions = await open(session);
-      report(command, await actions.test(id, 'operator'));
+      report(session, command, await actions.test(id, 'operator'));
     });
   webhooks
     .command('resend <id> <webhook-id>')
@@ -87,7 +87,7 @@ export function addWebhookCommands(program: Command, session: Session): void {
     .action(async (text: string, messageId: string, _: unknown, command: Command) => {
       const id = parseId(text);
       const actions = await open(session);
-      report(command, await actions.resend(id, messageId, 'operator'));
+      report(session, command, await actions.resend(id, messageId, 'operator'));
     });
 }
 
@@ -104,7 +104,7 @@ function parseId(text: string): number {
 }
 
 /** Prints the outcome of a message; the command fails if it was not delivered. */
-function report(command: Command, { cause, ...delivery }: Sent): void {
+function report(session: Session, command: Command, { cause, ...delivery }: Sent): void {
   const { durationMs, messageId } = delivery;
   const result = `${describeResult(delivery)}${cause ? `: ${cause.message}` : ''}`;
   const isTaken = isDelivered(delivery);
@@ -113,7 +113,7 @@ function report(command: Command, { cause, ...delivery }: Sent): void {
     delivery,
     `${isTaken ? 'Delivered' : 'Not delivered'} in ${durationMs} ms: ${result} (${messageId})`,
   );
-  if (!isTaken) process.exitCode = 1;
+  if (!isTaken) session.fail();
 }
 
 function toWebhookTable(webhooks: readonly Webhook[], none = ''): string {

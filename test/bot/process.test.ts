@@ -4,6 +4,7 @@ import { createTestDatabase } from '../support/database/database.ts';
 import { insertServerWithHistory } from '../support/database/server-history.ts';
 import { anActor } from '../support/discord/actor.ts';
 import { startFakeDiscord } from '../support/discord/fake-discord.ts';
+import { runCli } from '../support/service/cli.ts';
 import { botEnv, createTestFolder, type Program, startProgram } from '../support/service/program.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -97,18 +98,15 @@ test('/readyz and /metrics say how the bot is', async () => {
 
 test('`bun run cli bot register` registers the commands again, beside the running service', async () => {
   fake.commands.clear();
-  const cli = startProgram('src/cli.ts', env, ['bot', 'register']);
-  expect(await cli.exited).toBe(0);
-  expect(cli.stdout()).toBe('Registered 5 commands globally\n');
+  const register = (more: Record<string, string>) => runCli(['bot', 'register'], { ...env, ...more });
+  expect(await register({})).toMatchObject({ code: 0, stdout: 'Registered 5 commands globally\n' });
   expect(fake.commands.get('global')).toHaveLength(5);
-  const without = startProgram('src/cli.ts', { ...env, DISCORD_TOKEN: '' }, ['bot', 'register']);
-  expect(await without.exited).toBe(1);
-  expect(without.stderr()).toContain('DISCORD_TOKEN is not set');
-  const wrong = startProgram('src/cli.ts', { ...env, DISCORD_TOKEN: 'wrong' }, ['bot', 'register']);
-  expect(await wrong.exited).toBe(1);
-  expect(wrong.stderr()).toBe(
-    'Discord rejected DISCORD_TOKEN: copy the token from the developer portal again\n',
-  );
+  const without = await register({ DISCORD_TOKEN: '' });
+  expect([without.code, without.stderr]).toEqual([1, expect.stringContaining('DISCORD_TOKEN is not set')]);
+  expect(await register({ DISCORD_TOKEN: 'wrong' })).toMatchObject({
+    code: 1,
+    stderr: 'Discord rejected DISCORD_TOKEN: copy the token from the developer portal again\n',
+  });
 });
 
 test('malformed events do not end the process', async () => {

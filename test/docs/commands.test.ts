@@ -5,9 +5,10 @@ import { createSession } from '../../src/cli/session.ts';
 import { PAGES, readPage } from '../support/docs/pages.ts';
 
 /** No command runs here. */
+const output = { isTerminal: false, print: () => {}, warn: () => {}, progress: { write: () => {} } };
 const session = createSession(() => {
   throw new Error('nothing here reads the configuration');
-});
+}, output);
 const written = PAGES.flatMap((page) =>
   [...readPage(page).matchAll(/^ *bun run cli (.*)$/gm)].map(([, command = '']) => command),
 );

@@ -8,7 +8,7 @@ import { escapeUnprintable } from '../../domain/text/escape-unprintable.ts';
 export function print(command: Command, value: unknown, words: string): void {
   const { json } = command.optsWithGlobals<{ json?: boolean }>();
   const text = json ? JSON.stringify(value, null, 2) : words;
-  console.log(text.split('\n').map(escapeUnprintable).join('\n'));
+  command.configureOutput().writeOut?.(`${text.split('\n').map(escapeUnprintable).join('\n')}\n`);
 }
 
 /** How this tool was called, for hints that people paste: one of the demo must not lead to the real data. */

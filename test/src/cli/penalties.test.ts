@@ -3,6 +3,7 @@ import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { simpleAdminSqliteSchema } from '../../support/import/simple-admin-schema.ts';
+import { runCli } from '../../support/service/cli.ts';
 import { createTestFolder, startProgram } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -14,13 +15,7 @@ beforeEach(async () => {
 });
 
 const env = { DATABASE_URL: databaseUrl };
-const cli = (...args: string[]) => startProgram('src/cli.ts', env, args);
-
-async function runCli(...args: string[]) {
-  const program = cli(...args);
-  const code = await program.exited;
-  return { code, stdout: program.stdout(), stderr: program.stderr() };
-}
+const run = (...args: string[]) => runCli(args, env);
 
 async function countPenalties(): Promise<number> {
   const [row] = await connection`select count(*)::int as n from penalties`;
@@ -41,14 +36,14 @@ test('penalties import ndjson: good lines are kept, bad ones named with their nu
     file,
     [line({ source_id: 1 }), 'junk', line({ source_id: 2, duration: -1 }), line({ source_id: 3 })].join('\n'),
   );
-  const first = await runCli('penalties', 'import', 'ndjson', file);
+  const first = await run('penalties', 'import', 'ndjson', file);
   expect(first).toMatchObject({ code: 0 });
   expect(first.stdout).toBe(
     'Imported from ndjson: 4 read, 2 added, 0 changed, 0 unchanged, 0 gone at the source, 2 set aside\n',
   );
   expect(first.stderr).toContain('set aside: line 2: it is not JSON');
   expect(first.stderr).toContain('set aside: line 3: the duration -1 is negative\n');
-  const again = await runCli('--json', 'penalties', 'import', 'ndjson', file);
+  const again = await run('--json', 'penalties', 'import', 'ndjson', file);
   expect(JSON.parse(again.stdout)).toMatchObject({
     added: 0,
     changed: 0,
@@ -61,7 +56,7 @@ test('penalties import ndjson: good lines are kept, bad ones named with their nu
   });
   expect(await countPenalties()).toBe(2);
   await Bun.write(file, [line({ source_id: 1, duration: -1 }), line({ source_id: 3 })].join('\n'));
-  const outdated = await runCli('penalties', 'import', 'ndjson', file);
+  const outdated = await run('penalties', 'import', 'ndjson', file);
   expect(outdated.stderr).toContain('set aside, stays as it was: line 1: the duration -1 is negative\n');
   expect(outdated.stdout).toEndWith(
     '1 of the rows set aside could be read by an earlier import: their penalties stay as they were\n',
@@ -107,7 +102,7 @@ test('wrong usage exits with 2, a failure with 1 and one line', async () => {
   const endings = await Promise.all(
     [...misused, ...failing].map(async (args) => ({
       args,
-      ...(await runCli('penalties', 'import', ...args)),
+      ...(await run('penalties', 'import', ...args)),
     })),
   );
   expect(endings.map(({ args, code }) => [...args, code])).toEqual([
@@ -126,7 +121,7 @@ test('an address that nobody can read is refused in one line that tells no secre
     ['sourcebans', 'mysql://root:12/secret@127.0.0.1:1/x', '/ as %2F'],
     ['simpleadmin', 'mysql://root:secret@127.0.0.1:1/x?ssl=true', 'unknown parameter "ssl"'],
   ] as const) {
-    const { code, stderr } = await runCli('penalties', 'import', kind, '--url', url);
+    const { code, stderr } = await run('penalties', 'import', kind, '--url', url);
     expect(code).toBe(1);
     expect(stderr.trim().split('\n')).toHaveLength(1);
     expect(stderr).toContain(message);
@@ -141,7 +136,7 @@ test('an import names the servers it added, and how they are listed', async () =
   file.run("insert into sa_servers (hostname, address) values ('Mirage', '203.0.113.9:27015')");
   file.close();
   const args = ['penalties', 'import', 'simpleadmin', '--url', `sqlite:${path}`, '--source', 'servers'];
-  const { stdout } = await runCli(...args);
+  const { stdout } = await run(...args);
   expect(stdout).toEndWith(
     'Added servers, hidden for now: Mirage\nList one with `servers unhide SLUG`; `servers list` shows the slugs\n',
   );
@@ -157,21 +152,27 @@ test('an import that is killed loses nothing, and repeating it completes it', as
     select 76561198000000000 + i, '0', 'Console', 'Aim', 0, '2026-11-01 10:00:00', null from n`);
   file.close();
 
-  const killed = cli('penalties', 'import', 'simpleadmin', '--url', `sqlite:${path}`);
+  const killed = startProgram('src/cli.ts', env, [
+    'penalties',
+    'import',
+    'simpleadmin',
+    '--url',
+    `sqlite:${path}`,
+  ]);
   await waitFor(async () => (await countPenalties()) > 0);
   killed.kill('SIGKILL');
   await killed.exited;
   // Its connection may still be finishing a statement, which counts as a whole or not at all.
   await waitFor(async () => {
-    const [row] =
-      await connection`select count(*)::int as n from pg_stat_activity where application_name like 'import %'`;
+    const [row] = await connection`select count(*)::int as n from pg_stat_activity
+        where application_name like 'import %' and datname = current_database()`;
     return row?.n === 0;
   });
   const kept = await countPenalties();
   expect(kept).toBeGreaterThan(0);
   expect(kept % 10_000).toBe(0);
 
-  const repeated = await runCli('--json', 'penalties', 'import', 'simpleadmin', '--url', `sqlite:${path}`);
+  const repeated = await run('--json', 'penalties', 'import', 'simpleadmin', '--url', `sqlite:${path}`);
   expect(JSON.parse(repeated.stdout)).toMatchObject({
     read: rows,
     added: rows - kept,

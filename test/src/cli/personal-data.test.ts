@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { users } from '../../../src/db/schema/accounts.ts';
 import { erasedPeople } from '../../../src/db/schema/erased-people.ts';
@@ -6,11 +6,8 @@ import { settings } from '../../../src/db/schema/settings.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
-import { hasTerminal, startAtTerminal } from '../../support/machine/terminal.ts';
-import { createTestFolder, startProgram } from '../../support/service/program.ts';
-import { waitFor } from '../../support/wait.ts';
-
-setDefaultTimeout(60_000);
+import { runCli } from '../../support/service/cli.ts';
+import { createTestFolder } from '../../support/service/program.ts';
 
 const { db, url } = await createTestDatabase();
 const folder = createTestFolder();
@@ -21,33 +18,6 @@ const ID = aSteamId(1);
 beforeEach(async () => {
   await db.delete(users);
   await insertUser(db, 1);
-});
-const isThere = async () => (await db.select().from(users).where(eq(users.steamId64, ID))).length === 1;
-
-describe.if(hasTerminal)('users erase at a terminal', () => {
-  const question = `Erase ${ID} and make their penalties anonymous? This cannot be undone. [y/N]`;
-
-  async function answer(keys: string) {
-    const program = startAtTerminal(`bun src/cli.ts users erase ${ID} --penalties`, env);
-    await waitFor(() => program.screen().includes(question), { limitMs: 50_000 });
-    expect(await isThere()).toBe(true);
-    program.type(keys);
-    return { code: await program.exited, screen: program.screen() };
-  }
-
-  test.each(['y\n', 'YES\n'])('erases after %j', async (keys) => {
-    const { code, screen } = await answer(keys);
-    expect(code).toBe(0);
-    expect(screen).toContain(`Erased ${ID} and made 0 penalties anonymous\n`);
-    expect(await isThere()).toBe(false);
-  });
-
-  test.each(['n\n', '\n', 'yesterday\n', '\x04', '\x03'])('changes nothing after %j', async (keys) => {
-    const { code, screen } = await answer(keys);
-    expect(screen).toContain('Nothing was changed');
-    expect(code).toBe(1);
-    expect(await isThere()).toBe(true);
-  });
 });
 
 describe('when the secret of erasures is lost', () => {
@@ -64,11 +34,7 @@ describe('when the secret of erasures is lost', () => {
     }
     await db.delete(settings).where(eq(settings.key, 'erasure_secret'));
   }
-  async function run(...args: string[]) {
-    const program = startProgram('src/cli.ts', env, args);
-    const code = await program.exited;
-    return { code, stdout: program.stdout(), stderr: program.stderr() };
-  }
+  const run = (...args: string[]) => runCli(args, env);
 
   test('penalties import warns that those erased by it are not recognised', async () => {
     await loseSecretOf(1);

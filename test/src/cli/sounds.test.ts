@@ -7,7 +7,8 @@ import { saveSetting } from '../../../src/queries/settings.ts';
 import { anAudio, silence, sine, toWav } from '../../support/audio/audio.ts';
 import { aSteamId, insertReadySound } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
-import { createTestFolder, startProgram } from '../../support/service/program.ts';
+import { type Ended, runCli } from '../../support/service/cli.ts';
+import { createTestFolder } from '../../support/service/program.ts';
 
 setDefaultTimeout(240_000);
 
@@ -123,8 +124,6 @@ test.each([
   expect(result.stderr).toContain(message);
 });
 
-type Ended = { code: number; stdout: string; stderr: string };
-
 const run = (...words: string[]): Promise<Ended> => runWith({}, ...words);
 
 async function runWith(extra: Record<string, string>, ...words: string[]): Promise<Ended> {
@@ -134,7 +133,5 @@ async function runWith(extra: Record<string, string>, ...words: string[]): Promi
     DATA_DIR: join(folder.path, 'data'),
     STORAGE_DIR: join(folder.path, 'storage'),
   };
-  const program = startProgram('src/cli.ts', env, words);
-  const code = await program.exited;
-  return { code, stdout: program.stdout(), stderr: program.stderr() };
+  return runCli(words, env);
 }

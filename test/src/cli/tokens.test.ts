@@ -5,22 +5,20 @@ import { auditLog } from '../../../src/db/schema/audit-log.ts';
 import { isApiToken } from '../../../src/domain/api-token.ts';
 import { saveUser } from '../../../src/queries/users/user-changes.ts';
 import { aSteamId } from '../../support/database/builders.ts';
-import { hasTerminal, startAtTerminal } from '../../support/machine/terminal.ts';
-import { openCli } from '../../support/service/cli.ts';
+import { openCli, runCli } from '../../support/service/cli.ts';
 import { aToken, bearer, startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const { database, db, succeed, fail } = await openCli();
 
 describe('tokens', () => {
-  test.if(hasTerminal)('create says at a terminal what it printed', async () => {
-    const command = `bun src/cli.ts tokens create --steamid64 ${aSteamId(2)} --name website`;
-    const env = { DATABASE_URL: database.url };
-    const program = startAtTerminal(command, env);
-    expect(await program.exited).toBe(0);
-    const [token = '', note] = program.screen().trimEnd().split('\n');
-    expect(isApiToken(token)).toBe(true);
-    expect(note).toMatch(new RegExp(`^Token [0-9]+ of ${aSteamId(2)}, shown only now; it does not expire$`));
+  test('create says at a terminal what it printed', async () => {
+    const command = ['tokens', 'create', '--steamid64', aSteamId(2), '--name', 'website'];
+    const created = await runCli(command, { DATABASE_URL: database.url }, { isTerminal: true });
+    expect([created.code, isApiToken(created.stdout.trimEnd())]).toEqual([0, true]);
+    expect(created.stderr).toMatch(
+      new RegExp(`^Token [0-9]+ of ${aSteamId(2)}, shown only now; it does not expire\n$`),
+    );
     await db.delete(apiTokens);
   });
 

@@ -7,7 +7,8 @@ import { listDeliveries } from '../../../src/queries/webhooks/webhook-deliveries
 import { insertPenalties } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startReceiver, verify } from '../../support/http/webhook-receiver.ts';
-import { createTestFolder, startProgram } from '../../support/service/program.ts';
+import { runCli } from '../../support/service/cli.ts';
+import { createTestFolder } from '../../support/service/program.ts';
 
 const { db, url: databaseUrl } = await createTestDatabase();
 const folder = createTestFolder();
@@ -20,13 +21,9 @@ afterAll(async () => {
 
 /** No service runs: every message comes from the tool itself. */
 async function cli(...args: string[]) {
-  const program = startProgram(
-    'src/cli.ts',
-    { DATABASE_URL: databaseUrl, DATA_DIR: folder.path, WEBHOOK_ALLOW: '127.0.0.0/8' },
-    ['webhooks', ...args],
-  );
-  const code = await program.exited;
-  return { code, stdout: program.stdout().trim(), stderr: program.stderr().trim() };
+  const env = { DATABASE_URL: databaseUrl, DATA_DIR: folder.path, WEBHOOK_ALLOW: '127.0.0.0/8' };
+  const { code, stdout, stderr } = await runCli(['webhooks', ...args], env);
+  return { code, stdout: stdout.trim(), stderr: stderr.trim() };
 }
 
 async function json(...args: string[]) {

@@ -1,12 +1,40 @@
 import { afterAll, beforeEach, expect } from 'bun:test';
+import { runCommand } from '../../../src/cli/run.ts';
 import { apiTokens, users } from '../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../src/db/schema/audit-log.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { servers } from '../../../src/db/schema/servers.ts';
+import { parseConfig } from '../../../src/runtime/config.ts';
 import { createTestDatabase } from '../database/database.ts';
-import { createTestFolder, startProgram } from './program.ts';
+import { createTestFolder } from './program.ts';
 
-type Ended = { code: number; stdout: string; stderr: string };
+export type Ended = { code: number; stdout: string; stderr: string };
+
+/** Runs the operator's tool in this process. */
+export async function runCli(
+  args: readonly string[],
+  env: Record<string, string>,
+  { isTerminal = false }: { isTerminal?: boolean } = {},
+): Promise<Ended> {
+  let stdout = '';
+  let stderr = '';
+  const warn = (text: string) => {
+    stderr += text;
+  };
+  const code = await runCommand(args, {
+    configure: (defaults) => parseConfig(env, defaults),
+    output: {
+      isTerminal,
+      print: (lines) => {
+        stdout += `${lines}\n`;
+      },
+      warn: (lines) => warn(`${lines}\n`),
+      progress: { write: warn },
+    },
+    interrupted: new Promise(() => {}),
+  });
+  return { code, stdout, stderr };
+}
 
 /** The operator's tool on a database of its own, which is emptied before each test. */
 export async function openCli() {
@@ -19,13 +47,7 @@ export async function openCli() {
   });
 
   async function cli(args: string[], env: Record<string, string> = {}): Promise<Ended> {
-    const program = startProgram(
-      'src/cli.ts',
-      { DATABASE_URL: database.url, DATA_DIR: folder.path, ...env },
-      args,
-    );
-    const code = await program.exited;
-    return { code, stdout: program.stdout(), stderr: program.stderr() };
+    return runCli(args, { DATABASE_URL: database.url, DATA_DIR: folder.path, ...env });
   }
 
   /** Asserts a call that succeeds without a word on stderr. */

@@ -4,7 +4,8 @@ import { createTestDatabase } from '../database/database.ts';
 import { findFreePort } from '../machine/free-port.ts';
 import { startSteamOpenIdProvider } from '../providers/steam-openid-provider.ts';
 import { type Browser, openBrowser, signIn } from '../web/browser.ts';
-import { createTestFolder, startProgram } from './program.ts';
+import { runCli } from './cli.ts';
+import { createTestFolder } from './program.ts';
 import { startTestService } from './service.ts';
 
 /**
@@ -46,10 +47,6 @@ export async function openWholeService(env: Record<string, string> = {}) {
       return browser;
     },
     /** Runs the operator's tool. */
-    cli: async (...args: string[]) => {
-      const program = startProgram('src/cli.ts', { DATABASE_URL: database.url, ...shared }, args);
-      const code = await program.exited;
-      return { code, stdout: program.stdout(), stderr: program.stderr() };
-    },
+    cli: (...args: string[]) => runCli(args, { DATABASE_URL: database.url, ...shared }),
   };
 }

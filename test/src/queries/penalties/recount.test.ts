@@ -5,7 +5,7 @@ import { checkPenaltyTallies, recountPenaltyTallies } from '../../../../src/quer
 import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { tallyDifferences } from '../../../support/database/tallies.ts';
-import { startProgram } from '../../../support/service/program.ts';
+import { runCli } from '../../../support/service/cli.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 const { db, connection, url } = await createTestDatabase();
@@ -120,10 +120,7 @@ test('rows that are written while a recount waits or runs are counted once', asy
 });
 
 describe('penalties recount', () => {
-  const run = async (...args: string[]) => {
-    const program = startProgram('src/cli.ts', { DATABASE_URL: url }, [...args]);
-    return { code: await program.exited, stdout: program.stdout(), stderr: program.stderr() };
-  };
+  const run = (...args: string[]) => runCli(args, { DATABASE_URL: url });
 
   test('--check fails when totals are wrong; without it they are mended', async () => {
     await insertSome();

@@ -1,0 +1,46 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import { users } from '../../../src/db/schema/accounts.ts';
+import { aSteamId, insertUser } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { hasTerminal, startAtTerminal } from '../../support/machine/terminal.ts';
+import { createTestFolder } from '../../support/service/program.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const { db, url } = await createTestDatabase();
+const folder = createTestFolder();
+afterAll(folder.remove);
+const env = { DATABASE_URL: url, DATA_DIR: folder.path, STORAGE_DIR: `${folder.path}/storage` };
+const ID = aSteamId(1);
+
+beforeEach(async () => {
+  await db.delete(users);
+  await insertUser(db, 1);
+});
+const isThere = async () => (await db.select().from(users).where(eq(users.steamId64, ID))).length === 1;
+
+describe.skipIf(!hasTerminal)('users erase at a terminal', () => {
+  const question = `Erase ${ID} and make their penalties anonymous? This cannot be undone. [y/N]`;
+
+  async function answer(keys: string) {
+    const program = startAtTerminal(`bun src/cli.ts users erase ${ID} --penalties`, env);
+    await waitFor(() => program.screen().includes(question));
+    expect(await isThere()).toBe(true);
+    program.type(keys);
+    return { code: await program.exited, screen: program.screen() };
+  }
+
+  test.each(['y\n', 'YES\n'])('erases after %j', async (keys) => {
+    const { code, screen } = await answer(keys);
+    expect(code).toBe(0);
+    expect(screen).toContain(`Erased ${ID} and made 0 penalties anonymous\n`);
+    expect(await isThere()).toBe(false);
+  });
+
+  test.each(['n\n', '\n', 'yesterday\n', '\x04', '\x03'])('changes nothing after %j', async (keys) => {
+    const { code, screen } = await answer(keys);
+    expect(screen).toContain('Nothing was changed');
+    expect(code).toBe(1);
+    expect(await isThere()).toBe(true);
+  });
+});
