@@ -1,3 +1,5 @@
+import { perLanguage } from './per-language.ts';
+
 const MINUTES_IN = { weeks: 10_080, days: 1440, hours: 60, minutes: 1 } as const;
 
 /**
@@ -14,9 +16,11 @@ export function durationInWords(language: 'en' | 'pl', minutes: number): string 
     if (amount > 0 && Object.keys(duration).length < 2) duration[unit] = amount;
   }
   // Units of 0 are left out, so a duration of zero would be an empty text.
-  const minutesDisplay = Object.keys(duration).length === 0 ? 'always' : 'auto';
-  return new Intl.DurationFormat(language, { style: 'long', minutesDisplay }).format({
-    minutes: 0,
-    ...duration,
-  });
+  const format = Object.keys(duration).length === 0 ? zeroFormat : durationFormat;
+  return format(language).format({ minutes: 0, ...duration });
 }
+
+const durationFormat = perLanguage((language) => new Intl.DurationFormat(language, { style: 'long' }));
+const zeroFormat = perLanguage(
+  (language) => new Intl.DurationFormat(language, { style: 'long', minutesDisplay: 'always' }),
+);

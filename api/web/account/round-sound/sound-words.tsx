@@ -1,4 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { perLanguage } from '../../../../src/domain/text/per-language.ts';
 import type { RoundSound } from '../../../../src/queries/round-sounds/round-sounds.ts';
 import type { Locale } from '../../layout/locales/locale.ts';
 import { textsOf } from '../../layout/locales/texts.ts';
@@ -47,10 +48,12 @@ function Measured({ words, lufs, locale }: { words: string; lufs: number; locale
 
 /** Formats a number with one decimal, in the locale's notation, with a minus sign (U+2212) instead of a hyphen. */
 export function formatDecimal(locale: Locale, value: number): string {
-  return new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 })
-    .format(value)
-    .replace('-', '−');
+  return decimalFormat(locale).format(value).replace('-', '−');
 }
+
+const decimalFormat = perLanguage(
+  (locale) => new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 }),
+);
 
 /** Formats a duration as `0:06`. */
 export function formatLength(durationMs: number): string {

@@ -1,4 +1,5 @@
 import Negotiator from 'negotiator';
+import { perLanguage } from '../../../../src/domain/text/per-language.ts';
 import { type NounForms, pluralForm } from '../../../../src/domain/text/plural.ts';
 
 /** The languages of the pages; the first is used when the browser asks for none of them. */
@@ -21,12 +22,17 @@ export function pickLocale(header: string | null): Locale {
 
 /** `2 Nov 2026, 14:05 UTC`; a script on the page turns it into the visitor's own zone. */
 export function formatInstant(locale: Locale, at: Date): string {
-  const format = new Intl.DateTimeFormat(locale === 'en' ? 'en-GB' : 'pl', {
-    dateStyle: 'medium',
-    timeStyle: 'short',
-    timeZone: 'UTC',
-  });
-  return `${format.format(at)} UTC`;
+  return `${instantFormat(locale).format(at)} UTC`;
+}
+
+const instantFormat = perLanguage(
+  (locale) =>
+    new Intl.DateTimeFormat(regionOf(locale), { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }),
+);
+
+/** The locale for dates: day before month in English too. */
+export function regionOf(locale: Locale): string {
+  return locale === 'en' ? 'en-GB' : locale;
 }
 
 /**
@@ -46,9 +52,12 @@ export function formatRelative(locale: Locale, at: Date, now: Date): string {
   const seconds = (at.getTime() - now.getTime()) / 1000;
   const length = Math.abs(seconds);
   const unit = length < 60 ? undefined : UNITS.find(([, size, most]) => Math.round(length / size) <= most);
-  if (!unit) return new Intl.RelativeTimeFormat(locale, { numeric: 'auto' }).format(0, 'second');
-  return new Intl.RelativeTimeFormat(locale).format(Math.round(seconds / unit[1]), unit[0]);
+  if (!unit) return nowFormat(locale).format(0, 'second');
+  return relativeFormat(locale).format(Math.round(seconds / unit[1]), unit[0]);
 }
+
+const nowFormat = perLanguage((locale) => new Intl.RelativeTimeFormat(locale, { numeric: 'auto' }));
+const relativeFormat = perLanguage((locale) => new Intl.RelativeTimeFormat(locale));
 
 /** A count with the form of its noun: `62 users`. */
 export function plural(locale: Locale, count: number, forms: NounForms): string {

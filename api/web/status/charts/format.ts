@@ -1,10 +1,15 @@
+import { perLanguage } from '../../../../src/domain/text/per-language.ts';
 import type { Locale } from '../../layout/locales/locale.ts';
 
 /** Formats a share as `99.98%`, rounded down: a server that was offline for a moment never shows 100%. */
 export function formatShare(locale: Locale, share: number): string {
   const floored = Math.floor(share * 10_000 + 1e-6) / 10_000;
-  return new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 2 }).format(floored);
+  return shareFormat(locale).format(floored);
 }
+
+const shareFormat = perLanguage(
+  (locale) => new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 2 }),
+);
 
 /** Formats a duration as `12 h 30 min`; only minutes below an hour, only hours from a day on. */
 export function formatHours(seconds: number): string {

@@ -1,5 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { isolate } from '../../../../src/domain/text/isolate.ts';
+import { perLanguage } from '../../../../src/domain/text/per-language.ts';
 import { averagePlayersOf, mergeSteps, type Series } from '../../../../src/live/series.ts';
 import { textsOf } from '../../layout/locales/texts.ts';
 import { FullMoment } from '../../layout/moment.tsx';
@@ -58,7 +59,7 @@ function Legend({ series, visit }: { series: Series; visit: Visit }): JSX.Elemen
 
 function summarise({ points }: Series, { locale }: Visit): string {
   const t = textsOf(locale).server;
-  const average = formatCount(locale, averagePlayersOf(points));
+  const average = countFormat(locale).format(averagePlayersOf(points));
   const wasOffline = points.some(({ onlineShare }) => onlineShare < 1);
   return t.chartSummary(average, peakOf(points), wasOffline);
 }
@@ -80,7 +81,7 @@ function Drawing({ id, range, serverName, series, visit }: DrawingProps): JSX.El
     <div class="plot">
       <div class="plot-counts" aria-hidden="true">
         <span>{top}</span>
-        <span>{formatCount(visit.locale, top / 2)}</span>
+        <span>{countFormat(visit.locale).format(top / 2)}</span>
         <span>0</span>
       </div>
       <svg
@@ -128,7 +129,7 @@ function Table({ range, series, visit }: { range: ChartRange; series: Series; vi
               <th scope="row">
                 <FullMoment at={row.at} locale={visit.locale} />
               </th>
-              <td>{formatCount(visit.locale, row.playersAverage)}</td>
+              <td>{countFormat(visit.locale).format(row.playersAverage)}</td>
               <td>{row.playersMaximum}</td>
               <td>{formatShare(visit.locale, row.onlineShare)}</td>
             </tr>
@@ -143,6 +144,4 @@ function peakOf(points: Series['points']): number {
   return Math.max(0, ...points.map(({ playersMaximum }) => playersMaximum));
 }
 
-function formatCount(locale: Visit['locale'], count: number): string {
-  return new Intl.NumberFormat(locale, { maximumFractionDigits: 1 }).format(count);
-}
+const countFormat = perLanguage((locale) => new Intl.NumberFormat(locale, { maximumFractionDigits: 1 }));

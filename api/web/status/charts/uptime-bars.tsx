@@ -1,6 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { perLanguage } from '../../../../src/domain/text/per-language.ts';
 import { mergeSteps, type Series } from '../../../../src/live/series.ts';
-import type { Locale } from '../../layout/locales/locale.ts';
+import { regionOf } from '../../layout/locales/locale.ts';
 import { textsOf } from '../../layout/locales/texts.ts';
 import type { Visit } from '../../visit/visit.ts';
 import { formatShare } from './format.ts';
@@ -23,7 +24,7 @@ export function UptimeBars({ series, visit }: { series: Series; visit: Visit }):
   const wordsOf = (day: number) => {
     const share = shares.get(day);
     const words = share === undefined ? t.noChecks : formatShare(visit.locale, share);
-    return t.uptimeOn(formatDay(visit.locale, day), words);
+    return t.uptimeOn(dayFormat(visit.locale).format(day), words);
   };
   return (
     <>
@@ -60,11 +61,6 @@ function levelOf(share: number | undefined): 'none' | 'good' | 'fair' | 'poor' {
   return share >= 0.995 ? 'good' : share >= 0.95 ? 'fair' : 'poor';
 }
 
-function formatDay(locale: Locale, day: number): string {
-  const format = new Intl.DateTimeFormat(locale === 'en' ? 'en-GB' : 'pl', {
-    day: 'numeric',
-    month: 'short',
-    timeZone: 'UTC',
-  });
-  return format.format(day);
-}
+const dayFormat = perLanguage(
+  (locale) => new Intl.DateTimeFormat(regionOf(locale), { day: 'numeric', month: 'short', timeZone: 'UTC' }),
+);
