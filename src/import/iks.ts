@@ -1,9 +1,10 @@
 import { InvalidInput } from '../domain/errors.ts';
 import type { PenaltyType } from '../domain/penalty.ts';
+import { UNKNOWN_STEAM_ID } from '../domain/steam-id.ts';
 import type { ImportedPenalty } from '../queries/penalties/imported.ts';
 import type { PenaltySource } from '../queries/penalties/sources.ts';
 import { ACTIVE, type PenaltyState } from './checked-penalty.ts';
-import type { ImportSummary } from './import-report.ts';
+import { BAN_BY_ADDRESS, type ImportSummary } from './import-report.ts';
 import {
   type ImportDeps,
   type ImportOptions,
@@ -88,7 +89,16 @@ async function sweep(run: ImportRun, database: SourceDatabase): Promise<void> {
 }
 
 const NEEDED = ['id', 'steam_id', 'duration', 'created_at', 'end_at'];
-const WANTED = ['name', 'reason', 'server_id', 'admin_id', 'mute_type', 'unban_reason', 'updated_at'];
+const WANTED = [
+  'name',
+  'reason',
+  'server_id',
+  'admin_id',
+  'ban_type',
+  'mute_type',
+  'unban_reason',
+  'updated_at',
+];
 
 async function findTable(
   database: SourceDatabase,
@@ -123,13 +133,15 @@ function parseRow(
   const createdAt = parseUnixSeconds(row.created_at) ?? new Date(computeCreationMs(length, warn));
   const durationMinutes = parseDuration(row, { createdAt, endsAt }, warn);
   const admin = toJoinedAdmin(row.admin_name, row.admin_steamid);
+  const playerSteamId = parsePlayerSteamId(row.steam_id);
+  if (row.ban_type === '1' && playerSteamId !== UNKNOWN_STEAM_ID) assume(BAN_BY_ADDRESS);
   if (isLifted(row) && row.unbanned_by === null) assume(UNBANNED_BY_NOBODY);
   return {
     sourceTable: table,
     sourceId: row.id ?? '',
     type: table === 'iks_bans' ? 'ban' : parseMuteType(row.mute_type),
     playerName: cleanText(row.name, MAX_NAME_LENGTH),
-    playerSteamId: parsePlayerSteamId(row.steam_id),
+    playerSteamId,
     adminName: admin.name ?? '',
     adminSteamId: admin.steamId,
     reason: cleanText(row.reason, MAX_REASON_LENGTH),

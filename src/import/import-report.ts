@@ -94,6 +94,11 @@ export function warn(summary: ImportSummary, listener: ImportListener, row: RowR
   listener.onWarning?.(row);
 }
 
+/** Of bans by IP address that have a SteamID, in every source that has such bans. */
+export const BAN_BY_ADDRESS =
+  'with a ban of an IP address that also names a SteamID: bans of that SteamID here, while game servers enforce them by ' +
+  'address only';
+
 /** Counts a row about which something was assumed. @param assumption what follows "12 rows". */
 export function countAssumption({ assumptions }: ImportSummary, assumption: string): void {
   const counted = assumptions.find((other) => other.assumption === assumption);

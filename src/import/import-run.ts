@@ -19,6 +19,7 @@ import {
   startSummary,
   warn,
 } from './import-report.ts';
+import { looksLikeWindows1251 } from './source/clean-text.ts';
 import { claimSource } from './source/identity.ts';
 import { openPenaltyWriter, type PenaltyWriter } from './writer.ts';
 
@@ -201,6 +202,13 @@ function parsePage<Item>(
           assume: (assumption) => countAssumption(summary, assumption),
         }),
       );
+      const { playerName, adminName, reason } = penalty;
+      if ([playerName, adminName, reason].some(looksLikeWindows1251)) {
+        countAssumption(
+          summary,
+          'with text that looks like Windows-1251 in a latin1 table: it cannot be repaired',
+        );
+      }
       parsed.rows.push({ ...penalty, status: statusAt(penalty.status, penalty.endsAt, mark) });
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;

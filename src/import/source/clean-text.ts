@@ -38,6 +38,14 @@ function cutBetweenCharacters(text: string, longest: number): string {
 }
 
 /**
+ * Whether a text looks like Windows-1251 that a latin1 table made of it: a word of letters from À to ÿ alone, such as
+ * `Âàñÿ`. That is never certain, so such text stays as it is.
+ */
+export function looksLikeWindows1251(text: string): boolean {
+  return /[À-ÿ]{3}/.test(text) && /(?<!\p{L})[À-ÿ]{3,}(?!\p{L})/u.test(text);
+}
+
+/**
  * Repairs UTF-8 that was decoded as Windows-1252 (from before the tables were utf8mb4), if that is certain: every
  * non-ASCII character belongs to a valid UTF-8 sequence, and there are at least two sequences. A single one may be what
  * the player typed.

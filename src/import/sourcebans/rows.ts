@@ -1,7 +1,9 @@
 import { InvalidInput } from '../../domain/errors.ts';
 import type { PenaltyType } from '../../domain/penalty.ts';
+import { UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import type { ImportedPenalty } from '../../queries/penalties/imported.ts';
 import { ACTIVE, EXPIRED, type PenaltyState } from '../checked-penalty.ts';
+import { BAN_BY_ADDRESS } from '../import-report.ts';
 import type { ItemReport } from '../import-run.ts';
 import { findServerId, type ServerIds } from '../servers.ts';
 import { cleanText, MAX_NAME_LENGTH, MAX_REASON_LENGTH } from '../source/clean-text.ts';
@@ -43,12 +45,14 @@ export function parseSourcebansRow(
   const admin = toJoinedAdmin(row.admin_name, row.admin_authid, row.aid === '0' && CONSOLE);
   const { assumption } = parseRemoval(row);
   if (assumption) assume(assumption);
+  const playerSteamId = parsePlayerSteamId(row.authid);
+  if (table === 'bans' && row.type === '1' && playerSteamId !== UNKNOWN_STEAM_ID) assume(BAN_BY_ADDRESS);
   return {
     sourceTable: table,
     sourceId: row.bid ?? '',
     type: table === 'bans' ? 'ban' : rows.length === 2 ? 'silence' : parseCommsType(row.type),
     playerName: cleanText(row.name, MAX_NAME_LENGTH),
-    playerSteamId: parsePlayerSteamId(row.authid),
+    playerSteamId,
     adminName: admin.name ?? '',
     adminSteamId: admin.steamId,
     reason: cleanText(row.reason, MAX_REASON_LENGTH),

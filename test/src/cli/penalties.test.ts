@@ -34,12 +34,18 @@ test('penalties import ndjson: good lines are kept, bad ones named with their nu
   const file = join(folder.path, 'penalties.ndjson');
   await Bun.write(
     file,
-    [line({ source_id: 1 }), 'junk', line({ source_id: 2, duration: -1 }), line({ source_id: 3 })].join('\n'),
+    [
+      line({ source_id: 1 }),
+      'junk',
+      line({ source_id: 2, duration: -1 }),
+      line({ source_id: 3, player_name: 'Âàñÿ' }),
+    ].join('\n'),
   );
   const first = await run('penalties', 'import', 'ndjson', file);
   expect(first).toMatchObject({ code: 0 });
   expect(first.stdout).toBe(
-    'Imported from ndjson: 4 read, 2 added, 0 changed, 0 unchanged, 0 gone at the source, 2 set aside\n',
+    'Imported from ndjson: 4 read, 2 added, 0 changed, 0 unchanged, 0 gone at the source, 2 set aside\n' +
+      '1 row with text that looks like Windows-1251 in a latin1 table: it cannot be repaired\n',
   );
   expect(first.stderr).toContain('set aside: line 2: it is not JSON');
   expect(first.stderr).toContain('set aside: line 3: the duration -1 is negative\n');

@@ -154,6 +154,19 @@ describe.if(await isMariaDbAtHand())('IKS Admin on MariaDB', () => {
     ]);
   });
 
+  test('an IP ban with a SteamID is a ban of that SteamID, and counted', async () => {
+    const source = await createTestMariaDb();
+    await source.run(iksSchema('present'));
+    await insert(source, 'iks_bans', { ban_type: 1 }, { ban_type: 2 }, { ban_type: 1, steam_id: null });
+    const { assumptions } = await importIks(deps, { url: source.url });
+    expect((await storedPenalties(db)).map((row) => String(row.playerSteamId))).toEqual([
+      '76561198000000001',
+      '76561198000000001',
+      '0',
+    ]);
+    expect(assumptions).toEqual([{ rows: 1, assumption: expect.stringContaining('by address only') }]);
+  });
+
   test('a row with a reason for unbanning is lifted, whoever did it', async () => {
     const source = await createTestMariaDb();
     await source.run(iksSchema('present'));

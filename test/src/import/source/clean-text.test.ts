@@ -1,5 +1,9 @@
 import { expect, test } from 'bun:test';
-import { cleanText, MAX_NAME_LENGTH } from '../../../../src/import/source/clean-text.ts';
+import {
+  cleanText,
+  looksLikeWindows1251,
+  MAX_NAME_LENGTH,
+} from '../../../../src/import/source/clean-text.ts';
 
 const NUL = String.fromCharCode(0);
 
@@ -38,4 +42,16 @@ test('mojibake is repaired when it is certain, and kept as it is otherwise', () 
   expect(cleanText('Ð¯', MAX_NAME_LENGTH)).toBe('Ð¯');
   expect(cleanText('Ãlvaro Ãñez', MAX_NAME_LENGTH)).toBe('Ãlvaro Ãñez');
   expect(cleanText('????', MAX_NAME_LENGTH)).toBe('????');
+});
+
+test.each([
+  ['Âàñÿ', true],
+  ['[VIP] ×èòåð 2', true],
+  ['Müller', false],
+  ['Zażółć', false],
+  ['créée', false],
+  ['Вася', false],
+  ['À la', false],
+])('%s looks like Windows-1251: %p', (text, expected) => {
+  expect(looksLikeWindows1251(text)).toBe(expected);
 });

@@ -34,7 +34,9 @@ test('a penalty is lifted or expired by RemovedBy and RemovedOn too, and such ro
       (6, 'STEAM_0:1:1', ${passed}, '', 3, ${NOW - 6000}, 'E', 'Appeal', 0),
       (7, 'STEAM_0:1:1', ${toCome}, '', 0, ${NOW - 60}, null, null, 0),
       (8, 'STEAM_0:1:1', ${permanent}, '', null, ${NOW - 60}, '', null, 0),
-      (9, 'STEAM_0:1:1', ${toCome}, '', 0, 0, '', null, 0);
+      (9, 'STEAM_0:1:1', ${toCome}, '', 0, 0, '', null, 0),
+      (10, 'STEAM_0:1:1', ${NOW - 1800}, 3600, ${NOW + 1800}, 1, '', null, null, null, null, 0),
+      (11, '', ${NOW - 1800}, 3600, ${NOW + 1800}, 1, '', null, null, null, null, 0);
     insert into sb_comms values
       (1, 'STEAM_0:1:1', ${muteAndGag[0]}, '', 3, ${NOW - 60}, 'U', 'Appeal', 0),
       (2, 'STEAM_0:1:1', ${muteAndGag[1]}, '', 3, ${NOW - 60}, null, 'Appeal', 0),
@@ -53,7 +55,7 @@ test('a penalty is lifted or expired by RemovedBy and RemovedOn too, and such ro
         liftReason,
       ].join(' '),
   );
-  expect(stored.sort()).toEqual([
+  expect(stored.sort(new Intl.Collator('en', { numeric: true }).compare)).toEqual([
     'bans 1 ban UNBANNED Basia -60 Appeal',
     'bans 2 ban UNBANNED Basia -60 Appeal',
     'bans 3 ban UNBANNED Basia -60 Appeal',
@@ -63,6 +65,8 @@ test('a penalty is lifted or expired by RemovedBy and RemovedOn too, and such ro
     'bans 7 ban EXPIRED   ',
     'bans 8 ban EXPIRED   ',
     'bans 9 ban ACTIVE   ',
+    'bans 10 ban ACTIVE   ',
+    'bans 11 ban ACTIVE   ',
     'comms 1 silence UNBANNED Basia -60 Appeal',
     'comms 3 mute EXPIRED   ',
     'comms 4 gag ACTIVE   ',
@@ -71,5 +75,6 @@ test('a penalty is lifted or expired by RemovedBy and RemovedOn too, and such ro
   expect(summary.assumptions).toEqual([
     { rows: 5, assumption: expect.stringMatching(/^without a RemoveType .* 810$/) },
     { rows: 3, assumption: expect.stringMatching(/^with RemoveType E although/) },
+    { rows: 1, assumption: expect.stringMatching(/^with a ban of an IP address that also names a SteamID/) },
   ]);
 });
