@@ -1,10 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import net from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createEndpointRules } from '../../../../src/events/webhooks/endpoint.ts';
 import { createPost } from '../../../../src/events/webhooks/post.ts';
+import { CERTIFICATE, KEY } from '../../../support/http/certificate.ts';
 import {
   aRawServer,
   aReceiver,
@@ -199,30 +197,11 @@ describe('connections', () => {
 });
 
 describe('TLS', () => {
-  let folder = '';
-  let ca = '';
+  const ca = CERTIFICATE;
   let receiver: Receiver;
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'community-api-tls-'));
-    const names = ['-subj', '/CN=hooks.example.test', '-addext', 'subjectAltName=DNS:hooks.example.test'];
-    const files = ['-keyout', `${folder}/key.pem`, '-out', `${folder}/cert.pem`];
-    const made = Bun.spawnSync([
-      'openssl',
-      'req',
-      '-x509',
-      '-newkey',
-      'rsa:2048',
-      '-nodes',
-      '-days',
-      '2',
-      ...files,
-      ...names,
-    ]);
-    expect(made.exitCode).toBe(0);
-    ca = await Bun.file(`${folder}/cert.pem`).text();
-    receiver = aReceiver({ tls: { key: await Bun.file(`${folder}/key.pem`).text(), cert: ca } });
+  beforeAll(() => {
+    receiver = aReceiver({ tls: { key: KEY, cert: CERTIFICATE } });
   });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
 
   const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
 
