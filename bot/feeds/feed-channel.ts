@@ -1,9 +1,10 @@
 import type { REST } from '@discordjs/rest';
-import { RESTJSONErrorCodes, Routes } from 'discord.js';
+import { RESTJSONErrorCodes } from 'discord.js';
+import { sendDirectMessage } from '../direct-message.ts';
 import { editMessage } from '../edit-message.ts';
 import type { MessageView } from '../embeds/message.ts';
 import type { SendWithLinkFallback } from '../link-fallback.ts';
-import { MAY_NOT_POST, postMessage, readId } from '../post-message.ts';
+import { MAY_NOT_POST, postMessage } from '../post-message.ts';
 import { isDiscordError, isDiscordRefusal } from '../rest.ts';
 
 /** A message of a feed. */
@@ -63,10 +64,7 @@ export function createFeedChannels({ rest, sendWithLinkFallback, signal }: Optio
         throw error;
       }
     },
-    sendDirectMessage: async (userId, view) => {
-      const channel = await rest.post(Routes.userChannels(), { signal, body: { recipient_id: userId } });
-      await rest.post(Routes.channelMessages(readId(channel)), { signal, body: toBody(view) });
-    },
+    sendDirectMessage: (userId, view) => sendDirectMessage(rest, userId, { view, signal }),
   };
 }
 

@@ -1,9 +1,10 @@
 import type { REST } from '@discordjs/rest';
-import { RESTJSONErrorCodes, Routes } from 'discord.js';
+import { channelMention, RESTJSONErrorCodes, Routes } from 'discord.js';
 import type { ServerList } from '../../src/live/server-list.ts';
 import { type ServerView, toServerView } from '../../src/live/server-view.ts';
 import type { LiveStatusMessage } from '../../src/queries/live-status-messages.ts';
 import { Refusal } from '../command.ts';
+import { sendDirectMessage } from '../direct-message.ts';
 import { editMessage } from '../edit-message.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
 import { liveServerCard } from '../embeds/server-card.ts';
@@ -38,13 +39,15 @@ export type LiveMessages = {
    * @throws {Refusal} when the bot may not post in the channel.
    */
   post: (
-    message: Omit<LiveStatusMessage, 'messageId'>,
+    message: Pick<LiveStatusMessage, 'channelId' | 'serverId' | 'locale'>,
     servers: ServerView[],
     nonce: string,
   ) => Promise<string>;
   /** @param servers undefined: the server that the message shows is no longer listed. */
-  edit: (message: LiveStatusMessage, servers: ServerView[] | undefined) => Promise<void>;
-  remove: (message: LiveStatusMessage) => Promise<void>;
+  edit: (message: Omit<LiveStatusMessage, 'createdAt'>, servers: ServerView[] | undefined) => Promise<void>;
+  /** Sends a direct message that says that the bot may no longer edit this one. */
+  tellForbidden: (message: Pick<LiveStatusMessage, 'channelId' | 'locale'>, userId: string) => Promise<void>;
+  remove: (message: Pick<LiveStatusMessage, 'channelId' | 'messageId'>) => Promise<void>;
 };
 
 const GONE = [
@@ -101,6 +104,11 @@ export function createLiveMessages(
       await sendWithLinkFallback(render(message, shown), (view) =>
         editMessage(rest, { channelId, messageId, signal, body: toBody(view) }),
       );
+    },
+    tellForbidden: async ({ channelId, locale }, userId) => {
+      const { texts } = localizationOf(locale);
+      const view = noticeMessage(texts.server.updatesForbidden(channelMention(channelId)));
+      await sendDirectMessage(rest, userId, { view, signal });
     },
     remove: async ({ channelId, messageId }) => {
       await rest.delete(Routes.channelMessage(channelId, messageId));

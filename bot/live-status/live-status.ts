@@ -3,6 +3,7 @@ import type { Db } from '../../src/db/client.ts';
 import type { ServerList } from '../../src/live/server-list.ts';
 import type { ServerView } from '../../src/live/server-view.ts';
 import {
+  findWhoPinned,
   type LiveStatusMessage,
   listLiveStatusMessages,
   removeLiveStatusMessage,
@@ -32,7 +33,7 @@ type Pin = {
 
 /** A message and the state of its edits. */
 type Tracked = {
-  row: LiveStatusMessage;
+  row: Omit<LiveStatusMessage, 'createdAt'>;
   /** Fingerprint of the last edit; undefined when it is not known. */
   shown: string | undefined;
   /** When it was posted or last edited, in milliseconds of `performance.now()`: the system clock may be set back. */
@@ -114,6 +115,7 @@ export function createLiveStatus(deps: LiveStatusDeps): LiveStatus {
       if (stopping.signal.aborted) return;
       message.refusals = isEditForbidden(error) ? message.refusals + 1 : 0;
       if (isMessageGone(error) || (isEditForbidden(error) && message.refusals >= MAX_REFUSALS)) {
+        if (message.refusals > 0) await tellForbidden(row);
         await forget(row, error.message).catch(() => undefined);
         return;
       }
@@ -128,7 +130,20 @@ export function createLiveStatus(deps: LiveStatusDeps): LiveStatus {
     }
   }
 
-  async function forget(row: LiveStatusMessage, reason: string): Promise<void> {
+  /** Tells the person who pinned a message that it ends. */
+  async function tellForbidden(row: Tracked['row']): Promise<void> {
+    try {
+      const userId = await findWhoPinned(db, row.messageId);
+      if (userId !== undefined) await liveMessages.tellForbidden(row, userId);
+    } catch (error) {
+      log.warn(
+        { err: error, messageId: row.messageId },
+        'the person who pinned a live status message could not be notified',
+      );
+    }
+  }
+
+  async function forget(row: Tracked['row'], reason: string): Promise<void> {
     tracked.delete(row.messageId);
     await removeLiveStatusMessage(db, row.messageId);
     log.info(
@@ -148,7 +163,7 @@ export function createLiveStatus(deps: LiveStatusDeps): LiveStatus {
     }
   }
 
-  function track(row: LiveStatusMessage, shown: string | undefined): void {
+  function track(row: Tracked['row'], shown: string | undefined): void {
     if (tracked.has(row.messageId)) return;
     const editedAtMs = shown === undefined ? Number.NEGATIVE_INFINITY : performance.now();
     const notBeforeMs = editedAtMs + intervalMs;
@@ -182,7 +197,6 @@ export function createLiveStatus(deps: LiveStatusDeps): LiveStatus {
         guildId: guildId ?? null,
         serverId: serverId ?? null,
         locale: guildLocalization.locale,
-        createdAt: new Date(),
       };
       const current = liveMessages.serversOf(draft) ?? [];
       const nonce = toNonce('live', pressedMessageId, serverId ?? 'all');

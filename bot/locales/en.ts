@@ -97,6 +97,8 @@ export const en = {
     chooseNext: (number: number) => `Choose a server (${number})`,
     noLongerListed: 'This server is no longer listed.',
     live: 'Updates automatically',
+    updatesForbidden: (channel: string) =>
+      `The live status you pinned in ${channel} no longer updates: I may not edit it. Give me ${postingPermissionsEn} there, then pin it again.`,
   },
 
   chart: {

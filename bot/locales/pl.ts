@@ -97,6 +97,8 @@ export const pl: Texts = {
     chooseNext: (number) => `Wybierz serwer (${number})`,
     noLongerListed: 'Tego serwera nie ma już na liście.',
     live: 'Aktualizuje się automatycznie',
+    updatesForbidden: (channel) =>
+      `Stan na żywo, który przypięto na kanale ${channel}, już się nie aktualizuje: nie mogę edytować tej wiadomości. Nadaj mi tam uprawnienia ${postingPermissionsPl}, a potem przypnij go ponownie.`,
   },
 
   chart: {

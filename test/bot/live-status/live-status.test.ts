@@ -212,6 +212,10 @@ describe('a live status message', () => {
     await addPlayer();
     await waitFor(async () => !(await rows()).some(({ messageId }) => messageId === id));
     expect(edits(id).filter(({ status }) => status === 403)).toHaveLength(9);
+    const [told] = fake.directMessagesTo(moderator.user.id);
+    expect(told?.embeds[0]?.description).toStartWith(
+      `Stan na żywo, który przypięto na kanale <#${moderator.channelId}>, już się nie aktualizuje`,
+    );
     await bot.stop();
   });
 
