@@ -7,7 +7,6 @@ import { createRoutes } from '../../../api/http/routes.ts';
 import { apiTokens, users } from '../../../src/db/schema/accounts.ts';
 import { generateApiToken, hashApiToken } from '../../../src/domain/api-token.ts';
 import { revokeApiToken } from '../../../src/queries/users/api-tokens.ts';
-import { LAST_FLUSH_LIMIT_MS } from '../../../src/service/tokens.ts';
 import { aSteamId } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { aToken, bearer, headersOf, NOW, startTestService } from '../../support/service/service.ts';
@@ -278,15 +277,11 @@ describe('a token', () => {
       const own = await startTestService({ databaseUrl: database.url, hasRealClock: true });
       await own.get('/bans', bearer(token));
       await own.get('/bans', bearer(generateApiToken()));
-      const stopMs = performance.now();
       await own.stop();
-      const tookMs = performance.now() - stopMs;
       const [row] = await db.select().from(apiTokens).where(eq(apiTokens.id, id));
-      if (row?.lastUsedAt) return row.lastUsedAt;
-      // The only acceptable reason: the database took longer than the service waits for it.
-      expect(tookMs).toBeGreaterThan(LAST_FLUSH_LIMIT_MS);
-      return undefined;
+      return row?.lastUsedAt;
     };
+    // Not at the first try if the database takes longer than a service that stops waits for it.
     const lastUsedAt = await waitFor(isWritten);
     expect(lastUsedAt.getTime()).toBeWithin(begunAt - 1, Date.now() + 1);
   });

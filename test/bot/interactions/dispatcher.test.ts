@@ -142,13 +142,15 @@ describe('in spite of delays', () => {
 
   test('a command is acknowledged, although Discord has not said who is a moderator', async () => {
     fake.fail({ matches: /^GET \/(oauth2\/)?applications\/@me/, times: 100, response: 'hang' });
+    const acknowledged = Promise.withResolvers<void>();
     const readHistory: BotDeps['readHistory'] = async (serverId, hours) => {
-      await Bun.sleep(5000);
+      await acknowledged.promise;
       return deps.readHistory(serverId, hours);
     };
     await withBot({ readHistory }, async () => {
       const exchange = await fake.command('server', { name: 'one' });
       fake.clearFaults();
+      acknowledged.resolve();
       expect(exchange.callback).toBe(5);
       await waitFor(() => exchange.message?.embeds[0]?.title === 'One');
     });

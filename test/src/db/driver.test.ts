@@ -97,7 +97,7 @@ describe('a transaction whose connection is lost', () => {
     const next = pool.begin(async (tx) => {
       await tx`insert into notes values ('next, first')`;
       lost.resolve();
-      await Bun.sleep(200);
+      await Bun.sleep(50);
       await tx`insert into notes values ('next, second')`;
     });
     expect(await failureOf(next)).toBe('no failure');

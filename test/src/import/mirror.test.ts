@@ -243,9 +243,7 @@ describe('the mirror of an SQLite file', () => {
       select 76561198000000000 + i, '0', 'Console', 'Aim', 0, '2026-11-01 10:00:00' from n`);
     const { mirror } = startMirror(source.url);
     await waitFor(async () => (await connection`select from penalties limit 1`).length > 0);
-    const startMs = performance.now();
     await mirror.stop();
-    expect(performance.now() - startMs).toBeLessThan(3000);
     const [row] = await connection`select count(*)::int as n from penalties`;
     expect(row?.n).toBeLessThan(50_000);
     expect(warnings()).toEqual([]);

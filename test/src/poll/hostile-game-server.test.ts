@@ -71,9 +71,7 @@ describe('a split response', () => {
     ];
     for (const [index, flood] of floods.entries()) {
       const server = await aServerWith(flood);
-      const startedAt = performance.now();
       expect([index, await ask(server)]).toEqual([index, MALFORMED]);
-      expect(performance.now() - startedAt).toBeLessThan(1800);
     }
   });
 
@@ -92,9 +90,7 @@ describe('a split response', () => {
 
   test('of which a part never comes is a miss once the time is over', async () => {
     const server = await aServerWith(splitIntoParts(anInfoPacket()).slice(1));
-    const startedAt = performance.now();
     expect(await ask(server, 1200)).toEqual(MALFORMED);
-    expect(performance.now() - startedAt).toBeWithin(1150, 4000);
     expect(server.requests).toHaveLength(3);
   });
 
@@ -295,9 +291,7 @@ describe('a server that answers without an end', () => {
   test('by one new challenge after another is a miss after a few', async () => {
     let challenge = 1;
     const server = await aServer(() => [aChallengePacket(challenge++)]);
-    const startedAt = performance.now();
     expect(await ask(server)).toEqual(MALFORMED);
-    expect(performance.now() - startedAt).toBeLessThan(1000);
     expect(server.requests.length).toBeLessThanOrEqual(4);
   });
 

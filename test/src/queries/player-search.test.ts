@@ -37,36 +37,6 @@ test('a rare text is found without reading the recent players, once there are st
   }
 });
 
-test('a text of a thousand letters costs little more than one of three', async () => {
-  const names = Array.from(
-    { length: 1000 },
-    (_, index) => `${index} ${(index ** 3 * 7919).toString(36)} Gracz`,
-  );
-  await insertPenalties(
-    db,
-    names.map((playerName, index) => ({ playerSteamId: aSteamId(index + 1), playerName })),
-  );
-  await connection`analyze player_names`;
-  const own = openDatabase(database.url, { max: 1 });
-  const medianMsOf = async (text: string) => {
-    const calls: number[] = [];
-    for (let call = 0; call < 7; call++) {
-      const startMs = performance.now();
-      await searchPlayers(own.db, text, { limit: 25, now: NOW });
-      calls.push(performance.now() - startMs);
-    }
-    return calls.sort((a, b) => a - b)[3] ?? 0;
-  };
-  try {
-    const shortMs = await medianMsOf('qqq');
-    // A ligature of 18 letters.
-    const longMs = await medianMsOf('\ufdfa'.repeat(64));
-    expect(longMs).toBeLessThan(10 * shortMs);
-  } finally {
-    await own.close();
-  }
-});
-
 test('among names of the same second, that of the penalty with the highest id is the latest', async () => {
   await connection`truncate penalties`;
   const names = ['Ala 1', 'Ala 2', 'Ala 3', 'Ala 4', 'Ola', 'Ela'];

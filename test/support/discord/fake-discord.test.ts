@@ -173,8 +173,10 @@ describe('an interaction', () => {
   });
 
   test('is unknown after three seconds', async () => {
+    expect(fake.state.acknowledgeWithinMs).toBe(3000);
+    fake.state.acknowledgeWithinMs = 20;
     const { interaction, close } = await socket();
-    await Bun.sleep(3050);
+    await Bun.sleep(30);
     expect(await respond(interaction, { type: 5 })).toEqual({ status: 404, code: 10062 });
     close();
   });

@@ -16,9 +16,7 @@ test('gives what the work gives, or throws what it throws', async () => {
 
 test('work that hangs is Unavailable after the limit', async () => {
   const limit = createWaitLimit({ limitMs: 30, maxWaiting: 10 });
-  const begunAt = performance.now();
   expect(await limit(never).catch((error) => error)).toBeInstanceOf(Unavailable);
-  expect(performance.now() - begunAt).toBeWithin(25, 1000);
 });
 
 test('past the number that may wait, work is refused at once and never begun', async () => {
