@@ -58,7 +58,7 @@ const HOMES: Record<string, string[]> = {
   '@fontsource/inter': ['src/drawing/canvas.ts'],
   'swagger-ui-dist': ['api/openapi/page.tsx'],
   'ipaddr.js': ['src/runtime/address.ts', 'api/http/client-address.ts'],
-  standardwebhooks: ['src/events/webhooks/send.ts'],
+  standardwebhooks: ['src/events/webhooks/message.ts'],
   'drizzle-orm': ['src/db/', 'src/queries/', 'src/demo/community.ts'],
   'drizzle-kit': ['src/db/drizzle.config.ts'],
   commander: ['src/cli.ts', 'src/cli/'],

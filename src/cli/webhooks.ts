@@ -4,7 +4,7 @@ import { PENALTY_EVENT_TYPES, parsePenaltyEventTypes } from '../domain/penalty-e
 import { pluralForm } from '../domain/text/plural.ts';
 import { type Delivery, isDelivered, KEPT_DELIVERIES } from '../domain/webhook.ts';
 import type { WebhookActions } from '../events/webhooks/actions.ts';
-import type { Sent } from '../events/webhooks/send.ts';
+import type { Sent } from '../events/webhooks/message.ts';
 import { listDeliveries } from '../queries/webhooks/webhook-deliveries.ts';
 import {
   enableWebhook,

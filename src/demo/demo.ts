@@ -18,8 +18,8 @@ import {
 } from '../queries/users/api-tokens.ts';
 import { saveUser } from '../queries/users/user-changes.ts';
 import type { Config } from '../runtime/config.ts';
-import { runRegularly } from '../runtime/interval.ts';
 import { probePort } from '../runtime/listen-failure.ts';
+import { startLoop } from '../runtime/loop.ts';
 import { DEMO_SEED, fillHistory, listDemoPeople, saveDemoAddresses, seedCommunity } from './community.ts';
 import { startDemoGames } from './games.ts';
 import { MEMBER } from './penalties.ts';
@@ -106,7 +106,7 @@ export async function startDemo(
     stops.push(games.stop);
     await saveDemoAddresses(database.db, games.addresses);
     const advance = async () => games.advance(new Date());
-    stops.push(runRegularly({ name: 'playing', everyMs: TICK_MS, work: advance, log }));
+    stops.push(startLoop({ name: 'playing', everyMs: TICK_MS, work: advance, log }).stop);
     signal.throwIfAborted();
 
     const service = await runService(

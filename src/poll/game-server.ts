@@ -2,10 +2,10 @@ import type { ServerPlayer } from '../db/schema/servers.ts';
 import { type ServerAddress, tryParseServerAddress } from '../domain/server-address.ts';
 import { hasVisibleCharacter } from '../domain/text/visible-text.ts';
 import type { ServerState } from '../queries/servers/polls.ts';
+import { resolveHost } from '../runtime/resolve-host.ts';
 import { createA2sClient } from './a2s-client.ts';
 import type { A2sInfo, A2sPlayer } from './a2s-protocol.ts';
 import { QueryFailure, type QueryFailureReason } from './query-failure.ts';
-import { resolveHost } from './resolve-host.ts';
 import { openServerSocket, type ServerSocket } from './server-socket.ts';
 
 /** The outcome of a query; a server that does not respond is a value, not an error. */
@@ -32,8 +32,7 @@ export async function queryGameServer(
   const abort = () => socket?.fail(new QueryFailure('aborted'));
   try {
     const { host, port } = parseAddress(address);
-    const resolved = await resolveHost(host, { timeoutMs });
-    socket = await openServerSocket(resolved, port);
+    socket = await openServerSocket(await resolveToOne(host, { timeoutMs }), port);
     signal?.addEventListener('abort', abort, { once: true });
     if (signal?.aborted) abort();
     return { hasResponded: true, state: await ask(socket, { timeoutMs, deadlineMs }) };
@@ -51,6 +50,16 @@ function parseAddress(address: string): ServerAddress {
   const parsed = tryParseServerAddress(address);
   if (parsed) return parsed;
   throw new QueryFailure('host-unknown');
+}
+
+/** Preferably an IPv4 address. @throws {QueryFailure} `host-unknown`. */
+async function resolveToOne(host: string, options: { timeoutMs: number }): Promise<string> {
+  try {
+    const addresses = await resolveHost(host, options);
+    return (addresses.find(({ family }) => family === 4) ?? addresses[0])?.address ?? host;
+  } catch (cause) {
+    throw new QueryFailure('host-unknown', { cause });
+  }
 }
 
 async function ask(

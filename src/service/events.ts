@@ -1,7 +1,8 @@
-import { presentChange, presentServerEvent } from '../../api/v1/events/event-models.ts';
+import { presentServerEvent } from '../../api/v1/events/event-models.ts';
 import { createEventStreams } from '../../api/v1/events/event-streams.ts';
 import type { EventsDeps } from '../../api/v1/events/events.ts';
 import { formatEventCursor } from '../domain/penalty-event.ts';
+import { presentChange } from '../events/penalty-payload.ts';
 import { compareServers } from '../events/server-events.ts';
 import {
   listPenaltyChanges,
@@ -32,8 +33,8 @@ export function openEvents({
     listLiveTokenIds: (tokenIds, at) => listLiveTokenIds(db, tokenIds, at),
     cursorOf,
     present: (event) => {
-      const cursor = cursorOf(event.id);
-      return { type: event.type, id: cursor, data: presentChange(event, cursor) };
+      const data = presentChange(event, reader);
+      return { type: event.type, id: data.cursor, data };
     },
     now,
     log,

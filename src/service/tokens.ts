@@ -1,5 +1,5 @@
 import { createTokenChecker, type TokenChecker } from '../../api/http/authentication.ts';
-import { runRegularly } from '../runtime/interval.ts';
+import { startLoop } from '../runtime/loop.ts';
 import type { Context } from './context.ts';
 import { countLookups } from './metrics/cache-metrics.ts';
 
@@ -27,7 +27,7 @@ export function startTokenChecker({
   onStop('last uses of tokens', tokens.flush, { limitMs: LAST_FLUSH_LIMIT_MS });
   onStop(
     'token uses',
-    runRegularly({ name: 'writing last uses of tokens', everyMs: TOKEN_FLUSH_MS, work: tokens.flush, log }),
+    startLoop({ name: 'writing last uses of tokens', everyMs: TOKEN_FLUSH_MS, work: tokens.flush, log }).stop,
   );
   return tokens;
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { rm } from 'node:fs/promises';
 import { generateWebhookSecret } from '../../src/domain/webhook.ts';
+import { sendMessage } from '../../src/events/webhooks/message.ts';
 import { createPost } from '../../src/events/webhooks/post.ts';
-import { sendMessage } from '../../src/events/webhooks/send.ts';
 import { readPage } from '../support/docs/pages.ts';
 import { findFreePort } from '../support/machine/free-port.ts';
 import { startProgram } from '../support/service/program.ts';

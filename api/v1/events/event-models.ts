@@ -1,10 +1,9 @@
-import { type Static, t } from 'elysia';
+import { t } from 'elysia';
 import { PENALTY_EVENT_TYPES } from '../../../src/domain/penalty-event.ts';
+import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
 import { SERVER_EVENT_TYPES, type ServerEvent } from '../../../src/events/server-events.ts';
-import type { PenaltyEvent } from '../../../src/queries/penalties/events.ts';
-import { formatTimestamp } from '../../http/json.ts';
 import { oneOf, STRICT, successModel, TimestampModel } from '../models.ts';
-import { PenaltyModel, type PenaltyRecord, presentPenalty } from '../penalties/penalty-models.ts';
+import { PenaltyModel } from '../penalties/penalty-models.ts';
 import { presentServer, type ServerRecord } from '../servers/server-models.ts';
 
 export const EVENT_TYPES = [...PENALTY_EVENT_TYPES, ...SERVER_EVENT_TYPES] as const;
@@ -54,25 +53,7 @@ export const EventStreamModel = t.String({
   ],
 });
 
-export type PenaltyChange = Omit<Static<typeof ChangeModel>, 'penalty' | 'is_deleted'> & {
-  penalty: PenaltyRecord;
-  is_deleted: true | undefined;
-};
 export type ServerChange = Pick<ServerEvent, 'type'> & { occurred_at: string; server: ServerRecord };
-
-/** An event of a penalty, as `/penalties/changes`, the event stream and webhooks send it. */
-export function presentChange(
-  { type, occurredAt, isDeleted, penalty }: PenaltyEvent,
-  cursor: string,
-): PenaltyChange {
-  return {
-    cursor,
-    type,
-    occurred_at: formatTimestamp(occurredAt),
-    penalty: presentPenalty(penalty),
-    is_deleted: isDeleted ? true : undefined,
-  };
-}
 
 /** An event of a server, as the event stream sends it: without `id`, since no stream resumes from it. */
 export function presentServerEvent({ type, occurredAt, server }: ServerEvent): ServerChange {

@@ -5,7 +5,7 @@ import { PENALTY_EVENT_TYPES, type PenaltyEventType } from '../../../src/domain/
 import { readEventBatch } from '../../../src/events/event-batch.ts';
 import type { EventReader } from '../../../src/events/event-reader.ts';
 import type { PenaltyEvent } from '../../../src/queries/penalties/events.ts';
-import { runRegularly } from '../../../src/runtime/interval.ts';
+import { startLoop } from '../../../src/runtime/loop.ts';
 import { eventFrame, keepAliveFrame, openingFrame, type StreamedEvent } from './event-frames.ts';
 import type { EventType } from './event-models.ts';
 
@@ -274,7 +274,7 @@ export function createEventStreams({
     );
   }, keepAliveMs);
   const expiry = setInterval(abortExpired, CHECK_MS);
-  const stopChecks = runRegularly({ name: 'checking tokens', everyMs: CHECK_MS, work: checkTokens, log });
+  const checks = startLoop({ name: 'checking tokens', everyMs: CHECK_MS, work: checkTokens, log });
 
   return {
     open,
@@ -292,7 +292,7 @@ export function createEventStreams({
     stop: () => {
       clearInterval(keepAlive);
       clearInterval(expiry);
-      stopChecks();
+      checks.stop();
       unsubscribe();
       closeAll();
     },

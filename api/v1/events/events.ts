@@ -2,6 +2,7 @@ import { Elysia } from 'elysia';
 import { createWaitLimit, REQUEST_LIMITS } from '../../../src/db/connection/wait-limit.ts';
 import { LimitReached } from '../../../src/domain/errors.ts';
 import { formatEventCursor, PENALTY_EVENT_TYPES } from '../../../src/domain/penalty-event.ts';
+import { presentChange } from '../../../src/events/penalty-payload.ts';
 import { SERVER_EVENT_TYPES } from '../../../src/events/server-events.ts';
 import { type ChangePage, cursorGone } from '../../../src/queries/penalties/events.ts';
 import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
@@ -12,13 +13,7 @@ import { type Incoming, type Routes, requireScope } from '../../http/routes.ts';
 import { describeOperation } from '../../openapi/describe.ts';
 import type { Operation } from '../../openapi/operation.ts';
 import { limitParameter, notAllowed } from '../parameters.ts';
-import {
-  ChangesModel,
-  EVENT_TYPES,
-  EventStreamModel,
-  type EventType,
-  presentChange,
-} from './event-models.ts';
+import { ChangesModel, EVENT_TYPES, EventStreamModel, type EventType } from './event-models.ts';
 import { type EventStreams, MAX_STREAMS } from './event-streams.ts';
 
 const EVENT_STREAM = 'text/event-stream';
@@ -148,12 +143,11 @@ export function events(routes: Routes, { streams, listChanges, locateEvent }: Ev
       ({ request, server }) =>
         routes.handleProtected({ request, server }, LIST_CHANGES, async ({ cursor, limit }) => {
           const { epoch, changes, newestId, hasMore } = await listChanges(cursor, limit);
-          const cursorOf = (id: number) => formatEventCursor({ epoch, id });
           return {
             json: {
               success: true,
-              data: changes.map((change) => presentChange(change, cursorOf(change.id))),
-              meta: { cursor: cursorOf(newestId), has_more: hasMore },
+              data: changes.map((change) => presentChange(change, { epoch })),
+              meta: { cursor: formatEventCursor({ epoch, id: newestId }), has_more: hasMore },
             },
           };
         }),

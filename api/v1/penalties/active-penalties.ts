@@ -1,12 +1,13 @@
 import { Elysia, type Static, t } from 'elysia';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { presentPenalty } from '../../../src/events/penalty-payload.ts';
 import type { ActivePenalties } from '../../../src/queries/penalties/active.ts';
 import type { Routes } from '../../http/routes.ts';
 import { describeOperation } from '../../openapi/describe.ts';
 import type { Operation } from '../../openapi/operation.ts';
 import { idsOf, STEAM_IDS_PARAMETER } from '../id-lists.ts';
 import { STRICT, successModel } from '../models.ts';
-import { PenaltyModel, presentPenalty } from './penalty-models.ts';
+import { PenaltyModel } from './penalty-models.ts';
 
 /** The maximum number of penalties listed for one player. */
 const LIMIT = 20;

@@ -1,23 +1,16 @@
 import { Elysia } from 'elysia';
 import type { PenaltyType } from '../../../src/domain/penalty.ts';
+import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
+import { presentMute, presentPenalty, presentRecord } from '../../../src/events/penalty-payload.ts';
 import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
 import type { PenaltyPage } from '../../../src/queries/penalties/list.ts';
 import type { Penalty } from '../../../src/queries/penalties/row.ts';
-import { formatTimestamp } from '../../http/json.ts';
 import type { ProtectedResponse } from '../../http/responses.ts';
 import type { Routes } from '../../http/routes.ts';
 import { describeOperation } from '../../openapi/describe.ts';
 import type { Operation } from '../../openapi/operation.ts';
 import { formatPageLinks, LINK_HEADER, type PenaltyListQuery } from './penalty-links.ts';
-import {
-  BanListModel,
-  MuteListModel,
-  PenaltyListModel,
-  presentCounts,
-  presentMute,
-  presentPenalty,
-  presentRecord,
-} from './penalty-models.ts';
+import { BanListModel, MuteListModel, PenaltyListModel, presentCounts } from './penalty-models.ts';
 import {
   ADMIN_PARAMETER,
   FILTER_PARAMETERS,

@@ -1,6 +1,7 @@
 import { Elysia, t } from 'elysia';
 import { LimitReached, Unavailable } from '../../../src/domain/errors.ts';
 import { formatEventCursor } from '../../../src/domain/penalty-event.ts';
+import { RECORD_FIELDS } from '../../../src/events/penalty-payload.ts';
 import type { PenaltyExport } from '../../../src/queries/penalties/export.ts';
 import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
 import type { Penalty } from '../../../src/queries/penalties/row.ts';
@@ -14,7 +15,7 @@ import { describeOperation } from '../../openapi/describe.ts';
 import type { Operation } from '../../openapi/operation.ts';
 import { STRICT } from '../models.ts';
 import { type ExportStream, streamExport } from './export-streams.ts';
-import { PenaltyModel, RECORD_FIELDS } from './penalty-models.ts';
+import { PenaltyModel } from './penalty-models.ts';
 import { ADMIN_PARAMETER, FILTER_PARAMETERS, TYPE_PARAMETER } from './penalty-parameters.ts';
 
 const NDJSON = 'application/x-ndjson';

@@ -1,13 +1,6 @@
-import { type Static, t } from 'elysia';
-import {
-  MUTE_TYPES,
-  PENALTY_STATUSES,
-  PENALTY_TYPES,
-  type PenaltyType,
-} from '../../../src/domain/penalty.ts';
+import { t } from 'elysia';
+import { MUTE_TYPES, PENALTY_STATUSES, PENALTY_TYPES } from '../../../src/domain/penalty.ts';
 import type { PenaltyPage } from '../../../src/queries/penalties/list.ts';
-import type { Penalty } from '../../../src/queries/penalties/row.ts';
-import { formatTimestamp } from '../../http/json.ts';
 import { oneOf, STRICT, successModel, TimestampModel } from '../models.ts';
 import { MAX_PER_PAGE } from './penalty-parameters.ts';
 
@@ -81,60 +74,4 @@ export function presentCounts({
   warn,
 }: PenaltyPage['counts']): PenaltyPage['counts'] {
   return { ban, gag, mute, silence, warn };
-}
-
-/** A record of any list of penalties; the list decides under which name the type is sent, if at all. */
-export type PenaltyRecord = Static<typeof BanModel> & {
-  penalty_type: PenaltyType | undefined;
-  type: PenaltyType | undefined;
-};
-
-/** The record of `/bans` and `/warns`. */
-export function presentRecord(penalty: Penalty): PenaltyRecord {
-  return toRecord(penalty, {});
-}
-
-/** The record of `/penalties`. */
-export function presentPenalty(penalty: Penalty): PenaltyRecord {
-  return toRecord(penalty, { penalty_type: penalty.type });
-}
-
-/** The record of `/mutes`. */
-export function presentMute(penalty: Penalty): PenaltyRecord {
-  return toRecord(penalty, { type: penalty.type });
-}
-
-/** The names that {@link presentPenalty} gives the columns, for exports, whose records are built in SQL. */
-export const RECORD_FIELDS = {
-  penalty_type: 'type',
-  id: 'id',
-  player_name: 'playerName',
-  player_steamid: 'playerSteamId',
-  admin_name: 'adminName',
-  admin_steamid: 'adminSteamId',
-  reason: 'reason',
-  duration: 'durationMinutes',
-  status: 'status',
-  server_id: 'serverId',
-  created: 'createdAt',
-  ends: 'endsAt',
-} as const satisfies Record<keyof Static<typeof PenaltyModel>, keyof Penalty>;
-
-/** One literal for all lists, as undefined fields are not sent: spreading a record into another takes as long as its query. */
-function toRecord(penalty: Penalty, own: { penalty_type?: PenaltyType; type?: PenaltyType }): PenaltyRecord {
-  return {
-    penalty_type: own.penalty_type,
-    type: own.type,
-    id: penalty.id,
-    player_name: penalty.playerName,
-    player_steamid: penalty.playerSteamId,
-    admin_name: penalty.adminName,
-    admin_steamid: penalty.adminSteamId,
-    reason: penalty.reason,
-    duration: penalty.durationMinutes,
-    status: penalty.status,
-    server_id: penalty.serverId,
-    created: formatTimestamp(penalty.createdAt),
-    ends: penalty.endsAt && formatTimestamp(penalty.endsAt),
-  };
 }

@@ -1,8 +1,8 @@
 import { Elysia, type Static, t } from 'elysia';
 import { InvalidInput } from '../../../src/domain/errors.ts';
 import { foldText } from '../../../src/domain/text/fold-text.ts';
+import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
 import type { FoundPlayer } from '../../../src/queries/player-search.ts';
-import { formatTimestamp } from '../../http/json.ts';
 import type { Parameter } from '../../http/parameters.ts';
 import type { Routes } from '../../http/routes.ts';
 import { describeOperation } from '../../openapi/describe.ts';

@@ -1,9 +1,10 @@
 import { Elysia, type Static, t } from 'elysia';
 import { type Rendition, soundFileName } from '../../../src/domain/round-sound.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
 import type { PublishedFile, PublishedRoundSound } from '../../../src/queries/round-sounds/round-sounds.ts';
 import { DATABASE_OUTAGE } from '../../http/failures.ts';
-import { buildJsonBody, formatTimestamp } from '../../http/json.ts';
+import { buildJsonBody } from '../../http/json.ts';
 import type { Routes } from '../../http/routes.ts';
 import { describeOperation } from '../../openapi/describe.ts';
 import type { Operation } from '../../openapi/operation.ts';

@@ -1,8 +1,8 @@
 import { Elysia, type Static, t } from 'elysia';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
 import type { SteamBans } from '../../../src/queries/steam-bans.ts';
 import type { LookUpSteamBans } from '../../../src/steam/bans.ts';
-import { formatTimestamp } from '../../http/json.ts';
 import type { Parameter } from '../../http/parameters.ts';
 import type { Routes } from '../../http/routes.ts';
 import { describeOperation } from '../../openapi/describe.ts';

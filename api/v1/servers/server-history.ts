@@ -1,9 +1,10 @@
 import { Elysia, type Static, t } from 'elysia';
+import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
 import { HISTORY_HOURS, type HistoryHours, type ReadHistory } from '../../../src/live/server-history.ts';
 import type { ServerList } from '../../../src/live/server-list.ts';
 import type { HistoryPoint } from '../../../src/queries/servers/samples.ts';
 import { DATABASE_OUTAGE } from '../../http/failures.ts';
-import { buildJsonBody, formatTimestamp } from '../../http/json.ts';
+import { buildJsonBody } from '../../http/json.ts';
 import type { Parameter } from '../../http/parameters.ts';
 import type { Routes } from '../../http/routes.ts';
 import { describeOperation } from '../../openapi/describe.ts';

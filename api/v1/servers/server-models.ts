@@ -1,6 +1,6 @@
 import { type Static, t } from 'elysia';
+import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
 import type { ServerStatus } from '../../../src/queries/servers/servers.ts';
-import { formatTimestamp } from '../../http/json.ts';
 import { STRICT, successModel, TimestampModel } from '../models.ts';
 
 /** Specification 2.2. */

@@ -1,7 +1,7 @@
 import { type Static, t } from 'elysia';
 import { accountId } from '../../../src/domain/steam-id.ts';
+import { formatTimestampZ } from '../../../src/domain/text/timestamp.ts';
 import type { LookedUpUser } from '../../../src/queries/users/users.ts';
-import { formatTimestampZ } from '../../http/json.ts';
 import { STRICT, successModel } from '../models.ts';
 
 /** Specification 2.7. */

@@ -12,9 +12,8 @@ import {
   type SigningWebhook,
 } from '../../queries/webhooks/webhooks.ts';
 import type { EndpointRules } from './endpoint.ts';
-import { eventMessage, type PresentEvent, testMessage } from './messages.ts';
+import { eventMessage, type Message, type Sent, sendMessage, testMessage } from './message.ts';
 import type { Post } from './post.ts';
-import { type Message, type Sent, sendMessage } from './send.ts';
 
 /** Actions on webhooks from a page or the operator's tool. */
 export type WebhookActions = {
@@ -33,10 +32,10 @@ export type WebhookActions = {
   resend: (id: number, messageId: string, actor: Actor) => Promise<Sent>;
 };
 
-type Deps = { db: Db; rules: EndpointRules; post: Post; present: PresentEvent; now: () => Date };
+type Deps = { db: Db; rules: EndpointRules; post: Post; now: () => Date };
 
 /** Creates the actions; what they send is stored with the deliveries and in the audit log. */
-export function createWebhookActions({ db, rules, post, present, now }: Deps): WebhookActions {
+export function createWebhookActions({ db, rules, post, now }: Deps): WebhookActions {
   async function send(
     webhook: SigningWebhook,
     message: Message,
@@ -56,7 +55,7 @@ export function createWebhookActions({ db, rules, post, present, now }: Deps): W
     const range = { limit: 1, upToId: id, types: webhook.types ?? undefined, withSilent: false };
     const [event] = await listPenaltyEvents(db, id - 1, range);
     if (event && event.id > webhook.startsAfter) {
-      return eventMessage(present, { webhookId: webhook.id, epoch, event });
+      return eventMessage(event, { webhookId: webhook.id, epoch });
     }
     throw new NotFound(
       `Webhook ${webhook.id} has no message ${JSON.stringify(messageId)}: only events of the last 30 days can be sent again, and no test messages`,

@@ -1,35 +1,70 @@
-import type { SigningWebhook } from '../../queries/webhooks/webhooks.ts';
-import { createWakeSignal } from './wake-signal.ts';
-import { runWebhookQueue, type WebhookQueue, type WebhookQueueDeps } from './webhook-queue.ts';
+import type { Logger } from 'pino';
+import { isDelivered, KEPT_DELIVERIES, type SwitchOffReason } from '../../domain/webhook.ts';
+import type { PenaltyEvent } from '../../queries/penalties/events.ts';
+import type { Progress } from '../../queries/webhooks/webhook-deliveries.ts';
+import { nameOf, type SigningWebhook } from '../../queries/webhooks/webhooks.ts';
+import { startLoop } from '../../runtime/loop.ts';
+import { retryPauseMs } from '../../runtime/retry-pause.ts';
+import { readEventBatch } from '../event-batch.ts';
+import type { Sent } from './message.ts';
 
 /** Delivers to all webhooks, each independently of the others. */
 export type WebhookDelivery = {
-  /** Delivers until the signal aborts. */
-  lead: (signal: AbortSignal) => Promise<void>;
   /** There may be new events. */
   wake: () => void;
   /** A webhook was added, removed or switched on. */
   reload: () => void;
+  /** Settles when the attempts under way have ended and the progress is saved. */
+  stop: () => Promise<void>;
 };
 
-type Deps = WebhookQueueDeps & {
-  listWebhooks: () => Promise<SigningWebhook[]>;
-  /** The newest event of the database; a webhook that is ahead of it comes from another database. */
-  readNewestId: () => Promise<number>;
-  /** As in `runWebhookQueue`; set by tests. */
+export type QueueDeps = {
+  /** The newest event that is available. */
+  newestId: () => number;
+  /** Events of some types after one id and up to another, oldest first, without silent ones. */
+  listEvents: (
+    afterId: number,
+    options: { upToId: number; types: SigningWebhook['types']; limit: number },
+  ) => Promise<PenaltyEvent[]>;
+  /** One attempt. @param options.failures how many attempts at this event have failed. */
+  send: (
+    webhook: SigningWebhook,
+    event: PenaltyEvent,
+    options: { failures: number; signal: AbortSignal },
+  ) => Promise<Sent>;
+  /** @returns false when the webhook was removed or switched off meanwhile. */
+  save: (id: number, progress: Progress, deliveries: readonly Sent[]) => Promise<boolean>;
+  onSent: (sent: Sent) => void;
+  now: () => Date;
+  log: Logger;
+  /** The pause when there is nothing to deliver; {@link CHECK_MS} by default. */
   checkMs?: number;
 };
 
-type Running = WebhookQueue & { stop: () => void };
+type Deps = QueueDeps & {
+  listWebhooks: () => Promise<SigningWebhook[]>;
+  /** The newest event of the database; a webhook that is ahead of it comes from another database. */
+  readNewestId: () => Promise<number>;
+};
 
-/** Webhooks are read at least this often, in case a notification was lost. */
-const RELOAD_MS = 5000;
+/** Webhooks are read, and queues look for events, at least this often, in case a notification was lost. */
+const CHECK_MS = 5000;
+const BATCH = 100;
+/** How often progress is saved. After a crash, later deliveries are repeated with the same ids. */
+const SAVE_MS = 1000;
+/** How many events of other types are skipped before progress is saved. */
+const SAVE_PASSED = 1000;
+/** HTTP 410 Gone: the endpoint asks for no further deliveries. */
+const GONE = 410;
+/** The pauses between attempts: 5 seconds, then twice as long each time up to an hour. */
+const MAX_PAUSE_MS = 3_600_000;
+const PAUSES = { firstMs: 5000, maxMs: MAX_PAUSE_MS };
+/** The sum of all pauses. Downtime of the service does not count. */
+const RETRIED_FOR_MS = 24 * 3_600_000;
 
-/** Creates the delivery, which begins with `lead`. */
-export function createWebhookDelivery(deps: Deps): WebhookDelivery {
-  const { log } = deps;
-  const running = new Map<number, Running>();
-  const wakeSignal = createWakeSignal();
+/** Starts to deliver. */
+export function startWebhookDelivery(deps: Deps): WebhookDelivery {
+  const queues = new Map<number, WebhookQueue>();
 
   /** Starts queues of new webhooks and stops those of removed ones. */
   async function load(signal: AbortSignal): Promise<void> {
@@ -38,46 +73,182 @@ export function createWebhookDelivery(deps: Deps): WebhookDelivery {
     const newestId = await deps.readNewestId();
     if (signal.aborted) return;
     for (const webhook of webhooks) {
-      const queue = running.get(webhook.id);
-      if (!queue) start({ ...webhook, deliveredUpTo: Math.min(webhook.deliveredUpTo, newestId) }, signal);
+      const queue = queues.get(webhook.id);
+      if (!queue) start({ ...webhook, deliveredUpTo: Math.min(webhook.deliveredUpTo, newestId) });
       else if (webhook.retryAt === null) queue.retryNow(readAtMs);
     }
     const wanted = new Set(webhooks.map(({ id }) => id));
-    for (const [id, queue] of running) if (!wanted.has(id)) queue.stop();
+    for (const [id, queue] of queues) if (!wanted.has(id)) queue.stop();
   }
 
-  function start(webhook: SigningWebhook, signal: AbortSignal): void {
-    const stopping = new AbortController();
-    const stop = () => stopping.abort();
-    signal.addEventListener('abort', stop);
-    const queue = runWebhookQueue(deps, webhook, { signal: stopping.signal, checkMs: deps.checkMs });
-    running.set(webhook.id, { ...queue, stop });
+  function start(webhook: SigningWebhook): void {
+    const queue = startWebhookQueue(deps, webhook);
+    queues.set(webhook.id, queue);
     void queue.ended.then(() => {
-      signal.removeEventListener('abort', stop);
-      running.delete(webhook.id);
+      queues.delete(webhook.id);
       // It may have been switched on again before it ended.
-      wakeSignal.wake();
+      loop.wake();
     });
   }
 
+  const loop = startLoop({
+    name: 'reading webhooks',
+    everyMs: CHECK_MS,
+    startsAtOnce: true,
+    work: load,
+    log: deps.log,
+  });
   return {
-    lead: async (signal) => {
-      let isFailing = false;
-      while (!signal.aborted) {
-        try {
-          await load(signal);
-          isFailing = false;
-        } catch (error) {
-          if (!isFailing) log.warn({ err: error }, 'webhooks cannot be read: retrying');
-          isFailing = true;
-        }
-        await wakeSignal.wait(RELOAD_MS, signal);
-      }
-      await Promise.all([...running.values()].map(({ ended }) => ended));
-    },
     wake: () => {
-      for (const queue of running.values()) queue.wake();
+      for (const queue of queues.values()) queue.wake();
     },
-    reload: wakeSignal.wake,
+    reload: loop.wake,
+    stop: async () => {
+      loop.stop();
+      await loop.ended;
+      const running = [...queues.values()];
+      for (const queue of running) queue.stop();
+      await Promise.all(running.map(({ ended }) => ended));
+    },
   };
+}
+
+/** The deliveries to one endpoint in the order of events: each waits until the one before has succeeded. */
+export type WebhookQueue = {
+  /** There may be new events. */
+  wake: () => void;
+  /**
+   * Ends the pause after a failed attempt, because the webhook was switched on again.
+   * @param readAtMs when reading of the webhook began: a pause that was stored after that is newer, and stays.
+   */
+  retryNow: (readAtMs: number) => void;
+  stop: () => void;
+  /** Settles when the webhook was removed or switched off, or the queue stopped. */
+  ended: Promise<void>;
+};
+
+/** Starts to deliver the events that follow the last one that was delivered. */
+export function startWebhookQueue(deps: QueueDeps, webhook: SigningWebhook): WebhookQueue {
+  const { log, now, checkMs = CHECK_MS } = deps;
+  const name = nameOf(webhook);
+  let { deliveredUpTo, failures, retryAt } = webhook;
+  let savedUpTo = deliveredUpTo;
+  let savedAtMs = performance.now();
+  let pauseStoredAtMs = Number.NEGATIVE_INFINITY;
+  let unsaved: Sent[] = [];
+  /** Removed or switched off. */
+  let isOver = false;
+
+  async function save(switchedOff?: Progress['switchedOff']): Promise<void> {
+    const isSaved = await deps.save(webhook.id, { deliveredUpTo, failures, retryAt, switchedOff }, unsaved);
+    unsaved = [];
+    savedUpTo = deliveredUpTo;
+    savedAtMs = performance.now();
+    isOver ||= !isSaved || switchedOff !== undefined;
+    if (isOver) loop.stop();
+  }
+
+  async function deliver(event: PenaltyEvent, signal: AbortSignal): Promise<void> {
+    const sent = await deps.send(webhook, event, { failures, signal });
+    if (signal.aborted && !isDelivered(sent)) return;
+    deps.onSent(sent);
+    unsaved.push(sent);
+    // Older ones would be deleted anyway.
+    if (unsaved.length > KEPT_DELIVERIES) unsaved.shift();
+    if (!isDelivered(sent)) return fail(sent);
+    if (failures > 0) log.info({ webhook: name }, 'webhook delivered again');
+    deliveredUpTo = event.id;
+    failures = 0;
+    retryAt = null;
+    await saveIfDue();
+  }
+
+  async function saveIfDue(): Promise<void> {
+    const isNew = unsaved.length > 0 || deliveredUpTo - savedUpTo >= SAVE_PASSED;
+    if (isNew && performance.now() - savedAtMs >= SAVE_MS) await save();
+  }
+
+  async function fail({ status, failure, cause }: Sent): Promise<void> {
+    failures += 1;
+    const pauseMs = pauseAfterFailureMs(failures);
+    const reason: SwitchOffReason | undefined =
+      status === GONE ? 'gone' : pauseMs === undefined ? 'failing' : undefined;
+    const result = { webhook: name, status, failure, cause: cause?.message };
+    if (reason !== undefined) {
+      retryAt = null;
+      log.error(
+        { ...result, reason },
+        'webhook switched off: run `bun run cli webhooks enable ID` to switch it on',
+      );
+      return save({ at: now(), reason });
+    }
+    if (failures === 1) log.warn(result, 'webhook could not be delivered: retrying for 24 hours');
+    retryAt = new Date(now().getTime() + (pauseMs ?? 0));
+    pauseStoredAtMs = Number.POSITIVE_INFINITY;
+    try {
+      await save();
+    } finally {
+      // Also when the pause was not stored, so that "try again now" ends it.
+      pauseStoredAtMs = performance.now();
+    }
+  }
+
+  /** How long to pause until the next attempt. A longer pause than any was stored while the clock was ahead: none. */
+  function leftMs(): number {
+    const pauseMs = retryAt === null ? 0 : retryAt.getTime() - now().getTime();
+    return pauseMs > 0 && pauseMs <= MAX_PAUSE_MS ? pauseMs : 0;
+  }
+
+  /** Delivers a batch of events up to the first failure. @returns whether there may be more. */
+  async function deliverBatch(signal: AbortSignal): Promise<boolean> {
+    const newestId = deps.newestId();
+    if (leftMs() > 0 || newestId <= deliveredUpTo) return false;
+    const { events, isStale, readUpTo } = await readEventBatch(
+      { afterId: deliveredUpTo, newestId, limit: BATCH },
+      (range) => deps.listEvents(deliveredUpTo, { ...range, types: webhook.types }),
+    );
+    for (const event of events) {
+      if (signal.aborted) return false;
+      if (isStale(event)) return true;
+      await deliver(event, signal);
+      if (failures > 0) return false;
+    }
+    if (!signal.aborted) deliveredUpTo = readUpTo;
+    return !signal.aborted;
+  }
+
+  const loop = startLoop({
+    name: `delivering to webhook ${name}`,
+    everyMs: checkMs,
+    startsAtOnce: true,
+    log,
+    work: async (signal) => {
+      while (await deliverBatch(signal)) await saveIfDue();
+      if (!signal.aborted) await saveIfDue();
+      const pauseMs = unsaved.length > 0 ? SAVE_MS : leftMs();
+      return { pauseMs: pauseMs > 0 ? Math.min(pauseMs, checkMs) : checkMs };
+    },
+  });
+
+  return {
+    wake: loop.wake,
+    retryNow: (readAtMs) => {
+      if (retryAt === null || pauseStoredAtMs > readAtMs) return;
+      failures = 0;
+      retryAt = null;
+      loop.wake();
+    },
+    stop: loop.stop,
+    ended: loop.ended.then(async () => {
+      if (unsaved.length > 0 && !isOver) await save().catch(() => undefined);
+    }),
+  };
+}
+
+/** @returns undefined when the message has been tried for long enough. */
+function pauseAfterFailureMs(failures: number): number | undefined {
+  let waitedMs = 0;
+  for (let failure = 1; failure < failures; failure++) waitedMs += retryPauseMs(failure, PAUSES);
+  const restMs = RETRIED_FOR_MS - waitedMs;
+  return restMs > 0 ? Math.min(retryPauseMs(failures, PAUSES), restMs) : undefined;
 }

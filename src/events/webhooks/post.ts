@@ -1,8 +1,7 @@
-import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { LRUCache } from 'lru-cache';
 import { errorCode } from '../../domain/error-causes.ts';
 import type { DeliveryFailure } from '../../domain/webhook.ts';
+import { type HostAddress, resolveHost } from '../../runtime/resolve-host.ts';
 import { hostOf } from './endpoint.ts';
 
 /** There was no response. */
@@ -18,11 +17,14 @@ export class PostFailure extends Error {
   }
 }
 
-type Address = { address: string; family: number };
-
 type Message = {
   headers: Record<string, string>;
   body: string;
+  /**
+   * How many attempts at this message have failed. Each begins at another address of the host, so that one that does not
+   * respond cannot use up all attempts.
+   */
+  failures?: number;
   /** Aborts the request. */
   signal?: AbortSignal | undefined;
 };
@@ -38,8 +40,8 @@ export type Post = (url: string, message: Message) => Promise<number>;
 type Options = {
   /** Checked for every address before a connection is made. */
   mayConnect: (address: string, protocol: string) => boolean;
-  /** All addresses of a name. */
-  resolve?: (name: string) => Promise<Address[]>;
+  /** All addresses of a name; throws when it has none. */
+  resolve?: (name: string) => Promise<HostAddress[]>;
   /** How long resolved addresses are reused while messages succeed; 5 s by default. */
   resolvedForMs?: number;
   /** From the start to the end of the response; {@link TRY_LIMIT_MS} by default. */
@@ -60,36 +62,35 @@ const CLOSED = 'ECONNRESET';
 /** Creates the function; its connections and resolved addresses are its own. */
 export function createPost({
   mayConnect,
-  resolve = (name) => lookup(name, { all: true }),
+  resolve = (name) => resolveHost(name, { timeoutMs: TRY_LIMIT_MS }),
   resolvedForMs = 5000,
   limitMs = TRY_LIMIT_MS,
   ca,
 }: Options): Post {
   const session = new Bun.FetchSession({ proxy: false, keepAlive: { idleTimeout: IDLE_SECONDS } });
-  /** By origin: allowed addresses, at least one of which took the last message. */
-  const resolved = new Map<string, { addresses: Address[]; untilMs: number }>();
-  /**
-   * When an address last failed to respond in time. Until it responds, the other addresses of its host are tried first.
-   */
-  const silentAtMs = new LRUCache<string, number>({ max: 1000 });
+  /** By origin: allowed addresses, one of which took the last message. */
+  const resolved = new Map<string, { addresses: HostAddress[]; untilMs: number }>();
+  /** By name: a name is resolved once at a time, however many messages wait for it. */
+  const resolving = new Map<string, Promise<HostAddress[]>>();
 
   /** The allowed addresses of a host, resolved once: a later change in DNS cannot lead elsewhere. */
-  async function resolveAllowed(host: string, protocol: string): Promise<Address[]> {
+  async function resolveAllowed(host: string, protocol: string): Promise<HostAddress[]> {
     const isAddress = isIP(host) !== 0;
-    const found = isAddress ? [{ address: host, family: isIP(host) }] : await resolveName(host);
-    const allowed = found.filter(({ address }) => mayConnect(address, protocol));
-    const silence = ({ address }: Address) => silentAtMs.get(address) ?? 0;
-    if (allowed.length > 0) return allowed.toSorted((one, other) => silence(one) - silence(other));
-    const addresses = found.map(({ address }) => address).join(', ');
+    const all = isAddress ? [{ address: host, family: isIP(host) }] : await resolveName(host);
+    const allowed = all.filter(({ address }) => mayConnect(address, protocol));
+    if (allowed.length > 0) return allowed;
+    const addresses = all.map(({ address }) => address).join(', ');
     throw new PostFailure(
       'address-refused',
       `${isAddress ? host : `${host} resolves to ${addresses}, which`} is outside the networks of WEBHOOK_ALLOW`,
     );
   }
 
-  async function resolveName(name: string): Promise<Address[]> {
+  async function resolveName(name: string): Promise<HostAddress[]> {
+    const lookup = resolving.get(name) ?? resolve(name).finally(() => resolving.delete(name));
+    resolving.set(name, lookup);
     try {
-      return await resolve(name);
+      return await lookup;
     } catch (cause) {
       throw new PostFailure('name-unresolved', `${name} has no address`, { cause });
     }
@@ -98,7 +99,7 @@ export function createPost({
   /** Connects to the checked address, not to the name, which would be resolved again. */
   function send(
     url: URL,
-    { address, family }: Address,
+    { address, family }: HostAddress,
     { headers, body, signal }: Message,
   ): Promise<Response> {
     const host = hostOf(url);
@@ -118,15 +119,17 @@ export function createPost({
   }
 
   /** Tries one address after another until a connection succeeds. */
-  async function sendToFirst(url: URL, addresses: readonly Address[], message: Message): Promise<Response> {
+  async function sendToFirst(
+    url: URL,
+    addresses: readonly HostAddress[],
+    message: Message,
+  ): Promise<Response> {
+    const first = (message.failures ?? 0) % addresses.length;
     let failure: unknown;
-    for (const address of addresses) {
+    for (const address of [...addresses.slice(first), ...addresses.slice(0, first)]) {
       try {
-        const response = await send(url, address, message);
-        silentAtMs.delete(address.address);
-        return response;
+        return await send(url, address, message);
       } catch (error) {
-        if (isTimeout(message.signal?.reason)) silentAtMs.set(address.address, performance.now());
         if (!NOT_CONNECTED.includes(errorCode(error))) throw error;
         failure = error;
       }
@@ -135,17 +138,17 @@ export function createPost({
   }
 
   async function exchange(url: URL, message: Message & { signal: AbortSignal }): Promise<number> {
-    const known = resolved.get(url.origin);
+    const previous = resolved.get(url.origin);
     resolved.delete(url.origin);
     const current =
-      known && performance.now() < known.untilMs
-        ? known
+      previous && performance.now() < previous.untilMs
+        ? previous
         : {
             addresses: await orAborted(resolveAllowed(hostOf(url), url.protocol), message.signal),
             untilMs: performance.now() + resolvedForMs,
           };
     const response = await sendToFirst(url, current.addresses, message).catch((error: unknown) => {
-      if (known && errorCode(error) === CLOSED) return sendToFirst(url, current.addresses, message);
+      if (previous && errorCode(error) === CLOSED) return sendToFirst(url, current.addresses, message);
       throw error;
     });
     resolved.set(url.origin, current);
@@ -200,10 +203,6 @@ async function drain({ body }: Response): Promise<void> {
     bytes += value.length;
   }
   await reader.cancel();
-}
-
-function isTimeout(reason: unknown): boolean {
-  return reason instanceof PostFailure && reason.reason === 'timeout';
 }
 
 function toFailure(error: unknown): unknown {

@@ -1,4 +1,4 @@
-import { desc, eq, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, isNull, lte, or, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { webhookDeliveries, webhooks } from '../../db/schema/webhooks.ts';
 import { type Delivery, KEPT_DELIVERIES, type SwitchOffReason } from '../../domain/webhook.ts';
@@ -17,42 +17,29 @@ export type Progress = {
 
 type SwitchOff = { at: Date; reason: SwitchOffReason };
 
-/** Deliveries of a webhook, oldest first. */
-type Tries = { webhookId: number; deliveries: readonly Delivery[] };
-
 /**
- * Saves deliveries and the progress of webhooks, in one transaction. Progress only advances, whoever else believes to lead;
- * one that is ahead of the newest event comes from another database.
- * @returns the ids of the webhooks that were saved; those that were removed, switched off or advanced before are left out.
+ * Saves deliveries, oldest first, and the progress of a webhook. Progress only advances, whoever else believes to lead; one
+ * that is ahead of the newest event comes from another database.
+ * @returns false, without saving, when the webhook was removed, switched off or advanced before.
  */
 export async function saveProgress(
   db: Db,
-  given: readonly (Tries & { progress: Progress })[],
-): Promise<ReadonlySet<number>> {
-  const rows = given.map(({ webhookId, progress }) => ({
-    id: webhookId,
-    delivered_up_to: progress.deliveredUpTo,
-    failures: progress.failures,
-    retry_at: progress.retryAt,
-  }));
+  id: number,
+  { progress, deliveries }: { progress: Progress; deliveries: readonly Delivery[] },
+): Promise<boolean> {
+  const { deliveredUpTo, failures, retryAt, switchedOff } = progress;
   return db.transaction(async (tx) => {
-    const updated = await tx.execute<{ id: number }>(sql`
-      update webhooks set delivered_up_to = given.delivered_up_to, failures = given.failures, retry_at = given.retry_at
-      from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as given(
-        id int, delivered_up_to bigint, failures int, retry_at timestamptz
-      )
-      where webhooks.id = given.id and webhooks.switched_off_at is null and (
-        webhooks.delivered_up_to <= given.delivered_up_to or webhooks.delivered_up_to >
-          (select coalesce((select max(id) from penalty_events), pruned_up_to) from penalty_event_state)
-      )
-      returning webhooks.id`);
-    const saved = new Set(updated.map(({ id }) => id));
-    const kept = given.filter(({ webhookId }) => saved.has(webhookId));
-    await saveTries(tx, kept);
-    for (const { webhookId, progress } of kept) {
-      if (progress.switchedOff) await switchOff(tx, webhookId, progress.switchedOff);
-    }
-    return saved;
+    const newestId = sql`(select coalesce((select max(id) from penalty_events), pruned_up_to) from penalty_event_state)`;
+    const isBehind = or(lte(webhooks.deliveredUpTo, deliveredUpTo), gt(webhooks.deliveredUpTo, newestId));
+    const [row] = await tx
+      .update(webhooks)
+      .set({ deliveredUpTo, failures, retryAt })
+      .where(and(eq(webhooks.id, id), isNull(webhooks.switchedOffAt), isBehind))
+      .returning({ id: webhooks.id });
+    if (!row) return false;
+    await saveDeliveries(tx, id, deliveries);
+    if (switchedOff) await switchOff(tx, id, switchedOff);
+    return true;
   });
 }
 
@@ -72,43 +59,34 @@ async function switchOff(db: Db, id: number, { at, reason }: SwitchOff): Promise
   });
 }
 
-/** Saves deliveries, and keeps the last {@link KEPT_DELIVERIES} of the webhook. */
+/** Saves deliveries, oldest first, and keeps the last {@link KEPT_DELIVERIES} of the webhook. */
 export async function saveDeliveries(
   db: Db,
   webhookId: number,
   deliveries: readonly Delivery[],
 ): Promise<void> {
-  await saveTries(db, [{ webhookId, deliveries }]);
-}
-
-async function saveTries(db: Db, given: readonly Tries[]): Promise<void> {
-  const rows = given.flatMap(({ webhookId, deliveries }) =>
+  if (deliveries.length === 0) return;
+  await db.insert(webhookDeliveries).values(
     deliveries.map(({ messageId, type, at, durationMs, status, failure }) => ({
-      webhook_id: webhookId,
-      message_id: messageId,
+      webhookId,
+      messageId,
       type,
       at,
-      duration_ms: durationMs,
+      durationMs,
       status,
       failure,
     })),
   );
-  if (rows.length === 0) return;
-  // One JSON parameter instead of hundreds, which would cost a busy webhook more time than its messages.
-  await db.execute(sql`
-    insert into webhook_deliveries (webhook_id, message_id, type, at, duration_ms, status, failure)
-    select given.* from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as given(
-      webhook_id int, message_id text, type text, at timestamptz, duration_ms int, status int, failure text
-    )`);
-  const ids = given.map(({ webhookId }) => webhookId);
-  await db.execute(sql`
-    delete from webhook_deliveries as deliveries
-    using jsonb_array_elements_text(${JSON.stringify(ids)}::text::jsonb) as given(id),
-      lateral (
-        select id from webhook_deliveries where webhook_id = given.id::int
-        order by id desc offset ${KEPT_DELIVERIES} limit 1
-      ) as oldest
-    where deliveries.webhook_id = given.id::int and deliveries.id <= oldest.id`);
+  const oldest = db
+    .select({ id: webhookDeliveries.id })
+    .from(webhookDeliveries)
+    .where(eq(webhookDeliveries.webhookId, webhookId))
+    .orderBy(desc(webhookDeliveries.id))
+    .offset(KEPT_DELIVERIES)
+    .limit(1);
+  await db
+    .delete(webhookDeliveries)
+    .where(and(eq(webhookDeliveries.webhookId, webhookId), lte(webhookDeliveries.id, sql`(${oldest})`)));
 }
 
 /** The stored deliveries of a webhook, newest first. */

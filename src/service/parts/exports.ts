@@ -5,7 +5,7 @@ import {
 } from '../../../api/v1/penalties/penalty-export.ts';
 import { openPenaltyExport } from '../../queries/penalties/export.ts';
 import { listLiveTokenIds } from '../../queries/users/api-tokens.ts';
-import { runRegularly } from '../../runtime/interval.ts';
+import { startLoop } from '../../runtime/loop.ts';
 import type { Context } from '../context.ts';
 import type { Limits } from '../shared-limits.ts';
 
@@ -27,7 +27,7 @@ export function startExports(
   // Every second too, since a token expires without a notification.
   onStopPart(
     'tokens of exports',
-    runRegularly({ name: 'checking the tokens of exports', everyMs: CHECK_MS, work: checkTokens, log }),
+    startLoop({ name: 'checking the tokens of exports', everyMs: CHECK_MS, work: checkTokens, log }).stop,
   );
   for (const table of ['api_tokens', 'users'] as const) {
     changes.onChange(table, () => void checkTokens().catch(() => undefined));

@@ -4,7 +4,7 @@ import type { Db } from '../../db/client.ts';
 import type { Leaders, Leadership } from '../../db/leader.ts';
 import { prunePenaltyEvents } from '../../queries/penalties/events.ts';
 import { deleteOldRows } from '../../queries/retention.ts';
-import { runRegularly } from '../../runtime/interval.ts';
+import { startLoop } from '../../runtime/loop.ts';
 
 const EVERY_MS = 86_400_000;
 
@@ -20,7 +20,7 @@ export function startRetention({ db, leaders, log }: { db: Db; leaders: Leaders;
     if (Object.values(deleted).some((count) => count > 0)) log.info({ deleted }, 'old rows deleted');
   };
   return leaders.run('retention', async (signal) => {
-    const stop = runRegularly({
+    const loop = startLoop({
       name: 'deleting old rows',
       everyMs: EVERY_MS,
       startsAtOnce: true,
@@ -28,6 +28,6 @@ export function startRetention({ db, leaders, log }: { db: Db; leaders: Leaders;
       log,
     });
     await once(signal, 'abort');
-    stop();
+    loop.stop();
   });
 }

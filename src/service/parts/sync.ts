@@ -2,7 +2,7 @@ import { InvalidInput } from '../../domain/errors.ts';
 import { createMirror } from '../../import/mirror.ts';
 import { checkSourceUrl } from '../../import/source/open-source.ts';
 import { recordExpiredPenalties } from '../../queries/penalties/events.ts';
-import { runRegularly } from '../../runtime/interval.ts';
+import { startLoop } from '../../runtime/loop.ts';
 import type { Context } from '../context.ts';
 import { createExpirySweep, EXPIRY_SWEEP_MS } from './expiry.ts';
 import { startRetention } from './retention.ts';
@@ -24,19 +24,19 @@ export function startSync({
   const sweep = createExpirySweep(database.db, now);
   onStopPart(
     'expiry',
-    runRegularly({ name: 'marking expired penalties', everyMs: EXPIRY_SWEEP_MS, work: sweep, log }),
+    startLoop({ name: 'marking expired penalties', everyMs: EXPIRY_SWEEP_MS, work: sweep, log }).stop,
   );
 
   onStopPart(
     'expiry events',
-    runRegularly({
+    startLoop({
       name: 'recording expired penalties',
       everyMs: EXPIRY_EVENTS_MS,
       work: async () => {
         await recordExpiredPenalties(database.db, now());
       },
       log,
-    }),
+    }).stop,
   );
 
   const retention = startRetention({ db: database.db, leaders, log });

@@ -1,25 +1,19 @@
-import { presentChange } from '../../../api/v1/events/event-models.ts';
+import { once } from 'node:events';
 import type { Db } from '../../db/client.ts';
 import { isDelivered } from '../../domain/webhook.ts';
 import { createWebhookActions, type WebhookActions } from '../../events/webhooks/actions.ts';
-import { createWebhookDelivery, type WebhookDelivery } from '../../events/webhooks/delivery.ts';
+import { startWebhookDelivery, type WebhookDelivery } from '../../events/webhooks/delivery.ts';
 import { createEndpointRules } from '../../events/webhooks/endpoint.ts';
-import { eventMessage } from '../../events/webhooks/messages.ts';
-import { createPacer } from '../../events/webhooks/pacer.ts';
+import { eventMessage, sendMessage } from '../../events/webhooks/message.ts';
 import { createPost } from '../../events/webhooks/post.ts';
-import { createProgressWriter } from '../../events/webhooks/progress-writer.ts';
-import { createRecentEvents } from '../../events/webhooks/recent-events.ts';
-import { sendMessage } from '../../events/webhooks/send.ts';
 import { listPenaltyEvents, readEventLog } from '../../queries/penalties/events.ts';
 import { saveProgress } from '../../queries/webhooks/webhook-deliveries.ts';
 import { countWebhooks, listActiveWebhooks } from '../../queries/webhooks/webhooks.ts';
 import type { Config } from '../../runtime/config.ts';
-import { runRegularly } from '../../runtime/interval.ts';
+import { startLoop } from '../../runtime/loop.ts';
 import type { Context } from '../context.ts';
 
 const COUNT_MS = 5000;
-/** Signing and sending one takes about 0.1 ms, and all endpoints get an event at the same moment. */
-const MESSAGES_AN_ITERATION = 4;
 
 /** What pages and the operator's tool do with webhooks. */
 export function openWebhookActions({
@@ -32,7 +26,7 @@ export function openWebhookActions({
   now?: () => Date;
 }): WebhookActions {
   const rules = createEndpointRules(config.webhookAllow);
-  return createWebhookActions({ db, rules, post: createPost(rules), present: presentChange, now });
+  return createWebhookActions({ db, rules, post: createPost(rules), now });
 }
 
 /** Delivers webhooks, in one process at a time. */
@@ -41,31 +35,27 @@ export function startWebhooks(context: Context): void {
   const { db } = database;
   const { epoch } = eventReader;
   const post = createPost(createEndpointRules(config.webhookAllow));
-  const pacer = createPacer({ perIteration: MESSAGES_AN_ITERATION });
   const onSent = addDeliveryMetrics(context);
-  const listEvents = createRecentEvents({
-    reader: eventReader,
-    listEvents: (afterId, { types, ...range }) =>
-      listPenaltyEvents(db, afterId, { ...range, types: types ?? undefined, withSilent: false }),
-  });
   let delivery: WebhookDelivery | undefined;
   const lead = async (signal: AbortSignal) => {
-    delivery = createWebhookDelivery({
+    delivery = startWebhookDelivery({
       log,
       now,
       newestId: eventReader.newestId,
       readNewestId: async () => (await readEventLog(db)).newestId,
       listWebhooks: () => listActiveWebhooks(db),
-      listEvents,
-      toMessage: (webhookId, event) => eventMessage(presentChange, { webhookId, epoch, event }),
-      send: async (webhook, message, sending) => {
-        await pacer.next();
-        return sendMessage(post, webhook, message, { now, signal: sending });
-      },
-      save: createProgressWriter((savings) => saveProgress(db, savings)),
+      listEvents: (afterId, { types, ...range }) =>
+        listPenaltyEvents(db, afterId, { ...range, types: types ?? undefined, withSilent: false }),
+      send: (webhook, event, options) =>
+        sendMessage(post, webhook, eventMessage(event, { webhookId: webhook.id, epoch }), {
+          now,
+          ...options,
+        }),
+      save: (id, progress, deliveries) => saveProgress(db, id, { progress, deliveries }),
       onSent: (sent) => onSent(isDelivered(sent)),
     });
-    await delivery.lead(signal);
+    if (!signal.aborted) await once(signal, 'abort');
+    await delivery.stop();
     delivery = undefined;
   };
   eventReader.subscribe(() => delivery?.wake());
@@ -86,7 +76,7 @@ function addDeliveryMetrics({ database, metrics, log, onStopPart }: Context): (i
   };
   onStopPart(
     'counts of webhooks',
-    runRegularly({ name: 'counting webhooks', everyMs: COUNT_MS, startsAtOnce: true, work: read, log }),
+    startLoop({ name: 'counting webhooks', everyMs: COUNT_MS, startsAtOnce: true, work: read, log }).stop,
   );
   return (isSuccess) => count({ result: isSuccess ? 'delivered' : 'failed' });
 }

@@ -199,8 +199,10 @@ describe('GET /events', () => {
     };
     await saveServerPoll(db, server.id, { state, polledAt: now() });
     const stream = await open('?types=server.up,server.down,server.map,server.players');
+    let polls = 0;
     const poll = async (values: Partial<typeof state> | undefined, count: number) => {
-      await saveServerPoll(db, server.id, { state: values && { ...state, ...values }, polledAt: now() });
+      const polledAt = new Date(now().getTime() + ++polls * 15_000);
+      await saveServerPoll(db, server.id, { state: values && { ...state, ...values }, polledAt });
       await waitFor(() => stream.events.length >= count);
     };
     await waitFor(async () => (await service.ask('/api/v1/servers')).text.includes('"de_mirage"'));

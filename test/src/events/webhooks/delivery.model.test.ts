@@ -1,13 +1,10 @@
 import { afterAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import pino from 'pino';
-import { presentChange } from '../../../../api/v1/events/event-models.ts';
 import { createEventReader, type EventReader } from '../../../../src/events/event-reader.ts';
-import { createWebhookDelivery } from '../../../../src/events/webhooks/delivery.ts';
-import { eventMessage } from '../../../../src/events/webhooks/messages.ts';
+import { startWebhookDelivery } from '../../../../src/events/webhooks/delivery.ts';
+import { eventMessage, sendMessage } from '../../../../src/events/webhooks/message.ts';
 import { createPost } from '../../../../src/events/webhooks/post.ts';
-import { createProgressWriter } from '../../../../src/events/webhooks/progress-writer.ts';
-import { sendMessage } from '../../../../src/events/webhooks/send.ts';
 import { listPenaltyEvents, readEventLog } from '../../../../src/queries/penalties/events.ts';
 import { saveProgress } from '../../../../src/queries/webhooks/webhook-deliveries.ts';
 import {
@@ -66,12 +63,11 @@ class Follower {
 
 /** Delivers as a process does until it is stopped or crashes; after a crash it saves nothing more. */
 function startDelivery(reader: EventReader) {
-  const stopping = new AbortController();
   let isCrashed = false;
   // Every pause is over at once: the 24 hours are counted in pauses, not by the clock.
   let hours = 0;
   const now = () => new Date(Date.now() + ++hours * 3_600_000);
-  const delivery = createWebhookDelivery({
+  const delivery = startWebhookDelivery({
     log,
     now,
     checkMs: 1,
@@ -80,22 +76,23 @@ function startDelivery(reader: EventReader) {
     listWebhooks: () => listActiveWebhooks(db),
     listEvents: (afterId, { types, ...range }) =>
       listPenaltyEvents(db, afterId, { ...range, types: types ?? undefined, withSilent: false }),
-    toMessage: (webhookId, event) => eventMessage(presentChange, { webhookId, epoch: reader.epoch, event }),
-    send: (webhook, message, signal) => sendMessage(post, webhook, message, { now, signal }),
-    save: createProgressWriter(async (savings) => {
+    send: (webhook, event, options) =>
+      sendMessage(post, webhook, eventMessage(event, { webhookId: webhook.id, epoch: reader.epoch }), {
+        now,
+        ...options,
+      }),
+    save: async (id, progress, deliveries) => {
       if (isCrashed) throw new Error('crashed');
-      return saveProgress(db, savings);
-    }),
+      return saveProgress(db, id, { progress, deliveries });
+    },
     onSent: () => {},
   });
   const unsubscribe = reader.subscribe(delivery.wake);
-  const ended = delivery.lead(stopping.signal);
   return {
     stop: async ({ crashes }: { crashes: boolean }) => {
       isCrashed = crashes;
       unsubscribe();
-      stopping.abort();
-      await ended;
+      await delivery.stop();
     },
   };
 }

@@ -1,17 +1,18 @@
 import { expect, test } from 'bun:test';
 import pino from 'pino';
-import { createWebhookDelivery } from '../../../../src/events/webhooks/delivery.ts';
+import { startWebhookDelivery } from '../../../../src/events/webhooks/delivery.ts';
 
 test('a delivery that is stopped while it loads webhooks ends, and sends nothing', async () => {
-  const stopping = new AbortController();
+  const loading = Promise.withResolvers<void>();
+  const loaded = Promise.withResolvers<number>();
   let reads = 0;
-  const delivery = createWebhookDelivery({
+  const delivery = startWebhookDelivery({
     log: pino({ level: 'silent' }),
     now: () => new Date(),
     newestId: () => 1,
-    readNewestId: async () => {
-      stopping.abort();
-      return 1;
+    readNewestId: () => {
+      loading.resolve();
+      return loaded.promise;
     },
     listWebhooks: async () => [
       {
@@ -32,15 +33,15 @@ test('a delivery that is stopped while it loads webhooks ends, and sends nothing
       reads += 1;
       return [];
     },
-    toMessage: () => {
-      throw new Error('nothing is sent');
-    },
     send: async () => {
       throw new Error('nothing is sent');
     },
     save: async () => true,
     onSent: () => {},
   });
-  await delivery.lead(stopping.signal);
+  await loading.promise;
+  const stopped = delivery.stop();
+  loaded.resolve(1);
+  await stopped;
   expect(reads).toBe(0);
 });

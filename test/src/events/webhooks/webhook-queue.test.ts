@@ -1,8 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import pino from 'pino';
+import {
+  type QueueDeps,
+  startWebhookQueue,
+  type WebhookQueue,
+} from '../../../../src/events/webhooks/delivery.ts';
+import { sendMessage } from '../../../../src/events/webhooks/message.ts';
 import { createPost } from '../../../../src/events/webhooks/post.ts';
-import { sendMessage } from '../../../../src/events/webhooks/send.ts';
-import { runWebhookQueue, type WebhookQueueDeps } from '../../../../src/events/webhooks/webhook-queue.ts';
 import type { PenaltyEvent } from '../../../../src/queries/penalties/events.ts';
 import type { Progress } from '../../../../src/queries/webhooks/webhook-deliveries.ts';
 import type { SigningWebhook } from '../../../../src/queries/webhooks/webhooks.ts';
@@ -12,25 +16,24 @@ import { waitFor } from '../../../support/wait.ts';
 const START = new Date('2026-11-21T10:00:00Z');
 
 let receiver: Receiver;
-let stopping: AbortController;
+let queue: WebhookQueue | undefined;
 let now: Date;
 let newestId: number;
 let saved: Progress[];
 
 beforeEach(() => {
   receiver = startReceiver();
-  stopping = new AbortController();
   now = START;
   newestId = 0;
   saved = [];
 });
 afterEach(async () => {
-  stopping.abort();
+  queue?.stop();
   await receiver.stop();
 });
 
 /** A queue of numbered events, by a clock that only the test moves. */
-function startQueue(values: Partial<SigningWebhook> = {}, deps: Partial<WebhookQueueDeps> = {}) {
+function startQueue(values: Partial<SigningWebhook> = {}, deps: Partial<QueueDeps> = {}) {
   const webhook: SigningWebhook = {
     id: 1,
     url: `${receiver.origin}/hook`,
@@ -46,28 +49,25 @@ function startQueue(values: Partial<SigningWebhook> = {}, deps: Partial<WebhookQ
     ...values,
   };
   const post = createPost({ mayConnect: () => true });
-  return runWebhookQueue(
+  queue = startWebhookQueue(
     {
       newestId: () => newestId,
       listEvents: async (afterId, { upToId, limit }) => {
         const count = Math.min(upToId - afterId, limit);
         return Array.from({ length: count }, (_, index) => anEvent(afterId + index + 1));
       },
-      toMessage: (_, { id, type }) => ({
-        id: `msg_${id}`,
-        type,
-        text: JSON.stringify({ type, data: { penalty: { id } } }),
-      }),
-      send: (to, message, signal) => sendMessage(post, to, message, { now: () => now, signal }),
+      send: (to, { id, type }, options) =>
+        sendMessage(post, to, { id: `msg_${id}`, type, text: '{}' }, { now: () => now, ...options }),
       save: async (_, progress) => saved.push(progress) > 0,
       onSent: () => {},
       now: () => now,
       log: pino({ level: 'silent' }),
+      checkMs: 1,
       ...deps,
     },
     webhook,
-    { signal: stopping.signal, checkMs: 1 },
   );
+  return queue;
 }
 
 function anEvent(id: number): PenaltyEvent {
@@ -104,7 +104,7 @@ const last = () => saved.at(-1);
 describe('one endpoint', () => {
   test('passes millions of events that it does not get in reads of bounded size', async () => {
     const sizes: number[] = [];
-    const listEvents: WebhookQueueDeps['listEvents'] = async (afterId, { upToId }) => {
+    const listEvents: QueueDeps['listEvents'] = async (afterId, { upToId }) => {
       sizes.push(upToId - afterId);
       return upToId === newestId ? [anEvent(newestId)] : [];
     };
@@ -154,13 +154,13 @@ describe('one endpoint', () => {
   test('is switched off after 24 hours of failed tries, not before', async () => {
     receiver.respond = () =>
       new Response(null, { status: 302, headers: { location: `${receiver.origin}/x` } });
-    const queue = startQueue();
+    const started = startQueue();
     newestId = 1;
     for (let tries = 1; last()?.switchedOff === undefined; tries += 1) {
       now = last()?.retryAt ?? now;
       await waitFor(() => saved.length === tries);
     }
-    await queue.ended;
+    await started.ended;
     expect(last()).toMatchObject({ deliveredUpTo: 0, switchedOff: { at: after(0), reason: 'failing' } });
     expect(now.getTime() - START.getTime()).toBe(24 * 3_600_000);
     expect(receiver.received.every(({ path, id }) => path === '/hook' && id === 'msg_1')).toBe(true);
@@ -184,20 +184,20 @@ describe('one endpoint', () => {
 
   test('is tried at once when somebody asks for it, with a day before it again', async () => {
     receiver.respond = () => new Response(null, { status: 500 });
-    const queue = startQueue({ failures: 30, retryAt: after(3000) });
+    const started = startQueue({ failures: 30, retryAt: after(3000) });
     newestId = 1;
-    queue.retryNow(performance.now());
+    started.retryNow(performance.now());
     await waitFor(() => saved.length === 1);
     expect(last()).toMatchObject({ failures: 1, retryAt: after(5) });
   });
 
   test('keeps its pause when the stored state that is read is older', async () => {
     receiver.respond = () => new Response(null, { status: 500 });
-    const queue = startQueue();
+    const started = startQueue();
     const readAtMs = performance.now();
     newestId = 1;
     await waitFor(() => saved.length === 1);
-    queue.retryNow(readAtMs);
+    started.retryNow(readAtMs);
     now = after(4);
     await Bun.sleep(30);
     expect(ids()).toEqual([1]);
@@ -208,9 +208,9 @@ describe('one endpoint', () => {
 
   test('that says 410 is switched off at once', async () => {
     receiver.respond = () => new Response(null, { status: 410 });
-    const queue = startQueue();
+    const started = startQueue();
     newestId = 2;
-    await queue.ended;
+    await started.ended;
     expect(saved).toMatchObject([{ deliveredUpTo: 0, switchedOff: { at: START, reason: 'gone' } }]);
     expect(ids()).toEqual([1]);
   });
@@ -235,9 +235,9 @@ describe('one endpoint', () => {
   });
 
   test('that was removed gets nothing more', async () => {
-    const queue = startQueue({}, { save: async () => false });
+    const started = startQueue({}, { save: async () => false });
     newestId = 1;
-    await queue.ended;
+    await started.ended;
     newestId = 2;
     expect(ids()).toEqual([1]);
   });

@@ -16,8 +16,8 @@ test('progress only advances, unless it is ahead of all events: then it comes fr
   await insertPenalties(db, [{}, {}, {}]);
   const save = async (deliveredUpTo: number) => {
     const progress = { deliveredUpTo, failures: 0, retryAt: null };
-    const saved = await saveProgress(db, [{ webhookId: id, progress, deliveries: [] }]);
-    return [saved.has(id), (await loadWebhook(db, id)).deliveredUpTo - first];
+    const isSaved = await saveProgress(db, id, { progress, deliveries: [] });
+    return [isSaved, (await loadWebhook(db, id)).deliveredUpTo - first];
   };
   expect(await save(first + 2)).toEqual([true, 2]);
   expect(await save(first + 2)).toEqual([true, 2]);

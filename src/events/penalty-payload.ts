@@ -1,0 +1,75 @@
+import type { PenaltyType } from '../domain/penalty.ts';
+import { type EventCursor, formatEventCursor } from '../domain/penalty-event.ts';
+import { formatTimestamp } from '../domain/text/timestamp.ts';
+import type { PenaltyEvent } from '../queries/penalties/events.ts';
+import type { Penalty } from '../queries/penalties/row.ts';
+
+/** A record of any list of penalties; the list decides under which name the type is sent, if at all. */
+export type PenaltyRecord = ReturnType<typeof toRecord>;
+
+/** What happened to a penalty, and the penalty as it was then. */
+export type PenaltyChange = ReturnType<typeof presentChange>;
+
+/** An event of a penalty, as `/penalties/changes`, the event stream and webhooks send it. */
+export function presentChange(
+  { id, type, occurredAt, isDeleted, penalty }: PenaltyEvent,
+  { epoch }: Pick<EventCursor, 'epoch'>,
+) {
+  return {
+    cursor: formatEventCursor({ epoch, id }),
+    type,
+    occurred_at: formatTimestamp(occurredAt),
+    penalty: presentPenalty(penalty),
+    is_deleted: isDeleted ? (true as const) : undefined,
+  };
+}
+
+/** The record of `/bans` and `/warns`: specification 2.3 without `penalty_type`. */
+export function presentRecord(penalty: Penalty): PenaltyRecord {
+  return toRecord(penalty, {});
+}
+
+/** The record of `/penalties`. */
+export function presentPenalty(penalty: Penalty): PenaltyRecord {
+  return toRecord(penalty, { penalty_type: penalty.type });
+}
+
+/** The record of `/mutes`. */
+export function presentMute(penalty: Penalty): PenaltyRecord {
+  return toRecord(penalty, { type: penalty.type });
+}
+
+/** The names that {@link presentPenalty} gives the columns, for exports, whose records are built in SQL. */
+export const RECORD_FIELDS = {
+  penalty_type: 'type',
+  id: 'id',
+  player_name: 'playerName',
+  player_steamid: 'playerSteamId',
+  admin_name: 'adminName',
+  admin_steamid: 'adminSteamId',
+  reason: 'reason',
+  duration: 'durationMinutes',
+  status: 'status',
+  server_id: 'serverId',
+  created: 'createdAt',
+  ends: 'endsAt',
+} as const satisfies Record<Exclude<keyof PenaltyRecord, 'type'>, keyof Penalty>;
+
+/** One literal for all lists, as undefined fields are not sent: spreading a record into another takes as long as its query. */
+function toRecord(penalty: Penalty, own: { penalty_type?: PenaltyType; type?: PenaltyType }) {
+  return {
+    penalty_type: own.penalty_type,
+    type: own.type,
+    id: penalty.id,
+    player_name: penalty.playerName,
+    player_steamid: penalty.playerSteamId,
+    admin_name: penalty.adminName,
+    admin_steamid: penalty.adminSteamId,
+    reason: penalty.reason,
+    duration: penalty.durationMinutes,
+    status: penalty.status,
+    server_id: penalty.serverId,
+    created: formatTimestamp(penalty.createdAt),
+    ends: penalty.endsAt && formatTimestamp(penalty.endsAt),
+  };
+}

@@ -1,0 +1,80 @@
+import type { Logger } from 'pino';
+
+/** Work that repeats at an interval, and sooner when it is woken; it never runs twice at once. */
+export type Loop = {
+  /** Runs the work soon. When it is running, it runs once more afterwards. */
+  wake: () => void;
+  /** Ends the loop; the signal of the work under way aborts. */
+  stop: () => void;
+  /** Settles when the loop has been stopped and the work under way has ended. */
+  ended: Promise<void>;
+};
+
+type Options = {
+  /** What the log calls the work. */
+  name: string;
+  /** The pause between two runs. */
+  everyMs: number;
+  /** Runs at once as well, instead of first after `everyMs`. */
+  startsAtOnce?: boolean;
+  /** How long a wake-up waits for further ones, which the same run covers; 0 by default. */
+  gatherMs?: number;
+  /**
+   * @param signal aborts when the loop is stopped.
+   * @returns how long to pause before the next run, where that is not `everyMs`.
+   */
+  work: (signal: AbortSignal) => Promise<{ pauseMs: number } | undefined | void>;
+  log: Logger;
+};
+
+/** Starts a loop. Only the first of several failures in a row is logged. */
+export function startLoop({ name, everyMs, startsAtOnce = false, gatherMs = 0, work, log }: Options): Loop {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let isWoken = false;
+  let isFailing = false;
+  let endPause: (() => void) | undefined;
+
+  async function pause(pauseMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    endPause = resolve;
+    const timer = setTimeout(resolve, pauseMs);
+    await promise;
+    clearTimeout(timer);
+    endPause = undefined;
+  }
+
+  async function runOnce(): Promise<number> {
+    try {
+      const next = await work(signal);
+      isFailing = false;
+      return next?.pauseMs ?? everyMs;
+    } catch (error) {
+      if (!isFailing && !signal.aborted) log.warn({ err: error }, `${name} failed: retrying`);
+      isFailing = true;
+      return everyMs;
+    }
+  }
+
+  async function run(): Promise<void> {
+    if (!startsAtOnce) await pause(everyMs);
+    while (!signal.aborted) {
+      if (isWoken && gatherMs > 0) await Bun.sleep(gatherMs);
+      isWoken = false;
+      const pauseMs = await runOnce();
+      if (!isWoken && !signal.aborted) await pause(pauseMs);
+    }
+  }
+
+  return {
+    wake: () => {
+      isWoken = true;
+      endPause?.();
+    },
+    stop: () => {
+      stopping.abort();
+      endPause?.();
+    },
+    ended: run(),
+  };
+}
