@@ -1,8 +1,8 @@
 import { chown, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { errorCode } from '../../domain/error-causes.ts';
-import { Unavailable } from '../../domain/errors.ts';
+import { errorCode, hasErrorCode } from '../../domain/error-causes.ts';
+import { InvalidInput, Unavailable } from '../../domain/errors.ts';
 import { retryPauseMs } from '../../runtime/retry-pause.ts';
 import { type Connection, connect } from '../client.ts';
 import { LOCKS } from '../locks.ts';
@@ -17,20 +17,18 @@ export type JoinedServer = RunningServer & {
   lost: Promise<void>;
 };
 
-/** A server that accepts connections. */
 type RunningServer = { pid: number; port: number };
 
-const JOIN_LIMIT_MS = 60_000;
+/** How long a server may take to start (recovery included), or to stop after its last user was killed. */
+const JOIN_LIMIT_MS = 120_000;
+/** https://www.postgresql.org/docs/current/errcodes-appendix.html */
+const INVALID_PASSWORD = '28P01';
 const RETRY_PAUSE = { firstMs: 50, maxMs: 1000 };
-/** How long a server may take to start (recovery included) or to stop. */
-const SETTLE_LIMIT_MS = 60_000;
-/** How long the child processes of a server that died may take to end; normally it is a moment. */
-const CHILDREN_LIMIT_MS = 5000;
-const CHECK_MS = 50;
 
 /**
  * Starts the server unless it runs, and registers this process as one of its users.
- * @throws {Unavailable} when the server does not start, or does not respond for a minute.
+ * @throws {Unavailable} when the server does not start, or does not respond for two minutes; {InvalidInput} when the
+ * password is another one.
  */
 export async function joinServer(
   cluster: Cluster,
@@ -39,28 +37,36 @@ export async function joinServer(
   port?: number,
 ): Promise<JoinedServer> {
   const deadlineMs = performance.now() + JOIN_LIMIT_MS;
-  for (let attempt = 1; ; attempt++) {
+  for (let attempt = 1; performance.now() < deadlineMs; attempt++) {
     const running = await withStartLock(cluster, () => ensureRunning(cluster, log, port));
-    const { promise: lost, resolve: onClose } = Promise.withResolvers<void>();
-    const connection = connect(serverUrl(running.port, password), {
-      max: 1,
-      applicationName: 'lease',
-      keepsSession: true,
-      onClose,
-    });
-    try {
-      await connection`select pg_advisory_lock_shared(${LOCKS.embeddedServer})`;
-      return { ...running, connection, lost };
-    } catch (error) {
-      await connection.end({ timeout: 0 });
-      if (performance.now() > deadlineMs) {
-        throw new Unavailable(`The embedded PostgreSQL does not respond: see ${cluster.logFile}`, {
-          cause: error,
-        });
-      }
-      // It is recovering, or its last user stopped it after we found it running.
-      await Bun.sleep(retryPauseMs(attempt, RETRY_PAUSE));
-    }
+    // It may be recovering or stopping: then it is asked, or started, again.
+    const joined = running && (await tryJoin(cluster, running, password));
+    if (joined) return joined;
+    await Bun.sleep(retryPauseMs(attempt, RETRY_PAUSE));
+  }
+  throw new Unavailable(`The embedded PostgreSQL does not respond: see ${cluster.logFile}`);
+}
+
+async function tryJoin(
+  { passwordFile }: Cluster,
+  running: RunningServer,
+  password: string,
+): Promise<JoinedServer | undefined> {
+  const { promise: lost, resolve: onClose } = Promise.withResolvers<void>();
+  const connection = connect(serverUrl(running.port, password), {
+    max: 1,
+    applicationName: 'lease',
+    keepsSession: true,
+    onClose,
+  });
+  try {
+    await connection`select pg_advisory_lock_shared(${LOCKS.embeddedServer})`;
+    return { ...running, connection, lost };
+  } catch (error) {
+    await connection.end({ timeout: 0 });
+    if (hasErrorCode(error, [INVALID_PASSWORD]))
+      throw new InvalidInput(`${passwordFile} does not have the password of the embedded PostgreSQL`);
+    return undefined;
   }
 }
 
@@ -92,13 +98,19 @@ async function isLastUser({ connection }: JoinedServer): Promise<boolean> {
   }
 }
 
-async function ensureRunning(cluster: Cluster, log: Logger, wantedPort?: number): Promise<RunningServer> {
-  const running = await findRunningServer(cluster.dir);
-  if (running) return running;
-  await disownPidFile(cluster.dir);
+/** @returns undefined while child processes of a server that was killed are still ending. */
+async function ensureRunning(
+  cluster: Cluster,
+  log: Logger,
+  wantedPort?: number,
+): Promise<RunningServer | undefined> {
   const { dir, logFile, account } = cluster;
+  const running = await findRunningServer(dir);
+  if (running) return running;
+  await disownPidFile(dir);
   await writeFile(logFile, '', { flag: 'a', mode: 0o600 });
   if (account) await chown(logFile, account.uid, account.gid);
+  const { size: logBytesBefore } = await stat(logFile);
   const settings = [
     ...cluster.settings,
     `port=${wantedPort ?? findFreePort()}`,
@@ -107,38 +119,22 @@ async function ensureRunning(cluster: Cluster, log: Logger, wantedPort?: number)
   ];
   const options = settings.map((setting) => `-c ${setting}`).join(' ');
   const args = ['start', '-w', '-t', '60', '-s', '-D', dir, '-l', logFile, '-o', options];
-  const deadlineMs = performance.now() + CHILDREN_LIMIT_MS;
-  for (;;) {
-    const { size: before } = await stat(logFile);
-    const { code, output } = await runAs(cluster, cluster.pg_ctl, args);
-    const started = code === 0 ? await findRunningServer(dir) : undefined;
-    if (started) {
-      log.debug(started, 'embedded PostgreSQL is running');
-      return started;
-    }
-    const logged = await Bun.file(logFile).slice(before).text();
-    const waitsForChildren = logged.includes('pre-existing shared memory block');
-    if (!waitsForChildren || performance.now() > deadlineMs) {
-      throw new Unavailable(await describeFailure(cluster, logged.trim() || output.trim()));
-    }
-    await Bun.sleep(CHECK_MS);
+  const { output } = await runAs(cluster, cluster.pg_ctl, args);
+  const started = await findRunningServer(dir);
+  if (started) {
+    log.debug(started, 'embedded PostgreSQL is running');
+    return started;
   }
+  const logged = await Bun.file(logFile).slice(logBytesBefore).text();
+  if (logged.includes('pre-existing shared memory block')) return undefined;
+  throw new Unavailable(await describeFailure(cluster, logged.trim() || output.trim()));
 }
 
-/**
- * The server that runs on this folder, if there is one. While it is starting or stopping, because a process ended before that
- * was done, waits for the outcome: PostgreSQL refuses to start a second server meanwhile.
- */
+/** The server that runs on this folder, if there is one; it may be starting or stopping. */
 async function findRunningServer(dir: string): Promise<RunningServer | undefined> {
-  const deadlineMs = performance.now() + SETTLE_LIMIT_MS;
-  do {
-    const text = await readFile(join(dir, 'postmaster.pid'), 'utf8').catch(() => '');
-    const [pid = '', , , port = '', , , , status = ''] = text.split('\n');
-    if (!(await isServerRunning(dir, Number.parseInt(pid, 10)))) return undefined;
-    if (status.startsWith('ready')) return { pid: Number.parseInt(pid, 10), port: Number.parseInt(port, 10) };
-    await Bun.sleep(CHECK_MS);
-  } while (performance.now() < deadlineMs);
-  return undefined;
+  const text = await readFile(join(dir, 'postmaster.pid'), 'utf8').catch(() => '');
+  const [pid = Number.NaN, , , port = Number.NaN] = text.split('\n').map((line) => Number.parseInt(line, 10));
+  return (await isServerRunning(dir, pid)) ? { pid, port } : undefined;
 }
 
 /** Also false for a zombie, which a container without init leaves: its PID exists, but its command line is empty. */

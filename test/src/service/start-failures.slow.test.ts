@@ -127,6 +127,11 @@ describe.skipIf(process.platform === 'win32')(
         (dir) => rm(`${dir}.password`),
         (dir) => `${dir}.password is missing: put it back, or restore a backup into an empty DATA_DIR`,
       ],
+      [
+        'another password',
+        (dir) => Bun.write(`${dir}.password`, 'another'),
+        (dir) => `${dir}.password does not have the password of the embedded PostgreSQL`,
+      ],
     ];
 
     test.each(cases)('%s', async (name, spoil, expected) => {
@@ -143,6 +148,9 @@ describe.skipIf(process.platform === 'win32')(
       expect([code, stderr.replace(/[0-9A-F]+\/[0-9A-F]+/, '*')]).toEqual([1, `${expected(dir)}\n`]);
       expect(readdirSync(DATA_DIR).filter((file) => file.startsWith('postgres.new'))).toEqual([]);
       expect(readdirSync(DATA_DIR)).toEqual(expect.arrayContaining(before));
+      // This server keeps running.
+      if (name === 'another password')
+        process.kill(Number.parseInt(await Bun.file(join(dir, 'postmaster.pid')).text(), 10), 'SIGINT');
     });
   },
 );
