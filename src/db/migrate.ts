@@ -6,6 +6,7 @@ import { PostgresJsSession } from 'drizzle-orm/postgres-js';
 import type { Logger } from 'pino';
 import { hasErrorCode } from '../domain/error-causes.ts';
 import { InvalidInput, Unavailable } from '../domain/errors.ts';
+import { TimeLimitExceeded, withTimeLimit } from '../runtime/time-limit.ts';
 import { type Connection, connect } from './client.ts';
 import { LOCKS } from './locks.ts';
 
@@ -53,11 +54,7 @@ export async function migrateDatabase(url: string, options: Options = {}): Promi
     statementTimeoutMs: 0,
     keepsSession: true,
   });
-  const watch = connect(url, {
-    max: 1,
-    applicationName: 'migrate watch',
-    statementTimeoutMs: WATCH_LIMIT_MS,
-  });
+  const watch = connect(url, { max: 1, applicationName: 'migrate watch' });
   const finished = new AbortController();
   let isMigrated = false;
   const work = async () => {
@@ -160,9 +157,14 @@ async function watchDatabase(watch: Connection, finished: AbortSignal, signal = 
   const ended = AbortSignal.any([finished, signal]);
   while (!ended.aborted) {
     await sleep(WATCH_EVERY_MS, undefined, { signal: ended }).catch(() => {});
-    if (!ended.aborted) await watch`select 1`;
+    if (!ended.aborted) await withTimeLimit(watch`select 1`, WATCH_LIMIT_MS).catch(throwOutage);
   }
   if (!finished.aborted) throw signal.reason;
+}
+
+function throwOutage(error: unknown): never {
+  if (!(error instanceof TimeLimitExceeded)) throw error;
+  throw Object.assign(new Error('the database has not responded for too long'), { code: 'ETIMEDOUT' });
 }
 
 /**

@@ -14,7 +14,7 @@ export type Ticket<T> = {
   giveUp: () => void;
 };
 
-/** A pool's connections, each of which runs one statement or transaction at a time; the others wait here, in order. */
+/** The connections to one server. */
 export type Pool = {
   submit: <T>(work: Work<T>) => Ticket<T>;
   load: () => PoolLoad;
@@ -28,16 +28,20 @@ export type PoolLoad = {
   max: number;
 };
 
+/** Statements that the driver may have sent on each connection: fewer would cost twice the processor time under load. */
+const SENT_AT_ONCE = 16;
+const LOOK_EVERY_MS = 50;
+
 /**
- * Hands work to a driver's pool of `max` connections. The driver by itself would send statements on connections that are
- * busy, where one that is canceled may hit the next one, and a slow one holds up the others.
+ * Hands work to a driver's pool of `max` connections; beyond {@link SENT_AT_ONCE} for each of them it waits here, in order,
+ * where it can still be dropped.
  */
 export function createPool(connection: Connection, max: number): Pool {
   const waiting = new Set<() => void>();
-  let inUse = 0;
+  let sent = 0;
 
-  const release = (): void => {
-    inUse -= 1;
+  const settle = (): void => {
+    sent -= 1;
     const [begin] = waiting;
     if (!begin) return;
     waiting.delete(begin);
@@ -48,33 +52,56 @@ export function createPool(connection: Connection, max: number): Pool {
     submit: <T>(work: Work<T>): Ticket<T> => {
       const { promise, resolve, reject } = Promise.withResolvers<T>();
       let query: PromiseLike<T> | undefined;
+      let isSettled = false;
       const begin = () => {
-        inUse += 1;
+        sent += 1;
         query = work(connection);
         query.then(
           (result) => {
-            release();
+            isSettled = true;
+            settle();
             resolve(result);
           },
           (error) => {
-            release();
+            isSettled = true;
+            settle();
             reject(error);
           },
         );
       };
-      if (inUse < max) begin();
+      if (sent < max * SENT_AT_ONCE) begin();
       else waiting.add(begin);
-      const giveUp = () => {
-        if (waiting.delete(begin)) reject(new Unavailable('The database is unreachable: try again shortly'));
-        else if (isRunningStatement(query)) query.cancel();
+      return {
+        promise,
+        giveUp: () => {
+          if (waiting.delete(begin))
+            reject(new Unavailable('The database is unreachable: try again shortly'));
+          else if (isStatement(query)) cancelWhenRunning(query, () => isSettled);
+        },
       };
-      return { promise, giveUp };
     },
-    load: () => ({ inUse, waiting: waiting.size, max }),
+    load: () => {
+      const inUse = Math.min(sent, max);
+      return { inUse, waiting: sent - inUse + waiting.size, max };
+    },
   };
 }
 
-/** Whether the server has it: the driver loses a connection when a statement is canceled that waits for its opening. */
-function isRunningStatement(query: object | undefined): query is { cancel: () => void } {
-  return query !== undefined && 'cancel' in query && Reflect.get(query, 'active') === true;
+type Statement = { cancel: () => void };
+
+const isStatement = (query: object | undefined): query is Statement =>
+  query !== undefined && 'cancel' in query;
+
+/**
+ * Cancels a statement that runs at two looks in a row. One that waits behind another is canceled in its turn, and one
+ * that is about to end is left alone: a cancel request goes to the connection, and would hit the next statement there.
+ */
+function cancelWhenRunning(statement: Statement, isSettled: () => boolean): void {
+  let wasRunning = false;
+  const timer = setInterval(() => {
+    const isRunning = Reflect.get(statement, 'active') === true;
+    if (isRunning && wasRunning) statement.cancel();
+    if (isSettled() || (isRunning && wasRunning)) clearInterval(timer);
+    wasRunning = isRunning;
+  }, LOOK_EVERY_MS);
 }
