@@ -19,16 +19,23 @@ type Options = {
   startsAtOnce?: boolean;
   /** How long a wake-up waits for further ones, which the same run covers; 0 by default. */
   gatherMs?: number;
-  /**
-   * @param signal aborts when the loop is stopped.
-   * @returns how long to pause before the next run, where that is not `everyMs`.
-   */
-  work: (signal: AbortSignal) => Promise<{ pauseMs: number } | undefined | void>;
+  /** @param signal aborts when the loop is stopped. */
+  work: (signal: AbortSignal) => Promise<unknown>;
+  /** The pause after a run that succeeded; `everyMs` by default. */
+  nextPauseMs?: () => number;
   log: Logger;
 };
 
 /** Starts a loop. Only the first of several failures in a row is logged. */
-export function startLoop({ name, everyMs, startsAtOnce = false, gatherMs = 0, work, log }: Options): Loop {
+export function startLoop({
+  name,
+  everyMs,
+  startsAtOnce = false,
+  gatherMs = 0,
+  work,
+  nextPauseMs = () => everyMs,
+  log,
+}: Options): Loop {
   const stopping = new AbortController();
   const { signal } = stopping;
   let isWoken = false;
@@ -46,9 +53,9 @@ export function startLoop({ name, everyMs, startsAtOnce = false, gatherMs = 0, w
 
   async function runOnce(): Promise<number> {
     try {
-      const next = await work(signal);
+      await work(signal);
       isFailing = false;
-      return next?.pauseMs ?? everyMs;
+      return nextPauseMs();
     } catch (error) {
       if (!isFailing && !signal.aborted) log.warn({ err: error }, `${name} failed: retrying`);
       isFailing = true;

@@ -225,9 +225,8 @@ export function startWebhookQueue(deps: QueueDeps, webhook: SigningWebhook): Web
     work: async (signal) => {
       while (await deliverBatch(signal)) await saveIfDue();
       if (!signal.aborted) await saveIfDue();
-      const pauseMs = unsaved.length > 0 ? SAVE_MS : leftMs();
-      return { pauseMs: pauseMs > 0 ? Math.min(pauseMs, checkMs) : checkMs };
     },
+    nextPauseMs: () => Math.min(unsaved.length > 0 ? SAVE_MS : leftMs() || checkMs, checkMs),
   });
 
   return {
