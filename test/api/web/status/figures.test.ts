@@ -25,8 +25,9 @@ test('servers that were not checked yet are not said to be online or offline', a
   await waitFor(async () => (await visitor.get('/')).text.includes('1 of 2 servers online'));
   expect(await readVerdict('en')).toBe('1 server has not been checked yet');
   expect(await readVerdict('pl')).toBe('1 serwer nie został jeszcze sprawdzony');
-  const missed = { state: undefined, polledAt: NOW };
-  for (let poll = 0; poll < 2; poll++) await saveServerPoll(db, id, missed);
+  for (let poll = 0; poll < 2; poll++) {
+    await saveServerPoll(db, id, { state: undefined, polledAt: new Date(NOW.getTime() + poll) });
+  }
   await waitFor(async () => (await visitor.get('/')).text.includes('0 of 2 servers online'));
   expect(await readVerdict('en')).toBe('1 server is offline');
   await db.delete(servers).where(inArray(servers.id, [id, unchecked]));
