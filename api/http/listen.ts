@@ -53,7 +53,7 @@ export function listen(
       const fault = findHostFault(request);
       if (fault !== undefined) return respondError({ status: 400, message: fault });
       const handled = handle(request, server);
-      const response = request.method === 'HEAD' ? dropLengthOfNothing(handled) : handled;
+      const response = request.method === 'HEAD' ? completeHead(handled) : handled;
       return isStopping() ? closeConnection(response) : response;
     };
   const server = Bun.serve({
@@ -75,11 +75,12 @@ export function listen(
 }
 
 /**
- * Removes `Content-Length` from a 304: RFC 9110 section 8.6 allows only the length that the 200 would have, and Elysia's
- * automatic HEAD sets 0.
+ * Adds `Date` to the response to HEAD, which Bun leaves out there. Removes `Content-Length` from a 304: RFC 9110 section 8.6
+ * allows only the length that the 200 would have, and Elysia's automatic HEAD sets 0.
  */
-async function dropLengthOfNothing(responding: Response | Promise<Response>): Promise<Response> {
+async function completeHead(responding: Response | Promise<Response>): Promise<Response> {
   const response = await responding;
+  response.headers.set('Date', new Date().toUTCString());
   if (response.status === 304) response.headers.delete('Content-Length');
   return response;
 }

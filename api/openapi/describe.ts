@@ -23,7 +23,7 @@ export function describeOperation(operation: Operation): DocumentDecoration & { 
       ...(policy === 'public' ? [referTo('parameters', IF_NONE_MATCH.id)] : []),
     ],
     responses: describeResponses(operation),
-    ...(policy === 'protected' && { security: [{ bearer: [] }, { query: [] }] }),
+    security: policy === 'protected' ? [{ bearer: [] }, { query: [] }] : [],
     ...(isExtension && { 'x-extension': true }),
     ...(scope && { 'x-scope': scope }),
   };

@@ -49,6 +49,8 @@ async function buildDocument(
         info: {
           title: 'Community API',
           version,
+          license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
+          contact: { name: 'The operators of this site', url: publicUrl },
           description:
             'Live CS2 server status, penalties, user lookup and round-end sounds. ' +
             'Every path works under `/index.php/api/v1` too, and HEAD wherever GET does.',
@@ -57,7 +59,7 @@ async function buildDocument(
           { url: publicUrl },
           { url: `${publicUrl}/index.php`, description: 'The second form of the base address.' },
         ],
-        tags: TAGS.map((name) => ({ name })),
+        tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
         components: {
           // Converted to JSON and back, which drops TypeBox's symbols: the plugin's types accept plain schemas only.
           ...JSON.parse(JSON.stringify(components)),

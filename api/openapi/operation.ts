@@ -5,14 +5,20 @@ import type { Parameters } from '../http/parameters.ts';
 import type { Policy } from '../http/responses.ts';
 import type { DocumentedHeader } from './headers.ts';
 
-/** The groups of the document, in their order. */
-export const TAGS = ['Servers', 'Players', 'Penalties', 'Users', 'Events'] as const;
+/** The groups of the document, in their order, and their descriptions. */
+export const TAGS = {
+  Servers: 'Game servers: their state at the last poll, and their history.',
+  Players: 'Players by SteamID or name: round-end sounds, search, Steam bans.',
+  Penalties: 'Bans, mutes, gags, silences and warnings.',
+  Users: 'People who signed in here, with their linked Discord account and flags.',
+  Events: 'What happens to penalties and servers, as a list and as a stream.',
+};
 
 /** One route, as its handler and the OpenAPI document use it. */
 export type Operation<P extends Parameters = Parameters> = {
   /** A verb and a noun in camelCase, which generated clients use as the name of the function. */
   id: string;
-  tag: (typeof TAGS)[number];
+  tag: keyof typeof TAGS;
   summary: string;
   description?: string;
   /** Whether it is an extension of the specification of version 1. */

@@ -7,7 +7,7 @@ import { GUIDE_PL } from './pl.tsx';
 const GUIDES = { en: GUIDE_EN, pl: GUIDE_PL } as const;
 export type GuideLocale = keyof typeof GUIDES;
 
-/** The page: the guide, and below it the element that Swagger UI renders the reference into. */
+/** The page: the guide, and below it the element that Swagger UI renders the reference into, with its own `<main>`. */
 export function GuidePage({ locale, facts }: { locale: GuideLocale; facts: GuideFacts }): JSX.Element {
   const guide = GUIDES[locale];
   return (
@@ -23,7 +23,7 @@ export function GuidePage({ locale, facts }: { locale: GuideLocale; facts: Guide
         <script src="/swagger/assets/dark.js"></script>
       </head>
       <body>
-        <main class="guide">
+        <section class="guide" aria-label={guide.title}>
           <header>
             <h1>{guide.title}</h1>
             <p class="lead">{guide.lead}</p>
@@ -50,7 +50,7 @@ export function GuidePage({ locale, facts }: { locale: GuideLocale; facts: Guide
             </section>
           ))}
           <h2 id="reference">{guide.reference}</h2>
-        </main>
+        </section>
         <div id="swagger-ui"></div>
         <script src="/swagger/assets/swagger-ui-bundle.js"></script>
         <script src="/swagger/assets/start.js"></script>

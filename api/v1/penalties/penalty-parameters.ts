@@ -15,6 +15,8 @@ export const MAX_PER_PAGE = 100;
 const LAST_PAGE = 1_000_000_000_000;
 
 const POLISH_WORDS = Object.values(POLISH_STATUSES);
+/** In ASCII: clients and proxies exist that cannot handle an enum with other letters. */
+const STATUS_VALUES = [...PENALTY_STATUSES, ...POLISH_WORDS.map((word) => word.replaceAll('ł', 'l'))];
 
 /** The filters that all lists take: specification 4.3. */
 export const FILTER_PARAMETERS = {
@@ -23,7 +25,7 @@ export const FILTER_PARAMETERS = {
     in: 'query',
     name: 'status',
     description: `${PENALTY_STATUSES.join(', ')}, or ${POLISH_WORDS.join(', ')}; in any letter case, with \`ł\` or \`l\`.`,
-    schema: { type: 'string', enum: [...PENALTY_STATUSES, ...POLISH_WORDS] },
+    schema: { type: 'string', enum: STATUS_VALUES },
     example: PENALTY_STATUSES[0],
     refused: 'open',
     aliases: ['state'],

@@ -38,6 +38,7 @@ describe('HEAD', () => {
         const get = await service.ask(`${base}${path}`, bearer(token));
         const head = await service.ask(`${base}${path}`, { ...bearer(token), method: 'HEAD' });
         expect([path, head.status, head.text]).toEqual([path, get.status, '']);
+        expect([path, head.headers.get('date')]).toEqual([path, expect.stringMatching(/ GMT$/)]);
         const changing = { 'x-ratelimit-remaining': '', ratelimit: '' };
         expect({ path, ...headersOf(head), ...changing }).toEqual({ path, ...headersOf(get), ...changing });
         expect(Number(head.headers.get('content-length'))).toBeGreaterThan(0);
@@ -99,6 +100,7 @@ describe('HEAD', () => {
   test('writes not one byte after the headers', async () => {
     const { status, text, headers } = await sendRaw(service.origin, '/api/v1/servers', { method: 'HEAD' });
     expect([status, text]).toEqual([200, '']);
+    expect(headers.get('date')).toMatch(/^[^,]+, [^,]+ GMT$/);
     expect(Number(headers.get('content-length'))).toBeGreaterThan(0);
   });
 });

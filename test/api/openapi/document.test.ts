@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { createSchemaValidator, readOpenApiDocument } from '../../support/http/openapi-document.ts';
@@ -32,6 +33,14 @@ test('is valid OpenAPI 3.0.3', async () => {
   expect(document.openapi).toBe('3.0.3');
   const { valid, errors } = await new Validator().validate(structuredClone(raw));
   expect([valid, errors]).toEqual([true, undefined]);
+});
+
+test("breaks none of Redocly's recommended rules", async () => {
+  const config = await createConfig({ extends: ['recommended'] });
+  const problems = await lintFromString({ source: text, config });
+  expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual(
+    [],
+  );
 });
 
 test('keeps to the keywords of 3.0, whose schemas know no const, examples or type null', () => {
@@ -179,7 +188,7 @@ test('gives an example of every value of a body, and examples of bodies that the
 test('says which operations need a token, either way', () => {
   for (const { path, security } of operations) {
     const isProtected = PROTECTED_PATHS.includes(path);
-    expect([path, security]).toEqual([path, isProtected ? [{ bearer: [] }, { query: [] }] : undefined]);
+    expect([path, security]).toEqual([path, isProtected ? [{ bearer: [] }, { query: [] }] : []]);
   }
 });
 

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'bun:test';
+import { fileURLToPath } from 'node:url';
 import { insertServer } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { findFreePort } from '../../support/machine/free-port.ts';
 import { startTestService } from '../../support/service/service.ts';
 import { CHROMIUM_PATH, launchChromium } from '../../support/web/chromium.ts';
 
+const AXE = await Bun.file(fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))).text();
 // CI installs Chromium, so its absence is a failure there.
 const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
 if (!isPossible) console.warn('SKIPPED: the API page in a real browser, since there is no Chromium here');
@@ -42,4 +44,28 @@ describe.skipIf(!isPossible)('the page at /swagger in Chromium', () => {
     expect([...hosts]).toEqual([`127.0.0.1:${port}`]);
     expect(problems).toEqual([]);
   });
+
+  test.each(['/swagger', '/swagger/pl'])(
+    '%s breaks no rule of accessibility outside Swagger UI',
+    async (path) => {
+      await using browser = await launchChromium();
+      const page = await (await browser.newContext({ bypassCSP: true })).newPage();
+      await page.goto(`${service.origin}${path}`);
+      await page.locator('.opblock').first().waitFor();
+      await page.evaluate(AXE);
+      const found = await page.evaluate<[rule: string, ours: string[]][]>(
+        `axe.run({ elementRef: true }).then(({ violations }) => violations.map(({ id, nodes }) => [
+        id,
+        nodes.filter(({ element }) => !element.closest('#swagger-ui')).map(({ html }) => html),
+      ]))`,
+      );
+      expect(found).toEqual([
+        ['color-contrast', []],
+        ['heading-order', []],
+        ['nested-interactive', []],
+        ['region', []],
+        ['select-name', []],
+      ]);
+    },
+  );
 });

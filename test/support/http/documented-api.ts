@@ -79,7 +79,7 @@ export async function serveDocumentedApi() {
   const { check, checkBody } = createSchemaValidator(raw);
   const operations: Operation[] = Object.entries(document.paths).map(([path, { get }]) => ({
     path: path.slice('/api/v1'.length),
-    isProtected: get.security !== undefined,
+    isProtected: get.security !== undefined && get.security.length > 0,
     ...get,
   }));
   /** A cursor holds for one database: the document's example of it is of none. */
