@@ -1,4 +1,7 @@
 import { expect, test } from 'bun:test';
+import { users } from '../../../src/db/schema/accounts.ts';
+import { penalties } from '../../../src/db/schema/penalties.ts';
+import { servers } from '../../../src/db/schema/servers.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { aSteamId, insertPenalties, insertServer, insertUser } from '../../support/database/builders.ts';
 import { anActor } from '../../support/discord/actor.ts';
@@ -13,8 +16,11 @@ const HOSTILE = [
   'https://x.y '.repeat(80),
 ];
 
+const { fake, db, poll, refreshServers, connect } = await startTestBot();
+await connect();
+
 test.each(HOSTILE)('no text makes a message that Discord refuses: %#', async (text) => {
-  const { fake, db, poll, refreshServers, connect } = await startTestBot();
+  for (const table of [penalties, users, servers]) await db.delete(table);
   const moderator = anActor({ isModerator: true, locale: 'pl', guildLocale: 'pl' });
   const { id } = await insertServer(db, { slug: 'x', name: text.slice(0, 128), mode: text, region: text });
   await insertUser(db, 1, {
@@ -34,7 +40,6 @@ test.each(HOSTILE)('no text makes a message that Discord refuses: %#', async (te
     players: Array.from({ length: 64 }, () => ({ name: text, score: -123_456 })),
   });
   await refreshServers();
-  await connect();
   const exchanges = [
     await fake.command('server', {}, moderator),
     await fake.command('server', { name: 'x' }, moderator),

@@ -236,7 +236,7 @@ describe('the mirror of an SQLite file', () => {
     expect(lines.map((line) => line.msg)).toContain('mirroring CS2-SimpleAdmin works again');
   });
 
-  test('stops within three seconds in the middle of a full read', async () => {
+  test('stops in the middle of a full read', async () => {
     const source = createFile();
     source.run(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 50000)
       insert into sa_bans (player_steamid, admin_steamid, admin_name, reason, duration, created)

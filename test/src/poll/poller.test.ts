@@ -151,7 +151,7 @@ test('a server that banned our address is told apart, once', async () => {
   ]);
 });
 
-test('finds added, shown, hidden and removed servers within two seconds or so', async () => {
+test('finds added, shown, hidden and removed servers', async () => {
   const [first, second] = [await aGameServer(), await aGameServer()];
   const hidden = await aListedServer(first, { isHidden: true });
   const { poller } = await startPoller();
@@ -232,7 +232,7 @@ test.each(['cut', 'freeze'] as const)(
   },
 );
 
-test('stops within a second, whatever is under way', async () => {
+test('stops, whatever is under way', async () => {
   const games = await Promise.all(
     Array.from({ length: 10 }, () => aGameServer({ manner: { responses: 'silent' } })),
   );

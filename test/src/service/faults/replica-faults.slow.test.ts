@@ -3,9 +3,7 @@ import { openDatabase } from '../../../../src/db/database.ts';
 import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
 import { startDatabaseProxy } from '../../../support/database/database-proxy.ts';
 import { startReplicatedPostgres } from '../../../support/database/replicated-postgres.ts';
-import { formatTable } from '../../../support/faults/table.ts';
-import { countStatuses, percentileMs, startLoad } from '../../../support/http/steady-load.ts';
-import { connectTo, LATE_STEPS, startReference } from '../../../support/machine/time-promise.ts';
+import { countStatuses, startLoad } from '../../../support/http/steady-load.ts';
 import { createTestFolder, startProgram } from '../../../support/service/program.ts';
 import { aToken, bearer } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
@@ -17,7 +15,6 @@ const proxy = await startDatabaseProxy(second.url);
 const database = openDatabase(primary.url, { max: 2 });
 await insertPenalties(database.db, [{ playerSteamId: aSteamId(1) }]);
 const { token } = await aToken(database.db, 1, { now: new Date() });
-const reference = connectTo(primary.url);
 const folder = createTestFolder();
 const service = startProgram('src/main.ts', {
   DATABASE_URL: primary.url,
@@ -37,14 +34,6 @@ afterAll(async () => {
   await database.close({ timeoutSeconds: 1 });
   await proxy.stop();
   await folder.remove();
-});
-
-/** Two seconds on a replica that hangs, and the time on the primary; nobody waits longer until it is no longer read. */
-const P99_MS = 2500;
-const rows: (string | number)[][] = [];
-afterAll(() => {
-  const head = ['fault', 'responses', `p99 in ms (at most ${P99_MS})`, 'longest reference query in ms'];
-  console.log(`\n${formatTable(head, rows)}\n`);
 });
 
 const paths = [`/api/v1/penalties?steamid=${aSteamId(1)}`, `/api/v1/users/lookup?steamid64=${aSteamId(1)}`];
@@ -72,24 +61,16 @@ const FAULTS = {
   'the network to one goes silent': [async () => proxy.freeze(), async () => proxy.restore()],
 } as const;
 
-test.each(Object.entries(FAULTS))(
-  'no request fails, and none takes long, when %s',
-  async (name, [fail, heal]) => {
-    const meanwhile = startReference(reference);
-    const load = startLoad(origin, { paths, init: bearer(token) });
-    await Bun.sleep(1000);
-    await fail();
-    await Bun.sleep(4000);
-    await heal();
-    await waitFor(areBothRead, { everyMs: 50 });
-    const responses = await load.stop();
-    const allowedMs = await meanwhile.stop();
-    const p99Ms = percentileMs(responses, 0.99);
-    rows.push([name, responses.length, Math.round(p99Ms), Math.round(allowedMs / LATE_STEPS)]);
-    expect(countStatuses(responses)).toEqual({ 200: responses.length });
-    expect(p99Ms).toBeLessThanOrEqual(P99_MS + allowedMs);
-  },
-);
+test.each(Object.entries(FAULTS))('no request fails when %s', async (_, [fail, heal]) => {
+  const load = startLoad(origin, { paths, init: bearer(token) });
+  await Bun.sleep(1000);
+  await fail();
+  await Bun.sleep(4000);
+  await heal();
+  await waitFor(areBothRead, { everyMs: 50 });
+  const responses = await load.stop();
+  expect(countStatuses(responses)).toEqual({ 200: responses.length });
+});
 
 test('leaving, returning and repeated reads are counted', async () => {
   expect(Number(await metric('replica_changes_total'))).toBeGreaterThan(0);

@@ -7,7 +7,6 @@ import { arrayLiteral } from '../../../src/db/select.ts';
 import { Unavailable } from '../../../src/domain/errors.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
-import { expectWithin, startProcess } from '../../support/machine/time-promise.ts';
 import { createTestFolder, startProgram } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -41,14 +40,13 @@ function aLog() {
   return { log, lines };
 }
 
-/** @returns the outcome, and after how many milliseconds. */
-async function ending(work: Promise<unknown>): Promise<{ error: unknown; tookMs: number }> {
-  const startedAt = performance.now();
+/** @returns what it failed with, if it did. */
+async function ending(work: Promise<unknown>): Promise<{ error: unknown }> {
   const error = await work.then(
     () => undefined,
     (cause: unknown) => cause,
   );
-  return { error, tookMs: performance.now() - startedAt };
+  return { error };
 }
 
 describe('while another process migrates', () => {
@@ -81,8 +79,7 @@ describe('while another process migrates', () => {
     const migrating = ending(migrateDatabase(url, { signal: stopping.signal }));
     await Bun.sleep(300);
     stopping.abort();
-    const { error, tookMs } = await migrating;
-    expect([error, tookMs < 1500]).toEqual([stopping.signal.reason, true]);
+    expect((await migrating).error).toBe(stopping.signal.reason);
   });
 
   test.each(['SIGTERM', 'SIGINT'] as const)('a service that waits ends with %s', async (signal) => {
@@ -90,7 +87,7 @@ describe('while another process migrates', () => {
     const program = startProgram('src/main.ts', env());
     await program.waitFor('waiting for another process that migrates the database');
     program.kill(signal);
-    const status = await expectWithin(3000, () => program.exited, startProcess);
+    const status = await program.exited;
     expect([status, program.stderr()]).toEqual([0, '']);
     expect(program.stdout()).toContain('"msg":"stopped"');
   });
@@ -108,8 +105,8 @@ test('a database that is up to date makes nobody wait', async () => {
   await migrateDatabase(url);
   await hold();
   const { log, lines } = aLog();
-  const { error, tookMs } = await ending(migrateDatabase(url, { log }));
-  expect([error, lines, tookMs < 5000]).toEqual([undefined, [], true]);
+  const { error } = await ending(migrateDatabase(url, { log }));
+  expect([error, lines]).toEqual([undefined, []]);
 });
 
 test('one that only reads is refused, though it is up to date', async () => {
@@ -169,8 +166,7 @@ describe('a database that hangs', () => {
     const migrating = ending(migrateDatabase(proxy.url));
     await Bun.sleep(500);
     proxy.freeze();
-    const { error, tookMs } = await migrating;
-    expect([isDatabaseOutage(error), tookMs < 20_000]).toEqual([true, true]);
+    expect(isDatabaseOutage((await migrating).error)).toBe(true);
     await proxy.stop();
   });
 });
